@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers and views of them. Callers own every buffer; kernels are given views.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "yolk/core/result.hpp"
+#include "yolk/runtime/memory_type.hpp"
+
+namespace yolk {
+
+/// Storage offsets and scratch are aligned to this on every device (the largest alignment that Vulkan allows to be required).
+inline constexpr std::uint64_t kViewAlignment = 256;
+
+struct BufferDesc {
+    std::uint64_t size_bytes = 0;  ///< at least 1
+    MemoryDomain domain = MemoryDomain::Device;
+    std::string label;             ///< in error messages and the debug layers
+};
+
+/// A VkBuffer and its piece of a memory block. Usable as storage, uniform, and source or target of copies. Move-only; must outlive
+/// the work that uses it. Not thread-safe.
+class Buffer {
+   public:
+    Buffer() noexcept;
+    ~Buffer();
+    Buffer(Buffer&&) noexcept;
+    Buffer& operator=(Buffer&&) noexcept;
+
+    [[nodiscard]] std::uint64_t size_bytes() const noexcept;
+    [[nodiscard]] const std::string& label() const noexcept;
+    /// The mapping: all bytes for Upload and Readback; for Device only where the memory can be mapped, else empty.
+    [[nodiscard]] std::span<std::byte> mapped() const noexcept;
+    /// Makes host writes visible to work submitted later. A no-op on coherent memory.
+    [[nodiscard]] Result<void> flush() const;
+    /// Makes finished device writes visible to host reads. A no-op on coherent memory.
+    [[nodiscard]] Result<void> invalidate() const;
+
+    struct Impl;  // runtime/src/buffer_impl.hpp
+    [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
+
+   private:
+    friend class Device;
+    explicit Buffer(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// A range of a buffer. Does not own; plain data. An empty view (no buffer) is legal where zero bytes are needed.
+struct BufferView {
+    const Buffer* buffer = nullptr;
+    std::uint64_t offset_bytes = 0;
+    std::uint64_t size_bytes = 0;
+
+    BufferView() = default;
+    BufferView(const Buffer& whole) noexcept  // NOLINT(google-explicit-constructor): a buffer is a view of all of itself
+        : buffer(&whole), size_bytes(whole.size_bytes()) {}
+    BufferView(const Buffer& of, std::uint64_t offset, std::uint64_t size) noexcept
+        : buffer(&of), offset_bytes(offset), size_bytes(size) {}
+    [[nodiscard]] bool empty() const noexcept { return size_bytes == 0; }
+};
+
+/// What a plan needs of scratch; size 0 is legal. Scratch is the caller's, undefined before and after.
+struct MemoryNeeds {
+    std::uint64_t size_bytes = 0;
+    std::uint64_t alignment = kViewAlignment;
+};
+
+/// Whether two views share bytes of one buffer.
+[[nodiscard]] bool overlap(const BufferView& a, const BufferView& b) noexcept;
+
+/// The check that every bind makes: inside its buffer, aligned to kViewAlignment, at least `needed_bytes` long, and not above the
+/// device's binding limit. `what` names it: "the out view of [noise]". An empty view passes for zero bytes.
+[[nodiscard]] Result<void> check_view(const BufferView& view, std::uint64_t needed_bytes, std::uint64_t max_range_bytes, const char* what);
+
+/// Refuses any overlap among `outputs`, and between `outputs` and `inputs`. `what` names the plan: "[noise]".
+[[nodiscard]] Result<void> check_no_overlap(std::span<const BufferView> outputs, std::span<const BufferView> inputs, const char* what);
+
+}  // namespace yolk

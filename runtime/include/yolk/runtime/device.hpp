@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// A logical device: buffers, pipelines and bindings are made from it. It owns memory blocks and pipelines, never the caller's
+// buffers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "yolk/core/counters.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/runtime/buffer.hpp"
+#include "yolk/runtime/device_info.hpp"
+#include "yolk/runtime/instance.hpp"
+#include "yolk/shaders/kernel.hpp"
+
+namespace yolk {
+
+struct DeviceOptions {
+    MemoryPolicy memory_policy = MemoryPolicy::Automatic;
+    /// Folder of the pipeline cache; empty for none. A torn or foreign file in it is ignored with a notice.
+    std::filesystem::path pipeline_cache_folder;
+};
+
+/// The default folder for caches: $YOLK_CACHE, else $XDG_CACHE_HOME/yolk, else ~/.cache/yolk; empty where none can be told.
+[[nodiscard]] std::filesystem::path default_cache_folder();
+
+/// A pipeline of the device's cache; valid as long as the device. Plain handle.
+struct PipelineHandle {
+    const void* impl = nullptr;
+};
+
+/// A pipeline with its buffers: what a recorder dispatches. Move-only; it and the buffers must outlive the work that uses it.
+class Binding {
+   public:
+    Binding() noexcept;
+    ~Binding();
+    Binding(Binding&&) noexcept;
+    Binding& operator=(Binding&&) noexcept;
+    struct Impl;  // runtime/src/binding_impl.hpp
+    [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
+
+   private:
+    friend class Device;
+    explicit Binding(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Typed forms, so that a kernel's parameters cannot be mistaken for another's.
+template <class Params>
+struct PipelineOf {
+    PipelineHandle handle;
+};
+template <class Params>
+struct BindingOf {
+    Binding binding;
+};
+
+/// What was found out about a device by running on it (yolk/runtime/probe.hpp); unset until probed.
+struct DeviceFindings {
+    /// Loop iterations that one invocation may make in all, nested ones counted; nothing where no limit was found.
+    std::optional<std::uint64_t> loop_limit;
+    /// Why exact mode must be refused; empty where the arithmetic is exact.
+    std::string inexact_reason;
+};
+
+/// Threading: create_buffer, pipeline, bind and the const members may be called from any thread; recorders and dispatchers have their own
+/// contracts. Movable; the buffers, bindings, recorders and dispatchers made from it share ownership of the VkDevice.
+class Device {
+   public:
+    /// `index`: of instance.devices(). Errors: index out of range, below the floor (says what it lacks), driver.
+    [[nodiscard]] static Result<Device> create(const Instance& instance, std::uint32_t index, const DeviceOptions& options = {});
+
+    [[nodiscard]] const DeviceInfo& info() const noexcept;
+    [[nodiscard]] OperationCounts counts() const noexcept;
+    [[nodiscard]] OperationCounters& counters() const noexcept;
+
+    /// Errors: size 0, above the device's limits (named), out of memory (names the request and what is free).
+    [[nodiscard]] Result<Buffer> create_buffer(const BufferDesc& desc) const;
+
+    /// Made on first use and kept; the same kernel and constants give the same handle.
+    [[nodiscard]] Result<PipelineHandle> pipeline(const KernelModule& kernel, std::span<const SpecConstant> constants) const;
+    template <class Params>
+    [[nodiscard]] Result<PipelineOf<Params>> pipeline(const Kernel<Params>& kernel, std::span<const SpecConstant> constants) const {
+        YOLK_TRY(const PipelineHandle handle, pipeline(static_cast<const KernelModule&>(kernel), constants));
+        return PipelineOf<Params>{handle};
+    }
+
+    /// `views[b]` goes to binding b; as many as the kernel has, none empty. Plans check sizes and overlap before this.
+    [[nodiscard]] Result<Binding> bind(PipelineHandle pipeline, std::span<const BufferView> views) const;
+    template <class Params>
+    [[nodiscard]] Result<BindingOf<Params>> bind(PipelineOf<Params> pipeline, std::span<const BufferView> views) const {
+        YOLK_TRY(Binding binding, bind(pipeline.handle, views));
+        return BindingOf<Params>{std::move(binding)};
+    }
+
+    /// Findings of the probes; made by probe() in yolk/runtime/probe.hpp, kept here for plans to respect.
+    [[nodiscard]] const DeviceFindings& findings() const noexcept;
+    void set_findings(DeviceFindings findings) const;
+
+    /// Writes the pipeline cache file now (the destructor tries, too, and logs a failure).
+    [[nodiscard]] Result<void> save_pipeline_cache() const;
+
+    struct Impl;  // runtime/src/device_impl.hpp
+    [[nodiscard]] const std::shared_ptr<Impl>& impl() const noexcept { return impl_; }
+
+   private:
+    explicit Device(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace yolk

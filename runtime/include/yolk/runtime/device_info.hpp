@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a physical device is, as plain data: everything that choosing a device, a memory type or a kernel path depends on, so
+// that those decisions are pure functions tested with tables of real GPUs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace yolk {
+
+enum class DeviceKind { Other, Integrated, Discrete, Virtual, Cpu };
+
+struct MemoryHeapInfo {
+    std::uint64_t size_bytes = 0;
+    bool device_local = false;
+};
+
+struct MemoryTypeInfo {
+    std::uint32_t heap = 0;
+    bool device_local = false;
+    bool host_visible = false;
+    bool host_coherent = false;
+    bool host_cached = false;
+};
+
+/// The limits that Yolk looks at; names follow VkPhysicalDeviceLimits. Sizes in bytes.
+struct DeviceLimits {
+    std::uint64_t max_storage_buffer_range = 0;
+    std::uint64_t max_uniform_buffer_range = 0;
+    std::uint64_t min_storage_buffer_offset_alignment = 0;
+    std::uint64_t min_uniform_buffer_offset_alignment = 0;
+    std::uint64_t non_coherent_atom_size = 0;
+    std::uint64_t max_memory_allocation_size = 0;
+    std::uint32_t max_memory_allocation_count = 0;
+    std::uint32_t max_push_constants_size = 0;
+    std::uint32_t max_shared_memory_size = 0;
+    std::uint32_t max_workgroup_invocations = 0;
+    std::array<std::uint32_t, 3> max_workgroup_size{};
+    std::array<std::uint32_t, 3> max_workgroup_count{};
+    std::uint32_t max_storage_buffers_per_stage = 0;
+    std::uint32_t subgroup_size = 0;
+    double timestamp_period_ns = 0.0;  ///< nanoseconds per tick; 0 where the queue has no timestamps
+};
+
+/// Features, true where the device has them. The first two are the portable floor's (with Vulkan 1.2); the rest open paths.
+struct DeviceFeatures {
+    bool timeline_semaphore = false;
+    bool scalar_block_layout = false;
+    bool shader_float16 = false;
+    bool shader_int8 = false;
+    bool storage_16bit = false;
+    bool storage_8bit = false;
+    bool shader_integer_dot_product = false;
+    bool cooperative_matrix_khr = false;
+    bool cooperative_matrix_nv = false;
+    bool buffer_device_address = false;
+    bool push_descriptor = false;
+    bool subgroup_size_control = false;
+};
+
+struct DeviceInfo {
+    std::uint32_t index = 0;  ///< position in the enumeration; what `--device N` means
+    std::string name;
+    DeviceKind kind = DeviceKind::Other;
+    std::uint32_t vendor_id = 0;
+    std::uint32_t device_id = 0;
+    std::string vendor;       ///< "NVIDIA", "AMD", "Intel", "Mesa", "Google", ... or the id in hex
+    std::uint32_t api_version = 0;  ///< as Vulkan packs it
+    std::string driver_name;  ///< "llvmpipe", "SwiftShader driver", "NVIDIA", "radv", ...
+    std::string driver_info;  ///< the driver's own version text
+    std::uint32_t driver_version = 0;
+    std::string uuid;         ///< 32 hexadecimal digits
+    bool has_compute_queue = false;
+    DeviceLimits limits;
+    DeviceFeatures features;
+    std::vector<MemoryHeapInfo> heaps;
+    std::vector<MemoryTypeInfo> memory_types;
+};
+
+[[nodiscard]] const char* to_string(DeviceKind kind) noexcept;
+/// "1.3.230".
+[[nodiscard]] std::string version_text(std::uint32_t packed);
+
+}  // namespace yolk

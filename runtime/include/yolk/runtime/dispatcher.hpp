@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Submissions on a timeline: submit, wait, poll, chain. Owns no memory of the caller's.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "yolk/core/result.hpp"
+#include "yolk/core/typed_id.hpp"
+#include "yolk/runtime/recorder.hpp"
+
+namespace yolk {
+
+class Dispatcher;
+
+/// A point on a dispatcher's timeline. Plain data; valid as long as the dispatcher.
+struct Submission {
+    const Dispatcher* dispatcher = nullptr;
+    SubmitSerial serial{};
+};
+
+/// Threading: submit, wait and poll may be called from several threads; submissions on one device's queue are serialized inside.
+/// Movable only before the first submission.
+class Dispatcher {
+   public:
+    [[nodiscard]] static Result<Dispatcher> create(const Device& device);
+    ~Dispatcher();  ///< waits for its submissions
+    Dispatcher(Dispatcher&&) noexcept;
+    Dispatcher& operator=(Dispatcher&&) noexcept;
+
+    /// Ends the recording if need be and submits it, after `wait_for` (of any dispatcher of the same device) have finished. The recorder,
+    /// its bindings and their buffers must stay until then. Errors: what stuck in the recorder, device lost, driver.
+    [[nodiscard]] Result<Submission> submit(Recorder& recorder, std::span<const Submission> wait_for = {});
+
+    /// Errors: DeviceLost, or Driver when `timeout` has passed (the work goes on; waiting again is legal).
+    [[nodiscard]] Result<void> wait(Submission submission, std::chrono::nanoseconds timeout = std::chrono::seconds(120)) const;
+    [[nodiscard]] Result<bool> poll(Submission submission) const;
+    /// submit and wait.
+    [[nodiscard]] Result<void> run(Recorder& recorder);
+
+    /// Host bytes to a view, and back; directly where the memory can be mapped, else through staging made for the call. They block. Not for the
+    /// steady state: there, copy to a Readback buffer in the recording.
+    [[nodiscard]] Result<void> upload(const BufferView& to, std::span<const std::byte> bytes);
+    [[nodiscard]] Result<void> download(const BufferView& from, std::span<std::byte> bytes);
+
+    [[nodiscard]] const Device& device() const noexcept;
+
+    struct Impl;  // runtime/src/dispatcher_impl.hpp
+
+   private:
+    explicit Dispatcher(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace yolk

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing a memory type: a pure function of a device's memory tables, tested with those of real GPUs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "yolk/runtime/device_info.hpp"
+
+namespace yolk {
+
+/// What the memory is for.
+enum class MemoryDomain {
+    Device,    ///< kernels read and write it; the host never looks
+    Upload,    ///< the host writes it once, the device reads it (staging, per-generation constants)
+    Readback,  ///< the device writes it, the host reads it
+};
+
+enum class MemoryPolicy {
+    Automatic,
+    /// Pretends that device-local memory is not host-visible and that host-visible memory is not coherent, so that staging and
+    /// flushing run on drivers with a single memory type. For tests.
+    ForceDiscrete,
+};
+
+/// Best type among those allowed by `type_bits` (as VkMemoryRequirements::memoryTypeBits), or nothing.
+/// Device: device-local, then not host-visible. Upload: host-visible required, coherent, then not cached; Readback: host-visible required,
+/// cached, then coherent. Ties go to the lower index, as Vulkan orders types by performance.
+[[nodiscard]] std::optional<std::uint32_t> select_memory_type(std::span<const MemoryTypeInfo> types, std::uint32_t type_bits,
+                                                              MemoryDomain domain);
+
+/// Whether the host may write a Device buffer through a mapping rather than by staging.
+[[nodiscard]] bool directly_mappable(const MemoryTypeInfo& type, MemoryPolicy policy) noexcept;
+/// Whether writes and reads through the mapping need explicit flushes and invalidations.
+[[nodiscard]] bool needs_flush(const MemoryTypeInfo& type, MemoryPolicy policy) noexcept;
+
+}  // namespace yolk

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recording: dispatches, copies, barriers and timestamps into a command buffer. Recording never fails; what a recorder cannot
+// hold (a driver error, an oversized dispatch) sticks and comes out of submit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "yolk/core/result.hpp"
+#include "yolk/runtime/device.hpp"
+
+namespace yolk {
+
+struct GroupCount {
+    std::uint32_t x = 1, y = 1, z = 1;
+};
+
+/// Workgroups along a dimension that every device takes. Larger grids are folded into y by plans (fold_groups).
+inline constexpr std::uint32_t kMaxGroupsPerDimension = 65535;
+
+/// Spreads `groups` workgroups over x and y so that neither passes kMaxGroupsPerDimension; the kernel recovers the linear index as
+/// x + y * gl_NumWorkGroups.x and ignores indices past the end.
+[[nodiscard]] GroupCount fold_groups(std::uint64_t groups) noexcept;
+
+/// What must be finished before what may begin.
+enum class Barrier {
+    ComputeToCompute,   ///< kernel writes -> kernel reads (storage and uniform) and writes
+    ComputeToTransfer,  ///< kernel writes -> copies and fills
+    TransferToCompute,  ///< copies and fills -> kernels
+    TransferToTransfer, ///< copies and fills -> copies and fills
+    ToHost,             ///< kernel writes, copies and fills -> host reads after wait()
+};
+
+struct RecorderOptions {
+    std::uint32_t timestamp_count = 0;
+    std::string label = "recorder";
+};
+
+/// One command buffer, re-recordable, replayable: submitting it again without begin() runs the same work on new data.
+/// Not thread-safe; different recorders may record on different threads.
+class Recorder {
+   public:
+    [[nodiscard]] static Result<Recorder> create(const Device& device, const RecorderOptions& options = {});
+    ~Recorder();
+    Recorder(Recorder&&) noexcept;
+    Recorder& operator=(Recorder&&) noexcept;
+
+    /// Forgets what was recorded. The earlier work must have finished.
+    void begin() noexcept;
+    /// Closes the recording; submit() does it where the caller did not.
+    void end() noexcept;
+
+    template <class Params>
+    void dispatch(const BindingOf<Params>& binding, const Params& params, GroupCount groups) noexcept {
+        dispatch(binding.binding, std::as_bytes(std::span(&params, 1)), groups);
+    }
+    /// A grid with a zero extent records nothing.
+    void dispatch(const Binding& binding, std::span<const std::byte> params, GroupCount groups) noexcept;
+
+    void barrier(Barrier barrier) noexcept;
+    /// Sizes must be equal; empty views record nothing.
+    void copy(const BufferView& from, const BufferView& to) noexcept;
+    /// Offset and size in multiples of 4.
+    void fill(const BufferView& view, std::uint32_t word) noexcept;
+    /// The device's time when everything recorded before has finished. `slot` below timestamp_count.
+    void timestamp(std::uint32_t slot) noexcept;
+
+    /// Named region for debug layers and for the error that names the last labelled work.
+    void begin_label(std::string_view label) noexcept;
+    void end_label() noexcept;
+
+    /// Nanoseconds of the slots, from an arbitrary origin, after the work has finished. Error: a slot not written.
+    [[nodiscard]] Result<void> read_timestamps(std::span<double> nanoseconds) const;
+    [[nodiscard]] std::uint64_t dispatch_count() const noexcept;
+
+    struct Impl;  // runtime/src/recorder_impl.hpp
+    [[nodiscard]] Impl* impl() const noexcept { return impl_.get(); }
+
+   private:
+    explicit Recorder(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Ends the label at the end of the scope.
+class ScopedLabel {
+   public:
+    ScopedLabel(Recorder& recorder, std::string_view label) noexcept : recorder_(recorder) { recorder_.begin_label(label); }
+    ~ScopedLabel() { recorder_.end_label(); }
+    ScopedLabel(const ScopedLabel&) = delete;
+    ScopedLabel& operator=(const ScopedLabel&) = delete;
+
+   private:
+    Recorder& recorder_;
+};
+
+}  // namespace yolk

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel as data: its SPIR-V and its interface. The catalogue (yolk/shaders/catalogue.hpp, generated) lists them all.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace yolk {
+
+struct KernelModule {
+    std::string_view name;                 ///< "noise", "es_update_int8": the file's name and the variant's
+    std::span<const std::uint32_t> spirv;  ///< embedded, lives as long as the program
+    std::uint32_t binding_count = 0;       ///< bindings 0 ... binding_count - 1 of set 0
+    std::uint32_t uniform_mask = 0;        ///< bit b set: binding b is a uniform buffer, else a storage buffer
+    std::uint32_t params_bytes = 0;        ///< size of the push constants, at most 128
+};
+
+/// A module together with the type of its parameters (push constants), so that wrong ones do not compile.
+template <class ParamsType>
+struct Kernel : KernelModule {
+    using Params = ParamsType;
+};
+
+/// Value of one specialization constant (booleans as 0 or 1, floats by bit pattern).
+struct SpecConstant {
+    std::uint32_t id = 0;
+    std::uint32_t value = 0;
+};
+
+}  // namespace yolk
