@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holding kernels against their oracles (double precision, a different algorithm) and exact twins (fp32, the kernel's own order, the same bits).
+// The same case tables feed the tests and `yolk check`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk::oracle {
+
+struct CheckContext {
+    const Device& device;
+    Dispatcher& dispatcher;
+    std::uint64_t seed = 1;  ///< of the drawn inputs and configurations
+    std::uint32_t configurations = 3;  ///< configurations drawn per case table, the default always among them
+};
+
+/// Outcome of one family's table of cases on one device.
+struct CheckReport {
+    std::string kernel;           ///< "noise", "rollout", ...
+    std::string exactness;        ///< "E", "P", "T" or "E+P"
+    std::uint64_t cases = 0;
+    double worst_error = 0.0;     ///< against the oracle, in units of the derived tolerance (1 is the limit)
+    std::string worst_case;       ///< the case of the worst error, with its coordinates
+    std::uint64_t twin_mismatches = 0;  ///< elements that differ from the exact twin's bits
+    std::vector<std::string> failures;  ///< one line each: the case, what was expected, what came; at most 8 are kept
+    std::uint64_t failure_count = 0;
+    [[nodiscard]] bool passed() const noexcept { return failure_count == 0 && cases > 0; }
+    void fail(std::string line) {
+        ++failure_count;
+        if (failures.size() < 8) failures.push_back(std::move(line));
+    }
+};
+
+/// One family's check. An Error means that the check could not run (driver, memory), not that a kernel is wrong.
+struct KernelCheck {
+    const char* name;
+    Result<CheckReport> (*run)(const CheckContext& context);
+};
+
+[[nodiscard]] std::span<const KernelCheck> kernel_checks() noexcept;
+
+[[nodiscard]] Result<CheckReport> check_noise(const CheckContext& context);
+[[nodiscard]] Result<CheckReport> check_exact_math(const CheckContext& context);
+[[nodiscard]] Result<CheckReport> check_perturbed_linear(const CheckContext& context);
+[[nodiscard]] Result<CheckReport> check_rollout(const CheckContext& context);
+[[nodiscard]] Result<CheckReport> check_fitness(const CheckContext& context);
+[[nodiscard]] Result<CheckReport> check_es_update(const CheckContext& context);
+[[nodiscard]] Result<CheckReport> check_optimizer(const CheckContext& context);
+
+}  // namespace yolk::oracle

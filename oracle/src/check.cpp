@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/oracle/check.hpp"
+
+#include <array>
+
+namespace yolk::oracle {
+
+std::span<const KernelCheck> kernel_checks() noexcept {
+    static constexpr std::array<KernelCheck, 7> kChecks{{
+        {"noise", &check_noise},
+        {"exact_math", &check_exact_math},
+        {"perturbed_linear", &check_perturbed_linear},
+        {"rollout", &check_rollout},
+        {"fitness", &check_fitness},
+        {"es_update", &check_es_update},
+        {"optimizer", &check_optimizer},
+    }};
+    return kChecks;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// es_update: the EGGROLL gradient estimate of all parameters, noise regenerated inside (docs/kernels/es_update.md).
+// G = (sqrt(N)/N) (sigma/sqrt(r)) sum over pairs w_i A_i B_i^T for matrices, (sqrt(N)/N) sigma sum over pairs w_i V_i for vectors, with
+// w_i = coefficient * q_i. Integer weights: class E sums, one stated conversion (P). Float weights: class T.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "yolk/primitives/parameters.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/recorder.hpp"
+
+namespace yolk {
+
+enum class FitnessWeights { I8, F32 };
+
+struct EsUpdateConfig {
+    std::uint32_t workgroup_size = 32;    ///< 1 ... 256
+    std::uint32_t pairs_per_slice = 256;  ///< pairs one invocation sums; clamped to what is exact (16,384 / r) and to the loop limit
+};
+
+struct EsUpdateDesc {
+    ParameterTable parameters;
+    std::uint32_t population = 0;  ///< even
+    std::uint32_t rank = 1;        ///< 1 ... 32
+    FitnessWeights weights = FitnessWeights::I8;
+    EsUpdateConfig config;
+};
+
+struct EsUpdateViews {
+    BufferView weights;   ///< as fitness wrote them
+    BufferView summary;   ///< abi::fitness::Summary
+    BufferView gradient;  ///< out, fp32 [element_count]; zero for frozen parameters
+};
+
+class BoundEsUpdate {
+   public:
+    void record(Recorder& recorder, const NoiseTime& when) const noexcept;
+    BoundEsUpdate() noexcept;
+    ~BoundEsUpdate();
+    BoundEsUpdate(BoundEsUpdate&&) noexcept;
+    BoundEsUpdate& operator=(BoundEsUpdate&&) noexcept;
+
+   private:
+    friend class EsUpdatePlan;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+class EsUpdatePlan {
+   public:
+    [[nodiscard]] MemoryNeeds scratch() const noexcept;
+    [[nodiscard]] Result<BoundEsUpdate> bind(const EsUpdateViews& views, const BufferView& scratch) const;
+    /// Dispatches that one record() makes: does not grow with the number of parameters.
+    [[nodiscard]] std::uint32_t dispatch_count() const noexcept;
+    EsUpdatePlan() noexcept;
+    ~EsUpdatePlan();
+    EsUpdatePlan(EsUpdatePlan&&) noexcept;
+    EsUpdatePlan& operator=(EsUpdatePlan&&) noexcept;
+
+   private:
+    friend Result<EsUpdatePlan> plan_es_update(const Device&, const EsUpdateDesc&);
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// The plan owns a small device buffer with the parameter table (made here, uploaded once).
+[[nodiscard]] Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& desc);
+
+}  // namespace yolk

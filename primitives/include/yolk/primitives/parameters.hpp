@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of a system: what the noise, update and optimizer kernels walk over, all of them in each dispatch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/core/typed_id.hpp"
+
+namespace yolk {
+
+enum class Perturbation {
+    LowRank,  ///< a matrix: E = A B^T / sqrt(r)
+    Vector,   ///< a vector (bias, norm scale): full noise of domain Vector
+    Frozen,   ///< neither perturbed nor updated
+};
+
+struct ParameterDesc {
+    std::string name;           ///< "layer0.weight"; unique
+    std::uint32_t rows = 0;     ///< out; the length of a vector
+    std::uint32_t columns = 1;  ///< in; 1 for a vector
+    Perturbation perturbation = Perturbation::LowRank;
+};
+
+/// Parameters laid out one behind the other as fp32, in id order, without padding; id = position.
+class ParameterTable {
+   public:
+    /// Errors: empty or duplicate name, zero extent, more than 2^24 parameters, 2^31 elements or more in all.
+    [[nodiscard]] static Result<ParameterTable> create(std::vector<ParameterDesc> parameters);
+
+    [[nodiscard]] std::span<const ParameterDesc> parameters() const noexcept { return parameters_; }
+    [[nodiscard]] std::uint32_t offset(ParameterId id) const { return offsets_.at(id.value); }  ///< in elements
+    [[nodiscard]] std::uint32_t element_count() const noexcept { return element_count_; }
+    [[nodiscard]] std::uint64_t size_bytes() const noexcept { return std::uint64_t{4} * element_count_; }
+
+   private:
+    std::vector<ParameterDesc> parameters_;
+    std::vector<std::uint32_t> offsets_;
+    std::uint32_t element_count_ = 0;
+};
+
+/// What every kernel that draws noise needs to know of a generation.
+struct NoiseTime {
+    std::uint64_t seed = 0;
+    std::uint32_t generation = 0;  ///< times environments
+    std::uint32_t time = 0;        ///< generation / noise_reuse; times domains A, B and Vector
+    float sigma = 0.0F;
+};
+
+}  // namespace yolk

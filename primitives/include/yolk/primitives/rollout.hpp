@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// rollout: whole episodes of an environment under a perturbed policy network, one invocation per member and episode
+// (docs/kernels/rollout.md). Class P: the same bits on every device that passes the arithmetic probe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "yolk/primitives/parameters.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/recorder.hpp"
+
+namespace yolk {
+
+/// What a host needs to know of an environment; the file shaders/environments/<name>.glsl says the rest.
+struct EnvironmentInfo {
+    std::string_view name;
+    std::uint32_t observation_count = 0;
+    std::uint32_t action_count = 0;  ///< outputs of the policy
+    std::uint32_t state_words = 0;
+    std::uint32_t max_steps = 0;
+    float solved_return = 0.0F;      ///< mean return at which the task counts as solved
+    float best_return = 0.0F;        ///< no episode can return more
+};
+[[nodiscard]] std::span<const EnvironmentInfo> environments() noexcept;
+/// Error: unknown name (lists the known ones).
+[[nodiscard]] Result<EnvironmentInfo> find_environment(std::string_view name);
+
+/// A multi-layer perceptron: widths[0] inputs, tanh between layers, linear outputs. 2 to 5 widths, each 1 ... 256. A plain struct until the
+/// graph of hyperfunctions exists.
+struct PolicyNetwork {
+    std::vector<std::uint32_t> widths{4, 64, 2};
+    /// layer0.weight [64, 4], layer0.bias [64], layer1.weight [2, 64], layer1.bias [2]; ids in this order.
+    [[nodiscard]] std::vector<ParameterDesc> parameters() const;
+};
+
+struct RolloutConfig {
+    std::uint32_t workgroup_size = 32;  ///< 1 ... 256
+};
+
+struct RolloutDesc {
+    std::string environment = "cartpole";
+    PolicyNetwork network;
+    ParameterTable parameters;      ///< network.parameters(), some of them perhaps Frozen
+    std::uint32_t members = 0;      ///< ignored with mean_only
+    std::uint32_t episodes = 1;     ///< per member
+    std::uint32_t max_steps = 0;    ///< 0: the environment's; smaller truncates episodes
+    std::uint32_t rank = 1;         ///< 1 ... 32
+    bool mean_only = false;         ///< member -1: the unperturbed policy; one row of `episodes` returns
+    bool never_stop = false;        ///< benchmarks: episodes go on to max_steps whatever the environment says
+    RolloutConfig config;
+};
+
+struct RolloutViews {
+    BufferView parameters;  ///< fp32 [element_count], read as a uniform buffer
+    BufferView returns;     ///< out, fp32 [episodes, members]
+    BufferView evaluations; ///< out, uint32 [kEvaluationCounters]: their sum is the number of evaluations (live steps); overwritten
+};
+inline constexpr std::uint32_t kEvaluationCounters = 256;
+
+class BoundRollout {
+   public:
+    /// Episode e starts from the reset of (when.generation, first_episode + e), shared by all members. Barriers between its own dispatches
+    /// inside; the caller puts one before and after. Split into as many dispatches as the device's loop limit asks for.
+    void record(Recorder& recorder, const NoiseTime& when, std::uint32_t first_episode = 0) const noexcept;
+    BoundRollout() noexcept;
+    ~BoundRollout();
+    BoundRollout(BoundRollout&&) noexcept;
+    BoundRollout& operator=(BoundRollout&&) noexcept;
+
+   private:
+    friend class RolloutPlan;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+class RolloutPlan {
+   public:
+    [[nodiscard]] MemoryNeeds scratch() const noexcept;
+    [[nodiscard]] Result<BoundRollout> bind(const RolloutViews& views, const BufferView& scratch) const;
+    /// Dispatches that one record() makes.
+    [[nodiscard]] std::uint32_t dispatch_count() const noexcept;
+    RolloutPlan() noexcept;
+    ~RolloutPlan();
+    RolloutPlan(RolloutPlan&&) noexcept;
+    RolloutPlan& operator=(RolloutPlan&&) noexcept;
+
+   private:
+    friend Result<RolloutPlan> plan_rollout(const Device&, const RolloutDesc&);
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Errors: unknown environment, a network that does not fit it, parameters that are not the network's or pass the uniform range (64 KiB),
+/// rank outside 1 ... 32, no members or episodes, configuration outside its ranges.
+[[nodiscard]] Result<RolloutPlan> plan_rollout(const Device& device, const RolloutDesc& desc);
+
+}  // namespace yolk
