@@ -2,15 +2,18 @@
 find_program(YOLK_GLSLC glslc REQUIRED)
 set(YOLK_KERNEL_FLAGS --target-env=vulkan1.2 -Werror)
 
-# yolk_kernel(NAME FAMILY family SOURCE file.comp [DEFINES A=1 ...])
+# yolk_kernel(NAME FAMILY family SOURCE file.comp [DEFINES A=1 ...] [INCLUDES folder...])
 # Compiles one shader variant and adds it to the catalogue as k<Name> of type Kernel<abi::FAMILY::Params>. The family's ABI header supplies
 # Params, kBindingCount and kUniformMask; tests/reflection holds the module against them.
 function(yolk_kernel name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FAMILY;SOURCE" "DEFINES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FAMILY;SOURCE" "DEFINES;INCLUDES")
   set(spv ${CMAKE_CURRENT_BINARY_DIR}/spirv/${name}.spv)
   set(inc ${CMAKE_CURRENT_BINARY_DIR}/spirv/${name}.inc)
   set(flags ${YOLK_KERNEL_FLAGS} -I ${CMAKE_CURRENT_SOURCE_DIR}/include -I ${CMAKE_CURRENT_SOURCE_DIR}/lib
             -I ${CMAKE_CURRENT_SOURCE_DIR}/environments)
+  foreach(folder IN LISTS arg_INCLUDES)
+    list(APPEND flags -I ${folder})
+  endforeach()
   foreach(define IN LISTS arg_DEFINES)
     list(APPEND flags -D${define})
   endforeach()

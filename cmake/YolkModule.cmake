@@ -42,7 +42,7 @@ function(yolk_module name)
   foreach(dep IN LISTS arg_PRIVATE_DEPS)
     target_link_libraries(yolk_${name} PRIVATE yolk::${dep})
   endforeach()
-  # Read by tests/layering.cmake, which holds every #include against what is declared here.
+  # Read by tests/repository/layering.cmake, which holds every #include against what is declared here.
   set_property(GLOBAL APPEND PROPERTY YOLK_MODULE_DEPS "${name}:${arg_DEPS},${arg_PRIVATE_DEPS}")
 endfunction()
 
@@ -53,6 +53,11 @@ function(yolk_module_tests name)
   if(NOT YOLK_TESTS)
     return()
   endif()
+  set(test_deps ${arg_DEPS})
+  if(arg_DEVICE)
+    list(APPEND test_deps testing)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY YOLK_MODULE_TEST_DEPS "${name}:${test_deps}")
   add_executable(yolk_${name}_tests ${arg_SOURCES})
   target_include_directories(yolk_${name}_tests PRIVATE src tests)
   target_link_libraries(yolk_${name}_tests PRIVATE yolk_build_flags yolk::${name} GTest::gmock ${arg_EXTERNAL})
@@ -66,6 +71,6 @@ function(yolk_module_tests name)
     target_link_libraries(yolk_${name}_tests PRIVATE GTest::gmock_main)
     set(labels "host")
   endif()
-  gtest_discover_tests(yolk_${name}_tests TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(yolk_${name}_tests TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${labels}" TIMEOUT 300)
 endfunction()

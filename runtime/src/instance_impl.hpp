@@ -13,9 +13,9 @@ namespace yolk {
 struct Instance::Impl {
     VkInstance handle = VK_NULL_HANDLE;
     VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;  ///< null without a debug-utils extension
-    bool has_debug_utils = false;                          ///< object names and labels may be set
+    bool has_debug_utils = false;                         ///< object names and labels may be set
     std::function<void(const ValidationMessage&)> on_message;
-    std::vector<VkPhysicalDevice> physical_devices;        ///< same order as infos
+    std::vector<VkPhysicalDevice> physical_devices;  ///< same order as infos
     std::vector<DeviceInfo> infos;
 
     Impl() = default;

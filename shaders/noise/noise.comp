@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // noise: elements of a noise stream for a range of pairs, as integers or (NOISE_F32) times 1/sqrt(85).
-// Layout: out[p * element_count + i], p below pair_count. Bindings, constants: yolk/abi/noise.h. One invocation makes
-// BLOCKS_PER_INVOCATION blocks of 8 elements; grid folded over x and y. No subgroup assumption, no shared memory, no scratch.
-// Class E (integers); the float form is class P: one multiplication of exact operands.
+// Layout: out[p * element_count + i], p below pair_count. Bindings, constants: yolk/abi/noise.h. No scratch.
+// Work: one invocation makes BLOCKS_PER_INVOCATION blocks of 8 elements; the grid is folded over x and y. No subgroup
+// assumption, no shared memory.
+// Exactness: class E (integers); the float form is class P: one multiplication of exact operands.
+// Loops: BLOCKS_PER_INVOCATION iterations, in each one of 4.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require

@@ -15,35 +15,44 @@
 namespace yolk::evolve {
 
 enum class Determinism {
-    Exact,  ///< classes E and P only: the same bits on every device and the exact twin; refused on devices that fail the arithmetic probe
+    Exact,  ///< classes E and P only: the same bits on every device and the exact twin; refused on devices that fail
+            ///< the arithmetic probe
     Fast,   ///< admits class T
 };
 
+/// Operands of class P below this are flushed to zero (docs/adr/0002-denormals-never-arise.md): a smaller sigma would
+/// perturb nothing.
+inline constexpr float kMinScale = 0x1p-40F;
+
 struct EvolutionOptions {
-    std::uint32_t population = 4096;     ///< members; even, 2 ... 2^20
-    std::uint32_t rank = 1;              ///< 1 ... 32
-    float sigma = 0.2F;                  ///< finite, positive; at least 2^-40
-    float learning_rate = 0.2F;          ///< finite, positive
-    float sigma_decay = 1.0F;            ///< per generation, in (0, 1]
-    float learning_rate_decay = 1.0F;    ///< per generation, in (0, 1]
-    std::uint32_t noise_reuse = 1;       ///< generations that share noise; at least 1
+    std::uint32_t population = 4096;   ///< members; even, 2 ... 2^20
+    std::uint32_t rank = 1;            ///< 1 ... 32
+    float sigma = 0.2F;                ///< finite; at least kMinScale
+    float learning_rate = 0.2F;        ///< finite; at least kMinScale
+    float sigma_decay = 1.0F;          ///< per generation, in (0, 1]
+    float learning_rate_decay = 1.0F;  ///< per generation, in (0, 1]
+    std::uint32_t noise_reuse = 1;     ///< generations that share noise; at least 1
     FitnessRule fitness = FitnessRule::PairDifference;
     bool robust = false;
-    std::uint32_t group_size = 0;        ///< of GroupZScore
+    std::uint32_t group_size = 0;  ///< of GroupZScore
     OptimizerRule optimizer = OptimizerRule::Sgd;
     float beta1 = 0.9F;
     float beta2 = 0.999F;
     std::uint64_t seed = 1;
     bool freeze_vectors = false;
-    std::vector<std::string> exclude;    ///< names of parameters to leave out (frozen); an unknown name is an error
-    std::uint32_t episodes = 1;          ///< per member and generation
+    std::vector<std::string> exclude{};  ///< names of parameters to leave out (frozen); an unknown name is an error
+    std::uint32_t episodes = 1;          ///< per member and generation; at least 1, and at most 2^25 returns in all
     Determinism determinism = Determinism::Exact;
 };
 
 /// The first setting outside its limits, as an error that says what was given and what is allowed.
 [[nodiscard]] Result<void> validate(const EvolutionOptions& options);
 
-/// sigma * sigma_decay^generation by repeated fp32 multiplication, so that a resumed run has the same bits; learning rate likewise.
+/// One generation's decay of sigma or the learning rate: an fp32 product, zero below kMinScale.
+[[nodiscard]] float decay_once(float value, float decay) noexcept;
+
+/// sigma * sigma_decay^generation by repeated decay_once, so that a resumed run has the same bits; learning rate
+/// likewise.
 [[nodiscard]] float decayed(float start, float decay, std::uint32_t generation) noexcept;
 
 }  // namespace yolk::evolve

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // es_update: the EGGROLL gradient estimate of all parameters, noise regenerated inside (docs/kernels/es_update.md).
-// G = (sqrt(N)/N) (sigma/sqrt(r)) sum over pairs w_i A_i B_i^T for matrices, (sqrt(N)/N) sigma sum over pairs w_i V_i for vectors, with
-// w_i = coefficient * q_i. Integer weights: class E sums, one stated conversion (P). Float weights: class T.
+// G = (sqrt(N)/N) (sigma/sqrt(r)) sum over pairs w_i A_i B_i^T for matrices, (sqrt(N)/N) sigma sum over pairs w_i V_i
+// for vectors, with w_i = coefficient * q_i. Integer weights: class E sums, one stated conversion (P). Float weights:
+// class T.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,10 @@ namespace yolk {
 enum class FitnessWeights { I8, F32 };
 
 struct EsUpdateConfig {
-    std::uint32_t workgroup_size = 32;    ///< 1 ... 256
-    std::uint32_t pairs_per_slice = 256;  ///< pairs one invocation sums; clamped to what is exact (16,384 / r) and to the loop limit
+    std::uint32_t workgroup_size = 32;  ///< 1 ... 256
+    /// Pairs that one invocation sums, 1 ... 16,384; the nearest number is taken that keeps sums exact (16,384 / r),
+    /// loops within the device's limit, and partial sums within one binding.
+    std::uint32_t pairs_per_slice = 256;
 };
 
 struct EsUpdateDesc {
@@ -36,6 +39,7 @@ struct EsUpdateViews {
 
 class BoundEsUpdate {
    public:
+    /// A barrier between its own dispatches inside; the caller puts one before and after.
     void record(Recorder& recorder, const NoiseTime& when) const noexcept;
     BoundEsUpdate() noexcept;
     ~BoundEsUpdate();
@@ -50,9 +54,10 @@ class BoundEsUpdate {
 
 class EsUpdatePlan {
    public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;
+    [[nodiscard]] MemoryNeeds scratch()
+        const noexcept;  ///< partial sums: 4 bytes per slice and element that is not frozen
     [[nodiscard]] Result<BoundEsUpdate> bind(const EsUpdateViews& views, const BufferView& scratch) const;
-    /// Dispatches that one record() makes: does not grow with the number of parameters.
+    /// Dispatches that one record() makes: 2 (1 where all is frozen), whatever the number of parameters.
     [[nodiscard]] std::uint32_t dispatch_count() const noexcept;
     EsUpdatePlan() noexcept;
     ~EsUpdatePlan();
@@ -65,7 +70,9 @@ class EsUpdatePlan {
     std::unique_ptr<Impl> impl_;
 };
 
-/// The plan owns a small device buffer with the parameter table (made here, uploaded once).
+/// The plan owns a small device buffer with the parameter table (made here, uploaded once). `device` must outlive it.
+/// Errors: population odd or zero, rank or configuration outside its ranges, an empty table, a gradient or partial sums
+/// above the device's binding limit, driver errors.
 [[nodiscard]] Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& desc);
 
 }  // namespace yolk

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fitness: raw returns to the weights of the update (docs/kernels/fitness.md). Statistics are exact integers, so any order and any split gives
-// the same bytes. Class E for the int8 weights given the scores, P for the summary's floats; float rules are class T.
+// fitness: raw returns to the weights of the update (docs/kernels/fitness.md). Statistics are exact integers, so any
+// order and any split gives the same bytes. Class E for the int8 weights given the scores, P for the summary's floats;
+// float rules are class T.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ enum class FitnessRule {
     ZScore,          ///< float; population variance, eps 1e-5
     GroupZScore,     ///< float; group mean, global variance
 };
-[[nodiscard]] std::string_view to_string(FitnessRule rule) noexcept;  ///< "pair-difference", "pair-sign", "centred-rank", "z-score", "group-z-score"
+/// "pair-difference", "pair-sign", "centred-rank", "z-score", "group-z-score".
+[[nodiscard]] std::string_view to_string(FitnessRule rule) noexcept;
 [[nodiscard]] Result<FitnessRule> parse_fitness_rule(std::string_view name);
 /// Whether the rule ends in int8, as exact mode demands; else its weights are floats.
 [[nodiscard]] bool is_integer_rule(FitnessRule rule) noexcept;
@@ -41,8 +43,8 @@ struct FitnessDesc {
 struct FitnessViews {
     BufferView returns;  ///< fp32 [episodes, population]; not-finite ones count as the worst finite score
     BufferView scores;   ///< out, fp32 [population], as they came (not-finite kept)
-    /// Out, one weight per pair. Integer rules: int8, four to a word, little end first, padded with zeros to a multiple of 4 pairs. Float
-    /// rules: fp32 w = shaped(f+) - shaped(f-).
+    /// Out, one weight per pair. Integer rules: int8, four to a word, little end first, padded with zeros to a multiple
+    /// of 4 pairs. Float rules: fp32 w = shaped(f+) - shaped(f-).
     BufferView weights;
     BufferView summary;  ///< out, one abi::fitness::Summary
 };
@@ -78,6 +80,9 @@ class FitnessPlan {
     std::unique_ptr<Impl> impl_;
 };
 
+/// `device` must outlive the plan. Errors: population, episodes, group size or configuration outside their ranges,
+/// robust with another rule than pair difference, returns above the device's binding limit; Unsupported: more than
+/// 32,768 members to rank, more episodes than the device's loops allow.
 [[nodiscard]] Result<FitnessPlan> plan_fitness(const Device& device, const FitnessDesc& desc);
 
 }  // namespace yolk

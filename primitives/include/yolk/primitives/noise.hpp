@@ -18,15 +18,15 @@ enum class NoiseFormat {
 
 /// Tuning parameters; any valid configuration gives the same bytes.
 struct NoiseConfig {
-    std::uint32_t workgroup_size = 64;         ///< 1 ... 256
-    std::uint32_t blocks_per_invocation = 1;   ///< 1 ... 8
+    std::uint32_t workgroup_size = 64;        ///< 1 ... 256
+    std::uint32_t blocks_per_invocation = 1;  ///< 1 ... 8
 };
 
 struct NoiseDesc {
     std::uint32_t element_count = 0;  ///< per pair; 0 is legal
     std::uint32_t pair_count = 1;
     NoiseFormat format = NoiseFormat::I32;
-    NoiseConfig config;
+    NoiseConfig config{};
 };
 
 struct NoiseViews {
@@ -56,7 +56,8 @@ class NoisePlan {
     PipelineOf<abi::noise::Params> pipeline_;
 };
 
-/// Errors: configuration outside its ranges, sizes that overflow or pass the device's binding limit. `device` must outlive the plan.
+/// Errors: configuration outside its ranges, sizes that overflow or pass the device's binding limit. `device` must
+/// outlive the plan.
 [[nodiscard]] Result<NoisePlan> plan_noise(const Device& device, const NoiseDesc& desc);
 
 }  // namespace yolk

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// optimizer: adds lr * step to all parameters in one dispatch (docs/kernels/optimizer.md). Class P: own square root and reciprocal. Adam: Kingma and
-// Ba 2015, Algorithm 1, on an ascent direction.
+// optimizer: adds lr * step to all parameters in one dispatch (docs/kernels/optimizer.md). Class P: own square root and
+// reciprocal. Adam: Kingma and Ba 2015, Algorithm 1, on an ascent direction.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,18 @@ struct OptimizerConfig {
 
 struct OptimizerDesc {
     OptimizerRule rule = OptimizerRule::Sgd;
-    std::uint32_t element_count = 0;
-    float beta1 = 0.9F;    ///< momentum's and Adam's first decay, in [0, 1)
-    float beta2 = 0.999F;  ///< Adam's second, in [0, 1)
-    float epsilon = 1e-8F;
+    std::uint32_t element_count = 0;  ///< 0 is legal
+    float beta1 = 0.9F;               ///< momentum's and Adam's first decay, in [0, 1)
+    float beta2 = 0.999F;             ///< Adam's second, in [0, 1)
+    float epsilon = 1e-8F;            ///< Adam's, in [2^-40, 1]
     OptimizerConfig config;
 };
 
 struct OptimizerViews {
     BufferView gradient;    ///< fp32 [element_count], an ascent direction
     BufferView parameters;  ///< in and out, fp32 [element_count]
-    BufferView state;       ///< in and out, fp32 [state_arrays, element_count]: first moments, then second; zero at the start; empty for SGD
+    BufferView state;       ///< in and out, fp32 [state_arrays, element_count]: first moments, then second; zero at the
+                            ///< start; empty for SGD
 };
 
 class BoundOptimizer {
@@ -67,6 +68,8 @@ class OptimizerPlan {
     std::unique_ptr<Impl> impl_;
 };
 
+/// `device` must outlive the plan. Errors: decays, epsilon or configuration outside their ranges, sizes above the
+/// device's binding limit.
 [[nodiscard]] Result<OptimizerPlan> plan_optimizer(const Device& device, const OptimizerDesc& desc);
 
 }  // namespace yolk

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// perturbed_linear: y = x W^T + side * (sigma/sqrt(r)) (x B) A^T for every member of a population; neither W + A B^T nor the noise is ever stored
-// (docs/kernels/perturbed_linear.md). Class P: one ascending chain over the inputs per output.
+// perturbed_linear: y = x W^T + side * (sigma/sqrt(r)) (x B) A^T for every member of a population; neither W + A B^T
+// nor the noise is ever stored (docs/kernels/perturbed_linear.md). Class P: one ascending chain over the inputs per
+// output.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 namespace yolk {
 
 struct PerturbedLinearConfig {
-    std::uint32_t workgroup_size = 64;          ///< 1 ... 256
-    std::uint32_t outputs_per_invocation = 4;   ///< 1 ... 8
+    std::uint32_t workgroup_size = 64;         ///< 1 ... 256
+    std::uint32_t outputs_per_invocation = 4;  ///< 1 ... 8
 };
 
 struct PerturbedLinearDesc {
@@ -26,7 +27,7 @@ struct PerturbedLinearDesc {
     std::uint32_t rank = 1;     ///< 1 ... 32
     ParameterId parameter{};    ///< whose noise streams (domains A and B) perturb W
     bool shared_input = false;  ///< x is [rows, in] for all members, else [members, rows, in]
-    PerturbedLinearConfig config;
+    PerturbedLinearConfig config{};
 };
 
 struct PerturbedLinearViews {
@@ -37,7 +38,8 @@ struct PerturbedLinearViews {
 
 class BoundPerturbedLinear {
    public:
-    /// Members first_member ... first_member + members - 1; member -1 is the mean. One barrier between its two dispatches inside.
+    /// Members first_member ... first_member + members - 1; member -1 is the mean. One barrier between its two
+    /// dispatches inside.
     void record(Recorder& recorder, const NoiseTime& when, std::int32_t first_member = 0) const noexcept;
     BoundPerturbedLinear() noexcept;
     ~BoundPerturbedLinear();

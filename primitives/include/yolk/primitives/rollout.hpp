@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,49 +24,55 @@ struct EnvironmentInfo {
     std::uint32_t action_count = 0;  ///< outputs of the policy
     std::uint32_t state_words = 0;
     std::uint32_t max_steps = 0;
-    float solved_return = 0.0F;      ///< mean return at which the task counts as solved
-    float best_return = 0.0F;        ///< no episode can return more
+    float solved_return = 0.0F;  ///< mean return at which the task counts as solved
+    float best_return = 0.0F;    ///< no episode can return more
 };
 [[nodiscard]] std::span<const EnvironmentInfo> environments() noexcept;
 /// Error: unknown name (lists the known ones).
 [[nodiscard]] Result<EnvironmentInfo> find_environment(std::string_view name);
 
-/// A multi-layer perceptron: widths[0] inputs, tanh between layers, linear outputs. 2 to 5 widths, each 1 ... 256. A plain struct until the
-/// graph of hyperfunctions exists.
+/// A multi-layer perceptron: widths[0] inputs, tanh between layers, linear outputs. 2 to 5 widths, each 1 ... 256. A
+/// plain struct until the graph of hyperfunctions exists.
 struct PolicyNetwork {
     std::vector<std::uint32_t> widths{4, 64, 2};
     /// layer0.weight [64, 4], layer0.bias [64], layer1.weight [2, 64], layer1.bias [2]; ids in this order.
     [[nodiscard]] std::vector<ParameterDesc> parameters() const;
 };
 
+/// Any valid configuration gives the same bytes. The unset ones are chosen for the device and the network
+/// (rollout_layout.hpp).
 struct RolloutConfig {
     std::uint32_t workgroup_size = 32;  ///< 1 ... 256
+    std::optional<bool> unrolled = {};  ///< layers written out: many times faster on lavapipe, longer to compile
+    std::optional<bool> private_parameters = {};  ///< parameters copied to private memory by each invocation
 };
 
 struct RolloutDesc {
     std::string environment = "cartpole";
-    PolicyNetwork network;
-    ParameterTable parameters;      ///< network.parameters(), some of them perhaps Frozen
-    std::uint32_t members = 0;      ///< ignored with mean_only
-    std::uint32_t episodes = 1;     ///< per member
-    std::uint32_t max_steps = 0;    ///< 0: the environment's; smaller truncates episodes
-    std::uint32_t rank = 1;         ///< 1 ... 32
-    bool mean_only = false;         ///< member -1: the unperturbed policy; one row of `episodes` returns
-    bool never_stop = false;        ///< benchmarks: episodes go on to max_steps whatever the environment says
-    RolloutConfig config;
+    PolicyNetwork network = {};
+    ParameterTable parameters = {};  ///< network.parameters(), some of them perhaps Frozen
+    std::uint32_t members = 0;       ///< ignored with mean_only
+    std::uint32_t episodes = 1;      ///< per member
+    std::uint32_t max_steps = 0;     ///< 0: the environment's; smaller truncates episodes
+    std::uint32_t rank = 1;          ///< 1 ... 32
+    bool mean_only = false;          ///< member -1: the unperturbed policy; one row of `episodes` returns
+    bool never_stop = false;         ///< benchmarks: episodes go on to max_steps whatever the environment says
+    RolloutConfig config = {};
 };
 
 struct RolloutViews {
-    BufferView parameters;  ///< fp32 [element_count], read as a uniform buffer
-    BufferView returns;     ///< out, fp32 [episodes, members]
-    BufferView evaluations; ///< out, uint32 [kEvaluationCounters]: their sum is the number of evaluations (live steps); overwritten
+    BufferView parameters;   ///< fp32 [element_count], read as a uniform buffer
+    BufferView returns;      ///< out, fp32 [episodes, members]
+    BufferView evaluations;  ///< out, uint32 [kEvaluationCounters]: their sum is the number of evaluations (live
+                             ///< steps); overwritten
 };
 inline constexpr std::uint32_t kEvaluationCounters = 256;
 
 class BoundRollout {
    public:
-    /// Episode e starts from the reset of (when.generation, first_episode + e), shared by all members. Barriers between its own dispatches
-    /// inside; the caller puts one before and after. Split into as many dispatches as the device's loop limit asks for.
+    /// Episode e starts from the reset of (when.generation, first_episode + e), shared by all members. Barriers between
+    /// its own dispatches inside; the caller puts one before and after. Split into as many dispatches as the device's
+    /// loop limit asks for.
     void record(Recorder& recorder, const NoiseTime& when, std::uint32_t first_episode = 0) const noexcept;
     BoundRollout() noexcept;
     ~BoundRollout();
@@ -93,8 +102,8 @@ class RolloutPlan {
     std::unique_ptr<Impl> impl_;
 };
 
-/// Errors: unknown environment, a network that does not fit it, parameters that are not the network's or pass the uniform range (64 KiB),
-/// rank outside 1 ... 32, no members or episodes, configuration outside its ranges.
+/// Errors: unknown environment, a network that does not fit it, parameters that are not the network's or pass the
+/// uniform range (64 KiB), rank outside 1 ... 32, no members or episodes, configuration outside its ranges.
 [[nodiscard]] Result<RolloutPlan> plan_rollout(const Device& device, const RolloutDesc& desc);
 
 }  // namespace yolk

@@ -62,10 +62,11 @@ struct BindingOf {
 
 /// What was found out about a device by running on it (yolk/runtime/probe.hpp); unset until probed.
 struct DeviceFindings {
-    /// Loop iterations that one invocation may make in all, nested ones counted; nothing where no limit was found.
+    /// What the loops of one invocation may cost in all, by the rules of yolk/runtime/loop_budget.hpp; nothing where no limit was found.
     std::optional<std::uint64_t> loop_limit;
-    /// Why exact mode must be refused; empty where the arithmetic is exact.
+    /// Why exact mode must be refused; empty where the arithmetic is exact (or not probed).
     std::string inexact_reason;
+    bool probed = false;
 };
 
 /// Threading: create_buffer, pipeline, bind and the const members may be called from any thread; recorders and dispatchers have their own

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a physical device is, as plain data: everything that choosing a device, a memory type or a kernel path depends on, so
-// that those decisions are pure functions tested with tables of real GPUs.
+// What a physical device is, as plain data: everything that choosing a device, a memory type or a kernel path depends
+// on, so that those decisions are pure functions tested with tables of real GPUs.
 #pragma once
 
 #include <array>
@@ -44,7 +44,8 @@ struct DeviceLimits {
     double timestamp_period_ns = 0.0;  ///< nanoseconds per tick; 0 where the queue has no timestamps
 };
 
-/// Features, true where the device has them. The first two are the portable floor's (with Vulkan 1.2); the rest open paths.
+/// Features, true where the device has them. The first two are the portable floor's (with Vulkan 1.2); the rest open
+/// paths.
 struct DeviceFeatures {
     bool timeline_semaphore = false;
     bool scalar_block_layout = false;
@@ -66,12 +67,12 @@ struct DeviceInfo {
     DeviceKind kind = DeviceKind::Other;
     std::uint32_t vendor_id = 0;
     std::uint32_t device_id = 0;
-    std::string vendor;       ///< "NVIDIA", "AMD", "Intel", "Mesa", "Google", ... or the id in hex
+    std::string vendor;             ///< "NVIDIA", "AMD", "Intel", "Mesa", "Google", ... or the id in hex
     std::uint32_t api_version = 0;  ///< as Vulkan packs it
-    std::string driver_name;  ///< "llvmpipe", "SwiftShader driver", "NVIDIA", "radv", ...
-    std::string driver_info;  ///< the driver's own version text
+    std::string driver_name;        ///< "llvmpipe", "SwiftShader driver", "NVIDIA", "radv", ...
+    std::string driver_info;        ///< the driver's own version text
     std::uint32_t driver_version = 0;
-    std::string uuid;         ///< 32 hexadecimal digits
+    std::string uuid;  ///< 32 hexadecimal digits
     bool has_compute_queue = false;
     DeviceLimits limits;
     DeviceFeatures features;

@@ -25,7 +25,8 @@ struct InstanceOptions {
     std::function<void(const ValidationMessage&)> on_message;
 };
 
-/// Owns the VkInstance; shared by the devices made from it, so it may be destroyed in any order. Thread-safe after creation.
+/// Owns the VkInstance; shared by the devices made from it, so it may be destroyed in any order. Thread-safe after
+/// creation.
 class Instance {
    public:
     /// Errors: no Vulkan loader or no driver (the message says what to install), no validation layer.

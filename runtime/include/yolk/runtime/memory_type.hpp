@@ -19,16 +19,16 @@ enum class MemoryDomain {
 
 enum class MemoryPolicy {
     Automatic,
-    /// Pretends that device-local memory is not host-visible and that host-visible memory is not coherent, so that staging and
-    /// flushing run on drivers with a single memory type. For tests.
+    /// Pretends that device-local memory is not host-visible and that host-visible memory is not coherent, so that
+    /// staging and flushing run on drivers with a single memory type. For tests.
     ForceDiscrete,
 };
 
 /// Best type among those allowed by `type_bits` (as VkMemoryRequirements::memoryTypeBits), or nothing.
-/// Device: device-local, then not host-visible. Upload: host-visible required, coherent, then not cached; Readback: host-visible required,
-/// cached, then coherent. Ties go to the lower index, as Vulkan orders types by performance.
-[[nodiscard]] std::optional<std::uint32_t> select_memory_type(std::span<const MemoryTypeInfo> types, std::uint32_t type_bits,
-                                                              MemoryDomain domain);
+/// Device: device-local, then not host-visible. Upload: host-visible required, coherent, then not cached; Readback:
+/// host-visible required, cached, then coherent. Ties go to the lower index, as Vulkan orders types by performance.
+[[nodiscard]] std::optional<std::uint32_t> select_memory_type(std::span<const MemoryTypeInfo> types,
+                                                              std::uint32_t type_bits, MemoryDomain domain);
 
 /// Whether the host may write a Device buffer through a mapping rather than by staging.
 [[nodiscard]] bool directly_mappable(const MemoryTypeInfo& type, MemoryPolicy policy) noexcept;

@@ -9,7 +9,8 @@
 namespace yolk {
 
 /// Runs both probes once per device and keeps the findings in it (Device::findings); later calls return what was found.
-///  - arithmetic: products, sums and cancellations whose correctly rounded results are known, `precise` chains that a contraction to
+///  - arithmetic: products, sums and cancellations whose correctly rounded results are known, `precise` chains that a
+///  contraction to
 ///    fused multiply-add would change, values around the smallest normal; each compared by bit pattern.
 ///  - loop limit: lavapipe 22.3 leaves every loop after 65,535 iterations in all; nested and flat loops are counted.
 [[nodiscard]] Result<DeviceFindings> probe(const Device& device);

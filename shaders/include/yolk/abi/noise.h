@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ABI of the noise family (docs/kernels/noise.md): out[p * element_count + i] = element i of the stream of pair first_pair + p.
+// ABI of the noise family (docs/kernels/noise.md): out[p * element_count + i] = element i of the stream of pair
+// first_pair + p.
 #ifndef YOLK_ABI_NOISE_H
 #define YOLK_ABI_NOISE_H
 #include "yolk/abi/prelude.h"

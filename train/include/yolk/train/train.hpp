@@ -18,70 +18,74 @@
 namespace yolk::train {
 
 struct TrainOptions {
-    std::string task = "cartpole";          ///< an environment's name
-    evolve::EvolutionOptions evolution;
-    PolicyNetwork network;                  ///< widths; the ends must fit the environment
-    std::uint32_t generations = 100;        ///< at most
-    bool stop_when_solved = true;           ///< ends after the generation whose unperturbed policy solves the task
-    std::uint32_t max_steps = 0;            ///< of an episode; 0: the environment's
-    std::filesystem::path out = "yolk-out"; ///< folder: policy.safetensors, metrics.jsonl; made if missing; empty: nothing is written
+    std::string task = "cartpole";  ///< an environment's name
+    evolve::EvolutionOptions evolution{};
+    PolicyNetwork network{};          ///< widths; the ends must fit the environment
+    std::uint32_t generations = 100;  ///< at most
+    bool stop_when_solved = true;     ///< ends after the generation whose unperturbed policy solves the task
+    std::uint32_t max_steps = 0;      ///< of an episode; 0: the environment's
+    std::filesystem::path out =
+        "yolk-out";  ///< folder: policy.safetensors, metrics.jsonl; made if missing; empty: nothing is written
     std::uint32_t evaluation_episodes = 100;
-    std::optional<RolloutConfig> rollout_config;      ///< tile configurations; the defaults where unset
-    std::optional<std::uint32_t> pairs_per_slice;     ///< es_update's
+    std::optional<RolloutConfig> rollout_config{};   ///< tile configurations; the defaults where unset
+    std::optional<std::uint32_t> pairs_per_slice{};  ///< es_update's
 };
 
 /// One generation, as metrics.jsonl and the progress bar show it.
 struct GenerationReport {
-    std::uint32_t generation = 0;        ///< from 0
-    float mean_return = 0.0F;            ///< of the population
+    std::uint32_t generation = 0;  ///< from 0
+    float mean_return = 0.0F;      ///< of the population
     float best_return = 0.0F;
-    float policy_return = 0.0F;          ///< of the unperturbed policy, after the update
-    std::uint64_t evaluations = 0;       ///< of this generation
-    double evaluations_per_second = 0.0; ///< of this generation
-    double seconds = 0.0;                ///< since the start of training
-    std::uint32_t not_finite = 0;        ///< members whose score was not finite
+    float policy_return = 0.0F;           ///< of the unperturbed policy, after the update
+    std::uint64_t evaluations = 0;        ///< of this generation
+    double evaluations_per_second = 0.0;  ///< of this generation
+    double seconds = 0.0;                 ///< since the start of training
+    std::uint32_t not_finite = 0;         ///< members whose score was not finite
     float sigma = 0.0F;
     float learning_rate = 0.0F;
-    std::string state_hash;              ///< after the update
+    std::string state_hash{};  ///< after the update
 };
 [[nodiscard]] Json to_json(const GenerationReport& report);
 
 struct TrainOutcome {
-    std::uint32_t generations = 0;       ///< run
+    std::uint32_t generations = 0;  ///< run
     bool solved = false;
-    double evaluations_per_second = 0.0; ///< over all generations
-    double eval_mean_return = 0.0;       ///< over evaluation_episodes fresh episodes of the unperturbed policy
-    std::string state_hash;
-    double seconds = 0.0;                ///< of training and evaluation
+    double evaluations_per_second = 0.0;  ///< over all generations
+    double eval_mean_return = 0.0;        ///< over evaluation_episodes fresh episodes of the unperturbed policy
+    std::string state_hash{};
+    double seconds = 0.0;                   ///< of training and evaluation
     double first_generation_seconds = 0.0;  ///< from process start to the end of the first generation
-    std::filesystem::path policy;        ///< the saved file; empty where nothing was written
-    OperationCounts counts;
+    std::filesystem::path policy{};         ///< the saved file; empty where nothing was written
+    OperationCounts counts{};
 };
 
 /// Called after each generation; returning false ends training there (what has been learned is evaluated and saved).
 using OnGeneration = std::function<bool(const GenerationReport&)>;
 
-/// Errors: settings outside their limits, a folder that cannot be written (told before training starts), a device that fails the
-/// arithmetic probe in exact mode (with the reason), a generation without a finite score, driver errors.
-[[nodiscard]] Result<TrainOutcome> train(const Device& device, const TrainOptions& options, const OnGeneration& on_generation = {});
+/// Errors: settings outside their limits, a folder that cannot be written (told before training starts), a device that
+/// fails the arithmetic probe in exact mode (with the reason), a generation without a finite score, driver errors.
+[[nodiscard]] Result<TrainOutcome> train(const Device& device, const TrainOptions& options,
+                                         const OnGeneration& on_generation = {});
 
-/// The state hash after each of options.generations generations, computed by the exact twin on the host (no device): what a device's
-/// metrics must show in exact mode. `on_generation` as above with the hash and returns filled in.
-[[nodiscard]] Result<std::vector<std::string>> train_twin(const TrainOptions& options, const OnGeneration& on_generation = {});
+/// The state hash after each of options.generations generations, computed by the exact twin on the host (no device):
+/// what a device's metrics must show in exact mode. `on_generation` as above with the hash and returns filled in.
+[[nodiscard]] Result<std::vector<std::string>> train_twin(const TrainOptions& options,
+                                                          const OnGeneration& on_generation = {});
 
 struct EvalOptions {
     std::uint32_t episodes = 100;
     std::uint64_t seed = 1;
 };
 struct EvalOutcome {
-    std::string task;
+    std::string task{};
     std::uint32_t episodes = 0;
     double mean_return = 0.0;
-    double deviation = 0.0;     ///< standard deviation over the episodes
+    double deviation = 0.0;  ///< standard deviation over the episodes
     double worst_return = 0.0;
     double best_return = 0.0;
 };
 /// Runs a saved policy. Errors: a file that is truncated, foreign, or does not fit its task; driver errors.
-[[nodiscard]] Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem::path& policy, const EvalOptions& options = {});
+[[nodiscard]] Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem::path& policy,
+                                                  const EvalOptions& options = {});
 
 }  // namespace yolk::train

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// EGGROLL on one device: each generation evaluates a population of low-rank perturbations, shapes its scores, and moves
+// the parameters along the estimated gradient, all in one submission.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/evolve/evaluator.hpp"
+#include "yolk/evolve/generation.hpp"
+#include "yolk/evolve/options.hpp"
+#include "yolk/primitives/es_update.hpp"
+#include "yolk/primitives/fitness.hpp"
+#include "yolk/primitives/optimizer.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk::evolve {
+
+/// Tile configurations; in exact mode they change nothing but the time.
+struct EvolutionConfig {
+    FitnessConfig fitness{};
+    EsUpdateConfig es_update{};
+    OptimizerConfig optimizer{};
+};
+
+struct EvolutionParts {
+    ParameterTable parameters{};             ///< as trained_parameters() gives them
+    std::vector<float> initial{};            ///< first values, [element_count]
+    std::unique_ptr<Evaluator> evaluator{};  ///< of options.population members and options.episodes episodes
+    /// Scores the unperturbed policy (one member) after the update, in the same submission; may be empty.
+    std::unique_ptr<Evaluator> policy_evaluator{};
+    EvolutionConfig config{};
+};
+
+/// Owns every buffer of a run; the primitives own none. Not thread-safe. Movable. After an error the run is over: make
+/// a new one.
+class Evolution {
+   public:
+    /// Probes the device. Errors: options outside their limits, parts that do not fit them, a device that fails the
+    /// arithmetic probe in exact mode (Unsupported, with the reason), those of the primitives' plans. `device` and
+    /// `dispatcher` must outlive it.
+    [[nodiscard]] static Result<Evolution> create(const Device& device, Dispatcher& dispatcher, EvolutionParts parts,
+                                                  const EvolutionOptions& options);
+
+    /// One generation, and waits for it. The host looks at the summary and at nothing that grows with the population or
+    /// the parameters. Errors: no member with a finite score (their weights are then zero), device lost, driver.
+    [[nodiscard]] Result<GenerationSummary> step();
+
+    [[nodiscard]] std::uint32_t generations() const noexcept;  ///< done so far
+    [[nodiscard]] const ParameterTable& table() const noexcept;
+    /// The state after the last step, in the order of the table; valid until the next step.
+    [[nodiscard]] std::span<const float> parameters() const noexcept;
+    [[nodiscard]] std::span<const float> optimizer_state()
+        const noexcept;  ///< first moments, then second; empty for SGD
+    /// Scores of the last population as they came, [population]. Blocks; for tests and tools.
+    [[nodiscard]] Result<std::vector<float>> scores() const;
+    /// The parameters on the device, for more work on them between steps.
+    [[nodiscard]] BufferView device_parameters() const noexcept;
+    /// As evolve::state_hash.
+    [[nodiscard]] Result<std::string> state_hash() const;
+
+    ~Evolution();
+    Evolution(Evolution&&) noexcept;
+    Evolution& operator=(Evolution&&) noexcept;
+
+   private:
+    struct Impl;
+    explicit Evolution(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace yolk::evolve

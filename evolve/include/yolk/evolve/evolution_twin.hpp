@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact twin of Evolution: the same generation on the host from the primitives' exact twins, so the same state
+// hashes in exact mode.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/evolve/generation.hpp"
+#include "yolk/evolve/options.hpp"
+#include "yolk/evolve/schedule.hpp"
+#include "yolk/primitives/rollout.hpp"
+
+namespace yolk::evolve {
+
+/// Returns [episodes, members] and the number of evaluations, of all perturbed members or of the unperturbed policy.
+struct TwinEvaluation {
+    std::vector<float> returns;
+    std::uint64_t evaluations = 0;
+};
+using TwinEvaluator = std::function<TwinEvaluation(std::span<const float> parameters, const NoiseTime& when)>;
+/// The twin of rollout_evaluator.
+[[nodiscard]] TwinEvaluator rollout_twin_evaluator(const RolloutDesc& desc, std::uint32_t first_episode = 0);
+
+struct EvolutionTwinParts {
+    ParameterTable parameters{};
+    std::vector<float> initial{};
+    TwinEvaluator evaluator{};
+    TwinEvaluator policy_evaluator{};  ///< may be empty
+};
+
+/// Not thread-safe.
+class EvolutionTwin {
+   public:
+    /// Errors: options outside their limits, parts that do not fit, fast determinism (only exact mode has a twin).
+    [[nodiscard]] static Result<EvolutionTwin> create(EvolutionTwinParts parts, const EvolutionOptions& options);
+    /// Errors: no finite score; an evaluator that returns the wrong number of returns.
+    [[nodiscard]] Result<GenerationSummary> step();
+
+    [[nodiscard]] std::uint32_t generations() const noexcept { return schedule_.generation; }
+    [[nodiscard]] std::span<const float> parameters() const noexcept { return parameters_; }
+    [[nodiscard]] std::span<const float> optimizer_state() const noexcept { return state_; }
+    /// Of the last step.
+    [[nodiscard]] std::span<const float> gradient() const noexcept { return gradient_; }
+    [[nodiscard]] Result<std::string> state_hash() const;
+
+   private:
+    EvolutionTwin() = default;
+    EvolutionTwinParts parts_;
+    EvolutionOptions options_;
+    Schedule schedule_;
+    std::vector<float> parameters_, state_, gradient_;
+};
+
+}  // namespace yolk::evolve

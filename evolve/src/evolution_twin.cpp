@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/evolve/evolution_twin.hpp"
+
+#include <fmt/format.h>
+
+#include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/oracle/es_update.hpp"
+#include "yolk/oracle/fitness.hpp"
+#include "yolk/oracle/optimizer.hpp"
+#include "yolk/oracle/rollout.hpp"
+
+#include "summarise.hpp"
+
+namespace yolk::evolve {
+
+TwinEvaluator rollout_twin_evaluator(const RolloutDesc& desc, std::uint32_t first_episode) {
+    return [desc, first_episode](std::span<const float> parameters, const NoiseTime& when) {
+        oracle::RolloutTwin twin = oracle::rollout_twin(desc, parameters, when, first_episode);
+        return TwinEvaluation{.returns = std::move(twin.returns), .evaluations = twin.evaluations};
+    };
+}
+
+Result<EvolutionTwin> EvolutionTwin::create(EvolutionTwinParts parts, const EvolutionOptions& options) {
+    YOLK_TRY_VOID(validate(options));
+    if (options.determinism != Determinism::Exact)
+        return bad_input("Only exact determinism has a twin on the host; fast runs differ between devices.");
+    if (parts.initial.size() != parts.parameters.element_count()) {
+        return bad_input(fmt::format("There are {} initial values for {} parameter elements; the two must be equal.",
+                                     parts.initial.size(), parts.parameters.element_count()));
+    }
+    if (!parts.evaluator) return bad_input("The evolution twin needs an evaluator.");
+    EvolutionTwin twin;
+    twin.options_ = options;
+    twin.schedule_ = Schedule(options);
+    twin.parameters_ = parts.initial;
+    twin.state_.assign(std::size_t{optimizer_state_arrays(options.optimizer)} * twin.parameters_.size(), 0.0F);
+    twin.parts_ = std::move(parts);
+    return twin;
+}
+
+Result<GenerationSummary> EvolutionTwin::step() {
+    const NoiseTime when = schedule_.noise_time();
+    const TwinEvaluation scored = parts_.evaluator(parameters_, when);
+    const std::size_t expected = std::size_t{options_.population} * options_.episodes;
+    if (scored.returns.size() != expected) {
+        return bad_input(
+            fmt::format("The evaluator gave {} returns; {} were expected.", scored.returns.size(), expected));
+    }
+    const FitnessDesc fitness{.population = options_.population,
+                              .episodes = options_.episodes,
+                              .rule = options_.fitness,
+                              .robust = options_.robust,
+                              .group_size = options_.group_size,
+                              .config = {}};
+    const oracle::FitnessTwin shaped = oracle::fitness_twin(fitness, scored.returns);
+    const EsUpdateDesc update{.parameters = parts_.parameters,
+                              .population = options_.population,
+                              .rank = options_.rank,
+                              .weights = FitnessWeights::I8,
+                              .config = {}};
+    gradient_ = oracle::es_update_twin(update, shaped.integer_weights, shaped.summary, when);
+    const OptimizerDesc optimizer{.rule = options_.optimizer,
+                                  .element_count = parts_.parameters.element_count(),
+                                  .beta1 = options_.beta1,
+                                  .beta2 = options_.beta2,
+                                  .config = {}};
+    oracle::optimizer_twin(optimizer, gradient_, parameters_, state_, schedule_.learning_rate, when.generation);
+    TwinEvaluation policy;
+    if (parts_.policy_evaluator) policy = parts_.policy_evaluator(parameters_, when);
+    YOLK_TRY(GenerationSummary result, summarise(shaped.summary, {}, policy.returns, schedule_));
+    result.evaluations = scored.evaluations;
+    schedule_.advance();
+    return result;
+}
+
+Result<std::string> EvolutionTwin::state_hash() const {
+    return evolve::state_hash(parameters_, state_, schedule_.generation);
+}
+
+}  // namespace yolk::evolve

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check_tools.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace yolk::oracle {
+
+namespace {
+
+// 0 within reach of a NaN-free comparison; infinity where one side is not a number or a zero tolerance is missed.
+double error_in_tolerances(double got, const OracleValue& oracle) {
+    if (got == oracle.value) return 0.0;
+    const double error = std::abs(got - oracle.value) / oracle.tolerance;
+    return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
+}  // namespace
+
+void hold_words_to_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,
+                        std::span<const std::uint32_t> twin) {
+    if (got.size() != twin.size()) {
+        report.fail(fmt::format("{}: {} elements came, the twin has {}.", case_name, got.size(), twin.size()));
+        return;
+    }
+    std::uint64_t mismatches = 0;
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        if (got[i] == twin[i]) continue;
+        if (mismatches++ == 0) first = i;
+    }
+    if (mismatches == 0) return;
+    report.twin_mismatches += mismatches;
+    report.fail(fmt::format(
+        "{}: {} of {} elements differ from the exact twin; the first is element {}: {:#010x} where {:#010x} is right.",
+        case_name, mismatches, got.size(), first, got[first], twin[first]));
+}
+
+void hold_to_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,
+                    std::span<const OracleValue> oracle) {
+    if (got.size() != oracle.size()) {
+        report.fail(fmt::format("{}: {} elements came, the oracle has {}.", case_name, got.size(), oracle.size()));
+        return;
+    }
+    double worst = 0.0;
+    std::size_t where = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        const double error = error_in_tolerances(got[i], oracle[i]);
+        if (error > worst) worst = error, where = i;
+    }
+    if (worst > report.worst_error) {
+        report.worst_error = worst;
+        report.worst_case = fmt::format("{}, element {}", case_name, where);
+    }
+    if (worst <= 1.0) return;
+    report.fail(fmt::format("{}: element {} is {:.9g} where the oracle has {:.9g} +- {:.3g}.", case_name, where,
+                            got[where], oracle[where].value, oracle[where].tolerance));
+}
+
+Result<void> hold_guards(CheckReport& report, const std::string& case_name, const GuardedBuffer& buffer,
+                         const char* buffer_name) {
+    YOLK_TRY(const std::uint64_t damaged, buffer.damaged_words());
+    if (damaged != 0)
+        report.fail(fmt::format("{}: {} words outside {} were overwritten.", case_name, damaged, buffer_name));
+    return {};
+}
+
+}  // namespace yolk::oracle

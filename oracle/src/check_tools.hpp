@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the checks of all families share: draws, and holding what came from a device against twin, oracle and guard
+// bands.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "yolk/core/philox.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/guarded.hpp"
+#include "yolk/runtime/recorder.hpp"
+
+namespace yolk::oracle {
+
+/// Reproducible draws for inputs and configurations: Philox over (seed, stream), one block per draw.
+class Draws {
+   public:
+    explicit Draws(std::uint64_t seed, std::uint32_t stream = 0) noexcept
+        : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U)}, stream_(stream) {}
+
+    [[nodiscard]] std::uint32_t word() noexcept { return philox4x32({next_++, stream_, 0, 0}, key_)[0]; }
+    /// An index below `count` (not 0); the bias is below count / 2^32.
+    [[nodiscard]] std::uint32_t below(std::uint32_t count) noexcept { return word() % count; }
+    /// A multiple of 2^-24 times (high - low), rounded to float.
+    [[nodiscard]] float uniform(float low, float high) noexcept {
+        return low + (high - low) * std::ldexp(static_cast<float>(word() >> 8U), -24);
+    }
+    [[nodiscard]] std::vector<float> uniforms(std::size_t count, float low, float high) {
+        std::vector<float> values(count);
+        for (float& value : values) value = uniform(low, high);
+        return values;
+    }
+    template <class T, std::size_t kCount>
+    [[nodiscard]] T one_of(const std::array<T, kCount>& choices) noexcept {
+        return choices[below(kCount)];
+    }
+
+   private:
+    PhiloxKey key_;
+    std::uint32_t stream_;
+    std::uint32_t next_ = 0;
+};
+
+/// Records with `record(Recorder&)`, submits and waits.
+template <class Record>
+[[nodiscard]] Result<void> run_recorded(const CheckContext& context, Record&& record) {
+    YOLK_TRY(Recorder recorder, Recorder::create(context.device, {.label = "check"}));
+    recorder.begin();
+    std::forward<Record>(record)(recorder);
+    return context.dispatcher.run(recorder);
+}
+
+/// Holds 4-byte elements to the exact twin, bit by bit; where is the flat index.
+void hold_words_to_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,
+                        std::span<const std::uint32_t> twin);
+template <class T>
+void hold_to_twin(CheckReport& report, const std::string& case_name, const std::vector<T>& got,
+                  const std::vector<T>& twin) {
+    static_assert(sizeof(T) == sizeof(std::uint32_t));
+    std::vector<std::uint32_t> got_words(got.size());
+    std::vector<std::uint32_t> twin_words(twin.size());
+    for (std::size_t i = 0; i < got.size(); ++i) got_words[i] = std::bit_cast<std::uint32_t>(got[i]);
+    for (std::size_t i = 0; i < twin.size(); ++i) twin_words[i] = std::bit_cast<std::uint32_t>(twin[i]);
+    hold_words_to_twin(report, case_name, got_words, twin_words);
+}
+
+/// One element of an oracle: its value, and how far a right kernel may be off it (derived; 0 for exact).
+struct OracleValue {
+    double value = 0.0;
+    double tolerance = 0.0;
+};
+/// Holds elements to the oracle in units of the tolerance; keeps the worst with its place.
+void hold_to_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,
+                    std::span<const OracleValue> oracle);
+template <class T>
+void hold_to_oracle(CheckReport& report, const std::string& case_name, const std::vector<T>& got,
+                    const std::vector<OracleValue>& oracle) {
+    const std::vector<double> values(got.begin(), got.end());
+    hold_to_oracle(report, case_name, std::span<const double>(values), std::span<const OracleValue>(oracle));
+}
+
+/// Fails the case where a kernel wrote outside the payload of a buffer.
+[[nodiscard]] Result<void> hold_guards(CheckReport& report, const std::string& case_name, const GuardedBuffer& buffer,
+                                       const char* buffer_name);
+
+}  // namespace yolk::oracle

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exact_math_table.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "yolk/abi/exact_math.h"
+#include "yolk/exact/exact_math.h"
+
+namespace yolk::oracle {
+
+namespace {
+
+namespace abi_em = abi::exact_math;
+
+constexpr float kLargest = std::numeric_limits<float>::max();
+constexpr float kSmallest = std::numeric_limits<float>::denorm_min();
+
+double flushed(float x, double floor) { return std::abs(static_cast<double>(x)) < floor ? 0.0 : x; }
+
+// Rounding to even by parity, without the floating-point unit's own rounding.
+double round_half_even(float x) {
+    const double below = std::floor(static_cast<double>(x));
+    const double fraction = x - below;
+    const bool up = fraction > 0.5 || (fraction == 0.5 && std::fmod(below, 2.0) != 0.0);
+    return up ? below + 1.0 : below;
+}
+
+double clamped_exp(float x) { return x < -69.0F ? 0.0 : std::exp(std::fmin(x, 88.0)); }
+
+// Every function but reciprocal, sin and cos takes all finite numbers: what its comment says of those outside is part
+// of its contract.
+std::vector<ExactFunction> make_table() {
+    const std::vector<float> halves{0.5F, 1.5F, 2.5F, 0x1p22F, 0x1.8p22F, 0x1p23F};
+    const std::vector<float> bends{0x1p-40F, 7.0F, 1.0F};
+    return {
+        {"flush",
+         abi_em::kFlush,
+         &exact::exact_flush,
+         [](float x) { return flushed(x, 0x1p-100); },
+         kSmallest,
+         kLargest,
+         true,
+         true,
+         0.0,
+         0.0,
+         {0x1p-100F, 0x1p-126F}},
+        {"flush_operand",
+         abi_em::kFlushOperand,
+         &exact::exact_flush_operand,
+         [](float x) { return flushed(x, 0x1p-40); },
+         kSmallest,
+         kLargest,
+         true,
+         true,
+         0.0,
+         0.0,
+         {0x1p-40F, 0x1p-126F}},
+        {"round_half_even", abi_em::kRoundHalfEven, &exact::exact_round_half_even, &round_half_even, kSmallest,
+         kLargest, true, true, 0.0, 0.0, halves},
+        {"reciprocal",
+         abi_em::kReciprocal,
+         &exact::exact_reciprocal,
+         [](float x) { return 1.0 / x; },
+         0x1p-100F,
+         0x1p100F,
+         false,
+         true,
+         0.0,
+         1.3e-7,
+         {1.0F}},
+        {"sqrt",
+         abi_em::kSqrt,
+         &exact::exact_sqrt,
+         [](float x) { return x < 0x1p-100F ? 0.0 : std::sqrt(static_cast<double>(x)); },
+         kSmallest,
+         0x1p100F,
+         true,
+         true,
+         0.0,
+         1e-7,
+         {0x1p-100F, 1.0F, 4.0F}},
+        {"tanh", abi_em::kTanh, &exact::exact_tanh, [](float x) { return std::tanh(static_cast<double>(x)); },
+         kSmallest, kLargest, true, true, 1.2e-6, 0.0, bends},
+        {"exp",
+         abi_em::kExp,
+         &exact::exact_exp,
+         &clamped_exp,
+         kSmallest,
+         kLargest,
+         true,
+         true,
+         0.0,
+         1.2e-7,
+         {69.0F, 88.0F, 1.0F}},
+        {"sin",
+         abi_em::kSin,
+         &exact::exact_sin,
+         [](float x) { return std::sin(static_cast<double>(x)); },
+         0x1p-100F,
+         4096.0F,
+         true,
+         true,
+         1.1e-7,
+         0.0,
+         {0x1.921fb6p-1F, 0x1.921fb6p+0F, 0x1.921fb6p+1F}},
+        {"cos",
+         abi_em::kCos,
+         &exact::exact_cos,
+         [](float x) { return std::cos(static_cast<double>(x)); },
+         0x1p-100F,
+         4096.0F,
+         true,
+         true,
+         1.1e-7,
+         0.0,
+         {0x1.921fb6p-1F, 0x1.921fb6p+0F, 0x1.921fb6p+1F}},
+    };
+}
+
+}  // namespace
+
+std::span<const ExactFunction> exact_functions() {
+    static const std::vector<ExactFunction> table = make_table();
+    return table;
+}
+
+std::vector<float> edge_inputs(const ExactFunction& function) {
+    std::vector<float> points{0.0F, function.low, function.high};
+    points.insert(points.end(), function.edges.begin(), function.edges.end());
+    std::vector<float> inputs;
+    for (const float point : points) {
+        for (const float x : {point, std::nextafter(point, 0.0F), std::nextafter(point, kLargest)}) {
+            for (const float side : {x, -x}) {
+                if (function.contains(side)) inputs.push_back(side);
+            }
+        }
+    }
+    return inputs;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact functions with their domains and stated errors, for the check on devices and the accuracy tests on the
+// host.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace yolk::oracle {
+
+/// The numbers with low <= |x| <= high (and zero where it says so); negative ones only where `negative`.
+struct ExactFunction {
+    const char* name;
+    std::uint32_t id;      ///< abi::exact_math
+    float (*twin)(float);  ///< the shared source, compiled for the host
+    double (*reference)(
+        float);  ///< the function in double, where the source defines it otherwise (flushes, clamps) that
+    float low;
+    float high;
+    bool zero;
+    bool negative;
+    double absolute_error;  ///< a right result is within absolute_error + relative_error * |reference|
+    double relative_error;
+    std::vector<float> edges = {};  ///< inputs of interest, beside the ends of the domain
+
+    [[nodiscard]] bool contains(float x) const noexcept {
+        if (x == 0.0F) return zero;
+        const float magnitude = x < 0.0F ? -x : x;
+        return (negative || x > 0.0F) && magnitude >= low && magnitude <= high;  // false for NaN
+    }
+};
+
+[[nodiscard]] std::span<const ExactFunction> exact_functions();
+
+/// Zeros, both ends of the domain and their neighbours inside it, the function's own edges and their neighbours.
+[[nodiscard]] std::vector<float> edge_inputs(const ExactFunction& function);
+
+}  // namespace yolk::oracle

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/oracle/perturbed_linear.hpp"
+
+#include <cmath>
+#include <cstddef>
+
+#include "yolk/core/noise.hpp"
+#include "yolk/exact/exact_math.h"
+#include "yolk/oracle/noise.hpp"
+
+namespace yolk::oracle {
+
+namespace {
+
+constexpr double kUnitRoundoff = 0x1p-24;
+constexpr double kOperandFloor = 0x1p-40;
+
+NoiseStream stream_of(const PerturbedLinearDesc& desc, const NoiseTime& when, Domain domain, std::int32_t member) {
+    return {.seed = when.seed,
+            .parameter = desc.parameter.value,
+            .domain = domain,
+            .pair = static_cast<std::uint32_t>(member) / 2,
+            .time = when.time};
+}
+
+std::span<const float> input_row(const PerturbedLinearDesc& desc, std::span<const float> input, std::uint32_t m,
+                                 std::uint32_t row) {
+    const std::size_t index = desc.shared_input ? row : std::size_t{m} * desc.rows + row;
+    return input.subspan(index * desc.in, desc.in);
+}
+
+// Noise of [count, rank] as floats.
+std::vector<float> noise_matrix(const PerturbedLinearDesc& desc, const NoiseStream& stream, std::uint32_t count) {
+    const NoiseDesc noise{.element_count = count * desc.rank, .pair_count = 1};
+    const std::vector<std::int32_t> integers = noise_i32_twin(noise, stream);
+    return {integers.begin(), integers.end()};
+}
+
+// x B, times +-scale: the operands of the second half.
+std::vector<float> project_twin(const PerturbedLinearDesc& desc, std::span<const float> x, std::span<const float> b,
+                                float scale) {
+    std::vector<float> projection(desc.rank);
+    for (std::uint32_t rho = 0; rho < desc.rank; ++rho) {
+        float sum = 0.0F;
+        for (std::uint32_t k = 0; k < desc.in; ++k) {
+            const float product = exact::exact_flush_operand(x[k]) * b[std::size_t{k} * desc.rank + rho];
+            sum = sum + product;
+        }
+        projection[rho] = exact::exact_flush_operand(sum * scale);
+    }
+    return projection;
+}
+
+float output_twin(std::span<const float> x, std::span<const float> weights, std::span<const float> projection,
+                  std::span<const float> a) {
+    float sum = 0.0F;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+        const float product = exact::exact_flush_operand(x[k]) * exact::exact_flush_operand(weights[k]);
+        sum = sum + product;
+    }
+    for (std::size_t rho = 0; rho < projection.size(); ++rho) {
+        const float product = projection[rho] * a[rho];
+        sum = sum + product;
+    }
+    return sum;
+}
+
+float twin_scale(const PerturbedLinearDesc& desc, const NoiseTime& when, std::int32_t member) {
+    if (member < 0) return 0.0F;
+    const double scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance;
+    const float rounded = exact::exact_flush_operand(static_cast<float>(scale));
+    return member % 2 == 0 ? rounded : -rounded;
+}
+
+// sigma / sqrt(r) with its side, per unit-variance element of A and B.
+double oracle_scale(const PerturbedLinearDesc& desc, const NoiseTime& when, std::int32_t member) {
+    if (member < 0) return 0.0;
+    return (member % 2 == 0 ? 1.0 : -1.0) * static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(desc.rank));
+}
+
+// A member's weights, and the same sum with every term's magnitude: what the roundings of a dot product with it are
+// measured by.
+struct MemberWeights {
+    std::vector<double> values;
+    std::vector<double> magnitudes;
+};
+
+MemberWeights member_weights(const PerturbedLinearDesc& desc, std::span<const float> weights, const NoiseTime& when,
+                             std::int32_t member) {
+    MemberWeights formed{{weights.begin(), weights.end()}, {weights.begin(), weights.end()}};
+    for (double& magnitude : formed.magnitudes) magnitude = std::abs(magnitude);
+    const double scale = oracle_scale(desc, when, member);
+    if (scale == 0.0) return formed;
+    const NoiseStream a_stream = stream_of(desc, when, Domain::A, member);
+    const NoiseStream b_stream = stream_of(desc, when, Domain::B, member);
+    std::vector<double> a(std::size_t{desc.out} * desc.rank);
+    std::vector<double> b(std::size_t{desc.in} * desc.rank);
+    for (std::uint32_t i = 0; i < a.size(); ++i) a[i] = noise_f32_oracle(a_stream, i);
+    for (std::uint32_t i = 0; i < b.size(); ++i) b[i] = noise_f32_oracle(b_stream, i);
+    for (std::size_t o = 0; o < desc.out; ++o) {
+        for (std::size_t k = 0; k < desc.in; ++k) {
+            double dot = 0.0;
+            double norm = 0.0;
+            for (std::size_t rho = 0; rho < desc.rank; ++rho) {
+                const double term = a[o * desc.rank + rho] * b[k * desc.rank + rho];
+                dot += term;
+                norm += std::abs(term);
+            }
+            formed.values[o * desc.in + k] += scale * dot;
+            formed.magnitudes[o * desc.in + k] += std::abs(scale) * norm;
+        }
+    }
+    return formed;
+}
+
+struct OracleDot {
+    double sum = 0.0;
+    double norm = 0.0;
+    double dropped = 0.0;  // terms of operands below the operand rule's floor
+};
+
+OracleDot oracle_dot(std::span<const float> x, std::span<const float> weights, std::span<const double> values,
+                     std::span<const double> magnitudes) {
+    OracleDot dot;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+        const double magnitude = std::abs(static_cast<double>(x[k]));
+        const double weight = std::abs(static_cast<double>(weights[k]));
+        dot.sum += static_cast<double>(x[k]) * values[k];
+        dot.norm += magnitude * magnitudes[k];
+        if (magnitude < kOperandFloor) dot.dropped += magnitude * magnitudes[k];
+        if (weight < kOperandFloor) dot.dropped += magnitude * weight;
+    }
+    return dot;
+}
+
+}  // namespace
+
+std::vector<float> perturbed_linear_twin(const PerturbedLinearDesc& desc, std::span<const float> weights,
+                                         std::span<const float> input, const NoiseTime& when,
+                                         std::int32_t first_member) {
+    std::vector<float> output;
+    output.reserve(std::size_t{desc.members} * desc.rows * desc.out);
+    for (std::uint32_t m = 0; m < desc.members; ++m) {
+        const std::int32_t member = first_member + static_cast<std::int32_t>(m);
+        const std::vector<float> a = noise_matrix(desc, stream_of(desc, when, Domain::A, member), desc.out);
+        const std::vector<float> b = noise_matrix(desc, stream_of(desc, when, Domain::B, member), desc.in);
+        for (std::uint32_t row = 0; row < desc.rows; ++row) {
+            const std::span<const float> x = input_row(desc, input, m, row);
+            const std::vector<float> projection = project_twin(desc, x, b, twin_scale(desc, when, member));
+            for (std::size_t o = 0; o < desc.out; ++o) {
+                output.push_back(output_twin(x, weights.subspan(o * desc.in, desc.in), projection,
+                                             std::span(a).subspan(o * desc.rank, desc.rank)));
+            }
+        }
+    }
+    return output;
+}
+
+std::vector<double> perturbed_weights_oracle(const PerturbedLinearDesc& desc, std::span<const float> weights,
+                                             const NoiseTime& when, std::int32_t member) {
+    return member_weights(desc, weights, when, member).values;
+}
+
+PerturbedLinearOracle perturbed_linear_oracle(const PerturbedLinearDesc& desc, std::span<const float> weights,
+                                              std::span<const float> input, const NoiseTime& when,
+                                              std::int32_t first_member) {
+    // A term meets its product's rounding, at most `in` additions, the rounding of the scale and of its product, that
+    // of the product with A, and `rank` additions: each at most a factor 1 + 2^-24 (Higham, Accuracy and Stability,
+    // lemma 3.1).
+    const double roundings = (static_cast<double>(desc.in) + desc.rank + 4.0) * kUnitRoundoff;
+    const double depth = roundings / (1.0 - roundings);
+    PerturbedLinearOracle oracle;
+    for (std::uint32_t m = 0; m < desc.members; ++m) {
+        const std::int32_t member = first_member + static_cast<std::int32_t>(m);
+        const MemberWeights formed = member_weights(desc, weights, when, member);
+        // A projection below the floor is dropped, too, and would have met an element of A.
+        const double dropped_projection = member < 0 ? 0.0 : kOperandFloor * desc.rank * kNoiseMaximum;
+        for (std::uint32_t row = 0; row < desc.rows; ++row) {
+            const std::span<const float> x = input_row(desc, input, m, row);
+            for (std::size_t o = 0; o < desc.out; ++o) {
+                const OracleDot dot = oracle_dot(x, weights.subspan(o * desc.in, desc.in),
+                                                 std::span(formed.values).subspan(o * desc.in, desc.in),
+                                                 std::span(formed.magnitudes).subspan(o * desc.in, desc.in));
+                oracle.values.push_back(dot.sum);
+                oracle.tolerances.push_back(depth * dot.norm + dot.dropped + dropped_projection);
+            }
+        }
+    }
+    return oracle;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <utility>
+
+#include "yolk/core/noise.hpp"
+#include "yolk/oracle/noise.hpp"
+#include "yolk/oracle/rollout.hpp"
+
+namespace yolk::oracle {
+
+namespace {
+
+constexpr double kUnitRoundoff = 0x1p-24;
+constexpr double kOperandFloor = 0x1p-40;
+constexpr double kTanhError = 1.3e-6;  // exact_tanh's stated bound, and what it flushes
+
+double noise_value(const NoiseTime& when, std::size_t parameter, Domain domain, std::uint32_t pair, std::size_t index) {
+    return noise_f32_oracle({.seed = when.seed,
+                             .parameter = static_cast<std::uint32_t>(parameter),
+                             .domain = domain,
+                             .pair = pair,
+                             .time = when.time},
+                            static_cast<std::uint32_t>(index));
+}
+
+std::vector<double> noise_values(const NoiseTime& when, std::size_t parameter, Domain domain, std::uint32_t pair,
+                                 std::size_t count) {
+    std::vector<double> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = noise_value(when, parameter, domain, pair, i);
+    return values;
+}
+
+}  // namespace
+
+PolicyOracle::PolicyOracle(const RolloutDesc& desc, std::span<const float> parameters, const NoiseTime& when,
+                           std::uint32_t member)
+    : rank_(desc.rank) {
+    const auto table = desc.parameters.parameters();
+    const double signed_sigma = desc.mean_only ? 0.0 : (member % 2 == 0 ? 1.0 : -1.0) * static_cast<double>(when.sigma);
+    for (std::size_t p = 0; p + 1 < table.size(); p += 2) {
+        Layer layer;
+        layer.inputs = table[p].columns;
+        layer.outputs = table[p].rows;
+        const std::size_t weight_count = std::size_t{layer.inputs} * layer.outputs;
+        const auto weights = parameters.first(weight_count);
+        const auto biases = parameters.subspan(weight_count, layer.outputs);
+        parameters = parameters.subspan(weight_count + layer.outputs);
+        layer.weights.assign(weights.begin(), weights.end());
+        layer.biases.assign(biases.begin(), biases.end());
+        for (const double weight : layer.weights) layer.magnitudes.push_back(std::abs(weight));
+        const double matrix_sigma = table[p].perturbation == Perturbation::Frozen ? 0.0 : signed_sigma;
+        if (matrix_sigma != 0.0) {
+            const auto a = noise_values(when, p, Domain::A, member / 2, std::size_t{layer.outputs} * rank_);
+            const auto b = noise_values(when, p, Domain::B, member / 2, std::size_t{layer.inputs} * rank_);
+            const double scale = matrix_sigma / std::sqrt(static_cast<double>(rank_));
+            for (std::size_t w = 0; w < weight_count; ++w) {
+                for (std::size_t r = 0; r < rank_; ++r) {
+                    const double term = scale * a[w / layer.inputs * rank_ + r] * b[w % layer.inputs * rank_ + r];
+                    layer.weights[w] += term;
+                    layer.magnitudes[w] += std::abs(term);
+                }
+            }
+        }
+        const double vector_sigma = table[p + 1].perturbation == Perturbation::Frozen ? 0.0 : signed_sigma;
+        for (std::size_t o = 0; o < layer.outputs; ++o) {
+            const double shift =
+                vector_sigma == 0.0 ? 0.0 : vector_sigma * noise_value(when, p + 1, Domain::Vector, member / 2, o);
+            layer.bias_magnitudes.push_back(std::abs(layer.biases[o]) + std::abs(shift));
+            layer.biases[o] += shift;
+        }
+        layers_.push_back(std::move(layer));
+    }
+}
+
+std::vector<RolloutValue> PolicyOracle::apply(const Layer& layer, std::span<const RolloutValue> inputs) const {
+    // A term meets at most: its product's rounding, the additions of its projection (inputs), the scale's own rounding
+    // and its product's, the product with A, and the additions of the chain (inputs, rank columns); the bias its
+    // scale's and product's and one addition more.
+    const double roundings = 2.0 * layer.inputs + rank_ + 6.0;
+    const double depth = roundings * kUnitRoundoff / (1.0 - roundings * kUnitRoundoff);
+    std::vector<RolloutValue> outputs(layer.outputs);
+    for (std::size_t o = 0; o < layer.outputs; ++o) {
+        double sum = layer.biases[o];
+        double norm = layer.bias_magnitudes[o];
+        double carried = 0.0;
+        for (std::size_t i = 0; i < layer.inputs; ++i) {
+            const std::size_t w = o * layer.inputs + i;
+            sum += inputs[i].value * layer.weights[w];
+            norm += (std::abs(inputs[i].value) + inputs[i].tolerance) * layer.magnitudes[w];
+            carried += inputs[i].tolerance * layer.magnitudes[w];
+        }
+        // The operand rule may drop every weight, the bias, and each projection before its product with an element of
+        // A.
+        double dropped = kOperandFloor * (1.0 + rank_ * kNoiseMaximum);
+        for (const RolloutValue& input : inputs) dropped += kOperandFloor * std::abs(input.value);
+        outputs[o] = {sum, depth * norm + carried + dropped};
+    }
+    return outputs;
+}
+
+std::vector<RolloutValue> PolicyOracle::outputs(std::span<const float> observation) const {
+    std::vector<RolloutValue> units;
+    for (const float value : observation) {
+        units.push_back({value, std::abs(value) < static_cast<float>(kOperandFloor) ? kOperandFloor : 0.0});
+    }
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+        units = apply(layers_[layer], units);
+        if (layer + 1 == layers_.size()) break;
+        for (RolloutValue& unit : units) unit = {std::tanh(unit.value), unit.tolerance + kTanhError};  // tanh' <= 1
+    }
+    return units;
+}
+
+}  // namespace yolk::oracle

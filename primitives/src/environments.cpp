@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "environments.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "yolk/shaders/environments.hpp"
+
+namespace yolk {
+
+namespace {
+
+#define YOLK_INFO_ROW(environment, looped, unrolled)                                                  \
+    EnvironmentInfo{.name = #environment,                                                             \
+                    .observation_count = exact::environment::kObservationCount,                       \
+                    .action_count = exact::environment::kActionCount,                                 \
+                    .state_words = static_cast<std::uint32_t>(sizeof(exact::environment::State) / 4), \
+                    .max_steps = exact::environment::kMaxSteps,                                       \
+                    .solved_return = exact::exact_from_bits(exact::environment::kSolvedReturn),       \
+                    .best_return = exact::exact_from_bits(exact::environment::kBestReturn)},
+#define YOLK_KERNEL_ROW(environment, looped, unrolled) std::pair{&kernels::looped, &kernels::unrolled},
+
+constexpr std::array kInfos{YOLK_ENVIRONMENTS(YOLK_INFO_ROW)};
+constexpr std::array kKernels{YOLK_ENVIRONMENTS(YOLK_KERNEL_ROW)};
+
+}  // namespace
+
+std::span<const EnvironmentInfo> environments() noexcept { return kInfos; }
+
+Result<EnvironmentKernels> find_environment_kernels(std::string_view name) {
+    std::string known;
+    for (std::size_t i = 0; i < kInfos.size(); ++i) {
+        if (kInfos[i].name == name) return EnvironmentKernels{kInfos[i], kKernels[i].first, kKernels[i].second};
+        known += (known.empty() ? "" : ", ") + std::string(kInfos[i].name);
+    }
+    return bad_input(fmt::format("There is no environment \"{}\"; known ones: {}.", name, known));
+}
+
+Result<EnvironmentInfo> find_environment(std::string_view name) {
+    YOLK_TRY(const EnvironmentKernels found, find_environment_kernels(name));
+    return found.info;
+}
+
+}  // namespace yolk

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registry of environments with their kernels, from the generated yolk/shaders/environments.hpp.
+#pragma once
+
+#include <string_view>
+
+#include "yolk/core/result.hpp"
+#include "yolk/primitives/rollout.hpp"
+#include "yolk/shaders/catalogue.hpp"
+
+namespace yolk {
+
+struct EnvironmentKernels {
+    EnvironmentInfo info;
+    const Kernel<abi::rollout::Params>* looped = nullptr;
+    const Kernel<abi::rollout::Params>* unrolled = nullptr;
+};
+
+/// Error: unknown name (lists the known ones).
+[[nodiscard]] Result<EnvironmentKernels> find_environment_kernels(std::string_view name);
+
+}  // namespace yolk

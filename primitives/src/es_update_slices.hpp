@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// How es_update cuts the pairs of a population into slices: a pure function, so that limits of devices not at hand can
+// be tested.
+#pragma once
+
+#include <cstdint>
+
+#include "yolk/core/result.hpp"
+
+namespace yolk {
+
+/// Products that one int32 sum can take: 16,384 * 127 * 30 * 30 < 2^31.
+inline constexpr std::uint32_t kExactProductsPerSlice = 16384;
+
+struct SliceProblem {
+    std::uint32_t pair_count = 0;
+    std::uint32_t rank = 1;
+    std::uint32_t wanted_pairs_per_slice = 1;  ///< the configuration's; the answer is the nearest that is allowed
+    std::uint64_t tile_count = 0;
+    std::uint64_t partial_count = 0;      ///< elements of a slice
+    std::uint64_t max_scratch_bytes = 0;  ///< the device's binding limit
+    std::uint64_t loop_budget = 0;        ///< what the loops of an invocation may cost in all (plan_checks.hpp)
+};
+
+struct Slices {
+    std::uint32_t pairs_per_slice = 1;
+    std::uint32_t slice_count = 0;
+};
+
+/// Error (Unsupported): no slicing keeps sums exact, loops within the device's limit, and the partial sums within one
+/// binding.
+[[nodiscard]] Result<Slices> choose_slices(const SliceProblem& problem);
+
+}  // namespace yolk

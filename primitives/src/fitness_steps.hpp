@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dispatches of one run of fitness as data: a pure function of the description and the device's loop budget.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/primitives/fitness.hpp"
+
+namespace yolk {
+
+/// The kernels of the family, by what they do; which module does it depends on the rule.
+enum class FitnessStage { Scores, Moments, Histogram, Select, Ranks, RankMoments, Weights, Finish };
+inline constexpr std::size_t kFitnessStages = 8;
+
+struct FitnessStep {
+    FitnessStage stage{};
+    abi::fitness::Params params{};
+    std::uint64_t invocations = 0;
+};
+
+/// In order, a barrier between any two. Error (Unsupported): a population of ranks or a number of episodes beyond what
+/// loops allow.
+[[nodiscard]] Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uint64_t loop_budget);
+
+/// Words of scratch, and how many of them, from the first on, must be zero before the first step.
+[[nodiscard]] std::uint64_t fitness_state_words(const FitnessDesc& desc) noexcept;
+[[nodiscard]] std::uint64_t fitness_zeroed_words(const FitnessDesc& desc) noexcept;
+
+}  // namespace yolk

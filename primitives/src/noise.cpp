@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/primitives/noise.hpp"
+
+#include <array>
+#include <utility>
+
+#include "plan_checks.hpp"
+#include "yolk/core/check.hpp"
+#include "yolk/core/shape.hpp"
+#include "yolk/shaders/catalogue.hpp"
+
+namespace yolk {
+
+namespace {
+
+constexpr std::uint32_t kMaxBlocksPerInvocation = 8;
+constexpr std::uint64_t kElementBytes = 4;
+
+std::uint64_t out_bytes(const NoiseDesc& desc) noexcept {
+    return kElementBytes * desc.element_count * desc.pair_count;  // fits: plan_noise has checked it
+}
+
+}  // namespace
+
+Result<NoisePlan> plan_noise(const Device& device, const NoiseDesc& desc) {
+    YOLK_TRY_VOID(check_range(desc.config.workgroup_size, 1, kMaxWorkgroupSize, "workgroup_size of [noise]"));
+    YOLK_TRY_VOID(
+        check_range(desc.config.blocks_per_invocation, 1, kMaxBlocksPerInvocation, "blocks_per_invocation of [noise]"));
+    YOLK_TRY(const std::uint64_t size_bytes,
+             checked_bytes({desc.element_count, desc.pair_count}, kElementBytes, "the out view of [noise]"));
+    YOLK_TRY_VOID(check_binding_size(device, size_bytes, "the out view of [noise]"));
+
+    NoisePlan plan;
+    plan.device_ = &device;
+    plan.desc_ = desc;
+    if (size_bytes == 0) return plan;
+    const std::array constants{
+        SpecConstant{abi::noise::kSpecWorkgroupSize, desc.config.workgroup_size},
+        SpecConstant{abi::noise::kSpecBlocksPerInvocation, desc.config.blocks_per_invocation},
+    };
+    const auto& kernel = desc.format == NoiseFormat::I32 ? kernels::kNoiseI32 : kernels::kNoiseF32;
+    YOLK_TRY(plan.pipeline_, device.pipeline(kernel, constants));
+    return plan;
+}
+
+Result<BoundNoise> NoisePlan::bind(const NoiseViews& views, const BufferView& /*scratch*/) const {
+    BoundNoise bound;
+    bound.desc_ = desc_;
+    const std::uint64_t size_bytes = out_bytes(desc_);
+    YOLK_TRY_VOID(
+        check_views(*device_, "[noise]", {}, {{.view = views.out, .needed_bytes = size_bytes, .name = "out"}}));
+    if (size_bytes == 0) return bound;
+    YOLK_TRY(bound.binding_, device_->bind(pipeline_, std::array{views.out}));
+    return bound;
+}
+
+void BoundNoise::record(Recorder& recorder, const NoiseStream& stream) const noexcept {
+    YOLK_ASSERT(stream.parameter <= kMaxParameterId);
+    const std::uint64_t blocks =
+        std::uint64_t{ceil_div(desc_.element_count, kNoiseElementsPerBlock)} * desc_.pair_count;
+    if (blocks == 0) return;
+    const ScopedLabel label(recorder, "noise");
+    recorder.dispatch(
+        binding_,
+        {
+            .seed_low = static_cast<std::uint32_t>(stream.seed),
+            .seed_high = static_cast<std::uint32_t>(stream.seed >> 32U),
+            .parameter_and_domain = stream.parameter | (static_cast<std::uint32_t>(stream.domain) << 24U),
+            .first_pair = stream.pair,
+            .time = stream.time,
+            .element_count = desc_.element_count,
+            .pair_count = desc_.pair_count,
+        },
+        groups_for(blocks, std::uint64_t{desc_.config.workgroup_size} * desc_.config.blocks_per_invocation));
+}
+
+}  // namespace yolk

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <vector>
+
+#include "yolk/core/shape.hpp"
+#include "yolk/runtime/probe.hpp"
+
+namespace yolk {
+
+namespace {
+
+Result<void> check_needed_views(const DeviceLimits& limits, const char* plan, std::initializer_list<NeededView> needed,
+                                std::vector<BufferView>& views) {
+    for (const NeededView& need : needed) {
+        const std::string what = fmt::format("the {} view of {}", need.name, plan);
+        const std::uint64_t limit = need.uniform ? limits.max_uniform_buffer_range : limits.max_storage_buffer_range;
+        YOLK_TRY_VOID(check_view(need.view, need.needed_bytes, limit, what.c_str()));
+        views.push_back(need.view);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> check_range(std::uint64_t value, std::uint64_t low, std::uint64_t high, const char* what) {
+    if (value >= low && value <= high) return {};
+    return bad_input(fmt::format("{} is {}; it must be from {} to {}.", what, value, low, high));
+}
+
+Result<std::uint64_t> checked_bytes(std::initializer_list<std::uint64_t> extents, std::uint64_t element_bytes,
+                                    const char* what) {
+    for (const std::uint64_t extent : extents) {
+        if (extent == 0) return std::uint64_t{0};
+    }
+    std::uint64_t bytes = element_bytes;
+    for (const std::uint64_t extent : extents) {
+        YOLK_TRY(bytes, checked_multiply(bytes, extent, what));
+    }
+    return bytes;
+}
+
+Result<void> check_binding_size(const Device& device, std::uint64_t size_bytes, const char* what) {
+    const std::uint64_t limit = device.info().limits.max_storage_buffer_range;
+    if (size_bytes <= limit) return {};
+    return bad_input(
+        fmt::format("{} needs {} bytes in one binding; [{}] takes at most {}. Use smaller sizes or several plans.",
+                    what, size_bytes, device.info().name, limit));
+}
+
+Result<void> check_views(const Device& device, const char* plan, std::initializer_list<NeededView> inputs,
+                         std::initializer_list<NeededView> outputs) {
+    const DeviceLimits& limits = device.info().limits;
+    std::vector<BufferView> input_views;
+    std::vector<BufferView> output_views;
+    YOLK_TRY_VOID(check_needed_views(limits, plan, inputs, input_views));
+    YOLK_TRY_VOID(check_needed_views(limits, plan, outputs, output_views));
+    return check_no_overlap(output_views, input_views, plan);
+}
+
+Result<std::uint64_t> loop_budget(const Device& device) {
+    YOLK_TRY(const DeviceFindings findings, probe(device));
+    return findings.loop_limit.value_or(std::numeric_limits<std::uint64_t>::max());
+}
+
+GroupCount groups_for(std::uint64_t count, std::uint64_t items_per_group) noexcept {
+    return fold_groups(ceil_div(count, items_per_group));
+}
+
+}  // namespace yolk

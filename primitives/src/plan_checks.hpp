@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every plan checks, so that all of them refuse in the same words: ranges of configurations, sizes, views, the
+// loop budget. `plan` is the label in messages ("[noise]"), `what` a noun phrase that contains it ("workgroup_size of
+// [noise]").
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "yolk/core/result.hpp"
+#include "yolk/runtime/buffer.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/recorder.hpp"
+
+namespace yolk {
+
+/// The largest workgroup of the portable floor.
+inline constexpr std::uint32_t kMaxWorkgroupSize = 256;
+
+/// An error unless low <= value <= high.
+[[nodiscard]] Result<void> check_range(std::uint64_t value, std::uint64_t low, std::uint64_t high, const char* what);
+
+/// The product of `extents` times `element_bytes`; an error where it does not fit in 64 bits. Zero where an extent is
+/// zero.
+[[nodiscard]] Result<std::uint64_t> checked_bytes(std::initializer_list<std::uint64_t> extents,
+                                                  std::uint64_t element_bytes, const char* what);
+
+/// An error where `size_bytes` is more than one storage binding of the device may have.
+[[nodiscard]] Result<void> check_binding_size(const Device& device, std::uint64_t size_bytes, const char* what);
+
+/// A view that a plan is about to bind, the bytes it must have, and its name in messages ("out").
+struct NeededView {
+    BufferView view;
+    std::uint64_t needed_bytes = 0;
+    const char* name = "";
+    bool uniform = false;  ///< bound as a uniform buffer, whose range may be smaller
+};
+
+/// check_view for all of them, then check_no_overlap. Scratch counts as an output; so does what is read and written in
+/// place.
+[[nodiscard]] Result<void> check_views(const Device& device, const char* plan, std::initializer_list<NeededView> inputs,
+                                       std::initializer_list<NeededView> outputs);
+
+/// What the loops of one invocation may cost in all, by the rules of yolk/runtime/loop_budget.hpp; the largest number
+/// where the device has no such limit. Probes the device if nobody has (yolk/runtime/probe.hpp), because exceeding the
+/// limit gives wrong results without a message.
+[[nodiscard]] Result<std::uint64_t> loop_budget(const Device& device);
+
+/// The folded grid of `count` items at `items_per_group`.
+[[nodiscard]] GroupCount groups_for(std::uint64_t count, std::uint64_t items_per_group) noexcept;
+
+}  // namespace yolk

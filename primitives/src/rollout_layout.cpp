@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rollout_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan_checks.hpp"
+#include "yolk/core/noise.hpp"
+#include "yolk/core/shape.hpp"
+#include "yolk/runtime/loop_budget.hpp"
+
+namespace yolk {
+
+namespace abi_ro = abi::rollout;
+
+namespace {
+
+constexpr std::uint32_t kMaxRank = 32;
+constexpr std::uint32_t kMaxWidth = 256;
+// Above these a kernel that is written out takes too long to compile (1.3 s for 518 products on lavapipe 22.3), and an
+// invocation's copy of the parameters no longer fits beside its noise in a core's cache (eight lanes, 64 KiB).
+constexpr std::uint64_t kMaxUnrolledProducts = 2048;
+constexpr std::uint32_t kMaxPrivateParameters = 2048;
+
+Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment) {
+    const auto& widths = network.widths;
+    YOLK_TRY_VOID(check_range(widths.size(), 2, abi_ro::kMaxLayers + 1, "the number of widths of [rollout]'s network"));
+    for (const std::uint32_t width : widths) {
+        YOLK_TRY_VOID(check_range(width, 1, kMaxWidth, "a width of [rollout]'s network"));
+    }
+    if (widths.front() == environment.observation_count && widths.back() == environment.action_count) return {};
+    return bad_input(fmt::format(
+        "The network of [rollout] has {} inputs and {} outputs; environment \"{}\" has {} observations and {} actions.",
+        widths.front(), widths.back(), environment.name, environment.observation_count, environment.action_count));
+}
+
+Result<void> check_parameter(const ParameterDesc& given, const ParameterDesc& expected) {
+    const bool same_shape =
+        given.name == expected.name && given.rows == expected.rows && given.columns == expected.columns;
+    if (!same_shape) {
+        return bad_input(
+            fmt::format("[rollout] was given parameter \"{}\" of {} by {} where its network has \"{}\" of "
+                        "{} by {}. Use the network's parameters() in their order.",
+                        given.name, given.rows, given.columns, expected.name, expected.rows, expected.columns));
+    }
+    if (given.perturbation == expected.perturbation || given.perturbation == Perturbation::Frozen) return {};
+    return bad_input(
+        fmt::format("Parameter \"{}\" of [rollout] has a perturbation that is not its own; only freezing "
+                    "it is allowed.",
+                    given.name));
+}
+
+Result<void> check_parameters(const RolloutDesc& desc) {
+    const std::vector<ParameterDesc> expected = desc.network.parameters();
+    const auto given = desc.parameters.parameters();
+    if (given.size() != expected.size()) {
+        return bad_input(
+            fmt::format("[rollout] was given {} parameters; its network has {}.", given.size(), expected.size()));
+    }
+    for (std::size_t p = 0; p < given.size(); ++p) YOLK_TRY_VOID(check_parameter(given[p], expected[p]));
+    if (desc.parameters.element_count() <= abi_ro::kMaxParameterCount) return {};
+    return bad_input(
+        fmt::format("The network of [rollout] has {} parameter elements; at most {} fit in a uniform "
+                    "buffer (64 KiB). Use smaller widths.",
+                    desc.parameters.element_count(), abi_ro::kMaxParameterCount));
+}
+
+Result<void> check_counts(const RolloutDesc& desc, const EnvironmentInfo& environment) {
+    if (!desc.mean_only) YOLK_TRY_VOID(check_range(desc.members, 1, 0xFFFFFFFFU, "members of [rollout]"));
+    YOLK_TRY_VOID(check_range(desc.episodes, 1, 0xFFFFFFFFU, "episodes of [rollout]"));
+    YOLK_TRY_VOID(check_range(desc.max_steps, 0, environment.max_steps, "max_steps of [rollout]"));
+    YOLK_TRY_VOID(check_range(desc.rank, 1, kMaxRank, "rank of [rollout]"));
+    return check_range(desc.config.workgroup_size, 1, kMaxWorkgroupSize, "workgroup_size of [rollout]");
+}
+
+std::uint32_t frozen_mask(const RolloutDesc& desc) noexcept {
+    if (desc.mean_only) return 0xFFFFFFFFU;
+    std::uint32_t mask = 0;
+    const auto parameters = desc.parameters.parameters();
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+        if (parameters[p].perturbation == Perturbation::Frozen) mask |= 1U << p;
+    }
+    return mask;
+}
+
+bool is_perturbed(const RolloutLayout& layout, std::size_t parameter) noexcept {
+    return (layout.frozen >> parameter & 1U) == 0;
+}
+
+std::size_t layer_count(const RolloutLayout& layout) noexcept { return layout.desc.network.widths.size() - 1; }
+
+bool any_matrix_perturbed(const RolloutLayout& layout) noexcept {
+    for (std::size_t layer = 0; layer < layer_count(layout); ++layer) {
+        if (is_perturbed(layout, 2 * layer)) return true;
+    }
+    return false;
+}
+
+std::uint64_t products_per_step(const RolloutLayout& layout) noexcept {
+    std::uint64_t products = 0;
+    const auto& widths = layout.desc.network.widths;
+    for (std::size_t layer = 0; layer < layer_count(layout); ++layer) {
+        const std::uint64_t inputs = widths[layer];
+        const std::uint64_t outputs = widths[layer + 1];
+        products += inputs * outputs;
+        if (is_perturbed(layout, 2 * layer)) products += (inputs + outputs) * layout.rank;
+    }
+    return products;
+}
+
+/// CPU drivers: everything at constant indices in private memory, where the compiler can hold it. Elsewhere the
+/// parameters stay in the uniform buffer. The mean is rolled out so few times that the quicker compilation wins.
+void choose_form(const DeviceInfo& device, RolloutLayout& layout) noexcept {
+    const bool small = products_per_step(layout) <= kMaxUnrolledProducts;
+    const bool on_cpu = device.kind == DeviceKind::Cpu;
+    const bool few = layout.desc.parameters.element_count() <= kMaxPrivateParameters;
+    layout.unrolled = layout.desc.config.unrolled.value_or(small && !layout.desc.mean_only);
+    layout.private_parameters = layout.desc.config.private_parameters.value_or(on_cpu && few);
+}
+
+std::uint64_t draw_cost(std::uint64_t elements) noexcept {
+    return loop_cost(ceil_div(elements, std::uint64_t{kNoiseElementsPerBlock}));
+}
+
+}  // namespace
+
+Result<RolloutLayout> make_rollout_layout(const DeviceInfo& device, const RolloutDesc& desc) {
+    RolloutLayout layout;
+    layout.desc = desc;
+    YOLK_TRY(layout.environment, find_environment_kernels(desc.environment));
+    YOLK_TRY_VOID(check_network(desc.network, layout.environment.info));
+    YOLK_TRY_VOID(check_parameters(desc));
+    YOLK_TRY_VOID(check_counts(desc, layout.environment.info));
+    layout.members = desc.mean_only ? 1 : desc.members;
+    layout.max_steps = desc.max_steps == 0 ? layout.environment.info.max_steps : desc.max_steps;
+    layout.frozen = frozen_mask(desc);
+    layout.rank = any_matrix_perturbed(layout) ? desc.rank : 1;
+    choose_form(device, layout);
+    return layout;
+}
+
+RolloutLoopCost rollout_loop_cost(const RolloutLayout& layout) noexcept {
+    RolloutLoopCost cost;
+    if (layout.private_parameters) cost.start += loop_cost(layout.desc.parameters.element_count());
+    const auto& widths = layout.desc.network.widths;
+    for (std::size_t layer = 0; layer < layer_count(layout); ++layer) {
+        const std::uint64_t inputs = widths[layer];
+        const std::uint64_t outputs = widths[layer + 1];
+        cost.start += loop_cost(outputs);
+        if (is_perturbed(layout, 2 * layer + 1)) cost.start += draw_cost(outputs);
+        std::uint64_t chain = loop_cost(inputs);
+        if (is_perturbed(layout, 2 * layer)) {
+            cost.start += draw_cost(outputs * layout.rank) + draw_cost(inputs * layout.rank);
+            cost.step += loop_cost(layout.rank, loop_cost(inputs));
+            chain += loop_cost(layout.rank);
+        }
+        cost.step += loop_cost(outputs, chain);
+    }
+    const EnvironmentInfo& environment = layout.environment.info;
+    cost.step += loop_cost(environment.observation_count) + loop_cost(environment.action_count);
+    return cost;
+}
+
+Result<std::uint32_t> rollout_steps_per_dispatch(const RolloutLayout& layout, std::uint64_t loop_budget) {
+    const RolloutLoopCost cost = rollout_loop_cost(layout);
+    const std::uint64_t left = loop_budget > cost.start ? loop_budget - cost.start : 0;
+    const std::uint64_t steps = iterations_within(left, cost.step);
+    if (steps == 0) {
+        return unsupported(
+            fmt::format("The device makes {} loop iterations per invocation; [rollout] needs {} for one "
+                        "step of its network. Use smaller widths or a smaller rank.",
+                        loop_budget, cost.start + loop_cost(1, cost.step)));
+    }
+    return static_cast<std::uint32_t>(
+        std::min({steps, std::uint64_t{kMaxStepsPerDispatch}, std::uint64_t{layout.max_steps}}));
+}
+
+std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout) {
+    const auto& widths = layout.desc.network.widths;
+    const auto width = [&](std::size_t i) { return i < widths.size() ? widths[i] : 1U; };
+    return {
+        {abi_ro::kSpecWorkgroupSize, layout.desc.config.workgroup_size},
+        {abi_ro::kSpecParameterCount, layout.desc.parameters.element_count()},
+        {abi_ro::kSpecPrivateParameters, layout.private_parameters ? 1U : 0U},
+        {abi_ro::kSpecRank, layout.rank},
+        {abi_ro::kSpecFrozen, layout.frozen},
+        {abi_ro::kSpecLayers, static_cast<std::uint32_t>(layer_count(layout))},
+        {abi_ro::kSpecWidth0, width(0)},
+        {abi_ro::kSpecWidth1, width(1)},
+        {abi_ro::kSpecWidth2, width(2)},
+        {abi_ro::kSpecWidth3, width(3)},
+        {abi_ro::kSpecWidth4, width(4)},
+    };
+}
+
+}  // namespace yolk

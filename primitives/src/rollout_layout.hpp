@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a roll-out's plan decides before it makes anything: the form of the kernel, its constants, and how many steps
+// one dispatch takes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "environments.hpp"
+#include "yolk/abi/rollout.h"
+#include "yolk/core/result.hpp"
+#include "yolk/primitives/rollout.hpp"
+#include "yolk/runtime/device_info.hpp"
+#include "yolk/shaders/kernel.hpp"
+
+namespace yolk {
+
+inline constexpr std::uint32_t kMaxStepsPerDispatch = 128;  ///< keeps a dispatch far from drivers' time-outs
+
+struct RolloutLayout {
+    RolloutDesc desc;
+    EnvironmentKernels environment;
+    std::uint32_t members = 0;  ///< rows of returns: 1 for the mean
+    std::uint32_t max_steps = 0;
+    std::uint32_t rank = 1;    ///< of the kernel: 1 where no matrix is perturbed
+    std::uint32_t frozen = 0;  ///< bit p: parameter p is not perturbed
+    bool unrolled = false;
+    bool private_parameters = false;
+    std::uint64_t returns_bytes = 0;
+    std::uint64_t slots_bytes = 0;
+    std::uint32_t steps_per_dispatch = 0;
+};
+
+/// Refuses what plan_rollout's docstring says; everything but sizes_bytes and steps_per_dispatch is set.
+[[nodiscard]] Result<RolloutLayout> make_rollout_layout(const DeviceInfo& device, const RolloutDesc& desc);
+
+/// Loop iterations that one invocation makes before its first step and in each step, as the shaders are written
+/// (shaders/rollout/). An upper bound: an unrolled layer makes none.
+struct RolloutLoopCost {
+    std::uint64_t start = 0;
+    std::uint64_t step = 0;
+};
+[[nodiscard]] RolloutLoopCost rollout_loop_cost(const RolloutLayout& layout) noexcept;
+
+/// Steps of one dispatch within `loop_budget`, at most kMaxStepsPerDispatch. Error: not even one step fits.
+[[nodiscard]] Result<std::uint32_t> rollout_steps_per_dispatch(const RolloutLayout& layout, std::uint64_t loop_budget);
+
+[[nodiscard]] std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout);
+
+}  // namespace yolk

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "es_update_slices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "yolk/runtime/loop_budget.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk {
+namespace {
+
+constexpr SliceProblem kSmall{.pair_count = 2048,
+                              .rank = 1,
+                              .wanted_pairs_per_slice = 256,
+                              .tile_count = 25,
+                              .partial_count = 450,
+                              .max_scratch_bytes = std::uint64_t{128} << 20U,
+                              .loop_budget = std::numeric_limits<std::uint64_t>::max()};
+
+TEST(es_update_slices, takes_what_is_wanted_where_it_is_allowed) {
+    ASSERT_OK_AND_ASSIGN(const Slices slices, choose_slices(kSmall));
+    EXPECT_EQ(slices.pairs_per_slice, 256U);
+    EXPECT_EQ(slices.slice_count, 8U);
+}
+
+TEST(es_update_slices, keeps_int32_sums_exact) {
+    for (std::uint32_t rank = 1; rank <= 32; ++rank) {
+        SliceProblem problem = kSmall;
+        problem.rank = rank;
+        problem.pair_count = 1U << 19U;
+        problem.wanted_pairs_per_slice = 16384;
+        ASSERT_OK_AND_ASSIGN(const Slices slices, choose_slices(problem));
+        EXPECT_LT(std::uint64_t{slices.pairs_per_slice} * rank * 127 * 30 * 30, std::uint64_t{1} << 31U);
+        EXPECT_GE(std::uint64_t{slices.pairs_per_slice} * slices.slice_count, problem.pair_count);
+        EXPECT_LT(std::uint64_t{slices.pairs_per_slice} * (slices.slice_count - 1), problem.pair_count);
+    }
+}
+
+TEST(es_update_slices, keeps_loops_within_the_budget) {
+    SliceProblem problem = kSmall;
+    problem.loop_budget = 1000;
+    problem.rank = 4;
+    problem.wanted_pairs_per_slice = 4096;
+    ASSERT_OK_AND_ASSIGN(const Slices summing, choose_slices(problem));
+    // Per pair two loops over the rank, each left once more than it runs.
+    EXPECT_EQ(summing.pairs_per_slice, (1000U - loop_cost(32) - loop_cost(16) - 1) / (1 + 2 * (4 + 1)));
+    problem.wanted_pairs_per_slice = 1;
+    ASSERT_OK_AND_ASSIGN(const Slices combining, choose_slices(problem));
+    EXPECT_LE(loop_cost(combining.slice_count) + loop_cost(32) + loop_cost(16), 1000U);
+}
+
+TEST(es_update_slices, makes_slices_longer_where_scratch_is_short) {
+    SliceProblem problem = kSmall;
+    problem.max_scratch_bytes = 4 * 450 * 3;
+    ASSERT_OK_AND_ASSIGN(const Slices slices, choose_slices(problem));
+    EXPECT_EQ(slices.slice_count, 3U);
+    problem.max_scratch_bytes = 4 * 450 - 1;
+    EXPECT_TRUE(testing::expect_error(choose_slices(problem), ErrorKind::Unsupported, "binding"));
+    problem = kSmall;
+    problem.loop_budget = 64;
+    EXPECT_TRUE(testing::expect_error(choose_slices(problem), ErrorKind::Unsupported, "slice"));
+}
+
+}  // namespace
+}  // namespace yolk

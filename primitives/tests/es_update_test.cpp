@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// es_update beyond its check table: properties of the estimate, large sums, limits, bad input.
+#include "yolk/primitives/es_update.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "yolk/core/noise.hpp"
+#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/es_update.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAreArray;
+using testing::expect_error;
+
+class es_update : public testing::DeviceTest {
+   protected:
+    static constexpr NoiseTime kWhen{.seed = 77, .generation = 3, .time = 3, .sigma = 0.25F};
+    static constexpr abi::fitness::Summary kSummary{0.01F, 0.0F, 0.0F, 0.0F, 0.0F, 0, 0, 0};
+
+    /// The gradient for one int8 weight per pair.
+    Result<std::vector<float>> gradient_of(const EsUpdateDesc& desc, std::vector<std::int8_t> weights) const {
+        const std::size_t pairs = weights.size();
+        weights.resize((pairs + 3) / 4 * 4);
+        YOLK_TRY(const EsUpdatePlan plan, plan_es_update(device(), desc));
+        YOLK_TRY(const Buffer weight_buffer,
+                 device().create_buffer({.size_bytes = weights.size(), .label = "weights"}));
+        YOLK_TRY(const Buffer summary, device().create_buffer({.size_bytes = sizeof(kSummary), .label = "summary"}));
+        YOLK_TRY(const Buffer gradient,
+                 device().create_buffer({.size_bytes = desc.parameters.size_bytes(), .label = "gradient"}));
+        YOLK_TRY(const Buffer scratch,
+                 device().create_buffer({.size_bytes = plan.scratch().size_bytes, .label = "scratch"}));
+        YOLK_TRY_VOID(dispatcher().upload(weight_buffer, std::as_bytes(std::span(weights))));
+        YOLK_TRY_VOID(dispatcher().upload(summary, std::as_bytes(std::span(&kSummary, 1))));
+        YOLK_TRY(const BoundEsUpdate bound,
+                 plan.bind({.weights = weight_buffer, .summary = summary, .gradient = gradient}, scratch));
+        YOLK_TRY(Recorder recorder, Recorder::create(device()));
+        recorder.begin();
+        bound.record(recorder, kWhen);
+        if (recorder.dispatch_count() != plan.dispatch_count())
+            return bad_input("the plan's dispatch_count is not what it records");
+        YOLK_TRY_VOID(dispatcher().run(recorder));
+        std::vector<float> values(desc.parameters.element_count());
+        YOLK_TRY_VOID(dispatcher().download(gradient, std::as_writable_bytes(std::span(values))));
+        return values;
+    }
+};
+YOLK_FOR_EACH_DEVICE(es_update);
+
+ParameterTable table_of(std::vector<ParameterDesc> parameters) {
+    auto table = ParameterTable::create(std::move(parameters));
+    EXPECT_OK(table);
+    return *std::move(table);
+}
+
+ParameterTable one_matrix(std::uint32_t rows, std::uint32_t columns) {
+    return table_of({{.name = "w", .rows = rows, .columns = columns}});
+}
+
+/// Weights that agree in sign with element 0 of a 1x1 rank 1 matrix, so that its sum grows with the number of pairs.
+std::vector<std::int8_t> coherent_weights(std::size_t pairs, const NoiseTime& when) {
+    std::vector<std::int8_t> weights(pairs);
+    for (std::uint32_t pair = 0; pair < pairs; ++pair) {
+        const NoiseStream a{.seed = when.seed, .parameter = 0, .domain = Domain::A, .pair = pair, .time = when.time};
+        const NoiseStream b{.seed = when.seed, .parameter = 0, .domain = Domain::B, .pair = pair, .time = when.time};
+        weights[pair] = noise_element(a, 0) * noise_element(b, 0) < 0 ? -127 : 127;
+    }
+    return weights;
+}
+
+/// Rows that remain after Gaussian elimination with pivoting; a pivot below 1e-5 of the largest entry counts as zero
+/// (entries carry four roundings of 2^-24).
+int numeric_rank(std::vector<float> m, std::size_t rows, std::size_t columns) {
+    float largest = 0.0F;
+    for (const float x : m) largest = std::max(largest, std::abs(x));
+    int rank = 0;
+    std::vector<bool> used(rows, false);
+    for (std::size_t column = 0; column < columns; ++column) {
+        std::size_t pivot = rows;
+        for (std::size_t r = 0; r < rows; ++r) {
+            if (!used[r] &&
+                (pivot == rows || std::abs(m[r * columns + column]) > std::abs(m[pivot * columns + column])))
+                pivot = r;
+        }
+        if (pivot == rows || std::abs(m[pivot * columns + column]) < 1e-5F * largest) continue;
+        used[pivot] = true;
+        ++rank;
+        for (std::size_t r = 0; r < rows; ++r) {
+            if (used[r]) continue;
+            const float factor = m[r * columns + column] / m[pivot * columns + column];
+            for (std::size_t c = column; c < columns; ++c) m[r * columns + c] -= factor * m[pivot * columns + c];
+        }
+    }
+    return rank;
+}
+
+TEST_P(es_update, matches_oracle_and_twin) {
+    ASSERT_OK_AND_ASSIGN(
+        const oracle::CheckReport report,
+        oracle::check_es_update({.device = device(), .dispatcher = dispatcher(), .configurations = 2}));
+    EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.failures);
+    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
+}
+
+TEST_P(es_update, equal_fitness_gives_no_update) {
+    const EsUpdateDesc desc{.parameters = one_matrix(9, 4), .population = 12, .rank = 2, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, std::vector<std::int8_t>(6, 0)));
+    EXPECT_THAT(gradient, Each(0.0F));
+}
+
+TEST_P(es_update, is_linear_in_the_weights) {
+    const EsUpdateDesc desc{.parameters = table_of({{.name = "w", .rows = 5, .columns = 3},
+                                                    {.name = "v", .rows = 4, .perturbation = Perturbation::Vector}}),
+                            .population = 8,
+                            .config = {}};
+    ASSERT_OK_AND_ASSIGN(const auto once, gradient_of(desc, {5, -63, 0, 21}));
+    ASSERT_OK_AND_ASSIGN(const auto twice, gradient_of(desc, {10, -126, 0, 42}));
+    ASSERT_OK_AND_ASSIGN(const auto negated, gradient_of(desc, {-5, 63, 0, -21}));
+    for (std::size_t i = 0; i < once.size(); ++i) {
+        EXPECT_EQ(twice[i], 2.0F * once[i]);  // exact: the sums are far below 2^24
+        EXPECT_EQ(negated[i], -once[i]);
+    }
+}
+
+TEST_P(es_update, rank_grows_with_pairs_and_columns) {
+    const auto rank_of = [&](std::uint32_t pairs, std::uint32_t rank) {
+        const EsUpdateDesc desc{.parameters = one_matrix(6, 5), .population = 2 * pairs, .rank = rank, .config = {}};
+        const auto gradient = gradient_of(desc, std::vector<std::int8_t>(pairs, 100));
+        EXPECT_OK(gradient);
+        return numeric_rank(*gradient, 6, 5);
+    };
+    EXPECT_EQ(rank_of(1, 1), 1);
+    EXPECT_EQ(rank_of(1, 2), 2);
+    EXPECT_EQ(rank_of(3, 1), 3);
+    EXPECT_EQ(rank_of(16, 1), 5);
+}
+
+TEST_P(es_update, sums_beyond_float_and_int32_are_rounded_once) {
+    // 2^13 pairs pass 2^24, where odd sums are ties; 2^19 (2^20 members) pass 2^31 and need the second word.
+    for (const std::uint32_t pairs : {8191U, 8192U, 524288U}) {
+        const EsUpdateDesc desc{
+            .parameters = one_matrix(1, 1), .population = 2 * pairs, .config = {.pairs_per_slice = 4096}};
+        const std::vector<std::int8_t> weights = coherent_weights(pairs, kWhen);
+        ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
+        EXPECT_THAT(gradient, ElementsAreArray(oracle::es_update_twin(desc, weights, kSummary, kWhen))) << pairs;
+    }
+}
+
+TEST_P(es_update, whole_slices_of_16384_pairs_respect_the_loop_limit) {
+    for (const std::uint32_t rank : {1U, 3U, 32U}) {
+        const std::uint32_t pairs = 20000;
+        const EsUpdateDesc desc{.parameters = one_matrix(1, 1),
+                                .population = 2 * pairs,
+                                .rank = rank,
+                                .config = {.pairs_per_slice = 16384}};
+        const std::vector<std::int8_t> weights(pairs, 127);
+        ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
+        EXPECT_THAT(gradient, ElementsAreArray(oracle::es_update_twin(desc, weights, kSummary, kWhen))) << rank;
+    }
+}
+
+TEST_P(es_update, dispatches_do_not_grow_with_the_layers) {
+    for (const int layers : {4, 64}) {
+        std::vector<ParameterDesc> parameters;
+        for (int layer = 0; layer < layers; ++layer) {
+            parameters.push_back({.name = "w" + std::to_string(layer), .rows = 3, .columns = 2});
+            parameters.push_back(
+                {.name = "b" + std::to_string(layer), .rows = 3, .perturbation = Perturbation::Vector});
+        }
+        const EsUpdateDesc desc{.parameters = table_of(parameters), .population = 4, .config = {}};
+        ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
+        EXPECT_EQ(plan.dispatch_count(), 2U);
+        const std::vector<std::int8_t> weights{100, -7};
+        ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
+        EXPECT_THAT(gradient, ElementsAreArray(oracle::es_update_twin(desc, weights, kSummary, kWhen)));
+    }
+}
+
+TEST_P(es_update, refuses_bad_descriptions) {
+    const EsUpdateDesc good{.parameters = one_matrix(2, 2), .population = 4, .config = {}};
+    const auto refused = [&](EsUpdateDesc desc, std::string_view part) {
+        return expect_error(plan_es_update(device(), desc), ErrorKind::BadInput, part);
+    };
+    EsUpdateDesc desc = good;
+    desc.population = 0;
+    EXPECT_TRUE(refused(desc, "population"));
+    desc.population = 7;
+    EXPECT_TRUE(refused(desc, "odd"));
+    desc = good;
+    desc.rank = 0;
+    EXPECT_TRUE(refused(desc, "rank"));
+    desc.rank = 33;
+    EXPECT_TRUE(refused(desc, "rank"));
+    desc = good;
+    desc.config.workgroup_size = 257;
+    EXPECT_TRUE(refused(desc, "workgroup_size"));
+    desc = good;
+    desc.config.pairs_per_slice = 0;
+    EXPECT_TRUE(refused(desc, "pairs_per_slice"));
+    desc = good;
+    desc.parameters = {};
+    EXPECT_TRUE(refused(desc, "empty"));
+}
+
+TEST_P(es_update, refuses_wrong_views) {
+    const EsUpdateDesc desc{.parameters = one_matrix(8, 8), .population = 8, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 8192, .label = "views"}));
+    const BufferView scratch{buffer, 4096, 4096};
+    const EsUpdateViews good{.weights = {buffer, 0, 4}, .summary = {buffer, 256, 32}, .gradient = {buffer, 512, 256}};
+    EXPECT_OK(plan.bind(good, scratch));
+    EsUpdateViews views = good;
+    views.gradient.size_bytes = 255;
+    EXPECT_TRUE(expect_error(plan.bind(views, scratch), ErrorKind::BadInput, "gradient"));
+    views = good;
+    views.gradient.offset_bytes = 256;
+    EXPECT_TRUE(expect_error(plan.bind(views, scratch), ErrorKind::BadInput, "shares bytes"));
+    EXPECT_TRUE(expect_error(plan.bind(good, {buffer, 4096, 128}), ErrorKind::BadInput, "scratch"));
+    EXPECT_TRUE(expect_error(plan.bind(good, {}), ErrorKind::BadInput, "scratch"));
+}
+
+}  // namespace
+}  // namespace yolk

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// fitness beyond its check table: weights by hand, outliers, order, large populations, bad input.
+#include "yolk/primitives/fitness.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "yolk/core/philox.hpp"
+#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/fitness.hpp"
+#include "yolk/runtime/probe.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using testing::expect_error;
+
+struct Shaped {
+    std::vector<std::int8_t> weights;  ///< with the padding
+    abi::fitness::Summary summary{};
+    friend bool operator==(const Shaped& a, const Shaped& b) {
+        using Words = std::array<std::uint32_t, sizeof(abi::fitness::Summary) / 4>;
+        return a.weights == b.weights && std::bit_cast<Words>(a.summary) == std::bit_cast<Words>(b.summary);
+    }
+};
+
+class fitness : public testing::DeviceTest {
+   protected:
+    /// Shapes with an integer rule, one episode per member; `runs` recordings one behind the other.
+    Result<Shaped> shape(FitnessDesc desc, const std::vector<float>& scores, int runs = 1) const {
+        desc.population = static_cast<std::uint32_t>(scores.size());
+        YOLK_TRY(const FitnessPlan plan, plan_fitness(device(), desc));
+        Shaped shaped;
+        shaped.weights.resize(fitness_weights_bytes(desc));
+        YOLK_TRY(const Buffer returns, device().create_buffer({.size_bytes = 4 * scores.size(), .label = "returns"}));
+        YOLK_TRY(const Buffer kept, device().create_buffer({.size_bytes = 4 * scores.size(), .label = "scores"}));
+        YOLK_TRY(const Buffer weights,
+                 device().create_buffer({.size_bytes = shaped.weights.size(), .label = "weights"}));
+        YOLK_TRY(const Buffer summary,
+                 device().create_buffer({.size_bytes = sizeof(shaped.summary), .label = "summary"}));
+        YOLK_TRY(const Buffer scratch,
+                 device().create_buffer({.size_bytes = plan.scratch().size_bytes, .label = "scratch"}));
+        YOLK_TRY_VOID(dispatcher().upload(returns, std::as_bytes(std::span(scores))));
+        const FitnessViews views{.returns = returns, .scores = kept, .weights = weights, .summary = summary};
+        YOLK_TRY(const BoundFitness bound, plan.bind(views, scratch));
+        YOLK_TRY(Recorder recorder, Recorder::create(device()));
+        recorder.begin();
+        for (int run = 0; run < runs; ++run) {
+            bound.record(recorder);
+            recorder.barrier(Barrier::ComputeToCompute);
+        }
+        YOLK_TRY_VOID(dispatcher().run(recorder));
+        YOLK_TRY_VOID(dispatcher().download(weights, std::as_writable_bytes(std::span(shaped.weights))));
+        YOLK_TRY_VOID(dispatcher().download(summary, std::as_writable_bytes(std::span(&shaped.summary, 1))));
+        return shaped;
+    }
+};
+YOLK_FOR_EACH_DEVICE(fitness);
+
+/// Reproducible scores, uniform in [-1, 1).
+std::vector<float> drawn_scores(std::uint32_t count) {
+    std::vector<float> scores(count);
+    for (std::uint32_t i = 0; i < count; ++i)
+        scores[i] = std::ldexp(static_cast<float>(philox4x32({i, 0, 0, 0}, {1, 2})[0] >> 8U), -23) - 1.0F;
+    return scores;
+}
+
+Shaped twin_of(FitnessDesc desc, const std::vector<float>& scores) {
+    desc.population = static_cast<std::uint32_t>(scores.size());
+    oracle::FitnessTwin twin = oracle::fitness_twin(desc, scores);
+    twin.integer_weights.resize(fitness_weights_bytes(desc));
+    return {.weights = twin.integer_weights, .summary = twin.summary};
+}
+
+TEST_P(fitness, matches_oracle_and_twin) {
+    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
+                         oracle::check_fitness({.device = device(), .dispatcher = dispatcher(), .configurations = 2}));
+    EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.failures);
+    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
+}
+
+TEST_P(fitness, pair_differences_by_hand) {
+    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape({.config = {}}, {3, 1, 2, 2, 0, 4}));
+    EXPECT_THAT(shaped.weights, ElementsAre(64, 0, -127, 0));  // 63.5 goes to the even neighbour
+    EXPECT_EQ(shaped.summary.mean, 2.0F);
+    EXPECT_EQ(shaped.summary.best, 4.0F);
+    EXPECT_EQ(shaped.summary.worst, 0.0F);
+    EXPECT_NEAR(shaped.summary.variance, 10.0 / 6.0, 1e-6);
+    EXPECT_NEAR(shaped.summary.coefficient, 4.0 / 127.0 / std::sqrt(10.0 / 6.0 + 1e-5), 1e-8);
+    EXPECT_EQ(shaped.summary.finite_count, 6U);
+}
+
+TEST_P(fitness, ties_of_the_quantization_go_to_even) {
+    // 127 d / 254 = d / 2.
+    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape({.config = {}}, {254, 0, 1, 0, 0, 3, 5, 0, 0, 251}));
+    EXPECT_THAT(shaped.weights, ElementsAre(127, 0, -2, 2, -126, 0, 0, 0));
+}
+
+TEST_P(fitness, signs_and_ranks_have_unit_root_mean_square_over_the_members) {
+    ASSERT_OK_AND_ASSIGN(const Shaped signs,
+                         shape({.rule = FitnessRule::PairSign, .config = {}}, {3, 1, 2, 2, 0, 4, 9, 1}));
+    EXPECT_THAT(signs.weights, ElementsAre(1, 0, -1, 1));
+    // Members are +-c/2 or, in the tied pair, 0: 6 (c/2)^2 / 8 = 1.
+    EXPECT_NEAR(signs.summary.coefficient, 2.0 * std::sqrt(8.0 / 6.0), 1e-6);
+    // Ranks of {5, 7, 7, 9}: 0, 1.5, 1.5, 3; centred -1.5, 0, 0, 1.5, root mean square 1.5 / sqrt(2).
+    ASSERT_OK_AND_ASSIGN(const Shaped ranks, shape({.rule = FitnessRule::CentredRank, .config = {}}, {5, 7, 7, 9}));
+    EXPECT_THAT(ranks.weights, ElementsAre(-127, -127, 0, 0));
+    EXPECT_NEAR(ranks.summary.coefficient * 127.0F, 1.5 / (1.5 / std::sqrt(2.0)), 1e-6);
+}
+
+TEST_P(fitness, an_outlier_leads_the_default_and_not_the_robust_form) {
+    const std::vector<float> scores{1e9F, 0, 1, 0, 0, 2, 3, 0, 0, 1};
+    ASSERT_OK_AND_ASSIGN(const Shaped plain, shape({.config = {}}, scores));
+    EXPECT_THAT(plain.weights, ElementsAre(127, 0, 0, 0, 0, 0, 0, 0));
+    ASSERT_OK_AND_ASSIGN(const Shaped robust, shape({.robust = true, .config = {}}, scores));
+    // The lower median of 1, 1, 2, 3, 1e9 is 2; 127 becomes 12.
+    EXPECT_THAT(robust.weights, ElementsAre(127, 11, -21, 32, -11, 0, 0, 0));
+}
+
+TEST_P(fitness, a_member_without_a_finite_score_counts_as_the_worst) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape({.config = {}}, {1, 5, nan, 5, 3, INFINITY, -2, 5}));
+    ASSERT_OK_AND_ASSIGN(const Shaped replaced, shape({.config = {}}, {1, 5, -2, 5, 3, -2, -2, 5}));
+    EXPECT_EQ(shaped.weights, replaced.weights);
+    EXPECT_EQ(shaped.summary.coefficient, replaced.summary.coefficient);
+    EXPECT_EQ(shaped.summary.not_finite_count, 2U);
+    EXPECT_EQ(shaped.summary.first_not_finite, 2U);
+    EXPECT_EQ(shaped.summary.finite_count, 6U);
+    ASSERT_OK_AND_ASSIGN(const Shaped none, shape({.config = {}}, {nan, nan, INFINITY, -INFINITY}));
+    EXPECT_THAT(none.weights, Each(0));
+    EXPECT_EQ(none.summary.finite_count, 0U);
+    EXPECT_TRUE(std::isfinite(none.summary.coefficient));
+}
+
+TEST_P(fitness, differences_below_two_to_the_minus_100_of_the_largest_score_are_ties) {
+    const std::vector<float> scores{0x1p60F, 0x1p60F, 0x1p-39F, 0, 0, 0x1p-41F, 0x1.8p-40F, 0x1.8p-40F};
+    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape({.rule = FitnessRule::PairSign, .config = {}}, scores));
+    EXPECT_THAT(shaped.weights, ElementsAre(0, 1, 0, 0));
+}
+
+TEST_P(fitness, statistics_do_not_depend_on_the_order_or_the_configuration) {
+    std::vector<float> scores = drawn_scores(1022);
+    for (std::size_t i = 0; i < scores.size(); i += 3) scores[i] *= 1e-4F;
+    ASSERT_OK_AND_ASSIGN(const Shaped first, shape({.robust = true, .config = {.workgroup_size = 64}}, scores));
+    ASSERT_OK_AND_ASSIGN(const Shaped other, shape({.robust = true, .config = {.workgroup_size = 5}}, scores));
+    EXPECT_EQ(first, other);
+    for (std::size_t pair = 0; pair < scores.size() / 4; ++pair) {  // whole pairs, back to front
+        std::swap(scores[2 * pair], scores[scores.size() - 2 - 2 * pair]);
+        std::swap(scores[2 * pair + 1], scores[scores.size() - 1 - 2 * pair]);
+    }
+    ASSERT_OK_AND_ASSIGN(Shaped reversed, shape({.robust = true, .config = {}}, scores));
+    std::reverse(reversed.weights.begin(), reversed.weights.begin() + 511);
+    EXPECT_EQ(first, reversed);
+}
+
+TEST_P(fitness, a_second_recording_starts_afresh) {
+    const std::vector<float> scores = drawn_scores(90);
+    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::PairSign, FitnessRule::CentredRank}) {
+        ASSERT_OK_AND_ASSIGN(const Shaped twice, shape({.rule = rule, .config = {}}, scores, 2));
+        EXPECT_EQ(twice, twin_of({.rule = rule, .config = {}}, scores)) << to_string(rule);
+    }
+}
+
+TEST_P(fitness, a_million_members_keep_the_bits_of_the_twin) {
+    std::vector<float> scores = drawn_scores(1U << 20U);
+    for (float& score : scores)
+        score = 1.0F + score * 0.999F;  // one sign, so that the sums become as large as they can
+    for (const bool robust : {false, true}) {
+        ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape({.robust = robust, .config = {}}, scores));
+        EXPECT_TRUE(shaped == twin_of({.robust = robust, .config = {}}, scores));
+    }
+}
+
+TEST_P(fitness, ranks_split_over_dispatches_give_the_same_bits) {
+    const std::vector<float> scores = drawn_scores(700);
+    const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const DeviceFindings found, probe(device()));
+    DeviceFindings tight = found;
+    tight.loop_limit = 800;  // 288 members per dispatch
+    device().set_findings(tight);
+    const Result<Shaped> shaped = shape(desc, scores);
+    device().set_findings(found);
+    ASSERT_OK(shaped);
+    EXPECT_EQ(*shaped, twin_of(desc, scores));
+}
+
+TEST_P(fitness, refuses_bad_descriptions) {
+    const FitnessDesc good{.population = 12, .config = {}};
+    const auto refused = [&](const FitnessDesc& desc, ErrorKind kind, std::string_view part) {
+        return expect_error(plan_fitness(device(), desc), kind, part);
+    };
+    for (const std::uint32_t population : {0U, 1U, 13U, (1U << 20U) + 2U}) {
+        FitnessDesc desc = good;
+        desc.population = population;
+        EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "population"));
+    }
+    FitnessDesc desc = good;
+    desc.episodes = 0;
+    EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "episodes"));
+    desc = good;
+    desc.config.workgroup_size = 300;
+    EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "workgroup_size"));
+    desc = good;
+    desc.rule = FitnessRule::PairSign;
+    desc.robust = true;
+    EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "robust"));
+    desc = good;
+    desc.rule = FitnessRule::GroupZScore;
+    for (const std::uint32_t group_size : {0U, 1U, 5U, 13U}) {
+        desc.group_size = group_size;
+        EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "group_size"));
+    }
+    desc = {.population = 32770, .rule = FitnessRule::CentredRank, .config = {}};
+    EXPECT_TRUE(refused(desc, ErrorKind::Unsupported, "32768"));
+}
+
+TEST_P(fitness, refuses_wrong_views) {
+    const FitnessDesc desc{.population = 8, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const FitnessPlan plan, plan_fitness(device(), desc));
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 16384, .label = "views"}));
+    const BufferView scratch{buffer, 4096, 8192};
+    const FitnessViews good{.returns = {buffer, 0, 32},
+                            .scores = {buffer, 256, 32},
+                            .weights = {buffer, 512, 4},
+                            .summary = {buffer, 768, 32}};
+    EXPECT_OK(plan.bind(good, scratch));
+    FitnessViews views = good;
+    views.returns.size_bytes = 28;
+    EXPECT_TRUE(expect_error(plan.bind(views, scratch), ErrorKind::BadInput, "returns"));
+    views = good;
+    views.scores = good.returns;
+    EXPECT_TRUE(expect_error(plan.bind(views, scratch), ErrorKind::BadInput, "shares bytes"));
+    views = good;
+    views.summary.offset_bytes = 770;
+    EXPECT_TRUE(expect_error(plan.bind(views, scratch), ErrorKind::BadInput, "summary"));
+    EXPECT_TRUE(expect_error(plan.bind(good, {}), ErrorKind::BadInput, "scratch"));
+}
+
+TEST(fitness_rule, names_are_read_back) {
+    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::PairSign, FitnessRule::CentredRank,
+                                   FitnessRule::ZScore, FitnessRule::GroupZScore}) {
+        ASSERT_OK_AND_ASSIGN(const FitnessRule read, parse_fitness_rule(to_string(rule)));
+        EXPECT_EQ(read, rule);
+    }
+    EXPECT_TRUE(expect_error(parse_fitness_rule("rank"), ErrorKind::BadInput, "rank"));
+}
+
+}  // namespace
+}  // namespace yolk

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// optimizer beyond its check table: hand-computed steps, runs of many steps, bad input.
+#include "yolk/primitives/optimizer.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/optimizer.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using testing::expect_error;
+
+class optimizer : public testing::DeviceTest {
+   protected:
+    /// `steps` steps with the same gradient from zero state; parameters are returned, state comes back through the
+    /// argument.
+    Result<std::vector<float>> run_steps(const OptimizerDesc& desc, const std::vector<float>& gradient,
+                                         std::vector<float> parameters, std::vector<float>& state, float learning_rate,
+                                         std::uint32_t steps) const {
+        const std::uint64_t bytes = std::uint64_t{4} * desc.element_count;
+        YOLK_TRY(const Buffer gradients, device().create_buffer({.size_bytes = bytes, .label = "gradient"}));
+        YOLK_TRY(const Buffer weights, device().create_buffer({.size_bytes = bytes, .label = "parameters"}));
+        YOLK_TRY(const Buffer states,
+                 device().create_buffer({.size_bytes = 4 * std::max<std::size_t>(1, state.size()), .label = "state"}));
+        YOLK_TRY_VOID(dispatcher().upload(gradients, std::as_bytes(std::span(gradient))));
+        YOLK_TRY_VOID(dispatcher().upload(weights, std::as_bytes(std::span(parameters))));
+        if (!state.empty()) YOLK_TRY_VOID(dispatcher().upload(states, std::as_bytes(std::span(state))));
+        YOLK_TRY(const OptimizerPlan plan, plan_optimizer(device(), desc));
+        YOLK_TRY(const BoundOptimizer bound, plan.bind({.gradient = gradients,
+                                                        .parameters = weights,
+                                                        .state = state.empty() ? BufferView{} : BufferView{states}}));
+        YOLK_TRY(Recorder recorder, Recorder::create(device()));
+        recorder.begin();
+        for (std::uint32_t step = 0; step < steps; ++step) {
+            bound.record(recorder, learning_rate, step);
+            recorder.barrier(Barrier::ComputeToCompute);
+        }
+        if (recorder.dispatch_count() != steps) return bad_input("a step must be one dispatch");
+        YOLK_TRY_VOID(dispatcher().run(recorder));
+        YOLK_TRY_VOID(dispatcher().download(weights, std::as_writable_bytes(std::span(parameters))));
+        if (!state.empty()) YOLK_TRY_VOID(dispatcher().download(states, std::as_writable_bytes(std::span(state))));
+        return parameters;
+    }
+};
+YOLK_FOR_EACH_DEVICE(optimizer);
+
+TEST_P(optimizer, matches_oracle_and_twin) {
+    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
+                         oracle::check_optimizer({.device = device(), .dispatcher = dispatcher()}));
+    EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.failures);
+    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
+}
+
+TEST_P(optimizer, sgd_and_momentum_by_hand) {
+    std::vector<float> none;
+    const OptimizerDesc sgd{.rule = OptimizerRule::Sgd, .element_count = 3, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const auto stepped, run_steps(sgd, {1.0F, -2.0F, 0.0F}, {0.5F, 0.5F, 0.5F}, none, 0.25F, 2));
+    EXPECT_THAT(stepped, ElementsAre(1.0F, -0.5F, 0.5F));
+    std::vector<float> moments(1, 0.0F);
+    const OptimizerDesc momentum{.rule = OptimizerRule::Momentum, .element_count = 1, .beta1 = 0.5F, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const auto moved, run_steps(momentum, {4.0F}, {0.0F}, moments, 0.5F, 3));
+    EXPECT_THAT(moments, ElementsAre(7.0F));  // 4, 6, 7
+    EXPECT_THAT(moved, ElementsAre(8.5F));    // (4 + 6 + 7) / 2
+}
+
+TEST_P(optimizer, first_adam_step_has_the_size_of_the_learning_rate) {
+    std::vector<float> moments(6, 0.0F);
+    const OptimizerDesc adam{.rule = OptimizerRule::Adam, .element_count = 3, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const auto stepped,
+                         run_steps(adam, {1e-3F, -50.0F, 0.0F}, {0.0F, 0.0F, 0.0F}, moments, 0.1F, 1));
+    EXPECT_NEAR(stepped[0], 0.1F, 0.1F * 1.2e-5F);  // epsilon is 1e-5 of the gradient
+    EXPECT_NEAR(stepped[1], -0.1F, 0.1F * 1e-6F);   // about twelve roundings of 6e-8
+    EXPECT_EQ(stepped[2], 0.0F);
+}
+
+TEST_P(optimizer, many_steps_keep_the_bits_of_the_twin) {
+    for (const OptimizerRule rule : {OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam}) {
+        const OptimizerDesc desc{.rule = rule, .element_count = 5, .config = {.workgroup_size = 4}};
+        const std::vector<float> gradient{0.3F, -1e-7F, 1e4F, 7e-20F, -0.01F};
+        std::vector<float> state(desc.element_count * optimizer_state_arrays(rule), 0.0F);
+        std::vector<float> twin_state = state;
+        std::vector<float> twin(desc.element_count, 0.125F);
+        ASSERT_OK_AND_ASSIGN(const auto parameters, run_steps(desc, gradient, twin, state, 0.01F, 40));
+        for (std::uint32_t step = 0; step < 40; ++step)
+            oracle::optimizer_twin(desc, gradient, twin, twin_state, 0.01F, step);
+        EXPECT_THAT(parameters, ElementsAreArray(twin)) << to_string(rule);
+        EXPECT_THAT(state, ElementsAreArray(twin_state)) << to_string(rule);
+    }
+}
+
+TEST_P(optimizer, parameters_below_the_operand_floor_become_zero) {
+    std::vector<float> none;
+    const OptimizerDesc desc{.rule = OptimizerRule::Sgd, .element_count = 3, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const auto stepped,
+                         run_steps(desc, {0.0F, 0.0F, -1.0F}, {0x1p-41F, 0x1p-40F, 1.0F}, none, 1.0F, 1));
+    EXPECT_THAT(stepped, ElementsAre(0.0F, 0x1p-40F, 0.0F));
+}
+
+TEST_P(optimizer, adam_survives_gradients_whose_squares_overflow) {
+    std::vector<float> moments(4, 0.0F);
+    const OptimizerDesc adam{.rule = OptimizerRule::Adam, .element_count = 2, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const auto stepped, run_steps(adam, {3e38F, -1e30F}, {0.0F, 0.0F}, moments, 0.1F, 3));
+    EXPECT_NEAR(stepped[0], 0.3F, 0.3F * 1e-6F);
+    EXPECT_NEAR(stepped[1], -0.3F, 0.3F * 1e-6F);
+}
+
+TEST_P(optimizer, refuses_bad_descriptions_and_views) {
+    const OptimizerDesc good{.rule = OptimizerRule::Adam, .element_count = 4, .config = {}};
+    const auto refused = [&](OptimizerDesc desc, std::string_view part) {
+        return expect_error(plan_optimizer(device(), desc), ErrorKind::BadInput, part);
+    };
+    for (const float beta : {1.0F, -0.1F, std::numeric_limits<float>::quiet_NaN()}) {
+        OptimizerDesc desc = good;
+        desc.beta1 = beta;
+        EXPECT_TRUE(refused(desc, "beta1"));
+        desc = good;
+        desc.beta2 = beta;
+        EXPECT_TRUE(refused(desc, "beta2"));
+    }
+    for (const float epsilon : {0.0F, -1.0F, 2.0F, std::numeric_limits<float>::infinity()}) {
+        OptimizerDesc desc = good;
+        desc.epsilon = epsilon;
+        EXPECT_TRUE(refused(desc, "epsilon"));
+    }
+    OptimizerDesc desc = good;
+    desc.config.workgroup_size = 0;
+    EXPECT_TRUE(refused(desc, "workgroup_size"));
+    ASSERT_OK_AND_ASSIGN(const OptimizerPlan plan, plan_optimizer(device(), good));
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 2048, .label = "views"}));
+    OptimizerViews views{.gradient = {buffer, 0, 16}, .parameters = {buffer, 256, 16}, .state = {buffer, 512, 32}};
+    EXPECT_OK(plan.bind(views));
+    views.state.size_bytes = 16;
+    EXPECT_TRUE(expect_error(plan.bind(views), ErrorKind::BadInput, "state"));
+    views.state = {buffer, 256, 32};
+    EXPECT_TRUE(expect_error(plan.bind(views), ErrorKind::BadInput, "shares bytes"));
+}
+
+TEST(optimizer_rule, names_are_read_back) {
+    for (const OptimizerRule rule : {OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam}) {
+        ASSERT_OK_AND_ASSIGN(const OptimizerRule read, parse_optimizer_rule(to_string(rule)));
+        EXPECT_EQ(read, rule);
+    }
+    EXPECT_TRUE(expect_error(parse_optimizer_rule("adamw"), ErrorKind::BadInput, "adamw"));
+}
+
+}  // namespace
+}  // namespace yolk

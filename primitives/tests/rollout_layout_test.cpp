@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rollout_layout.hpp"
+
+#include <gmock/gmock.h>
+
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk {
+namespace {
+
+RolloutDesc describe(std::vector<std::uint32_t> widths) {
+    RolloutDesc desc{.members = 2};
+    desc.network.widths = std::move(widths);
+    desc.parameters = *ParameterTable::create(desc.network.parameters());
+    return desc;
+}
+
+DeviceInfo device_of(DeviceKind kind) {
+    DeviceInfo device;
+    device.kind = kind;
+    return device;
+}
+
+RolloutLayout layout_of(const RolloutDesc& desc, DeviceKind kind = DeviceKind::Cpu) {
+    return *make_rollout_layout(device_of(kind), desc);
+}
+
+TEST(rollout_layout, forms_are_chosen_by_device_and_size) {
+    EXPECT_TRUE(layout_of(describe({4, 64, 2})).unrolled);
+    EXPECT_TRUE(layout_of(describe({4, 64, 2})).private_parameters);
+    EXPECT_FALSE(layout_of(describe({4, 64, 2}), DeviceKind::Discrete).private_parameters);
+    EXPECT_FALSE(layout_of(describe({4, 64, 64, 2})).unrolled);
+    EXPECT_FALSE(layout_of(describe({4, 64, 64, 2})).private_parameters);
+}
+
+TEST(rollout_layout, a_configuration_decides_the_form) {
+    RolloutDesc desc = describe({4, 64, 2});
+    desc.config = {.unrolled = false, .private_parameters = false};
+    EXPECT_FALSE(layout_of(desc).unrolled);
+    EXPECT_FALSE(layout_of(desc).private_parameters);
+}
+
+TEST(rollout_layout, the_mean_is_a_member_with_everything_frozen) {
+    RolloutDesc desc = describe({4, 64, 2});
+    desc.rank = 32;
+    desc.mean_only = true;
+    const RolloutLayout layout = layout_of(desc);
+    EXPECT_EQ(layout.frozen, 0xFFFFFFFFU);
+    EXPECT_EQ(layout.rank, 1U);
+    EXPECT_EQ(layout.members, 1U);
+    EXPECT_FALSE(layout.unrolled);
+}
+
+// 4-3-2, rank 2, by hand. Start: 23 parameters copied (24); layer 0 draws A in 1 block (2), B in 1 (2), V in 1 (2) and
+// sums 3 biases (4); layer 1 draws 1, 1 and 1 blocks (6) and sums 2 biases (3). A step: 4 observations (5) and 2
+// actions (3); layer 0 projects 2 columns of 4 inputs (2 * 6 + 1) and makes 3 outputs of chains of 4 inputs and 2
+// columns (3 * (1 + 5 + 3) + 1); layer 1 2 columns of 3 inputs (2 * 5 + 1) and 2 outputs of chains of 3 and 2 (2 * (1 +
+// 4 + 3) + 1).
+TEST(rollout_layout, loops_are_counted_as_written) {
+    RolloutDesc desc = describe({4, 3, 2});
+    desc.rank = 2;
+    const RolloutLoopCost cost = rollout_loop_cost(layout_of(desc));
+    EXPECT_EQ(cost.start, 24U + 10U + 9U);
+    EXPECT_EQ(cost.step, 8U + 13U + 28U + 11U + 17U);
+}
+
+TEST(rollout_layout, steps_fit_the_loop_budget) {
+    const RolloutLayout layout = layout_of(describe({4, 64, 2}));
+    const RolloutLoopCost cost = rollout_loop_cost(layout);
+    const auto steps_within = [&](std::uint64_t budget) { return rollout_steps_per_dispatch(layout, budget); };
+    const std::uint64_t one_step = cost.start + cost.step + 2;
+    EXPECT_EQ(*steps_within(one_step), 1U);
+    EXPECT_EQ(*steps_within(one_step + cost.step + 1), 2U);
+    EXPECT_EQ(*steps_within(UINT64_MAX), kMaxStepsPerDispatch);
+    EXPECT_TRUE(testing::expect_error(steps_within(one_step - 1), ErrorKind::Unsupported, "[rollout] needs"));
+}
+
+TEST(rollout_layout, short_episodes_take_one_dispatch) {
+    RolloutDesc desc = describe({4, 64, 2});
+    desc.max_steps = 5;
+    EXPECT_EQ(*rollout_steps_per_dispatch(layout_of(desc), UINT64_MAX), 5U);
+}
+
+}  // namespace
+}  // namespace yolk

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <volk.h>
+
+#include <memory>
+#include <string>
+
+#include "memory_blocks.hpp"
+#include "yolk/runtime/buffer.hpp"
+#include "yolk/runtime/device.hpp"
+
+namespace yolk {
+
+struct Buffer::Impl {
+    std::shared_ptr<Device::Impl> device;
+    VkBuffer handle = VK_NULL_HANDLE;
+    MemoryRange memory;
+    std::uint64_t size_bytes = 0;
+    std::string label;
+    bool host_access = false;  ///< the mapping is for the caller, too
+    bool needs_flush = false;
+
+    Impl() = default;
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    ~Impl();
+
+    /// Ranges are relative to the buffer; rounded outwards to whole atoms.
+    [[nodiscard]] Result<void> flush(std::uint64_t offset, std::uint64_t size) const;
+    [[nodiscard]] Result<void> invalidate(std::uint64_t offset, std::uint64_t size) const;
+
+   private:
+    [[nodiscard]] VkMappedMemoryRange atoms(std::uint64_t offset, std::uint64_t size) const;
+};
+
+[[nodiscard]] Result<std::unique_ptr<Buffer::Impl>> make_buffer(const std::shared_ptr<Device::Impl>& device,
+                                                                const BufferDesc& desc);
+
+}  // namespace yolk

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/runtime/device.hpp"
+
+#include <fmt/format.h>
+
+#include "binding_impl.hpp"
+#include "buffer_impl.hpp"
+#include "device_impl.hpp"
+#include "instance_impl.hpp"
+#include "yolk/runtime/device_selection.hpp"
+
+namespace yolk {
+
+Result<Device> Device::create(const Instance& instance, std::uint32_t index, const DeviceOptions& options) {
+    const auto devices = instance.devices();
+    if (index >= devices.size()) {
+        return bad_input(
+            fmt::format("There is no device {}: the instance has {}, counted from 0.", index, devices.size()));
+    }
+    const std::vector<std::string> missing = missing_from_floor(devices[index]);
+    if (!missing.empty()) {
+        std::string list;
+        for (const std::string& lack : missing) list += (list.empty() ? "" : ", ") + lack;
+        return unsupported(
+            fmt::format("Device {} '{}' cannot run Yolk's kernels; it lacks: {}.", index, devices[index].name, list));
+    }
+    YOLK_TRY(auto impl, make_device(instance.impl(), index, options));
+    return Device(std::move(impl));
+}
+
+const DeviceInfo& Device::info() const noexcept { return impl_->context.info; }
+OperationCounts Device::counts() const noexcept { return impl_->context.counters.snapshot(); }
+OperationCounters& Device::counters() const noexcept { return impl_->context.counters; }
+
+Result<Buffer> Device::create_buffer(const BufferDesc& desc) const {
+    YOLK_TRY(auto buffer, make_buffer(impl_, desc));
+    return Buffer(std::move(buffer));
+}
+
+Result<PipelineHandle> Device::pipeline(const KernelModule& kernel, std::span<const SpecConstant> constants) const {
+    YOLK_TRY(const Pipeline* const pipeline, impl_->pipelines->get(kernel, constants));
+    return PipelineHandle{pipeline};
+}
+
+Result<Binding> Device::bind(PipelineHandle pipeline, std::span<const BufferView> views) const {
+    YOLK_TRY(auto binding, make_binding(impl_, pipeline, views));
+    return Binding(std::move(binding));
+}
+
+const DeviceFindings& Device::findings() const noexcept { return impl_->findings(); }
+void Device::set_findings(DeviceFindings findings) const { impl_->set_findings(std::move(findings)); }
+Result<void> Device::save_pipeline_cache() const { return impl_->pipelines->save(); }
+
+}  // namespace yolk

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every part of a logical device needs of it: the handle, its own function table, the facts, the counters.
+#pragma once
+
+#include <volk.h>
+
+#include <cstdint>
+#include <string>
+
+#include "yolk/core/counters.hpp"
+#include "yolk/runtime/device_info.hpp"
+#include "yolk/runtime/memory_type.hpp"
+
+namespace yolk {
+
+/// Owned by Device::Impl, which outlives the parts that refer to it. Immutable after creation, but for the counters
+/// (atomic).
+struct DeviceContext {
+    VkDevice handle = VK_NULL_HANDLE;
+    /// Functions of this device, without the loader's dispatch. The global device functions of volk are never loaded:
+    /// two devices of different drivers live in one process.
+    VolkDeviceTable vk{};
+    DeviceInfo info;
+    MemoryPolicy memory_policy = MemoryPolicy::Automatic;
+    std::uint32_t queue_family = 0;
+    /// Bits of a timestamp that count; 0 where the queue has none.
+    std::uint32_t timestamp_bits = 0;
+    mutable OperationCounters counters;
+
+    // Null without the debug-utils extension.
+    PFN_vkSetDebugUtilsObjectNameEXT set_object_name = nullptr;
+    PFN_vkCmdBeginDebugUtilsLabelEXT begin_label = nullptr;
+    PFN_vkCmdEndDebugUtilsLabelEXT end_label = nullptr;
+
+    /// Shown by debuggers, captures and validation messages. No-op without debug utils.
+    template <class Handle>
+    void name(VkObjectType type, Handle object, const std::string& text) const noexcept {
+        set_name(type, reinterpret_cast<std::uint64_t>(object), text.c_str());
+    }
+
+   private:
+    void set_name(VkObjectType type, std::uint64_t object, const char* text) const noexcept;
+};
+
+}  // namespace yolk

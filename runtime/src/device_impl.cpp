@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_impl.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "instance_impl.hpp"
+#include "vk_result.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk {
+namespace {
+
+struct QueueFamily {
+    std::uint32_t index = 0;
+    std::uint32_t timestamp_bits = 0;
+};
+
+/// A family with compute; one without graphics where there is one, so that long kernels do not stand in a desktop's
+/// way.
+std::optional<QueueFamily> compute_family(VkPhysicalDevice device) {
+    std::uint32_t count = 0;
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+    std::optional<QueueFamily> best;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const VkQueueFamilyProperties& family = families[i];
+        if ((family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
+        const QueueFamily candidate{.index = i, .timestamp_bits = family.timestampValidBits};
+        if ((family.queueFlags & VK_QUEUE_GRAPHICS_BIT) == 0 && family.timestampValidBits > 0) return candidate;
+        if (!best) best = candidate;
+    }
+    return best;
+}
+
+bool has_extension(VkPhysicalDevice device, const char* name) {
+    std::uint32_t count = 0;
+    if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) return false;
+    std::vector<VkExtensionProperties> extensions(count);
+    if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()) != VK_SUCCESS) return false;
+    return std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties& extension) {
+        return std::strcmp(extension.extensionName, name) == 0;
+    });
+}
+
+/// Features: the portable floor's and no more; optional paths add theirs when they come.
+Result<void> create_handle(VkPhysicalDevice physical, DeviceContext& context) {
+    const float priority = 1.0F;
+    const VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                        .queueFamilyIndex = context.queue_family,
+                                        .queueCount = 1,
+                                        .pQueuePriorities = &priority};
+    VkPhysicalDeviceVulkan12Features features{};
+    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    features.scalarBlockLayout = VK_TRUE;
+    features.timelineSemaphore = VK_TRUE;
+    // Layered implementations (MoltenVK) want this one enabled where they offer it.
+    std::vector<const char*> extensions;
+    if (has_extension(physical, "VK_KHR_portability_subset")) extensions.push_back("VK_KHR_portability_subset");
+    const VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                  .pNext = &features,
+                                  .queueCreateInfoCount = 1,
+                                  .pQueueCreateInfos = &queue,
+                                  .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                  .ppEnabledExtensionNames = extensions.data()};
+    const VkResult result = vkCreateDevice(physical, &info, nullptr, &context.handle);
+    return vk_check(result, fmt::format("create a logical device of '{}'", context.info.name));
+}
+
+template <class Function>
+void load(VkInstance instance, const char* name, Function& function) {
+    function = reinterpret_cast<Function>(vkGetInstanceProcAddr(instance, name));
+}
+
+}  // namespace
+
+Device::Impl::Impl() : all_findings_(1), current_findings_(&all_findings_.front()) {}
+
+Device::Impl::~Impl() {
+    if (context.handle == VK_NULL_HANDLE) return;
+    context.vk.vkDeviceWaitIdle(context.handle);
+    if (pipelines) {
+        if (const auto saved = pipelines->save(); !saved) {
+            log_warning(fmt::format("The pipeline cache was not saved: {}", saved.error().message));
+        }
+    }
+    descriptors.reset();
+    pipelines.reset();
+    memory.reset();
+    context.vk.vkDestroyDevice(context.handle, nullptr);
+}
+
+void Device::Impl::set_findings(DeviceFindings findings) {
+    const std::lock_guard lock(findings_mutex_);
+    current_findings_.store(&all_findings_.emplace_back(std::move(findings)));
+}
+
+double Device::Impl::nanoseconds(std::uint64_t ticks) noexcept {
+    std::uint64_t first = 0;
+    if (first_ticks_.compare_exchange_strong(first, ticks)) first = ticks;
+    // Differences modulo the counter's width; the upper half of it is before the first.
+    const std::uint64_t mask =
+        context.timestamp_bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << context.timestamp_bits) - 1;
+    const std::uint64_t after = (ticks - first) & mask;
+    const double elapsed =
+        after <= mask / 2 ? static_cast<double>(after) : -static_cast<double>((first - ticks) & mask);
+    return elapsed * context.info.limits.timestamp_period_ns;
+}
+
+void DeviceContext::set_name(VkObjectType type, std::uint64_t object, const char* text) const noexcept {
+    if (set_object_name == nullptr) return;
+    const VkDebugUtilsObjectNameInfoEXT named{.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+                                              .objectType = type,
+                                              .objectHandle = object,
+                                              .pObjectName = text};
+    set_object_name(handle, &named);  // a name that cannot be set is not worth an error
+}
+
+Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance::Impl>& instance, std::uint32_t index,
+                                                  const DeviceOptions& options) {
+    const VkPhysicalDevice physical = instance->physical_devices[index];
+    auto impl = std::make_shared<Device::Impl>();
+    impl->instance = instance;
+    DeviceContext& context = impl->context;
+    context.info = instance->infos[index];
+    context.memory_policy = options.memory_policy;
+    const auto family = compute_family(physical);
+    if (!family) return unsupported(fmt::format("Device '{}' has no compute queue.", context.info.name));
+    context.queue_family = family->index;
+    context.timestamp_bits = context.info.limits.timestamp_period_ns > 0.0 ? family->timestamp_bits : 0;
+    YOLK_TRY_VOID(create_handle(physical, context));
+    volkLoadDeviceTable(&context.vk, context.handle);
+    if (instance->has_debug_utils) {
+        load(instance->handle, "vkSetDebugUtilsObjectNameEXT", context.set_object_name);
+        load(instance->handle, "vkCmdBeginDebugUtilsLabelEXT", context.begin_label);
+        load(instance->handle, "vkCmdEndDebugUtilsLabelEXT", context.end_label);
+    }
+    context.vk.vkGetDeviceQueue(context.handle, context.queue_family, 0, &impl->queue);
+    impl->memory = std::make_unique<MemoryBlocks>(context);
+    impl->descriptors = std::make_unique<DescriptorPools>(context);
+    impl->pipelines = std::make_unique<PipelineCache>(context);
+    YOLK_TRY_VOID(impl->pipelines->open(options.pipeline_cache_folder));
+    return impl;
+}
+
+}  // namespace yolk

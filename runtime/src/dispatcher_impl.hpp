@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <volk.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "recorder_impl.hpp"
+#include "timeline.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk {
+
+struct Dispatcher::Impl {
+    /// What a submission was, for errors about it.
+    struct Named {
+        std::uint64_t serial = 0;
+        FixedLabel recorder;
+        FixedLabel last_label;
+    };
+
+    Device device;
+    std::shared_ptr<Timeline> timeline;
+    mutable std::mutex mutex;  ///< of the fields below; held over vkQueueSubmit, so that serials are signalled in order
+    std::uint64_t last_serial = 0;
+    std::array<Named, 64> recent;  ///< by serial modulo its size
+
+    std::mutex transfer_mutex;         ///< uploads and downloads take turns
+    std::optional<Recorder> transfer;  ///< made on the first transfer that needs one
+
+    explicit Impl(Device of) : device(std::move(of)) {}
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    ~Impl();
+
+    /// "submission 12 of [recorder], last labelled work [es_update]".
+    [[nodiscard]] std::string describe(std::uint64_t serial) const;
+    [[nodiscard]] Result<void> wait(std::uint64_t serial, std::chrono::nanoseconds timeout) const;
+    [[nodiscard]] std::uint64_t last() const;
+};
+
+}  // namespace yolk

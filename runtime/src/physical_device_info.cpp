@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physical_device_info.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "vk_result.hpp"
+
+namespace yolk {
+namespace {
+
+DeviceKind kind_of(VkPhysicalDeviceType type) noexcept {
+    switch (type) {
+        case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return DeviceKind::Integrated;
+        case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return DeviceKind::Discrete;
+        case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return DeviceKind::Virtual;
+        case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceKind::Cpu;
+        default: return DeviceKind::Other;
+    }
+}
+
+// PCI ids and the registered ids of Khronos (from 0x10000).
+std::string vendor_name(std::uint32_t id) {
+    switch (id) {
+        case 0x1002: return "AMD";
+        case 0x1010: return "Imagination";
+        case 0x106B: return "Apple";
+        case 0x10DE: return "NVIDIA";
+        case 0x13B5: return "ARM";
+        case 0x14E4: return "Broadcom";
+        case 0x1AE0: return "Google";
+        case 0x5143: return "Qualcomm";
+        case 0x8086: return "Intel";
+        case 0x10005: return "Mesa";
+        default: return fmt::format("0x{:04x}", id);
+    }
+}
+
+Result<std::vector<VkExtensionProperties>> extensions_of(VkPhysicalDevice device) {
+    std::vector<VkExtensionProperties> list;
+    VkResult result = VK_INCOMPLETE;
+    while (result == VK_INCOMPLETE) {
+        std::uint32_t count = 0;
+        YOLK_TRY_VOID(vk_check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr),
+                               "count a device's extensions"));
+        list.resize(count);
+        result = vkEnumerateDeviceExtensionProperties(device, nullptr, &count, list.data());
+        list.resize(count);
+    }
+    YOLK_TRY_VOID(vk_check(result, "list a device's extensions"));
+    return list;
+}
+
+bool contains(const std::vector<VkExtensionProperties>& list, std::string_view name) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const VkExtensionProperties& entry) { return name == entry.extensionName; });
+}
+
+bool supports_1_2(const VkPhysicalDeviceProperties& properties) { return properties.apiVersion >= VK_API_VERSION_1_2; }
+
+/// Appends `next` to a pNext chain and moves the tail on.
+template <class Struct>
+void append(void**& tail, Struct& next) {
+    *tail = &next;
+    tail = &next.pNext;
+}
+
+void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionProperties>& extensions,
+                   DeviceFeatures& features) {
+    VkPhysicalDeviceVulkan12Features vulkan12{};
+    vulkan12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    VkPhysicalDevice16BitStorageFeatures storage16{};
+    storage16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{};
+    dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
+    VkPhysicalDeviceSubgroupSizeControlFeatures subgroup{};
+    subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{};
+    matrix_nv.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
+
+    VkPhysicalDeviceFeatures2 asked{};
+    asked.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    void** tail = &asked.pNext;
+    append(tail, vulkan12);
+    append(tail, storage16);
+    const bool has_dot = contains(extensions, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+    const bool has_subgroup = contains(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+    const bool has_matrix_nv = contains(extensions, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
+    if (has_dot) append(tail, dot);
+    if (has_subgroup) append(tail, subgroup);
+    if (has_matrix_nv) append(tail, matrix_nv);
+    vkGetPhysicalDeviceFeatures2(device, &asked);
+
+    features.timeline_semaphore = vulkan12.timelineSemaphore == VK_TRUE;
+    features.scalar_block_layout = vulkan12.scalarBlockLayout == VK_TRUE;
+    features.shader_float16 = vulkan12.shaderFloat16 == VK_TRUE;
+    features.shader_int8 = vulkan12.shaderInt8 == VK_TRUE;
+    features.storage_8bit = vulkan12.storageBuffer8BitAccess == VK_TRUE;
+    features.buffer_device_address = vulkan12.bufferDeviceAddress == VK_TRUE;
+    features.storage_16bit = storage16.storageBuffer16BitAccess == VK_TRUE;
+    features.shader_integer_dot_product = dot.shaderIntegerDotProduct == VK_TRUE;
+    features.subgroup_size_control = subgroup.subgroupSizeControl == VK_TRUE;
+    features.cooperative_matrix_nv = matrix_nv.cooperativeMatrix == VK_TRUE;
+    // The headers of Debian 12 do not know the KHR form: its presence is read from the extension list alone.
+    features.cooperative_matrix_khr = contains(extensions, "VK_KHR_cooperative_matrix");
+    features.push_descriptor = contains(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+}
+
+void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
+    VkPhysicalDeviceMaintenance3Properties allocation{};
+    allocation.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
+    VkPhysicalDeviceSubgroupProperties subgroup{};
+    subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+    VkPhysicalDeviceIDProperties id{};
+    id.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+    VkPhysicalDeviceDriverProperties driver{};
+    driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+    VkPhysicalDeviceProperties2 asked{};
+    asked.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    void** tail = &asked.pNext;
+    append(tail, allocation);
+    append(tail, subgroup);
+    append(tail, id);
+    append(tail, driver);
+    vkGetPhysicalDeviceProperties2(device, &asked);
+
+    info.driver_name = driver.driverName;
+    info.driver_info = driver.driverInfo;
+    for (const std::uint8_t byte : id.deviceUUID) info.uuid += fmt::format("{:02x}", byte);
+    info.limits.max_memory_allocation_size = allocation.maxMemoryAllocationSize;
+    info.limits.subgroup_size = subgroup.subgroupSize;
+}
+
+void fill_limits(const VkPhysicalDeviceLimits& from, DeviceLimits& to) {
+    to.max_storage_buffer_range = from.maxStorageBufferRange;
+    to.max_uniform_buffer_range = from.maxUniformBufferRange;
+    to.min_storage_buffer_offset_alignment = from.minStorageBufferOffsetAlignment;
+    to.min_uniform_buffer_offset_alignment = from.minUniformBufferOffsetAlignment;
+    to.non_coherent_atom_size = from.nonCoherentAtomSize;
+    to.max_memory_allocation_count = from.maxMemoryAllocationCount;
+    to.max_push_constants_size = from.maxPushConstantsSize;
+    to.max_shared_memory_size = from.maxComputeSharedMemorySize;
+    to.max_workgroup_invocations = from.maxComputeWorkGroupInvocations;
+    std::copy_n(from.maxComputeWorkGroupSize, 3, to.max_workgroup_size.begin());
+    std::copy_n(from.maxComputeWorkGroupCount, 3, to.max_workgroup_count.begin());
+    to.max_storage_buffers_per_stage = from.maxPerStageDescriptorStorageBuffers;
+    to.timestamp_period_ns = static_cast<double>(from.timestampPeriod);
+}
+
+void fill_memory(VkPhysicalDevice device, DeviceInfo& info) {
+    VkPhysicalDeviceMemoryProperties memory{};
+    vkGetPhysicalDeviceMemoryProperties(device, &memory);
+    for (std::uint32_t i = 0; i < memory.memoryHeapCount; ++i) {
+        const VkMemoryHeap& heap = memory.memoryHeaps[i];
+        info.heaps.push_back({heap.size, (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0});
+    }
+    for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+        const VkMemoryType& type = memory.memoryTypes[i];
+        info.memory_types.push_back({
+            .heap = type.heapIndex,
+            .device_local = (type.propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0,
+            .host_visible = (type.propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0,
+            .host_coherent = (type.propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0,
+            .host_cached = (type.propertyFlags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0,
+        });
+    }
+}
+
+// The queue family that Device::create takes is chosen by the same rule (device.cpp): the first with compute.
+void fill_queue(VkPhysicalDevice device, DeviceInfo& info) {
+    std::uint32_t count = 0;
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+    const auto compute = std::find_if(families.begin(), families.end(), [](const VkQueueFamilyProperties& family) {
+        return (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
+    });
+    info.has_compute_queue = compute != families.end();
+    if (!info.has_compute_queue || compute->timestampValidBits == 0) info.limits.timestamp_period_ns = 0.0;
+}
+
+}  // namespace
+
+Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t index) {
+    VkPhysicalDeviceProperties properties{};
+    vkGetPhysicalDeviceProperties(device, &properties);
+    DeviceInfo info;
+    info.index = index;
+    info.name = properties.deviceName;
+    info.kind = kind_of(properties.deviceType);
+    info.vendor_id = properties.vendorID;
+    info.device_id = properties.deviceID;
+    info.vendor = vendor_name(properties.vendorID);
+    info.api_version = properties.apiVersion;
+    info.driver_version = properties.driverVersion;
+    fill_limits(properties.limits, info.limits);
+    fill_memory(device, info);
+    fill_queue(device, info);
+    if (supports_1_2(properties)) {
+        YOLK_TRY(const std::vector<VkExtensionProperties> extensions, extensions_of(device));
+        fill_features(device, extensions, info.features);
+        fill_driver(device, info);
+    }
+    return info;
+}
+
+}  // namespace yolk

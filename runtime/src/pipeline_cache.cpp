@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline_cache.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "pipeline_file.hpp"
+#include "vk_result.hpp"
+#include "yolk/core/file.hpp"
+#include "yolk/core/hash.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk {
+namespace {
+
+/// Caches of drivers are a few MiB; anything above is not read.
+constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20U;
+
+std::string constants_text(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& constants) {
+    std::string text;
+    for (const auto& [id, value] : constants) text += fmt::format("{}{}={}", text.empty() ? "" : " ", id, value);
+    return text.empty() ? "no constants" : text;
+}
+
+}  // namespace
+
+PipelineCache::PipelineCache(const DeviceContext& context) : context_(context) {}
+
+PipelineCache::~PipelineCache() {
+    for (const auto& [key, entry] : entries_)
+        context_.vk.vkDestroyPipeline(context_.handle, entry->pipeline.handle, nullptr);
+    for (const auto& [key, layout] : layouts_) {
+        context_.vk.vkDestroyPipelineLayout(context_.handle, layout.pipeline, nullptr);
+        context_.vk.vkDestroyDescriptorSetLayout(context_.handle, layout.set, nullptr);
+    }
+    context_.vk.vkDestroyPipelineCache(context_.handle, cache_, nullptr);
+}
+
+std::vector<std::byte> PipelineCache::read_file_payload() const {
+    std::error_code ignored;
+    if (file_.empty() || !std::filesystem::exists(file_, ignored)) return {};
+    auto bytes = read_file(file_, kMaxFileBytes);
+    if (!bytes) {
+        log_warning(fmt::format("The pipeline cache is not used: {}", bytes.error().message));
+        return {};
+    }
+    auto payload = decode_pipeline_file(context_.info, *bytes);
+    if (!payload) {
+        log_warning(fmt::format("The pipeline cache '{}' is ignored: {}.", file_.string(), payload.error().message));
+        return {};
+    }
+    return *std::move(payload);
+}
+
+Result<void> PipelineCache::open(const std::filesystem::path& folder) {
+    if (!folder.empty()) file_ = folder / pipeline_file_name(context_.info);
+    const std::vector<std::byte> payload = read_file_payload();
+    saved_hash_ = payload.empty() ? 0 : hash64(payload);
+    const VkPipelineCacheCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
+                                         .initialDataSize = payload.size(),
+                                         .pInitialData = payload.empty() ? nullptr : payload.data()};
+    const VkResult result = context_.vk.vkCreatePipelineCache(context_.handle, &info, nullptr, &cache_);
+    return vk_check(result, fmt::format("create the pipeline cache of device '{}'", context_.info.name));
+}
+
+Result<void> PipelineCache::save() {
+    if (file_.empty()) return {};
+    const std::lock_guard file_lock(file_mutex_);
+    {
+        const std::lock_guard lock(mutex_);
+        if (!made_since_save_) return {};
+    }
+    std::size_t size = 0;
+    const std::string what = fmt::format("read the pipeline cache of device '{}'", context_.info.name);
+    YOLK_TRY_VOID(vk_check(context_.vk.vkGetPipelineCacheData(context_.handle, cache_, &size, nullptr), what));
+    std::vector<std::byte> payload(size);
+    // VK_INCOMPLETE: another thread's pipeline made it grow since; what was given is a legal cache all the same.
+    const VkResult result = context_.vk.vkGetPipelineCacheData(context_.handle, cache_, &size, payload.data());
+    if (result != VK_INCOMPLETE) YOLK_TRY_VOID(vk_check(result, what));
+    payload.resize(size);
+    const std::uint64_t hash = hash64(payload);
+    if (hash != saved_hash_) {
+        std::error_code error;
+        std::filesystem::create_directories(file_.parent_path(), error);
+        if (error) {
+            return io_error(fmt::format("Cannot create the folder '{}' of the pipeline cache: {}.",
+                                        file_.parent_path().string(), error.message()),
+                            error.value());
+        }
+        YOLK_TRY_VOID(write_file_atomically(file_, encode_pipeline_file(context_.info, payload)));
+        saved_hash_ = hash;
+    }
+    const std::lock_guard lock(mutex_);
+    made_since_save_ = false;
+    return {};
+}
+
+Result<const Pipeline*> PipelineCache::get(const KernelModule& kernel, std::span<const SpecConstant> constants) {
+    Key key{.spirv_hash = hash64(std::as_bytes(kernel.spirv)),
+            .binding_count = kernel.binding_count,
+            .uniform_mask = kernel.uniform_mask,
+            .params_bytes = kernel.params_bytes,
+            .constants = {}};
+    for (const SpecConstant& constant : constants) key.constants.emplace_back(constant.id, constant.value);
+    std::sort(key.constants.begin(), key.constants.end());
+    Entry* entry = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = entries_.find(key);
+        if (found != entries_.end()) entry = found->second.get();
+    }
+    if (entry == nullptr) {
+        YOLK_TRY_VOID(check(kernel, key));
+        const std::lock_guard lock(mutex_);
+        entry = entries_.try_emplace(key, std::make_unique<Entry>()).first->second.get();
+    }
+    const std::lock_guard making(entry->making);
+    if (entry->pipeline.handle == VK_NULL_HANDLE) YOLK_TRY_VOID(make(kernel, key, entry->pipeline));
+    return &entry->pipeline;
+}
+
+Result<void> PipelineCache::check(const KernelModule& kernel, const Key& key) const {
+    const DeviceLimits& limits = context_.info.limits;
+    if (kernel.spirv.empty()) return bad_input(fmt::format("The kernel [{}] has no code.", kernel.name));
+    if (kernel.binding_count > 32) {
+        return bad_input(
+            fmt::format("The kernel [{}] has {} bindings; at most 32 are allowed.", kernel.name, kernel.binding_count));
+    }
+    if (kernel.params_bytes > limits.max_push_constants_size || kernel.params_bytes % 4 != 0) {
+        return unsupported(
+            fmt::format("The kernel [{}] has {} bytes of parameters; device '{}' takes {}, in multiples of 4.",
+                        kernel.name, kernel.params_bytes, context_.info.name, limits.max_push_constants_size));
+    }
+    if (kernel.binding_count > limits.max_storage_buffers_per_stage) {
+        return unsupported(fmt::format("The kernel [{}] has {} bindings; device '{}' takes {}.", kernel.name,
+                                       kernel.binding_count, context_.info.name, limits.max_storage_buffers_per_stage));
+    }
+    const auto same_id = [](const auto& a, const auto& b) { return a.first == b.first; };
+    const auto twice = std::adjacent_find(key.constants.begin(), key.constants.end(), same_id);
+    if (twice != key.constants.end()) {
+        return bad_input(
+            fmt::format("Specialization constant {} of the kernel [{}] was given twice.", twice->first, kernel.name));
+    }
+    return {};
+}
+
+Result<VkDescriptorSetLayout> PipelineCache::make_set_layout(const KernelModule& kernel) const {
+    std::vector<VkDescriptorSetLayoutBinding> bindings(kernel.binding_count);
+    for (std::uint32_t b = 0; b < kernel.binding_count; ++b) {
+        const bool uniform = ((kernel.uniform_mask >> b) & 1U) != 0;
+        bindings[b] = {
+            .binding = b,
+            .descriptorType = uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+            .descriptorCount = 1,
+            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+    }
+    const VkDescriptorSetLayoutCreateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                               .bindingCount = kernel.binding_count,
+                                               .pBindings = bindings.data()};
+    VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
+    const VkResult result = context_.vk.vkCreateDescriptorSetLayout(context_.handle, &info, nullptr, &set_layout);
+    if (result != VK_SUCCESS)
+        return vk_error(result, fmt::format("create the binding layout of the kernel [{}]", kernel.name));
+    return set_layout;
+}
+
+Result<PipelineCache::Layout> PipelineCache::layout(const KernelModule& kernel) {
+    const LayoutKey key{kernel.binding_count, kernel.uniform_mask, kernel.params_bytes};
+    const std::lock_guard lock(mutex_);
+    if (const auto found = layouts_.find(key); found != layouts_.end()) return found->second;
+    Layout made;
+    YOLK_TRY(made.set, make_set_layout(kernel));
+    const VkPushConstantRange params{
+        .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .offset = 0, .size = kernel.params_bytes};
+    const VkPipelineLayoutCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                          .setLayoutCount = 1,
+                                          .pSetLayouts = &made.set,
+                                          .pushConstantRangeCount = kernel.params_bytes > 0 ? 1U : 0U,
+                                          .pPushConstantRanges = &params};
+    const VkResult result = context_.vk.vkCreatePipelineLayout(context_.handle, &info, nullptr, &made.pipeline);
+    if (result != VK_SUCCESS) {
+        context_.vk.vkDestroyDescriptorSetLayout(context_.handle, made.set, nullptr);
+        return vk_error(result, fmt::format("create the pipeline layout of the kernel [{}]", kernel.name));
+    }
+    layouts_.emplace(key, made);
+    return made;
+}
+
+Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, Pipeline& pipeline) {
+    YOLK_TRY(const Layout layout_of_kernel, layout(kernel));
+    YOLK_TRY(const VkPipeline handle, compile(kernel, key, layout_of_kernel.pipeline));
+    pipeline = {.handle = handle,
+                .layout = layout_of_kernel.pipeline,
+                .set_layout = layout_of_kernel.set,
+                .binding_count = kernel.binding_count,
+                .uniform_mask = kernel.uniform_mask,
+                .params_bytes = kernel.params_bytes,
+                .name = std::string(kernel.name),
+                .context = &context_};
+    context_.name(VK_OBJECT_TYPE_PIPELINE, handle, pipeline.name);
+    context_.counters.pipelines_created.fetch_add(1);
+    const std::lock_guard lock(mutex_);
+    made_since_save_ = true;
+    return {};
+}
+
+Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout) const {
+    const std::string what = fmt::format("compile the kernel [{}] with {} on device '{}'", kernel.name,
+                                         constants_text(key.constants), context_.info.name);
+    const VkShaderModuleCreateInfo module_info{.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                               .codeSize = kernel.spirv.size_bytes(),
+                                               .pCode = kernel.spirv.data()};
+    VkShaderModule module = VK_NULL_HANDLE;
+    YOLK_TRY_VOID(vk_check(context_.vk.vkCreateShaderModule(context_.handle, &module_info, nullptr, &module), what));
+    std::vector<VkSpecializationMapEntry> entries(key.constants.size());
+    std::vector<std::uint32_t> values(key.constants.size());
+    for (std::uint32_t i = 0; i < entries.size(); ++i) {
+        entries[i] = {.constantID = key.constants[i].first, .offset = i * 4U, .size = 4};
+        values[i] = key.constants[i].second;
+    }
+    const VkSpecializationInfo specialization{.mapEntryCount = static_cast<std::uint32_t>(entries.size()),
+                                              .pMapEntries = entries.data(),
+                                              .dataSize = values.size() * 4,
+                                              .pData = values.data()};
+    const VkComputePipelineCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+                                           .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                     .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                                                     .module = module,
+                                                     .pName = "main",
+                                                     .pSpecializationInfo = &specialization},
+                                           .layout = layout};
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    const VkResult result = context_.vk.vkCreateComputePipelines(context_.handle, cache_, 1, &info, nullptr, &pipeline);
+    context_.vk.vkDestroyShaderModule(context_.handle, module, nullptr);
+    if (result != VK_SUCCESS) return vk_error(result, what);
+    return pipeline;
+}
+
+}  // namespace yolk

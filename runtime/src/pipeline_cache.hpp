@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compute pipelines by kernel and specialization constants, made on first use, kept as long as the device; and the file
+// that saves drivers from compiling them again.
+#pragma once
+
+#include <volk.h>
+
+#include <compare>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device_context.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/shaders/kernel.hpp"
+
+namespace yolk {
+
+/// What a PipelineHandle points at. Immutable once made.
+struct Pipeline {
+    VkPipeline handle = VK_NULL_HANDLE;
+    VkPipelineLayout layout = VK_NULL_HANDLE;
+    VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
+    std::uint32_t binding_count = 0;
+    std::uint32_t uniform_mask = 0;
+    std::uint32_t params_bytes = 0;
+    std::string name;
+    const DeviceContext* context = nullptr;  ///< of the device it belongs to
+};
+
+/// Thread-safe. A pipeline that two threads ask for at once is made once; different pipelines are made side by side.
+class PipelineCache {
+   public:
+    explicit PipelineCache(const DeviceContext& context);
+    ~PipelineCache();
+    PipelineCache(const PipelineCache&) = delete;
+    PipelineCache& operator=(const PipelineCache&) = delete;
+
+    /// Reads the file of `folder` (empty: none). What is wrong with the file is logged and the cache starts empty.
+    [[nodiscard]] Result<void> open(const std::filesystem::path& folder);
+    /// Writes the file where pipelines were made and the driver's data changed since it was read or written.
+    [[nodiscard]] Result<void> save();
+    [[nodiscard]] Result<const Pipeline*> get(const KernelModule& kernel, std::span<const SpecConstant> constants);
+
+   private:
+    struct Key {
+        std::uint64_t spirv_hash = 0;
+        std::uint32_t binding_count = 0;
+        std::uint32_t uniform_mask = 0;
+        std::uint32_t params_bytes = 0;
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> constants;  ///< (id, value) by id
+        auto operator<=>(const Key&) const = default;
+    };
+    struct Entry {
+        std::mutex making;  ///< held while the pipeline is made
+        Pipeline pipeline;
+    };
+    struct LayoutKey {
+        std::uint32_t binding_count = 0;
+        std::uint32_t uniform_mask = 0;
+        std::uint32_t params_bytes = 0;
+        auto operator<=>(const LayoutKey&) const = default;
+    };
+    struct Layout {
+        VkDescriptorSetLayout set = VK_NULL_HANDLE;
+        VkPipelineLayout pipeline = VK_NULL_HANDLE;
+    };
+
+    [[nodiscard]] Result<void> check(const KernelModule& kernel, const Key& key) const;
+    [[nodiscard]] Result<Layout> layout(const KernelModule& kernel);
+    [[nodiscard]] Result<VkDescriptorSetLayout> make_set_layout(const KernelModule& kernel) const;
+    [[nodiscard]] Result<void> make(const KernelModule& kernel, const Key& key, Pipeline& pipeline);
+    [[nodiscard]] Result<VkPipeline> compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout) const;
+    [[nodiscard]] std::vector<std::byte> read_file_payload() const;
+
+    const DeviceContext& context_;
+    VkPipelineCache cache_ = VK_NULL_HANDLE;
+    std::filesystem::path file_;  ///< empty: none
+
+    std::mutex mutex_;  ///< of the maps; never held while a pipeline is made
+    std::map<Key, std::unique_ptr<Entry>> entries_;
+    std::map<LayoutKey, Layout> layouts_;
+    std::mutex file_mutex_;
+    bool made_since_save_ = false;  ///< guarded by mutex_
+    std::uint64_t saved_hash_ = 0;  ///< of the payload in the file; guarded by file_mutex_
+};
+
+}  // namespace yolk

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/runtime/recorder.hpp"
+
+#include <fmt/format.h>
+
+#include "binding_impl.hpp"
+#include "buffer_impl.hpp"
+#include "device_impl.hpp"
+#include "recorder_impl.hpp"
+#include "vk_result.hpp"
+
+namespace yolk {
+namespace {
+
+struct BarrierMasks {
+    VkPipelineStageFlags from_stage, to_stage;
+    VkAccessFlags from_access, to_access;
+};
+
+BarrierMasks masks_of(Barrier barrier) noexcept {
+    constexpr VkPipelineStageFlags kCompute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+    constexpr VkPipelineStageFlags kTransfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
+    constexpr VkAccessFlags kKernel =
+        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_UNIFORM_READ_BIT;
+    constexpr VkAccessFlags kCopy = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    constexpr VkAccessFlags kKernelWrite = VK_ACCESS_SHADER_WRITE_BIT;
+    constexpr VkAccessFlags kCopyWrite = VK_ACCESS_TRANSFER_WRITE_BIT;
+    switch (barrier) {
+        case Barrier::ComputeToCompute: return {kCompute, kCompute, kKernelWrite, kKernel};
+        case Barrier::ComputeToTransfer: return {kCompute, kTransfer, kKernelWrite, kCopy};
+        case Barrier::TransferToCompute: return {kTransfer, kCompute, kCopyWrite, kKernel};
+        case Barrier::TransferToTransfer: return {kTransfer, kTransfer, kCopyWrite, kCopy};
+        case Barrier::ToHost: break;
+    }
+    return {kCompute | kTransfer, VK_PIPELINE_STAGE_HOST_BIT, kKernelWrite | kCopyWrite, VK_ACCESS_HOST_READ_BIT};
+}
+
+/// Why a view cannot be the source or target of a copy; copies need no alignment, so check_view is too strict for them.
+Result<void> check_range(const DeviceContext& context, const BufferView& view, const char* what) {
+    if (view.buffer == nullptr || view.buffer->impl() == nullptr)
+        return bad_input(fmt::format("{} has no buffer.", what));
+    const std::uint64_t whole = view.buffer->size_bytes();
+    if (view.offset_bytes > whole || view.size_bytes > whole - view.offset_bytes) {
+        return bad_input(fmt::format("{}, {} bytes at offset {}, reaches past the end of the buffer [{}] of {} bytes.",
+                                     what, view.size_bytes, view.offset_bytes, view.buffer->label(), whole));
+    }
+    if (&view.buffer->impl()->device->context != &context) {
+        return bad_input(fmt::format("{}: the buffer [{}] was made by another device.", what, view.buffer->label()));
+    }
+    return {};
+}
+
+}  // namespace
+
+GroupCount fold_groups(std::uint64_t groups) noexcept {
+    if (groups <= kMaxGroupsPerDimension) return {static_cast<std::uint32_t>(groups), 1, 1};
+    // As few rows as hold them, then as even as can be: at most `y - 1` groups are idle.
+    const std::uint64_t y = (groups - 1) / kMaxGroupsPerDimension + 1;
+    const std::uint64_t x = (groups - 1) / y + 1;
+    return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y > UINT32_MAX ? UINT32_MAX : y), 1};
+}
+
+Recorder::Recorder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Recorder::~Recorder() = default;
+Recorder::Recorder(Recorder&&) noexcept = default;
+Recorder& Recorder::operator=(Recorder&&) noexcept = default;
+
+Result<Recorder> Recorder::create(const Device& device, const RecorderOptions& options) {
+    auto impl = std::make_unique<Impl>();
+    impl->device = device.impl();
+    YOLK_TRY_VOID(impl->create(options));
+    return Recorder(std::move(impl));
+}
+
+void Recorder::begin() noexcept { impl_->begin(); }
+void Recorder::end() noexcept { impl_->end(); }
+std::uint64_t Recorder::dispatch_count() const noexcept { return impl_->dispatches; }
+
+void Recorder::dispatch(const Binding& binding, std::span<const std::byte> params, GroupCount groups) noexcept {
+    if (!impl_->recording("a dispatch")) return;
+    const Binding::Impl* bound = binding.impl();
+    if (bound == nullptr)
+        return impl_->stick(bad_input(fmt::format("Cannot dispatch into [{}]: the binding is empty.", impl_->label)));
+    const Pipeline& pipeline = *bound->pipeline;
+    const DeviceContext& context = impl_->context();
+    if (pipeline.context != &context) {
+        return impl_->stick(bad_input(fmt::format(
+            "Cannot dispatch the kernel [{}] into [{}]: they are of different devices.", pipeline.name, impl_->label)));
+    }
+    if (params.size() != pipeline.params_bytes) {
+        return impl_->stick(bad_input(fmt::format("The kernel [{}] takes {} bytes of parameters, {} were given.",
+                                                  pipeline.name, pipeline.params_bytes, params.size())));
+    }
+    const auto& most = context.info.limits.max_workgroup_count;
+    if (groups.x > most[0] || groups.y > most[1] || groups.z > most[2]) {
+        return impl_->stick(bad_input(
+            fmt::format("The kernel [{}] was dispatched with {} x {} x {} workgroups; device '{}' takes {} x {} x "
+                        "{}. Fold the grid (fold_groups) or split it.",
+                        pipeline.name, groups.x, groups.y, groups.z, context.info.name, most[0], most[1], most[2])));
+    }
+    if (groups.x == 0 || groups.y == 0 || groups.z == 0) return;
+    const VkCommandBuffer commands = impl_->commands;
+    context.vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
+    context.vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
+                                       &bound->set.handle, 0, nullptr);
+    if (!params.empty()) {
+        context.vk.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, pipeline.params_bytes,
+                                      params.data());
+    }
+    context.vk.vkCmdDispatch(commands, groups.x, groups.y, groups.z);
+    ++impl_->dispatches;
+}
+
+void Recorder::barrier(Barrier barrier) noexcept {
+    if (!impl_->recording("a barrier")) return;
+    const BarrierMasks masks = masks_of(barrier);
+    const VkMemoryBarrier memory{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                 .srcAccessMask = masks.from_access,
+                                 .dstAccessMask = masks.to_access};
+    impl_->context().vk.vkCmdPipelineBarrier(impl_->commands, masks.from_stage, masks.to_stage, 0, 1, &memory, 0,
+                                             nullptr, 0, nullptr);
+}
+
+void Recorder::copy(const BufferView& from, const BufferView& to) noexcept {
+    if (!impl_->recording("a copy")) return;
+    if (from.size_bytes != to.size_bytes) {
+        return impl_->stick(bad_input(fmt::format("A copy in [{}] is from {} bytes to {}; the sizes must be equal.",
+                                                  impl_->label, from.size_bytes, to.size_bytes)));
+    }
+    if (from.empty()) return;
+    const DeviceContext& context = impl_->context();
+    if (auto ok = check_range(context, from, "The source of a copy"); !ok) return impl_->stick(std::move(ok).error());
+    if (auto ok = check_range(context, to, "The target of a copy"); !ok) return impl_->stick(std::move(ok).error());
+    if (overlap(from, to)) {
+        return impl_->stick(bad_input(fmt::format("Source and target of a copy in [{}] share bytes of the buffer [{}].",
+                                                  impl_->label, from.buffer->label())));
+    }
+    const VkBufferCopy region{.srcOffset = from.offset_bytes, .dstOffset = to.offset_bytes, .size = from.size_bytes};
+    context.vk.vkCmdCopyBuffer(impl_->commands, from.buffer->impl()->handle, to.buffer->impl()->handle, 1, &region);
+}
+
+void Recorder::fill(const BufferView& view, std::uint32_t word) noexcept {
+    if (!impl_->recording("a fill") || view.empty()) return;
+    const DeviceContext& context = impl_->context();
+    if (auto ok = check_range(context, view, "The target of a fill"); !ok) return impl_->stick(std::move(ok).error());
+    if (view.offset_bytes % 4 != 0 || view.size_bytes % 4 != 0) {
+        return impl_->stick(
+            bad_input(fmt::format("A fill of the buffer [{}] has offset {} and size {}; both must be multiples of 4.",
+                                  view.buffer->label(), view.offset_bytes, view.size_bytes)));
+    }
+    context.vk.vkCmdFillBuffer(impl_->commands, view.buffer->impl()->handle, view.offset_bytes, view.size_bytes, word);
+}
+
+void Recorder::timestamp(std::uint32_t slot) noexcept {
+    if (!impl_->recording("a timestamp")) return;
+    if (slot >= impl_->written_slots.size()) {
+        return impl_->stick(
+            bad_input(fmt::format("Timestamp slot {} was asked for; the recorder [{}] was made with {}.", slot,
+                                  impl_->label, impl_->written_slots.size())));
+    }
+    if (impl_->written_slots[slot]) {
+        return impl_->stick(
+            bad_input(fmt::format("Timestamp slot {} of the recorder [{}] was written twice.", slot, impl_->label)));
+    }
+    impl_->written_slots[slot] = true;
+    if (impl_->queries == VK_NULL_HANDLE) return;  // the device has no timestamps: read_timestamps says so
+    impl_->context().vk.vkCmdWriteTimestamp(impl_->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, impl_->queries,
+                                            slot);
+}
+
+void Recorder::begin_label(std::string_view label) noexcept {
+    if (!impl_->recording("a label")) return;
+    impl_->last_label = FixedLabel(label);
+    ++impl_->label_depth;
+    if (impl_->context().begin_label == nullptr) return;
+    const VkDebugUtilsLabelEXT info{.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                    .pLabelName = impl_->last_label.c_str()};
+    impl_->context().begin_label(impl_->commands, &info);
+}
+
+void Recorder::end_label() noexcept {
+    if (!impl_->recording("the end of a label")) return;
+    if (impl_->label_depth == 0) {
+        return impl_->stick(
+            bad_input(fmt::format("A label of the recorder [{}] was ended that was not begun.", impl_->label)));
+    }
+    --impl_->label_depth;
+    if (impl_->context().end_label != nullptr) impl_->context().end_label(impl_->commands);
+}
+
+Result<void> Recorder::read_timestamps(std::span<double> nanoseconds) const {
+    const DeviceContext& context = impl_->context();
+    if (context.timestamp_bits == 0)
+        return unsupported(fmt::format("Device '{}' has no timestamps.", context.info.name));
+    if (nanoseconds.size() > impl_->written_slots.size()) {
+        return bad_input(fmt::format("{} timestamps were asked for; the recorder [{}] was made with {}.",
+                                     nanoseconds.size(), impl_->label, impl_->written_slots.size()));
+    }
+    // Asked here and not of the query pool: lavapipe waits for the whole device to idle before it answers.
+    if (!impl_->submitted_to)
+        return bad_input(fmt::format("The recorder [{}] has timestamps once it was submitted.", impl_->label));
+    if (impl_->submitted_to->poll(impl_->submitted_value) == VK_NOT_READY) {
+        return bad_input(
+            fmt::format("The recorder [{}] still runs; wait for its submission to read timestamps.", impl_->label));
+    }
+    for (std::uint32_t slot = 0; slot < nanoseconds.size(); ++slot) {
+        if (!impl_->written_slots[slot]) {
+            return bad_input(
+                fmt::format("Timestamp slot {} of the recorder [{}] was not recorded.", slot, impl_->label));
+        }
+        std::uint64_t ticks = 0;
+        const VkResult result = context.vk.vkGetQueryPoolResults(context.handle, impl_->queries, slot, 1, sizeof(ticks),
+                                                                 &ticks, sizeof(ticks), VK_QUERY_RESULT_64_BIT);
+        if (result != VK_SUCCESS)
+            return vk_error(result, fmt::format("read timestamp {} of the recorder [{}]", slot, impl_->label));
+        nanoseconds[slot] = impl_->device->nanoseconds(ticks);
+    }
+    return {};
+}
+
+}  // namespace yolk

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a recorder; what it records is in recorder.cpp.
+#include "recorder_impl.hpp"
+
+#include <fmt/format.h>
+
+#include "device_impl.hpp"
+#include "vk_result.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk {
+
+const DeviceContext& Recorder::Impl::context() const noexcept { return device->context; }
+
+Result<void> Recorder::Impl::create(const RecorderOptions& options) {
+    const DeviceContext& of = context();
+    label = options.label;
+    const std::string what = fmt::format("create the recorder [{}]", label);
+    const VkCommandPoolCreateInfo pool_info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                            .queueFamilyIndex = of.queue_family};
+    YOLK_TRY_VOID(vk_check(of.vk.vkCreateCommandPool(of.handle, &pool_info, nullptr, &pool), what));
+    const VkCommandBufferAllocateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                           .commandPool = pool,
+                                           .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                           .commandBufferCount = 1};
+    YOLK_TRY_VOID(vk_check(of.vk.vkAllocateCommandBuffers(of.handle, &info, &commands), what));
+    of.name(VK_OBJECT_TYPE_COMMAND_BUFFER, commands, label);
+    written_slots.assign(options.timestamp_count, false);
+    if (options.timestamp_count > 0 && of.timestamp_bits > 0) YOLK_TRY_VOID(create_queries(options.timestamp_count));
+    begin();
+    return {};
+}
+
+Result<void> Recorder::Impl::create_queries(std::uint32_t count) {
+    const DeviceContext& of = context();
+    const VkQueryPoolCreateInfo info{
+        .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = count};
+    const VkResult result = of.vk.vkCreateQueryPool(of.handle, &info, nullptr, &queries);
+    if (result != VK_SUCCESS)
+        return vk_error(result, fmt::format("create {} timestamps for the recorder [{}]", count, label));
+    return {};
+}
+
+Recorder::Impl::~Impl() {
+    if (!device) return;
+    if (submitted_to && submitted_to->wait(submitted_value, kDestructorPatience) == VK_TIMEOUT) {
+        log_warning(fmt::format(
+            "The recorder [{}] was destroyed while its work ran for more than {} s more; its commands are leaked.",
+            label, kDestructorPatience.count()));
+        return;
+    }
+    const DeviceContext& of = context();
+    of.vk.vkDestroyQueryPool(of.handle, queries, nullptr);
+    of.vk.vkDestroyCommandPool(of.handle, pool, nullptr);
+}
+
+void Recorder::Impl::begin() noexcept {
+    stuck.reset();
+    dispatches = 0;
+    label_depth = 0;
+    last_label = FixedLabel();
+    written_slots.assign(written_slots.size(), false);
+    if (submitted_to && submitted_to->poll(submitted_value) == VK_NOT_READY) {
+        state = State::Ended;
+        return stick(bad_input(
+            fmt::format("The recorder [{}] was begun anew while its work still runs. Wait for it first.", label)));
+    }
+    const DeviceContext& of = context();
+    VkResult result = of.vk.vkResetCommandPool(of.handle, pool, 0);
+    const VkCommandBufferBeginInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                        .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
+    if (result == VK_SUCCESS) result = of.vk.vkBeginCommandBuffer(commands, &info);
+    if (result != VK_SUCCESS) {
+        state = State::Ended;
+        return stick(vk_error(result, fmt::format("begin the recording [{}]", label)));
+    }
+    state = State::Recording;
+    if (queries != VK_NULL_HANDLE) {
+        of.vk.vkCmdResetQueryPool(commands, queries, 0, static_cast<std::uint32_t>(written_slots.size()));
+    }
+    order_after_earlier_submissions();
+}
+
+void Recorder::Impl::order_after_earlier_submissions() noexcept {
+    // A barrier's first scope holds everything earlier in the queue's submission order, other command buffers included.
+    // Cheaper than waiting for a semaphore that the same queue signals, and recorders of one device can rely on each
+    // other's results without asking.
+    constexpr VkPipelineStageFlags kStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    const VkMemoryBarrier memory{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                 .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+                                 .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                                                  VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                                                  VK_ACCESS_TRANSFER_WRITE_BIT};
+    context().vk.vkCmdPipelineBarrier(commands, kStages, kStages, 0, 1, &memory, 0, nullptr, 0, nullptr);
+}
+
+void Recorder::Impl::end() noexcept {
+    if (state == State::Ended) return;
+    const DeviceContext& of = context();
+    for (; label_depth > 0; --label_depth) {
+        if (of.end_label != nullptr) of.end_label(commands);
+    }
+    state = State::Ended;
+    const VkResult result = of.vk.vkEndCommandBuffer(commands);
+    if (result != VK_SUCCESS) stick(vk_error(result, fmt::format("end the recording [{}]", label)));
+}
+
+bool Recorder::Impl::recording(const char* what) noexcept {
+    if (state != State::Recording) {
+        stick(bad_input(
+            fmt::format("Cannot record {}: the recording [{}] has ended. Call begin() to record anew.", what, label)));
+    }
+    return state == State::Recording;
+}
+
+}  // namespace yolk

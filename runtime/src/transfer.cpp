@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dispatcher::upload and download: through the mapping where the caller may have it, else through staging.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "buffer_impl.hpp"
+#include "device_impl.hpp"
+#include "dispatcher_impl.hpp"
+
+namespace yolk {
+namespace {
+
+/// Staging goes piece by piece, so that a transfer of gigabytes does not need as much host-visible memory.
+constexpr std::size_t kStagingBytes = std::size_t{32} << 20U;
+constexpr std::chrono::seconds kPatience{120};
+
+Result<void> check_transfer(const Device& device, const BufferView& view, std::size_t bytes, const char* what) {
+    if (view.buffer == nullptr || view.buffer->impl() == nullptr) {
+        return bad_input(fmt::format("Cannot {} {} bytes: the view has no buffer.", what, bytes));
+    }
+    const std::uint64_t whole = view.buffer->size_bytes();
+    if (view.offset_bytes > whole || view.size_bytes > whole - view.offset_bytes || bytes > view.size_bytes) {
+        return bad_input(fmt::format("Cannot {} {} bytes: the view has {} at offset {} of the buffer [{}] of {} bytes.",
+                                     what, bytes, view.size_bytes, view.offset_bytes, view.buffer->label(), whole));
+    }
+    if (view.buffer->impl()->device != device.impl()) {
+        return bad_input(
+            fmt::format("Cannot {}: the buffer [{}] was made by another device.", what, view.buffer->label()));
+    }
+    return {};
+}
+
+Result<Recorder*> transfer_recorder(std::optional<Recorder>& slot, const Device& device) {
+    if (!slot) {
+        YOLK_TRY(auto made, Recorder::create(device, {.timestamp_count = 0, .label = "transfer"}));
+        slot = std::move(made);
+    }
+    slot->begin();
+    return &*slot;
+}
+
+}  // namespace
+
+Result<void> Dispatcher::upload(const BufferView& to, std::span<const std::byte> bytes) {
+    if (bytes.empty()) return {};
+    YOLK_TRY_VOID(check_transfer(impl_->device, to, bytes.size(), "upload"));
+    const std::lock_guard lock(impl_->transfer_mutex);
+    impl_->device.counters().bytes_uploaded.fetch_add(bytes.size());
+    const Buffer::Impl& target = *to.buffer->impl();
+    if (target.host_access) {
+        // Earlier submissions may still read what is there.
+        YOLK_TRY_VOID(impl_->wait(impl_->last(), kPatience));
+        std::memcpy(target.memory.mapped() + to.offset_bytes, bytes.data(), bytes.size());
+        return target.flush(to.offset_bytes, bytes.size());
+    }
+    const std::size_t piece = std::min(bytes.size(), kStagingBytes);
+    YOLK_TRY(
+        const Buffer staging,
+        impl_->device.create_buffer({.size_bytes = piece, .domain = MemoryDomain::Upload, .label = "upload staging"}));
+    for (std::size_t done = 0; done < bytes.size(); done += piece) {
+        const std::size_t now = std::min(piece, bytes.size() - done);
+        std::memcpy(staging.mapped().data(), bytes.data() + done, now);
+        YOLK_TRY_VOID(staging.flush());
+        YOLK_TRY(Recorder* const recorder, transfer_recorder(impl_->transfer, impl_->device));
+        recorder->copy({staging, 0, now}, {*to.buffer, to.offset_bytes + done, now});
+        YOLK_TRY_VOID(run(*recorder));
+    }
+    return {};
+}
+
+Result<void> Dispatcher::download(const BufferView& from, std::span<std::byte> bytes) {
+    if (bytes.empty()) return {};
+    YOLK_TRY_VOID(check_transfer(impl_->device, from, bytes.size(), "download"));
+    const std::lock_guard lock(impl_->transfer_mutex);
+    impl_->device.counters().bytes_downloaded.fetch_add(bytes.size());
+    const Buffer::Impl& source = *from.buffer->impl();
+    if (source.host_access) {
+        // The barrier makes what kernels wrote visible to the host, whether or not their recording did.
+        YOLK_TRY(Recorder* const recorder, transfer_recorder(impl_->transfer, impl_->device));
+        recorder->barrier(Barrier::ToHost);
+        YOLK_TRY_VOID(run(*recorder));
+        YOLK_TRY_VOID(source.invalidate(from.offset_bytes, bytes.size()));
+        std::memcpy(bytes.data(), source.memory.mapped() + from.offset_bytes, bytes.size());
+        return {};
+    }
+    const std::size_t piece = std::min(bytes.size(), kStagingBytes);
+    YOLK_TRY(const Buffer staging,
+             impl_->device.create_buffer(
+                 {.size_bytes = piece, .domain = MemoryDomain::Readback, .label = "download staging"}));
+    for (std::size_t done = 0; done < bytes.size(); done += piece) {
+        const std::size_t now = std::min(piece, bytes.size() - done);
+        YOLK_TRY(Recorder* const recorder, transfer_recorder(impl_->transfer, impl_->device));
+        recorder->copy({*from.buffer, from.offset_bytes + done, now}, {staging, 0, now});
+        recorder->barrier(Barrier::ToHost);
+        YOLK_TRY_VOID(run(*recorder));
+        YOLK_TRY_VOID(staging.invalidate());
+        std::memcpy(bytes.data() + done, staging.mapped().data(), now);
+    }
+    return {};
+}
+
+}  // namespace yolk

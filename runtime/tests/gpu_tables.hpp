@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceInfos for the pure decisions: lavapipe and SwiftShader as vulkaninfo shows them, the GPUs in the shape that
+// such GPUs report, reduced to what a decision depends on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "yolk/runtime/device_info.hpp"
+
+namespace yolk::tables {
+
+inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
+
+[[nodiscard]] constexpr std::uint32_t vulkan(std::uint32_t major, std::uint32_t minor, std::uint32_t patch) {
+    return major << 22U | minor << 12U | patch;
+}
+
+/// What all of them share: a device exactly on the floor.
+[[nodiscard]] inline DeviceInfo on_the_floor() {
+    DeviceInfo device;
+    device.name = "Floor";
+    device.api_version = vulkan(1, 2, 0);
+    device.has_compute_queue = true;
+    device.features.timeline_semaphore = true;
+    device.features.scalar_block_layout = true;
+    device.limits = {.max_storage_buffer_range = 128 * kMiB,
+                     .max_uniform_buffer_range = 65536,
+                     .min_storage_buffer_offset_alignment = 256,
+                     .min_uniform_buffer_offset_alignment = 256,
+                     .non_coherent_atom_size = 256,
+                     .max_memory_allocation_size = kGiB,
+                     .max_memory_allocation_count = 4096,
+                     .max_push_constants_size = 128,
+                     .max_shared_memory_size = 32768,
+                     .max_workgroup_invocations = 256,
+                     .max_workgroup_size = {256, 256, 64},
+                     .max_workgroup_count = {65535, 65535, 65535},
+                     .max_storage_buffers_per_stage = 16,
+                     .subgroup_size = 4,
+                     .timestamp_period_ns = 1.0};
+    return device;
+}
+
+[[nodiscard]] inline DeviceInfo geforce_3080(std::uint32_t index) {
+    DeviceInfo device = on_the_floor();
+    device.index = index;
+    device.name = "NVIDIA GeForce RTX 3080";
+    device.kind = DeviceKind::Discrete;
+    device.vendor_id = 0x10DE;
+    device.vendor = "NVIDIA";
+    device.driver_name = "NVIDIA";
+    device.api_version = vulkan(1, 3, 277);
+    device.uuid = "5a1c6f7e00112233445566778899aab" + std::to_string(index % 10);
+    device.limits.max_storage_buffer_range = 4 * kGiB - 1;
+    device.limits.max_shared_memory_size = 49152;
+    device.limits.max_push_constants_size = 256;
+    device.limits.max_workgroup_invocations = 1024;
+    device.limits.max_storage_buffers_per_stage = 1048576;
+    device.limits.subgroup_size = 32;
+    device.features = {.timeline_semaphore = true,
+                       .scalar_block_layout = true,
+                       .shader_float16 = true,
+                       .shader_int8 = true,
+                       .storage_16bit = true,
+                       .storage_8bit = true,
+                       .shader_integer_dot_product = true,
+                       .cooperative_matrix_khr = true,
+                       .cooperative_matrix_nv = true,
+                       .buffer_device_address = true,
+                       .push_descriptor = true,
+                       .subgroup_size_control = true};
+    device.heaps = {{10 * kGiB, true}, {24 * kGiB, false}, {256 * kMiB, true}};
+    return device;
+}
+
+[[nodiscard]] inline DeviceInfo radeon_7900(std::uint32_t index) {
+    DeviceInfo device = geforce_3080(index);
+    device.name = "AMD Radeon RX 7900 XTX (RADV NAVI31)";
+    device.vendor_id = 0x1002;
+    device.vendor = "AMD";
+    device.driver_name = "radv";
+    device.uuid = "00000000030000000000000000000000";
+    device.limits.max_shared_memory_size = 65536;
+    device.limits.subgroup_size = 64;
+    device.features.cooperative_matrix_nv = false;
+    device.heaps = {{24 * kGiB, true}, {32 * kGiB, false}};
+    return device;
+}
+
+[[nodiscard]] inline DeviceInfo intel_xe(std::uint32_t index) {
+    DeviceInfo device = on_the_floor();
+    device.index = index;
+    device.name = "Intel(R) Iris(R) Xe Graphics (TGL GT2)";
+    device.kind = DeviceKind::Integrated;
+    device.vendor_id = 0x8086;
+    device.vendor = "Intel";
+    device.driver_name = "Intel open-source Mesa driver";
+    device.api_version = vulkan(1, 3, 230);
+    device.uuid = "8680499a010000000002000000000000";
+    device.limits.max_storage_buffer_range = 4 * kGiB - 1;
+    device.limits.max_shared_memory_size = 65536;
+    device.limits.max_workgroup_invocations = 1024;
+    device.limits.max_storage_buffers_per_stage = 64;
+    device.limits.subgroup_size = 32;
+    device.features.shader_float16 = device.features.storage_16bit = true;
+    device.features.shader_int8 = device.features.storage_8bit = true;
+    device.features.shader_integer_dot_product = true;
+    device.heaps = {{12 * kGiB, true}};
+    return device;
+}
+
+/// Raspberry Pi 4, as of Mesa 22.3: Vulkan 1.2, but no scalar block layout, and 16 KiB of shared memory.
+[[nodiscard]] inline DeviceInfo raspberry_pi_4(std::uint32_t index) {
+    DeviceInfo device = on_the_floor();
+    device.index = index;
+    device.name = "V3D 4.2";
+    device.kind = DeviceKind::Integrated;
+    device.vendor_id = 0x14E4;
+    device.vendor = "Broadcom";
+    device.driver_name = "V3DV Mesa";
+    device.api_version = vulkan(1, 2, 230);
+    device.uuid = "000014e4be485fd3000000000000000a";
+    device.features.scalar_block_layout = false;
+    device.limits.max_shared_memory_size = 16384;
+    device.heaps = {{2 * kGiB, true}};
+    return device;
+}
+
+/// A phone of 2018: Vulkan 1.1.
+[[nodiscard]] inline DeviceInfo mali_g72(std::uint32_t index) {
+    DeviceInfo device = on_the_floor();
+    device.index = index;
+    device.name = "Mali-G72";
+    device.kind = DeviceKind::Integrated;
+    device.vendor_id = 0x13B5;
+    device.vendor = "ARM";
+    device.api_version = vulkan(1, 1, 97);
+    device.features = {};
+    device.heaps = {{4 * kGiB, true}};
+    return device;
+}
+
+[[nodiscard]] inline DeviceInfo lavapipe(std::uint32_t index) {
+    DeviceInfo device = on_the_floor();
+    device.index = index;
+    device.name = "llvmpipe (LLVM 15.0.6, 256 bits)";
+    device.kind = DeviceKind::Cpu;
+    device.vendor_id = 0x10005;
+    device.vendor = "Mesa";
+    device.driver_name = "llvmpipe";
+    device.driver_info = "Mesa 22.3.6 (LLVM 15.0.6)";
+    device.api_version = vulkan(1, 3, 230);
+    device.uuid = "6d65736132322e332e36000000000000";
+    device.limits.max_workgroup_invocations = 1024;
+    device.limits.max_storage_buffers_per_stage = 32;
+    device.limits.subgroup_size = 8;
+    device.features.shader_float16 = device.features.shader_int8 = true;
+    device.features.storage_16bit = device.features.storage_8bit = true;
+    device.heaps = {{2 * kGiB, true}};
+    return device;
+}
+
+[[nodiscard]] inline DeviceInfo swiftshader(std::uint32_t index) {
+    DeviceInfo device = on_the_floor();
+    device.index = index;
+    device.name = "SwiftShader Device (Subzero)";
+    device.kind = DeviceKind::Cpu;
+    device.vendor_id = 0x1AE0;
+    device.vendor = "Google";
+    device.driver_name = "SwiftShader driver";
+    device.api_version = vulkan(1, 3, 0);
+    device.uuid = "53776966745368616465725554940000";
+    device.limits.max_storage_buffer_range = kGiB;
+    device.limits.max_storage_buffers_per_stage = 30;
+    device.heaps = {{2 * kGiB, true}};
+    return device;
+}
+
+}  // namespace yolk::tables

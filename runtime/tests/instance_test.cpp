@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/runtime/instance.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "instance_impl.hpp"
+#include "yolk/runtime/device_selection.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+
+/// Hides every driver from instances made in its lifetime.
+class NoDrivers {
+   public:
+    NoDrivers() { setenv("VK_ICD_FILENAMES", "/nonexistent/driver.json", 1); }
+    ~NoDrivers() { setenv("VK_ICD_FILENAMES", before_.c_str(), 1); }
+    NoDrivers(const NoDrivers&) = delete;
+    NoDrivers& operator=(const NoDrivers&) = delete;
+
+   private:
+    std::string before_ = std::getenv("VK_ICD_FILENAMES");
+};
+
+using instance = yolk::testing::DeviceTest;
+YOLK_FOR_EACH_DEVICE(instance);
+
+TEST_P(instance, describes_the_device_completely) {
+    const DeviceInfo& info = yolk::testing::instance().devices()[yolk::testing::device_index(device_name())];
+    EXPECT_THAT(missing_from_floor(info), IsEmpty());
+    EXPECT_THAT(info.uuid, MatchesRegex("[0-9a-f]+"));
+    EXPECT_EQ(info.uuid.size(), 32U);
+    EXPECT_NE(info.uuid, std::string(32, '0'));
+    EXPECT_FALSE(info.driver_name.empty());
+    EXPECT_NE(info.driver_version, 0U);
+    EXPECT_GE(info.api_version, VK_API_VERSION_1_2);
+    EXPECT_GT(info.limits.timestamp_period_ns, 0.0);
+    EXPECT_GT(info.limits.max_memory_allocation_size, 0U);
+    EXPECT_GT(info.limits.max_memory_allocation_count, 0U);
+    EXPECT_GT(info.limits.non_coherent_atom_size, 0U);
+    EXPECT_GT(info.limits.subgroup_size, 0U);
+    ASSERT_FALSE(info.heaps.empty());
+    ASSERT_FALSE(info.memory_types.empty());
+    for (const MemoryTypeInfo& type : info.memory_types) EXPECT_LT(type.heap, info.heaps.size());
+}
+
+TEST_P(instance, is_chosen_by_each_of_its_names) {
+    const std::span<const DeviceInfo> all = yolk::testing::instance().devices();
+    const std::uint32_t index = yolk::testing::device_index(device_name());
+    for (const std::string& request : {device_name(), all[index].name, all[index].uuid, std::to_string(index)}) {
+        const Result<DeviceChoice> choice = choose_device(all, request);
+        ASSERT_OK(choice);
+        EXPECT_EQ(choice->index, index) << request;
+    }
+}
+
+TEST(instance_drivers, cpu_drivers_are_known_by_kind_and_vendor) {
+    const std::span<const DeviceInfo> all = yolk::testing::instance().devices();
+    const DeviceInfo& lavapipe = all[yolk::testing::device_index("lavapipe")];
+    const DeviceInfo& swiftshader = all[yolk::testing::device_index("swiftshader")];
+    EXPECT_EQ(lavapipe.kind, DeviceKind::Cpu);
+    EXPECT_EQ(swiftshader.kind, DeviceKind::Cpu);
+    EXPECT_EQ(lavapipe.vendor, "Mesa");
+    EXPECT_EQ(swiftshader.vendor, "Google");
+    EXPECT_THAT(lavapipe.driver_info, HasSubstr("Mesa"));
+    EXPECT_NE(lavapipe.uuid, swiftshader.uuid);
+    EXPECT_GT(score(lavapipe), score(swiftshader));
+}
+
+TEST(instance_drivers, none_at_all_is_an_empty_list) {
+    const NoDrivers hidden;
+    for (const bool validation : {false, true}) {
+        ASSERT_OK_AND_ASSIGN(const Instance empty, Instance::create({.validation = validation, .on_message = {}}));
+        EXPECT_THAT(empty.devices(), IsEmpty());
+        EXPECT_TRUE(yolk::testing::expect_error(choose_device(empty.devices(), ""), ErrorKind::Unsupported,
+                                                "mesa-vulkan-drivers on Debian"));
+    }
+}
+
+TEST(instance_messages, the_layer_reaches_on_message) {
+    std::vector<ValidationMessage> heard;
+    ASSERT_OK_AND_ASSIGN(const Instance validated,
+                         Instance::create({.validation = true, .on_message = [&](const ValidationMessage& message) {
+                                               heard.push_back(message);
+                                           }}));
+    EXPECT_THAT(heard, IsEmpty());
+    VkPhysicalDeviceProperties2 wrong{};  // without its sType
+    vkGetPhysicalDeviceProperties2(validated.impl()->physical_devices.at(0), &wrong);
+    ASSERT_EQ(heard.size(), 1U);
+    EXPECT_TRUE(heard[0].is_error);
+    EXPECT_EQ(heard[0].id, "VUID-VkPhysicalDeviceProperties2-sType-sType");
+    EXPECT_FALSE(heard[0].text.empty());
+}
+
+TEST(instance_messages, several_instances_do_not_hear_each_other) {
+    std::vector<ValidationMessage> first_heard, second_heard;
+    const auto into = [](std::vector<ValidationMessage>& list) {
+        return [&list](const ValidationMessage& message) { list.push_back(message); };
+    };
+    ASSERT_OK_AND_ASSIGN(const Instance first, Instance::create({.validation = true, .on_message = into(first_heard)}));
+    ASSERT_OK_AND_ASSIGN(const Instance second,
+                         Instance::create({.validation = true, .on_message = into(second_heard)}));
+    VkPhysicalDeviceProperties2 wrong{};
+    vkGetPhysicalDeviceProperties2(second.impl()->physical_devices.at(0), &wrong);
+    EXPECT_EQ(first_heard.size(), 0U);
+    EXPECT_EQ(second_heard.size(), 1U);
+}
+
+TEST(instance_messages, nothing_is_checked_without_validation) {
+    std::vector<ValidationMessage> heard;
+    ASSERT_OK_AND_ASSIGN(const Instance plain,
+                         Instance::create({.validation = false, .on_message = [&](const ValidationMessage& message) {
+                                               heard.push_back(message);
+                                           }}));
+    ASSERT_FALSE(plain.devices().empty());
+    VkPhysicalDeviceProperties2 wrong{};
+    vkGetPhysicalDeviceProperties2(plain.impl()->physical_devices.at(0), &wrong);
+    EXPECT_THAT(heard, IsEmpty());
+}
+
+}  // namespace
+}  // namespace yolk

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/runtime/memory_type.hpp"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace yolk {
+namespace {
+
+constexpr std::uint32_t kAll = 0xFFFFFFFFU;
+
+// Properties, as the tables of vulkan.gpuinfo.org abbreviate them.
+MemoryTypeInfo type(std::uint32_t heap, const char* properties) {
+    MemoryTypeInfo info{.heap = heap};
+    for (const char* p = properties; *p != '\0'; ++p) {
+        info.device_local = info.device_local || *p == 'D';
+        info.host_visible = info.host_visible || *p == 'V';
+        info.host_coherent = info.host_coherent || *p == 'C';
+        info.host_cached = info.host_cached || *p == 'c';
+    }
+    return info;
+}
+
+// Heaps 0: 10 GiB local, 1: host, 2: 256 MiB BAR.
+const std::vector<MemoryTypeInfo> kNvidiaDiscrete{type(1, ""), type(0, "D"), type(1, "VC"), type(1, "VCc"),
+                                                  type(2, "DVC")};
+// radv without resizable BAR. Heaps 0: 7.75 GiB local, 1: host, 2: 256 MiB local and visible.
+const std::vector<MemoryTypeInfo> kAmdSmallBar{type(0, "D"), type(1, "VC"), type(2, "DVC"), type(1, "VCc")};
+// radv with resizable BAR: all of local memory is visible, the type without the mapping is still first.
+const std::vector<MemoryTypeInfo> kAmdLargeBar{type(0, "D"), type(1, "VC"), type(0, "DVC"), type(1, "VCc")};
+// anv, with last-level cache: one heap.
+const std::vector<MemoryTypeInfo> kIntelIntegrated{type(0, "D"), type(0, "DVC"), type(0, "DVCc")};
+// Mali: unified memory, the cached type is not coherent.
+const std::vector<MemoryTypeInfo> kMali{type(0, "DVC"), type(0, "DVCc"), type(0, "DVc")};
+const std::vector<MemoryTypeInfo> kMaliNonCoherentCache{type(0, "DVC"), type(0, "DVc")};
+const std::vector<MemoryTypeInfo> kLavapipe{type(0, "DVCc")};
+
+struct Case {
+    const char* gpu;
+    const std::vector<MemoryTypeInfo>* types;
+    std::uint32_t device, upload, readback;
+};
+
+TEST(memory_type, tables_of_real_gpus) {
+    const std::array<Case, 7> cases{{
+        {"NVIDIA discrete", &kNvidiaDiscrete, 1, 2, 3},
+        {"AMD, 256 MiB BAR", &kAmdSmallBar, 0, 1, 3},
+        {"AMD, resizable BAR", &kAmdLargeBar, 0, 1, 3},
+        {"Intel integrated", &kIntelIntegrated, 0, 1, 2},
+        {"Mali", &kMali, 0, 0, 1},
+        {"Mali, cache not coherent", &kMaliNonCoherentCache, 0, 0, 1},
+        {"lavapipe", &kLavapipe, 0, 0, 0},
+    }};
+    for (const Case& gpu : cases) {
+        EXPECT_EQ(select_memory_type(*gpu.types, kAll, MemoryDomain::Device), gpu.device) << gpu.gpu;
+        EXPECT_EQ(select_memory_type(*gpu.types, kAll, MemoryDomain::Upload), gpu.upload) << gpu.gpu;
+        EXPECT_EQ(select_memory_type(*gpu.types, kAll, MemoryDomain::Readback), gpu.readback) << gpu.gpu;
+    }
+}
+
+TEST(memory_type, only_allowed_types_are_chosen) {
+    // Without bit 1 (the plain local type), the BAR is still local, and better than host memory.
+    EXPECT_EQ(select_memory_type(kNvidiaDiscrete, kAll & ~(1U << 1U), MemoryDomain::Device), 4U);
+    EXPECT_EQ(select_memory_type(kNvidiaDiscrete, 1U << 3U, MemoryDomain::Upload), 3U);
+    EXPECT_EQ(select_memory_type(kNvidiaDiscrete, 1U << 0U, MemoryDomain::Device), 0U);
+}
+
+TEST(memory_type, nothing_where_a_requirement_is_not_met) {
+    EXPECT_EQ(select_memory_type(kNvidiaDiscrete, 1U << 1U, MemoryDomain::Upload), std::nullopt);
+    EXPECT_EQ(select_memory_type(kNvidiaDiscrete, 0b11U, MemoryDomain::Readback), std::nullopt);
+    EXPECT_EQ(select_memory_type(kNvidiaDiscrete, 0, MemoryDomain::Device), std::nullopt);
+    EXPECT_EQ(select_memory_type({}, kAll, MemoryDomain::Device), std::nullopt);
+}
+
+TEST(memory_type, cached_but_not_coherent_serves_readback_alone) {
+    const std::vector<MemoryTypeInfo> types{type(0, "D"), type(1, "Vc"), type(1, "VC")};
+    EXPECT_EQ(select_memory_type(types, kAll, MemoryDomain::Upload), 2U);
+    EXPECT_EQ(select_memory_type(types, kAll, MemoryDomain::Readback), 1U);
+}
+
+TEST(memory_type, direct_mapping_and_flushing) {
+    const MemoryTypeInfo unified = type(0, "DVCc");
+    const MemoryTypeInfo staging = type(1, "VC");
+    const MemoryTypeInfo local = type(0, "D");
+    const MemoryTypeInfo not_coherent = type(1, "Vc");
+    EXPECT_TRUE(directly_mappable(unified, MemoryPolicy::Automatic));
+    EXPECT_TRUE(directly_mappable(staging, MemoryPolicy::Automatic));
+    EXPECT_FALSE(directly_mappable(local, MemoryPolicy::Automatic));
+    EXPECT_FALSE(needs_flush(unified, MemoryPolicy::Automatic));
+    EXPECT_TRUE(needs_flush(not_coherent, MemoryPolicy::Automatic));
+}
+
+TEST(memory_type, the_forced_policy_takes_the_discrete_paths_everywhere) {
+    EXPECT_FALSE(directly_mappable(type(0, "DVCc"), MemoryPolicy::ForceDiscrete));
+    EXPECT_TRUE(directly_mappable(type(1, "VC"), MemoryPolicy::ForceDiscrete));
+    EXPECT_TRUE(needs_flush(type(0, "DVCc"), MemoryPolicy::ForceDiscrete));
+    EXPECT_TRUE(needs_flush(type(1, "VC"), MemoryPolicy::ForceDiscrete));
+}
+
+}  // namespace
+}  // namespace yolk

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// rollout: steps first_step ... first_step + step_count - 1 of every member's episodes in an environment
+// (docs/kernels/rollout.md). Bindings, constants and their ranges: yolk/abi/rollout.h; the environment's file is
+// included by the name environment.glsl, which the build makes for each of them. One invocation per (member, episode);
+// grid folded over x and y; no shared memory, no subgroup assumption. Scratch: one slot per invocation, written by the
+// first dispatch, carried between dispatches. Class P: the same bits on every device for any configuration; the
+// evaluation counters are integers. Loops per dispatch are counted by primitives/src/rollout_layout.cpp: change both
+// together.
+#version 460
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#include "yolk/abi/rollout.h"
+#include "environment.glsl"
+#include "philox.glsl"
+
+layout(local_size_x_id = kSpecWorkgroupSize) in;
+layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
+layout(constant_id = kSpecParameterCount) const uint PARAMETER_COUNT = 450;
+layout(constant_id = kSpecPrivateParameters) const uint PRIVATE_PARAMETERS = 0;
+layout(constant_id = kSpecRank) const uint RANK = 1;
+layout(constant_id = kSpecFrozen) const uint FROZEN = 0;
+layout(constant_id = kSpecLayers) const uint LAYERS = 2;
+layout(constant_id = kSpecWidth0) const uint WIDTH0 = 4;
+layout(constant_id = kSpecWidth1) const uint WIDTH1 = 64;
+layout(constant_id = kSpecWidth2) const uint WIDTH2 = 2;
+layout(constant_id = kSpecWidth3) const uint WIDTH3 = 1;
+layout(constant_id = kSpecWidth4) const uint WIDTH4 = 1;
+
+struct Slot {
+    State state;
+    float total;
+    uint finished;
+};
+
+layout(set = 0, binding = kBindParameters, scalar) uniform Parameters { float values[kMaxParameterCount]; } parameters_;
+layout(set = 0, binding = kBindReturns, scalar) writeonly restrict buffer Returns { float values[]; } returns_;
+layout(set = 0, binding = kBindEvaluations, scalar) restrict buffer Evaluations { uint values[]; } evaluations_;
+layout(set = 0, binding = kBindSlots, scalar) restrict buffer Slots { Slot values[]; } slots_;
+layout(push_constant, scalar) uniform PushConstants { Params params; };
+
+#include "policy_network.glsl"
+
+const uint DOMAIN_ENVIRONMENT = 4u;
+
+State start_of(uint episode) {
+    return environment_reset(philox4x32(uvec4(0u, DOMAIN_ENVIRONMENT << 24, episode, params.generation),
+                                        uvec2(params.seed_low, params.seed_high)));
+}
+
+uint act(State state, float matrix_scale) {
+    float observation[kObservationCount];
+    environment_observe(state, observation);
+    LAYER_LOOP (uint i = 0u; i < kObservationCount; ++i) units_[i] = exact_flush_operand(observation[i]);
+    return choose_action(matrix_scale);
+}
+
+void main() {
+    uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+    uint index = group * WORKGROUP_SIZE + gl_LocalInvocationID.x;
+    if (index >= params.members * params.episodes) return;
+    uint member = index % params.members;
+    uint episode = params.first_episode + index / params.members;
+
+    Slot slot;
+    if (params.first_step == 0u) {
+        slot.state = start_of(episode);
+        slot.total = uintBitsToFloat(kExactZero);
+        slot.finished = 0u;
+    } else {
+        slot = slots_.values[index];
+    }
+    if (slot.finished != 0u) return;
+
+    uint side = (member & 1u) << 31;  // a sign bit: member 2p is the positive side of pair p
+    float matrix_scale = uintBitsToFloat(floatBitsToUint(params.matrix_scale) ^ side);
+    prepare_policy(member >> 1, uintBitsToFloat(floatBitsToUint(params.vector_scale) ^ side));
+
+    uint steps = 0u;
+    while (steps < params.step_count && slot.finished == 0u) {
+        uint action = act(slot.state, matrix_scale);
+        StepResult result = environment_step(slot.state, action);
+        precise float total = slot.total + result.reward;
+        slot.total = total;
+        ++steps;
+        if (result.terminated) {
+            if (params.never_stop != 0u) slot.state = start_of(episode);
+            else slot.finished = 1u;
+        }
+    }
+    slots_.values[index] = slot;
+    returns_.values[index] = slot.total;
+    atomicAdd(evaluations_.values[index % kEvaluationCounters], steps);
+}

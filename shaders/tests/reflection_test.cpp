@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every module of the catalogue against its ABI header, as C++ sees it.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "abi_families.hpp"
+#include "reflected_module.hpp"
+#include "yolk/shaders/catalogue.hpp"
+
+namespace yolk {
+
+// Names in failures instead of bytes.
+void PrintTo(const BlockMember& member, std::ostream* out) {
+    *out << member.name << " (offset " << member.offset_bytes << ", " << member.size_bytes << " bytes, kind "
+         << static_cast<int>(member.kind) << ")";
+}
+void PrintTo(const ReflectedBinding& binding, std::ostream* out) {
+    *out << "set " << binding.set << " binding " << binding.binding << (binding.uniform ? " uniform" : " storage");
+}
+
+namespace {
+
+using ::testing::AnyOfArray;
+using ::testing::ContainerEq;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::uint32_t kMaxPushConstantBytes = 128;
+constexpr std::uint32_t kSpirvCapabilityShader = 1;
+
+struct Subject {
+    const KernelModule* kernel;
+    const AbiFamily* family;
+    ReflectedModule module;
+};
+
+// The whole catalogue, reflected once.
+const std::vector<Subject>& subjects() {
+    static const std::vector<Subject> all = [] {
+        std::vector<Subject> list;
+        for (const KernelModule* kernel : kernels::all()) {
+            list.push_back({kernel, abi_family_of(kernel->name), *reflect(kernel->spirv)});
+        }
+        return list;
+    }();
+    return all;
+}
+
+std::set<std::uint32_t> values_of(const std::vector<AbiConstant>& constants) {
+    std::set<std::uint32_t> values;
+    for (const AbiConstant& constant : constants) values.insert(constant.value);
+    return values;
+}
+
+TEST(reflection, every_module_belongs_to_a_family) {
+    EXPECT_EQ(subjects().size(), abi_modules().size());
+    for (const Subject& subject : subjects()) EXPECT_NE(subject.family, nullptr) << subject.kernel->name;
+}
+
+TEST(reflection, one_compute_entry_point_called_main) {
+    for (const Subject& subject : subjects()) {
+        EXPECT_THAT(subject.module.entry_points, ElementsAre("compute main")) << subject.kernel->name;
+    }
+}
+
+// Bindings of a module are among 0 ... n - 1 of set 0, each a uniform or a storage buffer as the header's mask says. A
+// pass of a family may leave some to other passes, but every one is used by some pass.
+TEST(reflection, bindings_are_those_of_the_header) {
+    std::map<const AbiFamily*, std::set<ReflectedBinding>> used;
+    std::map<const AbiFamily*, std::set<ReflectedBinding>> expected;
+    for (const Subject& subject : subjects()) {
+        for (std::uint32_t b = 0; b < subject.kernel->binding_count; ++b) {
+            expected[subject.family].insert({0, b, ((subject.kernel->uniform_mask >> b) & 1U) != 0});
+        }
+        const std::vector<ReflectedBinding>& bindings = subject.module.bindings;
+        EXPECT_THAT(bindings, Each(AnyOfArray(expected[subject.family]))) << subject.kernel->name;
+        EXPECT_THAT(subject.module.other_resources, IsEmpty()) << subject.kernel->name;
+        used[subject.family].insert(bindings.begin(), bindings.end());
+        EXPECT_EQ(bindings.size(), std::set(bindings.begin(), bindings.end()).size()) << subject.kernel->name;
+    }
+    EXPECT_THAT(used, ContainerEq(expected));
+}
+
+// The named bindings of a header cover 0 ... kBindingCount - 1; passes of one family may name the same binding
+// differently.
+TEST(reflection, named_bindings_are_all_there_are) {
+    for (const Subject& subject : subjects()) {
+        std::set<std::uint32_t> expected;
+        for (std::uint32_t b = 0; b < subject.kernel->binding_count; ++b) expected.insert(b);
+        EXPECT_EQ(values_of(subject.family->bindings), expected) << subject.family->name;
+        EXPECT_EQ(subject.kernel->uniform_mask >> subject.kernel->binding_count, 0U) << subject.family->name;
+    }
+}
+
+// Every member's name, offset, size and type; the sizes add up to the structure, so neither side has one more.
+TEST(reflection, push_constants_are_the_params_of_the_header) {
+    for (const Subject& subject : subjects()) {
+        const auto name = subject.kernel->name;
+        EXPECT_EQ(subject.module.push_constant_blocks, 1U) << name;
+        EXPECT_THAT(subject.module.push_constants, ContainerEq(subject.family->members)) << name;
+        std::size_t member_bytes = 0;
+        for (const BlockMember& member : subject.family->members) member_bytes += member.size_bytes;
+        EXPECT_EQ(member_bytes, subject.family->params_bytes)
+            << name << ": padding, or a member the test does not know";
+        EXPECT_EQ(subject.kernel->params_bytes, subject.family->params_bytes) << name;
+        EXPECT_LE(subject.kernel->params_bytes, kMaxPushConstantBytes) << name;
+    }
+}
+
+// A module has no specialization constant that its header does not name, and each has four bytes.
+TEST(reflection, specialization_constants_are_declared) {
+    for (const Subject& subject : subjects()) {
+        const std::set<std::uint32_t> declared = values_of(subject.family->specs);
+        EXPECT_EQ(declared.size(), subject.family->specs.size()) << subject.family->name << ": an id is used twice";
+        for (const ReflectedSpec& spec : subject.module.specs) {
+            EXPECT_TRUE(declared.contains(spec.id)) << subject.kernel->name << ": undeclared constant_id " << spec.id;
+            EXPECT_TRUE(spec.is_4_bytes) << subject.kernel->name << ": constant_id " << spec.id;
+        }
+    }
+}
+
+// Each id that a header names exists in at least one module of the family (a family's passes need not share all of
+// them).
+TEST(reflection, declared_specialization_constants_exist) {
+    std::map<const AbiFamily*, std::set<std::uint32_t>> used;
+    for (const Subject& subject : subjects()) {
+        for (const ReflectedSpec& spec : subject.module.specs) used[subject.family].insert(spec.id);
+    }
+    for (const auto& [family, ids] : used) EXPECT_EQ(ids, values_of(family->specs)) << family->name;
+}
+
+// The portable floor: no 16- or 64-bit types, no subgroup operations, no extension. Scalar block layout needs no
+// capability.
+TEST(reflection, nothing_above_the_floor) {
+    for (const Subject& subject : subjects()) {
+        EXPECT_THAT(subject.module.capabilities, ElementsAre(kSpirvCapabilityShader)) << subject.kernel->name;
+        EXPECT_THAT(subject.module.extensions, IsEmpty()) << subject.kernel->name;
+    }
+}
+
+TEST(reflection, rejects_what_is_not_spirv) {
+    const std::vector<std::uint32_t> words(16, 0x01020304U);
+    EXPECT_FALSE(reflect(words).has_value());
+}
+
+}  // namespace
+}  // namespace yolk

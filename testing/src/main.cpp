@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// main() of every test executable that needs devices.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "drivers.hpp"
+#include "shared_devices.hpp"
+#include "validation_log.hpp"
+#include "watchdog.hpp"
+
+namespace {
+
+/// Starts the watchdog's clock for each test, and fails it on anything that the validation layer said meanwhile.
+class EveryTest : public ::testing::EmptyTestEventListener {
+   public:
+    void OnTestStart(const ::testing::TestInfo& test) override {
+        static_cast<void>(yolk::testing::take_recorded_messages());
+        yolk::testing::watch(std::string(test.test_suite_name()) + "." + test.name());
+    }
+    void OnTestEnd(const ::testing::TestInfo& /*test*/) override {
+        yolk::testing::stop_watching();
+        for (const yolk::ValidationMessage& message : yolk::testing::take_recorded_messages()) {
+            ADD_FAILURE() << "validation " << (message.is_error ? "error" : "warning") << " [" << message.id
+                          << "]: " << message.text;
+        }
+    }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string missing = yolk::testing::select_drivers();
+    ::testing::InitGoogleTest(&argc, argv);
+    const bool listing = ::testing::GTEST_FLAG(list_tests);
+    if (!missing.empty() && !listing) {
+        std::fprintf(stderr, "FAILED: %s", missing.c_str());
+        return 1;
+    }
+    if (!listing) yolk::testing::start_watchdog(yolk::testing::watchdog_limit());
+    ::testing::UnitTest::GetInstance()->listeners().Append(new EveryTest);
+    int status = RUN_ALL_TESTS();
+    yolk::testing::watch("(destroying the devices)");
+    yolk::testing::destroy_shared_devices();
+    for (const yolk::ValidationMessage& message : yolk::testing::take_recorded_messages()) {
+        std::fprintf(stderr, "FAILED: on destroying the devices, validation said [%s]: %s\n", message.id.c_str(),
+                     message.text.c_str());
+        status = 1;
+    }
+    return status;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trained policy as a file: its weights as safetensors, and in the metadata what is needed to run it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/primitives/rollout.hpp"
+
+namespace yolk::train {
+
+struct Policy {
+    std::string task;
+    PolicyNetwork network;
+    std::uint32_t generations = 0;  ///< that it was trained for
+    std::uint64_t seed = 0;         ///< of the run
+    std::vector<float> parameters;  ///< in the order of network.parameters(), laid out as ParameterTable says
+};
+
+/// Replaces the file atomically. Errors: parameters that are not finite or not as many as the network's, Io.
+[[nodiscard]] Result<void> save_policy(const std::filesystem::path& path, const Policy& policy);
+
+/// Errors: Io; a file that is truncated, damaged or foreign; an unknown task; a network that does not fit its task;
+/// tensors that are not the network's; weights that are not finite (with the tensor's name).
+[[nodiscard]] Result<Policy> load_policy(const std::filesystem::path& path);
+
+/// Errors: fewer than 2 or more than 5 widths, one outside 1 ... 256, ends that are not the environment's observations
+/// and actions.
+[[nodiscard]] Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment);
+
+}  // namespace yolk::train

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The safetensors container, fp32 tensors only: 8 bytes of header length (little endian), a JSON header with names,
+// shapes and offsets, the bytes. Reading trusts nothing: a file may be truncated, foreign or hostile, and costs at most
+// its own size in memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+
+namespace yolk::train {
+
+struct Tensor {
+    std::string name;
+    std::vector<std::uint64_t> shape;  ///< outermost first
+    std::vector<float> values;         ///< row-major; not-finite ones are kept
+};
+
+struct TensorFile {
+    std::vector<std::pair<std::string, std::string>> metadata;  ///< "__metadata__"
+    std::vector<Tensor> tensors;                                ///< in the header's order
+
+    [[nodiscard]] const std::string* find_metadata(std::string_view key) const noexcept;
+    [[nodiscard]] const Tensor* find_tensor(std::string_view name) const noexcept;
+};
+
+inline constexpr std::uint64_t kMaxSafetensorsHeader = std::uint64_t{1} << 20U;
+inline constexpr std::size_t kMaxTensorRank = 8;
+
+/// Errors: duplicate or reserved names, values that do not fill their shape, a header above its limit.
+[[nodiscard]] Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file);
+
+/// `what` names the bytes in errors ("'policy.safetensors'"). Errors, all BadInput: a header that is cut off, absurdly
+/// large, not JSON or not of this form; duplicate names; another dtype than F32; offsets that do not fit the shape, the
+/// file or one another (the tensors must tile the data without gap or overlap).
+[[nodiscard]] Result<TensorFile> decode_safetensors(std::span<const std::byte> bytes, std::string_view what);
+
+}  // namespace yolk::train

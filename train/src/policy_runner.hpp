@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs an unperturbed policy for its returns, outside of training.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/primitives/rollout.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk::train {
+
+/// Everything that can be refused is refused by create(), so that a run knows before training that its end will work.
+class PolicyRunner {
+   public:
+    /// `desc` with mean_only. `device` and `dispatcher` must outlive it.
+    [[nodiscard]] static Result<PolicyRunner> create(const Device& device, Dispatcher& dispatcher,
+                                                     const RolloutDesc& desc);
+    /// Returns of the episodes from first_episode on; resets are those of (seed, generation, episode).
+    [[nodiscard]] Result<std::vector<float>> run(std::span<const float> parameters, std::uint64_t seed,
+                                                 std::uint32_t generation, std::uint32_t first_episode);
+
+   private:
+    PolicyRunner(Dispatcher& dispatcher, RolloutPlan plan, Recorder recorder)
+        : dispatcher_(&dispatcher), plan_(std::move(plan)), recorder_(std::move(recorder)) {}
+    Dispatcher* dispatcher_;
+    std::uint32_t episodes_ = 0;
+    Buffer parameters_, returns_, evaluations_, scratch_;
+    RolloutPlan plan_;
+    Recorder recorder_;
+};
+
+struct ReturnStatistics {
+    double mean = 0.0, deviation = 0.0, worst = 0.0, best = 0.0;
+};
+/// Population standard deviation. `returns` is not empty.
+[[nodiscard]] ReturnStatistics statistics_of(std::span<const float> returns);
+
+}  // namespace yolk::train

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/train/safetensors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <set>
+
+#include "yolk/core/json.hpp"
+#include "yolk/core/shape.hpp"
+
+namespace yolk::train {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
+
+constexpr std::string_view kMetadataKey = "__metadata__";
+constexpr std::size_t kLengthBytes = 8;
+/// The deepest value of a legal header is a number in "shape": header > tensor > array > number.
+constexpr int kMaxDepth = 3;
+
+struct Header {
+    Json json;
+    std::span<const std::byte> data;
+};
+
+/// Where a tensor's bytes lie; `end` exclusive, relative to the data.
+struct Extent {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+};
+
+/// nlohmann keeps one of two equal keys silently and nests without limit; this sees both while parsing.
+class KeyWatch {
+   public:
+    bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+        if (depth > kMaxDepth) {
+            if (problem_.empty()) problem_ = "nests too deeply";
+            return false;
+        }
+        switch (event) {
+            case Json::parse_event_t::object_start: keys_.emplace_back(); break;
+            case Json::parse_event_t::object_end: keys_.pop_back(); break;
+            case Json::parse_event_t::key:
+                if (!keys_.back().insert(parsed.get<std::string>()).second && problem_.empty()) {
+                    problem_ = fmt::format("names '{}' twice", parsed.get<std::string>());
+                }
+                break;
+            default: break;
+        }
+        return true;
+    }
+    [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+
+   private:
+    std::vector<std::set<std::string>> keys_;
+    std::string problem_;
+};
+
+Result<Header> read_header(std::span<const std::byte> bytes, std::string_view what) {
+    if (bytes.size() < kLengthBytes) {
+        return bad_input(
+            fmt::format("{} has {} bytes; a safetensors file has at least {}.", what, bytes.size(), kLengthBytes));
+    }
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), kLengthBytes);
+    const std::uint64_t rest = bytes.size() - kLengthBytes;
+    if (length > rest || length > kMaxSafetensorsHeader) {
+        return bad_input(
+            fmt::format("{} claims a header of {} bytes, but {} bytes follow and at most {} are read: it is truncated, "
+                        "or no safetensors "
+                        "file.",
+                        what, length, rest, kMaxSafetensorsHeader));
+    }
+    const auto* const text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
+    KeyWatch watch;
+    Json json = Json::parse(text, text + length, std::ref(watch), /*allow_exceptions=*/false);
+    if (!watch.problem().empty()) return bad_input(fmt::format("The header of {} {}.", what, watch.problem()));
+    if (json.is_discarded() || !json.is_object()) {
+        return bad_input(
+            fmt::format("The header of {} is not a JSON object: it is no safetensors file, or damaged.", what));
+    }
+    return Header{.json = std::move(json), .data = bytes.subspan(kLengthBytes + static_cast<std::size_t>(length))};
+}
+
+Result<void> read_metadata(const Json& json, std::string_view what, TensorFile& file) {
+    if (!json.is_object())
+        return bad_input(fmt::format("'{}' in the header of {} is not an object.", kMetadataKey, what));
+    for (const auto& [key, value] : json.items()) {
+        if (!value.is_string()) return bad_input(fmt::format("The metadata '{}' of {} is not a string.", key, what));
+        file.metadata.emplace_back(key, value.get<std::string>());
+    }
+    return {};
+}
+
+/// `label` reads "Tensor 'layer0.weight' of 'policy.safetensors'".
+Result<std::vector<std::uint64_t>> read_shape(const Json& json, const std::string& label) {
+    const auto field = json.find("shape");
+    if (field == json.end() || !field->is_array() || field->size() > kMaxTensorRank) {
+        return bad_input(fmt::format("{} has no shape of at most {} extents.", label, kMaxTensorRank));
+    }
+    std::vector<std::uint64_t> shape;
+    for (const Json& extent : *field) {
+        if (!extent.is_number_unsigned())
+            return bad_input(fmt::format("{} has a shape with something that is not an extent.", label));
+        shape.push_back(extent.get<std::uint64_t>());
+    }
+    return shape;
+}
+
+Result<Extent> read_extent(const Json& json, std::uint64_t data_size, const std::string& label) {
+    const auto field = json.find("data_offsets");
+    if (field == json.end() || !field->is_array() || field->size() != 2 || !(*field)[0].is_number_unsigned() ||
+        !(*field)[1].is_number_unsigned()) {
+        return bad_input(fmt::format("{} has no pair of data offsets.", label));
+    }
+    const Extent extent{.begin = (*field)[0].get<std::uint64_t>(), .end = (*field)[1].get<std::uint64_t>()};
+    if (extent.begin > extent.end || extent.end > data_size) {
+        return bad_input(
+            fmt::format("{} lies at bytes {} to {}, but there are {} bytes of data: the file is truncated or damaged.",
+                        label, extent.begin, extent.end, data_size));
+    }
+    return extent;
+}
+
+Result<Extent> read_tensor(const std::string& name, const Json& json, const Header& header, std::string_view what,
+                           TensorFile& file) {
+    const std::string label = fmt::format("Tensor '{}' of {}", name, what);
+    if (!json.is_object()) return bad_input(fmt::format("{} is not described by an object.", label));
+    const auto dtype = json.find("dtype");
+    if (dtype == json.end() || !dtype->is_string() || *dtype != "F32") {
+        return bad_input(fmt::format("{} is not of dtype F32, the only one that is read here.", label));
+    }
+    YOLK_TRY(std::vector<std::uint64_t> shape, read_shape(json, label));
+    YOLK_TRY(const Extent extent, read_extent(json, header.data.size(), label));
+    const Result<std::uint64_t> elements = Shape(shape).element_count();
+    const std::uint64_t size = extent.end - extent.begin;
+    if (!elements || size % sizeof(float) != 0 || *elements != size / sizeof(float)) {
+        return bad_input(fmt::format("{} has the shape {}, but {} bytes.", label, Shape(shape).to_string(), size));
+    }
+    std::vector<float> values(static_cast<std::size_t>(*elements));
+    if (size != 0) std::memcpy(values.data(), header.data.data() + extent.begin, static_cast<std::size_t>(size));
+    file.tensors.push_back({.name = name, .shape = std::move(shape), .values = std::move(values)});
+    return extent;
+}
+
+Result<void> check_tiling(std::vector<Extent> extents, std::uint64_t data_size, std::string_view what) {
+    std::sort(extents.begin(), extents.end(),
+              [](const Extent& a, const Extent& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
+    std::uint64_t covered = 0;
+    for (const Extent& extent : extents) {
+        if (extent.begin != covered) {
+            return bad_input(fmt::format("The tensors of {} {} at byte {} of the data.", what,
+                                         extent.begin < covered ? "overlap" : "leave a gap",
+                                         std::min(covered, extent.begin)));
+        }
+        covered = extent.end;
+    }
+    if (covered != data_size)
+        return bad_input(fmt::format("{} has {} bytes behind its last tensor.", what, data_size - covered));
+    return {};
+}
+
+}  // namespace
+
+const std::string* TensorFile::find_metadata(std::string_view key) const noexcept {
+    const auto found =
+        std::find_if(metadata.begin(), metadata.end(), [&](const auto& entry) { return entry.first == key; });
+    return found == metadata.end() ? nullptr : &found->second;
+}
+
+const Tensor* TensorFile::find_tensor(std::string_view name) const noexcept {
+    const auto found =
+        std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& tensor) { return tensor.name == name; });
+    return found == tensors.end() ? nullptr : &*found;
+}
+
+Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file) {
+    Json header = Json::object();
+    for (const auto& [key, value] : file.metadata) header[std::string(kMetadataKey)][key] = value;
+    std::uint64_t offset = 0;
+    for (const Tensor& tensor : file.tensors) {
+        if (tensor.name == kMetadataKey || header.contains(tensor.name)) {
+            return bad_input(fmt::format("The tensor name '{}' is taken; names must be unique.", tensor.name));
+        }
+        YOLK_TRY(const std::uint64_t elements, Shape(tensor.shape).element_count());
+        if (elements != tensor.values.size()) {
+            return bad_input(fmt::format("Tensor '{}' has the shape {}, but {} values.", tensor.name,
+                                         Shape(tensor.shape).to_string(), tensor.values.size()));
+        }
+        const std::uint64_t end = offset + sizeof(float) * elements;
+        header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+        offset = end;
+    }
+    std::string text = to_line(header);
+    text.resize(static_cast<std::size_t>(round_up(text.size(), 8)),
+                ' ');  // so that the data is aligned for readers that map the file
+    if (text.size() > kMaxSafetensorsHeader) {
+        return bad_input(
+            fmt::format("The header has {} bytes; at most {} are allowed.", text.size(), kMaxSafetensorsHeader));
+    }
+    std::vector<std::byte> bytes(kLengthBytes + text.size() + static_cast<std::size_t>(offset));
+    const std::uint64_t length = text.size();
+    std::memcpy(bytes.data(), &length, kLengthBytes);
+    std::memcpy(bytes.data() + kLengthBytes, text.data(), text.size());
+    std::byte* out = bytes.data() + kLengthBytes + text.size();
+    for (const Tensor& tensor : file.tensors) {
+        if (tensor.values.empty()) continue;
+        std::memcpy(out, tensor.values.data(), sizeof(float) * tensor.values.size());
+        out += sizeof(float) * tensor.values.size();
+    }
+    return bytes;
+}
+
+Result<TensorFile> decode_safetensors(std::span<const std::byte> bytes, std::string_view what) {
+    YOLK_TRY(const Header header, read_header(bytes, what));
+    TensorFile file;
+    std::vector<Extent> extents;
+    for (const auto& [name, json] : header.json.items()) {
+        if (name == kMetadataKey) {
+            YOLK_TRY_VOID(read_metadata(json, what, file));
+            continue;
+        }
+        YOLK_TRY(const Extent extent, read_tensor(name, json, header, what, file));
+        extents.push_back(extent);
+    }
+    YOLK_TRY_VOID(check_tiling(std::move(extents), header.data.size(), what));
+    return file;
+}
+
+}  // namespace yolk::train

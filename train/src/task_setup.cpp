@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "task_setup.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/train/policy_file.hpp"
+
+namespace yolk::train {
+namespace {
+
+/// The double nearest to the float's shortest decimal form: .2F reads as 0.2 in JSON, not as 0.20000000298023224.
+double readable(float value) {
+    char text[32];
+    const auto written = std::to_chars(text, text + sizeof(text), value);
+    double result = 0.0;
+    std::from_chars(text, written.ptr, result);
+    return result;
+}
+
+Result<void> check_limits(const TrainOptions& options, const EnvironmentInfo& environment) {
+    YOLK_TRY_VOID(evolve::validate(options.evolution));
+    if (options.generations < 1) return bad_input("The number of generations is 0; it must be at least 1.");
+    if (options.max_steps > environment.max_steps) {
+        return bad_input(fmt::format("The steps of an episode are {}; {} has at most {} (0 means that).",
+                                     options.max_steps, environment.name, environment.max_steps));
+    }
+    YOLK_TRY_VOID(check_evaluation_episodes(options.evaluation_episodes));
+    return check_network(options.network, environment);
+}
+
+}  // namespace
+
+Result<void> check_evaluation_episodes(std::uint32_t episodes) {
+    if (episodes < 1 || episodes > kMaxEvaluationEpisodes) {
+        return bad_input(fmt::format("The evaluation episodes are {}; they must be from 1 to {}.", episodes,
+                                     kMaxEvaluationEpisodes));
+    }
+    return {};
+}
+
+RolloutDesc policy_rollout(const EnvironmentInfo& environment, const PolicyNetwork& network,
+                           const ParameterTable& parameters, std::uint32_t episodes, std::uint32_t max_steps) {
+    return {.environment = std::string(environment.name),
+            .network = network,
+            .parameters = parameters,
+            .members = 1,
+            .episodes = episodes,
+            .max_steps = max_steps,
+            .rank = 1,
+            .mean_only = true,
+            .never_stop = false,
+            .config = {}};
+}
+
+Result<TaskSetup> set_up_task(const TrainOptions& options) {
+    TaskSetup setup;
+    YOLK_TRY(setup.environment, find_environment(options.task));
+    YOLK_TRY_VOID(check_limits(options, setup.environment));
+    YOLK_TRY(const ParameterTable all, ParameterTable::create(options.network.parameters()));
+    setup.initial = evolve::initial_parameters(all, options.evolution.seed);
+    YOLK_TRY(setup.parameters, evolve::trained_parameters(all, options.evolution));
+    setup.checks =
+        policy_rollout(setup.environment, options.network, setup.parameters, kCheckEpisodeCount, options.max_steps);
+    setup.final = policy_rollout(setup.environment, options.network, setup.parameters, options.evaluation_episodes,
+                                 options.max_steps);
+    setup.population = setup.checks;
+    setup.population.members = options.evolution.population;
+    setup.population.episodes = options.evolution.episodes;
+    setup.population.rank = options.evolution.rank;
+    setup.population.mean_only = false;
+    setup.population.config = options.rollout_config.value_or(RolloutConfig{});
+    const EnvironmentInfo& environment = setup.environment;
+    setup.solved_at = environment.solved_return + 0.5F * (environment.best_return - environment.solved_return);
+    return setup;
+}
+
+GenerationReport report_of(const evolve::GenerationSummary& summary, std::string state_hash) {
+    return {.generation = summary.generation,
+            .mean_return = summary.mean,
+            .best_return = summary.best,
+            .policy_return = summary.policy_mean.value_or(0.0F),
+            .evaluations = summary.evaluations,
+            .evaluations_per_second = 0.0,
+            .seconds = 0.0,
+            .not_finite = summary.not_finite,
+            .sigma = summary.sigma,
+            .learning_rate = summary.learning_rate,
+            .state_hash = std::move(state_hash)};
+}
+
+Json to_json(const GenerationReport& report) {
+    return {{"generation", report.generation},
+            {"mean_return", readable(report.mean_return)},
+            {"best_return", readable(report.best_return)},
+            {"policy_return", readable(report.policy_return)},
+            {"evaluations", report.evaluations},
+            {"evaluations_per_second", report.evaluations_per_second},
+            {"seconds", report.seconds},
+            {"not_finite", report.not_finite},
+            {"sigma", readable(report.sigma)},
+            {"learning_rate", readable(report.learning_rate)},
+            {"state_hash", report.state_hash}};
+}
+
+Json settings_json(const TrainOptions& options, const DeviceInfo& device) {
+    const evolve::EvolutionOptions& e = options.evolution;
+    const Json settings{{"yolk_version", YOLK_VERSION},
+                        {"task", options.task},
+                        {"device", device.name},
+                        {"driver", device.driver_name},
+                        {"driver_info", device.driver_info},
+                        {"network", options.network.widths},
+                        {"generations", options.generations},
+                        {"stop_when_solved", options.stop_when_solved},
+                        {"max_steps", options.max_steps},
+                        {"evaluation_episodes", options.evaluation_episodes},
+                        {"population", e.population},
+                        {"rank", e.rank},
+                        {"sigma", readable(e.sigma)},
+                        {"learning_rate", readable(e.learning_rate)},
+                        {"sigma_decay", readable(e.sigma_decay)},
+                        {"learning_rate_decay", readable(e.learning_rate_decay)},
+                        {"noise_reuse", e.noise_reuse},
+                        {"fitness", to_string(e.fitness)},
+                        {"robust", e.robust},
+                        {"group_size", e.group_size},
+                        {"optimizer", to_string(e.optimizer)},
+                        {"beta1", readable(e.beta1)},
+                        {"beta2", readable(e.beta2)},
+                        {"seed", e.seed},
+                        {"freeze_vectors", e.freeze_vectors},
+                        {"exclude", e.exclude},
+                        {"episodes", e.episodes},
+                        {"determinism", e.determinism == evolve::Determinism::Exact ? "exact" : "fast"}};
+    return {{"settings", settings}};
+}
+
+}  // namespace yolk::train

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+
+#include "yolk/evolve/evolution_twin.hpp"
+#include "yolk/train/train.hpp"
+
+#include "task_setup.hpp"
+
+namespace yolk::train {
+
+Result<std::vector<std::string>> train_twin(const TrainOptions& options, const OnGeneration& on_generation) {
+    YOLK_TRY(const TaskSetup setup, set_up_task(options));
+    YOLK_TRY(evolve::EvolutionTwin evolution,
+             evolve::EvolutionTwin::create(
+                 {.parameters = setup.parameters,
+                  .initial = setup.initial,
+                  .evaluator = evolve::rollout_twin_evaluator(setup.population, kTrainingEpisodes),
+                  .policy_evaluator = evolve::rollout_twin_evaluator(setup.checks, kCheckEpisodes)},
+                 options.evolution));
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    std::vector<std::string> hashes;
+    while (hashes.size() < options.generations) {
+        const Clock::time_point step_start = Clock::now();
+        YOLK_TRY(const evolve::GenerationSummary summary, evolution.step());
+        const double step_seconds = std::chrono::duration<double>(Clock::now() - step_start).count();
+        YOLK_TRY(const std::string hash, evolution.state_hash());
+        hashes.push_back(hash);
+        GenerationReport report = report_of(summary, hash);
+        report.evaluations_per_second = static_cast<double>(report.evaluations) / step_seconds;
+        report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        if (on_generation && !on_generation(report)) break;
+        if (options.stop_when_solved && report.policy_return >= setup.solved_at) break;
+    }
+    return hashes;
+}
+
+}  // namespace yolk::train

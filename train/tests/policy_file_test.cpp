@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/train/policy_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "temporary_folder.hpp"
+#include "yolk/core/file.hpp"
+#include "yolk/testing/device_test.hpp"
+#include "yolk/train/safetensors.hpp"
+
+namespace yolk::train {
+namespace {
+
+using ::yolk::testing::expect_error;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+Policy example() {
+    Policy policy{.task = "cartpole",
+                  .network = {.widths = {4, 3, 2}},
+                  .generations = 7,
+                  .seed = 0xFFFFFFFFFFFFFFFFU,
+                  .parameters = {}};
+    for (int i = 0; i < 4 * 3 + 3 + 3 * 2 + 2; ++i) policy.parameters.push_back(0.25F * static_cast<float>(i) - 1.0F);
+    return policy;
+}
+
+class policy_file : public ::testing::Test {
+   protected:
+    [[nodiscard]] std::filesystem::path path() const { return folder_.path() / "p.safetensors"; }
+    /// Loads the example after a change to its tensors or metadata.
+    [[nodiscard]] Result<Policy> load_changed(const std::function<void(TensorFile&)>& change) const {
+        YOLK_TRY_VOID(save_policy(path(), example()));
+        YOLK_TRY(const std::vector<std::byte> bytes, read_file(path(), 1U << 20U));
+        YOLK_TRY(TensorFile file, decode_safetensors(bytes, "'x'"));
+        change(file);
+        YOLK_TRY(const std::vector<std::byte> changed, encode_safetensors(file));
+        YOLK_TRY_VOID(write_file_atomically(path(), changed));
+        return load_policy(path());
+    }
+    [[nodiscard]] Result<Policy> load_with(const std::string& key, const std::string& value) const {
+        return load_changed([&](TensorFile& file) {
+            for (auto& [name, text] : file.metadata) {
+                if (name == key) text = value;
+            }
+        });
+    }
+    TemporaryFolder folder_;
+};
+
+TEST_F(policy_file, round_trip) {
+    const Policy policy = example();
+    ASSERT_OK(save_policy(path(), policy));
+    ASSERT_OK_AND_ASSIGN(const Policy read, load_policy(path()));
+    EXPECT_EQ(read.task, policy.task);
+    EXPECT_EQ(read.network.widths, policy.network.widths);
+    EXPECT_EQ(read.generations, policy.generations);
+    EXPECT_EQ(read.seed, policy.seed);
+    EXPECT_EQ(read.parameters, policy.parameters);
+}
+TEST_F(policy_file, save_refuses_what_cannot_be_run) {
+    write_text(path(), "old");
+    Policy policy = example();
+    policy.parameters[14] = kNan;
+    EXPECT_TRUE(expect_error(save_policy(path(), policy), ErrorKind::BadInput, "layer0.bias"));
+    policy = example();
+    policy.parameters.pop_back();
+    EXPECT_TRUE(expect_error(save_policy(path(), policy), ErrorKind::BadInput, "22 values"));
+    policy.parameters.resize(24);
+    EXPECT_TRUE(expect_error(save_policy(path(), policy), ErrorKind::BadInput, "24 values"));
+    EXPECT_EQ(text_of(path()), "old");
+}
+TEST_F(policy_file, missing_file_is_an_io_error) {
+    EXPECT_TRUE(expect_error(load_policy(path()), ErrorKind::Io, "p.safetensors"));
+}
+TEST_F(policy_file, foreign_safetensors_are_refused) {
+    EXPECT_TRUE(expect_error(load_changed([](TensorFile& file) { file.metadata.clear(); }), ErrorKind::BadInput,
+                             "no policy of Yolk's"));
+    EXPECT_TRUE(expect_error(load_with("format", "pt"), ErrorKind::BadInput, "'pt'"));
+}
+TEST_F(policy_file, unknown_task_is_refused) {
+    EXPECT_TRUE(expect_error(load_with("task", "chess"), ErrorKind::BadInput, "chess"));
+}
+TEST_F(policy_file, bad_networks_are_refused) {
+    for (const char* bad : {"", "4", "4,", "4,x,2", "4,-3,2", "4,3.5,2", "4,3,2,2,2,2", "4,0,2", "4,257,2", "5,3,2",
+                            "4,3,3", "4,99999999999,2", " 4,3,2", "4,3,2,4,3,2,4,3,2"}) {
+        EXPECT_EQ(load_with("network", bad).error().kind, ErrorKind::BadInput) << bad;
+    }
+    EXPECT_TRUE(expect_error(load_with("network", "4,8,2"), ErrorKind::BadInput, "shape [3, 4]"));
+    EXPECT_TRUE(expect_error(load_with("network", "4,3,3,2"), ErrorKind::BadInput, "layer1.weight"));
+    EXPECT_TRUE(expect_error(load_with("network", "4,2"), ErrorKind::BadInput, "layer0.weight"));
+}
+TEST_F(policy_file, bad_numbers_are_refused) {
+    EXPECT_TRUE(expect_error(load_with("seed", "18446744073709551616"), ErrorKind::BadInput, "seed"));
+    EXPECT_TRUE(expect_error(load_with("generations", "4294967296"), ErrorKind::BadInput, "generation count"));
+    EXPECT_TRUE(expect_error(load_with("generations", ""), ErrorKind::BadInput, "generation count"));
+}
+TEST_F(policy_file, weights_that_are_not_finite_are_refused_by_name) {
+    for (const float bad : {kNan, std::numeric_limits<float>::infinity()}) {
+        EXPECT_TRUE(expect_error(load_changed([&](TensorFile& file) { file.tensors[2].values[1] = bad; }),
+                                 ErrorKind::BadInput, "'layer1.weight'"));
+    }
+}
+TEST_F(policy_file, other_tensors_are_refused) {
+    EXPECT_TRUE(expect_error(load_changed([](TensorFile& file) { file.tensors.pop_back(); }), ErrorKind::BadInput,
+                             "no tensor 'layer1.bias'"));
+    EXPECT_TRUE(expect_error(load_changed([](TensorFile& file) {
+                                 file.tensors.push_back({"more", {1}, {1}});
+                             }),
+                             ErrorKind::BadInput, "5 tensors"));
+    EXPECT_TRUE(expect_error(load_changed([](TensorFile& file) {
+                                 file.tensors[1].shape = {3, 1};
+                             }),
+                             ErrorKind::BadInput, "shape [3, 1]"));
+}
+TEST_F(policy_file, truncated_file_is_refused) {
+    ASSERT_OK(save_policy(path(), example()));
+    const std::string whole = text_of(path());
+    for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{100}, whole.size() - 1}) {
+        write_text(path(), whole.substr(0, size));
+        EXPECT_EQ(load_policy(path()).error().kind, ErrorKind::BadInput) << size;
+    }
+}
+TEST_F(policy_file, huge_file_is_refused_unread) {
+    write_text(path(), "");
+    std::filesystem::resize_file(path(), std::uintmax_t{1} << 40U);  // sparse
+    EXPECT_TRUE(expect_error(load_policy(path()), ErrorKind::BadInput, "at most"));
+}
+
+}  // namespace
+}  // namespace yolk::train

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/train/safetensors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk::train {
+namespace {
+
+using ::yolk::testing::expect_error;
+
+TensorFile example() {
+    return {.metadata = {{"format", "x"}, {"task", "cart\"pole"}},
+            .tensors = {{.name = "w", .shape = {2, 3}, .values = {1, 2, 3, 4, 5, 6}},
+                        {.name = "b", .shape = {2}, .values = {-1, 0.5F}},
+                        {.name = "empty", .shape = {0, 4}, .values = {}},
+                        {.name = "scalar", .shape = {}, .values = {9}}}};
+}
+/// A file of this header and `data_size` bytes of data, the header's length as claimed.
+std::vector<std::byte> file_of(const std::string& header, std::size_t data_size, std::uint64_t claimed) {
+    std::vector<std::byte> bytes(8 + header.size() + data_size);
+    std::memcpy(bytes.data(), &claimed, 8);
+    std::memcpy(bytes.data() + 8, header.data(), header.size());
+    return bytes;
+}
+std::vector<std::byte> file_of(const std::string& header, std::size_t data_size) {
+    return file_of(header, data_size, header.size());
+}
+Result<TensorFile> decode(const std::vector<std::byte>& bytes) { return decode_safetensors(bytes, "'x'"); }
+std::string tensor(const std::string& name, const std::string& shape, const std::string& offsets,
+                   const std::string& dtype = "F32") {
+    return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";
+}
+
+TEST(safetensors, round_trip) {
+    const TensorFile file = example();
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors(file));
+    ASSERT_OK_AND_ASSIGN(const TensorFile read, decode(bytes));
+    EXPECT_EQ(read.metadata, file.metadata);
+    ASSERT_EQ(read.tensors.size(), file.tensors.size());
+    for (std::size_t i = 0; i < file.tensors.size(); ++i) {
+        EXPECT_EQ(read.tensors[i].name, file.tensors[i].name);
+        EXPECT_EQ(read.tensors[i].shape, file.tensors[i].shape);
+        EXPECT_EQ(read.tensors[i].values, file.tensors[i].values);
+    }
+    EXPECT_EQ(*read.find_metadata("task"), "cart\"pole");
+    EXPECT_EQ(read.find_metadata("none"), nullptr);
+    EXPECT_EQ(read.find_tensor("none"), nullptr);
+}
+// The bytes of the format's own description: what another writer makes must read, padding of the header included.
+TEST(safetensors, reads_what_others_write) {
+    std::vector<std::byte> bytes =
+        file_of("{" + tensor("a", "[1]", "[4,8]") + "," + tensor("z", "[1,1]", "[0,4]") + "}   ", 8);
+    const float values[] = {2.5F, -7.0F};
+    std::memcpy(bytes.data() + bytes.size() - 8, values, 8);
+    ASSERT_OK_AND_ASSIGN(const TensorFile read, decode(bytes));
+    EXPECT_TRUE(read.metadata.empty());
+    EXPECT_EQ(read.find_tensor("a")->values, std::vector{-7.0F});
+    EXPECT_EQ(read.find_tensor("z")->values, std::vector{2.5F});
+}
+TEST(safetensors, data_is_aligned) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors(example()));
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), 8);
+    EXPECT_EQ(length % 8, 0U);
+    EXPECT_EQ(bytes.size(), 8 + length + 4 * 9);
+}
+TEST(safetensors, no_tensors) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors({}));
+    ASSERT_OK_AND_ASSIGN(const TensorFile read, decode(bytes));
+    EXPECT_TRUE(read.tensors.empty());
+}
+TEST(safetensors, encoder_refuses_what_it_could_not_read_back) {
+    EXPECT_TRUE(expect_error(encode_safetensors({.metadata = {}, .tensors = {{"a", {1}, {1}}, {"a", {1}, {1}}}}),
+                             ErrorKind::BadInput, "taken"));
+    EXPECT_TRUE(expect_error(encode_safetensors({.metadata = {}, .tensors = {{"__metadata__", {1}, {1}}}}),
+                             ErrorKind::BadInput, "taken"));
+    EXPECT_TRUE(expect_error(encode_safetensors({.metadata = {}, .tensors = {{"a", {2}, {1}}}}), ErrorKind::BadInput,
+                             "1 values"));
+    EXPECT_TRUE(expect_error(encode_safetensors({.metadata = {{"k", std::string(2000000, 'x')}}, .tensors = {}}),
+                             ErrorKind::BadInput, "header"));
+}
+
+struct BadFile {
+    const char* name;
+    std::vector<std::byte> bytes;
+    const char* part;
+};
+std::vector<BadFile> bad_files() {
+    const std::string one = "{" + tensor("a", "[1]", "[0,4]") + "}";
+    return {
+        {"empty", {}, "0 bytes"},
+        {"seven bytes", std::vector<std::byte>(7), "7 bytes"},
+        {"header of 2^63", file_of(one, 4, std::uint64_t{1} << 63U), "9223372036854775808"},
+        {"header of 2^64 - 1", file_of(one, 4, ~std::uint64_t{0}), "18446744073709551615"},
+        {"header one too long", file_of(one, 0, one.size() + 1), "truncated"},
+        {"header above the limit", file_of(std::string(2000000, ' '), 0), "at most"},
+        {"no JSON", file_of("PK\x03\x04 and so on", 8), "not a JSON object"},
+        {"not UTF-8", file_of("{\"\xff\":1}", 0), "not a JSON object"},
+        {"no header at all", file_of("", 4), "not a JSON object"},
+        {"an array", file_of("[]", 0), "not a JSON object"},
+        {"cut JSON", file_of(one.substr(0, one.size() - 1), 4), "not a JSON object"},
+        {"deep nesting", file_of(std::string(100000, '['), 0), "nests"},
+        {"deep objects", file_of(R"({"a":{"b":{"c":{"d":{"e":{}}}}}})", 0), "nests"},
+        {"twice the same name", file_of("{" + tensor("a", "[1]", "[0,4]") + "," + tensor("a", "[1]", "[4,8]") + "}", 8),
+         "'a' twice"},
+        {"twice the same field", file_of(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
+         "'dtype' twice"},
+        {"metadata is a list", file_of(R"({"__metadata__":[]})", 0), "not an object"},
+        {"metadata is a number", file_of(R"({"__metadata__":{"k":1}})", 0), "not a string"},
+        {"tensor is a number", file_of(R"({"a":1})", 0), "object"},
+        {"half precision", file_of("{" + tensor("a", "[2]", "[0,4]", "F16") + "}", 4), "F32"},
+        {"no dtype", file_of(R"({"a":{"shape":[1],"data_offsets":[0,4]}})", 4), "F32"},
+        {"no shape", file_of(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", 4), "shape"},
+        {"negative extent", file_of("{" + tensor("a", "[-1]", "[0,4]") + "}", 4), "extent"},
+        {"fractional extent", file_of("{" + tensor("a", "[1.0]", "[0,4]") + "}", 4), "extent"},
+        {"extent above 64 bits", file_of("{" + tensor("a", "[99999999999999999999]", "[0,4]") + "}", 4), "extent"},
+        {"product above 64 bits", file_of("{" + tensor("a", "[4294967296,4294967296,4294967296]", "[0,4]") + "}", 4),
+         "4 bytes"},
+        {"product that wraps to the size", file_of("{" + tensor("a", "[4611686018427387905,4]", "[0,16]") + "}", 16),
+         "16 bytes"},
+        {"nine extents", file_of("{" + tensor("a", "[1,1,1,1,1,1,1,1,1]", "[0,4]") + "}", 4), "at most 8"},
+        {"nested extents", file_of("{" + tensor("a", "[[1]]", "[0,4]") + "}", 4), ""},
+        {"one offset", file_of("{" + tensor("a", "[1]", "[4]") + "}", 4), "pair of data offsets"},
+        {"text offsets", file_of("{" + tensor("a", "[1]", "\"0,4\"") + "}", 4), "pair of data offsets"},
+        {"negative offset", file_of("{" + tensor("a", "[1]", "[-4,0]") + "}", 4), "pair of data offsets"},
+        {"reversed offsets", file_of("{" + tensor("a", "[1]", "[4,0]") + "}", 4), "lies at bytes 4 to 0"},
+        {"offset behind the end", file_of("{" + tensor("a", "[2]", "[0,8]") + "}", 4), "lies at bytes 0 to 8"},
+        {"offset of 2^64 - 1",
+         file_of("{" + tensor("a", "[1]", "[18446744073709551611,18446744073709551615]") + "}", 4), "lies at"},
+        {"shape below the size", file_of("{" + tensor("a", "[1]", "[0,8]") + "}", 8), "8 bytes"},
+        {"size no multiple of 4", file_of("{" + tensor("a", "[1]", "[0,5]") + "}", 5), "5 bytes"},
+        {"overlap", file_of("{" + tensor("a", "[2]", "[0,8]") + "," + tensor("b", "[2]", "[4,12]") + "}", 12),
+         "overlap"},
+        {"same place", file_of("{" + tensor("a", "[1]", "[0,4]") + "," + tensor("b", "[1]", "[0,4]") + "}", 4),
+         "overlap"},
+        {"gap", file_of("{" + tensor("a", "[1]", "[0,4]") + "," + tensor("b", "[1]", "[8,12]") + "}", 12), "gap"},
+        {"gap at the start", file_of("{" + tensor("a", "[1]", "[4,8]") + "}", 8), "gap"},
+        {"trailing bytes", file_of(one, 5), "1 bytes behind"},
+    };
+}
+TEST(safetensors, bad_files_are_refused_with_the_reason) {
+    for (const BadFile& bad : bad_files())
+        EXPECT_TRUE(expect_error(decode(bad.bytes), ErrorKind::BadInput, bad.part)) << bad.name;
+}
+TEST(safetensors, every_truncation_is_refused) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors(example()));
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        EXPECT_FALSE(decode_safetensors(std::span(bytes).first(size), "'x'")) << size;
+    }
+}
+
+// What reads must be sound: every tensor fills its shape, and all of them together are the data.
+void expect_sound(const TensorFile& file, std::size_t file_size) {
+    std::size_t total = 0;
+    for (const Tensor& tensor : file.tensors) {
+        std::uint64_t product = 1;
+        for (const std::uint64_t extent : tensor.shape) product *= extent;
+        EXPECT_EQ(product, tensor.values.size());
+        total += tensor.values.size();
+    }
+    EXPECT_LE(4 * total, file_size);
+}
+TEST(safetensors, mutated_files_are_read_soundly_or_refused) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> original, encode_safetensors(example()));
+    std::mt19937 random(20250601);
+    const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+    const std::string alphabet = "{}[]\",:0123456789-.eE aFf\\u";
+    int refused = 0;
+    constexpr int kFiles = 20000;
+    for (int i = 0; i < kFiles; ++i) {
+        std::vector<std::byte> bytes = original;
+        for (std::size_t edits = 1 + below(3); edits > 0; --edits) {
+            const std::size_t at = below(bytes.size());
+            switch (below(5)) {
+                case 0: bytes[at] = static_cast<std::byte>(below(256)); break;
+                case 1: bytes[at] = static_cast<std::byte>(alphabet[below(alphabet.size())]); break;
+                case 2: bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at)); break;
+                case 3:
+                    bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                                 static_cast<std::byte>(alphabet[below(alphabet.size())]));
+                    break;
+                default: bytes[below(8)] = static_cast<std::byte>(below(256)); break;
+            }
+        }
+        const Result<TensorFile> read = decode(bytes);
+        if (read) {
+            expect_sound(*read, bytes.size());
+        } else {
+            EXPECT_EQ(read.error().kind, ErrorKind::BadInput);
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, kFiles / 2);
+    EXPECT_LT(refused, kFiles);  // edits of the data alone still read
+}
+
+}  // namespace
+}  // namespace yolk::train
