@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check_run.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "output.hpp"
+#include "select_device.hpp"
+
+namespace yolk::cli {
+namespace {
+
+struct Tiles {
+    const char* name;
+    std::optional<RolloutConfig> rollout;
+    std::optional<std::uint32_t> pairs_per_slice;
+};
+
+/// The defaults, and one that shares no value with them.
+const std::array<Tiles, 2>& tile_configurations() {
+    static const std::array<Tiles, 2> kTiles{{
+        {"default", std::nullopt, std::nullopt},
+        {"workgroup 8, slices of 32 pairs", RolloutConfig{.workgroup_size = 8}, 32U},
+    }};
+    return kTiles;
+}
+
+struct RunOutcome {
+    std::string device;
+    std::string driver;
+    std::string configuration;
+    std::vector<std::string> hashes{};
+    std::uint64_t mismatches = 0;  ///< generations whose state differs from the twin's
+    std::optional<std::size_t> first_mismatch{};
+    double seconds = 0.0;
+};
+
+Result<RunOutcome> run_once(const Device& device, train::TrainOptions options, const Tiles& tiles,
+                            const std::vector<std::string>& expected) {
+    options.rollout_config = tiles.rollout;
+    options.pairs_per_slice = tiles.pairs_per_slice;
+    RunOutcome outcome{.device = device.info().name, .driver = driver_text(device.info()), .configuration = tiles.name};
+    YOLK_TRY(const train::TrainOutcome trained,
+             train::train(device, options, [&](const train::GenerationReport& report) {
+                 outcome.hashes.push_back(report.state_hash);
+                 return true;
+             }));
+    outcome.seconds = trained.seconds;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        if (i < outcome.hashes.size() && outcome.hashes[i] == expected[i]) continue;
+        ++outcome.mismatches;
+        if (!outcome.first_mismatch) outcome.first_mismatch = i;
+    }
+    return outcome;
+}
+
+Json outcome_json(const RunOutcome& outcome) {
+    return {{"device", outcome.device},
+            {"driver", outcome.driver},
+            {"configuration", outcome.configuration},
+            {"generations", outcome.hashes.size()},
+            {"mismatches", outcome.mismatches},
+            {"first_mismatch", outcome.first_mismatch ? Json(*outcome.first_mismatch) : Json()},
+            {"state_hashes", outcome.hashes},
+            {"seconds", outcome.seconds}};
+}
+
+Result<std::vector<RunOutcome>> run_all(const std::vector<Device>& devices, const train::TrainOptions& options,
+                                        bool json, const std::vector<std::string>& expected) {
+    std::vector<RunOutcome> outcomes;
+    for (const Device& device : devices) {
+        for (const Tiles& tiles : tile_configurations()) {
+            Result<RunOutcome> outcome = run_once(device, options, tiles, expected);
+            if (!outcome)
+                return std::move(outcome).error().while_doing(fmt::format("training on '{}'", device.info().name));
+            if (json) print_json(outcome_json(*outcome));
+            outcomes.push_back(*std::move(outcome));
+        }
+    }
+    return outcomes;
+}
+
+void print_outcomes(const std::vector<RunOutcome>& outcomes, const std::vector<std::string>& expected) {
+    std::vector<std::vector<std::string>> rows{{"where", "tiles", "generations", "last state", "result"}};
+    rows.push_back({"exact twin (host)", "", fmt::format("{}", expected.size()), expected.back(), ""});
+    for (const RunOutcome& outcome : outcomes) {
+        const std::string result =
+            outcome.first_mismatch ? fmt::format("DIFFERS from generation {}", *outcome.first_mismatch) : "the same";
+        rows.push_back({outcome.device, outcome.configuration, fmt::format("{}", outcome.hashes.size()),
+                        outcome.hashes.empty() ? "" : outcome.hashes.back(), result});
+    }
+    print_line(table(rows));
+}
+
+}  // namespace
+
+Result<int> check_run(const std::vector<Device>& devices, train::TrainOptions options, bool json, bool quiet) {
+    options.stop_when_solved = false;
+    options.out.clear();
+    options.evaluation_episodes = 1;  // returns are not what is held here
+    const bool human = !json && !quiet;
+    if (human)
+        print_line(fmt::format("running the exact twin of {} generations of {} on the host", options.generations,
+                               options.task));
+    YOLK_TRY(const std::vector<std::string> expected, train::train_twin(options));
+    if (expected.size() != options.generations) {
+        return Error{ErrorKind::Driver, fmt::format("The exact twin gave {} state hashes for {} generations.",
+                                                    expected.size(), options.generations)};
+    }
+    YOLK_TRY(const std::vector<RunOutcome> outcomes, run_all(devices, options, json, expected));
+    std::uint64_t failed = 0;
+    for (const RunOutcome& outcome : outcomes) failed += outcome.mismatches == 0 ? 0U : 1U;
+    if (json) {
+        print_json({{"task", options.task},
+                    {"seed", options.evolution.seed},
+                    {"population", options.evolution.population},
+                    {"generations", options.generations},
+                    {"runs", outcomes.size()},
+                    {"twin_state_hashes", expected},
+                    {"failed", failed}});
+    } else {
+        print_outcomes(outcomes, expected);
+    }
+    return failed == 0 ? 0 : 1;
+}
+
+}  // namespace yolk::cli

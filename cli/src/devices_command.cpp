@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "devices_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "output.hpp"
+#include "select_device.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/device_selection.hpp"
+#include "yolk/runtime/instance.hpp"
+#include "yolk/runtime/probe.hpp"
+
+namespace yolk::cli {
+namespace {
+
+/// A device with what running on it told; the findings are an error where it is below the floor or its driver fails.
+struct Examined {
+    const DeviceInfo* info;
+    std::vector<std::string> missing;
+    Result<DeviceFindings> findings;
+};
+
+Result<DeviceFindings> find_out(const Instance& instance, const DeviceInfo& info) {
+    YOLK_TRY(const Device device,
+             Device::create(instance, info.index, {.pipeline_cache_folder = default_cache_folder()}));
+    return probe(device);
+}
+
+std::vector<Examined> examine(const Instance& instance) {
+    std::vector<Examined> all;
+    for (const DeviceInfo& info : instance.devices()) {
+        std::vector<std::string> missing = missing_from_floor(info);
+        Result<DeviceFindings> findings = missing.empty()
+                                              ? find_out(instance, info)
+                                              : Result<DeviceFindings>(unsupported("below the portable floor"));
+        all.push_back({&info, std::move(missing), std::move(findings)});
+    }
+    return all;
+}
+
+std::string findings_text(const Examined& device) {
+    if (!device.missing.empty())
+        return fmt::format("not run; below the portable floor: {}", fmt::join(device.missing, ", "));
+    if (!device.findings) return fmt::format("the probes failed: {}", device.findings.error().message);
+    const std::string arithmetic = device.findings->inexact_reason.empty()
+                                       ? "exact arithmetic (exact mode is open)"
+                                       : "exact mode is closed: " + device.findings->inexact_reason;
+    const std::string loops = device.findings->loop_limit
+                                  ? fmt::format("loops end after {} iterations", *device.findings->loop_limit)
+                                  : "no loop limit";
+    return arithmetic + "; " + loops;
+}
+
+std::string limits_text(const DeviceLimits& limits) {
+    return fmt::format(
+        "workgroup {}, shared {}, push constants {} B, storage binding {}, uniform {}, subgroup {}, timestamps {}",
+        limits.max_workgroup_invocations, bytes_text(limits.max_shared_memory_size), limits.max_push_constants_size,
+        bytes_text(limits.max_storage_buffer_range), bytes_text(limits.max_uniform_buffer_range), limits.subgroup_size,
+        limits.timestamp_period_ns > 0.0 ? fmt::format("of {:.3g} ns", limits.timestamp_period_ns) : "none");
+}
+
+std::string paths_text(const DeviceInfo& info, bool open) {
+    std::vector<std::string> texts;
+    for (const OptionalPath& path : optional_paths(info)) {
+        if (path.open == open) texts.push_back(open ? path.name : fmt::format("{} (needs {})", path.name, path.needs));
+    }
+    return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::uint64_t device_memory_bytes(const DeviceInfo& info) {
+    std::uint64_t bytes = 0;
+    for (const MemoryHeapInfo& heap : info.heaps) bytes += heap.device_local ? heap.size_bytes : 0;
+    return bytes;
+}
+
+void print_device(const Examined& device, bool chosen) {
+    const DeviceInfo& info = *device.info;
+    print_line(fmt::format("{} {}  {}", chosen ? '*' : ' ', info.index, info.name));
+    print_line(table({{"     kind", fmt::format("{}, {} ({:#06x}:{:#06x})", to_string(info.kind), info.vendor,
+                                                info.vendor_id, info.device_id)},
+                      {"     driver", fmt::format("{} (version {:#x}), Vulkan {}", driver_text(info),
+                                                  info.driver_version, version_text(info.api_version))},
+                      {"     uuid", info.uuid},
+                      {"     memory",
+                       fmt::format("{} of its own in {} heap(s), {} memory type(s)",
+                                   bytes_text(device_memory_bytes(info)), info.heaps.size(), info.memory_types.size())},
+                      {"     limits", limits_text(info.limits)},
+                      {"     open paths", paths_text(info, true)},
+                      {"     closed paths", paths_text(info, false)},
+                      {"     findings", findings_text(device)}}));
+}
+
+Json limits_json(const DeviceLimits& limits) {
+    return {{"max_storage_buffer_range", limits.max_storage_buffer_range},
+            {"max_uniform_buffer_range", limits.max_uniform_buffer_range},
+            {"min_storage_buffer_offset_alignment", limits.min_storage_buffer_offset_alignment},
+            {"min_uniform_buffer_offset_alignment", limits.min_uniform_buffer_offset_alignment},
+            {"non_coherent_atom_size", limits.non_coherent_atom_size},
+            {"max_memory_allocation_size", limits.max_memory_allocation_size},
+            {"max_memory_allocation_count", limits.max_memory_allocation_count},
+            {"max_push_constants_size", limits.max_push_constants_size},
+            {"max_shared_memory_size", limits.max_shared_memory_size},
+            {"max_workgroup_invocations", limits.max_workgroup_invocations},
+            {"max_workgroup_size", limits.max_workgroup_size},
+            {"max_workgroup_count", limits.max_workgroup_count},
+            {"max_storage_buffers_per_stage", limits.max_storage_buffers_per_stage},
+            {"subgroup_size", limits.subgroup_size},
+            {"timestamp_period_ns", limits.timestamp_period_ns}};
+}
+
+Json device_json(const Examined& device) {
+    const DeviceInfo& info = *device.info;
+    Json paths = Json::array();
+    for (const OptionalPath& path : optional_paths(info))
+        paths.push_back({{"name", path.name}, {"open", path.open}, {"needs", path.needs}});
+    Json heaps = Json::array();
+    for (const MemoryHeapInfo& heap : info.heaps)
+        heaps.push_back({{"size_bytes", heap.size_bytes}, {"device_local", heap.device_local}});
+    Json json = {{"index", info.index},
+                 {"name", info.name},
+                 {"kind", to_string(info.kind)},
+                 {"vendor", info.vendor},
+                 {"vendor_id", info.vendor_id},
+                 {"device_id", info.device_id},
+                 {"uuid", info.uuid},
+                 {"driver", driver_text(info)},
+                 {"driver_version", info.driver_version},
+                 {"api_version", version_text(info.api_version)},
+                 {"limits", limits_json(info.limits)},
+                 {"heaps", heaps},
+                 {"paths", paths},
+                 {"missing_from_floor", device.missing}};
+    if (device.findings) {
+        json["exact_arithmetic"] = device.findings->inexact_reason.empty();
+        json["inexact_reason"] = device.findings->inexact_reason;
+        json["loop_limit"] = device.findings->loop_limit ? Json(*device.findings->loop_limit) : Json();
+    } else if (device.missing.empty()) {
+        json["probe_error"] = device.findings.error().message;
+    }
+    return json;
+}
+
+Json devices_json(std::span<const Examined> devices, const DeviceChoice& choice) {
+    Json list = Json::array();
+    Json chosen;
+    for (const Examined& device : devices) {
+        list.push_back(device_json(device));
+        if (device.info->index == choice.index)
+            chosen = {{"index", choice.index}, {"name", device.info->name}, {"uuid", device.info->uuid}};
+    }
+    Json rejections = Json::array();
+    for (const Rejection& rejection : choice.rejections) {
+        rejections.push_back({{"index", rejection.index}, {"name", rejection.name}, {"reason", rejection.reason}});
+    }
+    return {{"devices", list}, {"chosen", chosen}, {"rejections", rejections}};
+}
+
+Result<int> run_devices(const CommonFlags& flags) {
+    YOLK_TRY(const Instance instance, Instance::create());
+    const Result<DeviceChoice> choice = choose_device(instance.devices(), device_request(flags.device));
+    // Where no device is good enough, people want to see what each lacks; a request that names none is just an error.
+    if (!choice && (flags.json || instance.devices().empty() || choice.error().kind == ErrorKind::BadInput)) {
+        return choice.error();
+    }
+    const std::vector<Examined> devices = examine(instance);
+    if (flags.json) {
+        print_json(devices_json(devices, *choice));
+        return 0;
+    }
+    for (const Examined& device : devices) print_device(device, choice && choice->index == device.info->index);
+    if (!choice) return choice.error();
+    print_line("* is what commands use here (--device or YOLK_DEVICE chooses another)");
+    for (const Rejection& rejection : choice->rejections) {
+        print_line(fmt::format("  not {} ({}): {}", rejection.index, rejection.name, rejection.reason));
+    }
+    return 0;
+}
+
+}  // namespace
+
+Command add_devices_command(CLI::App& app) {
+    const auto flags = std::make_shared<CommonFlags>();
+    CLI::App* command =
+        app.add_subcommand("devices", "Show every Vulkan device, what it can do, and which one is used");
+    add_device_flag(*command, *flags);
+    command->add_flag("--json", flags->json, "Standard output is one JSON object");
+    return {command, [flags] { return run_devices(*flags); }};
+}
+
+}  // namespace yolk::cli

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "eval_command.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "output.hpp"
+#include "select_device.hpp"
+#include "yolk/train/train.hpp"
+
+namespace yolk::cli {
+namespace {
+
+struct Flags {
+    std::string policy;
+    train::EvalOptions options;
+    CommonFlags common;
+};
+
+Result<int> run_eval(const Flags& flags) {
+    if (flags.options.episodes == 0) return bad_input("--episodes is 0; at least 1 is needed.");
+    YOLK_TRY(const Device device, open_device(flags.common.device));
+    YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(device, flags.policy, flags.options));
+    if (flags.common.json) {
+        print_json({{"policy", flags.policy},
+                    {"task", outcome.task},
+                    {"device", device.info().name},
+                    {"driver", driver_text(device.info())},
+                    {"seed", flags.options.seed},
+                    {"episodes", outcome.episodes},
+                    {"mean_return", outcome.mean_return},
+                    {"deviation", outcome.deviation},
+                    {"worst_return", outcome.worst_return},
+                    {"best_return", outcome.best_return}});
+        return 0;
+    }
+    print_line(fmt::format("{} on {}: {} over {} episodes, seed {}", flags.policy, device.info().name, outcome.task,
+                           outcome.episodes, flags.options.seed));
+    print_line(fmt::format("mean return {:.2f}, deviation {:.2f}, worst {:.1f}, best {:.1f}", outcome.mean_return,
+                           outcome.deviation, outcome.worst_return, outcome.best_return));
+    return 0;
+}
+
+}  // namespace
+
+Command add_eval_command(CLI::App& app) {
+    const auto flags = std::make_shared<Flags>();
+    CLI::App* command = app.add_subcommand("eval", "Run a saved policy and show its returns");
+    command->add_option("policy", flags->policy, "A policy.safetensors that train saved")
+        ->required()
+        ->type_name("POLICY");
+    add_device_flag(*command, flags->common);
+    add_number(*command, "--episodes", flags->options.episodes, "Episodes")->default_str("100");
+    add_number(*command, "--seed", flags->options.seed, "Seed of the episodes' starts")->default_str("1");
+    add_output_flags(*command, flags->common);
+    return {command, [flags] { return run_eval(*flags); }};
+}
+
+}  // namespace yolk::cli

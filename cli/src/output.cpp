@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace yolk::cli {
+
+void print_line(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fputc('\n', stdout);
+    std::fflush(stdout);
+}
+
+void print_json(const Json& value) { print_line(to_line(value)); }
+
+void print_error(std::string_view message) {
+    std::fflush(stdout);
+    fmt::print(stderr, "yolk: error: {}\n", message);
+}
+
+Result<void> finish_output() {
+    errno = 0;
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+        return io_error("Standard output could not be written (is the disk full?).", errno);
+    }
+    return {};
+}
+
+bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
+
+std::uint32_t terminal_columns() {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+    return size.ws_col;
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            text += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
+        }
+        text += '\n';
+    }
+    if (!text.empty()) text.pop_back();
+    return text;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+    constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+    auto value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    for (; value >= 1024.0 && unit + 1 < kUnits.size(); ++unit) value /= 1024.0;
+    const bool whole = value == std::floor(value);
+    return whole ? fmt::format("{:.0f} {}", value, kUnits[unit]) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string rate_text(double per_second) {
+    if (!std::isfinite(per_second)) return "?";
+    if (per_second >= 1e9) return fmt::format("{:.2f} G", per_second / 1e9);
+    if (per_second >= 1e6) return fmt::format("{:.2f} M", per_second / 1e6);
+    if (per_second >= 1e3) return fmt::format("{:.0f} k", per_second / 1e3);
+    return fmt::format("{:.0f}", per_second);
+}
+
+std::string duration_text(double seconds) {
+    if (!std::isfinite(seconds) || seconds < 0.0 || seconds > 3.6e9) return "?";
+    const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
+    const std::uint64_t minutes = whole / 60 % 60;
+    if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, minutes, whole % 60);
+    return fmt::format("{}:{:02}", minutes, whole % 60);
+}
+
+std::string command_name() {
+    const char* name = std::getenv("YOLK_COMMAND");  // NOLINT(concurrency-mt-unsafe): nothing of ours sets variables
+    return name != nullptr && *name != '\0' ? name : "yolk";
+}
+
+std::string shell_quoted(const std::string& text) {
+    constexpr std::string_view kSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:=@%";
+    if (!text.empty() && text.find_first_not_of(kSafe) == std::string::npos) return text;
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + "'";
+}
+
+std::uint64_t peak_resident_bytes() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;  // Linux counts it in KiB
+}
+
+}  // namespace yolk::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Standard output for results, standard error for errors; numbers as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "yolk/core/json.hpp"
+#include "yolk/core/result.hpp"
+
+namespace yolk::cli {
+
+/// A line to standard output, flushed so that a reader at the other end of a pipe sees it at once.
+void print_line(std::string_view text);
+void print_json(const Json& value);
+void print_error(std::string_view message);
+
+/// Whether everything written to standard output arrived; a full disk must not look like success.
+[[nodiscard]] Result<void> finish_output();
+
+[[nodiscard]] bool output_is_terminal();
+/// Columns of the terminal behind standard output; 80 where that cannot be told.
+[[nodiscard]] std::uint32_t terminal_columns();
+
+/// Rows of cells under a heading, columns padded to their widest cell; the last column is not padded.
+[[nodiscard]] std::string table(const std::vector<std::vector<std::string>>& rows);
+
+[[nodiscard]] std::string bytes_text(std::uint64_t bytes);  ///< "128 MiB", "15.6 GiB"
+[[nodiscard]] std::string rate_text(double per_second);     ///< "1.23 M", "450 k", "12"
+[[nodiscard]] std::string duration_text(double seconds);    ///< "0:07", "12:34", "1:02:03"
+
+/// How this command was called, for lines that tell what to type next: $YOLK_COMMAND (tools/run sets it), else "yolk".
+[[nodiscard]] std::string command_name();
+/// Quoted for a shell where it must be.
+[[nodiscard]] std::string shell_quoted(const std::string& text);
+
+/// The process's peak resident size (getrusage).
+[[nodiscard]] std::uint64_t peak_resident_bytes();
+
+}  // namespace yolk::cli

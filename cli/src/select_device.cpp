@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select_device.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "numbers.hpp"
+#include "yolk/core/log.hpp"
+#include "yolk/runtime/device_selection.hpp"
+
+namespace yolk::cli {
+namespace {
+
+Result<Device> create_device(const Instance& instance, std::uint32_t index) {
+    return Device::create(instance, index, {.pipeline_cache_folder = default_cache_folder()});
+}
+
+Result<std::vector<std::uint32_t>> indices_above_floor(const Instance& instance) {
+    // With nothing usable, choosing says why: no driver, or what each device lacks.
+    YOLK_TRY_VOID(choose_device(instance.devices(), ""));
+    std::vector<std::uint32_t> indices;
+    for (const DeviceInfo& info : instance.devices()) {
+        if (missing_from_floor(info).empty()) {
+            indices.push_back(info.index);
+        } else {
+            log_warning("leaving out '" + info.name + "', which is below the portable floor (see yolk devices)");
+        }
+    }
+    return indices;
+}
+
+Result<std::vector<std::uint32_t>> indices_of(const Instance& instance, const std::string& list,
+                                              const std::string& flag) {
+    if (list == "all") return indices_above_floor(instance);
+    std::vector<std::uint32_t> indices;
+    const std::string requests = list.empty() ? device_request(flag) : list;
+    const std::vector<std::string_view> parts =
+        list.empty() ? std::vector<std::string_view>{requests} : split_commas(requests);
+    for (const std::string_view part : parts) {
+        if (!list.empty() && part.empty())
+            return bad_input("--devices holds an empty entry; it is 'all' or a list such as 0,1.");
+        YOLK_TRY(const DeviceChoice choice, choose_device(instance.devices(), std::string(part)));
+        if (std::find(indices.begin(), indices.end(), choice.index) == indices.end()) indices.push_back(choice.index);
+    }
+    return indices;
+}
+
+}  // namespace
+
+std::string device_request(const std::string& flag) {
+    if (!flag.empty()) return flag;
+    const char* wanted = std::getenv("YOLK_DEVICE");  // NOLINT(concurrency-mt-unsafe): nothing of ours sets variables
+    return wanted != nullptr ? wanted : "";
+}
+
+Result<Device> open_device(const std::string& flag) {
+    YOLK_TRY(const Instance instance, Instance::create());
+    YOLK_TRY(const DeviceChoice choice, choose_device(instance.devices(), device_request(flag)));
+    return create_device(instance, choice.index);
+}
+
+Result<std::vector<Device>> open_devices(const std::string& list, const std::string& flag) {
+    YOLK_TRY(const Instance instance, Instance::create());
+    YOLK_TRY(const std::vector<std::uint32_t> indices, indices_of(instance, list, flag));
+    std::vector<Device> devices;
+    for (const std::uint32_t index : indices) {
+        YOLK_TRY(Device device, create_device(instance, index));
+        devices.push_back(std::move(device));
+    }
+    return devices;
+}
+
+std::string driver_text(const DeviceInfo& info) {
+    return info.driver_info.empty() ? info.driver_name : info.driver_name + " " + info.driver_info;
+}
+
+}  // namespace yolk::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// From --device, --devices and $YOLK_DEVICE to open devices.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/instance.hpp"
+
+namespace yolk::cli {
+
+/// The flag, else $YOLK_DEVICE, else empty (the best device).
+[[nodiscard]] std::string device_request(const std::string& flag);
+
+[[nodiscard]] Result<Device> open_device(const std::string& flag);
+
+/// `list`: "all" for every device above the floor, or requests separated by commas; empty: as open_device(flag)
+/// chooses. Each device once, in the order of the list.
+[[nodiscard]] Result<std::vector<Device>> open_devices(const std::string& list, const std::string& flag);
+
+/// Name and version of the driver: "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)".
+[[nodiscard]] std::string driver_text(const DeviceInfo& info);
+
+}  // namespace yolk::cli

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train_command.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "select_device.hpp"
+#include "train_flags.hpp"
+
+namespace yolk::cli {
+namespace {
+
+struct Flags {
+    TrainFlags train;
+    CommonFlags common;
+    bool keep_going = false;
+};
+
+/// Resident memory of the process. Device memory of its own (a discrete GPU's) is to be added once the runtime counts
+/// the bytes of its blocks; the CPU drivers and integrated GPUs have none.
+std::uint64_t peak_memory_bytes() { return peak_resident_bytes(); }
+
+Json outcome_json(const train::TrainOptions& options, const DeviceInfo& device, const train::TrainOutcome& outcome,
+                  bool interrupted) {
+    Json json;
+    json["task"] = options.task;
+    json["device"] = device.name;
+    json["driver"] = driver_text(device);
+    json["seed"] = options.evolution.seed;
+    json["population"] = options.evolution.population;
+    json["generations"] = outcome.generations;
+    json["evaluations_per_second"] = outcome.evaluations_per_second;
+    json["eval_mean_return"] = outcome.eval_mean_return;
+    json["state_hash"] = outcome.state_hash;
+    json["peak_memory_bytes"] = peak_memory_bytes();
+    json["seconds"] = outcome.seconds;
+    json["first_generation_seconds"] = outcome.first_generation_seconds;
+    json["solved"] = outcome.solved;
+    json["interrupted"] = interrupted;
+    json["policy"] = outcome.policy.string();
+    return json;
+}
+
+void print_outcome(const train::TrainOptions& options, const train::TrainOutcome& outcome, bool interrupted) {
+    const std::string end = interrupted ? "interrupted" : outcome.solved ? "solved" : "not solved";
+    print_line(fmt::format(
+        "{} after {} generation{} and {:.1f} s; the unperturbed policy's mean return over {} fresh episodes is {:.1f}",
+        end, outcome.generations, outcome.generations == 1 ? "" : "s", outcome.seconds, options.evaluation_episodes,
+        outcome.eval_mean_return));
+    print_line(fmt::format("{} evaluations/s, first generation {:.2f} s after the start, peak memory {}, state {}",
+                           rate_text(outcome.evaluations_per_second), outcome.first_generation_seconds,
+                           bytes_text(peak_memory_bytes()), outcome.state_hash));
+    if (outcome.policy.empty()) return;
+    const std::string policy = outcome.policy.string();
+    print_line(fmt::format("saved {}", policy));
+    print_line(fmt::format("look at it: {} eval {}", command_name(), shell_quoted(policy)));
+}
+
+Result<int> run_train(const Flags& flags) {
+    YOLK_TRY(train::TrainOptions options, resolve(flags.train));
+    options.stop_when_solved = !flags.keep_going;
+    YOLK_TRY(const Device device, open_device(flags.common.device));
+    const DeviceInfo& info = device.info();
+
+    const bool human = !flags.common.json && !flags.common.quiet;
+    if (human) print_line(fmt::format("training {} on {} ({})", options.task, info.name, driver_text(info)));
+    Progress progress(options.generations);
+    const InterruptGuard interrupt;
+    const auto on_generation = [&](const train::GenerationReport& report) {
+        if (human) progress.show(report);
+        if (flags.common.json && !flags.common.quiet) print_json(train::to_json(report));
+        return !InterruptGuard::requested();
+    };
+    const Result<train::TrainOutcome> outcome = train::train(device, options, on_generation);
+    progress.finish();
+    if (!outcome) return outcome.error();
+
+    if (flags.common.json) {
+        print_json(outcome_json(options, info, *outcome, InterruptGuard::requested()));
+    } else {
+        print_outcome(options, *outcome, InterruptGuard::requested());
+    }
+    return 0;
+}
+
+}  // namespace
+
+Command add_train_command(CLI::App& app) {
+    const auto flags = std::make_shared<Flags>();
+    CLI::App* command = app.add_subcommand("train", "Train a policy for a task and save it");
+    command->add_option("task", flags->train.options.task, "Task: cartpole")->required()->type_name("TASK");
+    add_device_flag(*command, flags->common);
+    add_train_flags(*command, flags->train);
+    command->add_flag("--keep-going", flags->keep_going, "Do not stop when the task is solved");
+    command
+        ->add_option("--out", flags->train.options.out,
+                     "Folder for policy.safetensors and metrics.jsonl, made if missing; '' writes nothing")
+        ->type_name("FOLDER")
+        ->default_str("yolk-out");
+    add_output_flags(*command, flags->common);
+    return {command, [flags] { return run_train(*flags); }};
+}
+
+}  // namespace yolk::cli

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "options.hpp"
+
+namespace yolk::cli {
+
+/// `yolk train TASK`.
+[[nodiscard]] Command add_train_command(CLI::App& app);
+
+}  // namespace yolk::cli

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of a run, shared by `yolk train` and `yolk check --run`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "yolk/train/train.hpp"
+
+namespace yolk::cli {
+
+struct TrainFlags {
+    train::TrainOptions options;
+    std::vector<std::uint32_t> hidden{64};  ///< widths of the layers between observation and action
+};
+
+/// Every setting of evolve::EvolutionOptions, the network and the episodes.
+void add_train_flags(CLI::App& app, TrainFlags& flags);
+
+/// The options with the network fitted to the task. Errors: unknown task (lists those there are), settings outside
+/// their limits.
+[[nodiscard]] Result<train::TrainOptions> resolve(const TrainFlags& flags);
+
+}  // namespace yolk::cli

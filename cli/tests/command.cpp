@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <thread>
+
+namespace yolk::cli {
+namespace {
+
+std::filesystem::path new_folder(const std::string& what) {
+    static std::atomic<int> count{0};
+    auto folder = std::filesystem::temp_directory_path() /
+                  ("yolk-cli-" + what + "-" + std::to_string(::getpid()) + "-" + std::to_string(++count));
+    std::filesystem::create_directories(folder);
+    return folder;
+}
+
+[[noreturn]] void become_command(const std::vector<std::string>& arguments,
+                                 const std::map<std::string, std::string>& variables,
+                                 const std::filesystem::path& scratch) {
+    const auto redirect = [&scratch](const char* name, int to) {
+        const int file = ::open((scratch / name).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        ::dup2(file, to);
+    };
+    redirect("out", STDOUT_FILENO);
+    redirect("err", STDERR_FILENO);
+    ::unsetenv("YOLK_DEVICE");
+    ::unsetenv("YOLK_COMMAND");
+    ::setenv("YOLK_CACHE", (scratch / "cache").c_str(), 1);
+    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+    std::string binary = YOLK_BINARY;
+    std::vector<std::string> copies = arguments;
+    std::vector<char*> pointers{binary.data()};
+    for (std::string& copy : copies) pointers.push_back(copy.data());
+    pointers.push_back(nullptr);
+    ::execv(YOLK_BINARY, pointers.data());
+    ::_exit(127);
+}
+
+pid_t start(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
+            const std::filesystem::path& scratch) {
+    const pid_t child = ::fork();
+    if (child == 0) become_command(arguments, variables, scratch);
+    return child;
+}
+
+Ran finish(pid_t child, const std::filesystem::path& scratch) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    Ran ran{.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+            .out = read_text(scratch / "out"),
+            .err = read_text(scratch / "err")};
+    std::filesystem::remove_all(scratch);
+    return ran;
+}
+
+}  // namespace
+
+std::vector<Json> Ran::lines() const {
+    std::vector<Json> values;
+    std::istringstream stream(out);
+    for (std::string line; std::getline(stream, line);) values.push_back(Json::parse(line, nullptr, false));
+    return values;
+}
+
+Json Ran::last() const {
+    const std::vector<Json> all = lines();
+    return all.empty() ? Json() : all.back();
+}
+
+Ran run_command(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables) {
+    const std::filesystem::path scratch = new_folder("run");
+    const pid_t child = start(arguments, variables, scratch);
+    return finish(child, scratch);
+}
+
+Ran run_and_interrupt(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables) {
+    const std::filesystem::path scratch = new_folder("run");
+    const pid_t child = start(arguments, variables, scratch);
+    const auto ended = [child] {
+        siginfo_t info{};
+        ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
+        return info.si_pid != 0;
+    };
+    while (!ended() && read_text(scratch / "out").find('\n') == std::string::npos) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ::kill(child, SIGINT);
+    return finish(child, scratch);
+}
+
+std::map<std::string, std::string> only(const std::string& drivers) {
+    return {{"VK_ICD_FILENAMES", drivers}, {"VK_DRIVER_FILES", drivers}};
+}
+
+void InFolder::SetUp() { folder_ = new_folder("test"); }
+void InFolder::TearDown() { std::filesystem::remove_all(folder_); }
+
+std::string read_text(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+}  // namespace yolk::cli

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the built command as a user would and keeps what came out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "yolk/core/json.hpp"
+
+namespace yolk::cli {
+
+struct Ran {
+    int code = -1;  ///< exit code; 128 + number after a signal
+    std::string out;
+    std::string err;
+    [[nodiscard]] std::vector<Json> lines()
+        const;  ///< standard output, each line one JSON value; discarded ones where it is not
+    [[nodiscard]] Json last() const;
+};
+
+/// Variables are added to this process's; YOLK_DEVICE and YOLK_COMMAND are taken away first, and the caches go to a
+/// folder of the test's own.
+[[nodiscard]] Ran run_command(const std::vector<std::string>& arguments,
+                              const std::map<std::string, std::string>& variables = {});
+
+/// The same, with a SIGINT as soon as the first line has come out.
+[[nodiscard]] Ran run_and_interrupt(const std::vector<std::string>& arguments,
+                                    const std::map<std::string, std::string>& variables);
+
+inline constexpr const char* kLavapipe = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
+inline constexpr const char* kSwiftShader = "/usr/lib/chromium/vk_swiftshader_icd.json";
+[[nodiscard]] std::map<std::string, std::string> only(
+    const std::string& drivers);  ///< VK_ICD_FILENAMES and its newer name
+
+/// A new empty folder, removed at the end of the test.
+class InFolder : public ::testing::Test {
+   protected:
+    void SetUp() override;
+    void TearDown() override;
+    std::filesystem::path folder_;
+};
+
+[[nodiscard]] std::string read_text(const std::filesystem::path& path);
+void write_text(const std::filesystem::path& path, const std::string& text);
+
+}  // namespace yolk::cli

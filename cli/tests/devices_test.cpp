@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "command.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::map<std::string, std::string> both() { return only(std::string(kLavapipe) + ":" + kSwiftShader); }
+
+TEST(help, lists_commands_and_flags) {
+    const Ran ran = run_command({"--help"});
+    EXPECT_EQ(ran.code, 0);
+    for (const char* command : {"train", "eval", "devices", "check"}) EXPECT_THAT(ran.out, HasSubstr(command));
+    const Ran train = run_command({"train", "--help"});
+    EXPECT_EQ(train.code, 0);
+    for (const char* flag : {"--device", "--population", "--rank", "--sigma", "--lr", "--generations", "--seed",
+                             "--fitness", "--optimizer", "--determinism", "--out", "--json", "--quiet"}) {
+        EXPECT_THAT(train.out, HasSubstr(flag));
+    }
+    EXPECT_EQ(train.err, "");
+}
+
+TEST(help, version) {
+    const Ran ran = run_command({"--version"});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.out, ::testing::MatchesRegex("yolk [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(devices, both_drivers_as_json) {
+    const Ran ran = run_command({"devices", "--json"}, both());
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    ASSERT_EQ(ran.lines().size(), 1U);
+    const Json json = ran.last();
+    ASSERT_EQ(json.value("devices", Json::array()).size(), 2U) << ran.out;
+    std::string names;
+    for (const Json& device : json["devices"]) {
+        names += device.value("name", "") + "; ";
+        EXPECT_EQ(device.value("kind", ""), "cpu") << device;
+        EXPECT_TRUE(device.value("exact_arithmetic", false)) << device;
+        EXPECT_TRUE(device.value("missing_from_floor", Json()).empty()) << device;
+        EXPECT_GE(device["limits"].value("max_push_constants_size", 0), 128);
+        EXPECT_EQ(device.value("uuid", "").size(), 32U);
+    }
+    EXPECT_THAT(names, HasSubstr("llvmpipe"));
+    EXPECT_THAT(names, HasSubstr("SwiftShader"));
+    EXPECT_EQ(json["rejections"].size(), 1U);
+}
+
+TEST(devices, a_request_is_followed) {
+    for (const char* wanted : {"llvmpipe", "SwiftShader"}) {
+        const Ran by_flag = run_command({"devices", "--json", "--device", wanted}, both());
+        EXPECT_THAT(by_flag.last()["chosen"].value("name", ""), HasSubstr(wanted)) << by_flag.err;
+        auto variables = both();
+        variables["YOLK_DEVICE"] = wanted;
+        const Ran by_variable = run_command({"devices", "--json"}, variables);
+        EXPECT_EQ(by_variable.last()["chosen"], by_flag.last()["chosen"]);
+        const std::string uuid = by_flag.last()["chosen"].value("uuid", "");
+        EXPECT_EQ(run_command({"devices", "--json", "--device", uuid}, both()).last()["chosen"],
+                  by_flag.last()["chosen"]);
+    }
+}
+
+TEST(devices, for_people) {
+    const Ran ran = run_command({"devices"}, both());
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    for (const char* part : {"llvmpipe", "SwiftShader", "findings", "limits", "open paths"})
+        EXPECT_THAT(ran.out, HasSubstr(part));
+}
+
+}  // namespace
+}  // namespace yolk::cli

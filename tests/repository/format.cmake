@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DROOT=... -DCLANG_FORMAT=... -P format.cmake; `tools/check --fix` repairs what it finds.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/source_files.cmake)
+execute_process(COMMAND ${CLANG_FORMAT} --version OUTPUT_VARIABLE version)
+if(NOT version MATCHES "version 14\\.")
+  message(FATAL_ERROR "format: clang-format 14 is needed, since versions differ in what they write; found ${version}")
+endif()
+source_files(files ${ROOT} *.hpp *.cpp)
+if(NOT files)
+  message(FATAL_ERROR "format: no file under ${ROOT} was checked")
+endif()
+execute_process(COMMAND ${CLANG_FORMAT} --dry-run -Werror ${files} WORKING_DIRECTORY ${ROOT} RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "format: run tools/check --fix")
+endif()

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# The functions of tools/lib.sh that decide what is installed. Installs nothing.
+tool=packages_test
+. "$1/tools/lib.sh"
+expect() { [ "$2" = "$3" ] || { printf '%s: expected "%s", got "%s"\n' "$1" "$3" "$2" >&2; exit 1; }; }
+
+expect "sections" "$(grep -E '^[a-z]+:$' "$root/tools/packages" | tr -d '\n')" "run:test:check:"
+expect "duplicates" "$(packages_of run test check | sort | uniq -d)" ""
+packages_of run | grep -qx cmake || { echo "run does not list cmake" >&2; exit 1; }
+packages_of run | grep -qx libgtest-dev && { echo "running must not need the tests' packages" >&2; exit 1; }
+packages_of test | grep -qx libgtest-dev || { echo "test does not list libgtest-dev" >&2; exit 1; }
+if command -v dpkg-query >/dev/null; then
+  expect "what is missing" "$(missing_packages base-files yolk-is-no-package dpkg)" "yolk-is-no-package"
+fi
+# Nobody else may name packages: two lists drift.
+others=$(grep -lE 'apt-get +install|apt +install' "$root"/tools/* "$root"/.ci/run 2>/dev/null | grep -v '/tools/lib.sh$' || true)
+expect "other installers" "$others" ""

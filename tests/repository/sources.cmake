@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Hard limits of every source, by plain counting: at most 600 lines, and the licence named in the first two lines.
+# cmake -DROOT=... -P sources.cmake
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/source_files.cmake)
+set(limit 600)
+
+source_files(files ${ROOT} *.hpp *.cpp *.h *.comp *.glsl *.cmake)
+set(problems "")
+foreach(file IN LISTS files)
+  file(READ ${ROOT}/${file} text)
+  # Newlines are counted as bytes; list operations on C++ text would trip over its brackets and semicolons.
+  string(LENGTH "${text}" all)
+  string(REPLACE "\n" "" without "${text}")
+  string(LENGTH "${without}" rest)
+  math(EXPR lines "${all} - ${rest}")
+  if(lines GREATER limit)
+    list(APPEND problems "${file} has ${lines} lines (at most ${limit}); split it by topic")
+  endif()
+  if(NOT text MATCHES "^[^\n]*\n?[^\n]*SPDX-License-Identifier: Apache-2\\.0\n")
+    list(APPEND problems "${file} does not begin with its SPDX line")
+  endif()
+  if(all GREATER 0 AND NOT text MATCHES "\n$")
+    list(APPEND problems "${file} does not end with a newline")
+  endif()
+endforeach()
+if(problems)
+  list(JOIN problems "\n  " text)
+  message(FATAL_ERROR "sources:\n  ${text}")
+endif()
+if(NOT files)
+  message(FATAL_ERROR "sources: no file under ${ROOT} was checked")
+endif()
