@@ -13,7 +13,8 @@ namespace yolk {
 namespace {
 
 Error file_error(std::string_view action, const std::filesystem::path& path, int error_number) {
-    return io_error(fmt::format("Cannot {} '{}': {}.", action, path.string(), std::strerror(error_number)), error_number);
+    return io_error(fmt::format("Cannot {} '{}': {}.", action, path.string(), std::strerror(error_number)),
+                    error_number);
 }
 
 /// Owns a descriptor for the length of one function.

@@ -26,7 +26,8 @@ spdlog::logger& logger() {
     static const std::shared_ptr<spdlog::logger> instance = [] {
         auto made = std::make_shared<spdlog::logger>("yolk", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
         made->set_pattern("yolk: %^%l%$: %v");
-        const char* wanted = std::getenv("YOLK_LOG");  // NOLINT(concurrency-mt-unsafe): read once, before any setenv of ours
+        const char* wanted =
+            std::getenv("YOLK_LOG");  // NOLINT(concurrency-mt-unsafe): read once, before any setenv of ours
         made->set_level(wanted != nullptr ? spdlog::level::from_str(wanted) : spdlog::level::info);
         return made;
     }();
@@ -37,8 +38,6 @@ spdlog::logger& logger() {
 
 void set_log_level(LogLevel level) { logger().set_level(to_spdlog(level)); }
 
-void log(LogLevel level, std::string_view message) {
-    logger().log(to_spdlog(level), "{}", std::string(message));
-}
+void log(LogLevel level, std::string_view message) { logger().log(to_spdlog(level), "{}", std::string(message)); }
 
 }  // namespace yolk

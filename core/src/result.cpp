@@ -24,8 +24,8 @@ Error Error::while_doing(std::string_view what) && {
 
 void detail::bad_result_access(const Error* error) noexcept {
     if (error != nullptr) {
-        std::fprintf(stderr, "yolk: the value of a failed Result was read. Its error (%s:%u): %s\n", error->where.file_name(),
-                     static_cast<unsigned>(error->where.line()), error->message.c_str());
+        std::fprintf(stderr, "yolk: the value of a failed Result was read. Its error (%s:%u): %s\n",
+                     error->where.file_name(), static_cast<unsigned>(error->where.line()), error->message.c_str());
     } else {
         std::fprintf(stderr, "yolk: the error of a good Result was read\n");
     }

@@ -37,7 +37,8 @@ TEST_F(file, empty_file) {
     ASSERT_TRUE(write_file_atomically(folder_ / "a", ""));
     EXPECT_EQ(text(folder_ / "a"), "");
 }
-// The target is a folder, so the rename fails after the temporary file was written: it must be gone, the folder untouched.
+// The target is a folder, so the rename fails after the temporary file was written: it must be gone, the folder
+// untouched.
 TEST_F(file, failed_replace_leaves_nothing_behind) {
     std::filesystem::create_directory(folder_ / "a");
     const auto written = write_file_atomically(folder_ / "a", "x");

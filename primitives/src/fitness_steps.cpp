@@ -63,7 +63,8 @@ void add_median_steps(std::vector<FitnessStep>& steps, Params params) {
 }
 
 void add_rank_steps(std::vector<FitnessStep>& steps, Params params, std::uint64_t loop_budget) {
-    const std::uint64_t chunk = std::min<std::uint64_t>(params.population, iterations_within(loop_budget - kOtherLoops));
+    const std::uint64_t chunk =
+        std::min<std::uint64_t>(params.population, iterations_within(loop_budget - kOtherLoops));
     for (std::uint64_t first = 0; first < params.population; first += chunk) {
         params.first_other = narrow(first);
         params.other_count = narrow(std::min(chunk, params.population - first));

@@ -3,8 +3,7 @@
 
 namespace yolk::train {
 
-/// Seconds since this process started, loading included: from the kernel's record of the start (resolution 10 ms).
-/// Where that cannot be read, since static initialization.
+/// Seconds since the static initialization of this program, a few milliseconds after it was started.
 [[nodiscard]] double process_seconds();
 
 }  // namespace yolk::train

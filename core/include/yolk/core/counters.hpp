@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of what a device was asked to do, readable at any time: the basis of "this loop dispatches three kernels" tests
-// and of the counts in --json.
+// Counts of what a device was asked to do, readable at any time: the basis of "this loop dispatches three kernels"
+// tests and of the counts in --json.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ struct OperationCounts {
 
 /// The live counters. Safe to bump from any thread; a snapshot is not atomic across its fields.
 struct OperationCounters {
-    std::atomic<std::uint64_t> dispatches{0}, submissions{0}, pipelines_created{0}, memory_blocks{0}, buffers_created{0},
-        bytes_uploaded{0}, bytes_downloaded{0};
+    std::atomic<std::uint64_t> dispatches{0}, submissions{0}, pipelines_created{0}, memory_blocks{0},
+        buffers_created{0}, bytes_uploaded{0}, bytes_downloaded{0};
 
     [[nodiscard]] OperationCounts snapshot() const noexcept {
         return {dispatches.load(),      submissions.load(),    pipelines_created.load(), memory_blocks.load(),

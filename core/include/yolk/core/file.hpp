@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files. Writing is atomic: a temporary file beside the target, flushed, then renamed over it, so a reader sees the
-// old bytes or the new ones and a failure leaves the old file untouched.
+// Whole files. Writing is atomic: a temporary file beside the target, flushed, then renamed over it, so a reader sees
+// the old bytes or the new ones and a failure leaves the old file untouched.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,15 @@
 namespace yolk {
 
 /// What a random number is for. Streams of different domains never meet.
-enum class Domain : std::uint32_t { A = 0, B = 1, Vector = 2, Initialization = 3, Environment = 4, Data = 5, Policy = 6 };
+enum class Domain : std::uint32_t {
+    A = 0,
+    B = 1,
+    Vector = 2,
+    Initialization = 3,
+    Environment = 4,
+    Data = 5,
+    Policy = 6
+};
 
 inline constexpr std::uint32_t kNoiseElementsPerBlock = 8;
 inline constexpr std::int32_t kNoiseMaximum = 30;
@@ -30,8 +38,9 @@ struct NoiseStream {
 };
 
 [[nodiscard]] constexpr PhiloxCounter philox_block(const NoiseStream& stream, std::uint32_t block) noexcept {
-    return philox4x32({block, stream.parameter | (static_cast<std::uint32_t>(stream.domain) << 24U), stream.pair, stream.time},
-                      {static_cast<std::uint32_t>(stream.seed), static_cast<std::uint32_t>(stream.seed >> 32U)});
+    return philox4x32(
+        {block, stream.parameter | (static_cast<std::uint32_t>(stream.domain) << 24U), stream.pair, stream.time},
+        {static_cast<std::uint32_t>(stream.seed), static_cast<std::uint32_t>(stream.seed >> 32U)});
 }
 
 /// Sum of the four 4-bit fields of the low 16 bits of `half_word`, minus 30.

@@ -21,8 +21,9 @@ inline constexpr int kPhiloxRounds = 10;
     for (int round = 0; round < kPhiloxRounds; ++round) {
         const std::uint64_t product0 = std::uint64_t{kPhiloxMultiplier0} * counter[0];
         const std::uint64_t product1 = std::uint64_t{kPhiloxMultiplier1} * counter[2];
-        counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product1),
-                   static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
+        counter = {
+            static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product1),
+            static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
         key[0] += kPhiloxWeyl0;
         key[1] += kPhiloxWeyl1;
     }

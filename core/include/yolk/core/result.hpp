@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors as values. `Result<T>` has the interface of std::expected (absent from gcc 12 in C++20) so that it can become an
-// alias of it one day. Creating, planning, binding, submitting and waiting return one; recording never does.
+// Errors as values. `Result<T>` has the interface of std::expected (absent from gcc 12 in C++20) so that it can become
+// an alias of it one day. Creating, planning, binding, submitting and waiting return one; recording never does.
 #pragma once
 
 #include <cstdlib>
@@ -61,7 +61,7 @@ class [[nodiscard]] Result {
     using error_type = Error;
 
     // Implicit on purpose, as in std::expected: `return value;` and `return bad_input(...);` both read well.
-    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
     Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
     [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
@@ -126,16 +126,16 @@ class [[nodiscard]] Result<void> {
 
 #define YOLK_CONCAT_INNER(a, b) a##b
 #define YOLK_CONCAT(a, b) YOLK_CONCAT_INNER(a, b)
-#define YOLK_TRY_IMPL(holder, declaration, ...)          \
-    auto holder = (__VA_ARGS__);                         \
-    if (!holder) return std::move(holder).error();       \
+#define YOLK_TRY_IMPL(holder, declaration, ...)    \
+    auto holder = (__VA_ARGS__);                   \
+    if (!holder) return std::move(holder).error(); \
     declaration = *std::move(holder)
 
 /// `YOLK_TRY(auto plan, plan_noise(device, desc));` binds the value or returns the error from the enclosing function.
 #define YOLK_TRY(declaration, ...) YOLK_TRY_IMPL(YOLK_CONCAT(yolk_try_, __LINE__), declaration, __VA_ARGS__)
 
 /// The same for Result<void>, or where the value is not wanted.
-#define YOLK_TRY_VOID(...)                                                                \
-    do {                                                                                  \
+#define YOLK_TRY_VOID(...)                                                                      \
+    do {                                                                                        \
         if (auto yolk_tried = (__VA_ARGS__); !yolk_tried) return std::move(yolk_tried).error(); \
     } while (false)

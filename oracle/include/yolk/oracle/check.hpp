@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holding kernels against their oracles (double precision, a different algorithm) and exact twins (fp32, the kernel's own order, the same bits).
-// The same case tables feed the tests and `yolk check`.
+// Holding kernels against their oracles (double precision, a different algorithm) and exact twins (fp32, the kernel's
+// own order, the same bits). The same case tables feed the tests and `yolk check`.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ namespace yolk::oracle {
 struct CheckContext {
     const Device& device;
     Dispatcher& dispatcher;
-    std::uint64_t seed = 1;  ///< of the drawn inputs and configurations
+    std::uint64_t seed = 1;            ///< of the drawn inputs and configurations
     std::uint32_t configurations = 3;  ///< configurations drawn per case table, the default always among them
 };
 
 /// Outcome of one family's table of cases on one device.
 struct CheckReport {
-    std::string kernel;           ///< "noise", "rollout", ...
-    std::string exactness;        ///< "E", "P", "T" or "E+P"
+    std::string kernel;     ///< "noise", "rollout", ...
+    std::string exactness;  ///< "E", "P", "T" or "E+P"
     std::uint64_t cases = 0;
-    double worst_error = 0.0;     ///< against the oracle, in units of the derived tolerance (1 is the limit)
-    std::string worst_case;       ///< the case of the worst error, with its coordinates
+    double worst_error = 0.0;           ///< against the oracle, in units of the derived tolerance (1 is the limit)
+    std::string worst_case;             ///< the case of the worst error, with its coordinates
     std::uint64_t twin_mismatches = 0;  ///< elements that differ from the exact twin's bits
     std::vector<std::string> failures;  ///< one line each: the case, what was expected, what came; at most 8 are kept
     std::uint64_t failure_count = 0;

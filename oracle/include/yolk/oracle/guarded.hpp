@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers that tell on a kernel: the payload lies between guard bands, everything is filled with a poison first, and a check finds writes outside.
-// Running a case with two different poisons shows any reliance on what scratch or outputs held before.
+// Buffers that tell on a kernel: the payload lies between guard bands, everything is filled with a poison first, and a
+// check finds writes outside. Running a case with two different poisons shows any reliance on what scratch or outputs
+// held before.
 #pragma once
 
 #include <array>
@@ -23,10 +24,13 @@ inline constexpr std::uint64_t kGuardBytes = 256;
 class GuardedBuffer {
    public:
     /// Device memory of kGuardBytes + round_up(size_bytes, 256) + kGuardBytes, all of it poison. size_bytes 0 is legal.
-    [[nodiscard]] static Result<GuardedBuffer> create(const Device& device, Dispatcher& dispatcher, std::uint64_t size_bytes,
-                                                      std::uint32_t poison, std::string label);
+    [[nodiscard]] static Result<GuardedBuffer> create(const Device& device, Dispatcher& dispatcher,
+                                                      std::uint64_t size_bytes, std::uint32_t poison,
+                                                      std::string label);
     /// The payload, exactly size_bytes (empty view for 0), at offset kGuardBytes.
-    [[nodiscard]] BufferView view() const noexcept { return size_bytes_ == 0 ? BufferView{} : BufferView{buffer_, kGuardBytes, size_bytes_}; }
+    [[nodiscard]] BufferView view() const noexcept {
+        return size_bytes_ == 0 ? BufferView{} : BufferView{buffer_, kGuardBytes, size_bytes_};
+    }
 
     [[nodiscard]] Result<void> upload(std::span<const std::byte> bytes) const;
     template <class T>

@@ -13,17 +13,18 @@
 
 namespace yolk {
 
-/// Storage offsets and scratch are aligned to this on every device (the largest alignment that Vulkan allows to be required).
+/// Storage offsets and scratch are aligned to this on every device (the largest alignment that Vulkan allows to be
+/// required).
 inline constexpr std::uint64_t kViewAlignment = 256;
 
 struct BufferDesc {
     std::uint64_t size_bytes = 0;  ///< at least 1
     MemoryDomain domain = MemoryDomain::Device;
-    std::string label;             ///< in error messages and the debug layers
+    std::string label;  ///< in error messages and the debug layers
 };
 
-/// A VkBuffer and its piece of a memory block. Usable as storage, uniform, and source or target of copies. Move-only; must outlive
-/// the work that uses it. Not thread-safe.
+/// A VkBuffer and its piece of a memory block. Usable as storage, uniform, and source or target of copies. Move-only;
+/// must outlive the work that uses it. Not thread-safe.
 class Buffer {
    public:
     Buffer() noexcept;
@@ -56,7 +57,8 @@ struct BufferView {
     std::uint64_t size_bytes = 0;
 
     BufferView() = default;
-    BufferView(const Buffer& whole) noexcept  // NOLINT(google-explicit-constructor): a buffer is a view of all of itself
+    BufferView(
+        const Buffer& whole) noexcept  // NOLINT(google-explicit-constructor): a buffer is a view of all of itself
         : buffer(&whole), size_bytes(whole.size_bytes()) {}
     BufferView(const Buffer& of, std::uint64_t offset, std::uint64_t size) noexcept
         : buffer(&of), offset_bytes(offset), size_bytes(size) {}
@@ -72,11 +74,13 @@ struct MemoryNeeds {
 /// Whether two views share bytes of one buffer.
 [[nodiscard]] bool overlap(const BufferView& a, const BufferView& b) noexcept;
 
-/// The check that every bind makes: inside its buffer, aligned to kViewAlignment, at least `needed_bytes` long, and not above the
-/// device's binding limit. `what` names it: "the out view of [noise]". An empty view passes for zero bytes.
-[[nodiscard]] Result<void> check_view(const BufferView& view, std::uint64_t needed_bytes, std::uint64_t max_range_bytes, const char* what);
+/// The check that every bind makes: inside its buffer, aligned to kViewAlignment, at least `needed_bytes` long, and not
+/// above the device's binding limit. `what` names it: "the out view of [noise]". An empty view passes for zero bytes.
+[[nodiscard]] Result<void> check_view(const BufferView& view, std::uint64_t needed_bytes, std::uint64_t max_range_bytes,
+                                      const char* what);
 
 /// Refuses any overlap among `outputs`, and between `outputs` and `inputs`. `what` names the plan: "[noise]".
-[[nodiscard]] Result<void> check_no_overlap(std::span<const BufferView> outputs, std::span<const BufferView> inputs, const char* what);
+[[nodiscard]] Result<void> check_no_overlap(std::span<const BufferView> outputs, std::span<const BufferView> inputs,
+                                            const char* what);
 
 }  // namespace yolk

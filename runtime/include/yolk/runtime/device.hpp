@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A logical device: buffers, pipelines and bindings are made from it. It owns memory blocks and pipelines, never the caller's
-// buffers.
+// A logical device: buffers, pipelines and bindings are made from it. It owns memory blocks and pipelines, never the
+// caller's buffers.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct DeviceOptions {
     std::filesystem::path pipeline_cache_folder;
 };
 
-/// The default folder for caches: $YOLK_CACHE, else $XDG_CACHE_HOME/yolk, else ~/.cache/yolk; empty where none can be told.
+/// The default folder for caches: $YOLK_CACHE, else $XDG_CACHE_HOME/yolk, else ~/.cache/yolk; empty where none can be
+/// told.
 [[nodiscard]] std::filesystem::path default_cache_folder();
 
 /// A pipeline of the device's cache; valid as long as the device. Plain handle.
@@ -34,7 +35,8 @@ struct PipelineHandle {
     const void* impl = nullptr;
 };
 
-/// A pipeline with its buffers: what a recorder dispatches. Move-only; it and the buffers must outlive the work that uses it.
+/// A pipeline with its buffers: what a recorder dispatches. Move-only; it and the buffers must outlive the work that
+/// uses it.
 class Binding {
    public:
     Binding() noexcept;
@@ -62,19 +64,22 @@ struct BindingOf {
 
 /// What was found out about a device by running on it (yolk/runtime/probe.hpp); unset until probed.
 struct DeviceFindings {
-    /// What the loops of one invocation may cost in all, by the rules of yolk/runtime/loop_budget.hpp; nothing where no limit was found.
+    /// What the loops of one invocation may cost in all, by the rules of yolk/runtime/loop_budget.hpp; nothing where no
+    /// limit was found.
     std::optional<std::uint64_t> loop_limit;
     /// Why exact mode must be refused; empty where the arithmetic is exact (or not probed).
     std::string inexact_reason;
     bool probed = false;
 };
 
-/// Threading: create_buffer, pipeline, bind and the const members may be called from any thread; recorders and dispatchers have their own
-/// contracts. Movable; the buffers, bindings, recorders and dispatchers made from it share ownership of the VkDevice.
+/// Threading: create_buffer, pipeline, bind and the const members may be called from any thread; recorders and
+/// dispatchers have their own contracts. Movable; the buffers, bindings, recorders and dispatchers made from it share
+/// ownership of the VkDevice.
 class Device {
    public:
     /// `index`: of instance.devices(). Errors: index out of range, below the floor (says what it lacks), driver.
-    [[nodiscard]] static Result<Device> create(const Instance& instance, std::uint32_t index, const DeviceOptions& options = {});
+    [[nodiscard]] static Result<Device> create(const Instance& instance, std::uint32_t index,
+                                               const DeviceOptions& options = {});
 
     [[nodiscard]] const DeviceInfo& info() const noexcept;
     [[nodiscard]] OperationCounts counts() const noexcept;
@@ -84,9 +89,11 @@ class Device {
     [[nodiscard]] Result<Buffer> create_buffer(const BufferDesc& desc) const;
 
     /// Made on first use and kept; the same kernel and constants give the same handle.
-    [[nodiscard]] Result<PipelineHandle> pipeline(const KernelModule& kernel, std::span<const SpecConstant> constants) const;
+    [[nodiscard]] Result<PipelineHandle> pipeline(const KernelModule& kernel,
+                                                  std::span<const SpecConstant> constants) const;
     template <class Params>
-    [[nodiscard]] Result<PipelineOf<Params>> pipeline(const Kernel<Params>& kernel, std::span<const SpecConstant> constants) const {
+    [[nodiscard]] Result<PipelineOf<Params>> pipeline(const Kernel<Params>& kernel,
+                                                      std::span<const SpecConstant> constants) const {
         YOLK_TRY(const PipelineHandle handle, pipeline(static_cast<const KernelModule&>(kernel), constants));
         return PipelineOf<Params>{handle};
     }

@@ -21,8 +21,8 @@ struct Submission {
     SubmitSerial serial{};
 };
 
-/// Threading: submit, wait and poll may be called from several threads; submissions on one device's queue are serialized inside.
-/// Movable only before the first submission.
+/// Threading: submit, wait and poll may be called from several threads; submissions on one device's queue are
+/// serialized inside. Movable only before the first submission.
 class Dispatcher {
    public:
     [[nodiscard]] static Result<Dispatcher> create(const Device& device);
@@ -30,18 +30,20 @@ class Dispatcher {
     Dispatcher(Dispatcher&&) noexcept;
     Dispatcher& operator=(Dispatcher&&) noexcept;
 
-    /// Ends the recording if need be and submits it, after `wait_for` (of any dispatcher of the same device) have finished. The recorder,
-    /// its bindings and their buffers must stay until then. Errors: what stuck in the recorder, device lost, driver.
+    /// Ends the recording if need be and submits it, after `wait_for` (of any dispatcher of the same device) have
+    /// finished. The recorder, its bindings and their buffers must stay until then. Errors: what stuck in the recorder,
+    /// device lost, driver.
     [[nodiscard]] Result<Submission> submit(Recorder& recorder, std::span<const Submission> wait_for = {});
 
     /// Errors: DeviceLost, or Driver when `timeout` has passed (the work goes on; waiting again is legal).
-    [[nodiscard]] Result<void> wait(Submission submission, std::chrono::nanoseconds timeout = std::chrono::seconds(120)) const;
+    [[nodiscard]] Result<void> wait(Submission submission,
+                                    std::chrono::nanoseconds timeout = std::chrono::seconds(120)) const;
     [[nodiscard]] Result<bool> poll(Submission submission) const;
     /// submit and wait.
     [[nodiscard]] Result<void> run(Recorder& recorder);
 
-    /// Host bytes to a view, and back; directly where the memory can be mapped, else through staging made for the call. They block. Not for the
-    /// steady state: there, copy to a Readback buffer in the recording.
+    /// Host bytes to a view, and back; directly where the memory can be mapped, else through staging made for the call.
+    /// They block. Not for the steady state: there, copy to a Readback buffer in the recording.
     [[nodiscard]] Result<void> upload(const BufferView& to, std::span<const std::byte> bytes);
     [[nodiscard]] Result<void> download(const BufferView& from, std::span<std::byte> bytes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording: dispatches, copies, barriers and timestamps into a command buffer. Recording never fails; what a recorder cannot
-// hold (a driver error, an oversized dispatch) sticks and comes out of submit.
+// Recording: dispatches, copies, barriers and timestamps into a command buffer. Recording never fails; what a recorder
+// cannot hold (a driver error, an oversized dispatch) sticks and comes out of submit.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@ struct GroupCount {
 /// Workgroups along a dimension that every device takes. Larger grids are folded into y by plans (fold_groups).
 inline constexpr std::uint32_t kMaxGroupsPerDimension = 65535;
 
-/// Spreads `groups` workgroups over x and y so that neither passes kMaxGroupsPerDimension; the kernel recovers the linear index as
-/// x + y * gl_NumWorkGroups.x and ignores indices past the end.
+/// Spreads `groups` workgroups over x and y so that neither passes kMaxGroupsPerDimension; the kernel recovers the
+/// linear index as x + y * gl_NumWorkGroups.x and ignores indices past the end.
 [[nodiscard]] GroupCount fold_groups(std::uint64_t groups) noexcept;
 
 /// What must be finished before what may begin.
 enum class Barrier {
-    ComputeToCompute,   ///< kernel writes -> kernel reads (storage and uniform) and writes
-    ComputeToTransfer,  ///< kernel writes -> copies and fills
-    TransferToCompute,  ///< copies and fills -> kernels
-    TransferToTransfer, ///< copies and fills -> copies and fills
-    ToHost,             ///< kernel writes, copies and fills -> host reads after wait()
+    ComputeToCompute,    ///< kernel writes -> kernel reads (storage and uniform) and writes
+    ComputeToTransfer,   ///< kernel writes -> copies and fills
+    TransferToCompute,   ///< copies and fills -> kernels
+    TransferToTransfer,  ///< copies and fills -> copies and fills
+    ToHost,              ///< kernel writes, copies and fills -> host reads after wait()
 };
 
 struct RecorderOptions {
@@ -87,7 +87,9 @@ class Recorder {
 /// Ends the label at the end of the scope.
 class ScopedLabel {
    public:
-    ScopedLabel(Recorder& recorder, std::string_view label) noexcept : recorder_(recorder) { recorder_.begin_label(label); }
+    ScopedLabel(Recorder& recorder, std::string_view label) noexcept : recorder_(recorder) {
+        recorder_.begin_label(label);
+    }
     ~ScopedLabel() { recorder_.end_label(); }
     ScopedLabel(const ScopedLabel&) = delete;
     ScopedLabel& operator=(const ScopedLabel&) = delete;

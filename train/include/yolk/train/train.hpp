@@ -67,8 +67,9 @@ using OnGeneration = std::function<bool(const GenerationReport&)>;
 [[nodiscard]] Result<TrainOutcome> train(const Device& device, const TrainOptions& options,
                                          const OnGeneration& on_generation = {});
 
-/// The state hash after each of options.generations generations, computed by the exact twin on the host (no device):
-/// what a device's metrics must show in exact mode. `on_generation` as above with the hash and returns filled in.
+/// The state hash after each generation, computed by the exact twin on the host (no device): what a device's metrics
+/// must show in exact mode. Ends as train does, stop_when_solved included. `on_generation` as above. Writes nothing.
+/// Errors: fast determinism, and train's that need no device.
 [[nodiscard]] Result<std::vector<std::string>> train_twin(const TrainOptions& options,
                                                           const OnGeneration& on_generation = {});
 
