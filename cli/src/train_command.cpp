@@ -20,9 +20,10 @@ struct Flags {
     bool keep_going = false;
 };
 
-/// Resident memory of the process. Device memory of its own (a discrete GPU's) is to be added once the runtime counts
-/// the bytes of its blocks; the CPU drivers and integrated GPUs have none.
-std::uint64_t peak_memory_bytes() { return peak_resident_bytes(); }
+/// Resident memory of the process, and a discrete GPU's own memory, which is not in it.
+std::uint64_t peak_memory_bytes(const train::TrainOutcome& outcome) {
+    return peak_resident_bytes() + outcome.counts.peak_device_memory_bytes;
+}
 
 Json outcome_json(const train::TrainOptions& options, const DeviceInfo& device, const train::TrainOutcome& outcome,
                   bool interrupted) {
@@ -36,7 +37,7 @@ Json outcome_json(const train::TrainOptions& options, const DeviceInfo& device, 
     json["evaluations_per_second"] = outcome.evaluations_per_second;
     json["eval_mean_return"] = outcome.eval_mean_return;
     json["state_hash"] = outcome.state_hash;
-    json["peak_memory_bytes"] = peak_memory_bytes();
+    json["peak_memory_bytes"] = peak_memory_bytes(outcome);
     json["seconds"] = outcome.seconds;
     json["first_generation_seconds"] = outcome.first_generation_seconds;
     json["solved"] = outcome.solved;
@@ -53,7 +54,7 @@ void print_outcome(const train::TrainOptions& options, const train::TrainOutcome
         outcome.eval_mean_return));
     print_line(fmt::format("{} evaluations/s, first generation {:.2f} s after the start, peak memory {}, state {}",
                            rate_text(outcome.evaluations_per_second), outcome.first_generation_seconds,
-                           bytes_text(peak_memory_bytes()), outcome.state_hash));
+                           bytes_text(peak_memory_bytes(outcome)), outcome.state_hash));
     if (outcome.policy.empty()) return;
     const std::string policy = outcome.policy.string();
     print_line(fmt::format("saved {}", policy));

@@ -106,9 +106,20 @@ Result<MemoryBlock*> MemoryBlocks::add_block(const Request& request, std::uint64
         block->mapped = static_cast<std::byte*>(mapped);
     }
     heap_used_[heap] += size;
+    count_peak();
     context_.counters.memory_blocks.fetch_add(1);
     blocks_.push_back(std::move(block));
     return blocks_.back().get();
+}
+
+void MemoryBlocks::count_peak() noexcept {
+    std::uint64_t held = 0;
+    for (std::size_t heap = 0; heap < heap_used_.size(); ++heap) {
+        if (apart_from_host(context_.info.kind, context_.info.heaps[heap])) held += heap_used_[heap];
+    }
+    // Under the mutex, so nobody stores between the comparison and this.
+    if (held > context_.counters.peak_device_memory_bytes.load())
+        context_.counters.peak_device_memory_bytes.store(held);
 }
 
 Error MemoryBlocks::out_of_memory(const Request& request, const std::string& why) const {

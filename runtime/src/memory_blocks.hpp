@@ -69,6 +69,7 @@ class MemoryBlocks {
     [[nodiscard]] Result<MemoryRange> allocate_locked(const Request& request);
     [[nodiscard]] Result<MemoryBlock*> add_block(const Request& request, std::uint64_t size, bool dedicated);
     [[nodiscard]] Error out_of_memory(const Request& request, const std::string& why) const;
+    void count_peak() noexcept;
     void release(MemoryBlock* block) noexcept;
     void destroy(MemoryBlock& block) noexcept;
 

@@ -34,6 +34,10 @@ std::optional<std::uint32_t> select_memory_type(std::span<const MemoryTypeInfo> 
     return best;
 }
 
+bool apart_from_host(DeviceKind kind, const MemoryHeapInfo& heap) noexcept {
+    return heap.device_local && kind != DeviceKind::Cpu && kind != DeviceKind::Integrated;
+}
+
 bool directly_mappable(const MemoryTypeInfo& type, MemoryPolicy policy) noexcept {
     if (policy == MemoryPolicy::ForceDiscrete && type.device_local) return false;
     return type.host_visible;

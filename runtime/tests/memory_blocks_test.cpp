@@ -54,6 +54,21 @@ TEST(memory_blocks, shares_a_block_and_merges_what_is_freed) {
     blocks.free(again);
 }
 
+// The host's memory is in the process' resident size already; what was given back stays in the peak.
+TEST(memory_blocks, counts_the_peak_of_the_devices_own_memory) {
+    FakeDriver driver;
+    driver.context.info.kind = DeviceKind::Discrete;
+    MemoryBlocks blocks(driver.context);
+    ASSERT_OK_AND_ASSIGN(const MemoryRange host, blocks.allocate(needs(1000), MemoryDomain::Readback, kLabel));
+    EXPECT_EQ(driver.context.counters.snapshot().peak_device_memory_bytes, 0U);
+    ASSERT_OK_AND_ASSIGN(const MemoryRange large, blocks.allocate(needs(kDeviceBlock), MemoryDomain::Device, kLabel));
+    blocks.free(large);
+    ASSERT_OK_AND_ASSIGN(const MemoryRange small, blocks.allocate(needs(1000), MemoryDomain::Device, kLabel));
+    EXPECT_EQ(driver.context.counters.snapshot().peak_device_memory_bytes, kDeviceBlock);
+    blocks.free(small);
+    blocks.free(host);
+}
+
 TEST(memory_blocks, keeps_one_empty_block_of_a_type) {
     FakeDriver driver;
     MemoryBlocks blocks(driver.context);

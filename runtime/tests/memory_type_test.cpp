@@ -100,5 +100,15 @@ TEST(memory_type, the_forced_policy_takes_the_discrete_paths_everywhere) {
     EXPECT_TRUE(needs_flush(type(1, "VC"), MemoryPolicy::ForceDiscrete));
 }
 
+TEST(memory_type, knows_memory_apart_from_the_hosts) {
+    const MemoryHeapInfo local{.size_bytes = 1, .device_local = true};
+    const MemoryHeapInfo host{.size_bytes = 1, .device_local = false};
+    EXPECT_TRUE(apart_from_host(DeviceKind::Discrete, local));
+    EXPECT_TRUE(apart_from_host(DeviceKind::Virtual, local));
+    EXPECT_FALSE(apart_from_host(DeviceKind::Discrete, host));
+    EXPECT_FALSE(apart_from_host(DeviceKind::Integrated, local));
+    EXPECT_FALSE(apart_from_host(DeviceKind::Cpu, local));
+}
+
 }  // namespace
 }  // namespace yolk

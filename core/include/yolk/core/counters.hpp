@@ -15,6 +15,8 @@ struct OperationCounts {
     std::uint64_t pipelines_created = 0;  ///< compute pipelines made, from the cache file or not
     std::uint64_t memory_blocks = 0;      ///< device memory allocations (blocks, not buffers)
     std::uint64_t buffers_created = 0;
+    /// Largest sum of the blocks held at a time in memory that is not the host's (a discrete GPU's); 0 elsewhere.
+    std::uint64_t peak_device_memory_bytes = 0;
     std::uint64_t bytes_uploaded = 0;
     std::uint64_t bytes_downloaded = 0;
 };
@@ -22,11 +24,17 @@ struct OperationCounts {
 /// The live counters. Safe to bump from any thread; a snapshot is not atomic across its fields.
 struct OperationCounters {
     std::atomic<std::uint64_t> dispatches{0}, submissions{0}, pipelines_created{0}, memory_blocks{0},
-        buffers_created{0}, bytes_uploaded{0}, bytes_downloaded{0};
+        buffers_created{0}, peak_device_memory_bytes{0}, bytes_uploaded{0}, bytes_downloaded{0};
 
     [[nodiscard]] OperationCounts snapshot() const noexcept {
-        return {dispatches.load(),      submissions.load(),    pipelines_created.load(), memory_blocks.load(),
-                buffers_created.load(), bytes_uploaded.load(), bytes_downloaded.load()};
+        return {.dispatches = dispatches.load(),
+                .submissions = submissions.load(),
+                .pipelines_created = pipelines_created.load(),
+                .memory_blocks = memory_blocks.load(),
+                .buffers_created = buffers_created.load(),
+                .peak_device_memory_bytes = peak_device_memory_bytes.load(),
+                .bytes_uploaded = bytes_uploaded.load(),
+                .bytes_downloaded = bytes_downloaded.load()};
     }
 };
 

@@ -30,6 +30,10 @@ enum class MemoryPolicy {
 [[nodiscard]] std::optional<std::uint32_t> select_memory_type(std::span<const MemoryTypeInfo> types,
                                                               std::uint32_t type_bits, MemoryDomain domain);
 
+/// Whether a heap is memory of the device's own, apart from the host's: what a process' resident size does not show.
+/// CPU drivers and integrated GPUs call all memory device-local, and it is the host's.
+[[nodiscard]] bool apart_from_host(DeviceKind kind, const MemoryHeapInfo& heap) noexcept;
+
 /// Whether the host may write a Device buffer through a mapping rather than by staging.
 [[nodiscard]] bool directly_mappable(const MemoryTypeInfo& type, MemoryPolicy policy) noexcept;
 /// Whether writes and reads through the mapping need explicit flushes and invalidations.
