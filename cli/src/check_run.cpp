@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "output.hpp"
+#include "progress.hpp"
 #include "select_device.hpp"
 
 namespace yolk::cli {
@@ -37,13 +38,34 @@ struct RunOutcome {
     double seconds = 0.0;
 };
 
+/// A bar per run on a terminal; elsewhere the table at the end says enough.
+class RunProgress {
+   public:
+    RunProgress(bool wanted, std::uint32_t generations, const std::string& what)
+        : bar_(generations), shown_(wanted && output_is_terminal()) {
+        if (wanted) print_line(what);
+    }
+    ~RunProgress() { bar_.finish(); }
+    RunProgress(const RunProgress&) = delete;
+    RunProgress& operator=(const RunProgress&) = delete;
+    void show(const train::GenerationReport& report) {
+        if (shown_) bar_.show(report);
+    }
+
+   private:
+    Progress bar_;
+    bool shown_;
+};
+
 Result<RunOutcome> run_once(const Device& device, train::TrainOptions options, const Tiles& tiles,
-                            const std::vector<std::string>& expected) {
+                            const std::vector<std::string>& expected, bool human) {
     options.rollout_config = tiles.rollout;
     options.pairs_per_slice = tiles.pairs_per_slice;
     RunOutcome outcome{.device = device.info().name, .driver = driver_text(device.info()), .configuration = tiles.name};
+    RunProgress progress(human, options.generations, fmt::format("{}, tiles: {}", device.info().name, tiles.name));
     YOLK_TRY(const train::TrainOutcome trained,
              train::train(device, options, [&](const train::GenerationReport& report) {
+                 progress.show(report);
                  outcome.hashes.push_back(report.state_hash);
                  return true;
              }));
@@ -68,11 +90,11 @@ Json outcome_json(const RunOutcome& outcome) {
 }
 
 Result<std::vector<RunOutcome>> run_all(const std::vector<Device>& devices, const train::TrainOptions& options,
-                                        bool json, const std::vector<std::string>& expected) {
+                                        const std::vector<std::string>& expected, bool json, bool human) {
     std::vector<RunOutcome> outcomes;
     for (const Device& device : devices) {
         for (const Tiles& tiles : tile_configurations()) {
-            Result<RunOutcome> outcome = run_once(device, options, tiles, expected);
+            Result<RunOutcome> outcome = run_once(device, options, tiles, expected, human);
             if (!outcome)
                 return std::move(outcome).error().while_doing(fmt::format("training on '{}'", device.info().name));
             if (json) print_json(outcome_json(*outcome));
@@ -94,6 +116,16 @@ void print_outcomes(const std::vector<RunOutcome>& outcomes, const std::vector<s
     print_line(table(rows));
 }
 
+Result<std::vector<std::string>> run_twin(const train::TrainOptions& options, bool human) {
+    RunProgress progress(
+        human, options.generations,
+        fmt::format("the exact twin on the host, {} generations of {}", options.generations, options.task));
+    return train::train_twin(options, [&](const train::GenerationReport& report) {
+        progress.show(report);
+        return true;
+    });
+}
+
 }  // namespace
 
 Result<int> check_run(const std::vector<Device>& devices, train::TrainOptions options, bool json, bool quiet) {
@@ -101,15 +133,12 @@ Result<int> check_run(const std::vector<Device>& devices, train::TrainOptions op
     options.out.clear();
     options.evaluation_episodes = 1;  // returns are not what is held here
     const bool human = !json && !quiet;
-    if (human)
-        print_line(fmt::format("running the exact twin of {} generations of {} on the host", options.generations,
-                               options.task));
-    YOLK_TRY(const std::vector<std::string> expected, train::train_twin(options));
+    YOLK_TRY(const std::vector<std::string> expected, run_twin(options, human));
     if (expected.size() != options.generations) {
         return Error{ErrorKind::Driver, fmt::format("The exact twin gave {} state hashes for {} generations.",
                                                     expected.size(), options.generations)};
     }
-    YOLK_TRY(const std::vector<RunOutcome> outcomes, run_all(devices, options, json, expected));
+    YOLK_TRY(const std::vector<RunOutcome> outcomes, run_all(devices, options, expected, json, human));
     std::uint64_t failed = 0;
     for (const RunOutcome& outcome : outcomes) failed += outcome.mismatches == 0 ? 0U : 1U;
     if (json) {

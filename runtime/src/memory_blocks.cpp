@@ -7,16 +7,13 @@
 
 #include "vk_result.hpp"
 #include "yolk/core/check.hpp"
+#include "yolk/core/shape.hpp"
 #include "yolk/runtime/buffer.hpp"
 
 namespace yolk {
 namespace {
 
 constexpr std::uint64_t kBlockSize = std::uint64_t{64} << 20U;
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
 
 }  // namespace
 
