@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "bench_command.hpp"
 #include "check_command.hpp"
 #include "devices_command.hpp"
 #include "eval_command.hpp"
@@ -47,8 +48,8 @@ int run(int argc, const char* const* argv) {
     app.set_version_flag("--version", std::string("yolk " YOLK_VERSION));
     app.require_subcommand(1);
     app.footer(kFooter);
-    const std::array<Command, 4> commands{add_train_command(app), add_eval_command(app), add_devices_command(app),
-                                          add_check_command(app)};
+    const std::array<Command, 5> commands{add_train_command(app), add_eval_command(app), add_devices_command(app),
+                                          add_check_command(app), add_bench_command(app)};
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

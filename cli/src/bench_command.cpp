@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench_command.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "output.hpp"
+#include "select_device.hpp"
+#include "yolk/primitives/rollout.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+#include "yolk/runtime/probe.hpp"
+
+namespace yolk::cli {
+namespace {
+
+constexpr std::uint32_t kSmallestPopulation = 2;
+constexpr std::uint32_t kLargestPopulation = 1U << 20U;
+constexpr std::uint32_t kFewestRepeats = 3;
+constexpr double kSecondsToTime = 1.0;
+/// Of one repeat: 2^20 members take SwiftShader a quarter of an hour, far beyond the time that wait() gives by default.
+constexpr std::chrono::hours kLongestRepeat{2};
+
+struct RolloutFlags {
+    std::uint32_t population = 4096;
+    std::uint32_t episodes = 1;
+    CommonFlags common;
+};
+
+/// A bound roll-out and the buffers it stands on. Members of `desc` never stop, so all lanes have work to the end.
+/// Stays where it is once bound: views point at the buffers.
+struct RolloutBench {
+    RolloutDesc desc;
+    Buffer parameters, returns, evaluations, scratch;
+    BoundRollout bound;
+};
+
+/// Sums over the repeats. `device_seconds` is what lies between two timestamps of the device, where it has them.
+struct Timing {
+    std::uint32_t repeats = 0;
+    double wall_seconds = 0.0;
+    std::optional<double> device_seconds;
+};
+
+double evaluations_of(const RolloutDesc& desc) { return double{1} * desc.members * desc.episodes * desc.max_steps; }
+
+Result<RolloutDesc> describe(const RolloutFlags& flags) {
+    if (flags.population < kSmallestPopulation || flags.population > kLargestPopulation || flags.population % 2 != 0) {
+        return bad_input(fmt::format("--population is {}; it is an even number from {} to {}.", flags.population,
+                                     kSmallestPopulation, kLargestPopulation));
+    }
+    if (flags.episodes == 0) return bad_input("--episodes is 0; at least 1 is needed.");
+    RolloutDesc desc{.members = flags.population, .episodes = flags.episodes, .never_stop = true};
+    YOLK_TRY(const EnvironmentInfo environment, find_environment(desc.environment));
+    desc.max_steps = environment.max_steps;
+    YOLK_TRY(desc.parameters, ParameterTable::create(desc.network.parameters()));
+    return desc;
+}
+
+Result<void> prepare(Dispatcher& dispatcher, RolloutBench& bench) {
+    const Device& device = dispatcher.device();
+    const RolloutDesc& desc = bench.desc;
+    YOLK_TRY(const RolloutPlan plan, plan_rollout(device, desc));
+    const auto buffer = [&](std::uint64_t bytes, const char* label) {
+        return device.create_buffer({.size_bytes = bytes, .label = label});
+    };
+    YOLK_TRY(bench.parameters, buffer(desc.parameters.size_bytes(), "parameters"));
+    YOLK_TRY(bench.returns, buffer(std::uint64_t{4} * desc.members * desc.episodes, "returns"));
+    YOLK_TRY(bench.evaluations, buffer(std::uint64_t{4} * kEvaluationCounters, "evaluations"));
+    YOLK_TRY(bench.scratch, buffer(plan.scratch().size_bytes, "scratch"));
+    YOLK_TRY(bench.bound,
+             plan.bind({.parameters = bench.parameters, .returns = bench.returns, .evaluations = bench.evaluations},
+                       bench.scratch));
+    // No policy in particular: the operations of a step do not depend on the values.
+    std::vector<float> values(desc.parameters.element_count());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.3F * std::sin(static_cast<float>(i * i));
+    return dispatcher.upload(bench.parameters, std::as_bytes(std::span(values)));
+}
+
+Result<double> wall_seconds_of_run(Dispatcher& dispatcher, Recorder& recorder) {
+    const auto before = std::chrono::steady_clock::now();
+    YOLK_TRY(const Submission done, dispatcher.submit(recorder));
+    YOLK_TRY_VOID(dispatcher.wait(done, kLongestRepeat));
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+}
+
+/// A rate of work that was not done would be a lie: the device's own count must be what was asked for.
+Result<void> check_evaluations(Dispatcher& dispatcher, const RolloutBench& bench) {
+    std::vector<std::uint32_t> counters(kEvaluationCounters);
+    YOLK_TRY_VOID(dispatcher.download(bench.evaluations, std::as_writable_bytes(std::span(counters))));
+    const auto counted = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
+    const std::uint64_t asked = std::uint64_t{bench.desc.members} * bench.desc.episodes * bench.desc.max_steps;
+    if (counted == asked) return {};
+    return Error{ErrorKind::Driver,
+                 fmt::format("The device counted {} evaluations where {} were asked for, so its times mean nothing; "
+                             "`yolk check --kernel rollout` tells more.",
+                             counted, asked)};
+}
+
+Result<Timing> time_repeats(Dispatcher& dispatcher, const RolloutBench& bench) {
+    YOLK_TRY(Recorder recorder,
+             Recorder::create(dispatcher.device(), {.timestamp_count = 2, .label = "bench rollout"}));
+    recorder.begin();
+    recorder.timestamp(0);
+    bench.bound.record(recorder, {.seed = 1, .sigma = 0.2F});
+    recorder.timestamp(1);
+    YOLK_TRY_VOID(wall_seconds_of_run(dispatcher, recorder));  // the warm-up: drivers compile at the first dispatch
+    Timing timing;
+    std::array<double, 2> nanoseconds{};
+    double device_seconds = 0.0;
+    bool has_timestamps = true;
+    while (timing.repeats < kFewestRepeats || timing.wall_seconds < kSecondsToTime) {
+        YOLK_TRY(const double wall_seconds, wall_seconds_of_run(dispatcher, recorder));
+        timing.wall_seconds += wall_seconds;
+        ++timing.repeats;
+        const Result<void> read = recorder.read_timestamps(nanoseconds);
+        if (!read && read.error().kind != ErrorKind::Unsupported) return read.error();
+        has_timestamps = has_timestamps && read.has_value();
+        device_seconds += (nanoseconds[1] - nanoseconds[0]) * 1e-9;
+    }
+    if (has_timestamps && device_seconds > 0.0) timing.device_seconds = device_seconds;
+    YOLK_TRY_VOID(check_evaluations(dispatcher, bench));
+    return timing;
+}
+
+Json timing_json(const Device& device, const RolloutDesc& desc, const Timing& timing) {
+    const double evaluations = evaluations_of(desc) * timing.repeats;
+    Json json{{"bench", "rollout"},
+              {"device", device.info().name},
+              {"driver", driver_text(device.info())},
+              {"environment", desc.environment},
+              {"population", desc.members},
+              {"episodes", desc.episodes},
+              {"steps", desc.max_steps},
+              {"repeats", timing.repeats},
+              {"evaluations_per_second", evaluations / timing.wall_seconds}};
+    if (timing.device_seconds) json["device_evaluations_per_second"] = evaluations / *timing.device_seconds;
+    json["peak_memory_bytes"] = peak_resident_bytes() + device.counts().peak_device_memory_bytes;
+    return json;
+}
+
+void print_timing(const Json& json) {
+    print_line(fmt::format("rollout of {} on {} ({})", json["environment"].get<std::string>(),
+                           json["device"].get<std::string>(), json["driver"].get<std::string>()));
+    print_line(fmt::format("{} members, {} episode(s) of {} steps, {} repeats", json["population"].get<std::uint64_t>(),
+                           json["episodes"].get<std::uint64_t>(), json["steps"].get<std::uint64_t>(),
+                           json["repeats"].get<std::uint64_t>()));
+    const bool timed_by_device = json.contains("device_evaluations_per_second");
+    print_line(fmt::format(
+        "{} evaluations/s from submission to wait, {} by the device's clock, peak memory {}",
+        rate_text(json["evaluations_per_second"].get<double>()),
+        timed_by_device ? rate_text(json["device_evaluations_per_second"].get<double>()) : std::string("none"),
+        bytes_text(json["peak_memory_bytes"].get<std::uint64_t>())));
+}
+
+Result<int> run_rollout(const RolloutFlags& flags) {
+    RolloutBench bench;
+    YOLK_TRY(bench.desc, describe(flags));
+    YOLK_TRY(const Device device, open_device(flags.common.device));
+    YOLK_TRY_VOID(probe(device));  // the plan splits its loops by what this finds
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY_VOID(prepare(dispatcher, bench));
+    YOLK_TRY(const Timing timing, time_repeats(dispatcher, bench));
+    const Json json = timing_json(device, bench.desc, timing);
+    if (flags.common.json) {
+        print_json(json);
+    } else {
+        print_timing(json);
+    }
+    return 0;
+}
+
+Command add_rollout(CLI::App& group) {
+    const auto flags = std::make_shared<RolloutFlags>();
+    CLI::App* command = group.add_subcommand(
+        "rollout", "Evaluations per second of the roll-out kernel: CartPole, the default network, no member stops");
+    add_number(*command, "--population", flags->population, "Members; even")->default_str("4096");
+    add_number(*command, "--episodes", flags->episodes, "Episodes per member")->default_str("1");
+    add_device_flag(*command, flags->common);
+    add_output_flags(*command, flags->common);
+    return {command, [flags] { return run_rollout(*flags); }};
+}
+
+}  // namespace
+
+Command add_bench_command(CLI::App& app) {
+    CLI::App* group = app.add_subcommand("bench", "Time one part of the work on a device");
+    // At most one. That one is missing is told below: required here, it would hide what was typed in its place.
+    group->require_subcommand(0, 1);
+    const std::array<Command, 1> commands{add_rollout(*group)};
+    return {group, [commands]() -> Result<int> {
+                for (const Command& command : commands) {
+                    if (command.app->parsed()) return command.run();
+                }
+                return bad_input("bench needs to be told what to time, such as rollout (see yolk bench --help).");
+            }};
+}
+
+}  // namespace yolk::cli

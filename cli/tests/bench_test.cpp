@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "command.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Both CPU drivers have timestamps, so both rates are there. Wall time begins before and ends after the device's, so
+// its rate is the lower one; 1 % is left for two clocks that need not run at quite the same speed.
+TEST(bench, rollout_as_json) {
+    for (const char* driver : {kLavapipe, kSwiftShader}) {
+        const Ran ran =
+            run_command({"bench", "rollout", "--population", "6", "--episodes", "2", "--json"}, only(driver));
+        ASSERT_EQ(ran.code, 0) << ran.err;
+        ASSERT_EQ(ran.lines().size(), 1U) << ran.out;
+        const Json json = ran.last();
+        std::vector<std::string> keys;
+        for (const auto& [key, value] : json.items()) keys.push_back(key);
+        EXPECT_THAT(keys, ::testing::ElementsAre("bench", "device", "driver", "environment", "population", "episodes",
+                                                 "steps", "repeats", "evaluations_per_second",
+                                                 "device_evaluations_per_second", "peak_memory_bytes"));
+        EXPECT_EQ(json["bench"], "rollout");
+        EXPECT_EQ(json["environment"], "cartpole");
+        EXPECT_EQ(json["population"], 6);
+        EXPECT_EQ(json["episodes"], 2);
+        EXPECT_EQ(json["steps"], 500);
+        EXPECT_GE(json["repeats"], 3);
+        EXPECT_GT(json["evaluations_per_second"], 0.0);
+        EXPECT_GE(json["device_evaluations_per_second"], 0.99 * json["evaluations_per_second"].get<double>());
+        EXPECT_GT(json["peak_memory_bytes"], 1 << 20);
+    }
+}
+
+TEST(bench, rollout_for_people) {
+    const Ran ran = run_command({"bench", "rollout", "--population", "4"}, only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    for (const char* part : {"rollout of cartpole on llvmpipe", "4 members, 1 episode(s) of 500 steps", "evaluations/s",
+                             "by the device's clock", "peak memory"})
+        EXPECT_THAT(ran.out, HasSubstr(part));
+}
+
+TEST(bench, bad_input_is_told) {
+    const auto refuses = [](std::vector<std::string> arguments, const std::string& part) {
+        arguments.insert(arguments.begin(), "bench");
+        const Ran ran = run_command(arguments, only(kLavapipe));
+        EXPECT_EQ(ran.code, 2) << ran.err;
+        EXPECT_EQ(ran.out, "");
+        EXPECT_THAT(ran.err, StartsWith("yolk: error: "));
+        EXPECT_THAT(ran.err, HasSubstr(part));
+    };
+    refuses({}, "yolk bench --help");
+    refuses({"fly"}, "fly");
+    refuses({"rollout", "--population", "7"}, "--population is 7; it is an even number from 2 to 1048576.");
+    refuses({"rollout", "--population", "0"}, "--population is 0");
+    refuses({"rollout", "--population", "1048578"}, "--population is 1048578");
+    refuses({"rollout", "--population", "-2"}, "'-2' is not a whole number");
+    refuses({"rollout", "--episodes", "0"}, "--episodes is 0");
+    refuses({"rollout", "--device", "voodoo"}, "llvmpipe");
+    // 2^20 members of 64 episodes: 256 MiB of returns in one binding.
+    refuses({"rollout", "--population", "1048576", "--episodes", "64"}, "the returns view of [rollout]");
+}
+
+}  // namespace
+}  // namespace yolk::cli
