@@ -25,7 +25,8 @@ constexpr std::uint32_t kSmallestPopulation = 2;
 constexpr std::uint32_t kLargestPopulation = 1U << 20U;
 constexpr std::uint32_t kFewestRepeats = 3;
 constexpr double kSecondsToTime = 1.0;
-/// Of one repeat: 2^20 members take SwiftShader a quarter of an hour, far beyond the time that wait() gives by default.
+/// Of one repeat: at SwiftShader's .7 million evaluations per second (docs/kernels/rollout.md) 2^20 members take twelve
+/// minutes, more than wait() gives by default.
 constexpr std::chrono::hours kLongestRepeat{2};
 
 struct RolloutFlags {
