@@ -43,6 +43,7 @@ Json outcome_json(const train::TrainOptions& options, const DeviceInfo& device, 
     json["solved"] = outcome.solved;
     json["interrupted"] = interrupted;
     json["policy"] = outcome.policy.string();
+    json["resumed_from"] = outcome.resumed_from;
     return json;
 }
 
@@ -59,6 +60,7 @@ void print_outcome(const train::TrainOptions& options, const train::TrainOutcome
     const std::string policy = outcome.policy.string();
     print_line(fmt::format("saved {}", policy));
     print_line(fmt::format("look at it: {} eval {}", command_name(), shell_quoted(policy)));
+    if (interrupted) print_line("go on with it: the same command with --resume");
 }
 
 Result<int> run_train(const Flags& flags) {
@@ -99,9 +101,15 @@ Command add_train_command(CLI::App& app) {
     command->add_flag("--keep-going", flags->keep_going, "Do not stop when the task is solved");
     command
         ->add_option("--out", flags->train.options.out,
-                     "Folder for policy.safetensors and metrics.jsonl, made if missing; '' writes nothing")
+                     "Folder for policy.safetensors, metrics.jsonl and checkpoint.yolk, made if missing; '' writes "
+                     "nothing")
         ->type_name("FOLDER")
         ->default_str("yolk-out");
+    add_number(*command, "--checkpoint-every", flags->train.options.checkpoint_every,
+               "Generations between two checkpoints; 0: one at the end, interrupted or not")
+        ->default_str("0");
+    command->add_flag("--resume", flags->train.options.resume,
+                      "Go on from the checkpoint in the folder, with the same settings");
     add_output_flags(*command, flags->common);
     return {command, [flags] { return run_train(*flags); }};
 }

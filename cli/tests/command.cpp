@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -84,7 +85,8 @@ Ran run_command(const std::vector<std::string>& arguments, const std::map<std::s
     return finish(child, scratch);
 }
 
-Ran run_and_interrupt(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables) {
+Ran run_and_interrupt(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
+                      const Signal& signal) {
     const std::filesystem::path scratch = new_folder("run");
     const pid_t child = start(arguments, variables, scratch);
     const auto ended = [child] {
@@ -92,10 +94,12 @@ Ran run_and_interrupt(const std::vector<std::string>& arguments, const std::map<
         ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
         return info.si_pid != 0;
     };
-    while (!ended() && read_text(scratch / "out").find('\n') == std::string::npos) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    ::kill(child, SIGINT);
+    const auto lines = [&scratch] {
+        const std::string out = read_text(scratch / "out");
+        return static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n'));
+    };
+    while (!ended() && lines() < signal.lines) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ::kill(child, signal.number);
     return finish(child, scratch);
 }
 

@@ -27,9 +27,13 @@ struct Ran {
 [[nodiscard]] Ran run_command(const std::vector<std::string>& arguments,
                               const std::map<std::string, std::string>& variables = {});
 
-/// The same, with a SIGINT as soon as the first line has come out.
+struct Signal {
+    int number = 2;         ///< SIGINT
+    std::size_t lines = 1;  ///< of standard output, after which it is sent
+};
+/// The same, with a signal once so many lines have come out.
 [[nodiscard]] Ran run_and_interrupt(const std::vector<std::string>& arguments,
-                                    const std::map<std::string, std::string>& variables);
+                                    const std::map<std::string, std::string>& variables, const Signal& signal = {});
 
 inline constexpr const char* kLavapipe = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
 inline constexpr const char* kSwiftShader = "/usr/lib/chromium/vk_swiftshader_icd.json";

@@ -42,6 +42,11 @@ Result<void> check_parts(const EvolutionParts& parts, const EvolutionOptions& op
         return bad_input(fmt::format("There are {} initial values for {} parameter elements; the two must be equal.",
                                      parts.initial.size(), elements));
     }
+    const std::size_t state = optimizer_state_arrays(options.optimizer) * std::size_t{elements};
+    if (!parts.optimizer_state.empty() && parts.optimizer_state.size() != state) {
+        return bad_input(fmt::format("There are {} values of optimizer state; {} of {} elements has {}.",
+                                     parts.optimizer_state.size(), to_string(options.optimizer), elements, state));
+    }
     if (!parts.evaluator) return bad_input("Evolution needs an evaluator.");
     if (parts.evaluator->members() != options.population || parts.evaluator->episodes() != options.episodes) {
         return bad_input(
@@ -206,8 +211,10 @@ Result<void> Evolution::Impl::bind() {
 
 Result<void> Evolution::Impl::upload_initial() {
     YOLK_TRY_VOID(dispatcher->upload(parameters, std::as_bytes(std::span(parts.initial))));
+    if (!parts.optimizer_state.empty())
+        YOLK_TRY_VOID(dispatcher->upload(state, std::as_bytes(std::span(parts.optimizer_state))));
     recorder->begin();
-    recorder->fill(state_view(), 0);
+    if (parts.optimizer_state.empty()) recorder->fill(state_view(), 0);
     recorder->barrier(Barrier::TransferToTransfer);
     recorder->copy(parameters, mirror.parameters);
     recorder->copy(state_view(), mirror.state);
@@ -273,7 +280,7 @@ Result<Evolution> Evolution::create(const Device& device, Dispatcher& dispatcher
     impl->dispatcher = &dispatcher;
     impl->parts = std::move(parts);
     impl->options = options;
-    impl->schedule = Schedule(options);
+    impl->schedule = Schedule(options, impl->parts.generation);
     YOLK_TRY_VOID(impl->plan());
     YOLK_TRY_VOID(impl->create_buffers());
     YOLK_TRY_VOID(impl->bind());

@@ -8,9 +8,13 @@
 #include <cstring>
 
 #include "yolk/core/file.hpp"
+#include "yolk/core/log.hpp"
 
 namespace yolk::train {
 namespace {
+
+/// Some ten million generations.
+constexpr std::size_t kMaxMetricsBytes = std::size_t{1} << 32U;
 
 Error folder_error(const std::filesystem::path& folder, int error_number) {
     return io_error(fmt::format("Cannot write to the output folder '{}': {}. Choose another folder, or make it "
@@ -38,6 +42,7 @@ Result<void> check_replaceable(const std::filesystem::path& path) {
 
 std::filesystem::path policy_path(const std::filesystem::path& folder) { return folder / "policy.safetensors"; }
 std::filesystem::path metrics_path(const std::filesystem::path& folder) { return folder / "metrics.jsonl"; }
+std::filesystem::path checkpoint_path(const std::filesystem::path& folder) { return folder / "checkpoint.yolk"; }
 
 Result<void> prepare_output_folder(const std::filesystem::path& folder) {
     std::error_code code;
@@ -45,6 +50,7 @@ Result<void> prepare_output_folder(const std::filesystem::path& folder) {
     if (code) return folder_error(folder, code.value());
     YOLK_TRY_VOID(check_replaceable(policy_path(folder)));
     YOLK_TRY_VOID(check_replaceable(metrics_path(folder)));
+    YOLK_TRY_VOID(check_replaceable(checkpoint_path(folder)));
     // Only writing proves that writing works (read-only mounts, full disks, quotas).
     const std::filesystem::path trial = folder / fmt::format(".yolk-trial-{}", ::getpid());
     const Result<void> written = write_file_atomically(trial, "trial");
@@ -53,15 +59,62 @@ Result<void> prepare_output_folder(const std::filesystem::path& folder) {
     return {};
 }
 
+Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_t generations,
+                                 std::string_view state_hash) {
+    std::error_code code;
+    if (!std::filesystem::exists(path, code)) {
+        log_info(fmt::format("'{}' is missing; the generations before the checkpoint will be missing from it.",
+                             path.string()));
+        return std::string();
+    }
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxMetricsBytes));
+    std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto next_line = [&rest] {
+        const std::size_t end = rest.find('\n');
+        const std::string_view line = rest.substr(0, end == std::string_view::npos ? 0 : end + 1);  // whole lines only
+        rest.remove_prefix(line.size());
+        return line;
+    };
+    const bool has_settings = !next_line().empty();
+    if (has_settings && rest.empty()) return std::string();  // as a resumption without metrics begins its own
+    const char* const kept_begin = rest.data();
+    for (std::string_view text = next_line(); !text.empty(); text = next_line()) {
+        const Json line = Json::parse(text.begin(), text.end(), nullptr, false);
+        if (!line.is_object() || line.value("generation", Json()) != Json(generations - 1)) continue;
+        if (line.value("state_hash", Json()) == Json(state_hash)) return std::string(kept_begin, rest.data());
+        break;
+    }
+    return bad_input(
+        fmt::format("'{}' does not lead up to the checkpoint beside it (generation {}, state {}). Move it "
+                    "away to resume without it.",
+                    path.string(), generations, state_hash));
+}
+
+Error MetricsFile::failure() const {
+    return io_error(fmt::format("Cannot write '{}': {}.", path_.string(), std::strerror(errno)), errno);
+}
+
+Result<void> MetricsFile::open(const char* mode) {
+    file_.reset(std::fopen(path_.c_str(), mode));
+    if (!file_) return failure();
+    return {};
+}
+
 Result<void> MetricsFile::append(const Json& line) {
-    if (!file_) {
-        file_.reset(std::fopen(path_.c_str(), "we"));
-        if (!file_) return io_error(fmt::format("Cannot write '{}': {}.", path_.string(), std::strerror(errno)), errno);
-    }
+    if (!file_) YOLK_TRY_VOID(open("we"));
     const std::string text = to_line(line) + '\n';
-    if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() || std::fflush(file_.get()) != 0) {
-        return io_error(fmt::format("Cannot write '{}': {}.", path_.string(), std::strerror(errno)), errno);
-    }
+    if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() || std::fflush(file_.get()) != 0)
+        return failure();
+    return {};
+}
+
+Result<void> MetricsFile::continue_from(const Json& settings, std::string_view kept) {
+    YOLK_TRY_VOID(write_file_atomically(path_, to_line(settings) + '\n' + std::string(kept)));
+    return open("ae");
+}
+
+Result<void> MetricsFile::sync() {
+    if (file_ && ::fdatasync(::fileno(file_.get())) != 0) return failure();
     return {};
 }
 

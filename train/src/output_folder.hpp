@@ -2,9 +2,12 @@
 // The folder that a run writes: checked before training, filled while it goes on.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "yolk/core/json.hpp"
 #include "yolk/core/result.hpp"
@@ -17,18 +20,30 @@ namespace yolk::train {
 
 [[nodiscard]] std::filesystem::path policy_path(const std::filesystem::path& folder);
 [[nodiscard]] std::filesystem::path metrics_path(const std::filesystem::path& folder);
+[[nodiscard]] std::filesystem::path checkpoint_path(const std::filesystem::path& folder);
+
+/// The lines of the first `generations` generations in an old metrics file, as they are and without the settings;
+/// empty where there is no file. Error: a file without the last of them, or where that is of another state.
+[[nodiscard]] Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_t generations,
+                                               std::string_view state_hash);
 
 /// JSON lines, each flushed to the system as it is written, so that a run can be watched and a killed one leaves whole
-/// lines. An old file is replaced by the first line, not before.
+/// lines. An old file is replaced by the first line, not before, or continued.
 class MetricsFile {
    public:
     explicit MetricsFile(std::filesystem::path path) : path_(std::move(path)) {}
     [[nodiscard]] Result<void> append(const Json& line);
+    /// In place of the first append: atomically makes the file these settings and `kept` (kept_metrics), to append to.
+    [[nodiscard]] Result<void> continue_from(const Json& settings, std::string_view kept);
+    /// What was appended survives a power failure.
+    [[nodiscard]] Result<void> sync();
 
    private:
     struct Close {
         void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
     };
+    [[nodiscard]] Result<void> open(const char* mode);
+    [[nodiscard]] Error failure() const;
     std::filesystem::path path_;
     std::unique_ptr<std::FILE, Close> file_;
 };

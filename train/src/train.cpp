@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/train/train.hpp"
 
-#include <chrono>
+#include <fmt/format.h>
 
+#include <chrono>
+#include <optional>
+
+#include "yolk/core/file.hpp"
+#include "yolk/core/log.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/train/policy_file.hpp"
 
+#include "checkpoint.hpp"
 #include "output_folder.hpp"
 #include "policy_runner.hpp"
 #include "process_clock.hpp"
@@ -19,16 +25,54 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 Result<evolve::Evolution> create_evolution(const Device& device, Dispatcher& dispatcher, const TaskSetup& setup,
-                                           const TrainOptions& options) {
+                                           const TrainOptions& options, const std::optional<Checkpoint>& from) {
     evolve::EvolutionParts parts{.parameters = setup.parameters,
                                  .initial = setup.initial,
                                  .evaluator = {},
                                  .policy_evaluator = {},
                                  .config = {}};
+    if (from) {
+        parts.initial = from->parameters;
+        parts.optimizer_state = from->optimizer_state;
+        parts.generation = from->generation;
+    }
     if (options.pairs_per_slice) parts.config.es_update.pairs_per_slice = *options.pairs_per_slice;
     YOLK_TRY(parts.evaluator, evolve::rollout_evaluator(device, setup.population, kTrainingEpisodes));
     YOLK_TRY(parts.policy_evaluator, evolve::rollout_evaluator(device, setup.checks, kCheckEpisodes));
     return evolve::Evolution::create(device, dispatcher, std::move(parts), options.evolution);
+}
+
+/// The checkpoint to go on from, and nothing where a run begins.
+Result<std::optional<Checkpoint>> find_start(const TrainOptions& options, const TaskSetup& setup) {
+    if (options.out.empty() && (options.resume || options.checkpoint_every != 0)) {
+        return bad_input(
+            "Checkpoints are kept in the output folder, but it is empty, so that nothing is written. Give a "
+            "folder, or neither resume nor ask for checkpoints.");
+    }
+    if (!options.resume) return std::optional<Checkpoint>();
+    const std::filesystem::path path = checkpoint_path(options.out);
+    YOLK_TRY(Checkpoint checkpoint, load_checkpoint(path));
+    YOLK_TRY_VOID(check_resumable(checkpoint, options, setup.environment, setup.parameters.element_count(),
+                                  fmt::format("'{}'", path.string())));
+    log_info(fmt::format("going on from '{}' after generation {}.", path.string(), checkpoint.generation));
+    return std::optional<Checkpoint>(std::move(checkpoint));
+}
+
+/// Says what will be lost. Whether an old checkpoint is there.
+bool note_replaced_checkpoint(const std::filesystem::path& path) {
+    std::error_code code;
+    if (!std::filesystem::exists(path, code)) return false;
+    const Result<Checkpoint> old = load_checkpoint(path);
+    if (!old) {
+        log_info(fmt::format("'{}' cannot be resumed from; this run replaces it after its first generation.",
+                             path.string()));
+    } else if (!old->finished) {
+        log_info(
+            fmt::format("'{}' is of a run that was interrupted after generation {}; this run replaces it after its "
+                        "first generation. Resuming would continue it.",
+                        path.string(), old->generation));
+    }
+    return true;
 }
 
 /// A run under way: what its loop needs besides the evolution.
@@ -38,14 +82,36 @@ struct Run {
     const TaskSetup& setup;
     evolve::Evolution& evolution;
     MetricsFile metrics;
+    bool replaces_checkpoint = false;  ///< of another run
+    bool ended_by_callback = false;
     Clock::time_point start = Clock::now();
     std::uint64_t evaluations = 0;
     TrainOutcome outcome{};
 
+    Result<void> begin(const std::optional<Checkpoint>& from);
     Result<GenerationReport> step();
     Result<void> write_metrics(const GenerationReport& report);
+    Result<void> save_checkpoint(bool finished);
+    [[nodiscard]] bool checkpoint_due() const;
+    [[nodiscard]] bool at_its_end() const;
     Result<void> loop(const OnGeneration& on_generation);
 };
+
+/// The last that can be refused, and then the first change to the folder.
+Result<void> Run::begin(const std::optional<Checkpoint>& from) {
+    if (options.out.empty()) return {};
+    YOLK_TRY_VOID(prepare_output_folder(options.out));
+    if (!from) {
+        replaces_checkpoint = note_replaced_checkpoint(checkpoint_path(options.out));
+        return {};
+    }
+    outcome.generations = from->generation;
+    outcome.resumed_from = from->generation;
+    outcome.solved = from->solved;
+    outcome.state_hash = from->state_hash;
+    YOLK_TRY(const std::string kept, kept_metrics(metrics_path(options.out), from->generation, from->state_hash));
+    return metrics.continue_from(settings_json(options, device.info()), kept);
+}
 
 Result<GenerationReport> Run::step() {
     const Clock::time_point step_start = Clock::now();
@@ -55,7 +121,7 @@ Result<GenerationReport> Run::step() {
     GenerationReport report = report_of(summary, std::move(hash));
     report.evaluations_per_second = static_cast<double>(report.evaluations) / step_seconds;
     report.seconds = seconds_since(start);
-    if (report.generation == 0) outcome.first_generation_seconds = process_seconds();
+    if (report.generation == outcome.resumed_from) outcome.first_generation_seconds = process_seconds();
     evaluations += report.evaluations;
     return report;
 }
@@ -66,18 +132,45 @@ Result<void> Run::write_metrics(const GenerationReport& report) {
     return metrics.append(to_json(report));
 }
 
+/// After the metrics, so that these lead up to any checkpoint that a power failure may leave.
+Result<void> Run::save_checkpoint(bool finished) {
+    if (options.out.empty()) return {};
+    YOLK_TRY_VOID(metrics.sync());
+    const std::span<const float> parameters = evolution.parameters();
+    const std::span<const float> state = evolution.optimizer_state();
+    replaces_checkpoint = false;
+    return write_file_atomically(checkpoint_path(options.out),
+                                 encode_checkpoint({.settings = run_settings(options, setup.environment),
+                                                    .generation = outcome.generations,
+                                                    .solved = outcome.solved,
+                                                    .finished = finished,
+                                                    .state_hash = outcome.state_hash,
+                                                    .parameters = {parameters.begin(), parameters.end()},
+                                                    .optimizer_state = {state.begin(), state.end()}}));
+}
+
+/// Another run's checkpoint goes as soon as its metrics are gone, so that the two in the folder are of one run.
+bool Run::checkpoint_due() const {
+    return replaces_checkpoint ||
+           (options.checkpoint_every != 0 && outcome.generations % options.checkpoint_every == 0);
+}
+
+bool Run::at_its_end() const {
+    return outcome.generations >= options.generations || (outcome.solved && options.stop_when_solved);
+}
+
 Result<void> Run::loop(const OnGeneration& on_generation) {
-    while (outcome.generations < options.generations) {
+    while (!at_its_end() && !ended_by_callback) {
         YOLK_TRY(const GenerationReport report, step());
         YOLK_TRY_VOID(write_metrics(report));
         ++outcome.generations;
         outcome.state_hash = report.state_hash;
         outcome.solved = report.policy_return >= setup.solved_at;
-        if (on_generation && !on_generation(report)) break;
-        if (outcome.solved && options.stop_when_solved) break;
+        if (checkpoint_due()) YOLK_TRY_VOID(save_checkpoint(at_its_end()));
+        ended_by_callback = on_generation && !on_generation(report);
     }
     outcome.evaluations_per_second = static_cast<double>(evaluations) / seconds_since(start);
-    return {};
+    return save_checkpoint(at_its_end());
 }
 
 Result<std::filesystem::path> save(const Run& run) {
@@ -96,15 +189,16 @@ Result<std::filesystem::path> save(const Run& run) {
 
 Result<TrainOutcome> train(const Device& device, const TrainOptions& options, const OnGeneration& on_generation) {
     YOLK_TRY(const TaskSetup setup, set_up_task(options));
+    YOLK_TRY(const std::optional<Checkpoint> from, find_start(options, setup));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
-    YOLK_TRY(evolve::Evolution evolution, create_evolution(device, dispatcher, setup, options));
+    YOLK_TRY(evolve::Evolution evolution, create_evolution(device, dispatcher, setup, options, from));
     YOLK_TRY(PolicyRunner final_runner, PolicyRunner::create(device, dispatcher, setup.final));
-    if (!options.out.empty()) YOLK_TRY_VOID(prepare_output_folder(options.out));
     Run run{.device = device,
             .options = options,
             .setup = setup,
             .evolution = evolution,
             .metrics = MetricsFile(metrics_path(options.out))};
+    YOLK_TRY_VOID(run.begin(from));
     YOLK_TRY_VOID(run.loop(on_generation));
     YOLK_TRY(run.outcome.policy, save(run));  // before the evaluation, so that a failure there loses nothing
     YOLK_TRY(const std::vector<float> returns,

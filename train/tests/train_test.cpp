@@ -82,7 +82,7 @@ TEST_P(training, whole_run_writes_equals_its_twin_and_evaluates) {
     EXPECT_GE(outcome.eval_mean_return, 1.0);
     EXPECT_LE(outcome.eval_mean_return, 30.0);
 
-    EXPECT_EQ(entries(out), 2U);
+    EXPECT_EQ(entries(out), 3U);
     const std::vector<Json> lines = lines_of(out / "metrics.jsonl");
     ASSERT_EQ(lines.size(), 4U);
     EXPECT_EQ(lines[0]["settings"]["population"], 64);
@@ -130,7 +130,7 @@ TEST_P(training, later_run_replaces_the_files) {
     options.generations = 1;
     ASSERT_OK(train(device(), options));
     EXPECT_EQ(lines_of(folder_.path() / "metrics.jsonl").size(), 2U);
-    EXPECT_EQ(entries(folder_.path()), 2U);
+    EXPECT_EQ(entries(folder_.path()), 3U);
     EXPECT_OK(evaluate_policy(device(), folder_.path() / "policy.safetensors", {.episodes = 1}));
 }
 TEST_P(training, folder_that_cannot_be_written_is_told_before_training) {

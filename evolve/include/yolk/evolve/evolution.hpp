@@ -34,6 +34,9 @@ struct EvolutionParts {
     /// Scores the unperturbed policy (one member) after the update, in the same submission; may be empty.
     std::unique_ptr<Evaluator> policy_evaluator{};
     EvolutionConfig config{};
+    // To go on with an earlier run, to the bits of one that was never interrupted: its parameters() as `initial`, and
+    std::vector<float> optimizer_state{};  ///< its optimizer_state(); empty: zeros, as a run begins
+    std::uint32_t generation = 0;          ///< its generations(); sigma and the learning rate follow from it
 };
 
 /// Owns every buffer of a run; the primitives own none. Not thread-safe. Movable. After an error the run is over: make

@@ -17,12 +17,14 @@ struct Schedule {
     float learning_rate_decay = 1.0F;
 
     Schedule() = default;
-    explicit Schedule(const EvolutionOptions& options)
+    /// As after `generations_done` calls of advance().
+    explicit Schedule(const EvolutionOptions& options, std::uint32_t generations_done = 0)
         : seed(options.seed),
+          generation(generations_done),
           noise_reuse(options.noise_reuse),
-          sigma(options.sigma),
+          sigma(decayed(options.sigma, options.sigma_decay, generations_done)),
           sigma_decay(options.sigma_decay),
-          learning_rate(options.learning_rate),
+          learning_rate(decayed(options.learning_rate, options.learning_rate_decay, generations_done)),
           learning_rate_decay(options.learning_rate_decay) {}
 
     [[nodiscard]] NoiseTime noise_time() const noexcept {

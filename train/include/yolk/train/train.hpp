@@ -20,12 +20,17 @@ namespace yolk::train {
 struct TrainOptions {
     std::string task = "cartpole";  ///< an environment's name
     evolve::EvolutionOptions evolution{};
-    PolicyNetwork network{};          ///< widths; the ends must fit the environment
-    std::uint32_t generations = 100;  ///< at most
-    bool stop_when_solved = true;     ///< ends after the generation whose unperturbed policy solves the task
-    std::uint32_t max_steps = 0;      ///< of an episode; 0: the environment's
-    std::filesystem::path out =
-        "yolk-out";  ///< folder: policy.safetensors, metrics.jsonl; made if missing; empty: nothing is written
+    PolicyNetwork network{};                 ///< widths; the ends must fit the environment
+    std::uint32_t generations = 100;         ///< at most
+    bool stop_when_solved = true;            ///< ends after the generation whose unperturbed policy solves the task
+    std::uint32_t max_steps = 0;             ///< of an episode; 0: the environment's
+    std::filesystem::path out = "yolk-out";  ///< folder: policy.safetensors, metrics.jsonl, checkpoint.yolk; made if
+                                             ///< missing; empty: nothing is written
+    /// Generations between two checkpoints; 0: only where training ends, interrupted or not.
+    std::uint32_t checkpoint_every = 0;
+    /// Goes on from the checkpoint in `out`, in exact mode to the bits of a run that was never interrupted. All
+    /// settings that those depend on must be the checkpoint's.
+    bool resume = false;
     std::uint32_t evaluation_episodes = 100;
     std::optional<RolloutConfig> rollout_config{};   ///< tile configurations; the defaults where unset
     std::optional<std::uint32_t> pairs_per_slice{};  ///< es_update's
@@ -48,22 +53,25 @@ struct GenerationReport {
 [[nodiscard]] Json to_json(const GenerationReport& report);
 
 struct TrainOutcome {
-    std::uint32_t generations = 0;  ///< run
+    std::uint32_t generations = 0;   ///< done, those before a resumption included
+    std::uint32_t resumed_from = 0;  ///< generations of them that the checkpoint brought
     bool solved = false;
-    double evaluations_per_second = 0.0;  ///< over all generations
+    double evaluations_per_second = 0.0;  ///< over the generations of this process
     double eval_mean_return = 0.0;        ///< over evaluation_episodes fresh episodes of the unperturbed policy
     std::string state_hash{};
     double seconds = 0.0;                   ///< of training and evaluation
-    double first_generation_seconds = 0.0;  ///< from process start to the end of the first generation
+    double first_generation_seconds = 0.0;  ///< from process start to the end of its first generation; 0 without one
     std::filesystem::path policy{};         ///< the saved file; empty where nothing was written
     OperationCounts counts{};
 };
 
-/// Called after each generation; returning false ends training there (what has been learned is evaluated and saved).
+/// Called after each generation, its metrics and its checkpoint where one is due; returning false ends training there
+/// (what has been learned is evaluated and saved, and can be resumed).
 using OnGeneration = std::function<bool(const GenerationReport&)>;
 
 /// Errors: settings outside their limits, a folder that cannot be written (told before training starts), a device that
-/// fails the arithmetic probe in exact mode (with the reason), a generation without a finite score, driver errors.
+/// fails the arithmetic probe in exact mode (with the reason), a generation without a finite score, driver errors; to
+/// resume: a checkpoint that is missing, damaged, foreign, of a later version or of other settings.
 [[nodiscard]] Result<TrainOutcome> train(const Device& device, const TrainOptions& options,
                                          const OnGeneration& on_generation = {});
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that are ended by a signal and go on.
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "command.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class resume : public InFolder {
+   protected:
+    [[nodiscard]] std::vector<std::string> command(const std::string& out, const std::vector<std::string>& more) const {
+        std::vector<std::string> arguments{
+            "train",         "cartpole", "--out",        (folder_ / out).string(), "--json", "--population", "64",
+            "--max-steps",   "40",       "--keep-going", "--generations",          "200",    "--optimizer",  "momentum",
+            "--sigma-decay", "0.99"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    }
+    /// Of the run that nothing interrupts.
+    [[nodiscard]] Json whole() const {
+        const Ran ran = run_command(command("whole", {}), only(kLavapipe));
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        return ran.last();
+    }
+    /// Metrics of a generation in the folder, and their hash.
+    [[nodiscard]] std::vector<std::string> states(const std::string& out) const {
+        const Ran metrics{.code = 0, .out = read_text(folder_ / out / "metrics.jsonl"), .err = {}};
+        std::vector<std::string> hashes;
+        for (const Json& line : metrics.lines())
+            hashes.push_back(line.is_object() ? line.value("state_hash", "settings") : "torn");
+        return hashes;
+    }
+};
+
+TEST_F(resume, a_terminated_run_goes_on_to_the_same_state) {
+    const Json wanted = whole();
+    const Ran ended = run_and_interrupt(command("parts", {}), only(kLavapipe), {.number = SIGTERM, .lines = 3});
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(ended.last()["interrupted"], true);
+    EXPECT_LT(ended.last()["generations"], 200);
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "parts" / "checkpoint.yolk"));
+
+    const Ran ran = run_command(command("parts", {"--resume"}), only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("going on from"));
+    EXPECT_EQ(ran.last()["resumed_from"], ended.last()["generations"]);
+    EXPECT_EQ(ran.last()["generations"], 200);
+    EXPECT_EQ(ran.last()["state_hash"], wanted["state_hash"]);
+    EXPECT_EQ(ran.last()["eval_mean_return"], wanted["eval_mean_return"]);
+    EXPECT_EQ(states("parts"), states("whole"));
+}
+
+// Nothing can be tidied up after SIGKILL: what is on disk at any moment must do.
+TEST_F(resume, a_killed_run_goes_on_to_the_same_state) {
+    const Json wanted = whole();
+    std::vector<std::string> more{"--checkpoint-every", "1"};
+    for (const std::size_t lines : {1U, 2U, 5U, 11U}) {
+        const Ran killed =
+            run_and_interrupt(command("parts", more), only(kLavapipe), {.number = SIGKILL, .lines = lines});
+        ASSERT_EQ(killed.code, 128 + SIGKILL) << killed.err;
+        if (more.size() == 2) more.emplace_back("--resume");
+    }
+    const Ran ran = run_command(command("parts", more), only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_GE(ran.last()["resumed_from"], 1 + 2 + 5 + 11);
+    EXPECT_EQ(ran.last()["state_hash"], wanted["state_hash"]);
+    EXPECT_EQ(states("parts"), states("whole"));
+}
+
+TEST_F(resume, what_cannot_go_on_is_told_and_kept) {
+    const Ran none = run_command(command("parts", {"--resume"}), only(kLavapipe));
+    EXPECT_EQ(none.code, 1);
+    EXPECT_THAT(none.err, HasSubstr("There is no checkpoint"));
+    EXPECT_EQ(none.out, "");
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "parts"));
+
+    ASSERT_EQ(run_and_interrupt(command("parts", {}), only(kLavapipe), {.number = SIGTERM, .lines = 1}).code, 0);
+    const std::string checkpoint = read_text(folder_ / "parts" / "checkpoint.yolk");
+    const std::string metrics = read_text(folder_ / "parts" / "metrics.jsonl");
+    const Ran other = run_command(command("parts", {"--resume", "--seed", "2"}), only(kLavapipe));
+    EXPECT_EQ(other.code, 2);
+    EXPECT_THAT(other.err, HasSubstr("seed '1', but '2' was given"));
+    EXPECT_EQ(other.out, "");
+    const Ran nowhere = run_command({"train", "cartpole", "--out", "", "--resume"}, only(kLavapipe));
+    EXPECT_EQ(nowhere.code, 2);
+    EXPECT_THAT(nowhere.err, HasSubstr("output folder"));
+    EXPECT_EQ(read_text(folder_ / "parts" / "checkpoint.yolk"), checkpoint);
+    EXPECT_EQ(read_text(folder_ / "parts" / "metrics.jsonl"), metrics);
+}
+
+}  // namespace
+}  // namespace yolk::cli

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run that can go on: all that its next generation depends on, as one file. Reading trusts nothing.
+//
+// Layout, little endian: magic "YOLKRUN\n", version as 32 bits, bytes of the header as 32 bits, the header (JSON), the
+// parameters and the optimizer's arrays as fp32, XXH3-64 over everything before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/train/train.hpp"
+
+namespace yolk::train {
+
+/// Name and value, as text from which the value comes back exactly.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+struct Checkpoint {
+    Settings settings;             ///< run_settings of the run
+    std::uint32_t generation = 0;  ///< done
+    bool solved = false;           ///< as of its last generation
+    bool finished = false;         ///< the run came to its own end: solved, or all its generations done
+    std::string state_hash;        ///< evolve::state_hash of the three
+    std::vector<float> parameters;
+    std::vector<float> optimizer_state;
+};
+
+inline constexpr std::uint32_t kCheckpointVersion = 1;
+
+/// Every setting that the bits of a run depend on, and none besides: `generations` and the like may change.
+[[nodiscard]] Settings run_settings(const TrainOptions& options, const EnvironmentInfo& environment);
+
+[[nodiscard]] std::vector<std::byte> encode_checkpoint(const Checkpoint& checkpoint);
+
+/// `what` names the bytes in errors. Errors, all BadInput: bytes that are cut off, damaged, foreign, of a later
+/// version, or at odds with themselves (sizes, state hash).
+[[nodiscard]] Result<Checkpoint> decode_checkpoint(std::span<const std::byte> bytes, std::string_view what);
+
+/// Errors: decode_checkpoint's; a file that is missing or cannot be read.
+[[nodiscard]] Result<Checkpoint> load_checkpoint(const std::filesystem::path& path);
+
+/// Whether a run with these options may go on from it. Errors: a setting that differs (named, with both values), arrays
+/// of other sizes, more generations than the run is to have.
+[[nodiscard]] Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& options,
+                                           const EnvironmentInfo& environment, std::uint32_t element_count,
+                                           std::string_view what);
+
+}  // namespace yolk::train

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that are cut off and go on.
+#include <gtest/gtest.h>
+
+#include "checkpoint.hpp"
+#include "temporary_folder.hpp"
+#include "yolk/testing/device_test.hpp"
+#include "yolk/train/train.hpp"
+
+namespace yolk::train {
+namespace {
+
+using ::yolk::testing::expect_error;
+
+TrainOptions tiny(const std::filesystem::path& out, OptimizerRule optimizer = OptimizerRule::Sgd) {
+    return {.task = "cartpole",
+            .evolution = {.population = 64,
+                          .sigma_decay = 0.9F,
+                          .learning_rate_decay = 0.95F,
+                          .noise_reuse = 3,
+                          .optimizer = optimizer,
+                          .seed = 3},
+            .network = {.widths = {4, 8, 2}},
+            .generations = 6,
+            .max_steps = 30,
+            .out = out,
+            .evaluation_episodes = 20};
+}
+/// metrics.jsonl without what differs from run to run.
+std::vector<std::string> timeless(const std::filesystem::path& path) {
+    std::vector<std::string> lines;
+    std::istringstream text(text_of(path));
+    for (std::string line; std::getline(text, line);) {
+        Json json = Json::parse(line, nullptr, false);
+        EXPECT_TRUE(json.is_object()) << line;
+        if (!json.is_object()) continue;
+        json.erase("seconds");
+        json.erase("evaluations_per_second");
+        lines.push_back(to_line(json));
+    }
+    return lines;
+}
+OnGeneration until(std::uint32_t generations) {
+    return [generations](const GenerationReport& report) { return report.generation + 1 < generations; };
+}
+OnGeneration never() {
+    return [](const GenerationReport&) {
+        ADD_FAILURE() << "training began";
+        return false;
+    };
+}
+
+class resuming : public ::yolk::testing::DeviceTest {
+   protected:
+    [[nodiscard]] std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
+    void expect_whole(OptimizerRule optimizer);
+    TemporaryFolder folder_;
+};
+YOLK_FOR_EACH_DEVICE(resuming);
+
+/// Cut off after 1 and again after 4 of 6 generations (so within a reused noise, and at its boundary), a run ends as
+/// one that was not.
+void resuming::expect_whole(OptimizerRule optimizer) {
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(device(), tiny(file("whole"), optimizer)));
+    TrainOptions options = tiny(file("parts"), optimizer);
+    ASSERT_OK(train(device(), options, until(1)));
+    options.resume = true;
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome second, train(device(), options, until(4)));
+    EXPECT_EQ(second.resumed_from, 1U);
+    EXPECT_EQ(second.generations, 4U);
+    std::vector<std::uint32_t> seen;
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome third, train(device(), options, [&](const GenerationReport& report) {
+                             seen.push_back(report.generation);
+                             return true;
+                         }));
+    EXPECT_EQ(seen, (std::vector<std::uint32_t>{4, 5}));
+    EXPECT_EQ(third.resumed_from, 4U);
+    EXPECT_EQ(third.generations, 6U);
+    EXPECT_GT(third.first_generation_seconds, 0.0);
+    EXPECT_EQ(third.state_hash, whole.state_hash);
+    EXPECT_EQ(third.eval_mean_return, whole.eval_mean_return);
+    EXPECT_EQ(timeless(file("parts") / "metrics.jsonl"), timeless(file("whole") / "metrics.jsonl"));
+    for (const char* const name : {"policy.safetensors", "checkpoint.yolk"})
+        EXPECT_EQ(text_of(file("parts") / name), text_of(file("whole") / name)) << name;
+}
+TEST_P(resuming, sgd_ends_as_if_never_interrupted) { expect_whole(OptimizerRule::Sgd); }
+TEST_P(resuming, momentum_ends_as_if_never_interrupted) { expect_whole(OptimizerRule::Momentum); }
+TEST_P(resuming, adam_ends_as_if_never_interrupted) { expect_whole(OptimizerRule::Adam); }
+
+// As after a kill: metrics go beyond the checkpoint, and their last line is torn.
+TEST_P(resuming, metrics_beyond_the_checkpoint_are_dropped) {
+    ASSERT_OK(train(device(), tiny(file("whole"))));
+    TrainOptions options = tiny(file("parts"));
+    options.checkpoint_every = 2;
+    std::string checkpoint;
+    ASSERT_OK(train(device(), options, [&](const GenerationReport& report) {
+        if (report.generation == 4) checkpoint = text_of(file("parts") / "checkpoint.yolk");
+        return report.generation < 4;
+    }));
+    write_text(file("parts") / "checkpoint.yolk", checkpoint);
+    write_text(file("parts") / "metrics.jsonl", text_of(file("parts") / "metrics.jsonl") + "{\"generation\":5,\"me");
+    options.resume = true;
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(device(), options));
+    EXPECT_EQ(outcome.resumed_from, 4U);
+    EXPECT_EQ(timeless(file("parts") / "metrics.jsonl"), timeless(file("whole") / "metrics.jsonl"));
+}
+TEST_P(resuming, finished_run_stays_and_can_be_extended) {
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(device(), tiny(file("whole"))));
+    TrainOptions options = tiny(file("parts"));
+    options.generations = 3;
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome half, train(device(), options));
+    options.resume = true;
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome again, train(device(), options, never()));
+    EXPECT_EQ(again.state_hash, half.state_hash);
+    EXPECT_EQ(again.eval_mean_return, half.eval_mean_return);
+    options.generations = 6;
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome extended, train(device(), options));
+    EXPECT_EQ(extended.state_hash, whole.state_hash);
+    EXPECT_EQ(timeless(file("parts") / "metrics.jsonl"), timeless(file("whole") / "metrics.jsonl"));
+}
+TEST_P(resuming, refusals_change_nothing) {
+    TrainOptions options = tiny(file("out"));
+    options.resume = true;
+    EXPECT_TRUE(expect_error(train(device(), options, never()), ErrorKind::Io, "There is no checkpoint"));
+    EXPECT_FALSE(std::filesystem::exists(file("out")));
+    options.resume = false;
+    ASSERT_OK(train(device(), options, until(2)));
+    options.resume = true;
+    const std::string metrics = text_of(file("out") / "metrics.jsonl");
+    const std::string checkpoint = text_of(file("out") / "checkpoint.yolk");
+
+    options.evolution.sigma = 0.3F;
+    EXPECT_TRUE(
+        expect_error(train(device(), options, never()), ErrorKind::BadInput, "sigma '0.2', but '0.3' was given"));
+    options.evolution.sigma = 0.2F;
+    write_text(file("out") / "checkpoint.yolk", checkpoint.substr(0, checkpoint.size() / 2));
+    EXPECT_TRUE(expect_error(train(device(), options, never()), ErrorKind::BadInput, "checkpoint.yolk"));
+    EXPECT_EQ(text_of(file("out") / "checkpoint.yolk").size(), checkpoint.size() / 2);
+    EXPECT_EQ(text_of(file("out") / "metrics.jsonl"), metrics);
+
+    write_text(file("out") / "checkpoint.yolk", checkpoint);
+    for (const std::string& other : {metrics.substr(0, metrics.size() - 1), std::string("mine"), std::string()}) {
+        write_text(file("out") / "metrics.jsonl", other);
+        EXPECT_TRUE(expect_error(train(device(), options, never()), ErrorKind::BadInput, "does not lead up"));
+        EXPECT_EQ(text_of(file("out") / "metrics.jsonl"), other);
+    }
+    std::filesystem::remove(file("out") / "metrics.jsonl");
+    EXPECT_OK(train(device(), options));
+    EXPECT_EQ(timeless(file("out") / "metrics.jsonl").size(), 5U);  // settings, generations 2 to 5
+    options.generations = 7;
+    EXPECT_OK(train(device(), options));
+    EXPECT_EQ(timeless(file("out") / "metrics.jsonl").size(), 6U);
+}
+TEST_P(resuming, new_run_replaces_an_old_checkpoint_after_its_first_generation) {
+    TrainOptions options = tiny(file("out"));
+    ASSERT_OK(train(device(), options, until(2)));
+    const std::string old = text_of(file("out") / "checkpoint.yolk");
+    options.evolution.seed = 4;
+    options.pairs_per_slice = 0;  // refused by the kernel's plan
+    EXPECT_FALSE(train(device(), options, never()));
+    EXPECT_EQ(text_of(file("out") / "checkpoint.yolk"), old);
+    options.pairs_per_slice.reset();
+    ::testing::internal::CaptureStderr();
+    const Result<TrainOutcome> outcome = train(device(), options, [&](const GenerationReport& report) {
+        const Result<Checkpoint> now = load_checkpoint(file("out") / "checkpoint.yolk");
+        EXPECT_OK(now);
+        if (!now) return false;
+        EXPECT_EQ(now->generation, 1U);  // of this run, and the only one before its end
+        EXPECT_EQ(now->state_hash == report.state_hash, report.generation == 0);
+        return report.generation < 1;
+    });
+    const std::string notices = ::testing::internal::GetCapturedStderr();
+    ASSERT_OK(outcome);
+    EXPECT_NE(notices.find("interrupted after generation 2"), std::string::npos) << notices;
+}
+TEST_P(resuming, checkpoints_need_a_folder) {
+    TrainOptions options = tiny({});
+    options.resume = true;
+    EXPECT_TRUE(expect_error(train(device(), options, never()), ErrorKind::BadInput, "output folder"));
+    options.resume = false;
+    options.checkpoint_every = 1;
+    EXPECT_TRUE(expect_error(train(device(), options, never()), ErrorKind::BadInput, "output folder"));
+}
+
+}  // namespace
+}  // namespace yolk::train
