@@ -104,6 +104,7 @@ struct Evolution::Impl {
 
     Result<void> plan();
     Result<void> create_buffers();
+    Result<void> create_scratch();
     Result<void> create_readback();
     Result<void> bind();
     Result<void> upload_initial();
@@ -124,7 +125,8 @@ struct Evolution::Impl {
     }
     [[nodiscard]] BufferView state_view() const { return state_bytes() == 0 ? BufferView{} : BufferView{state}; }
     [[nodiscard]] BufferView scratch_view(const MemoryNeeds& needs) const {
-        return needs.size_bytes == 0 ? BufferView{} : BufferView{scratch, 0, needs.size_bytes};
+        return needs.size_bytes == 0 ? BufferView{}
+                                     : BufferView{scratch, 0, std::min(needs.size_bytes, scratch.size_bytes())};
     }
 };
 
@@ -158,16 +160,38 @@ Result<void> Evolution::Impl::create_buffers() {
     YOLK_TRY_VOID(make(weights, fitness_weights_bytes(fitness_desc()), "fitness weights"));
     YOLK_TRY_VOID(make(summary, sizeof(abi::fitness::Summary), "fitness summary"));
     YOLK_TRY_VOID(make(gradient, parts.parameters.size_bytes(), "gradient"));
-    // The plans run one after the other, so they can share.
-    std::uint64_t scratch_bytes = std::max({parts.evaluator->scratch().size_bytes, fitness_plan.scratch().size_bytes,
-                                            es_update_plan.scratch().size_bytes, optimizer_plan.scratch().size_bytes});
     if (parts.policy_evaluator) {
-        scratch_bytes = std::max(scratch_bytes, parts.policy_evaluator->scratch().size_bytes);
         YOLK_TRY_VOID(make(policy_returns, std::uint64_t{4} * parts.policy_evaluator->episodes(), "policy returns"));
         YOLK_TRY_VOID(make(policy_evaluations, kCounterBytes, "policy evaluation counters"));
     }
-    YOLK_TRY_VOID(make(scratch, scratch_bytes, "generation scratch"));
+    YOLK_TRY_VOID(create_scratch());
     return create_readback();
+}
+
+Result<void> Evolution::Impl::create_scratch() {
+    // The plans run one after the other, so they can share.
+    std::uint64_t wanted = 0;
+    std::uint64_t least = 0;
+    const auto add = [&](const MemoryNeeds& needs) {
+        wanted = std::max(wanted, needs.size_bytes);
+        least = std::max(least, needs.least());
+    };
+    add(parts.evaluator->scratch());
+    add(fitness_plan.scratch());
+    add(es_update_plan.scratch());
+    add(optimizer_plan.scratch());
+    if (parts.policy_evaluator) add(parts.policy_evaluator->scratch());
+    while (wanted > 0) {
+        auto made = device->create_buffer({.size_bytes = wanted, .label = "generation scratch"});
+        if (made) {
+            scratch = std::move(made).value();
+            return {};
+        }
+        if (made.error().kind != ErrorKind::OutOfMemory || wanted <= least) return std::move(made).error();
+        wanted = std::max(wanted / 2, least);
+        log_info(fmt::format("There is no memory for all of the scratch at once; trying with {} bytes.", wanted));
+    }
+    return {};
 }
 
 Result<void> Evolution::Impl::create_readback() {

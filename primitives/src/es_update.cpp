@@ -21,6 +21,7 @@ using abi::es_update::ParameterEntry;
 using abi::es_update::Params;
 
 constexpr std::uint32_t kMaxRank = 32;
+constexpr std::uint64_t kCombineCost = 8;  ///< of one partial sum, added up
 
 struct Layout {
     std::vector<ParameterEntry> entries;
@@ -86,13 +87,16 @@ std::uint64_t weights_bytes(const EsUpdateDesc& desc) {
 struct EsUpdatePlan::Impl {
     const Device* device = nullptr;
     EsUpdateDesc desc;
-    Params params{};  ///< all but what a generation decides
+    SliceProblem problem;
+    Slices slices;    ///< with all the scratch that is wanted
+    Params params{};  ///< all but what a generation and the scratch decide
     std::shared_ptr<const Buffer> entries;
     PipelineOf<Params> sum;
     PipelineOf<Params> combine;
 
-    [[nodiscard]] std::uint64_t scratch_bytes() const noexcept {
-        return std::uint64_t{4} * params.slice_count * params.partial_count;
+    [[nodiscard]] MemoryNeeds scratch() const noexcept {
+        const std::uint64_t slice_bytes = std::uint64_t{4} * params.partial_count;
+        return {.size_bytes = slice_bytes * slices.slice_count, .least_bytes = slice_bytes * slices.fewest_slices};
     }
 };
 
@@ -115,7 +119,7 @@ BoundEsUpdate::~BoundEsUpdate() = default;
 BoundEsUpdate::BoundEsUpdate(BoundEsUpdate&&) noexcept = default;
 BoundEsUpdate& BoundEsUpdate::operator=(BoundEsUpdate&&) noexcept = default;
 
-MemoryNeeds EsUpdatePlan::scratch() const noexcept { return {.size_bytes = impl_->scratch_bytes()}; }
+MemoryNeeds EsUpdatePlan::scratch() const noexcept { return impl_->scratch(); }
 
 std::uint32_t EsUpdatePlan::dispatch_count() const noexcept { return impl_->params.tile_count == 0 ? 1 : 2; }
 
@@ -123,19 +127,18 @@ Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& de
     YOLK_TRY_VOID(validate(device, desc));
     const Layout layout = lay_out(desc.parameters);
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
-    YOLK_TRY(const Slices slices, choose_slices({.pair_count = desc.population / 2,
-                                                 .rank = desc.rank,
-                                                 .wanted_pairs_per_slice = desc.config.pairs_per_slice,
-                                                 .tile_count = layout.tile_count,
-                                                 .partial_count = layout.partial_count,
-                                                 .max_scratch_bytes = device.info().limits.max_storage_buffer_range,
-                                                 .loop_budget = loops}));
     auto impl = std::make_unique<EsUpdatePlan::Impl>();
+    impl->problem = {.pair_count = desc.population / 2,
+                     .rank = desc.rank,
+                     .wanted_pairs_per_slice = desc.config.pairs_per_slice,
+                     .tile_count = layout.tile_count,
+                     .partial_count = layout.partial_count,
+                     .max_scratch_bytes = device.info().limits.max_storage_buffer_range,
+                     .loop_budget = loops};
+    YOLK_TRY(impl->slices, choose_slices(impl->problem));
     impl->device = &device;
     impl->desc = desc;
     impl->params.pair_count = desc.population / 2;
-    impl->params.pairs_per_slice = slices.pairs_per_slice;
-    impl->params.slice_count = slices.slice_count;
     impl->params.tile_count = static_cast<std::uint32_t>(layout.tile_count);
     impl->params.parameter_count = static_cast<std::uint32_t>(layout.entries.size());
     impl->params.element_count = desc.parameters.element_count();
@@ -157,20 +160,28 @@ Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& de
 }
 
 Result<BoundEsUpdate> EsUpdatePlan::bind(const EsUpdateViews& views, const BufferView& scratch) const {
-    const std::uint64_t scratch_bytes = impl_->scratch_bytes();
+    const MemoryNeeds needs = impl_->scratch();
     YOLK_TRY_VOID(check_views(
         *impl_->device, "[es_update]",
         {{views.weights, weights_bytes(impl_->desc), "weights"},
          {views.summary, sizeof(abi::fitness::Summary), "summary"}},
-        {{views.gradient, impl_->desc.parameters.size_bytes(), "gradient"}, {scratch, scratch_bytes, "scratch"}}));
+        {{views.gradient, impl_->desc.parameters.size_bytes(), "gradient"}, {scratch, needs.least(), "scratch"}}));
     auto bound = std::make_unique<BoundEsUpdate::Impl>();
     bound->config = impl_->desc.config;
     bound->population = impl_->desc.population;
     bound->rank = impl_->desc.rank;
+    Slices slices = impl_->slices;
+    if (scratch.size_bytes < needs.size_bytes) {
+        SliceProblem problem = impl_->problem;
+        problem.max_scratch_bytes = scratch.size_bytes;
+        YOLK_TRY(slices, choose_slices(problem));
+    }
     bound->params = impl_->params;
+    bound->params.pairs_per_slice = slices.pairs_per_slice;
+    bound->params.slice_count = slices.slice_count;
     bound->entries = impl_->entries;
     // Where every parameter is frozen there are no partial sums, and a binding must hold something.
-    const BufferView partials = scratch_bytes == 0 ? views.gradient : scratch;
+    const BufferView partials = needs.size_bytes == 0 ? views.gradient : scratch;
     const std::array<BufferView, abi::es_update::kBindingCount> all{views.weights, views.summary, *impl_->entries,
                                                                     partials, views.gradient};
     YOLK_TRY(bound->sum, impl_->device->bind(impl_->sum, all));
@@ -192,11 +203,16 @@ void BoundEsUpdate::record(Recorder& recorder, const NoiseTime& when) const noex
     params.vector_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(kNoiseVariance)));
     const ScopedLabel label(recorder, "es_update");
     if (params.tile_count > 0) {
+        // Per pair and rank column two blocks of noise and the products of a tile.
+        const std::uint64_t pair_cost =
+            std::uint64_t{impl_->rank} * (2 * kNoiseBlockCost + abi::es_update::kTileEdge * abi::es_update::kTileEdge);
         const std::uint64_t invocations = std::uint64_t{params.tile_count} * params.slice_count;
-        recorder.dispatch(impl_->sum, params, groups_for(invocations, impl_->config.workgroup_size));
+        recorder.dispatch(impl_->sum, params,
+                          grid_of(invocations, impl_->config.workgroup_size, pair_cost * params.pairs_per_slice));
         recorder.barrier(Barrier::ComputeToCompute);
     }
-    recorder.dispatch(impl_->combine, params, groups_for(params.element_count, impl_->config.workgroup_size));
+    recorder.dispatch(impl_->combine, params,
+                      grid_of(params.element_count, impl_->config.workgroup_size, kCombineCost * params.slice_count));
 }
 
 }  // namespace yolk

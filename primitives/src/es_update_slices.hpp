@@ -18,13 +18,14 @@ struct SliceProblem {
     std::uint32_t wanted_pairs_per_slice = 1;  ///< the configuration's; the answer is the nearest that is allowed
     std::uint64_t tile_count = 0;
     std::uint64_t partial_count = 0;      ///< elements of a slice
-    std::uint64_t max_scratch_bytes = 0;  ///< the device's binding limit
+    std::uint64_t max_scratch_bytes = 0;  ///< the device's binding limit, or the scratch at hand
     std::uint64_t loop_budget = 0;        ///< what the loops of an invocation may cost in all (plan_checks.hpp)
 };
 
 struct Slices {
     std::uint32_t pairs_per_slice = 1;
     std::uint32_t slice_count = 0;
+    std::uint32_t fewest_slices = 0;  ///< with less scratch: as many pairs in each as are exact
 };
 
 /// Error (Unsupported): no slicing keeps sums exact, loops within the device's limit, and the partial sums within one

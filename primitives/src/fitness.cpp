@@ -183,7 +183,8 @@ void BoundFitness::record(Recorder& recorder) const noexcept {
     for (const FitnessStep& step : impl_->steps) {
         if (!std::exchange(first, false)) recorder.barrier(Barrier::ComputeToCompute);
         const BindingOf<Params>& binding = impl_->bindings[static_cast<std::size_t>(step.stage)];
-        recorder.dispatch(binding, step.params, groups_for(step.invocations, impl_->workgroup_size));
+        recorder.dispatch(binding, step.params,
+                          grid_of(step.invocations, impl_->workgroup_size, step.cost_per_invocation));
     }
 }
 

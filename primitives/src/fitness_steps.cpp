@@ -55,6 +55,15 @@ Result<void> check_loops(const FitnessDesc& desc, std::uint64_t loop_budget) {
     return {};
 }
 
+/// Every stage goes over its share of the members; scores over their episodes as well, ranks over the others'.
+std::uint64_t cost_of(const FitnessStep& step) {
+    constexpr std::uint64_t kMemberCost = 64;
+    const std::uint64_t share = ceil_div<std::uint64_t>(step.params.population, step.invocations);
+    if (step.stage == FitnessStage::Ranks) return 4 * std::uint64_t{step.params.other_count};
+    if (step.stage == FitnessStage::Finish || step.stage == FitnessStage::Select) return 4 * kOtherLoops;
+    return share * (kMemberCost + (step.stage == FitnessStage::Scores ? 4 * std::uint64_t{step.params.episodes} : 0));
+}
+
 void add_median_steps(std::vector<FitnessStep>& steps, Params params) {
     for (params.digit = 0; params.digit < 4; ++params.digit) {
         steps.push_back({FitnessStage::Histogram, params, params.invocation_count});
@@ -96,6 +105,7 @@ Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uin
     }
     steps.push_back(weights);
     steps.push_back({FitnessStage::Finish, params, 1});
+    for (FitnessStep& step : steps) step.cost_per_invocation = cost_of(step);
     return steps;
 }
 

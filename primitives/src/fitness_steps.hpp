@@ -19,6 +19,7 @@ struct FitnessStep {
     FitnessStage stage{};
     abi::fitness::Params params{};
     std::uint64_t invocations = 0;
+    std::uint64_t cost_per_invocation = 0;  ///< about, in multiply-adds
 };
 
 /// In order, a barrier between any two. Error (Unsupported): a population of ranks or a number of episodes beyond what

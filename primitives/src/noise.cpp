@@ -60,18 +60,18 @@ void BoundNoise::record(Recorder& recorder, const NoiseStream& stream) const noe
         std::uint64_t{ceil_div(desc_.element_count, kNoiseElementsPerBlock)} * desc_.pair_count;
     if (blocks == 0) return;
     const ScopedLabel label(recorder, "noise");
-    recorder.dispatch(
-        binding_,
-        {
-            .seed_low = static_cast<std::uint32_t>(stream.seed),
-            .seed_high = static_cast<std::uint32_t>(stream.seed >> 32U),
-            .parameter_and_domain = stream.parameter | (static_cast<std::uint32_t>(stream.domain) << 24U),
-            .first_pair = stream.pair,
-            .time = stream.time,
-            .element_count = desc_.element_count,
-            .pair_count = desc_.pair_count,
-        },
-        groups_for(blocks, std::uint64_t{desc_.config.workgroup_size} * desc_.config.blocks_per_invocation));
+    recorder.dispatch(binding_,
+                      {
+                          .seed_low = static_cast<std::uint32_t>(stream.seed),
+                          .seed_high = static_cast<std::uint32_t>(stream.seed >> 32U),
+                          .parameter_and_domain = stream.parameter | (static_cast<std::uint32_t>(stream.domain) << 24U),
+                          .first_pair = stream.pair,
+                          .time = stream.time,
+                          .element_count = desc_.element_count,
+                          .pair_count = desc_.pair_count,
+                      },
+                      grid_of(blocks, std::uint64_t{desc_.config.workgroup_size} * desc_.config.blocks_per_invocation,
+                              kNoiseBlockCost));
 }
 
 }  // namespace yolk

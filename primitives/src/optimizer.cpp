@@ -29,6 +29,8 @@ constexpr std::array<RuleName, 3> kRules{{{OptimizerRule::Sgd, "sgd", 0, abi::op
 
 const RuleName& row_of(OptimizerRule rule) noexcept { return kRules[static_cast<std::size_t>(rule)]; }
 
+/// About what the step of one element costs: Adam's square root and quotient are polynomials.
+constexpr std::uint64_t kElementCost = 64;
 /// Below this the flush of squares (2^-100) would show in sqrt(v) + epsilon.
 constexpr float kSmallestEpsilon = 0x1p-40F;
 
@@ -138,7 +140,7 @@ void BoundOptimizer::record(Recorder& recorder, float learning_rate, std::uint32
                         .unbias1 = unbias(desc.beta1, t),
                         .unbias2 = unbias(desc.beta2, t)};
     const ScopedLabel label(recorder, "optimizer");
-    recorder.dispatch(impl_->binding, params, groups_for(desc.element_count, desc.config.workgroup_size));
+    recorder.dispatch(impl_->binding, params, grid_of(desc.element_count, desc.config.workgroup_size, kElementCost));
 }
 
 }  // namespace yolk

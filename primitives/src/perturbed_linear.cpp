@@ -75,6 +75,9 @@ Result<void> measure(const Device& device, Layout& layout) {
     return {};
 }
 
+/// Of one element of B: its share of a block of noise, and its product.
+constexpr std::uint64_t kNoiseElementCost = kNoiseBlockCost / kNoiseElementsPerBlock + 1;
+
 /// The largest multiple of 8 k (whole noise blocks) for one dispatch, where 8 k take `iterations_per_8` of one loop and
 /// the other loops cost `reserved`.
 Result<std::uint32_t> chunk_of(std::uint64_t budget, std::uint64_t reserved, std::uint64_t iterations_per_8) {
@@ -194,7 +197,10 @@ void BoundPerturbedLinear::record(Recorder& recorder, const NoiseTime& when, std
     };
     // At least one dispatch, for `in` may be 0; a barrier between any two, since each continues what the last one
     // stored.
-    const auto dispatch_chunks = [&](const BindingOf<abi_pl::Params>& binding, std::uint32_t chunk, GroupCount groups) {
+    const auto dispatch_chunks = [&](const BindingOf<abi_pl::Params>& binding, std::uint32_t chunk,
+                                     std::uint64_t invocations, std::uint64_t cost_per_k) {
+        const LinearGrid groups =
+            grid_of(invocations, desc.config.workgroup_size, cost_per_k * std::min(chunk, desc.in));
         params.end_k = 0;
         do {
             params.first_k = params.end_k;
@@ -205,10 +211,9 @@ void BoundPerturbedLinear::record(Recorder& recorder, const NoiseTime& when, std
     };
     const ScopedLabel label(recorder, "perturbed_linear");
     const std::uint64_t tiles = ceil_div(desc.out, desc.config.outputs_per_invocation);
-    dispatch_chunks(impl_->project, layout.project_chunk, groups_for(layout.instances(), desc.config.workgroup_size));
+    dispatch_chunks(impl_->project, layout.project_chunk, layout.instances(), desc.rank * kNoiseElementCost);
     recorder.barrier(Barrier::ComputeToCompute);
-    dispatch_chunks(impl_->output, layout.output_chunk,
-                    groups_for(layout.instances() * tiles, desc.config.workgroup_size));
+    dispatch_chunks(impl_->output, layout.output_chunk, layout.instances() * tiles, desc.config.outputs_per_invocation);
 }
 
 }  // namespace yolk

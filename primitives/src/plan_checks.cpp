@@ -66,8 +66,8 @@ Result<std::uint64_t> loop_budget(const Device& device) {
     return findings.loop_limit.value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
-GroupCount groups_for(std::uint64_t count, std::uint64_t items_per_group) noexcept {
-    return fold_groups(ceil_div(count, items_per_group));
+LinearGrid grid_of(std::uint64_t count, std::uint64_t items_per_group, std::uint64_t cost_per_item) noexcept {
+    return {.groups = ceil_div(count, items_per_group), .cost_per_group = items_per_group * cost_per_item};
 }
 
 }  // namespace yolk

@@ -48,7 +48,11 @@ struct NeededView {
 /// limit gives wrong results without a message.
 [[nodiscard]] Result<std::uint64_t> loop_budget(const Device& device);
 
-/// The folded grid of `count` items at `items_per_group`.
-[[nodiscard]] GroupCount groups_for(std::uint64_t count, std::uint64_t items_per_group) noexcept;
+/// About what a block of noise costs: ten rounds of Philox, and the sums of nibbles for eight elements.
+inline constexpr std::uint64_t kNoiseBlockCost = 256;
+
+/// The grid of `count` items at `items_per_group`, each of which costs about `cost_per_item` multiply-adds.
+[[nodiscard]] LinearGrid grid_of(std::uint64_t count, std::uint64_t items_per_group,
+                                 std::uint64_t cost_per_item) noexcept;
 
 }  // namespace yolk

@@ -163,18 +163,36 @@ RolloutLoopCost rollout_loop_cost(const RolloutLayout& layout) noexcept {
     return cost;
 }
 
-Result<std::uint32_t> rollout_steps_per_dispatch(const RolloutLayout& layout, std::uint64_t loop_budget) {
+std::uint64_t rollout_step_cost(const RolloutLayout& layout) noexcept {
+    constexpr std::uint64_t kTanhCost = 24;
+    constexpr std::uint64_t kEnvironmentCost = 128;  // of cartpole's about 60; own ones may do more
+    std::uint64_t cost = products_per_step(layout) + kEnvironmentCost;
+    for (const std::uint32_t width : layout.desc.network.widths) cost += kTanhCost * width;
+    return cost;
+}
+
+Result<std::uint32_t> rollout_steps_per_dispatch(const RolloutLayout& layout, const RolloutBudget& budget) {
     const RolloutLoopCost cost = rollout_loop_cost(layout);
-    const std::uint64_t left = loop_budget > cost.start ? loop_budget - cost.start : 0;
+    const std::uint64_t left = budget.loops > cost.start ? budget.loops - cost.start : 0;
     const std::uint64_t steps = iterations_within(left, cost.step);
     if (steps == 0) {
         return unsupported(
             fmt::format("The device makes {} loop iterations per invocation; [rollout] needs {} for one "
                         "step of its network. Use smaller widths or a smaller rank.",
-                        loop_budget, cost.start + loop_cost(1, cost.step)));
+                        budget.loops, cost.start + loop_cost(1, cost.step)));
     }
+    const std::uint64_t short_work = std::max<std::uint64_t>(
+        budget.workgroup_cost / (rollout_step_cost(layout) * layout.desc.config.workgroup_size), 1);
     return static_cast<std::uint32_t>(
-        std::min({steps, std::uint64_t{kMaxStepsPerDispatch}, std::uint64_t{layout.max_steps}}));
+        std::min({steps, short_work, std::uint64_t{kMaxStepsPerDispatch}, std::uint64_t{layout.max_steps}}));
+}
+
+std::uint64_t rollout_indices(const RolloutLayout& layout) noexcept {
+    return std::uint64_t{layout.members} * layout.desc.episodes;
+}
+
+std::uint64_t rollout_chunk(const RolloutLayout& layout, std::uint64_t scratch_bytes) noexcept {
+    return std::min(rollout_indices(layout), scratch_bytes / layout.slot_bytes);
 }
 
 std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout) {

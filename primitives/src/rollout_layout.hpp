@@ -17,6 +17,8 @@
 namespace yolk {
 
 inline constexpr std::uint32_t kMaxStepsPerDispatch = 128;  ///< keeps a dispatch far from drivers' time-outs
+/// Fewer episodes at once would leave most devices idle.
+inline constexpr std::uint64_t kLeastRolloutChunk = 4096;
 
 struct RolloutLayout {
     RolloutDesc desc;
@@ -28,11 +30,11 @@ struct RolloutLayout {
     bool unrolled = false;
     bool private_parameters = false;
     std::uint64_t returns_bytes = 0;
-    std::uint64_t slots_bytes = 0;
+    std::uint64_t slot_bytes = 0;  ///< of one index: what its episode carries from dispatch to dispatch
     std::uint32_t steps_per_dispatch = 0;
 };
 
-/// Refuses what plan_rollout's docstring says; everything but sizes_bytes and steps_per_dispatch is set.
+/// Refuses what plan_rollout's docstring says; everything but sizes in bytes and steps_per_dispatch is set.
 [[nodiscard]] Result<RolloutLayout> make_rollout_layout(const DeviceInfo& device, const RolloutDesc& desc);
 
 /// Loop iterations that one invocation makes before its first step and in each step, as the shaders are written
@@ -43,8 +45,22 @@ struct RolloutLoopCost {
 };
 [[nodiscard]] RolloutLoopCost rollout_loop_cost(const RolloutLayout& layout) noexcept;
 
-/// Steps of one dispatch within `loop_budget`, at most kMaxStepsPerDispatch. Error: not even one step fits.
-[[nodiscard]] Result<std::uint32_t> rollout_steps_per_dispatch(const RolloutLayout& layout, std::uint64_t loop_budget);
+/// Multiply-adds of one invocation in one step, about.
+[[nodiscard]] std::uint64_t rollout_step_cost(const RolloutLayout& layout) noexcept;
+
+/// What a device sets to one dispatch: loops of an invocation, and the cost of what cannot be cut, a workgroup.
+struct RolloutBudget {
+    std::uint64_t loops = 0;
+    std::uint64_t workgroup_cost = 0;
+};
+
+/// Steps of one dispatch within `budget`, at most kMaxStepsPerDispatch. Error: not even one step's loops fit.
+[[nodiscard]] Result<std::uint32_t> rollout_steps_per_dispatch(const RolloutLayout& layout,
+                                                               const RolloutBudget& budget);
+
+/// (Member, episode) pairs in all, and how many of them `scratch_bytes` hold at once.
+[[nodiscard]] std::uint64_t rollout_indices(const RolloutLayout& layout) noexcept;
+[[nodiscard]] std::uint64_t rollout_chunk(const RolloutLayout& layout, std::uint64_t scratch_bytes) noexcept;
 
 [[nodiscard]] std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout);
 

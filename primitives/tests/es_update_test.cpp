@@ -25,7 +25,8 @@ class es_update : public testing::DeviceTest {
     static constexpr abi::fitness::Summary kSummary{0.01F, 0.0F, 0.0F, 0.0F, 0.0F, 0, 0, 0};
 
     /// The gradient for one int8 weight per pair.
-    Result<std::vector<float>> gradient_of(const EsUpdateDesc& desc, std::vector<std::int8_t> weights) const {
+    Result<std::vector<float>> gradient_of(const EsUpdateDesc& desc, std::vector<std::int8_t> weights,
+                                           bool least_scratch = false) const {
         const std::size_t pairs = weights.size();
         weights.resize((pairs + 3) / 4 * 4);
         YOLK_TRY(const EsUpdatePlan plan, plan_es_update(device(), desc));
@@ -34,8 +35,10 @@ class es_update : public testing::DeviceTest {
         YOLK_TRY(const Buffer summary, device().create_buffer({.size_bytes = sizeof(kSummary), .label = "summary"}));
         YOLK_TRY(const Buffer gradient,
                  device().create_buffer({.size_bytes = desc.parameters.size_bytes(), .label = "gradient"}));
+        const MemoryNeeds needs = plan.scratch();
         YOLK_TRY(const Buffer scratch,
-                 device().create_buffer({.size_bytes = plan.scratch().size_bytes, .label = "scratch"}));
+                 device().create_buffer(
+                     {.size_bytes = least_scratch ? needs.least() : needs.size_bytes, .label = "scratch"}));
         YOLK_TRY_VOID(dispatcher().upload(weight_buffer, std::as_bytes(std::span(weights))));
         YOLK_TRY_VOID(dispatcher().upload(summary, std::as_bytes(std::span(&kSummary, 1))));
         YOLK_TRY(const BoundEsUpdate bound,
@@ -106,6 +109,18 @@ TEST_P(es_update, matches_oracle_and_twin) {
         oracle::check_es_update({.device = device(), .dispatcher = dispatcher(), .configurations = 2}));
     EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.failures);
     EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
+}
+
+TEST_P(es_update, less_scratch_gives_the_same) {
+    const EsUpdateDesc desc{
+        .parameters = one_matrix(9, 5), .population = 2002, .rank = 2, .config = {.pairs_per_slice = 7}};
+    ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
+    EXPECT_EQ(plan.scratch().size_bytes, 143U * 45 * 4);
+    EXPECT_EQ(plan.scratch().least(), 45U * 4);  // all 1,001 pairs in one slice
+    const std::vector<std::int8_t> weights = coherent_weights(1001, kWhen);
+    ASSERT_OK_AND_ASSIGN(const auto whole, gradient_of(desc, weights));
+    ASSERT_OK_AND_ASSIGN(const auto little, gradient_of(desc, weights, true));
+    EXPECT_EQ(little, whole);
 }
 
 TEST_P(es_update, equal_fitness_gives_no_update) {

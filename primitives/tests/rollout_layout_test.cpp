@@ -67,7 +67,9 @@ TEST(rollout_layout, loops_are_counted_as_written) {
 TEST(rollout_layout, steps_fit_the_loop_budget) {
     const RolloutLayout layout = layout_of(describe({4, 64, 2}));
     const RolloutLoopCost cost = rollout_loop_cost(layout);
-    const auto steps_within = [&](std::uint64_t budget) { return rollout_steps_per_dispatch(layout, budget); };
+    const auto steps_within = [&](std::uint64_t budget) {
+        return rollout_steps_per_dispatch(layout, {.loops = budget, .workgroup_cost = UINT64_MAX});
+    };
     const std::uint64_t one_step = cost.start + cost.step + 2;
     EXPECT_EQ(*steps_within(one_step), 1U);
     EXPECT_EQ(*steps_within(one_step + cost.step + 1), 2U);
@@ -78,7 +80,7 @@ TEST(rollout_layout, steps_fit_the_loop_budget) {
 TEST(rollout_layout, short_episodes_take_one_dispatch) {
     RolloutDesc desc = describe({4, 64, 2});
     desc.max_steps = 5;
-    EXPECT_EQ(*rollout_steps_per_dispatch(layout_of(desc), UINT64_MAX), 5U);
+    EXPECT_EQ(*rollout_steps_per_dispatch(layout_of(desc), {UINT64_MAX, UINT64_MAX}), 5U);
 }
 
 }  // namespace

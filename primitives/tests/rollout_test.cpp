@@ -48,7 +48,7 @@ class rollout : public testing::DeviceTest {
         oracle::GuardedBuffer parameters, returns, evaluations, scratch;
     };
 
-    Result<Buffers> make_buffers(const RolloutDesc& desc, const RolloutPlan& plan) {
+    Result<Buffers> make_buffers(const RolloutDesc& desc, std::uint64_t scratch_bytes) {
         const auto make = [&](std::uint64_t size_bytes, const char* label) {
             return oracle::GuardedBuffer::create(device(), dispatcher(), size_bytes, oracle::kPoisons[0], label);
         };
@@ -57,7 +57,7 @@ class rollout : public testing::DeviceTest {
         YOLK_TRY(buffers.parameters, make(desc.parameters.size_bytes(), "parameters"));
         YOLK_TRY(buffers.returns, make(4 * members * desc.episodes, "returns"));
         YOLK_TRY(buffers.evaluations, make(std::uint64_t{4} * kEvaluationCounters, "evaluations"));
-        YOLK_TRY(buffers.scratch, make(plan.scratch().size_bytes, "scratch"));
+        YOLK_TRY(buffers.scratch, make(scratch_bytes, "scratch"));
         YOLK_TRY_VOID(buffers.parameters.upload(parameters_of(desc)));
         return buffers;
     }
@@ -79,7 +79,7 @@ class rollout : public testing::DeviceTest {
 
     Result<Outcome> run(const RolloutDesc& desc, const NoiseTime& when = kWhen, std::uint32_t first_episode = 0) {
         YOLK_TRY(const RolloutPlan plan, plan_rollout(device(), desc));
-        YOLK_TRY(const Buffers buffers, make_buffers(desc, plan));
+        YOLK_TRY(const Buffers buffers, make_buffers(desc, plan.scratch().size_bytes));
         YOLK_TRY(const BoundRollout bound, bind(plan, buffers));
         YOLK_TRY(Recorder recorder, Recorder::create(device()));
         recorder.begin();
@@ -119,7 +119,7 @@ TEST_P(rollout, long_episodes_are_split_over_dispatches) {
 TEST_P(rollout, can_be_recorded_and_submitted_again) {
     const RolloutDesc desc = describe({4, 8, 2}, 9, 30);
     ASSERT_OK_AND_ASSIGN(const RolloutPlan plan, plan_rollout(device(), desc));
-    ASSERT_OK_AND_ASSIGN(const Buffers buffers, make_buffers(desc, plan));
+    ASSERT_OK_AND_ASSIGN(const Buffers buffers, make_buffers(desc, plan.scratch().size_bytes));
     ASSERT_OK_AND_ASSIGN(const BoundRollout bound, bind(plan, buffers));
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
     recorder.begin();
@@ -132,6 +132,30 @@ TEST_P(rollout, can_be_recorded_and_submitted_again) {
     const oracle::RolloutTwin twin = oracle::rollout_twin(desc, parameters_of(desc), kWhen);
     EXPECT_EQ(outcome.returns, twin.returns);
     EXPECT_EQ(outcome.evaluations, twin.evaluations);
+}
+
+// Two thirds of the scratch, and the least of it: the episodes run in turns.
+TEST_P(rollout, less_scratch_gives_the_same) {
+    RolloutDesc desc = describe({4, 2, 2}, 4500, 12);
+    desc.episodes = 2;
+    ASSERT_OK_AND_ASSIGN(const RolloutPlan plan, plan_rollout(device(), desc));
+    const MemoryNeeds needs = plan.scratch();
+    EXPECT_EQ(needs.size_bytes, 9000U * 24);
+    EXPECT_EQ(needs.least(), 4096U * 24);
+    ASSERT_OK_AND_ASSIGN(const Outcome whole, run(desc));
+    for (const std::uint64_t scratch_bytes : {6000U * std::uint64_t{24} + 5, needs.least()}) {
+        ASSERT_OK_AND_ASSIGN(const Buffers buffers, make_buffers(desc, scratch_bytes));
+        ASSERT_OK_AND_ASSIGN(const BoundRollout bound, bind(plan, buffers));
+        ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
+        bound.record(recorder, kWhen);
+        EXPECT_EQ(recorder.dispatch_count(), scratch_bytes == needs.least() ? 3U : 2U);
+        ASSERT_OK(dispatcher().run(recorder));
+        ASSERT_OK_AND_ASSIGN(const Outcome outcome, read(buffers));
+        EXPECT_EQ(outcome.returns, whole.returns);
+        EXPECT_EQ(outcome.evaluations, whole.evaluations);
+        ASSERT_OK_AND_ASSIGN(const std::uint64_t damaged, buffers.scratch.damaged_words());
+        EXPECT_EQ(damaged, 0U);
+    }
 }
 
 // Members share the resets of an episode: without noise, all of them live the same life, which is the mean's.
@@ -214,7 +238,7 @@ TEST_P(rollout, sizes_beyond_a_binding_are_refused) {
     RolloutDesc desc = describe({4, 2}, 0x80000000U, 1);
     desc.episodes = 0x80000000U;
     EXPECT_TRUE(refused(desc, "the returns view of [rollout]"));
-    desc.members = 1U << 26U;
+    desc.members = 1U << 30U;
     desc.episodes = 4;
     EXPECT_TRUE(refused(desc, "of [rollout] needs"));
 }

@@ -11,6 +11,10 @@
 
 namespace yolk {
 
+std::uint64_t default_submission_cost(DeviceKind kind) noexcept {
+    return std::uint64_t{1} << (kind == DeviceKind::Discrete ? 34U : 30U);
+}
+
 Result<Device> Device::create(const Instance& instance, std::uint32_t index, const DeviceOptions& options) {
     const auto devices = instance.devices();
     if (index >= devices.size()) {
@@ -47,6 +51,7 @@ Result<Binding> Device::bind(PipelineHandle pipeline, std::span<const BufferView
     return Binding(std::move(binding));
 }
 
+std::uint64_t Device::max_submission_cost() const noexcept { return impl_->context.max_submission_cost; }
 const DeviceFindings& Device::findings() const noexcept { return impl_->findings(); }
 void Device::set_findings(DeviceFindings findings) const { impl_->set_findings(std::move(findings)); }
 Result<void> Device::save_pipeline_cache() const { return impl_->pipelines->save(); }

@@ -25,6 +25,8 @@ struct DeviceContext {
     std::uint32_t queue_family = 0;
     /// Bits of a timestamp that count; 0 where the queue has none.
     std::uint32_t timestamp_bits = 0;
+    /// What one submission may cost (LinearGrid::cost_per_group); at least 1.
+    std::uint64_t max_submission_cost = UINT64_MAX;
     mutable OperationCounters counters;
 
     // Null without the debug-utils extension.

@@ -129,6 +129,8 @@ Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance
     DeviceContext& context = impl->context;
     context.info = instance->infos[index];
     context.memory_policy = options.memory_policy;
+    context.max_submission_cost =
+        options.max_submission_cost != 0 ? options.max_submission_cost : default_submission_cost(context.info.kind);
     const auto family = compute_family(physical);
     if (!family) return unsupported(fmt::format("Device '{}' has no compute queue.", context.info.name));
     context.queue_family = family->index;

@@ -13,38 +13,31 @@
 namespace yolk {
 namespace {
 
-/// Semaphores that one submission waits for; more would need the heap.
-constexpr std::size_t kMaxWaits = 16;
-
-struct WaitList {
-    std::array<VkSemaphore, kMaxWaits> semaphores{};
-    std::array<std::uint64_t, kMaxWaits> values{};
-    std::array<VkPipelineStageFlags, kMaxWaits> stages{};
-    std::uint32_t count = 0;
-
-    void add(VkSemaphore semaphore, std::uint64_t value) noexcept {
-        semaphores[count] = semaphore;
-        values[count] = value;
-        stages[count++] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    }
+/// One submission of a recording's segments: the first waits, each signals its own value of the timeline.
+struct Piece {
+    VkCommandBuffer commands;
+    const WaitList* waits;  ///< null: none
+    VkSemaphore signal;
+    std::uint64_t value;
 };
 
-VkResult submit_commands(Device::Impl& device, VkCommandBuffer commands, const WaitList& waits, VkSemaphore signal,
-                         std::uint64_t value) {
+VkResult submit_piece(Device::Impl& device, const Piece& piece) {
+    static constexpr WaitList kNothing{};
+    const WaitList& waits = piece.waits == nullptr ? kNothing : *piece.waits;
     const VkTimelineSemaphoreSubmitInfo timeline{.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
                                                  .waitSemaphoreValueCount = waits.count,
                                                  .pWaitSemaphoreValues = waits.values.data(),
                                                  .signalSemaphoreValueCount = 1,
-                                                 .pSignalSemaphoreValues = &value};
+                                                 .pSignalSemaphoreValues = &piece.value};
     const VkSubmitInfo info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                             .pNext = &timeline,
                             .waitSemaphoreCount = waits.count,
                             .pWaitSemaphores = waits.semaphores.data(),
                             .pWaitDstStageMask = waits.stages.data(),
                             .commandBufferCount = 1,
-                            .pCommandBuffers = &commands,
+                            .pCommandBuffers = &piece.commands,
                             .signalSemaphoreCount = 1,
-                            .pSignalSemaphores = &signal};
+                            .pSignalSemaphores = &piece.signal};
     const std::lock_guard lock(device.queue_mutex);
     return device.context.vk.vkQueueSubmit(device.queue, 1, &info, VK_NULL_HANDLE);
 }
@@ -128,22 +121,31 @@ Result<Submission> Dispatcher::submit(Recorder& recorder, std::span<const Submis
     }
 
     const std::unique_lock lock(impl_->mutex);
-    const std::uint64_t serial = impl_->last_serial + 1;
-    const VkResult result =
-        submit_commands(*recording->device, recording->commands, waits, impl_->timeline->handle, serial);
-    if (result != VK_SUCCESS) {
-        return vk_error(
-            result, fmt::format("submit the recorder [{}] to device '{}', last labelled work [{}]", recording->label,
-                                impl_->device.info().name, recording->last_label.c_str()));
-    }
-    impl_->last_serial = serial;
-    impl_->recent[serial % impl_->recent.size()] = {serial, FixedLabel(recording->label), recording->last_label};
-    recording->submitted_to = impl_->timeline;
-    recording->submitted_value = serial;
+    YOLK_TRY_VOID(impl_->submit_segments(*recording, waits));
     OperationCounters& counters = impl_->device.counters();
-    counters.submissions.fetch_add(1);
+    counters.submissions.fetch_add(recording->segments.count());
     counters.dispatches.fetch_add(recording->dispatches);
-    return Submission{.dispatcher = this, .serial = SubmitSerial{serial}};
+    return Submission{.dispatcher = this, .serial = SubmitSerial{impl_->last_serial}};
+}
+
+Result<void> Dispatcher::Impl::submit_segments(Recorder::Impl& recording, const WaitList& waits) {
+    for (std::size_t i = 0; i < recording.segments.count(); ++i) {
+        const CommandSegment& segment = recording.segments[i];
+        const std::uint64_t serial = last_serial + 1;
+        const VkResult result = submit_piece(*recording.device, {.commands = segment.commands,
+                                                                 .waits = i == 0 ? &waits : nullptr,
+                                                                 .signal = timeline->handle,
+                                                                 .value = serial});
+        if (result != VK_SUCCESS) {
+            return vk_error(result, fmt::format("submit the recorder [{}] to device '{}', last labelled work [{}]",
+                                                recording.label, device.info().name, segment.last_label.c_str()));
+        }
+        last_serial = serial;
+        recent[serial % recent.size()] = {serial, FixedLabel(recording.label), segment.last_label};
+        recording.submitted_to = timeline;
+        recording.submitted_value = serial;
+    }
+    return {};
 }
 
 Result<void> Dispatcher::wait(Submission submission, std::chrono::nanoseconds timeout) const {

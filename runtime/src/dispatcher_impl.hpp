@@ -16,6 +16,22 @@
 
 namespace yolk {
 
+/// Semaphores that one submission waits for; more would need the heap.
+constexpr std::size_t kMaxWaits = 16;
+
+struct WaitList {
+    std::array<VkSemaphore, kMaxWaits> semaphores{};
+    std::array<std::uint64_t, kMaxWaits> values{};
+    std::array<VkPipelineStageFlags, kMaxWaits> stages{};
+    std::uint32_t count = 0;
+
+    void add(VkSemaphore semaphore, std::uint64_t value) noexcept {
+        semaphores[count] = semaphore;
+        values[count] = value;
+        stages[count++] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    }
+};
+
 struct Dispatcher::Impl {
     /// What a submission was, for errors about it.
     struct Named {
@@ -42,6 +58,8 @@ struct Dispatcher::Impl {
     [[nodiscard]] std::string describe(std::uint64_t serial) const;
     [[nodiscard]] Result<void> wait(std::uint64_t serial, std::chrono::nanoseconds timeout) const;
     [[nodiscard]] std::uint64_t last() const;
+    /// Under the mutex. What was submitted before an error stays submitted, and is waited for.
+    [[nodiscard]] Result<void> submit_segments(Recorder::Impl& recording, const WaitList& waits);
 };
 
 }  // namespace yolk

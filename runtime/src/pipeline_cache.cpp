@@ -224,6 +224,7 @@ Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key&
                                               .dataSize = values.size() * 4,
                                               .pData = values.data()};
     const VkComputePipelineCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+                                           .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,  // grids are cut by rows
                                            .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                                                      .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                                                      .module = module,

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "binding_impl.hpp"
 #include "buffer_impl.hpp"
 #include "device_impl.hpp"
@@ -50,15 +53,51 @@ Result<void> check_range(const DeviceContext& context, const BufferView& view, c
     return {};
 }
 
-}  // namespace
-
-GroupCount fold_groups(std::uint64_t groups) noexcept {
-    if (groups <= kMaxGroupsPerDimension) return {static_cast<std::uint32_t>(groups), 1, 1};
-    // As few rows as hold them, then as even as can be: at most `y - 1` groups are idle.
-    const std::uint64_t y = (groups - 1) / kMaxGroupsPerDimension + 1;
-    const std::uint64_t x = (groups - 1) / y + 1;
-    return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y > UINT32_MAX ? UINT32_MAX : y), 1};
+/// The binding's pipeline, or null where the dispatch cannot be; why has then stuck.
+const Pipeline* checked_pipeline(Recorder::Impl& into, const Binding& binding, std::span<const std::byte> params) {
+    const Binding::Impl* bound = binding.impl();
+    if (bound == nullptr) {
+        into.stick(bad_input(fmt::format("Cannot dispatch into [{}]: the binding is empty.", into.label)));
+        return nullptr;
+    }
+    const Pipeline& pipeline = *bound->pipeline;
+    if (pipeline.context != &into.context()) {
+        into.stick(bad_input(fmt::format("Cannot dispatch the kernel [{}] into [{}]: they are of different devices.",
+                                         pipeline.name, into.label)));
+        return nullptr;
+    }
+    if (params.size() != pipeline.params_bytes) {
+        into.stick(bad_input(fmt::format("The kernel [{}] takes {} bytes of parameters, {} were given.", pipeline.name,
+                                         pipeline.params_bytes, params.size())));
+        return nullptr;
+    }
+    return &pipeline;
 }
+
+bool exceeds_device(Recorder::Impl& into, const Pipeline& pipeline, GroupCount groups) {
+    const DeviceInfo& device = into.context().info;
+    const auto& most = device.limits.max_workgroup_count;
+    if (groups.x <= most[0] && groups.y <= most[1] && groups.z <= most[2]) return false;
+    into.stick(bad_input(fmt::format(
+        "The kernel [{}] was dispatched with {} x {} x {} workgroups; device '{}' takes {} x {} x {}. Fold the grid "
+        "(LinearGrid, fold_groups) or split it.",
+        pipeline.name, groups.x, groups.y, groups.z, device.name, most[0], most[1], most[2])));
+    return true;
+}
+
+void bind_all(Recorder::Impl& into, const Binding& binding, std::span<const std::byte> params) noexcept {
+    into.work_label = into.last_label;
+    const VolkDeviceTable& vk = into.context().vk;
+    const Pipeline& pipeline = *binding.impl()->pipeline;
+    vk.vkCmdBindPipeline(into.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
+    vk.vkCmdBindDescriptorSets(into.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
+                               &binding.impl()->set.handle, 0, nullptr);
+    if (params.empty()) return;
+    vk.vkCmdPushConstants(into.commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, pipeline.params_bytes,
+                          params.data());
+}
+
+}  // namespace
 
 Recorder::Recorder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Recorder::~Recorder() = default;
@@ -75,40 +114,35 @@ Result<Recorder> Recorder::create(const Device& device, const RecorderOptions& o
 void Recorder::begin() noexcept { impl_->begin(); }
 void Recorder::end() noexcept { impl_->end(); }
 std::uint64_t Recorder::dispatch_count() const noexcept { return impl_->dispatches; }
+std::size_t Recorder::submission_count() const noexcept { return impl_->segments.count(); }
 
 void Recorder::dispatch(const Binding& binding, std::span<const std::byte> params, GroupCount groups) noexcept {
     if (!impl_->recording("a dispatch")) return;
-    const Binding::Impl* bound = binding.impl();
-    if (bound == nullptr)
-        return impl_->stick(bad_input(fmt::format("Cannot dispatch into [{}]: the binding is empty.", impl_->label)));
-    const Pipeline& pipeline = *bound->pipeline;
-    const DeviceContext& context = impl_->context();
-    if (pipeline.context != &context) {
-        return impl_->stick(bad_input(fmt::format(
-            "Cannot dispatch the kernel [{}] into [{}]: they are of different devices.", pipeline.name, impl_->label)));
-    }
-    if (params.size() != pipeline.params_bytes) {
-        return impl_->stick(bad_input(fmt::format("The kernel [{}] takes {} bytes of parameters, {} were given.",
-                                                  pipeline.name, pipeline.params_bytes, params.size())));
-    }
-    const auto& most = context.info.limits.max_workgroup_count;
-    if (groups.x > most[0] || groups.y > most[1] || groups.z > most[2]) {
-        return impl_->stick(bad_input(
-            fmt::format("The kernel [{}] was dispatched with {} x {} x {} workgroups; device '{}' takes {} x {} x "
-                        "{}. Fold the grid (fold_groups) or split it.",
-                        pipeline.name, groups.x, groups.y, groups.z, context.info.name, most[0], most[1], most[2])));
-    }
+    const Pipeline* pipeline = checked_pipeline(*impl_, binding, params);
+    if (pipeline == nullptr) return;
+    if (exceeds_device(*impl_, *pipeline, groups)) return;
     if (groups.x == 0 || groups.y == 0 || groups.z == 0) return;
-    const VkCommandBuffer commands = impl_->commands;
-    context.vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
-    context.vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
-                                       &bound->set.handle, 0, nullptr);
-    if (!params.empty()) {
-        context.vk.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, pipeline.params_bytes,
-                                      params.data());
-    }
-    context.vk.vkCmdDispatch(commands, groups.x, groups.y, groups.z);
+    bind_all(*impl_, binding, params);
+    impl_->context().vk.vkCmdDispatch(impl_->commands, groups.x, groups.y, groups.z);
     ++impl_->dispatches;
+}
+
+void Recorder::dispatch(const Binding& binding, std::span<const std::byte> params, const LinearGrid& grid) noexcept {
+    if (!impl_->recording("a dispatch")) return;
+    const Pipeline* pipeline = checked_pipeline(*impl_, binding, params);
+    if (pipeline == nullptr || grid.groups == 0) return;
+    const GridPieces pieces = cut_grid(grid, impl_->context().max_submission_cost);
+    if (exceeds_device(*impl_, *pipeline, {pieces.x, pieces.y, 1})) return;
+    bool whole = true;
+    for (std::uint32_t row = 0; row < pieces.y; row += pieces.rows_per_piece) {
+        const std::uint32_t rows = std::min(pieces.rows_per_piece, pieces.y - row);
+        const std::size_t segments = impl_->segments.count();
+        if (!impl_->make_room(pieces.cost_of(rows))) return;
+        // What is bound does not outlast a command buffer.
+        if (std::exchange(whole, false) || impl_->segments.count() != segments) bind_all(*impl_, binding, params);
+        impl_->context().vk.vkCmdDispatchBase(impl_->commands, 0, row, 0, pieces.x, rows, 1);
+        ++impl_->dispatches;
+    }
 }
 
 void Recorder::barrier(Barrier barrier) noexcept {
@@ -170,12 +204,7 @@ void Recorder::timestamp(std::uint32_t slot) noexcept {
 
 void Recorder::begin_label(std::string_view label) noexcept {
     if (!impl_->recording("a label")) return;
-    impl_->last_label = FixedLabel(label);
-    ++impl_->label_depth;
-    if (impl_->context().begin_label == nullptr) return;
-    const VkDebugUtilsLabelEXT info{.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
-                                    .pLabelName = impl_->last_label.c_str()};
-    impl_->context().begin_label(impl_->commands, &info);
+    impl_->open_label(FixedLabel(label));
 }
 
 void Recorder::end_label() noexcept {
@@ -184,8 +213,7 @@ void Recorder::end_label() noexcept {
         return impl_->stick(
             bad_input(fmt::format("A label of the recorder [{}] was ended that was not begun.", impl_->label)));
     }
-    --impl_->label_depth;
-    if (impl_->context().end_label != nullptr) impl_->context().end_label(impl_->commands);
+    impl_->close_label();
 }
 
 Result<void> Recorder::read_timestamps(std::span<double> nanoseconds) const {

@@ -15,16 +15,7 @@ const DeviceContext& Recorder::Impl::context() const noexcept { return device->c
 Result<void> Recorder::Impl::create(const RecorderOptions& options) {
     const DeviceContext& of = context();
     label = options.label;
-    const std::string what = fmt::format("create the recorder [{}]", label);
-    const VkCommandPoolCreateInfo pool_info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                            .queueFamilyIndex = of.queue_family};
-    YOLK_TRY_VOID(vk_check(of.vk.vkCreateCommandPool(of.handle, &pool_info, nullptr, &pool), what));
-    const VkCommandBufferAllocateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                           .commandPool = pool,
-                                           .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                           .commandBufferCount = 1};
-    YOLK_TRY_VOID(vk_check(of.vk.vkAllocateCommandBuffers(of.handle, &info, &commands), what));
-    of.name(VK_OBJECT_TYPE_COMMAND_BUFFER, commands, label);
+    YOLK_TRY_VOID(segments.create(of, label));
     written_slots.assign(options.timestamp_count, false);
     if (options.timestamp_count > 0 && of.timestamp_bits > 0) YOLK_TRY_VOID(create_queries(options.timestamp_count));
     begin();
@@ -51,7 +42,7 @@ Recorder::Impl::~Impl() {
     }
     const DeviceContext& of = context();
     of.vk.vkDestroyQueryPool(of.handle, queries, nullptr);
-    of.vk.vkDestroyCommandPool(of.handle, pool, nullptr);
+    segments.destroy(of);
 }
 
 void Recorder::Impl::begin() noexcept {
@@ -66,15 +57,14 @@ void Recorder::Impl::begin() noexcept {
             fmt::format("The recorder [{}] was begun anew while its work still runs. Wait for it first.", label)));
     }
     const DeviceContext& of = context();
-    VkResult result = of.vk.vkResetCommandPool(of.handle, pool, 0);
-    const VkCommandBufferBeginInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                        .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
-    if (result == VK_SUCCESS) result = of.vk.vkBeginCommandBuffer(commands, &info);
+    const VkResult result = segments.begin(of);
     if (result != VK_SUCCESS) {
         state = State::Ended;
         return stick(vk_error(result, fmt::format("begin the recording [{}]", label)));
     }
     state = State::Recording;
+    commands = segments.current();
+    segment_cost = 0;
     if (queries != VK_NULL_HANDLE) {
         of.vk.vkCmdResetQueryPool(commands, queries, 0, static_cast<std::uint32_t>(written_slots.size()));
     }
@@ -96,13 +86,51 @@ void Recorder::Impl::order_after_earlier_submissions() noexcept {
 
 void Recorder::Impl::end() noexcept {
     if (state == State::Ended) return;
-    const DeviceContext& of = context();
-    for (; label_depth > 0; --label_depth) {
-        if (of.end_label != nullptr) of.end_label(commands);
-    }
+    while (label_depth > 0) close_label();
     state = State::Ended;
-    const VkResult result = of.vk.vkEndCommandBuffer(commands);
+    const VkResult result = segments.close(context(), last_label);
     if (result != VK_SUCCESS) stick(vk_error(result, fmt::format("end the recording [{}]", label)));
+}
+
+bool Recorder::Impl::make_room(std::uint64_t cost) noexcept {
+    const std::uint64_t most = context().max_submission_cost;
+    if (segment_cost > 0 && (segment_cost > most || cost > most - segment_cost) && !cut()) return false;
+    segment_cost = cost > UINT64_MAX - segment_cost ? UINT64_MAX : segment_cost + cost;
+    return true;
+}
+
+bool Recorder::Impl::cut() noexcept {
+    // A label region may not be open at the end of a command buffer that is submitted alone.
+    const std::uint32_t depth = label_depth;
+    const FixedLabel last = last_label;
+    while (label_depth > 0) close_label();
+    VkResult result = segments.close(context(), work_label);
+    if (result == VK_SUCCESS) result = segments.open(context());
+    if (result != VK_SUCCESS) {
+        state = State::Ended;
+        stick(vk_error(result, fmt::format("cut the recording [{}] after {} submissions", label, segments.count())));
+        return false;
+    }
+    commands = segments.current();
+    segment_cost = 0;
+    order_after_earlier_submissions();
+    for (std::uint32_t i = 0; i < depth; ++i) open_label(i < open_labels.size() ? open_labels[i] : last);
+    last_label = last;
+    return true;
+}
+
+void Recorder::Impl::open_label(const FixedLabel& text) noexcept {
+    if (label_depth < open_labels.size()) open_labels[label_depth] = text;
+    ++label_depth;
+    last_label = text;
+    if (context().begin_label == nullptr) return;
+    const VkDebugUtilsLabelEXT info{.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = text.c_str()};
+    context().begin_label(commands, &info);
+}
+
+void Recorder::Impl::close_label() noexcept {
+    --label_depth;
+    if (context().end_label != nullptr) context().end_label(commands);
 }
 
 bool Recorder::Impl::recording(const char* what) noexcept {

@@ -11,41 +11,32 @@
 #include <string_view>
 #include <vector>
 
+#include "command_segments.hpp"
 #include "device_context.hpp"
+#include "fixed_label.hpp"
 #include "timeline.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/recorder.hpp"
 
 namespace yolk {
 
-/// A label without a heap allocation; longer ones are cut.
-class FixedLabel {
-   public:
-    FixedLabel() = default;
-    explicit FixedLabel(std::string_view text) noexcept {
-        text.copy(text_.data(), text_.size() - 1);  // the last byte stays zero
-    }
-    [[nodiscard]] const char* c_str() const noexcept { return text_.data(); }
-    [[nodiscard]] bool empty() const noexcept { return text_[0] == '\0'; }
-
-   private:
-    std::array<char, 64> text_{};
-};
-
 struct Recorder::Impl {
     enum class State { Recording, Ended };
 
     std::shared_ptr<Device::Impl> device;
     std::string label;
-    VkCommandPool pool = VK_NULL_HANDLE;
-    VkCommandBuffer commands = VK_NULL_HANDLE;
-    VkQueryPool queries = VK_NULL_HANDLE;  ///< null without timestamps
+    CommandSegments segments;
+    VkCommandBuffer commands = VK_NULL_HANDLE;  ///< recorded into now: the open segment
+    std::uint64_t segment_cost = 0;             ///< of what the open segment holds (LinearGrid::cost_per_group)
+    VkQueryPool queries = VK_NULL_HANDLE;       ///< null without timestamps
 
     State state = State::Ended;
     std::optional<Error> stuck;  ///< the first thing that went wrong since begin()
     std::uint64_t dispatches = 0;
     std::uint32_t label_depth = 0;
+    std::array<FixedLabel, 8> open_labels;  ///< the outer ones, to be opened again in the next segment
     FixedLabel last_label;
+    FixedLabel work_label;            ///< of the last dispatch, so of what a cut ends
     std::vector<bool> written_slots;  ///< sized once; whether a timestamp was recorded
 
     /// The last submission; null before the first. Work of one queue ends in order, so its end is the end of all.
@@ -67,8 +58,14 @@ struct Recorder::Impl {
     /// Whether commands may be recorded now; sticks an error where recording has ended.
     [[nodiscard]] bool recording(const char* what) noexcept;
     [[nodiscard]] const DeviceContext& context() const noexcept;
+    /// Makes room in the open segment for work of `cost`: what follows is submitted apart where the two together would
+    /// be long work. Whether commands may be recorded.
+    [[nodiscard]] bool make_room(std::uint64_t cost) noexcept;
+    void open_label(const FixedLabel& label) noexcept;
+    void close_label() noexcept;
 
    private:
+    [[nodiscard]] bool cut() noexcept;
     [[nodiscard]] Result<void> create_queries(std::uint32_t count);
     /// Sees what was submitted before, by any dispatcher of the device.
     void order_after_earlier_submissions() noexcept;

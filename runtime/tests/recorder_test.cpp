@@ -17,21 +17,6 @@ namespace {
 
 using yolk::testing::expect_error;
 
-TEST(fold_groups, holds_all_groups_within_the_limit) {
-    for (const std::uint64_t groups :
-         {0ULL, 1ULL, 65535ULL, 65536ULL, 65537ULL, 131070ULL, 131071ULL, 1000003ULL, 4294836225ULL}) {
-        const GroupCount folded = fold_groups(groups);
-        const std::uint64_t held = std::uint64_t{folded.x} * folded.y * folded.z;
-        EXPECT_LE(folded.x, kMaxGroupsPerDimension) << groups;
-        EXPECT_LE(folded.y, kMaxGroupsPerDimension) << groups;
-        EXPECT_GE(held, groups);
-        EXPECT_LT(held, groups + folded.y) << "more idle groups than needed";
-    }
-    // More than the two dimensions hold: still too much for any device, so that the dispatch is refused.
-    EXPECT_GT(fold_groups(4294836226ULL).y, kMaxGroupsPerDimension);
-    EXPECT_GT(fold_groups(UINT64_MAX).y, kMaxGroupsPerDimension);
-}
-
 class recorder : public yolk::testing::DeviceTest {
    protected:
     void SetUp() override {

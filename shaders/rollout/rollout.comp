@@ -57,8 +57,9 @@ uint act(State state, float matrix_scale) {
 
 void main() {
     uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
-    uint index = group * WORKGROUP_SIZE + gl_LocalInvocationID.x;
-    if (index >= params.members * params.episodes) return;
+    uint place = group * WORKGROUP_SIZE + gl_LocalInvocationID.x;
+    if (place >= params.index_count) return;
+    uint index = params.first_index + place;
     uint member = index % params.members;
     uint episode = params.first_episode + index / params.members;
 
@@ -68,7 +69,7 @@ void main() {
         slot.total = uintBitsToFloat(kExactZero);
         slot.finished = 0u;
     } else {
-        slot = slots_.values[index];
+        slot = slots_.values[place];
     }
     if (slot.finished != 0u) return;
 
@@ -88,7 +89,7 @@ void main() {
             else slot.finished = 1u;
         }
     }
-    slots_.values[index] = slot;
+    slots_.values[place] = slot;
     returns_.values[index] = slot.total;
     atomicAdd(evaluations_.values[index % kEvaluationCounters], steps);
 }

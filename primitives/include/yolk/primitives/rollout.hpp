@@ -88,8 +88,9 @@ class BoundRollout {
 class RolloutPlan {
    public:
     [[nodiscard]] MemoryNeeds scratch() const noexcept;
+    /// With less scratch, down to scratch().least(), fewer episodes run at once.
     [[nodiscard]] Result<BoundRollout> bind(const RolloutViews& views, const BufferView& scratch) const;
-    /// Dispatches that one record() makes.
+    /// Dispatches that one record() makes with all of the scratch (size_bytes); long work is cut into more.
     [[nodiscard]] std::uint32_t dispatch_count() const noexcept;
     RolloutPlan() noexcept;
     ~RolloutPlan();

@@ -69,6 +69,11 @@ struct BufferView {
 struct MemoryNeeds {
     std::uint64_t size_bytes = 0;
     std::uint64_t alignment = kViewAlignment;
+    /// Where so much cannot be had, less will do, down to this: the work is then done in more and smaller pieces, with
+    /// the same result. 0: no less than size_bytes.
+    std::uint64_t least_bytes = 0;
+
+    [[nodiscard]] std::uint64_t least() const noexcept { return least_bytes == 0 ? size_bytes : least_bytes; }
 };
 
 /// Whether two views share bytes of one buffer.

@@ -23,8 +23,15 @@ namespace yolk {
 struct DeviceOptions {
     MemoryPolicy memory_policy = MemoryPolicy::Automatic;
     /// Folder of the pipeline cache; empty for none. A torn or foreign file in it is ignored with a notice.
-    std::filesystem::path pipeline_cache_folder;
+    std::filesystem::path pipeline_cache_folder{};
+    /// What one submission may cost, in multiply-adds as plans estimate them (LinearGrid): recordings are cut into as
+    /// many as that takes, so that no driver's watchdog ends them. 0: default_submission_cost.
+    std::uint64_t max_submission_cost = 0;
 };
+
+/// A fraction of a second at a rate that any device of the kind reaches: 2^34 for discrete GPUs, 2^30 for all others.
+/// Watchdogs wait 2 seconds (Windows) to 10 (Linux) for a submission (docs/adr/0007-long-work-is-cut.md).
+[[nodiscard]] std::uint64_t default_submission_cost(DeviceKind kind) noexcept;
 
 /// The default folder for caches: $YOLK_CACHE, else $XDG_CACHE_HOME/yolk, else ~/.cache/yolk; empty where none can be
 /// told.
@@ -105,6 +112,9 @@ class Device {
         YOLK_TRY(Binding binding, bind(pipeline.handle, views));
         return BindingOf<Params>{std::move(binding)};
     }
+
+    /// What a submission may cost (DeviceOptions::max_submission_cost, or the default of the kind).
+    [[nodiscard]] std::uint64_t max_submission_cost() const noexcept;
 
     /// Findings of the probes; made by probe() in yolk/runtime/probe.hpp, kept here for plans to respect.
     [[nodiscard]] const DeviceFindings& findings() const noexcept;

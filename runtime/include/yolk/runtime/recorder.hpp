@@ -11,19 +11,9 @@
 
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
+#include "yolk/runtime/grid.hpp"
 
 namespace yolk {
-
-struct GroupCount {
-    std::uint32_t x = 1, y = 1, z = 1;
-};
-
-/// Workgroups along a dimension that every device takes. Larger grids are folded into y by plans (fold_groups).
-inline constexpr std::uint32_t kMaxGroupsPerDimension = 65535;
-
-/// Spreads `groups` workgroups over x and y so that neither passes kMaxGroupsPerDimension; the kernel recovers the
-/// linear index as x + y * gl_NumWorkGroups.x and ignores indices past the end.
-[[nodiscard]] GroupCount fold_groups(std::uint64_t groups) noexcept;
 
 /// What must be finished before what may begin.
 enum class Barrier {
@@ -39,8 +29,8 @@ struct RecorderOptions {
     std::string label = "recorder";
 };
 
-/// One command buffer, re-recordable, replayable: submitting it again without begin() runs the same work on new data.
-/// Not thread-safe; different recorders may record on different threads.
+/// A recording of commands, re-recordable, replayable: submitting it again without begin() runs the same work on new
+/// data. Not thread-safe; different recorders may record on different threads.
 class Recorder {
    public:
     [[nodiscard]] static Result<Recorder> create(const Device& device, const RecorderOptions& options = {});
@@ -60,6 +50,14 @@ class Recorder {
     /// A grid with a zero extent records nothing.
     void dispatch(const Binding& binding, std::span<const std::byte> params, GroupCount groups) noexcept;
 
+    /// Folded as the device wants it, and cut where it is long work: no submission of this recording then costs more
+    /// than DeviceOptions::max_submission_cost, but for what cannot be cut (a workgroup; a GroupCount; copies).
+    template <class Params>
+    void dispatch(const BindingOf<Params>& binding, const Params& params, const LinearGrid& grid) noexcept {
+        dispatch(binding.binding, std::as_bytes(std::span(&params, 1)), grid);
+    }
+    void dispatch(const Binding& binding, std::span<const std::byte> params, const LinearGrid& grid) noexcept;
+
     void barrier(Barrier barrier) noexcept;
     /// Sizes must be equal; empty views record nothing.
     void copy(const BufferView& from, const BufferView& to) noexcept;
@@ -75,6 +73,8 @@ class Recorder {
     /// Nanoseconds of the slots, from an arbitrary origin, after the work has finished. Error: a slot not written.
     [[nodiscard]] Result<void> read_timestamps(std::span<double> nanoseconds) const;
     [[nodiscard]] std::uint64_t dispatch_count() const noexcept;
+    /// Submissions that one submit() makes; more than one for long work.
+    [[nodiscard]] std::size_t submission_count() const noexcept;
 
     struct Impl;  // runtime/src/recorder_impl.hpp
     [[nodiscard]] Impl* impl() const noexcept { return impl_.get(); }

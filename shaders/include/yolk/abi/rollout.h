@@ -9,7 +9,7 @@ ABI_BEGIN(rollout)
 ABI_CONST uint kBindParameters = 0;   // uniform: fp32 [PARAMETER_COUNT]
 ABI_CONST uint kBindReturns = 1;      // out: fp32 [episodes, members]
 ABI_CONST uint kBindEvaluations = 2;  // in and out: uint32 [kEvaluationCounters]
-ABI_CONST uint kBindSlots = 3;        // scratch: per index the environment's state, the return so far, a flag
+ABI_CONST uint kBindSlots = 3;        // scratch: per index of the dispatch the environment's state, the return so far, a flag
 ABI_CONST uint kBindingCount = 4;
 ABI_CONST uint kUniformMask = 1;
 
@@ -39,6 +39,8 @@ struct Params {
     uint first_episode;
     uint first_step;     // of this dispatch; 0 starts the episodes
     uint step_count;
+    uint first_index;    // of this dispatch's slots, which are counted from 0
+    uint index_count;
     uint never_stop;     // 1: an episode that ends starts again and goes on counting
     float matrix_scale;  // sigma / sqrt(rank) / 85, an operand (docs/kernels/exact_math.md)
     float vector_scale;  // sigma / sqrt(85), an operand
