@@ -25,7 +25,8 @@ Result<void> check_binding(const DeviceContext& context, const Pipeline& pipelin
         return bad_input(
             fmt::format("Cannot use {}: the buffer [{}] was made by another device.", what, view.buffer->label()));
     }
-    return {};
+    return view.buffer->impl()->check_usage(
+        uniform ? VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT : VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, "Cannot use " + what);
 }
 
 }  // namespace

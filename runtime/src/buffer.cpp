@@ -26,17 +26,25 @@ const std::string& Buffer::label() const noexcept {
 
 std::span<std::byte> Buffer::mapped() const noexcept {
     if (!impl_ || !impl_->host_access) return {};
-    return {impl_->memory.mapped(), static_cast<std::size_t>(impl_->size_bytes)};
+    return {impl_->host, static_cast<std::size_t>(impl_->size_bytes)};
 }
 
 Result<void> Buffer::flush() const { return impl_ ? impl_->flush(0, impl_->size_bytes) : Result<void>(); }
 Result<void> Buffer::invalidate() const { return impl_ ? impl_->invalidate(0, impl_->size_bytes) : Result<void>(); }
 
 Buffer::Impl::~Impl() {
-    if (!device) return;
+    if (!device || adopted) return;
     const DeviceContext& context = device->context;
     if (handle != VK_NULL_HANDLE) context.vk.vkDestroyBuffer(context.handle, handle, nullptr);
     device->memory->free(memory);
+}
+
+Result<void> Buffer::Impl::check_usage(VkBufferUsageFlags needed, const std::string& what) const {
+    if ((usage & needed) == needed) return {};
+    return bad_input(
+        fmt::format("{}: the buffer [{}] was made with usage {:#x}, which lacks {:#x}. Make it with that bit of "
+                    "VkBufferUsageFlagBits.",
+                    what, label, usage, needed & ~usage));
 }
 
 VkMappedMemoryRange Buffer::Impl::atoms(std::uint64_t offset, std::uint64_t size) const {
@@ -86,8 +94,7 @@ Result<std::unique_ptr<Buffer::Impl>> make_buffer(const std::shared_ptr<Device::
     impl->label = desc.label;
     const VkBufferCreateInfo info{.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                   .size = desc.size_bytes,
-                                  .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
-                                           VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                  .usage = kBufferUsage,
                                   .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
     const std::string what = fmt::format("create the buffer [{}] of {} bytes", desc.label, desc.size_bytes);
     YOLK_TRY_VOID(vk_check(context.vk.vkCreateBuffer(context.handle, &info, nullptr, &impl->handle), what));
@@ -101,6 +108,7 @@ Result<std::unique_ptr<Buffer::Impl>> make_buffer(const std::shared_ptr<Device::
     const MemoryTypeInfo& type = context.info.memory_types[block.type];
     impl->host_access =
         desc.domain == MemoryDomain::Device ? directly_mappable(type, context.memory_policy) : type.host_visible;
+    impl->host = impl->memory.mapped();
     impl->needs_flush = needs_flush(type, context.memory_policy);
     context.name(VK_OBJECT_TYPE_BUFFER, impl->handle, desc.label);
     context.counters.buffers_created.fetch_add(1);

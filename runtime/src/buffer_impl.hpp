@@ -12,10 +12,18 @@
 
 namespace yolk {
 
+/// Of every buffer that Yolk makes.
+inline constexpr VkBufferUsageFlags kBufferUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                                   VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+                                                   VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+
 struct Buffer::Impl {
     std::shared_ptr<Device::Impl> device;
     VkBuffer handle = VK_NULL_HANDLE;
-    MemoryRange memory;
+    bool adopted = false;       ///< handle and memory are the caller's
+    MemoryRange memory;         ///< empty where adopted
+    std::byte* host = nullptr;  ///< the mapping; null where there is none
+    VkBufferUsageFlags usage = kBufferUsage;
     std::uint64_t size_bytes = 0;
     std::string label;
     bool host_access = false;  ///< the mapping is for the caller, too
@@ -26,6 +34,8 @@ struct Buffer::Impl {
     Impl& operator=(const Impl&) = delete;
     ~Impl();
 
+    /// An error where an adopted buffer was not made for the use. `what` begins a sentence.
+    [[nodiscard]] Result<void> check_usage(VkBufferUsageFlags needed, const std::string& what) const;
     /// Ranges are relative to the buffer; rounded outwards to whole atoms.
     [[nodiscard]] Result<void> flush(std::uint64_t offset, std::uint64_t size) const;
     [[nodiscard]] Result<void> invalidate(std::uint64_t offset, std::uint64_t size) const;

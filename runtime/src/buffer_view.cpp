@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of views: pure but for the sizes and labels of the buffers.
+// Checks of views: pure but for the sizes, labels and handles of the buffers.
 #include <fmt/format.h>
 
+#include "buffer_impl.hpp"
 #include "yolk/runtime/buffer.hpp"
 
 namespace yolk {
 
+namespace {
+
+/// An adopted buffer may have been adopted twice.
+bool same_memory(const Buffer* a, const Buffer* b) noexcept {
+    if (a == nullptr || b == nullptr) return false;
+    if (a == b) return true;
+    return a->impl() != nullptr && b->impl() != nullptr && a->impl()->handle == b->impl()->handle &&
+           a->impl()->device == b->impl()->device;
+}
+
+}  // namespace
+
 bool overlap(const BufferView& a, const BufferView& b) noexcept {
-    if (a.buffer == nullptr || a.buffer != b.buffer || a.empty() || b.empty()) return false;
+    if (a.empty() || b.empty() || !same_memory(a.buffer, b.buffer)) return false;
     // Differences, not sums: offsets near 2^64 must not wrap into a false answer.
     return a.offset_bytes <= b.offset_bytes ? b.offset_bytes - a.offset_bytes < a.size_bytes
                                             : a.offset_bytes - b.offset_bytes < b.size_bytes;

@@ -15,29 +15,6 @@
 namespace yolk {
 namespace {
 
-struct QueueFamily {
-    std::uint32_t index = 0;
-    std::uint32_t timestamp_bits = 0;
-};
-
-/// A family with compute; one without graphics where there is one, so that long kernels do not stand in a desktop's
-/// way.
-std::optional<QueueFamily> compute_family(VkPhysicalDevice device) {
-    std::uint32_t count = 0;
-    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
-    std::vector<VkQueueFamilyProperties> families(count);
-    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
-    std::optional<QueueFamily> best;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        const VkQueueFamilyProperties& family = families[i];
-        if ((family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
-        const QueueFamily candidate{.index = i, .timestamp_bits = family.timestampValidBits};
-        if ((family.queueFlags & VK_QUEUE_GRAPHICS_BIT) == 0 && family.timestampValidBits > 0) return candidate;
-        if (!best) best = candidate;
-    }
-    return best;
-}
-
 bool has_extension(VkPhysicalDevice device, const char* name) {
     std::uint32_t count = 0;
     if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) return false;
@@ -48,20 +25,14 @@ bool has_extension(VkPhysicalDevice device, const char* name) {
     });
 }
 
-/// Features: the portable floor's and no more; optional paths add theirs when they come.
 Result<void> create_handle(VkPhysicalDevice physical, DeviceContext& context) {
     const float priority = 1.0F;
     const VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                         .queueFamilyIndex = context.queue_family,
                                         .queueCount = 1,
                                         .pQueuePriorities = &priority};
-    VkPhysicalDeviceVulkan12Features features{};
-    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    features.scalarBlockLayout = VK_TRUE;
-    features.timelineSemaphore = VK_TRUE;
-    // Layered implementations (MoltenVK) want this one enabled where they offer it.
-    std::vector<const char*> extensions;
-    if (has_extension(physical, "VK_KHR_portability_subset")) extensions.push_back("VK_KHR_portability_subset");
+    const VkPhysicalDeviceVulkan12Features features = needed_features();
+    const std::vector<const char*> extensions = needed_extensions(physical);
     const VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                   .pNext = &features,
                                   .queueCreateInfoCount = 1,
@@ -79,11 +50,42 @@ void load(VkInstance instance, const char* name, Function& function) {
 
 }  // namespace
 
+std::optional<QueueFamily> compute_family(VkPhysicalDevice device) {
+    std::uint32_t count = 0;
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+    std::optional<QueueFamily> best;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const VkQueueFamilyProperties& family = families[i];
+        if ((family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
+        const QueueFamily candidate{.index = i, .timestamp_bits = family.timestampValidBits};
+        if ((family.queueFlags & VK_QUEUE_GRAPHICS_BIT) == 0 && family.timestampValidBits > 0) return candidate;
+        if (!best) best = candidate;
+    }
+    return best;
+}
+
+VkPhysicalDeviceVulkan12Features needed_features() noexcept {
+    VkPhysicalDeviceVulkan12Features features{};
+    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    features.scalarBlockLayout = VK_TRUE;
+    features.timelineSemaphore = VK_TRUE;
+    return features;
+}
+
+std::vector<const char*> needed_extensions(VkPhysicalDevice device) {
+    // Layered implementations (MoltenVK) want this one enabled where they offer it.
+    constexpr const char* kPortability = "VK_KHR_portability_subset";
+    return has_extension(device, kPortability) ? std::vector{kPortability} : std::vector<const char*>();
+}
+
 Device::Impl::Impl() : all_findings_(1), current_findings_(&all_findings_.front()) {}
 
 Device::Impl::~Impl() {
     if (context.handle == VK_NULL_HANDLE) return;
-    context.vk.vkDeviceWaitIdle(context.handle);
+    // Of an adopted device only our own work counts, and its recorders and dispatchers have waited for that.
+    if (!adopted) context.vk.vkDeviceWaitIdle(context.handle);
     if (pipelines) {
         if (const auto saved = pipelines->save(); !saved) {
             log_warning(fmt::format("The pipeline cache was not saved: {}", saved.error().message));
@@ -92,7 +94,7 @@ Device::Impl::~Impl() {
     descriptors.reset();
     pipelines.reset();
     memory.reset();
-    context.vk.vkDestroyDevice(context.handle, nullptr);
+    if (!adopted) context.vk.vkDestroyDevice(context.handle, nullptr);
 }
 
 void Device::Impl::set_findings(DeviceFindings findings) {
@@ -128,26 +130,33 @@ Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance
     impl->instance = instance;
     DeviceContext& context = impl->context;
     context.info = instance->infos[index];
-    context.memory_policy = options.memory_policy;
-    context.max_submission_cost =
-        options.max_submission_cost != 0 ? options.max_submission_cost : default_submission_cost(context.info.kind);
     const auto family = compute_family(physical);
     if (!family) return unsupported(fmt::format("Device '{}' has no compute queue.", context.info.name));
     context.queue_family = family->index;
     context.timestamp_bits = context.info.limits.timestamp_period_ns > 0.0 ? family->timestamp_bits : 0;
     YOLK_TRY_VOID(create_handle(physical, context));
-    volkLoadDeviceTable(&context.vk, context.handle);
-    if (instance->has_debug_utils) {
-        load(instance->handle, "vkSetDebugUtilsObjectNameEXT", context.set_object_name);
-        load(instance->handle, "vkCmdBeginDebugUtilsLabelEXT", context.begin_label);
-        load(instance->handle, "vkCmdEndDebugUtilsLabelEXT", context.end_label);
-    }
-    context.vk.vkGetDeviceQueue(context.handle, context.queue_family, 0, &impl->queue);
-    impl->memory = std::make_unique<MemoryBlocks>(context);
-    impl->descriptors = std::make_unique<DescriptorPools>(context);
-    impl->pipelines = std::make_unique<PipelineCache>(context);
-    YOLK_TRY_VOID(impl->pipelines->open(options.pipeline_cache_folder));
+    YOLK_TRY_VOID(equip_device(*impl, instance->handle, instance->has_debug_utils, options));
     return impl;
+}
+
+Result<void> equip_device(Device::Impl& device, VkInstance instance, bool has_debug_utils,
+                          const DeviceOptions& options) {
+    DeviceContext& context = device.context;
+    context.memory_policy = options.memory_policy;
+    context.max_submission_cost =
+        options.max_submission_cost != 0 ? options.max_submission_cost : default_submission_cost(context.info.kind);
+    volkLoadDeviceTable(&context.vk, context.handle);
+    if (has_debug_utils) {
+        load(instance, "vkSetDebugUtilsObjectNameEXT", context.set_object_name);
+        load(instance, "vkCmdBeginDebugUtilsLabelEXT", context.begin_label);
+        load(instance, "vkCmdEndDebugUtilsLabelEXT", context.end_label);
+    }
+    if (device.queue == VK_NULL_HANDLE)
+        context.vk.vkGetDeviceQueue(context.handle, context.queue_family, 0, &device.queue);
+    device.memory = std::make_unique<MemoryBlocks>(context);
+    device.descriptors = std::make_unique<DescriptorPools>(context);
+    device.pipelines = std::make_unique<PipelineCache>(context);
+    return device.pipelines->open(options.pipeline_cache_folder);
 }
 
 }  // namespace yolk

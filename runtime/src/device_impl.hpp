@@ -7,6 +7,8 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "descriptor_pools.hpp"
 #include "device_context.hpp"
@@ -16,12 +18,25 @@
 
 namespace yolk {
 
+/// vkQueueSubmit wants one thread at a time: of ours, and of the owner of an adopted device.
+class QueueMutex {
+   public:
+    void lock() { callers != nullptr ? callers->lock() : own_.lock(); }
+    void unlock() { callers != nullptr ? callers->unlock() : own_.unlock(); }
+
+    std::mutex* callers = nullptr;  ///< set before the first lock
+
+   private:
+    std::mutex own_;
+};
+
 /// Shared by the Device and by everything made from it; the last of them destroys the VkDevice.
 struct Device::Impl {
     std::shared_ptr<Instance::Impl> instance;  ///< outlives the device
     DeviceContext context;
     VkQueue queue = VK_NULL_HANDLE;
-    std::mutex queue_mutex;  ///< vkQueueSubmit wants one thread at a time
+    QueueMutex queue_mutex;
+    bool adopted = false;  ///< the VkDevice is the caller's
 
     // In the order in which they are made; pointers, because they want a living VkDevice.
     std::unique_ptr<MemoryBlocks> memory;
@@ -46,6 +61,22 @@ struct Device::Impl {
     std::deque<DeviceFindings> all_findings_;  ///< none is dropped: references given out stay good
     std::atomic<const DeviceFindings*> current_findings_;
 };
+
+/// Everything of a device that has its VkDevice, queue family and info already: the function table, the queue where
+/// none was given, memory, pipelines.
+[[nodiscard]] Result<void> equip_device(Device::Impl& device, VkInstance instance, bool has_debug_utils,
+                                        const DeviceOptions& options);
+
+/// What Yolk enables on a device: the portable floor's features and no more; optional paths add theirs when they come.
+[[nodiscard]] VkPhysicalDeviceVulkan12Features needed_features() noexcept;
+[[nodiscard]] std::vector<const char*> needed_extensions(VkPhysicalDevice device);
+struct QueueFamily {
+    std::uint32_t index = 0;
+    std::uint32_t timestamp_bits = 0;
+};
+/// A family with compute; one without graphics where there is one, so that long kernels do not stand in a desktop's
+/// way.
+[[nodiscard]] std::optional<QueueFamily> compute_family(VkPhysicalDevice device);
 
 /// Makes the VkDevice and its parts. `index` is within instance->infos.
 [[nodiscard]] Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance::Impl>& instance,

@@ -9,37 +9,42 @@
 #include "dispatcher_impl.hpp"
 #include "vk_result.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/runtime/interop.hpp"
 
 namespace yolk {
 namespace {
 
-/// One submission of a recording's segments: the first waits, each signals its own value of the timeline.
-struct Piece {
-    VkCommandBuffer commands;
-    const WaitList* waits;  ///< null: none
-    VkSemaphore signal;
-    std::uint64_t value;
-};
-
-VkResult submit_piece(Device::Impl& device, const Piece& piece) {
-    static constexpr WaitList kNothing{};
-    const WaitList& waits = piece.waits == nullptr ? kNothing : *piece.waits;
+VkResult submit_piece(Device::Impl& device, VkCommandBuffer commands, const SemaphoreList& waits,
+                      const SemaphoreList& signals) {
     const VkTimelineSemaphoreSubmitInfo timeline{.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
                                                  .waitSemaphoreValueCount = waits.count,
                                                  .pWaitSemaphoreValues = waits.values.data(),
-                                                 .signalSemaphoreValueCount = 1,
-                                                 .pSignalSemaphoreValues = &piece.value};
+                                                 .signalSemaphoreValueCount = signals.count,
+                                                 .pSignalSemaphoreValues = signals.values.data()};
     const VkSubmitInfo info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                             .pNext = &timeline,
                             .waitSemaphoreCount = waits.count,
                             .pWaitSemaphores = waits.semaphores.data(),
                             .pWaitDstStageMask = waits.stages.data(),
                             .commandBufferCount = 1,
-                            .pCommandBuffers = &piece.commands,
-                            .signalSemaphoreCount = 1,
-                            .pSignalSemaphores = &piece.signal};
+                            .pCommandBuffers = &commands,
+                            .signalSemaphoreCount = signals.count,
+                            .pSignalSemaphores = signals.semaphores.data()};
     const std::lock_guard lock(device.queue_mutex);
     return device.context.vk.vkQueueSubmit(device.queue, 1, &info, VK_NULL_HANDLE);
+}
+
+/// Appends the caller's; an error where they are too many or null. `what` is "wait for" or "signal".
+Result<void> add_all(SemaphoreList& list, std::span<const SemaphoreValue> semaphores, std::size_t most,
+                     const std::string& label, const char* what) {
+    for (const SemaphoreValue& semaphore : semaphores) {
+        if (semaphore.semaphore == VK_NULL_HANDLE)
+            return bad_input(fmt::format("The recorder [{}] was to {} a null semaphore.", label, what));
+        if (list.count >= most)
+            return bad_input(fmt::format("The recorder [{}] was to {} more than {} semaphores.", label, what, most));
+        list.add(semaphore.semaphore, semaphore.value);
+    }
+    return {};
 }
 
 }  // namespace
@@ -94,48 +99,69 @@ Result<void> Dispatcher::Impl::wait(std::uint64_t serial, std::chrono::nanosecon
 }
 
 Result<Submission> Dispatcher::submit(Recorder& recorder, std::span<const Submission> wait_for) {
+    return submit(recorder, wait_for, {});
+}
+
+Result<Submission> Dispatcher::submit(Recorder& recorder, std::span<const Submission> wait_for,
+                                      const CallerSemaphores& semaphores) {
     Recorder::Impl* recording = recorder.impl();
     if (recording == nullptr) return bad_input("Cannot submit: the recorder was moved from.");
     if (recording->device != impl_->device.impl()) {
         return bad_input(
             fmt::format("Cannot submit the recorder [{}]: it was made by another device.", recording->label));
     }
+    if (recording->callers_commands) {
+        return bad_input(fmt::format(
+            "Cannot submit the recorder [{}]: its command buffer is the caller's, who submits it.", recording->label));
+    }
     recording->end();
     if (recording->stuck) return *recording->stuck;
 
-    WaitList waits;
-    for (const Submission& wait : wait_for) {
-        if (waits.count == kMaxWaits)
-            return bad_input(fmt::format("A submission can wait for {} others at most.", kMaxWaits));
-        if (wait.dispatcher == nullptr || wait.dispatcher->impl_ == nullptr ||
-            wait.dispatcher->impl_->device.impl() != impl_->device.impl()) {
-            return bad_input(fmt::format("The recorder [{}] was to wait for a submission that is not of this device.",
-                                         recording->label));
-        }
-        // A value that nothing will signal would stop the queue for good.
-        if (wait.serial.value > wait.dispatcher->impl_->last()) {
-            return bad_input(fmt::format("The recorder [{}] was to wait for submission {}, which was not made.",
-                                         recording->label, wait.serial.value));
-        }
-        waits.add(wait.dispatcher->impl_->timeline->handle, wait.serial.value);
-    }
+    SemaphoreList waits;
+    SemaphoreList signals;
+    YOLK_TRY_VOID(impl_->add_submissions(waits, wait_for, recording->label));
+    YOLK_TRY_VOID(add_all(waits, semaphores.wait_before, kMaxSemaphores, recording->label, "wait for"));
+    YOLK_TRY_VOID(add_all(signals, semaphores.signal_after, kMaxSemaphores - 1, recording->label, "signal"));
 
     const std::unique_lock lock(impl_->mutex);
-    YOLK_TRY_VOID(impl_->submit_segments(*recording, waits));
+    YOLK_TRY_VOID(impl_->submit_segments(*recording, waits, signals));
     OperationCounters& counters = impl_->device.counters();
     counters.submissions.fetch_add(recording->segments.count());
     counters.dispatches.fetch_add(recording->dispatches);
     return Submission{.dispatcher = this, .serial = SubmitSerial{impl_->last_serial}};
 }
 
-Result<void> Dispatcher::Impl::submit_segments(Recorder::Impl& recording, const WaitList& waits) {
-    for (std::size_t i = 0; i < recording.segments.count(); ++i) {
+Result<void> Dispatcher::Impl::add_submissions(SemaphoreList& waits, std::span<const Submission> wait_for,
+                                               const std::string& label) const {
+    for (const Submission& wait : wait_for) {
+        if (waits.count == kMaxSemaphores)
+            return bad_input(fmt::format("A submission can wait for {} others at most.", kMaxSemaphores));
+        const Impl* other = wait.dispatcher == nullptr ? nullptr : wait.dispatcher->impl_.get();
+        if (other == nullptr || other->device.impl() != device.impl()) {
+            return bad_input(
+                fmt::format("The recorder [{}] was to wait for a submission that is not of this device.", label));
+        }
+        // A value that nothing will signal would stop the queue for good.
+        if (wait.serial.value > other->last()) {
+            return bad_input(fmt::format("The recorder [{}] was to wait for submission {}, which was not made.", label,
+                                         wait.serial.value));
+        }
+        waits.add(other->timeline->handle, wait.serial.value);
+    }
+    return {};
+}
+
+Result<void> Dispatcher::Impl::submit_segments(Recorder::Impl& recording, const SemaphoreList& waits,
+                                               const SemaphoreList& signals) {
+    const std::size_t count = recording.segments.count();
+    for (std::size_t i = 0; i < count; ++i) {
         const CommandSegment& segment = recording.segments[i];
         const std::uint64_t serial = last_serial + 1;
-        const VkResult result = submit_piece(*recording.device, {.commands = segment.commands,
-                                                                 .waits = i == 0 ? &waits : nullptr,
-                                                                 .signal = timeline->handle,
-                                                                 .value = serial});
+        // The first waits, the last signals what the caller asked for, and each its own value of the timeline.
+        SemaphoreList after = i + 1 == count ? signals : SemaphoreList();
+        after.add(timeline->handle, serial);
+        const VkResult result =
+            submit_piece(*recording.device, segment.commands, i == 0 ? waits : SemaphoreList(), after);
         if (result != VK_SUCCESS) {
             return vk_error(result, fmt::format("submit the recorder [{}] to device '{}', last labelled work [{}]",
                                                 recording.label, device.info().name, segment.last_label.c_str()));

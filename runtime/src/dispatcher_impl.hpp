@@ -16,13 +16,13 @@
 
 namespace yolk {
 
-/// Semaphores that one submission waits for; more would need the heap.
-constexpr std::size_t kMaxWaits = 16;
+/// Semaphores that one submission waits for or signals; more would need the heap.
+inline constexpr std::size_t kMaxSemaphores = 16;
 
-struct WaitList {
-    std::array<VkSemaphore, kMaxWaits> semaphores{};
-    std::array<std::uint64_t, kMaxWaits> values{};
-    std::array<VkPipelineStageFlags, kMaxWaits> stages{};
+struct SemaphoreList {
+    std::array<VkSemaphore, kMaxSemaphores> semaphores{};
+    std::array<std::uint64_t, kMaxSemaphores> values{};
+    std::array<VkPipelineStageFlags, kMaxSemaphores> stages{};  ///< of waits
     std::uint32_t count = 0;
 
     void add(VkSemaphore semaphore, std::uint64_t value) noexcept {
@@ -58,8 +58,11 @@ struct Dispatcher::Impl {
     [[nodiscard]] std::string describe(std::uint64_t serial) const;
     [[nodiscard]] Result<void> wait(std::uint64_t serial, std::chrono::nanoseconds timeout) const;
     [[nodiscard]] std::uint64_t last() const;
+    [[nodiscard]] Result<void> add_submissions(SemaphoreList& waits, std::span<const Submission> wait_for,
+                                               const std::string& label) const;
     /// Under the mutex. What was submitted before an error stays submitted, and is waited for.
-    [[nodiscard]] Result<void> submit_segments(Recorder::Impl& recording, const WaitList& waits);
+    [[nodiscard]] Result<void> submit_segments(Recorder::Impl& recording, const SemaphoreList& waits,
+                                               const SemaphoreList& signals);
 };
 
 }  // namespace yolk

@@ -19,16 +19,6 @@ namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
-Result<void> load_vulkan() {
-    // volk keeps its function pointers in globals; loading is idempotent, but not from two threads at once.
-    static std::mutex mutex;
-    const std::scoped_lock lock(mutex);
-    if (volkInitialize() == VK_SUCCESS) return {};
-    return unsupported(
-        "There is no Vulkan loader (libvulkan.so.1) on this machine. Install it and a driver: on Debian and Ubuntu "
-        "the packages libvulkan1 and mesa-vulkan-drivers, and for an NVIDIA GPU NVIDIA's own driver package.");
-}
-
 Result<bool> has_layer(std::string_view name) {
     std::uint32_t count = 0;
     YOLK_TRY_VOID(vk_check(vkEnumerateInstanceLayerProperties(&count, nullptr), "count the Vulkan layers"));
@@ -151,6 +141,16 @@ Result<void> enumerate_devices(Instance::Impl& impl) {
 }
 
 }  // namespace
+
+Result<void> load_vulkan() {
+    // volk keeps its function pointers in globals; loading is idempotent, but not from two threads at once.
+    static std::mutex mutex;
+    const std::scoped_lock lock(mutex);
+    if (volkInitialize() == VK_SUCCESS) return {};
+    return unsupported(
+        "There is no Vulkan loader (libvulkan.so.1) on this machine. Install it and a driver: on Debian and Ubuntu "
+        "the packages libvulkan1 and mesa-vulkan-drivers, and for an NVIDIA GPU NVIDIA's own driver package.");
+}
 
 Instance::Impl::~Impl() {
     if (messenger != VK_NULL_HANDLE) vkDestroyDebugUtilsMessengerEXT(handle, messenger, nullptr);

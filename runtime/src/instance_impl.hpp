@@ -24,4 +24,7 @@ struct Instance::Impl {
     ~Impl();
 };
 
+/// Loads the loader, once a process. Error: there is none (says what to install).
+[[nodiscard]] Result<void> load_vulkan();
+
 }  // namespace yolk

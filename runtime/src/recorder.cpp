@@ -39,7 +39,8 @@ BarrierMasks masks_of(Barrier barrier) noexcept {
 }
 
 /// Why a view cannot be the source or target of a copy; copies need no alignment, so check_view is too strict for them.
-Result<void> check_range(const DeviceContext& context, const BufferView& view, const char* what) {
+Result<void> check_range(const DeviceContext& context, const BufferView& view, VkBufferUsageFlags usage,
+                         const char* what) {
     if (view.buffer == nullptr || view.buffer->impl() == nullptr)
         return bad_input(fmt::format("{} has no buffer.", what));
     const std::uint64_t whole = view.buffer->size_bytes();
@@ -47,10 +48,10 @@ Result<void> check_range(const DeviceContext& context, const BufferView& view, c
         return bad_input(fmt::format("{}, {} bytes at offset {}, reaches past the end of the buffer [{}] of {} bytes.",
                                      what, view.size_bytes, view.offset_bytes, view.buffer->label(), whole));
     }
-    if (&view.buffer->impl()->device->context != &context) {
-        return bad_input(fmt::format("{}: the buffer [{}] was made by another device.", what, view.buffer->label()));
-    }
-    return {};
+    const Buffer::Impl& buffer = *view.buffer->impl();
+    if (&buffer.device->context != &context)
+        return bad_input(fmt::format("{}: the buffer [{}] was made by another device.", what, buffer.label));
+    return buffer.check_usage(usage, what);
 }
 
 /// The binding's pipeline, or null where the dispatch cannot be; why has then stuck.
@@ -113,6 +114,11 @@ Result<Recorder> Recorder::create(const Device& device, const RecorderOptions& o
 
 void Recorder::begin() noexcept { impl_->begin(); }
 void Recorder::end() noexcept { impl_->end(); }
+Result<void> Recorder::finish() noexcept {
+    impl_->end();
+    if (impl_->stuck) return *impl_->stuck;
+    return {};
+}
 std::uint64_t Recorder::dispatch_count() const noexcept { return impl_->dispatches; }
 std::size_t Recorder::submission_count() const noexcept { return impl_->segments.count(); }
 
@@ -163,8 +169,10 @@ void Recorder::copy(const BufferView& from, const BufferView& to) noexcept {
     }
     if (from.empty()) return;
     const DeviceContext& context = impl_->context();
-    if (auto ok = check_range(context, from, "The source of a copy"); !ok) return impl_->stick(std::move(ok).error());
-    if (auto ok = check_range(context, to, "The target of a copy"); !ok) return impl_->stick(std::move(ok).error());
+    if (auto ok = check_range(context, from, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, "The source of a copy"); !ok)
+        return impl_->stick(std::move(ok).error());
+    if (auto ok = check_range(context, to, VK_BUFFER_USAGE_TRANSFER_DST_BIT, "The target of a copy"); !ok)
+        return impl_->stick(std::move(ok).error());
     if (overlap(from, to)) {
         return impl_->stick(bad_input(fmt::format("Source and target of a copy in [{}] share bytes of the buffer [{}].",
                                                   impl_->label, from.buffer->label())));
@@ -176,7 +184,8 @@ void Recorder::copy(const BufferView& from, const BufferView& to) noexcept {
 void Recorder::fill(const BufferView& view, std::uint32_t word) noexcept {
     if (!impl_->recording("a fill") || view.empty()) return;
     const DeviceContext& context = impl_->context();
-    if (auto ok = check_range(context, view, "The target of a fill"); !ok) return impl_->stick(std::move(ok).error());
+    if (auto ok = check_range(context, view, VK_BUFFER_USAGE_TRANSFER_DST_BIT, "The target of a fill"); !ok)
+        return impl_->stick(std::move(ok).error());
     if (view.offset_bytes % 4 != 0 || view.size_bytes % 4 != 0) {
         return impl_->stick(
             bad_input(fmt::format("A fill of the buffer [{}] has offset {} and size {}; both must be multiples of 4.",

@@ -22,6 +22,13 @@ Result<void> Recorder::Impl::create(const RecorderOptions& options) {
     return {};
 }
 
+void Recorder::Impl::record_into(VkCommandBuffer callers) noexcept {
+    callers_commands = true;
+    commands = callers;
+    state = State::Recording;
+    order_after_earlier_submissions();
+}
+
 Result<void> Recorder::Impl::create_queries(std::uint32_t count) {
     const DeviceContext& of = context();
     const VkQueryPoolCreateInfo info{
@@ -33,7 +40,7 @@ Result<void> Recorder::Impl::create_queries(std::uint32_t count) {
 }
 
 Recorder::Impl::~Impl() {
-    if (!device) return;
+    if (!device || callers_commands) return;
     if (submitted_to && submitted_to->wait(submitted_value, kDestructorPatience) == VK_TIMEOUT) {
         log_warning(fmt::format(
             "The recorder [{}] was destroyed while its work ran for more than {} s more; its commands are leaked.",
@@ -46,6 +53,12 @@ Recorder::Impl::~Impl() {
 }
 
 void Recorder::Impl::begin() noexcept {
+    if (callers_commands) {
+        state = State::Ended;
+        return stick(bad_input(fmt::format(
+            "The recording [{}] goes into a caller's command buffer, so it cannot be begun anew. Make another.",
+            label)));
+    }
     stuck.reset();
     dispatches = 0;
     label_depth = 0;
@@ -88,12 +101,13 @@ void Recorder::Impl::end() noexcept {
     if (state == State::Ended) return;
     while (label_depth > 0) close_label();
     state = State::Ended;
+    if (callers_commands) return;
     const VkResult result = segments.close(context(), last_label);
     if (result != VK_SUCCESS) stick(vk_error(result, fmt::format("end the recording [{}]", label)));
 }
 
 bool Recorder::Impl::make_room(std::uint64_t cost) noexcept {
-    const std::uint64_t most = context().max_submission_cost;
+    const std::uint64_t most = callers_commands ? UINT64_MAX : context().max_submission_cost;
     if (segment_cost > 0 && (segment_cost > most || cost > most - segment_cost) && !cut()) return false;
     segment_cost = cost > UINT64_MAX - segment_cost ? UINT64_MAX : segment_cost + cost;
     return true;

@@ -25,6 +25,7 @@ struct Recorder::Impl {
 
     std::shared_ptr<Device::Impl> device;
     std::string label;
+    bool callers_commands = false;  ///< `commands` is the caller's: begun, ended and submitted by him
     CommandSegments segments;
     VkCommandBuffer commands = VK_NULL_HANDLE;  ///< recorded into now: the open segment
     std::uint64_t segment_cost = 0;             ///< of what the open segment holds (LinearGrid::cost_per_group)
@@ -49,6 +50,7 @@ struct Recorder::Impl {
     ~Impl();
 
     [[nodiscard]] Result<void> create(const RecorderOptions& options);
+    void record_into(VkCommandBuffer callers) noexcept;
     void begin() noexcept;
     void end() noexcept;
     /// Keeps the first error. Takes a function that makes it, so that nothing is formatted in the good case.

@@ -52,7 +52,7 @@ Result<void> Dispatcher::upload(const BufferView& to, std::span<const std::byte>
     if (target.host_access) {
         // Earlier submissions may still read what is there.
         YOLK_TRY_VOID(impl_->wait(impl_->last(), kPatience));
-        std::memcpy(target.memory.mapped() + to.offset_bytes, bytes.data(), bytes.size());
+        std::memcpy(target.host + to.offset_bytes, bytes.data(), bytes.size());
         return target.flush(to.offset_bytes, bytes.size());
     }
     const std::size_t piece = std::min(bytes.size(), kStagingBytes);
@@ -82,7 +82,7 @@ Result<void> Dispatcher::download(const BufferView& from, std::span<std::byte> b
         recorder->barrier(Barrier::ToHost);
         YOLK_TRY_VOID(run(*recorder));
         YOLK_TRY_VOID(source.invalidate(from.offset_bytes, bytes.size()));
-        std::memcpy(bytes.data(), source.memory.mapped() + from.offset_bytes, bytes.size());
+        std::memcpy(bytes.data(), source.host + from.offset_bytes, bytes.size());
         return {};
     }
     const std::size_t piece = std::min(bytes.size(), kStagingBytes);

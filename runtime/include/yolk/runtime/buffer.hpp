@@ -45,6 +45,7 @@ class Buffer {
     [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
 
    private:
+    friend struct Interop;  // runtime/src/interop.cpp
     friend class Device;
     explicit Buffer(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;

@@ -127,6 +127,7 @@ class Device {
     [[nodiscard]] const std::shared_ptr<Impl>& impl() const noexcept { return impl_; }
 
    private:
+    friend struct Interop;  // runtime/src/interop.cpp
     explicit Device(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
     std::shared_ptr<Impl> impl_;
 };

@@ -14,6 +14,7 @@
 namespace yolk {
 
 class Dispatcher;
+struct CallerSemaphores;  // yolk/runtime/interop.hpp
 
 /// A point on a dispatcher's timeline. Plain data; valid as long as the dispatcher.
 struct Submission {
@@ -34,6 +35,9 @@ class Dispatcher {
     /// finished. The recorder, its bindings and their buffers must stay until then. Errors: what stuck in the recorder,
     /// device lost, driver.
     [[nodiscard]] Result<Submission> submit(Recorder& recorder, std::span<const Submission> wait_for = {});
+    /// The same, waiting for and signalling semaphores of the caller's, too.
+    [[nodiscard]] Result<Submission> submit(Recorder& recorder, std::span<const Submission> wait_for,
+                                            const CallerSemaphores& semaphores);
 
     /// Errors: DeviceLost, or Driver when `timeout` has passed (the work goes on; waiting again is legal).
     [[nodiscard]] Result<void> wait(Submission submission,
@@ -52,6 +56,7 @@ class Dispatcher {
     struct Impl;  // runtime/src/dispatcher_impl.hpp
 
    private:
+    friend struct Interop;  // runtime/src/interop.cpp
     explicit Dispatcher(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

@@ -42,6 +42,8 @@ class Recorder {
     void begin() noexcept;
     /// Closes the recording; submit() does it where the caller did not.
     void end() noexcept;
+    /// end(), and what went wrong while recording. For recordings that Dispatcher::submit never sees.
+    [[nodiscard]] Result<void> finish() noexcept;
 
     template <class Params>
     void dispatch(const BindingOf<Params>& binding, const Params& params, GroupCount groups) noexcept {
@@ -80,6 +82,7 @@ class Recorder {
     [[nodiscard]] Impl* impl() const noexcept { return impl_.get(); }
 
    private:
+    friend struct Interop;  // runtime/src/interop.cpp
     explicit Recorder(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

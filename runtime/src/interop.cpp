@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/runtime/interop.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "buffer_impl.hpp"
+#include "device_impl.hpp"
+#include "dispatcher_impl.hpp"
+#include "instance_impl.hpp"
+#include "physical_device_info.hpp"
+#include "recorder_impl.hpp"
+#include "yolk/runtime/device_selection.hpp"
+
+namespace yolk {
+
+/// The way into the classes whose constructors are private.
+struct Interop {
+    static Device device(std::shared_ptr<Device::Impl> impl) { return Device(std::move(impl)); }
+    static Buffer buffer(std::unique_ptr<Buffer::Impl> impl) { return Buffer(std::move(impl)); }
+    static Recorder recorder(std::unique_ptr<Recorder::Impl> impl) { return Recorder(std::move(impl)); }
+    static const Dispatcher::Impl* impl(const Dispatcher& dispatcher) { return dispatcher.impl_.get(); }
+};
+
+namespace {
+
+Result<void> check_handles(std::initializer_list<std::pair<const void*, const char*>> handles) {
+    for (const auto& [handle, name] : handles) {
+        if (handle == nullptr) return bad_input(fmt::format("Cannot adopt the device: its {} is null.", name));
+    }
+    return {};
+}
+
+/// The physical device as data, where it reaches the floor.
+Result<DeviceInfo> floor_device(VkInstance instance, VkPhysicalDevice physical_device) {
+    YOLK_TRY_VOID(load_vulkan());
+    // The loader's functions dispatch by handle: those that another instance gave serve this one.
+    if (volkGetLoadedInstance() == VK_NULL_HANDLE) volkLoadInstanceOnly(instance);
+    YOLK_TRY(DeviceInfo info, physical_device_info(physical_device, 0));
+    std::string list;
+    for (const std::string& lack : missing_from_floor(info)) list += (list.empty() ? "" : ", ") + lack;
+    if (list.empty()) return info;
+    return unsupported(fmt::format("Device '{}' cannot run Yolk's kernels; it lacks: {}.", info.name, list));
+}
+
+/// Whether the chain of a VkDeviceCreateInfo enables the floor's two features, in any of the structures that can.
+struct EnabledFeatures {
+    bool scalar_block_layout = false;
+    bool timeline_semaphore = false;
+};
+
+EnabledFeatures enabled_features(const VkDeviceCreateInfo& info) {
+    EnabledFeatures enabled;
+    for (const auto* next = static_cast<const VkBaseInStructure*>(info.pNext); next != nullptr; next = next->pNext) {
+        if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES) {
+            const auto* features = reinterpret_cast<const VkPhysicalDeviceVulkan12Features*>(next);
+            enabled.scalar_block_layout |= features->scalarBlockLayout == VK_TRUE;
+            enabled.timeline_semaphore |= features->timelineSemaphore == VK_TRUE;
+        } else if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SCALAR_BLOCK_LAYOUT_FEATURES) {
+            enabled.scalar_block_layout |=
+                reinterpret_cast<const VkPhysicalDeviceScalarBlockLayoutFeatures*>(next)->scalarBlockLayout == VK_TRUE;
+        } else if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES) {
+            enabled.timeline_semaphore |=
+                reinterpret_cast<const VkPhysicalDeviceTimelineSemaphoreFeatures*>(next)->timelineSemaphore == VK_TRUE;
+        }
+    }
+    return enabled;
+}
+
+Result<void> check_create_info(const AdoptedDevice& adopted, const DeviceInfo& device) {
+    const VkDeviceCreateInfo& info = *adopted.create_info;
+    std::vector<std::string> missing;
+    const EnabledFeatures enabled = enabled_features(info);
+    if (!enabled.scalar_block_layout) missing.emplace_back("feature scalarBlockLayout");
+    if (!enabled.timeline_semaphore) missing.emplace_back("feature timelineSemaphore");
+    for (const char* needed : needed_extensions(adopted.physical_device)) {
+        const auto* end = info.ppEnabledExtensionNames + info.enabledExtensionCount;
+        const bool found = std::any_of(info.ppEnabledExtensionNames, end,
+                                       [&](const char* name) { return std::strcmp(name, needed) == 0; });
+        if (!found) missing.push_back(fmt::format("extension {}", needed));
+    }
+    const auto* queues = info.pQueueCreateInfos;
+    if (std::none_of(queues, queues + info.queueCreateInfoCount,
+                     [&](const auto& queue) { return queue.queueFamilyIndex == adopted.queue_family; })) {
+        missing.push_back(fmt::format("a queue of family {}", adopted.queue_family));
+    }
+    if (missing.empty()) return {};
+    return bad_input(fmt::format(
+        "Cannot adopt the device on '{}': it was made without {}. Enable what device_needs() says, and ask for the "
+        "queue.",
+        device.name, fmt::join(missing, ", ")));
+}
+
+Result<std::uint32_t> timestamp_bits(const AdoptedDevice& adopted, const DeviceInfo& device) {
+    std::uint32_t count = 0;
+    vkGetPhysicalDeviceQueueFamilyProperties(adopted.physical_device, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    vkGetPhysicalDeviceQueueFamilyProperties(adopted.physical_device, &count, families.data());
+    if (adopted.queue_family >= count) {
+        return bad_input(fmt::format("Cannot adopt the device on '{}': there is no queue family {}, it has {}.",
+                                     device.name, adopted.queue_family, count));
+    }
+    const VkQueueFamilyProperties& family = families[adopted.queue_family];
+    if ((family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) {
+        return bad_input(
+            fmt::format("Cannot adopt the device on '{}': its queue family {} has no compute. Use the family that "
+                        "device_needs() says.",
+                        device.name, adopted.queue_family));
+    }
+    return device.limits.timestamp_period_ns > 0.0 ? family.timestampValidBits : 0;
+}
+
+}  // namespace
+
+Result<DeviceNeeds> device_needs(VkInstance instance, VkPhysicalDevice physical_device) {
+    YOLK_TRY_VOID(check_handles({{instance, "VkInstance"}, {physical_device, "VkPhysicalDevice"}}));
+    YOLK_TRY(const DeviceInfo info, floor_device(instance, physical_device));
+    const auto family = compute_family(physical_device);
+    if (!family) return unsupported(fmt::format("Device '{}' has no compute queue.", info.name));
+    return DeviceNeeds{
+        .features = needed_features(), .extensions = needed_extensions(physical_device), .queue_family = family->index};
+}
+
+Result<Device> adopt_device(const AdoptedDevice& adopted, const DeviceOptions& options) {
+    YOLK_TRY_VOID(check_handles({{adopted.instance, "VkInstance"},
+                                 {adopted.physical_device, "VkPhysicalDevice"},
+                                 {adopted.device, "VkDevice"},
+                                 {adopted.queue, "VkQueue"}}));
+    auto impl = std::make_shared<Device::Impl>();
+    impl->adopted = true;
+    DeviceContext& context = impl->context;
+    YOLK_TRY(context.info, floor_device(adopted.instance, adopted.physical_device));
+    YOLK_TRY(context.timestamp_bits, timestamp_bits(adopted, context.info));
+    if (adopted.create_info != nullptr) YOLK_TRY_VOID(check_create_info(adopted, context.info));
+    context.handle = adopted.device;
+    context.queue_family = adopted.queue_family;
+    impl->queue = adopted.queue;
+    impl->queue_mutex.callers = adopted.queue_mutex;
+    YOLK_TRY_VOID(equip_device(*impl, adopted.instance, adopted.has_debug_utils, options));
+    return Interop::device(std::move(impl));
+}
+
+Result<Buffer> adopt_buffer(const Device& device, const AdoptedBuffer& adopted) {
+    if (adopted.buffer == VK_NULL_HANDLE || adopted.size_bytes == 0) {
+        return bad_input(
+            fmt::format("Cannot adopt the buffer [{}]: its handle is null or it has 0 bytes.", adopted.label));
+    }
+    if ((adopted.usage & kBufferUsage) == 0) {
+        return bad_input(fmt::format(
+            "Cannot adopt the buffer [{}] with usage {:#x}: it can be neither storage, nor uniform, nor copied.",
+            adopted.label, adopted.usage));
+    }
+    if (!adopted.mapped.empty() && adopted.mapped.size() != adopted.size_bytes) {
+        return bad_input(fmt::format("Cannot adopt the buffer [{}]: {} of its {} bytes are mapped. Map all or none.",
+                                     adopted.label, adopted.mapped.size(), adopted.size_bytes));
+    }
+    auto impl = std::make_unique<Buffer::Impl>();
+    impl->device = device.impl();
+    impl->handle = adopted.buffer;
+    impl->adopted = true;
+    impl->usage = adopted.usage;
+    impl->size_bytes = adopted.size_bytes;
+    impl->label = adopted.label;
+    impl->host = adopted.mapped.empty() ? nullptr : adopted.mapped.data();
+    impl->host_access = impl->host != nullptr;
+    return Interop::buffer(std::move(impl));
+}
+
+Result<Recorder> record_into(const Device& device, VkCommandBuffer commands, const std::string& label) {
+    if (commands == VK_NULL_HANDLE)
+        return bad_input(fmt::format("Cannot record [{}]: the command buffer is null.", label));
+    auto impl = std::make_unique<Recorder::Impl>();
+    impl->device = device.impl();
+    impl->label = label;
+    impl->record_into(commands);
+    return Interop::recorder(std::move(impl));
+}
+
+SemaphoreValue semaphore_of(const Submission& submission) noexcept {
+    if (submission.dispatcher == nullptr) return {};
+    return {.semaphore = Interop::impl(*submission.dispatcher)->timeline->handle, .value = submission.serial.value};
+}
+
+}  // namespace yolk
