@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
+#include "mutation.hpp"
 #include "temporary_folder.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -123,6 +125,29 @@ TEST_F(policy_file, truncated_file_is_refused) {
         write_text(path(), whole.substr(0, size));
         EXPECT_EQ(load_policy(path()).error().kind, ErrorKind::BadInput) << size;
     }
+}
+TEST_F(policy_file, mutated_files_are_read_soundly_or_refused) {
+    ASSERT_OK(save_policy(path(), example()));
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> original, read_file(path(), 1U << 20U));
+    Mutator mutate(20250603);
+    const int files = mutation_count(2000);
+    int refused = 0;
+    for (int i = 0; i < files; ++i) {
+        const std::vector<std::byte> bytes = mutate(original);
+        std::filesystem::remove(path());  // truncating the old one would make the file system wait for its disk
+        write_text(path(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+        const Result<Policy> read = load_policy(path());
+        if (read) {
+            EXPECT_EQ(read->network.widths, example().network.widths);  // no other fits the tensors
+            EXPECT_EQ(read->parameters.size(), example().parameters.size());
+            for (const float value : read->parameters) EXPECT_TRUE(std::isfinite(value));
+        } else {
+            EXPECT_EQ(read.error().kind, ErrorKind::BadInput) << read.error().message;
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, files / 2);
+    EXPECT_LT(refused, files);  // another seed, other weights
 }
 TEST_F(policy_file, huge_file_is_refused_unread) {
     write_text(path(), "");

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <random>
 
+#include "mutation.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::train {
@@ -167,26 +167,11 @@ void expect_sound(const TensorFile& file, std::size_t file_size) {
 }
 TEST(safetensors, mutated_files_are_read_soundly_or_refused) {
     ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> original, encode_safetensors(example()));
-    std::mt19937 random(20250601);
-    const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
-    const std::string alphabet = "{}[]\",:0123456789-.eE aFf\\u";
+    Mutator mutate(20250601);
+    const int files = mutation_count(20000);
     int refused = 0;
-    constexpr int kFiles = 20000;
-    for (int i = 0; i < kFiles; ++i) {
-        std::vector<std::byte> bytes = original;
-        for (std::size_t edits = 1 + below(3); edits > 0; --edits) {
-            const std::size_t at = below(bytes.size());
-            switch (below(5)) {
-                case 0: bytes[at] = static_cast<std::byte>(below(256)); break;
-                case 1: bytes[at] = static_cast<std::byte>(alphabet[below(alphabet.size())]); break;
-                case 2: bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at)); break;
-                case 3:
-                    bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                                 static_cast<std::byte>(alphabet[below(alphabet.size())]));
-                    break;
-                default: bytes[below(8)] = static_cast<std::byte>(below(256)); break;
-            }
-        }
+    for (int i = 0; i < files; ++i) {
+        const std::vector<std::byte> bytes = mutate(original);
         const Result<TensorFile> read = decode(bytes);
         if (read) {
             expect_sound(*read, bytes.size());
@@ -195,8 +180,8 @@ TEST(safetensors, mutated_files_are_read_soundly_or_refused) {
             ++refused;
         }
     }
-    EXPECT_GT(refused, kFiles / 2);
-    EXPECT_LT(refused, kFiles);  // edits of the data alone still read
+    EXPECT_GT(refused, files / 2);
+    EXPECT_LT(refused, files);  // edits of the data alone still read
 }
 
 }  // namespace
