@@ -55,6 +55,13 @@ pid_t start(const std::vector<std::string>& arguments, const std::map<std::strin
     return child;
 }
 
+/// Whether it has ended; it stays there for finish().
+bool has_ended(pid_t child) {
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid != 0;
+}
+
 Ran finish(pid_t child, const std::filesystem::path& scratch) {
     int status = 0;
     ::waitpid(child, &status, 0);
@@ -89,17 +96,23 @@ Ran run_and_interrupt(const std::vector<std::string>& arguments, const std::map<
                       const Signal& signal) {
     const std::filesystem::path scratch = new_folder("run");
     const pid_t child = start(arguments, variables, scratch);
-    const auto ended = [child] {
-        siginfo_t info{};
-        ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
-        return info.si_pid != 0;
-    };
     const auto lines = [&scratch] {
         const std::string out = read_text(scratch / "out");
         return static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n'));
     };
-    while (!ended() && lines() < signal.lines) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while (!has_ended(child) && lines() < signal.lines) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     ::kill(child, signal.number);
+    return finish(child, scratch);
+}
+
+Ran run_and_kill(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
+                 std::chrono::milliseconds after) {
+    const std::filesystem::path scratch = new_folder("run");
+    const auto deadline = std::chrono::steady_clock::now() + after;
+    const pid_t child = start(arguments, variables, scratch);
+    while (!has_ended(child) && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    ::kill(child, SIGKILL);
     return finish(child, scratch);
 }
 

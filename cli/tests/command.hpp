@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -34,6 +35,10 @@ struct Signal {
 /// The same, with a signal once so many lines have come out.
 [[nodiscard]] Ran run_and_interrupt(const std::vector<std::string>& arguments,
                                     const std::map<std::string, std::string>& variables, const Signal& signal = {});
+
+/// The same, with SIGKILL after a time, wherever the command is by then; it may have ended before.
+[[nodiscard]] Ran run_and_kill(const std::vector<std::string>& arguments,
+                               const std::map<std::string, std::string>& variables, std::chrono::milliseconds after);
 
 inline constexpr const char* kLavapipe = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
 inline constexpr const char* kSwiftShader = "/usr/lib/chromium/vk_swiftshader_icd.json";

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// kill -9 at moments that nobody chose. resume_test.cpp kills after lines of output, which is between two generations
+// more often than not; here it is anywhere: while drivers load, inside a kernel, between the two files of a checkpoint.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include "command.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A number from the environment; what is none fails the test.
+int setting(const char* name, int unset) {
+    const char* const text = std::getenv(name);
+    if (text == nullptr) return unset;
+    char* end = nullptr;
+    const long value = std::strtol(text, &end, 10);
+    EXPECT_TRUE(*text != '\0' && *end == '\0' && value >= 1 && value <= 1000000) << name << " is '" << text << "'";
+    return static_cast<int>(value);
+}
+
+class kill : public InFolder {
+   protected:
+    [[nodiscard]] std::vector<std::string> command(const std::string& out) const {
+        std::vector<std::string> arguments{"train",
+                                           "cartpole",
+                                           "--json",
+                                           "--keep-going",
+                                           "--out",
+                                           (folder_ / out).string(),
+                                           "--population",
+                                           "64",
+                                           "--max-steps",
+                                           "40",
+                                           "--generations",
+                                           "100",
+                                           "--optimizer",
+                                           "momentum",
+                                           "--sigma-decay",
+                                           "0.99",
+                                           "--checkpoint-every",
+                                           "1"};
+        if (std::filesystem::exists(folder_ / out / "checkpoint.yolk")) arguments.emplace_back("--resume");
+        return arguments;
+    }
+    /// Hash after each generation, by the metrics; other text where a line is none.
+    [[nodiscard]] std::vector<std::string> states(const std::string& out) const {
+        const Ran metrics{.code = 0, .out = read_text(folder_ / out / "metrics.jsonl"), .err = {}};
+        std::vector<std::string> hashes;
+        for (const Json& line : metrics.lines())
+            hashes.push_back(line.is_object() ? line.value("state_hash", "settings") : "torn");
+        return hashes;
+    }
+    void expect_like_whole(const std::string& out, const Ran& ran, const Json& whole) const {
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        EXPECT_EQ(ran.last()["state_hash"], whole["state_hash"]);
+        EXPECT_EQ(ran.last()["eval_mean_return"], whole["eval_mean_return"]);
+        EXPECT_EQ(states(out), states("whole"));
+        EXPECT_EQ(read_text(folder_ / out / "policy.safetensors"), read_text(folder_ / "whole" / "policy.safetensors"));
+    }
+};
+
+// $YOLK_TEST_KILLS kills; $YOLK_TEST_SEED draws other moments. A run goes on after each kill until it gets to its end,
+// then the next begins. Moments reach a little past the time of a whole run, so that some do.
+TEST_F(kill, at_random_moments_never_changes_the_result) {
+    const int kills = setting("YOLK_TEST_KILLS", 3);
+    const int seed = setting("YOLK_TEST_SEED", 1);
+    const Ran undisturbed = run_command(command("whole"), only(kLavapipe));
+    ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
+    const auto before = std::chrono::steady_clock::now();  // of a second one: the first may have compiled its kernels
+    ASSERT_EQ(run_command(command("timed"), only(kLavapipe)).code, 0);
+    const auto whole_time = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - before);
+    const Json whole = undisturbed.last();
+    ASSERT_EQ(whole["generations"], 100);
+
+    std::mt19937 random(static_cast<std::uint32_t>(seed));
+    std::uniform_int_distribution<int> moment(0, static_cast<int>(whole_time.count() * 5 / 4));
+    std::string history = "seed " + std::to_string(seed) + ", killed after";
+    int killed = 0;
+    for (int run = 0; killed < kills && !HasFailure(); ++run) {
+        const std::string out = "parts" + std::to_string(run);
+        bool ended = false;
+        while (killed < kills && !ended) {
+            const milliseconds after(moment(random));
+            history += " " + std::to_string(after.count());
+            SCOPED_TRACE(history + " ms");
+            const Ran ran = run_and_kill(command(out), only(kLavapipe), after);
+            ended = ran.code != 128 + SIGKILL;
+            if (ended) expect_like_whole(out, ran, whole);
+            killed += ended ? 0 : 1;
+        }
+        history += ended ? " (ended)" : "";
+        if (ended) continue;
+        SCOPED_TRACE(history + " ms");
+        expect_like_whole(out, run_command(command(out), only(kLavapipe)), whole);
+    }
+    std::printf("%s ms of %d; %d kills\n", history.c_str(), static_cast<int>(whole_time.count()), killed);
+}
+
+}  // namespace
+}  // namespace yolk::cli
