@@ -1,41 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// In the steady state a submission allocates nothing from the heap. Counted by replacing operator new in this
-// executable, on lavapipe only and without the validation layer: those two are written in C (malloc), so what is
-// counted is ours; SwiftShader and the layers are C++ and would be counted, too. Sanitizers bring their own operator
-// new.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-
+// In the steady state recording, submitting and waiting allocate nothing from the heap and make no Vulkan object.
 #include <cstdlib>
-#include <new>
 #include <vector>
 
 #include "noise_work.hpp"
+#include "watch/driver_watch.hpp"
 #include "yolk/testing/device_test.hpp"
 
-namespace {
-thread_local std::uint64_t allocations = 0;
-}
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#if YOLK_COUNTS_THE_HEAP
 
 namespace yolk {
 namespace {
 
-TEST(steady_state, records_submits_and_waits_without_the_heap) {
-    ASSERT_OK_AND_ASSIGN(const Instance instance, Instance::create());
-    ASSERT_OK_AND_ASSIGN(const Device device, Device::create(instance, yolk::testing::device_index("lavapipe")));
-    ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(device));
-    ASSERT_OK_AND_ASSIGN(const Buffer out, device.create_buffer({.size_bytes = 4000, .label = "out"}));
-    ASSERT_OK_AND_ASSIGN(const Buffer copy, device.create_buffer({.size_bytes = 4000, .label = "copy"}));
-    ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(device, out));
+using ::yolk::testing::DriverWatch;
+using ::yolk::testing::own_allocations;
+
+class steady_state : public ::yolk::testing::DeviceTest {};
+YOLK_FOR_EACH_DEVICE(steady_state);
+
+TEST_P(steady_state, counters_count) {
+    const DriverWatch watch(device());
+    const std::uint64_t before = own_allocations();
+    void* (*const volatile allocate)(std::size_t) = std::malloc;  // volatile: compilers leave out what is only freed
+    void* (*const volatile allocate_zeros)(std::size_t, std::size_t) = std::calloc;
+    std::free(allocate(3));
+    std::free(allocate_zeros(3, 5));
+    EXPECT_EQ(own_allocations() - before, 2U);
+    const std::vector<std::string> two(1, std::string(100, 'x'));  // operator new, by way of malloc
+    EXPECT_GE(own_allocations() - before, 4U);
+    EXPECT_EQ(watch.objects_created(), 0U);
+    ASSERT_OK_AND_ASSIGN(const Recorder recorder, Recorder::create(device(), {.label = "r"}));
+    EXPECT_EQ(watch.objects_created(), 2U);  // a pool and its command buffer
+    EXPECT_GT(watch.driver_calls(), watch.objects_created());
+}
+
+TEST_P(steady_state, records_submits_and_waits_without_the_heap) {
+    ASSERT_OK_AND_ASSIGN(const Buffer out, device().create_buffer({.size_bytes = 4000, .label = "out"}));
+    ASSERT_OK_AND_ASSIGN(const Buffer copy, device().create_buffer({.size_bytes = 4000, .label = "copy"}));
+    ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(device(), out));
     ASSERT_OK_AND_ASSIGN(Recorder recorder,
-                         Recorder::create(device, {.timestamp_count = 2, .label = std::string(100, 'r')}));
+                         Recorder::create(device(), {.timestamp_count = 2, .label = std::string(100, 'r')}));
     const auto generation = [&](std::uint32_t time) {
         recorder.begin();
         recorder.timestamp(0);
@@ -47,23 +51,27 @@ TEST(steady_state, records_submits_and_waits_without_the_heap) {
         recorder.copy(out, copy);
         recorder.barrier(Barrier::ToHost);
         recorder.timestamp(1);
-        const auto submitted = dispatcher.submit(recorder);
-        return submitted.has_value() && dispatcher.poll(*submitted).has_value() &&
-               dispatcher.wait(*submitted).has_value();
+        const auto submitted = dispatcher().submit(recorder);
+        return submitted.has_value() && dispatcher().poll(*submitted).has_value() &&
+               dispatcher().wait(*submitted).has_value();
     };
-    ASSERT_TRUE(generation(0));
-    const std::uint64_t before = allocations;
-    EXPECT_GT(before, 0U);  // the counter counts
-    const OperationCounts counts = device.counts();
+    const DriverWatch watch(device());
+    ASSERT_TRUE(generation(0) && generation(1));
+    const OperationCounts counts = device().counts();
+    const std::uint64_t calls = watch.driver_calls();
+    const std::uint64_t objects = watch.objects_created();
+    const std::uint64_t allocations = own_allocations();
     bool good = true;
-    for (std::uint32_t time = 1; time <= 10; ++time) good = generation(time) && good;
-    EXPECT_EQ(allocations, before);
+    for (std::uint32_t time = 2; time < 102; ++time) good = generation(time) && good;
+    EXPECT_EQ(own_allocations(), allocations);
+    EXPECT_EQ(watch.objects_created(), objects);
     EXPECT_TRUE(good);
-    EXPECT_EQ(device.counts().dispatches, counts.dispatches + 10);
-    EXPECT_EQ(device.counts().memory_blocks, counts.memory_blocks);
-    EXPECT_EQ(device.counts().pipelines_created, counts.pipelines_created);
-    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher, copy, 1000));
-    EXPECT_EQ(got, expected_noise(10, 1000));
+    EXPECT_GE(watch.driver_calls() - calls, 100U * 12);  // the calls of a generation went by the watch
+    EXPECT_EQ(device().counts().dispatches, counts.dispatches + 100);
+    EXPECT_EQ(device().counts().memory_blocks, counts.memory_blocks);
+    EXPECT_EQ(device().counts().pipelines_created, counts.pipelines_created);
+    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), copy, 1000));
+    EXPECT_EQ(got, expected_noise(101, 1000));
 }
 
 }  // namespace
