@@ -39,7 +39,7 @@ Buffer::Impl::~Impl() {
     device->memory->free(memory);
 }
 
-Result<void> Buffer::Impl::check_usage(VkBufferUsageFlags needed, const std::string& what) const {
+Result<void> Buffer::Impl::check_usage(VkBufferUsageFlags needed, std::string_view what) const {
     if ((usage & needed) == needed) return {};
     return bad_input(
         fmt::format("{}: the buffer [{}] was made with usage {:#x}, which lacks {:#x}. Make it with that bit of "

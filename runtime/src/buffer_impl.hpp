@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "memory_blocks.hpp"
 #include "yolk/runtime/buffer.hpp"
@@ -35,7 +36,7 @@ struct Buffer::Impl {
     ~Impl();
 
     /// An error where an adopted buffer was not made for the use. `what` begins a sentence.
-    [[nodiscard]] Result<void> check_usage(VkBufferUsageFlags needed, const std::string& what) const;
+    [[nodiscard]] Result<void> check_usage(VkBufferUsageFlags needed, std::string_view what) const;
     /// Ranges are relative to the buffer; rounded outwards to whole atoms.
     [[nodiscard]] Result<void> flush(std::uint64_t offset, std::uint64_t size) const;
     [[nodiscard]] Result<void> invalidate(std::uint64_t offset, std::uint64_t size) const;

@@ -48,7 +48,7 @@ foreach(module IN LISTS deps_modules)
         endif()
       endif()
       if(include MATCHES "[<\"](vulkan/|volk\\.h|vk_mem_alloc\\.h)" AND NOT "${module}/${file}" MATCHES
-         "^runtime/(src/|tests/|include/yolk/runtime/interop\\.hpp$)")
+         "^runtime/(src/|tests/|bench/|include/yolk/runtime/interop\\.hpp$)")
         list(APPEND problems "${module}/${file} includes a Vulkan header; only runtime/ may")
       endif()
     endforeach()
