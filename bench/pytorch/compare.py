@@ -55,7 +55,7 @@ def compare(options, population):
         for at, side in enumerate(("yolk", "torch"))
     }
     sides["torch"]["form"] = rows[-1][1]["form"]
-    for form in ("eager", "compiled"):
+    for form in ("eager", "compiled", "graph"):
         rates = [row[1][f"{form}_evaluations_per_second"] for row in rows if f"{form}_evaluations_per_second" in row[1]]
         if rates:
             sides["torch"][form] = spread(rates)
@@ -80,7 +80,7 @@ def main():
     parser.add_argument("--yolk", default=str(FOLDER.parents[1] / "tools" / "run"), help="the yolk command; default: tools/run")
     parser.add_argument("--device", help="yolk's device; default: its best")
     parser.add_argument("--torch-device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--form", choices=("eager", "compiled", "both"), default="both", help="of the PyTorch side; both: the faster counts")
+    parser.add_argument("--form", choices=("eager", "compiled", "graph", "all"), default="all", help="of the PyTorch side; all: the fastest counts")
     parser.add_argument("--generations", type=int, default=0, help="timed by the PyTorch side; 0: at least 3, at least a second")
     parser.add_argument("--busy", action="store_true", help="only warn on a busy machine")
     parser.add_argument("--json", action="store_true", help="one object per population instead of the table")

@@ -25,6 +25,7 @@ STEPS = 500
 WIDTHS = (4, 64, 2)
 FEWEST_GENERATIONS = 3
 SECONDS_TO_TIME = 1.0
+FORMS = ("eager", "compiled", "graph")
 
 
 def draw_noise(population, rank, sigma, device):
@@ -75,16 +76,56 @@ def step(parameters, noise, start, state, total):
     return torch.where(ended, start, state), total + 1.0
 
 
-def generation(parameters, options, one_step, device):
-    """The returns [members] of one generation, its noise and its reset drawn anew."""
+def prepare(parameters, options, device):
+    """What a generation begins with, drawn anew: noise, the reset [4, 1], the first state, returns of zero."""
     noise = draw_noise(options.population, options.rank, options.sigma, device)
     add_biases(parameters, noise)
     start = (torch.rand(WIDTHS[0], 1, device=device) - 0.5) * 0.1
-    state = start.expand(-1, options.population).contiguous()
-    total = torch.zeros(options.population, device=device)
+    return noise, start, start.expand(-1, options.population).contiguous(), torch.zeros(options.population, device=device)
+
+
+def generation(parameters, options, one_step, device):
+    """The returns [members] of one generation."""
+    noise, start, state, total = prepare(parameters, options, device)
     for _ in range(STEPS):
         state, total = one_step(parameters, noise, start, state, total)
     return total
+
+
+class GraphedGeneration:
+    """The same on a GPU, its steps captured as a CUDA graph: without the cost of launching each kernel."""
+
+    STEPS_PER_GRAPH = 50
+
+    def __init__(self, parameters, options, one_step, device):
+        self.draw = functools.partial(prepare, parameters, options, device)
+        self.noise, self.start, self.state, self.total = self.draw()
+        advance = functools.partial(one_step, parameters, self.noise, self.start)
+        side = torch.cuda.Stream()  # what is captured must have run before, on another stream
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                advance(self.state, self.total)
+        torch.cuda.current_stream().wait_stream(side)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            state, total = self.state, self.total
+            for _ in range(self.STEPS_PER_GRAPH):
+                state, total = advance(state, total)
+            self.state.copy_(state)
+            self.total.copy_(total)
+
+    def __call__(self):
+        noise, start, state, total = self.draw()
+        for mine, drawn in zip(self.noise, noise):
+            for name in mine:
+                mine[name].copy_(drawn[name])
+        self.start.copy_(start)
+        self.state.copy_(state)
+        self.total.copy_(total)
+        for _ in range(STEPS // self.STEPS_PER_GRAPH):
+            self.graph.replay()
+        return self.total
 
 
 def synchronize(device):
@@ -92,13 +133,12 @@ def synchronize(device):
         torch.cuda.synchronize()
 
 
-def time_generations(parameters, options, one_step, device):
+def time_generations(run, options, device):
     """Evaluations per second, and the generations that were timed. The warm-up compiles and fills the caches."""
-    run = functools.partial(generation, parameters, options, one_step, device)
     run()
     synchronize(device)
     seconds, timed = 0.0, 0
-    while timed < options.generations or (timed < FEWEST_GENERATIONS or seconds < SECONDS_TO_TIME) and not options.generations:
+    while timed < options.generations or not options.generations and (timed < FEWEST_GENERATIONS or seconds < SECONDS_TO_TIME):
         before = time.perf_counter()
         total = run()
         synchronize(device)
@@ -109,19 +149,22 @@ def time_generations(parameters, options, one_step, device):
     return options.population * STEPS * timed / seconds, timed
 
 
-def compiled_step(device):
-    """The step as torch.compile makes it: on a GPU with CUDA graphs, which take the launches' cost away."""
-    return torch.compile(step, dynamic=False, mode="reduce-overhead" if device.type == "cuda" else "default")
+def form_of(name, parameters, options, device):
+    """What runs one generation: the operations one by one, fused by torch.compile, or that in a CUDA graph."""
+    one_step = step if name == "eager" else torch.compile(step, dynamic=False)
+    if name == "graph":
+        return GraphedGeneration(parameters, options, one_step, device)
+    return functools.partial(generation, parameters, options, one_step, device)
 
 
 def check(options, device):
     """Holds the batched form against members whose weights are formed in full, in double precision."""
-    generator_free = draw_noise(options.population, options.rank, options.sigma, device)
+    noise = draw_noise(options.population, options.rank, options.sigma, device)
     parameters = make_parameters(device)
     x = torch.randn(WIDTHS[0], options.population, device=device) * 0.3
-    formed = [(layer["a"].double(), layer["b"].double(), layer["v"].double().clone()) for layer in generator_free]
-    add_biases(parameters, generator_free)
-    outputs = forward(parameters, generator_free, x)
+    formed = [(layer["a"].double(), layer["b"].double(), layer["v"].double().clone()) for layer in noise]
+    add_biases(parameters, noise)
+    outputs = forward(parameters, noise, x)
     worst = 0.0
     for member in range(options.population):
         value = x[:, member].double()
@@ -131,7 +174,8 @@ def check(options, device):
             value = torch.tanh(value) if layer == 0 else value
         worst = max(worst, (outputs[:, member].double() - value).abs().max().item())
         other = (member + options.population // 2) % options.population
-        if not torch.equal(generator_free[0]["a"][..., member], -generator_free[0]["a"][..., other]):
+        a, b = noise[0]["a"], noise[0]["b"]
+        if not (torch.equal(a[..., member], -a[..., other]) and torch.equal(b[..., member], b[..., other])):
             raise SystemExit(f"Members {member} and {other} are no pair.")
     # Some 100 fp32 roundings of terms of a few units: 100 * 2^-24 * 4 is 2.4e-5.
     if not worst < 2.4e-5:
@@ -159,21 +203,20 @@ def peak_memory_bytes(device):
 def measure(options, device):
     """Rates by form; a form that this machine cannot run is told and left out."""
     parameters = make_parameters(device)
-    forms = {"eager": lambda: step, "compiled": lambda: compiled_step(device)}
     rates, failures, timed = {}, {}, 0
-    for name, make in forms.items():
-        if options.form not in (name, "both"):
+    for name in FORMS if device.type == "cuda" else FORMS[:2]:
+        if options.form not in (name, "all"):
             continue
         try:
-            rates[name], timed = time_generations(parameters, options, make(), device)
+            rates[name], timed = time_generations(form_of(name, parameters, options, device), options, device)
         except Exception as error:  # torch.compile fails in many ways where the compiler does not suit it
             if name == "eager":
                 raise
-            failures[name] = str(error).splitlines()[0] if str(error) else type(error).__name__
+            failures[name] = (str(error) or type(error).__name__).splitlines()[0]
         if not options.json and name in rates:
             print(f"{name}: {rates[name] / 1e6:.3f} million evaluations/s")
     if not rates:
-        raise SystemExit(f"No form ran: {failures}")
+        raise SystemExit(f"No form ran: {failures or 'graph needs --device cuda'}")
     return rates, failures, timed
 
 
@@ -185,7 +228,7 @@ def main():
     parser.add_argument("--sigma", type=float, default=0.2)
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: every core allowed")
-    parser.add_argument("--form", choices=("eager", "compiled", "both"), default="both")
+    parser.add_argument("--form", choices=(*FORMS, "all"), default="all", help="all: the faster counts")
     parser.add_argument("--check", action="store_true", help="hold the batched form against formed weights, and stop")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
