@@ -30,7 +30,7 @@ def refuse_a_busy_machine(options):
         return
     told = f"The load average of the last minute is {load:.2f}; a quiet machine has {QUIET_LOAD} at most."
     if not options.busy:
-        sys.exit(f"{told} Other work halves rates, and not both sides alike: wait a minute, or say --busy to measure all the same.")
+        sys.exit(f"{told} Other work halves rates, and not both sides alike: wait a minute, or say --busy to go on.")
     print(f"warning: {told} These figures are no measurement.", file=sys.stderr)
 
 
@@ -49,9 +49,11 @@ def compare(options, population):
         torch += ["--generations", str(options.generations)]
     rows = [(last_object(yolk), last_object(torch)) for _ in range(options.rounds)]
     sides = {
-        side: {**spread([row[at]["evaluations_per_second"] for row in rows]),
-               "peak_memory_bytes": max(row[at]["peak_memory_bytes"] for row in rows),
-               "device": rows[0][at]["device"]}
+        side: {
+            **spread([row[at]["evaluations_per_second"] for row in rows]),
+            "peak_memory_bytes": max(row[at]["peak_memory_bytes"] for row in rows),
+            "device": rows[0][at]["device"],
+        }
         for at, side in enumerate(("yolk", "torch"))
     }
     sides["torch"]["form"] = rows[-1][1]["form"]
@@ -59,8 +61,12 @@ def compare(options, population):
         rates = [row[1][f"{form}_evaluations_per_second"] for row in rows if f"{form}_evaluations_per_second" in row[1]]
         if rates:
             sides["torch"][form] = spread(rates)
-    return {"population": population, **sides, "ratio": sides["yolk"]["median"] / sides["torch"]["median"],
-            "lowest_ratio": min(row[0]["evaluations_per_second"] / row[1]["evaluations_per_second"] for row in rows)}
+    return {
+        "population": population,
+        **sides,
+        "ratio": sides["yolk"]["median"] / sides["torch"]["median"],
+        "lowest_ratio": min(row[0]["evaluations_per_second"] / row[1]["evaluations_per_second"] for row in rows),
+    }
 
 
 def side_text(side):
@@ -69,19 +75,30 @@ def side_text(side):
 
 def row_text(result):
     yolk, torch = result["yolk"], result["torch"]
-    return (f"{result['population']:>10}  {side_text(yolk):<30}  {side_text(torch):<30}  {torch['form']:<8}  "
-            f"{result['ratio']:6.2f}  {yolk['peak_memory_bytes'] / 2**20:8.0f}  {torch['peak_memory_bytes'] / 2**20:8.0f}")
+    return (
+        f"{result['population']:>10}  {side_text(yolk):<30}  {side_text(torch):<30}  {torch['form']:<8}  "
+        f"{result['ratio']:6.2f}  {yolk['peak_memory_bytes'] / 2**20:8.0f}  {torch['peak_memory_bytes'] / 2**20:9.0f}"
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--populations", default="4096", help="members, separated by commas")
     parser.add_argument("--rounds", type=int, default=3, help="times that each side runs")
-    parser.add_argument("--yolk", default=str(FOLDER.parents[1] / "tools" / "run"), help="the yolk command; default: tools/run")
+    parser.add_argument(
+        "--yolk", default=str(FOLDER.parents[1] / "tools" / "run"), help="the yolk command; default: tools/run"
+    )
     parser.add_argument("--device", help="yolk's device; default: its best")
     parser.add_argument("--torch-device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--form", choices=("eager", "compiled", "graph", "all"), default="all", help="of the PyTorch side; all: the fastest counts")
-    parser.add_argument("--generations", type=int, default=0, help="timed by the PyTorch side; 0: at least 3, at least a second")
+    parser.add_argument(
+        "--form",
+        choices=("eager", "compiled", "graph", "all"),
+        default="all",
+        help="of the PyTorch side; all: the fastest counts",
+    )
+    parser.add_argument(
+        "--generations", type=int, default=0, help="timed by the PyTorch side; 0: at least 3, at least a second"
+    )
     parser.add_argument("--busy", action="store_true", help="only warn on a busy machine")
     parser.add_argument("--json", action="store_true", help="one object per population instead of the table")
     options = parser.parse_args()
@@ -90,7 +107,8 @@ def main():
     # The same cores: yolk's drivers and torch both take all that this process may use.
     refuse_a_busy_machine(options)
     if not options.json:
-        print(f"{'population':>10}  {'yolk, million/s':<30}  {'PyTorch, million/s':<30}  {'form':<8}  {'ratio':>6}  {'MiB':>8}  {'MiB':>8}")
+        sides = f"{'yolk, million/s':<30}  {'PyTorch, million/s':<30}"
+        print(f"{'population':>10}  {sides}  {'form':<8}  {'ratio':>6}  {'yolk MiB':>8}  {'torch MiB':>9}")
     for population in map(int, options.populations.split(",")):
         result = compare(options, population)
         print(json.dumps(result) if options.json else row_text(result), flush=True)

@@ -6,8 +6,9 @@ The same work, from the same formulas: a 4-64-2 network with tanh, perturbed per
 without forming A B^T; both sides s of a pair share one draw of A, B and V, made once per generation; the action is the
 larger output; all members live for 500 forced steps, and an episode that ends starts again from its reset. fp32.
 
-Arrays are [features, members]: then every elementwise operation runs over contiguous rows as long as the population, and
-the state of the environment is the network's input without a copy. The members of a pair lie half a population apart.
+Arrays are [features, members]: then every elementwise operation runs over contiguous rows as long as the population,
+and the state of the environment is the network's input without a copy. The members of a pair lie half a
+population apart.
 """
 
 import argparse
@@ -29,7 +30,7 @@ FORMS = ("eager", "compiled", "graph")
 
 
 def draw_noise(population, rank, sigma, device):
-    """One layer's {"a": [r, out, members], "b": [r, in, members], "v": [out, members]}; a and v carry sign and scale."""
+    """Per layer {"a": [r, out, members], "b": [r, in, members], "v": [out, members]}; a and v carry sign and scale."""
     both = lambda draw: torch.cat((draw, -draw), dim=-1)  # the side + of every pair, then the side -
     layers = []
     for inputs, outputs in zip(WIDTHS, WIDTHS[1:]):
@@ -64,7 +65,9 @@ def environment_step(state, push_right):
     push = (force + 0.05 * spin * spin * sine) / 1.1
     turn = (9.8 * sine - cosine * push) / (0.5 * (4.0 / 3.0 - 0.1 * cosine * cosine / 1.1))
     acceleration = push - 0.05 * turn * cosine / 1.1
-    state = torch.stack((position + 0.02 * velocity, velocity + 0.02 * acceleration, angle + 0.02 * spin, spin + 0.02 * turn))
+    state = torch.stack(
+        (position + 0.02 * velocity, velocity + 0.02 * acceleration, angle + 0.02 * spin, spin + 0.02 * turn)
+    )
     ended = (state[0].abs() > 2.4) | (state[2].abs() > 12.0 * 2.0 * math.pi / 360.0)
     return state, ended
 
@@ -81,7 +84,12 @@ def prepare(parameters, options, device):
     noise = draw_noise(options.population, options.rank, options.sigma, device)
     add_biases(parameters, noise)
     start = (torch.rand(WIDTHS[0], 1, device=device) - 0.5) * 0.1
-    return noise, start, start.expand(-1, options.population).contiguous(), torch.zeros(options.population, device=device)
+    return (
+        noise,
+        start,
+        start.expand(-1, options.population).contiguous(),
+        torch.zeros(options.population, device=device),
+    )
 
 
 def generation(parameters, options, one_step, device):
@@ -138,7 +146,11 @@ def time_generations(run, options, device):
     run()
     synchronize(device)
     seconds, timed = 0.0, 0
-    while timed < options.generations or not options.generations and (timed < FEWEST_GENERATIONS or seconds < SECONDS_TO_TIME):
+    while (
+        timed < options.generations
+        or not options.generations
+        and (timed < FEWEST_GENERATIONS or seconds < SECONDS_TO_TIME)
+    ):
         before = time.perf_counter()
         total = run()
         synchronize(device)
@@ -223,7 +235,9 @@ def measure(options, device):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--population", type=int, default=4096, help="members; even")
-    parser.add_argument("--generations", type=int, default=0, help="timed generations; 0: at least 3, at least a second")
+    parser.add_argument(
+        "--generations", type=int, default=0, help="timed generations; 0: at least 3, at least a second"
+    )
     parser.add_argument("--rank", type=int, default=1)
     parser.add_argument("--sigma", type=float, default=0.2)
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
@@ -257,7 +271,11 @@ def main():
         **{f"{name}_failed": why for name, why in failures.items()},
         "peak_memory_bytes": peak_memory_bytes(device),
     }
-    print(json.dumps(outcome) if options.json else f"fastest: {fastest}, peak memory {outcome['peak_memory_bytes'] / 2**20:.0f} MiB")
+    print(
+        json.dumps(outcome)
+        if options.json
+        else f"fastest: {fastest}, peak memory {outcome['peak_memory_bytes'] / 2**20:.0f} MiB"
+    )
 
 
 if __name__ == "__main__":

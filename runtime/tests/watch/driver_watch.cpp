@@ -12,9 +12,11 @@
 namespace yolk::testing {
 namespace {
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): Vulkan's functions and malloc carry no user data
 thread_local int driver_depth = 0;  ///< above 0 inside a call into the driver
 std::atomic<std::uint64_t> calls = 0;
 std::atomic<std::uint64_t> objects = 0;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 struct InDriver {
     InDriver() noexcept { ++driver_depth; }
@@ -108,17 +110,19 @@ std::uint64_t DriverWatch::driver_calls() const noexcept { return calls.load() -
 // glibc lets a program bring its own malloc; its own stays reachable by these names, so `free` need not be replaced.
 namespace yolk::testing {
 namespace {
-thread_local std::uint64_t allocations = 0;
+thread_local std::uint64_t allocations = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 void count() noexcept { allocations += driver_depth == 0 ? 1 : 0; }
 }  // namespace
 std::uint64_t own_allocations() noexcept { return allocations; }
 }  // namespace yolk::testing
 
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): glibc's names
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 void* malloc(std::size_t size) {
     yolk::testing::count();
