@@ -66,10 +66,10 @@ void wrap_creation(T& table) {
 /// What recording, submitting, waiting and reading back call.
 void wrap_use(T& table) {
     wrap<false, &T::vkResetCommandPool, &T::vkBeginCommandBuffer, &T::vkEndCommandBuffer, &T::vkCmdBindPipeline,
-         &T::vkCmdBindDescriptorSets, &T::vkCmdPushConstants, &T::vkCmdDispatch, &T::vkCmdPipelineBarrier,
-         &T::vkCmdCopyBuffer, &T::vkCmdFillBuffer, &T::vkCmdResetQueryPool, &T::vkCmdWriteTimestamp, &T::vkQueueSubmit,
-         &T::vkWaitSemaphores, &T::vkGetSemaphoreCounterValue, &T::vkGetQueryPoolResults, &T::vkFlushMappedMemoryRanges,
-         &T::vkInvalidateMappedMemoryRanges>(table);
+         &T::vkCmdBindDescriptorSets, &T::vkCmdPushConstants, &T::vkCmdDispatch, &T::vkCmdDispatchBase,
+         &T::vkCmdPipelineBarrier, &T::vkCmdCopyBuffer, &T::vkCmdFillBuffer, &T::vkCmdResetQueryPool,
+         &T::vkCmdWriteTimestamp, &T::vkQueueSubmit, &T::vkWaitSemaphores, &T::vkGetSemaphoreCounterValue,
+         &T::vkGetQueryPoolResults, &T::vkFlushMappedMemoryRanges, &T::vkInvalidateMappedMemoryRanges>(table);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct EsUpdateDesc {
     std::uint32_t population = 0;  ///< even
     std::uint32_t rank = 1;        ///< 1 ... 32
     FitnessWeights weights = FitnessWeights::I8;
-    EsUpdateConfig config;
+    EsUpdateConfig config{};
 };
 
 struct EsUpdateViews {

@@ -37,7 +37,7 @@ struct FitnessDesc {
     FitnessRule rule = FitnessRule::PairDifference;
     bool robust = false;           ///< pair difference: scale by the smaller of the maximum and six medians
     std::uint32_t group_size = 0;  ///< members per group for GroupZScore; divides the population
-    FitnessConfig config;
+    FitnessConfig config{};
 };
 
 struct FitnessViews {

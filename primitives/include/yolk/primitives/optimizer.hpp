@@ -28,7 +28,7 @@ struct OptimizerDesc {
     float beta1 = 0.9F;               ///< momentum's and Adam's first decay, in [0, 1)
     float beta2 = 0.999F;             ///< Adam's second, in [0, 1)
     float epsilon = 1e-8F;            ///< Adam's, in [2^-40, 1]
-    OptimizerConfig config;
+    OptimizerConfig config{};
 };
 
 struct OptimizerViews {
