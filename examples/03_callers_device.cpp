@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine that has its own VkDevice, queue and command buffer lets Yolk record into them. Plain Vulkan, but for the
-// lines that say yolk.
+// An engine with its own VkDevice, queue and command buffer lets Yolk record into them.
 #include <vulkan/vulkan.h>
 
 #include <cstdio>
@@ -30,8 +29,8 @@ struct Engine {
 };
 
 yolk::Result<void> start(Engine& engine) {
-    const auto good = [](VkResult result) {
-        return result == VK_SUCCESS ? yolk::Result<void>() : yolk::bad_input("the engine's own Vulkan call failed");
+    const auto good = [](VkResult r) {
+        return r == VK_SUCCESS ? yolk::Result<void>() : yolk::bad_input("the engine's own call failed");
     };
     VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
     application.apiVersion = VK_API_VERSION_1_2;
@@ -79,10 +78,9 @@ yolk::Result<std::vector<std::int32_t>> run(Engine& engine) {
     VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
     submit.commandBufferCount = 1;
     submit.pCommandBuffers = &engine.commands;
-    {
-        const std::lock_guard lock(engine.queue_mutex);
-        vkQueueSubmit(engine.queue, 1, &submit, VK_NULL_HANDLE);
-    }
+    engine.queue_mutex.lock();
+    vkQueueSubmit(engine.queue, 1, &submit, VK_NULL_HANDLE);
+    engine.queue_mutex.unlock();
     YOLK_TRY(auto dispatcher, yolk::Dispatcher::create(device));
     std::vector<std::int32_t> values(8);
     YOLK_TRY_VOID(

@@ -19,7 +19,8 @@ struct EvaluatorViews {
         evaluations;  ///< out, uint32 [kEvaluationCounters], every element; their sum is the number of evaluations
 };
 
-/// Scores members on a device. The caller owns all buffers, scratch included, and keeps them as long as it records.
+/// Scores members on a device. One thread at a time. The caller owns all buffers, scratch included, and keeps them as
+/// long as it records.
 class Evaluator {
    public:
     virtual ~Evaluator();

@@ -39,7 +39,8 @@ struct EvolutionParts {
     std::uint32_t generation = 0;          ///< its generations(); sigma and the learning rate follow from it
 };
 
-/// Owns every buffer of a run; the primitives own none. Not thread-safe. Movable. After an error the run is over: make
+/// Owns every buffer of a run; the primitives own none. One thread at a time; different ones may
+/// share a device and a dispatcher on different threads. Movable. After an error the run is over: make
 /// a new one.
 class Evolution {
    public:

@@ -21,6 +21,7 @@ namespace yolk::oracle {
 inline constexpr std::array<std::uint32_t, 2> kPoisons{0x7FC0A5A5U, 0xA5A5A5A5U};
 inline constexpr std::uint64_t kGuardBytes = 256;
 
+/// One thread at a time.
 class GuardedBuffer {
    public:
     /// Device memory of kGuardBytes + round_up(size_bytes, 256) + kGuardBytes, all of it poison. size_bytes 0 is legal.

@@ -43,7 +43,7 @@ struct RolloutValue {
 };
 
 /// A member's policy in double: W +- sigma/sqrt(r) A B^T and b +- sigma V formed in full from the oracle's own noise,
-/// tanh from the standard library.
+/// tanh from the standard library. One thread at a time.
 class PolicyOracle {
    public:
     PolicyOracle(const RolloutDesc& desc, std::span<const float> parameters, const NoiseTime& when,

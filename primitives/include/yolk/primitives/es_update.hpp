@@ -37,6 +37,7 @@ struct EsUpdateViews {
     BufferView gradient;  ///< out, fp32 [element_count]; zero for frozen parameters
 };
 
+/// Immutable: threads may record it at the same time, each into its own recorder.
 class BoundEsUpdate {
    public:
     /// A barrier between its own dispatches inside; the caller puts one before and after.
@@ -52,6 +53,7 @@ class BoundEsUpdate {
     std::unique_ptr<Impl> impl_;
 };
 
+/// Immutable: threads may share it. The device must outlive it.
 class EsUpdatePlan {
    public:
     [[nodiscard]] MemoryNeeds scratch()

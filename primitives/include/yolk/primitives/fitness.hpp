@@ -50,6 +50,7 @@ struct FitnessViews {
 };
 [[nodiscard]] std::uint64_t fitness_weights_bytes(const FitnessDesc& desc) noexcept;
 
+/// Immutable: threads may record it at the same time, each into its own recorder.
 class BoundFitness {
    public:
     /// Barriers between its own dispatches inside; the caller puts one before and after.
@@ -65,6 +66,7 @@ class BoundFitness {
     std::unique_ptr<Impl> impl_;
 };
 
+/// Immutable: threads may share it. The device must outlive it.
 class FitnessPlan {
    public:
     [[nodiscard]] MemoryNeeds scratch() const noexcept;

@@ -33,6 +33,7 @@ struct NoiseViews {
     BufferView out;  ///< [pair_count, element_count] of 4-byte elements
 };
 
+/// Immutable: threads may record it at the same time, each into its own recorder.
 class BoundNoise {
    public:
     /// Elements of pairs stream.pair ... stream.pair + pair_count - 1. No barrier inside.
@@ -44,6 +45,7 @@ class BoundNoise {
     BindingOf<abi::noise::Params> binding_;
 };
 
+/// Immutable: threads may share it. The device must outlive it.
 class NoisePlan {
    public:
     [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }

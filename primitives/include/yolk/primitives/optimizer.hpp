@@ -38,6 +38,7 @@ struct OptimizerViews {
                             ///< start; empty for SGD
 };
 
+/// Immutable: threads may record it at the same time, each into its own recorder.
 class BoundOptimizer {
    public:
     /// `step` counts from 0 (Adam's bias correction uses step + 1).
@@ -53,6 +54,7 @@ class BoundOptimizer {
     std::unique_ptr<Impl> impl_;
 };
 
+/// Immutable: threads may share it. The device must outlive it.
 class OptimizerPlan {
    public:
     [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }

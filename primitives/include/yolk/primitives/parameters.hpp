@@ -25,7 +25,7 @@ struct ParameterDesc {
     Perturbation perturbation = Perturbation::LowRank;
 };
 
-/// Parameters laid out one behind the other as fp32, in id order, without padding; id = position.
+/// Parameters laid out one behind the other as fp32, in id order, without padding; id = position. Immutable.
 class ParameterTable {
    public:
     /// Errors: empty or duplicate name, zero extent, more than 2^24 parameters, 2^31 elements or more in all.

@@ -36,6 +36,7 @@ struct PerturbedLinearViews {
     BufferView output;   ///< out, fp32 [members, rows, out]
 };
 
+/// Immutable: threads may record it at the same time, each into its own recorder.
 class BoundPerturbedLinear {
    public:
     /// Members first_member ... first_member + members - 1; member -1 is the mean. One barrier between its two
@@ -52,6 +53,7 @@ class BoundPerturbedLinear {
     std::unique_ptr<Impl> impl_;
 };
 
+/// Immutable: threads may share it. The device must outlive it.
 class PerturbedLinearPlan {
    public:
     [[nodiscard]] MemoryNeeds scratch() const noexcept;  ///< x B: fp32 [members, rows, rank]

@@ -68,6 +68,7 @@ struct RolloutViews {
 };
 inline constexpr std::uint32_t kEvaluationCounters = 256;
 
+/// Immutable: threads may record it at the same time, each into its own recorder.
 class BoundRollout {
    public:
     /// Episode e starts from the reset of (when.generation, first_episode + e), shared by all members. Barriers between
@@ -85,6 +86,7 @@ class BoundRollout {
     std::unique_ptr<Impl> impl_;
 };
 
+/// Immutable: threads may share it. The device must outlive it.
 class RolloutPlan {
    public:
     [[nodiscard]] MemoryNeeds scratch() const noexcept;

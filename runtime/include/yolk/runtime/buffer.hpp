@@ -24,7 +24,8 @@ struct BufferDesc {
 };
 
 /// A VkBuffer and its piece of a memory block. Usable as storage, uniform, and source or target of copies. Move-only;
-/// must outlive the work that uses it. Not thread-safe.
+/// must outlive the work that uses it. One thread at a time calls flush,
+/// invalidate or writes to the mapping; any may view it.
 class Buffer {
    public:
     Buffer() noexcept;

@@ -43,7 +43,7 @@ struct PipelineHandle {
 };
 
 /// A pipeline with its buffers: what a recorder dispatches. Move-only; it and the buffers must outlive the work that
-/// uses it.
+/// uses it. Immutable: any number of recorders may dispatch it, on any threads.
 class Binding {
    public:
     Binding() noexcept;
@@ -79,7 +79,7 @@ struct DeviceFindings {
     bool probed = false;
 };
 
-/// Threading: create_buffer, pipeline, bind and the const members may be called from any thread; recorders and
+/// Threading: every member may be called from any thread, set_findings included; recorders and
 /// dispatchers have their own contracts. Movable; the buffers, bindings, recorders and dispatchers made from it share
 /// ownership of the VkDevice.
 class Device {

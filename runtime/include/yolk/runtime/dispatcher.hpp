@@ -22,8 +22,9 @@ struct Submission {
     SubmitSerial serial{};
 };
 
-/// Threading: submit, wait and poll may be called from several threads; submissions on one device's queue are
-/// serialized inside. Movable only before the first submission.
+/// Threading: every member may be called from any thread; submissions on one device's queue are serialized inside, and
+/// uploads and downloads take turns. A recorder is submitted by one thread at a time. Movable only before the first
+/// submission.
 class Dispatcher {
    public:
     [[nodiscard]] static Result<Dispatcher> create(const Device& device);

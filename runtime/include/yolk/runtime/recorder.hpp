@@ -30,7 +30,7 @@ struct RecorderOptions {
 };
 
 /// A recording of commands, re-recordable, replayable: submitting it again without begin() runs the same work on new
-/// data. Not thread-safe; different recorders may record on different threads.
+/// data. Threading: one thread at a time; different recorders may record on different threads.
 class Recorder {
    public:
     [[nodiscard]] static Result<Recorder> create(const Device& device, const RecorderOptions& options = {});
