@@ -35,7 +35,7 @@ Result<void> Buffer::invalidate() const { return impl_ ? impl_->invalidate(0, im
 Buffer::Impl::~Impl() {
     if (!device || adopted) return;
     const DeviceContext& context = device->context;
-    if (handle != VK_NULL_HANDLE) context.vk.vkDestroyBuffer(context.handle, handle, nullptr);
+    if (handle != VK_NULL_HANDLE && !context.abandon(1)) context.vk.vkDestroyBuffer(context.handle, handle, nullptr);
     device->memory->free(memory);
 }
 

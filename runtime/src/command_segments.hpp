@@ -35,6 +35,8 @@ class CommandSegments {
 
     [[nodiscard]] VkCommandBuffer current() const noexcept { return segments_[used_ - 1].commands; }
     [[nodiscard]] std::size_t count() const noexcept { return used_; }
+    /// What destroy() would destroy.
+    [[nodiscard]] std::uint64_t pool_count() const noexcept { return pool_ != VK_NULL_HANDLE ? 1 : 0; }
     [[nodiscard]] const CommandSegment& operator[](std::size_t i) const noexcept { return segments_[i]; }
 
    private:

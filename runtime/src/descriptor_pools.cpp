@@ -18,6 +18,7 @@ constexpr std::uint32_t kUniformPerPool = 2 * kSetsPerPool;
 }  // namespace
 
 DescriptorPools::~DescriptorPools() {
+    if (context_.abandon(pools_.size())) return;
     for (const VkDescriptorPool pool : pools_) context_.vk.vkDestroyDescriptorPool(context_.handle, pool, nullptr);
 }
 
@@ -42,21 +43,24 @@ Result<DescriptorSet> DescriptorPools::allocate(const Pipeline& pipeline) {
     VkDescriptorSetAllocateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                      .descriptorSetCount = 1,
                                      .pSetLayouts = &pipeline.set_layout};
+    const std::string what = fmt::format("allocate the bindings of the kernel [{}]", pipeline.name);
     DescriptorSet set;
     for (const VkDescriptorPool pool : pools_) {
         info.descriptorPool = set.pool = pool;
-        if (context_.vk.vkAllocateDescriptorSets(context_.handle, &info, &set.handle) == VK_SUCCESS) return set;
+        const VkResult result = context_.vk.vkAllocateDescriptorSets(context_.handle, &info, &set.handle);
+        if (result == VK_SUCCESS) return set;
+        if (result != VK_ERROR_OUT_OF_POOL_MEMORY && result != VK_ERROR_FRAGMENTED_POOL)
+            return vk_error(result, what);  // pools are kept: another would not help, and would stay
     }
     YOLK_TRY(set.pool, add_pool());
     info.descriptorPool = set.pool;
     const VkResult result = context_.vk.vkAllocateDescriptorSets(context_.handle, &info, &set.handle);
-    if (result != VK_SUCCESS)
-        return vk_error(result, fmt::format("allocate the bindings of the kernel [{}]", pipeline.name));
+    if (result != VK_SUCCESS) return vk_error(result, what);
     return set;
 }
 
 void DescriptorPools::free(const DescriptorSet& set) noexcept {
-    if (set.handle == VK_NULL_HANDLE) return;
+    if (set.handle == VK_NULL_HANDLE || context_.health.hung()) return;  // abandoned with its pool
     const std::lock_guard lock(mutex_);
     context_.vk.vkFreeDescriptorSets(context_.handle, set.pool, 1, &set.handle);
 }

@@ -37,16 +37,21 @@ OperationCounts Device::counts() const noexcept { return impl_->context.counters
 OperationCounters& Device::counters() const noexcept { return impl_->context.counters; }
 
 Result<Buffer> Device::create_buffer(const BufferDesc& desc) const {
+    if (!impl_->context.health.good())
+        return impl_->context.failed(fmt::format("create the buffer [{}] of {} bytes", desc.label, desc.size_bytes));
     YOLK_TRY(auto buffer, make_buffer(impl_, desc));
     return Buffer(std::move(buffer));
 }
 
 Result<PipelineHandle> Device::pipeline(const KernelModule& kernel, std::span<const SpecConstant> constants) const {
+    if (!impl_->context.health.good())
+        return impl_->context.failed(fmt::format("get a pipeline of the kernel [{}]", kernel.name));
     YOLK_TRY(const Pipeline* const pipeline, impl_->pipelines->get(kernel, constants));
     return PipelineHandle{pipeline};
 }
 
 Result<Binding> Device::bind(PipelineHandle pipeline, std::span<const BufferView> views) const {
+    if (!impl_->context.health.good()) return impl_->context.failed("bind a kernel");
     YOLK_TRY(auto binding, make_binding(impl_, pipeline, views));
     return Binding(std::move(binding));
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "device_health.hpp"
 #include "yolk/core/counters.hpp"
 #include "yolk/runtime/device_info.hpp"
 #include "yolk/runtime/memory_type.hpp"
@@ -28,6 +29,7 @@ struct DeviceContext {
     /// What one submission may cost (LinearGrid::cost_per_group); at least 1.
     std::uint64_t max_submission_cost = UINT64_MAX;
     mutable OperationCounters counters;
+    mutable DeviceHealth health;
 
     // Null without the debug-utils extension.
     PFN_vkSetDebugUtilsObjectNameEXT set_object_name = nullptr;
@@ -39,6 +41,13 @@ struct DeviceContext {
     void name(VkObjectType type, Handle object, const std::string& text) const noexcept {
         set_name(type, reinterpret_cast<std::uint64_t>(object), text.c_str());
     }
+
+    /// As vk_error, and remembers a loss. `work` names what ran when the driver said so.
+    [[nodiscard]] Error error(VkResult result, const std::string& what, const std::string& work) const;
+    /// The error of every call once the device is not good. `what` completes "Cannot ...".
+    [[nodiscard]] Error failed(const std::string& what) const { return health.error(what, info.name); }
+    /// Whether `handles`, which their owner was about to destroy, must be left to a hung device; then they are counted.
+    [[nodiscard]] bool abandon(std::uint64_t handles) const noexcept;
 
    private:
     void set_name(VkObjectType type, std::uint64_t object, const char* text) const noexcept;

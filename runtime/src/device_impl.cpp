@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -15,11 +16,12 @@
 namespace yolk {
 namespace {
 
-bool has_extension(VkPhysicalDevice device, const char* name) {
+Result<bool> has_extension(VkPhysicalDevice device, const char* name, const std::string& device_name) {
     std::uint32_t count = 0;
-    if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) return false;
+    const std::string what = fmt::format("list the extensions of device '{}'", device_name);
+    YOLK_TRY_VOID(vk_check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr), what));
     std::vector<VkExtensionProperties> extensions(count);
-    if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()) != VK_SUCCESS) return false;
+    YOLK_TRY_VOID(vk_check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()), what));
     return std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties& extension) {
         return std::strcmp(extension.extensionName, name) == 0;
     });
@@ -32,7 +34,7 @@ Result<void> create_handle(VkPhysicalDevice physical, DeviceContext& context) {
                                         .queueCount = 1,
                                         .pQueuePriorities = &priority};
     const VkPhysicalDeviceVulkan12Features features = needed_features();
-    const std::vector<const char*> extensions = needed_extensions(physical);
+    YOLK_TRY(const std::vector<const char*> extensions, needed_extensions(physical, context.info.name));
     const VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                   .pNext = &features,
                                   .queueCreateInfoCount = 1,
@@ -46,6 +48,15 @@ Result<void> create_handle(VkPhysicalDevice physical, DeviceContext& context) {
 template <class Function>
 void load(VkInstance instance, const char* name, Function& function) {
     function = reinterpret_cast<Function>(vkGetInstanceProcAddr(instance, name));
+}
+
+/// An instance outlives its devices, one that cannot be destroyed as well. Never destroyed itself: the driver's threads
+/// may still call back into it while the process ends.
+void keep_for_ever(std::shared_ptr<Instance::Impl> instance) {
+    static std::mutex mutex;
+    static auto* const kept = new std::vector<std::shared_ptr<Instance::Impl>>;
+    const std::lock_guard lock(mutex);
+    kept->push_back(std::move(instance));
 }
 
 }  // namespace
@@ -74,19 +85,20 @@ VkPhysicalDeviceVulkan12Features needed_features() noexcept {
     return features;
 }
 
-std::vector<const char*> needed_extensions(VkPhysicalDevice device) {
+Result<std::vector<const char*>> needed_extensions(VkPhysicalDevice device, const std::string& name) {
     // Layered implementations (MoltenVK) want this one enabled where they offer it.
     constexpr const char* kPortability = "VK_KHR_portability_subset";
-    return has_extension(device, kPortability) ? std::vector{kPortability} : std::vector<const char*>();
+    YOLK_TRY(const bool has_portability, has_extension(device, kPortability, name));
+    return has_portability ? std::vector{kPortability} : std::vector<const char*>();
 }
 
 Device::Impl::Impl() : all_findings_(1), current_findings_(&all_findings_.front()) {}
 
 Device::Impl::~Impl() {
     if (context.handle == VK_NULL_HANDLE) return;
-    // Of an adopted device only our own work counts, and its recorders and dispatchers have waited for that.
-    if (!adopted) context.vk.vkDeviceWaitIdle(context.handle);
-    if (pipelines) {
+    // Nothing of ours runs any more: recorders and dispatchers have waited for that. vkDeviceWaitIdle would wait for
+    // ever where work hangs, and for others' work on an adopted device.
+    if (pipelines && context.health.good()) {
         if (const auto saved = pipelines->save(); !saved) {
             log_warning(fmt::format("The pipeline cache was not saved: {}", saved.error().message));
         }
@@ -94,7 +106,17 @@ Device::Impl::~Impl() {
     descriptors.reset();
     pipelines.reset();
     memory.reset();
-    if (!adopted) context.vk.vkDestroyDevice(context.handle, nullptr);
+    if (!context.health.hung()) {
+        if (!adopted) context.vk.vkDestroyDevice(context.handle, nullptr);
+        return;
+    }
+    if (!adopted) {
+        static_cast<void>(context.abandon(instance->messenger == VK_NULL_HANDLE ? 2 : 3));
+        keep_for_ever(std::move(instance));
+    }
+    log_warning(fmt::format("Device '{}' hung: {} Vulkan handles{} were abandoned and are lost until the process ends.",
+                            context.info.name, context.counters.abandoned_handles.load(),
+                            adopted ? "" : ", its own and its instance's included,"));
 }
 
 void Device::Impl::set_findings(DeviceFindings findings) {
@@ -112,6 +134,20 @@ double Device::Impl::nanoseconds(std::uint64_t ticks) noexcept {
     const double elapsed =
         after <= mask / 2 ? static_cast<double>(after) : -static_cast<double>((first - ticks) & mask);
     return elapsed * context.info.limits.timestamp_period_ns;
+}
+
+Error DeviceContext::error(VkResult result, const std::string& what, const std::string& work) const {
+    if (result != VK_ERROR_DEVICE_LOST) return vk_error(result, what);
+    health.mark_lost(work);
+    Error lost = failed(what);
+    lost.native = static_cast<int>(result);
+    return lost;
+}
+
+bool DeviceContext::abandon(std::uint64_t handles) const noexcept {
+    if (!health.hung()) return false;
+    counters.abandoned_handles.fetch_add(handles);
+    return true;
 }
 
 void DeviceContext::set_name(VkObjectType type, std::uint64_t object, const char* text) const noexcept {

@@ -14,6 +14,7 @@
 #include "device_context.hpp"
 #include "memory_blocks.hpp"
 #include "pipeline_cache.hpp"
+#include "timeline_progress.hpp"
 #include "yolk/runtime/device.hpp"
 
 namespace yolk {
@@ -35,6 +36,7 @@ struct Device::Impl {
     std::shared_ptr<Instance::Impl> instance;  ///< outlives the device
     DeviceContext context;
     VkQueue queue = VK_NULL_HANDLE;
+    TimelineProgress progress;
     QueueMutex queue_mutex;
     bool adopted = false;  ///< the VkDevice is the caller's
 
@@ -69,7 +71,8 @@ struct Device::Impl {
 
 /// What Yolk enables on a device: the portable floor's features and no more; optional paths add theirs when they come.
 [[nodiscard]] VkPhysicalDeviceVulkan12Features needed_features() noexcept;
-[[nodiscard]] std::vector<const char*> needed_extensions(VkPhysicalDevice device);
+/// `name` is the device's, for the error where the driver does not list its extensions.
+[[nodiscard]] Result<std::vector<const char*>> needed_extensions(VkPhysicalDevice device, const std::string& name);
 struct QueueFamily {
     std::uint32_t index = 0;
     std::uint32_t timestamp_bits = 0;

@@ -54,9 +54,15 @@ Dispatcher::~Dispatcher() = default;
 Dispatcher::Dispatcher(Dispatcher&&) noexcept = default;
 Dispatcher& Dispatcher::operator=(Dispatcher&&) noexcept = default;
 
-Result<Dispatcher> Dispatcher::create(const Device& device) {
+Result<Dispatcher> Dispatcher::create(const Device& device, const DispatcherOptions& options) {
+    if (!device.impl()->context.health.good()) return device.impl()->context.failed("create a dispatcher");
+    if (options.hang_limit < std::chrono::milliseconds(1)) {
+        return bad_input(
+            fmt::format("The hang limit of a dispatcher of device '{}' is {} ns; it must be at least 1 ms.",
+                        device.info().name, options.hang_limit.count()));
+    }
     auto impl = std::make_unique<Impl>(device);
-    YOLK_TRY(impl->timeline, Timeline::create(device.impl()));
+    YOLK_TRY(impl->timeline, Timeline::create(device.impl(), options.hang_limit));
     return Dispatcher(std::move(impl));
 }
 
@@ -64,9 +70,10 @@ const Device& Dispatcher::device() const noexcept { return impl_->device; }
 
 Dispatcher::Impl::~Impl() {
     if (!timeline) return;
-    if (const auto waited = wait(last_serial, kDestructorPatience); !waited) {
-        log_warning(fmt::format("A dispatcher was destroyed with work unfinished: {}", waited.error().message));
-        timeline->handle = VK_NULL_HANDLE;  // leaked: the queue may still signal it
+    if (!timeline->settle(last_serial)) {
+        const DeviceContext& context = timeline->device->context;
+        context.health.mark_hung(describe(timeline->first_unfinished(last_serial)), timeline->hang_limit);
+        log_warning(context.failed("wait for the work of a dispatcher that is destroyed").message);
     }
 }
 
@@ -85,10 +92,14 @@ std::string Dispatcher::Impl::describe(std::uint64_t serial) const {
 }
 
 Result<void> Dispatcher::Impl::wait(std::uint64_t serial, std::chrono::nanoseconds timeout) const {
+    const DeviceContext& context = timeline->device->context;
+    if (!context.health.good()) return context.failed(fmt::format("wait for submission {}", serial));
     const VkResult result = timeline->wait(serial, timeout);
     if (result == VK_SUCCESS) return {};
-    if (result != VK_TIMEOUT)
-        return vk_error(result, fmt::format("wait for {} on device '{}'", describe(serial), device.info().name));
+    if (result != VK_TIMEOUT) {
+        return context.error(result, fmt::format("wait for {} on device '{}'", describe(serial), context.info.name),
+                             describe(timeline->first_unfinished(serial)));
+    }
     return Error{
         ErrorKind::Driver,
         fmt::format(
@@ -96,6 +107,19 @@ Result<void> Dispatcher::Impl::wait(std::uint64_t serial, std::chrono::nanosecon
             std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(), describe(serial),
             device.info().name),
         result};
+}
+
+Result<void> Dispatcher::Impl::wait_or_give_up(std::uint64_t serial) const {
+    const DeviceContext& context = timeline->device->context;
+    if (!context.health.good()) return context.failed(fmt::format("wait for submission {}", serial));
+    const VkResult result = timeline->wait_while_it_moves(serial, Timeline::OnError::Return);
+    if (result == VK_SUCCESS) return {};
+    // Of a recording in several submissions, the one that does not end.
+    const std::string work = describe(timeline->first_unfinished(serial));
+    const std::string what = fmt::format("wait for {} on device '{}'", describe(serial), context.info.name);
+    if (result != VK_TIMEOUT) return context.error(result, what, work);
+    context.health.mark_hung(work, timeline->hang_limit);
+    return context.failed(what);
 }
 
 Result<Submission> Dispatcher::submit(Recorder& recorder, std::span<const Submission> wait_for) {
@@ -114,6 +138,8 @@ Result<Submission> Dispatcher::submit(Recorder& recorder, std::span<const Submis
         return bad_input(fmt::format(
             "Cannot submit the recorder [{}]: its command buffer is the caller's, who submits it.", recording->label));
     }
+    if (!recording->context().health.good())
+        return recording->context().failed(fmt::format("submit the recorder [{}]", recording->label));
     recording->end();
     if (recording->stuck) return *recording->stuck;
 
@@ -163,8 +189,9 @@ Result<void> Dispatcher::Impl::submit_segments(Recorder::Impl& recording, const 
         const VkResult result =
             submit_piece(*recording.device, segment.commands, i == 0 ? waits : SemaphoreList(), after);
         if (result != VK_SUCCESS) {
-            return vk_error(result, fmt::format("submit the recorder [{}] to device '{}', last labelled work [{}]",
-                                                recording.label, device.info().name, segment.last_label.c_str()));
+            const std::string work = describe_work(recording.label, segment.last_label);
+            return recording.context().error(result, fmt::format("submit {} to device '{}'", work, device.info().name),
+                                             "the submission of " + work);
         }
         last_serial = serial;
         recent[serial % recent.size()] = {serial, FixedLabel(recording.label), segment.last_label};
@@ -182,20 +209,38 @@ Result<void> Dispatcher::wait(Submission submission, std::chrono::nanoseconds ti
     return impl_->wait(submission.serial.value, timeout);
 }
 
+Result<void> Dispatcher::wait(Submission submission) const {
+    if (submission.dispatcher != this || submission.serial.value > impl_->last()) {
+        return bad_input(
+            fmt::format("Cannot wait for submission {}: it was not made by this dispatcher.", submission.serial.value));
+    }
+    return impl_->wait_or_give_up(submission.serial.value);
+}
+
 Result<bool> Dispatcher::poll(Submission submission) const {
     if (submission.dispatcher != this || submission.serial.value > impl_->last()) {
         return bad_input(
             fmt::format("Cannot poll submission {}: it was not made by this dispatcher.", submission.serial.value));
     }
+    const DeviceContext& context = impl_->timeline->device->context;
+    if (!context.health.good()) return context.failed(fmt::format("poll submission {}", submission.serial.value));
     const VkResult result = impl_->timeline->poll(submission.serial.value);
     if (result == VK_SUCCESS) return true;
     if (result == VK_NOT_READY) return false;
-    return vk_error(result, fmt::format("poll {}", impl_->describe(submission.serial.value)));
+    return context.error(result, fmt::format("poll {}", impl_->describe(submission.serial.value)),
+                         impl_->describe(impl_->timeline->first_unfinished(submission.serial.value)));
 }
 
 Result<void> Dispatcher::run(Recorder& recorder) {
-    YOLK_TRY(const Submission submission, submit(recorder));
-    return wait(submission);
+    Result<void> done;
+    if (auto submitted = submit(recorder); submitted) {
+        done = wait(*submitted);
+    } else {
+        done = std::move(submitted).error();
+    }
+    // Callers free what the work uses once this has returned, whatever it returned.
+    if (!done && recorder.impl() != nullptr) recorder.impl()->settle();
+    return done;
 }
 
 }  // namespace yolk

@@ -57,6 +57,8 @@ struct Dispatcher::Impl {
     /// "submission 12 of [recorder], last labelled work [es_update]".
     [[nodiscard]] std::string describe(std::uint64_t serial) const;
     [[nodiscard]] Result<void> wait(std::uint64_t serial, std::chrono::nanoseconds timeout) const;
+    /// Gives the work up, and the device with it, where nothing moves for the hang limit.
+    [[nodiscard]] Result<void> wait_or_give_up(std::uint64_t serial) const;
     [[nodiscard]] std::uint64_t last() const;
     [[nodiscard]] Result<void> add_submissions(SemaphoreList& waits, std::span<const Submission> wait_for,
                                                const std::string& label) const;

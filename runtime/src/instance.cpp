@@ -143,10 +143,10 @@ Result<void> enumerate_devices(Instance::Impl& impl) {
 }  // namespace
 
 Result<void> load_vulkan() {
-    // volk keeps its function pointers in globals; loading is idempotent, but not from two threads at once.
+    // volk keeps its function pointers in globals; loaded once, and not from two threads at once.
     static std::mutex mutex;
     const std::scoped_lock lock(mutex);
-    if (volkInitialize() == VK_SUCCESS) return {};
+    if (volkGetInstanceVersion() != 0 || volkInitialize() == VK_SUCCESS) return {};
     return unsupported(
         "There is no Vulkan loader (libvulkan.so.1) on this machine. Install it and a driver: on Debian and Ubuntu "
         "the packages libvulkan1 and mesa-vulkan-drivers, and for an NVIDIA GPU NVIDIA's own driver package.");

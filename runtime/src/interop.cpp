@@ -75,7 +75,8 @@ Result<void> check_create_info(const AdoptedDevice& adopted, const DeviceInfo& d
     const EnabledFeatures enabled = enabled_features(info);
     if (!enabled.scalar_block_layout) missing.emplace_back("feature scalarBlockLayout");
     if (!enabled.timeline_semaphore) missing.emplace_back("feature timelineSemaphore");
-    for (const char* needed : needed_extensions(adopted.physical_device)) {
+    YOLK_TRY(const std::vector<const char*> extensions, needed_extensions(adopted.physical_device, device.name));
+    for (const char* needed : extensions) {
         const auto* end = info.ppEnabledExtensionNames + info.enabledExtensionCount;
         const bool found = std::any_of(info.ppEnabledExtensionNames, end,
                                        [&](const char* name) { return std::strcmp(name, needed) == 0; });
@@ -119,8 +120,9 @@ Result<DeviceNeeds> device_needs(VkInstance instance, VkPhysicalDevice physical_
     YOLK_TRY(const DeviceInfo info, floor_device(instance, physical_device));
     const auto family = compute_family(physical_device);
     if (!family) return unsupported(fmt::format("Device '{}' has no compute queue.", info.name));
+    YOLK_TRY(std::vector<const char*> extensions, needed_extensions(physical_device, info.name));
     return DeviceNeeds{
-        .features = needed_features(), .extensions = needed_extensions(physical_device), .queue_family = family->index};
+        .features = needed_features(), .extensions = std::move(extensions), .queue_family = family->index};
 }
 
 Result<Device> adopt_device(const AdoptedDevice& adopted, const DeviceOptions& options) {

@@ -92,7 +92,12 @@ Result<MemoryBlock*> MemoryBlocks::add_block(const Request& request, std::uint64
     const VkMemoryAllocateInfo info{
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = size, .memoryTypeIndex = request.type};
     const VkResult allocated = context_.vk.vkAllocateMemory(context_.handle, &info, nullptr, &block->memory);
-    if (allocated != VK_SUCCESS) return out_of_memory(request, vk_result_name(allocated));
+    if (allocated == VK_ERROR_OUT_OF_HOST_MEMORY || allocated == VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        return out_of_memory(request, vk_result_name(allocated));
+    if (allocated != VK_SUCCESS) {
+        const std::string what = fmt::format("allocate {} bytes for the buffer [{}]", request.size, *request.label);
+        return context_.error(allocated, what, what);
+    }
     if (context_.info.memory_types[request.type].host_visible) {
         void* mapped = nullptr;
         const VkResult result = context_.vk.vkMapMemory(context_.handle, block->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
@@ -157,6 +162,7 @@ void MemoryBlocks::release(MemoryBlock* block) noexcept {
 }
 
 void MemoryBlocks::destroy(MemoryBlock& block) noexcept {
+    if (context_.abandon(1)) return;
     if (block.mapped != nullptr) context_.vk.vkUnmapMemory(context_.handle, block.memory);
     context_.vk.vkFreeMemory(context_.handle, block.memory, nullptr);
 }

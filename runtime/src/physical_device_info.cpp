@@ -39,18 +39,18 @@ std::string vendor_name(std::uint32_t id) {
     }
 }
 
-Result<std::vector<VkExtensionProperties>> extensions_of(VkPhysicalDevice device) {
+Result<std::vector<VkExtensionProperties>> extensions_of(VkPhysicalDevice device, const std::string& name) {
     std::vector<VkExtensionProperties> list;
     VkResult result = VK_INCOMPLETE;
     while (result == VK_INCOMPLETE) {
         std::uint32_t count = 0;
         YOLK_TRY_VOID(vk_check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr),
-                               "count a device's extensions"));
+                               fmt::format("count the extensions of device '{}'", name)));
         list.resize(count);
         result = vkEnumerateDeviceExtensionProperties(device, nullptr, &count, list.data());
         list.resize(count);
     }
-    YOLK_TRY_VOID(vk_check(result, "list a device's extensions"));
+    YOLK_TRY_VOID(vk_check(result, fmt::format("list the extensions of device '{}'", name)));
     return list;
 }
 
@@ -200,7 +200,7 @@ Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t i
     fill_memory(device, info);
     fill_queue(device, info);
     if (supports_1_2(properties)) {
-        YOLK_TRY(const std::vector<VkExtensionProperties> extensions, extensions_of(device));
+        YOLK_TRY(const std::vector<VkExtensionProperties> extensions, extensions_of(device, info.name));
         fill_features(device, extensions, info.features);
         fill_driver(device, info);
     }

@@ -28,6 +28,10 @@ std::string constants_text(const std::vector<std::pair<std::uint32_t, std::uint3
 PipelineCache::PipelineCache(const DeviceContext& context) : context_(context) {}
 
 PipelineCache::~PipelineCache() {
+    const auto made = std::count_if(entries_.begin(), entries_.end(),
+                                    [](const auto& entry) { return entry.second->pipeline.handle != VK_NULL_HANDLE; });
+    if (context_.abandon(static_cast<std::uint64_t>(made) + 2 * layouts_.size() + (cache_ != VK_NULL_HANDLE ? 1 : 0)))
+        return;
     for (const auto& [key, entry] : entries_)
         context_.vk.vkDestroyPipeline(context_.handle, entry->pipeline.handle, nullptr);
     for (const auto& [key, layout] : layouts_) {

@@ -236,10 +236,14 @@ Result<void> Recorder::read_timestamps(std::span<double> nanoseconds) const {
     // Asked here and not of the query pool: lavapipe waits for the whole device to idle before it answers.
     if (!impl_->submitted_to)
         return bad_input(fmt::format("The recorder [{}] has timestamps once it was submitted.", impl_->label));
-    if (impl_->submitted_to->poll(impl_->submitted_value) == VK_NOT_READY) {
+    const std::string what = fmt::format("read the timestamps of the recorder [{}]", impl_->label);
+    if (!context.health.good()) return context.failed(what);
+    const VkResult finished = impl_->submitted_to->poll(impl_->submitted_value);
+    if (finished == VK_NOT_READY) {
         return bad_input(
             fmt::format("The recorder [{}] still runs; wait for its submission to read timestamps.", impl_->label));
     }
+    if (finished != VK_SUCCESS) return context.error(finished, what, describe_work(impl_->label, impl_->last_label));
     for (std::uint32_t slot = 0; slot < nanoseconds.size(); ++slot) {
         if (!impl_->written_slots[slot]) {
             return bad_input(
@@ -249,7 +253,8 @@ Result<void> Recorder::read_timestamps(std::span<double> nanoseconds) const {
         const VkResult result = context.vk.vkGetQueryPoolResults(context.handle, impl_->queries, slot, 1, sizeof(ticks),
                                                                  &ticks, sizeof(ticks), VK_QUERY_RESULT_64_BIT);
         if (result != VK_SUCCESS)
-            return vk_error(result, fmt::format("read timestamp {} of the recorder [{}]", slot, impl_->label));
+            return context.error(result, fmt::format("read timestamp {} of the recorder [{}]", slot, impl_->label),
+                                 describe_work(impl_->label, impl_->last_label));
         nanoseconds[slot] = impl_->device->nanoseconds(ticks);
     }
     return {};

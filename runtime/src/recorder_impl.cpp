@@ -15,10 +15,12 @@ const DeviceContext& Recorder::Impl::context() const noexcept { return device->c
 Result<void> Recorder::Impl::create(const RecorderOptions& options) {
     const DeviceContext& of = context();
     label = options.label;
+    if (!of.health.good()) return of.failed(fmt::format("create the recorder [{}]", label));
     YOLK_TRY_VOID(segments.create(of, label));
     written_slots.assign(options.timestamp_count, false);
     if (options.timestamp_count > 0 && of.timestamp_bits > 0) YOLK_TRY_VOID(create_queries(options.timestamp_count));
     begin();
+    if (stuck) return *stuck;
     return {};
 }
 
@@ -41,15 +43,22 @@ Result<void> Recorder::Impl::create_queries(std::uint32_t count) {
 
 Recorder::Impl::~Impl() {
     if (!device || callers_commands) return;
-    if (submitted_to && submitted_to->wait(submitted_value, kDestructorPatience) == VK_TIMEOUT) {
-        log_warning(fmt::format(
-            "The recorder [{}] was destroyed while its work ran for more than {} s more; its commands are leaked.",
-            label, kDestructorPatience.count()));
-        return;
-    }
+    settle();
     const DeviceContext& of = context();
+    if (of.abandon(segments.pool_count() + (queries != VK_NULL_HANDLE ? 1U : 0U))) return;
     of.vk.vkDestroyQueryPool(of.handle, queries, nullptr);
     segments.destroy(of);
+}
+
+void Recorder::Impl::settle() noexcept {
+    if (!submitted_to || submitted_to->settle(submitted_value)) return;
+    context().health.mark_hung(describe_work(label, last_label), submitted_to->hang_limit);
+    log_warning(context().failed(fmt::format("wait for the recorder [{}]", label)).message);
+}
+
+std::string describe_work(const std::string& recorder, const FixedLabel& last_label) {
+    const std::string named = fmt::format("the recorder [{}]", recorder);
+    return last_label.empty() ? named : fmt::format("{}, last labelled work [{}]", named, last_label.c_str());
 }
 
 void Recorder::Impl::begin() noexcept {
@@ -59,22 +68,23 @@ void Recorder::Impl::begin() noexcept {
             "The recording [{}] goes into a caller's command buffer, so it cannot be begun anew. Make another.",
             label)));
     }
+    const DeviceContext& of = context();
     stuck.reset();
     dispatches = 0;
-    label_depth = 0;
-    last_label = FixedLabel();
-    written_slots.assign(written_slots.size(), false);
-    if (submitted_to && submitted_to->poll(submitted_value) == VK_NOT_READY) {
-        state = State::Ended;
+    state = State::Ended;
+    const auto what = [this] { return fmt::format("begin the recording [{}]", label); };
+    if (!of.health.good()) return stick(of.failed(what()));
+    const VkResult finished = submitted_to ? submitted_to->poll(submitted_value) : VK_SUCCESS;
+    if (finished == VK_NOT_READY) {
         return stick(bad_input(
             fmt::format("The recorder [{}] was begun anew while its work still runs. Wait for it first.", label)));
     }
-    const DeviceContext& of = context();
+    if (finished != VK_SUCCESS) return stick(of.error(finished, what(), describe_work(label, last_label)));
+    label_depth = 0;
+    last_label = FixedLabel();
+    written_slots.assign(written_slots.size(), false);
     const VkResult result = segments.begin(of);
-    if (result != VK_SUCCESS) {
-        state = State::Ended;
-        return stick(vk_error(result, fmt::format("begin the recording [{}]", label)));
-    }
+    if (result != VK_SUCCESS) return stick(of.error(result, what(), describe_work(label, last_label)));
     state = State::Recording;
     commands = segments.current();
     segment_cost = 0;

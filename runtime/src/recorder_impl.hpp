@@ -20,6 +20,9 @@
 
 namespace yolk {
 
+/// "the recorder [generation], last labelled work [rollout]".
+[[nodiscard]] std::string describe_work(const std::string& recorder, const FixedLabel& last_label);
+
 struct Recorder::Impl {
     enum class State { Recording, Ended };
 
@@ -53,6 +56,8 @@ struct Recorder::Impl {
     void record_into(VkCommandBuffer callers) noexcept;
     void begin() noexcept;
     void end() noexcept;
+    /// Waits until nothing of it runs, or marks the device hung.
+    void settle() noexcept;
     /// Keeps the first error. Takes a function that makes it, so that nothing is formatted in the good case.
     void stick(Error error) noexcept {
         if (!stuck) stuck = std::move(error);

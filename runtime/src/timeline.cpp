@@ -4,15 +4,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <thread>
 
 #include "device_impl.hpp"
 #include "vk_result.hpp"
 
 namespace yolk {
+namespace {
 
-Result<std::shared_ptr<Timeline>> Timeline::create(const std::shared_ptr<Device::Impl>& device) {
+// Between two looks at what moves.
+constexpr std::chrono::milliseconds kShortestSlice{1};
+constexpr std::chrono::milliseconds kLongestSlice{500};
+constexpr std::chrono::seconds kGraceAfterLoss{1};
+
+}  // namespace
+
+Result<std::shared_ptr<Timeline>> Timeline::create(const std::shared_ptr<Device::Impl>& device,
+                                                   std::chrono::nanoseconds hang_limit) {
     auto timeline = std::make_shared<Timeline>();
     timeline->device = device;
+    timeline->hang_limit = hang_limit;
     const VkSemaphoreTypeCreateInfo type{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                          .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
                                          .initialValue = 0};
@@ -21,25 +33,103 @@ Result<std::shared_ptr<Timeline>> Timeline::create(const std::shared_ptr<Device:
     const VkResult result = context.vk.vkCreateSemaphore(context.handle, &info, nullptr, &timeline->handle);
     if (result != VK_SUCCESS)
         return vk_error(result, fmt::format("create a timeline semaphore of device '{}'", context.info.name));
+    device->progress.add(*timeline);
     return timeline;
 }
 
 Timeline::~Timeline() {
-    if (handle != VK_NULL_HANDLE) device->context.vk.vkDestroySemaphore(device->context.handle, handle, nullptr);
+    if (handle == VK_NULL_HANDLE) return;
+    device->progress.remove(*this);
+    if (device->context.abandon(1)) return;
+    device->context.vk.vkDestroySemaphore(device->context.handle, handle, nullptr);
 }
 
 VkResult Timeline::wait(std::uint64_t value, std::chrono::nanoseconds timeout) const noexcept {
     const VkSemaphoreWaitInfo info{
         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .semaphoreCount = 1, .pSemaphores = &handle, .pValues = &value};
     const auto nanoseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(timeout.count(), 0));
-    return device->context.vk.vkWaitSemaphores(device->context.handle, &info, nanoseconds);
+    const VkResult result = device->context.vk.vkWaitSemaphores(device->context.handle, &info, nanoseconds);
+    if (result == VK_SUCCESS) note(value);
+    return result;
+}
+
+void Timeline::note(std::uint64_t reached) const noexcept {
+    std::uint64_t known = reached_.load();
+    while (known < reached && !reached_.compare_exchange_weak(known, reached)) {}
 }
 
 VkResult Timeline::poll(std::uint64_t value) const noexcept {
+    if (reached_.load() >= value) return VK_SUCCESS;
     std::uint64_t reached = 0;
     const VkResult result = device->context.vk.vkGetSemaphoreCounterValue(device->context.handle, handle, &reached);
     if (result != VK_SUCCESS) return result;
+    note(reached);
     return reached >= value ? VK_SUCCESS : VK_NOT_READY;
+}
+
+VkResult Timeline::wait_while_it_moves(std::uint64_t value, OnError on_error) const noexcept {
+    using Clock = std::chrono::steady_clock;
+    const auto slice = std::clamp<std::chrono::nanoseconds>(hang_limit / 8, kShortestSlice, kLongestSlice);
+    const Clock::time_point start = Clock::now();
+    Clock::time_point moved = start;
+    std::optional<std::uint64_t> progress;  // not asked for while work is short
+    for (;;) {
+        const VkResult result = wait(value, slice);
+        if (result == VK_SUCCESS || result == VK_ERROR_DEVICE_LOST) return result;
+        if (result != VK_TIMEOUT) {
+            if (on_error == OnError::Return) return result;
+            std::this_thread::sleep_for(kShortestSlice);
+        }
+        if (!device->context.health.good()) return VK_ERROR_DEVICE_LOST;  // another thread found out
+        const Clock::time_point now = Clock::now();
+        const std::uint64_t progress_now = device->progress.total();
+        if (progress_now != progress) {
+            moved = progress.has_value() ? now : start;
+            progress = progress_now;
+        }
+        if (now - moved >= hang_limit) return VK_TIMEOUT;
+    }
+}
+
+bool Timeline::settle(std::uint64_t value) const noexcept {
+    if (reached_.load() >= value) return true;
+    const DeviceHealth& health = device->context.health;
+    if (health.good()) {
+        const VkResult result = wait_while_it_moves(value, OnError::Retry);
+        if (result == VK_SUCCESS) return true;
+        if (result == VK_TIMEOUT) return false;
+    }
+    if (health.hung()) return true;  // nothing will be destroyed
+    // Vulkan promises that this returns soon. What matters is that it does not say VK_TIMEOUT.
+    return wait(value, kGraceAfterLoss) != VK_TIMEOUT;
+}
+
+std::uint64_t Timeline::first_unfinished(std::uint64_t value) const noexcept {
+    static_cast<void>(poll(value));  // notes what is reached; where it fails, what was known stays
+    return std::min(reached_.load() + 1, value);
+}
+
+void TimelineProgress::add(const Timeline& timeline) {
+    const std::lock_guard lock(mutex_);
+    timelines_.push_back(&timeline);
+}
+
+void TimelineProgress::remove(const Timeline& timeline) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::erase(timelines_, &timeline);
+}
+
+std::uint64_t TimelineProgress::total() const noexcept {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t total = 0;
+    for (const Timeline* timeline : timelines_) {
+        std::uint64_t reached = 0;
+        const DeviceContext& context = timeline->device->context;
+        // A counter that cannot be read does not move.
+        if (context.vk.vkGetSemaphoreCounterValue(context.handle, timeline->handle, &reached) == VK_SUCCESS)
+            total += reached;
+    }
+    return total;
 }
 
 }  // namespace yolk

@@ -14,7 +14,7 @@ namespace {
 
 /// Staging goes piece by piece, so that a transfer of gigabytes does not need as much host-visible memory.
 constexpr std::size_t kStagingBytes = std::size_t{32} << 20U;
-constexpr std::chrono::seconds kPatience{120};
+constexpr std::size_t kSmallestStagingBytes = std::size_t{64} << 10U;
 
 Result<void> check_transfer(const Device& device, const BufferView& view, std::size_t bytes, const char* what) {
     if (view.buffer == nullptr || view.buffer->impl() == nullptr) {
@@ -32,6 +32,16 @@ Result<void> check_transfer(const Device& device, const BufferView& view, std::s
     return {};
 }
 
+/// For pieces of `bytes`, or smaller ones where memory is short: the transfer then takes more of them.
+Result<Buffer> create_staging(const Device& device, std::size_t bytes, MemoryDomain domain, const char* label) {
+    for (std::size_t piece = std::min(bytes, kStagingBytes);; piece = std::max(piece / 2, kSmallestStagingBytes)) {
+        auto staging = device.create_buffer({.size_bytes = piece, .domain = domain, .label = label});
+        const bool smaller_may_fit =
+            !staging && staging.error().kind == ErrorKind::OutOfMemory && piece > kSmallestStagingBytes;
+        if (!smaller_may_fit) return staging;
+    }
+}
+
 Result<Recorder*> transfer_recorder(std::optional<Recorder>& slot, const Device& device) {
     if (!slot) {
         YOLK_TRY(auto made, Recorder::create(device, {.timestamp_count = 0, .label = "transfer"}));
@@ -46,19 +56,20 @@ Result<Recorder*> transfer_recorder(std::optional<Recorder>& slot, const Device&
 Result<void> Dispatcher::upload(const BufferView& to, std::span<const std::byte> bytes) {
     if (bytes.empty()) return {};
     YOLK_TRY_VOID(check_transfer(impl_->device, to, bytes.size(), "upload"));
+    const DeviceContext& context = impl_->device.impl()->context;
+    if (!context.health.good())
+        return context.failed(fmt::format("upload {} bytes to the buffer [{}]", bytes.size(), to.buffer->label()));
     const std::lock_guard lock(impl_->transfer_mutex);
     impl_->device.counters().bytes_uploaded.fetch_add(bytes.size());
     const Buffer::Impl& target = *to.buffer->impl();
     if (target.host_access) {
         // Earlier submissions may still read what is there.
-        YOLK_TRY_VOID(impl_->wait(impl_->last(), kPatience));
+        if (const std::uint64_t last = impl_->last(); last > 0) YOLK_TRY_VOID(impl_->wait_or_give_up(last));
         std::memcpy(target.host + to.offset_bytes, bytes.data(), bytes.size());
         return target.flush(to.offset_bytes, bytes.size());
     }
-    const std::size_t piece = std::min(bytes.size(), kStagingBytes);
-    YOLK_TRY(
-        const Buffer staging,
-        impl_->device.create_buffer({.size_bytes = piece, .domain = MemoryDomain::Upload, .label = "upload staging"}));
+    YOLK_TRY(const Buffer staging, create_staging(impl_->device, bytes.size(), MemoryDomain::Upload, "upload staging"));
+    const std::size_t piece = staging.size_bytes();
     for (std::size_t done = 0; done < bytes.size(); done += piece) {
         const std::size_t now = std::min(piece, bytes.size() - done);
         std::memcpy(staging.mapped().data(), bytes.data() + done, now);
@@ -73,6 +84,10 @@ Result<void> Dispatcher::upload(const BufferView& to, std::span<const std::byte>
 Result<void> Dispatcher::download(const BufferView& from, std::span<std::byte> bytes) {
     if (bytes.empty()) return {};
     YOLK_TRY_VOID(check_transfer(impl_->device, from, bytes.size(), "download"));
+    const DeviceContext& context = impl_->device.impl()->context;
+    if (!context.health.good()) {
+        return context.failed(fmt::format("download {} bytes of the buffer [{}]", bytes.size(), from.buffer->label()));
+    }
     const std::lock_guard lock(impl_->transfer_mutex);
     impl_->device.counters().bytes_downloaded.fetch_add(bytes.size());
     const Buffer::Impl& source = *from.buffer->impl();
@@ -85,10 +100,9 @@ Result<void> Dispatcher::download(const BufferView& from, std::span<std::byte> b
         std::memcpy(bytes.data(), source.host + from.offset_bytes, bytes.size());
         return {};
     }
-    const std::size_t piece = std::min(bytes.size(), kStagingBytes);
     YOLK_TRY(const Buffer staging,
-             impl_->device.create_buffer(
-                 {.size_bytes = piece, .domain = MemoryDomain::Readback, .label = "download staging"}));
+             create_staging(impl_->device, bytes.size(), MemoryDomain::Readback, "download staging"));
+    const std::size_t piece = staging.size_bytes();
     for (std::size_t done = 0; done < bytes.size(); done += piece) {
         const std::size_t now = std::min(piece, bytes.size() - done);
         YOLK_TRY(Recorder* const recorder, transfer_recorder(impl_->transfer, impl_->device));

@@ -46,8 +46,7 @@ ErrorKind kind_of(VkResult result) noexcept {
 const char* advice(ErrorKind kind) noexcept {
     switch (kind) {
         case ErrorKind::OutOfMemory: return "Make the request smaller or free memory of the device and the host.";
-        case ErrorKind::DeviceLost:
-            return "The device is gone: abandon everything made from it and start the process again.";
+        case ErrorKind::DeviceLost: return "The device is gone: drop what was made from it and make a new one.";
         default: return "Run with the validation layer to see what the driver objects to.";
     }
 }

@@ -140,24 +140,40 @@ TEST_P(dispatching, names_the_work_that_does_not_finish_in_time) {
 }
 
 TEST_P(dispatching, names_the_work_on_which_the_device_was_lost) {
-    ASSERT_OK_AND_ASSIGN(const Device own, Device::create(yolk::testing::instance(), device().info().index));
-    ASSERT_OK_AND_ASSIGN(Dispatcher lost, Dispatcher::create(own));
-    ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(own, {.timestamp_count = 0, .label = "generation"}));
-    recorder.begin_label("rollout");
-    recorder.end_label();
-    const char* message = "[rollout]";
-    VolkDeviceTable& driver = own.impl()->context.vk;
-    const VolkDeviceTable healthy = driver;
-    driver.vkQueueSubmit = [](VkQueue, std::uint32_t, const VkSubmitInfo*, VkFence) { return VK_ERROR_DEVICE_LOST; };
-    EXPECT_TRUE(expect_error(lost.submit(recorder), ErrorKind::DeviceLost, message));
-    driver = healthy;
-    ASSERT_OK_AND_ASSIGN(const Submission made, lost.submit(recorder));
-    driver.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, std::uint64_t) { return VK_ERROR_DEVICE_LOST; };
-    EXPECT_TRUE(expect_error(lost.wait(made), ErrorKind::DeviceLost, message));
-    driver.vkGetSemaphoreCounterValue = [](VkDevice, VkSemaphore, std::uint64_t*) { return VK_ERROR_DEVICE_LOST; };
-    EXPECT_TRUE(expect_error(lost.poll(made), ErrorKind::DeviceLost, message));
-    driver = healthy;
-    EXPECT_OK(lost.wait(made));
+    const auto message = "was lost during submission 1 of the recorder [generation], last labelled work [rollout]";
+    const auto lose = [this](const auto& provoke) {
+        ASSERT_OK_AND_ASSIGN(const Device own, Device::create(yolk::testing::instance(), device().info().index));
+        ASSERT_OK_AND_ASSIGN(Dispatcher lost, Dispatcher::create(own));
+        ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(own, {.timestamp_count = 0, .label = "generation"}));
+        recorder.begin_label("rollout");
+        recorder.end_label();
+        ASSERT_OK_AND_ASSIGN(const Submission made, lost.submit(recorder));
+        VolkDeviceTable& driver = own.impl()->context.vk;
+        const VolkDeviceTable healthy = driver;
+        driver.vkQueueSubmit = [](VkQueue, std::uint32_t, const VkSubmitInfo*, VkFence) {
+            return VK_ERROR_DEVICE_LOST;
+        };
+        driver.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, std::uint64_t) {
+            return VK_ERROR_DEVICE_LOST;
+        };
+        driver.vkGetSemaphoreCounterValue = [](VkDevice, VkSemaphore, std::uint64_t*) { return VK_ERROR_DEVICE_LOST; };
+        provoke(lost, recorder, made);
+        driver = healthy;
+    };
+    lose([&](Dispatcher& lost, Recorder&, Submission made) {
+        EXPECT_TRUE(expect_error(lost.wait(made), ErrorKind::DeviceLost, message));
+    });
+    lose([&](Dispatcher& lost, Recorder&, Submission made) {
+        EXPECT_TRUE(expect_error(lost.wait(made, milliseconds(5)), ErrorKind::DeviceLost, message));
+    });
+    lose([&](Dispatcher& lost, Recorder&, Submission made) {
+        EXPECT_TRUE(expect_error(lost.poll(made), ErrorKind::DeviceLost, message));
+    });
+    lose([&](Dispatcher& lost, Recorder& recorder, Submission) {
+        EXPECT_TRUE(
+            expect_error(lost.submit(recorder), ErrorKind::DeviceLost,
+                         "was lost during the submission of the recorder [generation], last labelled work [rollout]"));
+    });
 }
 
 TEST_P(dispatching, refuses_submissions_that_are_not_its_own) {

@@ -86,6 +86,7 @@ struct Run {
     bool ended_by_callback = false;
     Clock::time_point start = Clock::now();
     std::uint64_t evaluations = 0;
+    std::uint32_t in_checkpoint = 0;  ///< generations of this run that the checkpoint in the folder has
     TrainOutcome outcome{};
 
     Result<void> begin(const std::optional<Checkpoint>& from);
@@ -95,6 +96,7 @@ struct Run {
     [[nodiscard]] bool checkpoint_due() const;
     [[nodiscard]] bool at_its_end() const;
     Result<void> loop(const OnGeneration& on_generation);
+    [[nodiscard]] Error with_way_on(Error error) const;
 };
 
 /// The last that can be refused, and then the first change to the folder.
@@ -107,6 +109,7 @@ Result<void> Run::begin(const std::optional<Checkpoint>& from) {
     }
     outcome.generations = from->generation;
     outcome.resumed_from = from->generation;
+    in_checkpoint = from->generation;
     outcome.solved = from->solved;
     outcome.state_hash = from->state_hash;
     YOLK_TRY(const std::string kept, kept_metrics(metrics_path(options.out), from->generation, from->state_hash));
@@ -139,14 +142,27 @@ Result<void> Run::save_checkpoint(bool finished) {
     const std::span<const float> parameters = evolution.parameters();
     const std::span<const float> state = evolution.optimizer_state();
     replaces_checkpoint = false;
-    return write_file_atomically(checkpoint_path(options.out),
-                                 encode_checkpoint({.settings = run_settings(options, setup.environment),
-                                                    .generation = outcome.generations,
-                                                    .solved = outcome.solved,
-                                                    .finished = finished,
-                                                    .state_hash = outcome.state_hash,
-                                                    .parameters = {parameters.begin(), parameters.end()},
-                                                    .optimizer_state = {state.begin(), state.end()}}));
+    YOLK_TRY_VOID(write_file_atomically(checkpoint_path(options.out),
+                                        encode_checkpoint({.settings = run_settings(options, setup.environment),
+                                                           .generation = outcome.generations,
+                                                           .solved = outcome.solved,
+                                                           .finished = finished,
+                                                           .state_hash = outcome.state_hash,
+                                                           .parameters = {parameters.begin(), parameters.end()},
+                                                           .optimizer_state = {state.begin(), state.end()}})));
+    in_checkpoint = outcome.generations;
+    return {};
+}
+
+/// What fails in a device may go better on another one, or later.
+Error Run::with_way_on(Error error) const {
+    const bool of_device =
+        error.kind == ErrorKind::DeviceLost || error.kind == ErrorKind::Driver || error.kind == ErrorKind::OutOfMemory;
+    if (of_device && in_checkpoint > 0) {
+        error.message += fmt::format(" The checkpoint '{}' holds the first {} generations; resume from it.",
+                                     checkpoint_path(options.out).string(), in_checkpoint);
+    }
+    return error;
 }
 
 /// Another run's checkpoint goes as soon as its metrics are gone, so that the two in the folder are of one run.
@@ -190,7 +206,7 @@ Result<std::filesystem::path> save(const Run& run) {
 Result<TrainOutcome> train(const Device& device, const TrainOptions& options, const OnGeneration& on_generation) {
     YOLK_TRY(const TaskSetup setup, set_up_task(options));
     YOLK_TRY(const std::optional<Checkpoint> from, find_start(options, setup));
-    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = options.hang_limit}));
     YOLK_TRY(evolve::Evolution evolution, create_evolution(device, dispatcher, setup, options, from));
     YOLK_TRY(PolicyRunner final_runner, PolicyRunner::create(device, dispatcher, setup.final));
     Run run{.device = device,
@@ -199,7 +215,7 @@ Result<TrainOutcome> train(const Device& device, const TrainOptions& options, co
             .evolution = evolution,
             .metrics = MetricsFile(metrics_path(options.out))};
     YOLK_TRY_VOID(run.begin(from));
-    YOLK_TRY_VOID(run.loop(on_generation));
+    if (auto ended = run.loop(on_generation); !ended) return run.with_way_on(std::move(ended).error());
     YOLK_TRY(run.outcome.policy, save(run));  // before the evaluation, so that a failure there loses nothing
     YOLK_TRY(const std::vector<float> returns,
              final_runner.run(evolution.parameters(), options.evolution.seed, run.outcome.generations, kFinalEpisodes));

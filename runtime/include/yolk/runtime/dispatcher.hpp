@@ -16,6 +16,12 @@ namespace yolk {
 class Dispatcher;
 struct CallerSemaphores;  // yolk/runtime/interop.hpp
 
+struct DispatcherOptions {
+    /// Work is given up, and the device with it, when nothing on the device has moved for so long: submissions count,
+    /// and so do the parts that long ones are split into. At least 1 ms.
+    std::chrono::nanoseconds hang_limit = std::chrono::seconds(120);
+};
+
 /// A point on a dispatcher's timeline. Plain data; valid as long as the dispatcher.
 struct Submission {
     const Dispatcher* dispatcher = nullptr;
@@ -27,8 +33,8 @@ struct Submission {
 /// submission.
 class Dispatcher {
    public:
-    [[nodiscard]] static Result<Dispatcher> create(const Device& device);
-    ~Dispatcher();  ///< waits for its submissions
+    [[nodiscard]] static Result<Dispatcher> create(const Device& device, const DispatcherOptions& options = {});
+    ~Dispatcher();  ///< waits for its submissions; gives up at the hang limit
     Dispatcher(Dispatcher&&) noexcept;
     Dispatcher& operator=(Dispatcher&&) noexcept;
 
@@ -40,11 +46,15 @@ class Dispatcher {
     [[nodiscard]] Result<Submission> submit(Recorder& recorder, std::span<const Submission> wait_for,
                                             const CallerSemaphores& semaphores);
 
-    /// Errors: DeviceLost, or Driver when `timeout` has passed (the work goes on; waiting again is legal).
-    [[nodiscard]] Result<void> wait(Submission submission,
-                                    std::chrono::nanoseconds timeout = std::chrono::seconds(120)) const;
+    /// Errors: DeviceLost, also where the work was given up at the hang limit: from then on every call on this device
+    /// is that error, and what work may still use is abandoned (Device::counts().abandoned_handles). Driver where the
+    /// driver fails to wait; waiting again is legal.
+    [[nodiscard]] Result<void> wait(Submission submission) const;
+    /// The same for so long and without giving up. Errors: DeviceLost, or Driver when `timeout` has passed (the work
+    /// goes on; waiting again is legal).
+    [[nodiscard]] Result<void> wait(Submission submission, std::chrono::nanoseconds timeout) const;
     [[nodiscard]] Result<bool> poll(Submission submission) const;
-    /// submit and wait.
+    /// submit and wait. When it returns nothing of the recording runs any more, or the device hangs.
     [[nodiscard]] Result<void> run(Recorder& recorder);
 
     /// Host bytes to a view, and back; directly where the memory can be mapped, else through staging made for the call.

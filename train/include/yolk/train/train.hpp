@@ -2,6 +2,7 @@
 // The main job: train a policy for a task on a device, watch it, save it, and evaluate it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "yolk/evolve/options.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/runtime/device.hpp"
+#include "yolk/runtime/dispatcher.hpp"
 
 namespace yolk::train {
 
@@ -34,6 +36,8 @@ struct TrainOptions {
     std::uint32_t evaluation_episodes = 100;
     std::optional<RolloutConfig> rollout_config{};   ///< tile configurations; the defaults where unset
     std::optional<std::uint32_t> pairs_per_slice{};  ///< es_update's
+    /// Of the dispatcher: training ends with an error when nothing on the device has moved for so long.
+    std::chrono::nanoseconds hang_limit = DispatcherOptions{}.hang_limit;
 };
 
 /// One generation, as metrics.jsonl and the progress bar show it.

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command on a driver that fails: exit status 1, and a sentence on what to do.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "yolk/cli/run.hpp"
+#include "yolk/testing/device_test.hpp"
+#include "yolk/testing/fault_injector.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::yolk::testing::FaultInjector;
+using ::yolk::testing::FaultKind;
+
+class command_faults : public ::yolk::testing::DeviceTest {
+   protected:
+    void SetUp() override {
+        folder_ = std::filesystem::temp_directory_path() / ("yolk-cli-faults-" + std::to_string(::getpid()));
+        ::setenv("YOLK_CACHE", (folder_ / "cache").c_str(), 1);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    int run_train(const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{"yolk",
+                                           "train",
+                                           "cartpole",
+                                           "--device",
+                                           std::string(of_driver()),
+                                           "--population",
+                                           "8",
+                                           "--max-steps",
+                                           "5",
+                                           "--generations",
+                                           "3",
+                                           "--keep-going",
+                                           "--checkpoint-every",
+                                           "1",
+                                           "--out",
+                                           (folder_ / "out").string()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        std::vector<const char*> pointers;
+        for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+        ::testing::internal::CaptureStdout();
+        ::testing::internal::CaptureStderr();
+        const int code = run(static_cast<int>(pointers.size()), pointers.data());
+        out_ = ::testing::internal::GetCapturedStdout();
+        err_ = ::testing::internal::GetCapturedStderr();
+        return code;
+    }
+    [[nodiscard]] std::string_view of_driver() const {
+        return device_name() == "lavapipe" ? "llvmpipe" : "SwiftShader";
+    }
+
+    FaultInjector faults_;
+    std::filesystem::path folder_;
+    std::string out_, err_;
+};
+YOLK_FOR_EACH_DEVICE(command_faults);
+
+TEST_P(command_faults, lost_device) {
+    faults_.fail_nth_call(UINT64_MAX, FaultKind::DeviceLost);
+    ASSERT_EQ(run_train({}), 0) << err_;
+    const std::uint64_t calls = faults_.calls();
+    // In the last generation or the final evaluation, so that there is a checkpoint to go on from.
+    faults_.fail_nth_call(calls - 8, FaultKind::DeviceLost);
+    EXPECT_EQ(run_train({}), 1);
+    EXPECT_THAT(err_, HasSubstr("was lost during"));
+    EXPECT_THAT(err_, HasSubstr("if that fails too, restart the process, or the machine's driver."));
+    EXPECT_THAT(err_, HasSubstr("generations; resume from it."));
+}
+
+TEST_P(command_faults, device_that_computes_wrongly) {
+    faults_.spoil_multiplications(true);
+    EXPECT_EQ(run_train({}), 1);
+    EXPECT_THAT(err_, HasSubstr("cannot run in exact mode:"));
+    EXPECT_THAT(err_, HasSubstr("Choose another device, or fast determinism."));
+}
+
+}  // namespace
+}  // namespace yolk::cli

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each driver call of making an evolution and of a generation fails once.
+#include "fixtures.hpp"
+#include "yolk/runtime/probe.hpp"
+#include "yolk/testing/device_test.hpp"
+#include "yolk/testing/fault_injector.hpp"
+
+namespace yolk::evolve {
+namespace {
+
+using ::yolk::testing::expect_error;
+using ::yolk::testing::FaultInjector;
+using ::yolk::testing::FaultKind;
+using ::yolk::testing::Sweep;
+
+class evolution_faults : public ::yolk::testing::DeviceTest {
+   protected:
+    void SetUp() override { static_cast<void>(::yolk::testing::instance()); }  // lives on: no leak of a test's
+    [[nodiscard]] Result<Device> new_device() const {
+        return Device::create(::yolk::testing::instance(), ::yolk::testing::device_index(device_name()));
+    }
+    FaultInjector faults_;
+};
+YOLK_FOR_EACH_DEVICE(evolution_faults);
+
+EvolutionOptions small_options() { return {.population = 8, .optimizer = OptimizerRule::Momentum}; }
+
+Result<Evolution> make(const Device& device, Dispatcher& dispatcher) {
+    EvolutionParts parts;
+    YOLK_TRY(parts.parameters, trained_parameters(layered_table(1), small_options()));
+    parts.initial.assign(parts.parameters.element_count(), 0.5F);
+    YOLK_TRY(parts.evaluator, PreparedScores::create(device, dispatcher, drawn_scores(8)));
+    return Evolution::create(device, dispatcher, std::move(parts), small_options());
+}
+
+Result<void> two_generations(const Device& device) {
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY(Evolution evolution, make(device, dispatcher));
+    YOLK_TRY_VOID(evolution.step());
+    YOLK_TRY_VOID(evolution.step());
+    YOLK_TRY_VOID(evolution.scores());
+    return {};
+}
+
+const std::vector<std::string> kNames{"[parameters]",
+                                      "[optimizer state]",
+                                      "[returns]",
+                                      "[evaluation counters]",
+                                      "[scores]",
+                                      "[fitness",
+                                      "[es_update",
+                                      "[optimizer",
+                                      "parameters of [es_update]]",
+                                      "[gradient]",
+                                      "[generation scratch]",
+                                      "[generation readback]",
+                                      "[evolution]",
+                                      "[prepared scores]",
+                                      "[transfer]",
+                                      "timeline semaphore",
+                                      "[probe",
+                                      "descriptor pool"};
+
+TEST_P(evolution_faults, any_call) {
+    const Sweep sweep{.names = kNames, .tolerated = {"vkSetDebugUtilsObjectNameEXT", "vkAllocateMemory"}};
+    sweep_kept(faults_, sweep, [&]() -> std::function<Result<void>()> {
+        auto device = std::make_shared<const Device>(*new_device());
+        return [device] { return two_generations(*device); };
+    });
+    ASSERT_OK_AND_ASSIGN(const Device device, new_device());
+    sweep_calls(faults_, sweep, [&] { return two_generations(device); });
+}
+
+TEST_P(evolution_faults, a_probe_that_fails_is_made_again) {
+    ASSERT_OK_AND_ASSIGN(const Device device, new_device());
+    ASSERT_OK(two_generations(device));
+    const DeviceFindings findings = device.findings();
+    const Sweep sweep{.names = {"[probe", "[transfer]", "timeline semaphore"},
+                      .tolerated = {"vkSetDebugUtilsObjectNameEXT"}};
+    sweep_calls(faults_, sweep, [&]() -> Result<void> {
+        device.set_findings({});
+        YOLK_TRY(const DeviceFindings found, probe(device));
+        EXPECT_EQ(found.loop_limit, findings.loop_limit);
+        EXPECT_EQ(found.inexact_reason, findings.inexact_reason);
+        return {};
+    });
+}
+
+// Not a reason that someone wrote into the findings: the device computes wrongly, and the probe finds it.
+TEST_P(evolution_faults, exact_mode_is_refused_on_a_device_that_computes_wrongly) {
+    ASSERT_OK_AND_ASSIGN(const Device device, new_device());
+    ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(device));
+    faults_.spoil_multiplications(true);
+    EXPECT_TRUE(expect_error(make(device, dispatcher), ErrorKind::Unsupported, "cannot run in exact mode:"));
+}
+
+}  // namespace
+}  // namespace yolk::evolve

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands between this library and the loader: every function that volk asks for and that can fail comes wrapped. Part
+// of yolk::testing; here, because Vulkan's headers stay in runtime/.
+#include "yolk/testing/fault_injector.hpp"
+
+#include <volk.h>
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace yolk::testing {
+
+struct FaultInjector::State {
+    enum class Mode { Nothing, Nth, NextKept };
+
+    mutable std::mutex mutex;
+    Mode mode = Mode::Nothing;
+    FaultKind kind = FaultKind::OutOfHostMemory;
+    std::uint64_t nth = 0;
+    std::uint64_t calls = 0;
+    std::string injected_into;
+    /// (function, calls of it that went well before): where fail_next_kept() has been.
+    std::set<std::tuple<std::string, std::uint64_t>> failed_kept;
+    std::map<std::string, std::uint64_t> kept_so_far;
+    std::uint64_t largest_allocation = UINT64_MAX;
+    bool hang = false;
+    bool spoil = false;
+};
+
+namespace {
+
+// Ways in which a function may fail.
+constexpr unsigned kHost = 1, kDevice = 2, kLost = 4, kInitialization = 8, kMap = 16;
+constexpr unsigned kMemory = kHost | kDevice;
+/// What it makes stays with the device.
+constexpr unsigned kKept = 32;
+
+std::mutex current_mutex;
+FaultInjector::State* current = nullptr;
+
+std::mutex living_mutex;
+std::map<std::string, std::int64_t> living;
+
+void count(const char* type, std::int64_t change) {
+    const std::lock_guard lock(living_mutex);
+    living[type] += change;
+}
+
+unsigned way_of(FaultKind kind) {
+    switch (kind) {
+        case FaultKind::OutOfHostMemory: return kHost;
+        case FaultKind::OutOfDeviceMemory: return kDevice;
+        case FaultKind::DeviceLost: return kLost;
+        case FaultKind::Refused: return kInitialization | kMap;
+    }
+    return 0;
+}
+
+VkResult result_of(unsigned way) {
+    if ((way & kHost) != 0) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    if ((way & kDevice) != 0) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if ((way & kLost) != 0) return VK_ERROR_DEVICE_LOST;
+    return (way & kMap) != 0 ? VK_ERROR_MEMORY_MAP_FAILED : VK_ERROR_INITIALIZATION_FAILED;
+}
+
+/// Kept objects beyond this many are no longer failed one by one: a path that makes some anew each time would never
+/// end.
+constexpr std::uint64_t kMostKept = 16;
+
+/// What a call must return instead of being made; VK_SUCCESS where it is to be made.
+VkResult injected(const char* function, unsigned ways) {
+    using State = FaultInjector::State;
+    const std::lock_guard outer(current_mutex);
+    if (current == nullptr) return VK_SUCCESS;
+    const std::lock_guard lock(current->mutex);
+    const unsigned way = ways & way_of(current->kind);
+    if (current->mode == State::Mode::Nothing || way == 0 || !current->injected_into.empty()) return VK_SUCCESS;
+    if (current->mode == State::Mode::NextKept) {
+        const std::uint64_t before = current->kept_so_far[function];
+        if ((ways & kKept) == 0 || before >= kMostKept) return VK_SUCCESS;
+        if (!current->failed_kept.emplace(function, before).second) return VK_SUCCESS;
+    }
+    ++current->calls;
+    if (current->mode == State::Mode::Nth && current->calls != current->nth) return VK_SUCCESS;
+    current->injected_into = function;
+    return result_of(way);
+}
+
+void count_kept(const char* function, unsigned ways) {
+    if ((ways & kKept) == 0) return;
+    const std::lock_guard outer(current_mutex);
+    if (current == nullptr) return;
+    const std::lock_guard lock(current->mutex);
+    ++current->kept_so_far[function];
+}
+
+template <class T>
+T setting(T FaultInjector::State::*field, T otherwise) {
+    const std::lock_guard outer(current_mutex);
+    if (current == nullptr) return otherwise;
+    const std::lock_guard lock(current->mutex);
+    return current->*field;
+}
+
+/// The function behind a wrapper. A device's own is found by its loader's dispatch table, which is the first word of a
+/// VkDevice, and of its queues and command buffers: instances with layers and without give different functions.
+template <class Function>
+class Real {
+   public:
+    void set(Function function) {
+        const std::lock_guard lock(mutex_);
+        common_ = function;
+    }
+    void set(VkDevice device, Function function) {
+        const std::lock_guard lock(mutex_);
+        of_devices_[*reinterpret_cast<void**>(device)] = function;
+    }
+    template <class First>
+    [[nodiscard]] Function of([[maybe_unused]] First first) const {
+        const std::lock_guard lock(mutex_);
+        if constexpr (std::is_same_v<First, VkDevice> || std::is_same_v<First, VkQueue> ||
+                      std::is_same_v<First, VkCommandBuffer>) {
+            const auto found = of_devices_.find(*reinterpret_cast<void**>(first));
+            if (found != of_devices_.end()) return found->second;
+        }
+        return common_;
+    }
+
+   private:
+    mutable std::mutex mutex_;
+    Function common_ = nullptr;
+    std::map<void*, Function> of_devices_;
+};
+
+/// A function that can fail, and what it makes (null: nothing that is counted).
+template <class Function>
+struct Fallible;
+template <class First, class... Rest>
+struct Fallible<VkResult(VKAPI_PTR*)(First, Rest...)> {
+    template <class Call>
+    static VKAPI_ATTR VkResult VKAPI_CALL call(First first, Rest... rest) {
+        if (const VkResult instead = injected(Call::kName, Call::kWays); instead != VK_SUCCESS) return instead;
+        const VkResult result = Call::perform(Call::real.of(first), first, rest...);
+        if (result == VK_SUCCESS) {
+            count_kept(Call::kName, Call::kWays);
+            if (Call::kMakes != nullptr) count(Call::kMakes, 1);
+        }
+        return result;
+    }
+};
+
+template <class Function>
+struct Destroyer;
+template <class Owner, class Handle>
+struct Destroyer<void(VKAPI_PTR*)(Owner, Handle, const VkAllocationCallbacks*)> {
+    template <class Call>
+    static VKAPI_ATTR void VKAPI_CALL call(Owner owner, Handle handle, const VkAllocationCallbacks* allocator) {
+        if (handle != VK_NULL_HANDLE) count(Call::kUnmakes, -1);
+        Call::real.of(owner)(owner, handle, allocator);
+    }
+};
+template <class Handle>
+struct Destroyer<void(VKAPI_PTR*)(Handle, const VkAllocationCallbacks*)> {
+    template <class Call>
+    static VKAPI_ATTR void VKAPI_CALL call(Handle handle, const VkAllocationCallbacks* allocator) {
+        if (handle != VK_NULL_HANDLE) count(Call::kUnmakes, -1);
+        Call::real.of(handle)(handle, allocator);
+    }
+};
+
+struct Plain {
+    template <class Function, class... Arguments>
+    static VkResult perform(Function real, Arguments... arguments) {
+        return real(arguments...);
+    }
+};
+struct LimitedAllocation {
+    static VkResult perform(PFN_vkAllocateMemory real, VkDevice device, const VkMemoryAllocateInfo* info,
+                            const VkAllocationCallbacks* allocator, VkDeviceMemory* memory) {
+        const auto largest = setting(&FaultInjector::State::largest_allocation, std::uint64_t{UINT64_MAX});
+        return info->allocationSize > largest ? VK_ERROR_OUT_OF_DEVICE_MEMORY : real(device, info, allocator, memory);
+    }
+};
+struct Hanging {
+    static VkResult perform(PFN_vkQueueSubmit real, VkQueue queue, std::uint32_t count, const VkSubmitInfo* infos,
+                            VkFence fence) {
+        return setting(&FaultInjector::State::hang, false) ? VK_SUCCESS : real(queue, count, infos, fence);
+    }
+};
+struct Spoiling {
+    static VkResult perform(PFN_vkCreateShaderModule real, VkDevice device, const VkShaderModuleCreateInfo* info,
+                            const VkAllocationCallbacks* allocator, VkShaderModule* module) {
+        if (!setting(&FaultInjector::State::spoil, false)) return real(device, info, allocator, module);
+        constexpr std::uint32_t kHeaderWords = 5, kFMul = 133, kFAdd = 129;
+        std::vector<std::uint32_t> code(info->pCode, info->pCode + info->codeSize / 4);
+        for (std::size_t at = kHeaderWords; at < code.size() && code[at] >> 16U != 0; at += code[at] >> 16U) {
+            if ((code[at] & 0xFFFFU) == kFMul) code[at] = (code[at] & 0xFFFF0000U) | kFAdd;
+        }
+        VkShaderModuleCreateInfo spoiled = *info;
+        spoiled.pCode = code.data();
+        return real(device, &spoiled, allocator, module);
+    }
+};
+
+// One struct per function: its name, how it may fail, what it makes, and the function itself.
+#define YOLK_FALLIBLE(function, ways, makes, behaviour) \
+    struct Call_##function : behaviour {                \
+        static constexpr const char* kName = #function; \
+        static constexpr unsigned kWays = ways;         \
+        static constexpr const char* kMakes = makes;    \
+        static inline Real<PFN_##function> real;        \
+    };
+#define YOLK_DESTROYER(function, type)                 \
+    struct Call_##function {                           \
+        static constexpr const char* kUnmakes = #type; \
+        static inline Real<PFN_##function> real;       \
+    };
+
+#define YOLK_FALLIBLES(X)                                                           \
+    X(vkCreateInstance, kMemory | kInitialization, "VkInstance", Plain)             \
+    X(vkEnumerateInstanceExtensionProperties, kMemory, nullptr, Plain)              \
+    X(vkEnumerateInstanceLayerProperties, kMemory, nullptr, Plain)                  \
+    X(vkEnumeratePhysicalDevices, kMemory, nullptr, Plain)                          \
+    X(vkEnumerateDeviceExtensionProperties, kMemory, nullptr, Plain)                \
+    X(vkCreateDebugUtilsMessengerEXT, kHost, "VkDebugUtilsMessengerEXT", Plain)     \
+    X(vkCreateDevice, kMemory | kInitialization | kLost, "VkDevice", Plain)         \
+    X(vkAllocateMemory, kMemory | kKept, "VkDeviceMemory", LimitedAllocation)       \
+    X(vkMapMemory, kMemory | kMap | kKept, nullptr, Plain)                          \
+    X(vkFlushMappedMemoryRanges, kMemory, nullptr, Plain)                           \
+    X(vkInvalidateMappedMemoryRanges, kMemory, nullptr, Plain)                      \
+    X(vkBindBufferMemory, kMemory, nullptr, Plain)                                  \
+    X(vkCreateBuffer, kMemory, "VkBuffer", Plain)                                   \
+    X(vkCreatePipelineCache, kMemory, "VkPipelineCache", Plain)                     \
+    X(vkGetPipelineCacheData, kMemory, nullptr, Plain)                              \
+    X(vkCreateShaderModule, kMemory | kKept, "VkShaderModule", Spoiling)            \
+    X(vkCreateDescriptorSetLayout, kMemory | kKept, "VkDescriptorSetLayout", Plain) \
+    X(vkCreatePipelineLayout, kMemory | kKept, "VkPipelineLayout", Plain)           \
+    X(vkCreateComputePipelines, kMemory | kKept, "VkPipeline", Plain)               \
+    X(vkCreateDescriptorPool, kMemory | kKept, "VkDescriptorPool", Plain)           \
+    X(vkAllocateDescriptorSets, kMemory, "VkDescriptorSet", Plain)                  \
+    X(vkCreateCommandPool, kMemory, "VkCommandPool", Plain)                         \
+    X(vkAllocateCommandBuffers, kMemory, nullptr, Plain)                            \
+    X(vkResetCommandPool, kDevice, nullptr, Plain)                                  \
+    X(vkResetCommandBuffer, kMemory, nullptr, Plain)                                \
+    X(vkBeginCommandBuffer, kMemory, nullptr, Plain)                                \
+    X(vkEndCommandBuffer, kMemory, nullptr, Plain)                                  \
+    X(vkCreateQueryPool, kMemory, "VkQueryPool", Plain)                             \
+    X(vkGetQueryPoolResults, kMemory | kLost, nullptr, Plain)                       \
+    X(vkCreateSemaphore, kMemory, "VkSemaphore", Plain)                             \
+    X(vkWaitSemaphores, kMemory | kLost, nullptr, Plain)                            \
+    X(vkGetSemaphoreCounterValue, kMemory | kLost, nullptr, Plain)                  \
+    X(vkQueueSubmit, kMemory | kLost, nullptr, Hanging)                             \
+    X(vkSetDebugUtilsObjectNameEXT, kMemory, nullptr, Plain)
+
+#define YOLK_DESTROYERS(X)                                       \
+    X(vkDestroyInstance, VkInstance)                             \
+    X(vkDestroyDebugUtilsMessengerEXT, VkDebugUtilsMessengerEXT) \
+    X(vkDestroyDevice, VkDevice)                                 \
+    X(vkFreeMemory, VkDeviceMemory)                              \
+    X(vkDestroyBuffer, VkBuffer)                                 \
+    X(vkDestroyPipelineCache, VkPipelineCache)                   \
+    X(vkDestroyShaderModule, VkShaderModule)                     \
+    X(vkDestroyDescriptorSetLayout, VkDescriptorSetLayout)       \
+    X(vkDestroyPipelineLayout, VkPipelineLayout)                 \
+    X(vkDestroyPipeline, VkPipeline)                             \
+    X(vkDestroyDescriptorPool, VkDescriptorPool)                 \
+    X(vkDestroyCommandPool, VkCommandPool)                       \
+    X(vkDestroyQueryPool, VkQueryPool)                           \
+    X(vkDestroySemaphore, VkSemaphore)
+
+YOLK_FALLIBLES(YOLK_FALLIBLE)
+YOLK_DESTROYERS(YOLK_DESTROYER)
+
+Real<PFN_vkFreeDescriptorSets> real_free_descriptor_sets;
+VKAPI_ATTR VkResult VKAPI_CALL free_descriptor_sets(VkDevice device, VkDescriptorPool pool, std::uint32_t sets,
+                                                    const VkDescriptorSet* handles) {
+    count("VkDescriptorSet", -std::int64_t{sets});
+    return real_free_descriptor_sets.of(device)(device, pool, sets, handles);
+}
+
+PFN_vkGetInstanceProcAddr real_get_instance = nullptr;
+PFN_vkGetDeviceProcAddr real_get_device = nullptr;
+PFN_vkVoidFunction VKAPI_CALL get_device(VkDevice device, const char* name);
+
+/// The wrapper of `function`, which it will call; `function` itself where it has none.
+/// `device` is null for what all share.
+PFN_vkVoidFunction wrapped(std::string_view name, PFN_vkVoidFunction function, VkDevice device = VK_NULL_HANDLE) {
+    if (function == nullptr) return nullptr;
+    const auto keep = [device, function]<class Function>(Real<Function>& real) {
+        const auto typed = reinterpret_cast<Function>(function);
+        if (device == VK_NULL_HANDLE) {
+            real.set(typed);
+        } else {
+            real.set(device, typed);
+        }
+    };
+#define YOLK_WRAP_FALLIBLE(f, ways, makes, behaviour)                                    \
+    if (name == #f) {                                                                    \
+        keep(Call_##f::real);                                                            \
+        return reinterpret_cast<PFN_vkVoidFunction>(&Fallible<PFN_##f>::call<Call_##f>); \
+    }
+#define YOLK_WRAP_DESTROYER(f, type)                                                      \
+    if (name == #f) {                                                                     \
+        keep(Call_##f::real);                                                             \
+        return reinterpret_cast<PFN_vkVoidFunction>(&Destroyer<PFN_##f>::call<Call_##f>); \
+    }
+    YOLK_FALLIBLES(YOLK_WRAP_FALLIBLE)
+    YOLK_DESTROYERS(YOLK_WRAP_DESTROYER)
+    if (name == "vkFreeDescriptorSets") {
+        keep(real_free_descriptor_sets);
+        return reinterpret_cast<PFN_vkVoidFunction>(&free_descriptor_sets);
+    }
+    if (name == "vkGetDeviceProcAddr") {
+        real_get_device = reinterpret_cast<PFN_vkGetDeviceProcAddr>(function);
+        return reinterpret_cast<PFN_vkVoidFunction>(&get_device);
+    }
+    return function;
+}
+
+PFN_vkVoidFunction VKAPI_CALL get_device(VkDevice device, const char* name) {
+    return wrapped(name, real_get_device(device, name), device);
+}
+PFN_vkVoidFunction VKAPI_CALL get_instance(VkInstance instance, const char* name) {
+    return wrapped(name, real_get_instance(instance, name));
+}
+
+template <class Function>
+void wrap(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(wrapped(name, reinterpret_cast<PFN_vkVoidFunction>(function)));
+}
+
+/// Once per process: without an injector the wrappers only count.
+void install() {
+    if (real_get_instance != nullptr) return;
+    if (vkGetInstanceProcAddr == nullptr && volkInitialize() != VK_SUCCESS) return;
+    real_get_instance = vkGetInstanceProcAddr;
+    volkInitializeCustom(get_instance);  // what a later instance loads
+    // What an earlier one has loaded.
+    wrap(vkCreateDevice, "vkCreateDevice");
+    wrap(vkDestroyInstance, "vkDestroyInstance");
+    wrap(vkEnumeratePhysicalDevices, "vkEnumeratePhysicalDevices");
+    wrap(vkEnumerateDeviceExtensionProperties, "vkEnumerateDeviceExtensionProperties");
+    wrap(vkGetDeviceProcAddr, "vkGetDeviceProcAddr");
+    wrap(vkCreateDebugUtilsMessengerEXT, "vkCreateDebugUtilsMessengerEXT");
+    wrap(vkDestroyDebugUtilsMessengerEXT, "vkDestroyDebugUtilsMessengerEXT");
+}
+
+}  // namespace
+
+FaultInjector::FaultInjector() : state_(std::make_unique<State>()) {
+    install();
+    const std::lock_guard lock(current_mutex);
+    current = state_.get();
+}
+FaultInjector::~FaultInjector() {
+    const std::lock_guard lock(current_mutex);
+    current = nullptr;
+}
+
+void FaultInjector::fail_nth_call(std::uint64_t n, FaultKind kind) {
+    const std::lock_guard lock(state_->mutex);
+    state_->mode = State::Mode::Nth;
+    state_->kind = kind;
+    state_->nth = n;
+    state_->calls = 0;
+    state_->injected_into.clear();
+}
+void FaultInjector::fail_next_kept(FaultKind kind) {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->mode != State::Mode::NextKept || state_->kind != kind) {
+        state_->failed_kept.clear();
+        state_->kept_so_far.clear();
+    }
+    state_->mode = State::Mode::NextKept;
+    state_->kind = kind;
+    state_->calls = 0;
+    state_->injected_into.clear();
+}
+void FaultInjector::fail_nothing() {
+    const std::lock_guard lock(state_->mutex);
+    state_->mode = State::Mode::Nothing;
+    state_->injected_into.clear();
+}
+void FaultInjector::fail_allocations_above(std::uint64_t bytes) {
+    const std::lock_guard lock(state_->mutex);
+    state_->largest_allocation = bytes;
+}
+void FaultInjector::hang_submissions(bool hang) {
+    const std::lock_guard lock(state_->mutex);
+    state_->hang = hang;
+}
+void FaultInjector::spoil_multiplications(bool spoil) {
+    const std::lock_guard lock(state_->mutex);
+    state_->spoil = spoil;
+}
+std::string FaultInjector::injected_into() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->injected_into;
+}
+std::uint64_t FaultInjector::calls() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->calls;
+}
+
+std::string living_objects() {
+    const std::lock_guard lock(living_mutex);
+    std::string text;
+    for (const auto& [type, count] : living) {
+        if (count != 0) text += (text.empty() ? "" : ", ") + type + " " + std::to_string(count);
+    }
+    return text;
+}
+
+}  // namespace yolk::testing

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every driver call that can fail does, once: an error comes out that names its object, nothing is left behind, and the
+// device works on. Device tests run with the layer, so an object used after its failure is seen, too.
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "noise_work.hpp"
+#include "yolk/testing/device_test.hpp"
+#include "yolk/testing/fault_injector.hpp"
+
+namespace yolk {
+namespace {
+
+using yolk::testing::device_index;
+using yolk::testing::expect_error;
+using yolk::testing::FaultInjector;
+using yolk::testing::FaultKind;
+using yolk::testing::instance;
+using yolk::testing::living_objects;
+using yolk::testing::Sweep;
+
+constexpr std::uint32_t kCount = 300;
+constexpr std::uint64_t kGroups = 2;
+static_assert(kGroups * 8 * kNoiseWorkgroup >= kCount);
+const std::vector<FaultKind> kMemoryFaults{FaultKind::OutOfHostMemory, FaultKind::OutOfDeviceMemory};
+
+class faults : public yolk::testing::DeviceTest {
+   protected:
+    void SetUp() override { static_cast<void>(instance()); }  // lives on: no leak of a test's
+    [[nodiscard]] Result<Device> new_device(MemoryPolicy policy = MemoryPolicy::Automatic,
+                                            std::uint64_t max_submission_cost = 0) const {
+        return Device::create(
+            instance(), device_index(device_name()),
+            {.memory_policy = policy, .pipeline_cache_folder = {}, .max_submission_cost = max_submission_cost});
+    }
+    FaultInjector injector_;  // before any device
+};
+YOLK_FOR_EACH_DEVICE(faults);
+
+/// Everything that work needs, made, used and dropped.
+Result<void> do_work(const Device& device) {
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+    YOLK_TRY(const NoiseBinding noise, bind_noise(device, out));
+    YOLK_TRY(Recorder recorder, Recorder::create(device, {.timestamp_count = 2, .label = "generation"}));
+    const std::vector<std::int32_t> wrong(kCount, -1);
+    YOLK_TRY_VOID(dispatcher.upload(out, std::as_bytes(std::span(wrong))));
+    recorder.begin();
+    recorder.timestamp(0);
+    {
+        const ScopedLabel label(recorder, "noise of [out]");
+        recorder.dispatch(noise, noise_params(7, kCount), LinearGrid{.groups = kGroups, .cost_per_group = 1});
+    }
+    recorder.timestamp(1);
+    YOLK_TRY(const Submission submission, dispatcher.submit(recorder));
+    YOLK_TRY_VOID(dispatcher.poll(submission));
+    YOLK_TRY_VOID(dispatcher.wait(submission));
+    std::array<double, 2> nanoseconds{};
+    YOLK_TRY_VOID(recorder.read_timestamps(nanoseconds));
+    YOLK_TRY_VOID(dispatcher.run(recorder));
+    YOLK_TRY(const auto values, download_ints(dispatcher, out, kCount));
+    EXPECT_EQ(values, expected_noise(7, kCount));
+    return {};
+}
+
+const std::vector<std::string> kWorkNames{"[out]",    "[generation]", "[transfer]",
+                                          "staging]", "[noise",       "timeline semaphore"};
+
+TEST_P(faults, any_call_of_creating_an_instance) {
+    // The loader's call for drivers that do not start; such a machine has no device, and says so.
+    const Sweep sweep{.kinds = {FaultKind::OutOfHostMemory, FaultKind::OutOfDeviceMemory, FaultKind::Refused},
+                      .names = {"Vulkan", "instance extensions", "debug messenger", "device '"}};
+    sweep_calls(injector_, sweep, []() -> Result<void> {
+        YOLK_TRY_VOID(Instance::create());
+        return {};
+    });
+}
+
+TEST_P(faults, any_call_of_creating_a_device) {
+    const Sweep sweep{
+        .kinds = {FaultKind::OutOfHostMemory, FaultKind::OutOfDeviceMemory, FaultKind::Refused, FaultKind::DeviceLost},
+        .names = {instance().devices()[device_index(device_name())].name}};
+    sweep_calls(injector_, sweep, [this]() -> Result<void> {
+        YOLK_TRY_VOID(new_device());
+        return {};
+    });
+}
+
+TEST_P(faults, any_call_of_work) {
+    struct Variant {
+        MemoryPolicy policy = MemoryPolicy::Automatic;
+        std::uint64_t max_submission_cost = 0;  ///< 1: each workgroup is a submission of its own
+    };
+    for (const Variant& variant :
+         {Variant{}, Variant{.policy = MemoryPolicy::ForceDiscrete}, Variant{.max_submission_cost = 1}}) {
+        ASSERT_OK_AND_ASSIGN(const Device device, new_device(variant.policy, variant.max_submission_cost));
+        Sweep sweep{.kinds = kMemoryFaults, .names = kWorkNames};
+        sweep.tolerated = {"vkSetDebugUtilsObjectNameEXT"};  // names are for debuggers
+        sweep.afterwards = [&] { return do_work(device); };
+        sweep_calls(injector_, sweep, [&] { return do_work(device); });
+    }
+}
+
+TEST_P(faults, any_call_that_makes_what_a_device_keeps) {
+    Sweep sweep{.kinds = kMemoryFaults, .names = kWorkNames};
+    sweep.kinds.push_back(FaultKind::Refused);
+    sweep.names.push_back("descriptor pool");
+    sweep.tolerated = {"vkAllocateMemory"};  // less is asked for
+    for (const MemoryPolicy policy : {MemoryPolicy::Automatic, MemoryPolicy::ForceDiscrete}) {
+        sweep_kept(injector_, sweep, [&] {
+            auto device = std::make_shared<const Device>(*new_device(policy));
+            return [device] { return do_work(*device); };
+        });
+    }
+}
+
+// Staging is of 32 MiB where memory allows; the target has a block of its own, which leaves staging nothing to share.
+TEST_P(faults, transfers_take_smaller_pieces_where_memory_is_short) {
+    ASSERT_OK_AND_ASSIGN(const Device device, new_device(MemoryPolicy::ForceDiscrete));
+    ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(device));
+    std::vector<std::uint32_t> values(std::size_t{40} << 18U), got(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(i * 2654435761U);
+    const auto bytes = std::as_bytes(std::span(values));
+    ASSERT_OK_AND_ASSIGN(const Buffer target, device.create_buffer({.size_bytes = bytes.size(), .label = "target"}));
+    const auto transfer = [&](std::uint64_t submissions) {
+        const std::uint64_t before = device.counts().submissions;
+        std::fill(got.begin(), got.end(), 0U);
+        EXPECT_OK(dispatcher.upload(target, bytes));
+        EXPECT_EQ(device.counts().submissions, before + submissions);
+        EXPECT_OK(dispatcher.download(target, std::as_writable_bytes(std::span(got))));
+        EXPECT_EQ(device.counts().submissions, before + 2 * submissions);
+        EXPECT_TRUE(got == values);
+    };
+    injector_.fail_allocations_above(std::uint64_t{1} << 20U);
+    transfer(40);
+    injector_.fail_allocations_above(std::uint64_t{1} << 16U);
+    transfer(640);
+    injector_.fail_allocations_above((std::uint64_t{1} << 16U) - 1);
+    EXPECT_TRUE(expect_error(dispatcher.upload(target, bytes), ErrorKind::OutOfMemory,
+                             "Cannot allocate 65536 bytes for the buffer [upload staging]"));
+    injector_.fail_allocations_above(UINT64_MAX);
+    transfer(2);
+}
+
+TEST_P(faults, exhaustion_names_the_request_and_what_is_free) {
+    ASSERT_OK_AND_ASSIGN(const Device device, new_device());
+    ASSERT_OK_AND_ASSIGN(const Buffer held, device.create_buffer({.size_bytes = 4096, .label = "held"}));
+    injector_.fail_allocations_above(0);
+    const auto refused = device.create_buffer({.size_bytes = std::uint64_t{80} << 20U, .label = "large"});
+    EXPECT_TRUE(expect_error(refused, ErrorKind::OutOfMemory, "Cannot allocate 83886080 bytes for the buffer [large]"));
+    EXPECT_TRUE(expect_error(refused, ErrorKind::OutOfMemory, "VK_ERROR_OUT_OF_DEVICE_MEMORY"));
+    // One block of 64 MiB with one buffer in it.
+    EXPECT_TRUE(expect_error(refused, ErrorKind::OutOfMemory, "Yolk holds 67108864, 67104768 of them free"));
+    EXPECT_OK(device.create_buffer({.size_bytes = 4096, .label = "small"}));  // from that block
+}
+
+TEST_P(faults, pipeline_cache_that_cannot_be_read_is_saved_later) {
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("yolk_faults_" + device_name() + std::to_string(::getpid()));
+    {
+        ASSERT_OK_AND_ASSIGN(const Device device, Device::create(instance(), device_index(device_name()),
+                                                                 {.memory_policy = MemoryPolicy::Automatic,
+                                                                  .pipeline_cache_folder = folder}));
+        ASSERT_OK(device.pipeline(kernels::kNoiseI32, {}));
+        for (std::uint64_t n = 1; n <= 2; ++n) {  // its size, its bytes
+            injector_.fail_nth_call(n, FaultKind::OutOfHostMemory);
+            EXPECT_TRUE(
+                expect_error(device.save_pipeline_cache(), ErrorKind::OutOfMemory, "pipeline cache of device '"));
+            EXPECT_EQ(injector_.injected_into(), "vkGetPipelineCacheData");
+        }
+        injector_.fail_nothing();
+        EXPECT_FALSE(std::filesystem::exists(folder));
+        EXPECT_OK(device.save_pipeline_cache());
+        EXPECT_FALSE(std::filesystem::is_empty(folder));
+    }
+    std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace yolk
