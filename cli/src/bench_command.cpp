@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "environment_flag.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/primitives/rollout.hpp"
@@ -32,6 +33,7 @@ constexpr std::chrono::hours kLongestRepeat{2};
 struct RolloutFlags {
     std::uint32_t population = 4096;
     std::uint32_t episodes = 1;
+    std::string environment = "cartpole";
     CommonFlags common;
 };
 
@@ -59,8 +61,12 @@ Result<RolloutDesc> describe(const RolloutFlags& flags) {
     }
     if (flags.episodes == 0) return bad_input("--episodes is 0; at least 1 is needed.");
     RolloutDesc desc{.members = flags.population, .episodes = flags.episodes, .never_stop = true};
-    YOLK_TRY(const EnvironmentInfo environment, find_environment(desc.environment));
-    desc.max_steps = environment.max_steps;
+    YOLK_TRY(const ChosenEnvironment environment, choose_environment(flags.environment));
+    desc.environment = std::string(environment.info.name);
+    desc.own_environment = environment.own;
+    desc.max_steps = environment.info.max_steps;
+    desc.network.widths.front() = environment.info.observation_count;
+    desc.network.widths.back() = environment.info.action_count;
     YOLK_TRY(desc.parameters, ParameterTable::create(desc.network.parameters()));
     return desc;
 }
@@ -181,9 +187,10 @@ Result<int> run_rollout(const RolloutFlags& flags) {
 Command add_rollout(CLI::App& group) {
     const auto flags = std::make_shared<RolloutFlags>();
     CLI::App* command = group.add_subcommand(
-        "rollout", "Evaluations per second of the roll-out kernel: CartPole, the default network, no member stops");
+        "rollout", "Evaluations per second of the roll-out kernel: one hidden layer of 64, no member stops");
     add_number(*command, "--population", flags->population, "Members; even")->default_str("4096");
     add_number(*command, "--episodes", flags->episodes, "Episodes per member")->default_str("1");
+    command->add_option("--env", flags->environment, kEnvironmentHelp)->type_name("NAME|FILE")->default_str("cartpole");
     add_device_flag(*command, flags->common);
     add_output_flags(*command, flags->common);
     return {command, [flags] { return run_rollout(*flags); }};

@@ -14,14 +14,19 @@ namespace {
 
 struct Flags {
     std::string policy;
+    std::string environment;
     train::EvalOptions options;
     CommonFlags common;
 };
 
 Result<int> run_eval(const Flags& flags) {
     if (flags.options.episodes == 0) return bad_input("--episodes is 0; at least 1 is needed.");
+    train::EvalOptions options = flags.options;
+    if (!flags.environment.empty()) {
+        YOLK_TRY(options.own_environment, load_environment(flags.environment));
+    }
     YOLK_TRY(const Device device, open_device(flags.common.device));
-    YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(device, flags.policy, flags.options));
+    YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(device, flags.policy, options));
     if (flags.common.json) {
         print_json({{"policy", flags.policy},
                     {"task", outcome.task},
@@ -50,6 +55,8 @@ Command add_eval_command(CLI::App& app) {
     command->add_option("policy", flags->policy, "A policy.safetensors that train saved")
         ->required()
         ->type_name("POLICY");
+    command->add_option("--env", flags->environment, "The environment's file, for a policy that was trained on one")
+        ->type_name("FILE");
     add_device_flag(*command, flags->common);
     add_number(*command, "--episodes", flags->options.episodes, "Episodes")->default_str("100");
     add_number(*command, "--seed", flags->options.seed, "Seed of the episodes' starts")->default_str("1");

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "environment_flag.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 struct Flags {
     TrainFlags train;
+    std::string environment;  ///< of --env
     CommonFlags common;
     bool keep_going = false;
 };
@@ -63,8 +65,21 @@ void print_outcome(const train::TrainOptions& options, const train::TrainOutcome
     if (interrupted) print_line("go on with it: the same command with --resume");
 }
 
+/// The task is given in one of two ways.
+Result<train::TrainOptions> resolve_task(const Flags& flags) {
+    TrainFlags found = flags.train;
+    std::string& task = found.options.task;
+    if (task.empty() == flags.environment.empty()) {
+        return bad_input(
+            "train needs one environment: `train cartpole`, or `train --env FILE` for one of your own (see yolk train "
+            "--help).");
+    }
+    if (task.empty()) task = flags.environment;
+    return resolve(found);
+}
+
 Result<int> run_train(const Flags& flags) {
-    YOLK_TRY(train::TrainOptions options, resolve(flags.train));
+    YOLK_TRY(train::TrainOptions options, resolve_task(flags));
     options.stop_when_solved = !flags.keep_going;
     YOLK_TRY(const Device device, open_device(flags.common.device));
     const DeviceInfo& info = device.info();
@@ -95,7 +110,9 @@ Result<int> run_train(const Flags& flags) {
 Command add_train_command(CLI::App& app) {
     const auto flags = std::make_shared<Flags>();
     CLI::App* command = app.add_subcommand("train", "Train a policy for a task and save it");
-    command->add_option("task", flags->train.options.task, "Task: cartpole")->required()->type_name("TASK");
+    flags->train.options.task.clear();
+    command->add_option("task", flags->train.options.task, "Task: cartpole, or as --env")->type_name("TASK");
+    command->add_option("--env", flags->environment, kEnvironmentHelp)->type_name("NAME|FILE");
     add_device_flag(*command, flags->common);
     add_train_flags(*command, flags->train);
     command->add_flag("--keep-going", flags->keep_going, "Do not stop when the task is solved");

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "environment_flag.hpp"
 #include "options.hpp"
 
 namespace yolk::cli {
@@ -66,7 +67,10 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
 
 Result<train::TrainOptions> resolve(const TrainFlags& flags) {
     train::TrainOptions options = flags.options;
-    YOLK_TRY(const EnvironmentInfo environment, find_environment(options.task));
+    YOLK_TRY(ChosenEnvironment chosen, choose_environment(options.task));
+    const EnvironmentInfo environment = chosen.info;
+    options.task = std::string(environment.name);
+    options.own_environment = std::move(chosen.own);
     if (options.generations == 0) return bad_input("--generations is 0; at least 1 is needed.");
     options.network.widths = {environment.observation_count};
     options.network.widths.insert(options.network.widths.end(), flags.hidden.begin(), flags.hidden.end());

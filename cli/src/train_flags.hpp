@@ -18,8 +18,8 @@ struct TrainFlags {
 /// Every setting of evolve::EvolutionOptions, the network and the episodes.
 void add_train_flags(CLI::App& app, TrainFlags& flags);
 
-/// The options with the network fitted to the task. Errors: unknown task (lists those there are), settings outside
-/// their limits.
+/// The options with the task found (it is a name or a file, see environment_flag.hpp) and the network fitted to it.
+/// Errors: choose_environment's, settings outside their limits.
 [[nodiscard]] Result<train::TrainOptions> resolve(const TrainFlags& flags);
 
 }  // namespace yolk::cli

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "yolk/primitives/environment_file.hpp"
 #include "yolk/shaders/environments.hpp"
 
 namespace yolk {
@@ -25,11 +26,7 @@ namespace {
 constexpr std::array kInfos{YOLK_ENVIRONMENTS(YOLK_INFO_ROW)};
 constexpr std::array kKernels{YOLK_ENVIRONMENTS(YOLK_KERNEL_ROW)};
 
-}  // namespace
-
-std::span<const EnvironmentInfo> environments() noexcept { return kInfos; }
-
-Result<EnvironmentKernels> find_environment_kernels(std::string_view name) {
+Result<EnvironmentKernels> find_built_in(std::string_view name) {
     std::string known;
     for (std::size_t i = 0; i < kInfos.size(); ++i) {
         if (kInfos[i].name == name) return EnvironmentKernels{kInfos[i], kKernels[i].first, kKernels[i].second};
@@ -38,8 +35,18 @@ Result<EnvironmentKernels> find_environment_kernels(std::string_view name) {
     return bad_input(fmt::format("There is no environment \"{}\"; known ones: {}.", name, known));
 }
 
+}  // namespace
+
+std::span<const EnvironmentInfo> environments() noexcept { return kInfos; }
+
+Result<EnvironmentKernels> find_environment_kernels(const RolloutDesc& desc) {
+    if (const LoadedEnvironment* const own = desc.own_environment.get())
+        return EnvironmentKernels{own->info(), &own->looped(), &own->unrolled()};
+    return find_built_in(desc.environment);
+}
+
 Result<EnvironmentInfo> find_environment(std::string_view name) {
-    YOLK_TRY(const EnvironmentKernels found, find_environment_kernels(name));
+    YOLK_TRY(const EnvironmentKernels found, find_built_in(name));
     return found.info;
 }
 

@@ -2,8 +2,6 @@
 // The registry of environments with their kernels, from the generated yolk/shaders/environments.hpp.
 #pragma once
 
-#include <string_view>
-
 #include "yolk/core/result.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/shaders/catalogue.hpp"
@@ -16,7 +14,8 @@ struct EnvironmentKernels {
     const Kernel<abi::rollout::Params>* unrolled = nullptr;
 };
 
-/// Error: unknown name (lists the known ones).
-[[nodiscard]] Result<EnvironmentKernels> find_environment_kernels(std::string_view name);
+/// Of the description's own environment, which then must outlive them, else of the built-in one of that name. Error:
+/// unknown name (lists the known ones).
+[[nodiscard]] Result<EnvironmentKernels> find_environment_kernels(const RolloutDesc& desc);
 
 }  // namespace yolk

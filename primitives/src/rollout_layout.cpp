@@ -129,7 +129,7 @@ std::uint64_t draw_cost(std::uint64_t elements) noexcept {
 Result<RolloutLayout> make_rollout_layout(const DeviceInfo& device, const RolloutDesc& desc) {
     RolloutLayout layout;
     layout.desc = desc;
-    YOLK_TRY(layout.environment, find_environment_kernels(desc.environment));
+    YOLK_TRY(layout.environment, find_environment_kernels(desc));
     YOLK_TRY_VOID(check_network(desc.network, layout.environment.info));
     YOLK_TRY_VOID(check_parameters(desc));
     YOLK_TRY_VOID(check_counts(desc, layout.environment.info));

@@ -15,6 +15,8 @@
 #include "yolk/core/json.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 
+#include "task_setup.hpp"
+
 namespace yolk::train {
 namespace {
 
@@ -153,7 +155,8 @@ Settings run_settings(const TrainOptions& options, const EnvironmentInfo& enviro
     std::sort(exclude.begin(), exclude.end());
     exclude.erase(std::unique(exclude.begin(), exclude.end()), exclude.end());
     // fmt writes the shortest decimal that reads back as the same float.
-    return {{"task", options.task},
+    return {{"task", std::string(environment.name)},
+            {"environment_source", environment_source(options)},
             {"network", fmt::format("{}", fmt::join(options.network.widths, ","))},
             {"max_steps", fmt::format("{}", options.max_steps == 0 ? environment.max_steps : options.max_steps)},
             {"population", fmt::format("{}", e.population)},

@@ -10,12 +10,14 @@
 #include <limits>
 
 #include "yolk/core/file.hpp"
+#include "yolk/primitives/environment_file.hpp"
 #include "yolk/train/safetensors.hpp"
 
 namespace yolk::train {
 namespace {
 
 constexpr std::string_view kFormat = "yolk-policy-1";
+constexpr const char* kSourceKey = "environment_source";  // absent: a built-in environment
 /// Far above any policy that fits the roll-out kernel (64 KiB of parameters), far below what could hurt.
 constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20U;
 constexpr std::size_t kMinWidths = 2;
@@ -78,6 +80,29 @@ Result<void> append_parameter(const TensorFile& file, const ParameterDesc& p, st
     return {};
 }
 
+/// The environment of a policy. Running one on other dynamics than it was trained on would give returns that look like
+/// its own, so another text is refused, even one that differs in a comment.
+Result<EnvironmentInfo> environment_of(const Policy& policy, const LoadedEnvironment* own, std::string_view what) {
+    if (policy.environment_source.empty()) {
+        if (own == nullptr) return find_environment(policy.task);
+        return bad_input(
+            fmt::format("{} was trained on the built-in environment '{}', but a file '{}' was given. Leave "
+                        "it away.",
+                        what, policy.task, own->info().name));
+    }
+    if (own == nullptr) {
+        return bad_input(
+            fmt::format("{} was trained on '{}', an environment from a file (text {}). Give that file "
+                        "(--env).",
+                        what, policy.task, policy.environment_source));
+    }
+    if (own->info().name == policy.task && own->source_hash() == policy.environment_source) return own->info();
+    return bad_input(
+        fmt::format("{} was trained on the environment '{}' (text {}), but '{}' (text {}) was given. Give "
+                    "the file as it was then.",
+                    what, policy.task, policy.environment_source, own->info().name, own->source_hash()));
+}
+
 }  // namespace
 
 Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment) {
@@ -109,6 +134,7 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
                      {"generations", std::to_string(policy.generations)},
                      {"seed", std::to_string(policy.seed)},
                      {"yolk_version", YOLK_VERSION}};
+    if (!policy.environment_source.empty()) file.metadata.emplace_back(kSourceKey, policy.environment_source);
     std::size_t offset = 0;
     for (const ParameterDesc& p : policy.network.parameters()) {
         const std::size_t count = std::size_t{p.rows} * p.columns;
@@ -131,7 +157,7 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
     return write_file_atomically(path, bytes);
 }
 
-Result<Policy> load_policy(const std::filesystem::path& path) {
+Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnvironment* own) {
     const std::string what = fmt::format("'{}'", path.string());
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxFileBytes));
     YOLK_TRY(const TensorFile file, decode_safetensors(bytes, what));
@@ -141,7 +167,8 @@ Result<Policy> load_policy(const std::filesystem::path& path) {
             fmt::format("{} has the format '{}'; this version of Yolk reads '{}'.", what, format, kFormat));
     Policy policy;
     YOLK_TRY(policy.task, metadata(file, "task", what));
-    YOLK_TRY(const EnvironmentInfo environment, find_environment(policy.task));
+    if (const std::string* const source = file.find_metadata(kSourceKey)) policy.environment_source = *source;
+    YOLK_TRY(const EnvironmentInfo environment, environment_of(policy, own, what));
     YOLK_TRY(const std::string widths, metadata(file, "network", what));
     YOLK_TRY(policy.network, parse_widths(widths, what));
     YOLK_TRY_VOID(check_network(policy.network, environment));

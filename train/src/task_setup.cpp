@@ -20,6 +20,18 @@ double readable(float value) {
     return result;
 }
 
+Result<EnvironmentInfo> environment_of(const TrainOptions& options) {
+    const LoadedEnvironment* const own = options.own_environment.get();
+    if (own == nullptr) return find_environment(options.task);
+    if (options.evolution.determinism == evolve::Determinism::Exact && !own->inexact_reason().empty()) {
+        return unsupported(
+            fmt::format("The environment '{}' cannot be trained on in exact mode, which promises the "
+                        "same bits on every device. {}. Change that, or use fast determinism.",
+                        own->info().name, own->inexact_reason()));
+    }
+    return own->info();
+}
+
 Result<void> check_limits(const TrainOptions& options, const EnvironmentInfo& environment) {
     YOLK_TRY_VOID(evolve::validate(options.evolution));
     if (options.generations < 1) return bad_input("The number of generations is 0; it must be at least 1.");
@@ -41,10 +53,9 @@ Result<void> check_evaluation_episodes(std::uint32_t episodes) {
     return {};
 }
 
-RolloutDesc policy_rollout(const EnvironmentInfo& environment, const PolicyNetwork& network,
-                           const ParameterTable& parameters, std::uint32_t episodes, std::uint32_t max_steps) {
-    return {.environment = std::string(environment.name),
-            .network = network,
+RolloutDesc policy_rollout(const PolicyNetwork& network, const ParameterTable& parameters, std::uint32_t episodes,
+                           std::uint32_t max_steps) {
+    return {.network = network,
             .parameters = parameters,
             .members = 1,
             .episodes = episodes,
@@ -57,15 +68,16 @@ RolloutDesc policy_rollout(const EnvironmentInfo& environment, const PolicyNetwo
 
 Result<TaskSetup> set_up_task(const TrainOptions& options) {
     TaskSetup setup;
-    YOLK_TRY(setup.environment, find_environment(options.task));
+    YOLK_TRY(setup.environment, environment_of(options));
     YOLK_TRY_VOID(check_limits(options, setup.environment));
     YOLK_TRY(const ParameterTable all, ParameterTable::create(options.network.parameters()));
     setup.initial = evolve::initial_parameters(all, options.evolution.seed);
     YOLK_TRY(setup.parameters, evolve::trained_parameters(all, options.evolution));
-    setup.checks =
-        policy_rollout(setup.environment, options.network, setup.parameters, kCheckEpisodeCount, options.max_steps);
-    setup.final = policy_rollout(setup.environment, options.network, setup.parameters, options.evaluation_episodes,
-                                 options.max_steps);
+    setup.checks = policy_rollout(options.network, setup.parameters, kCheckEpisodeCount, options.max_steps);
+    setup.checks.environment = std::string(setup.environment.name);
+    setup.checks.own_environment = options.own_environment;
+    setup.final = setup.checks;
+    setup.final.episodes = options.evaluation_episodes;
     setup.population = setup.checks;
     setup.population.members = options.evolution.population;
     setup.population.episodes = options.evolution.episodes;
@@ -105,10 +117,15 @@ Json to_json(const GenerationReport& report) {
             {"state_hash", report.state_hash}};
 }
 
-Json settings_json(const TrainOptions& options, const DeviceInfo& device) {
+std::string environment_source(const TrainOptions& options) {
+    return options.own_environment ? options.own_environment->source_hash() : "built-in";
+}
+
+Json settings_json(const TrainOptions& options, const TaskSetup& setup, const DeviceInfo& device) {
     const evolve::EvolutionOptions& e = options.evolution;
     const Json settings{{"yolk_version", YOLK_VERSION},
-                        {"task", options.task},
+                        {"task", setup.environment.name},
+                        {"environment_source", environment_source(options)},
                         {"device", device.name},
                         {"driver", device.driver_name},
                         {"driver_info", device.driver_info},

@@ -23,8 +23,8 @@ inline constexpr std::uint32_t kMaxEvaluationEpisodes = 1U << 20U;
 inline constexpr std::uint32_t kCheckEpisodeCount = 100;
 
 struct TaskSetup {
-    EnvironmentInfo environment;
-    ParameterTable parameters;  ///< as trained: with frozen ones
+    EnvironmentInfo environment;  ///< an own one's lives in the descriptions below
+    ParameterTable parameters;    ///< as trained: with frozen ones
     std::vector<float> initial;
     RolloutDesc population;  ///< perturbed members
     RolloutDesc checks;      ///< the unperturbed policy, kCheckEpisodeCount episodes
@@ -38,16 +38,18 @@ struct TaskSetup {
 /// Checks all options that need no device.
 [[nodiscard]] Result<TaskSetup> set_up_task(const TrainOptions& options);
 
-/// The unperturbed policy of a network over `episodes` episodes.
-[[nodiscard]] RolloutDesc policy_rollout(const EnvironmentInfo& environment, const PolicyNetwork& network,
-                                         const ParameterTable& parameters, std::uint32_t episodes,
-                                         std::uint32_t max_steps);
+/// The unperturbed policy of a network over `episodes` episodes, in the default environment.
+[[nodiscard]] RolloutDesc policy_rollout(const PolicyNetwork& network, const ParameterTable& parameters,
+                                         std::uint32_t episodes, std::uint32_t max_steps);
 [[nodiscard]] Result<void> check_evaluation_episodes(std::uint32_t episodes);
 
 /// All but the times.
 [[nodiscard]] GenerationReport report_of(const evolve::GenerationSummary& summary, std::string state_hash);
 
 /// The first line of metrics.jsonl.
-[[nodiscard]] Json settings_json(const TrainOptions& options, const DeviceInfo& device);
+[[nodiscard]] Json settings_json(const TrainOptions& options, const TaskSetup& setup, const DeviceInfo& device);
+
+/// What tells environments of one name apart: the hash of an own one's text, or "built-in".
+[[nodiscard]] std::string environment_source(const TrainOptions& options);
 
 }  // namespace yolk::train

@@ -113,7 +113,7 @@ Result<void> Run::begin(const std::optional<Checkpoint>& from) {
     outcome.solved = from->solved;
     outcome.state_hash = from->state_hash;
     YOLK_TRY(const std::string kept, kept_metrics(metrics_path(options.out), from->generation, from->state_hash));
-    return metrics.continue_from(settings_json(options, device.info()), kept);
+    return metrics.continue_from(settings_json(options, setup, device.info()), kept);
 }
 
 Result<GenerationReport> Run::step() {
@@ -131,7 +131,7 @@ Result<GenerationReport> Run::step() {
 
 Result<void> Run::write_metrics(const GenerationReport& report) {
     if (options.out.empty()) return {};
-    if (report.generation == 0) YOLK_TRY_VOID(metrics.append(settings_json(options, device.info())));
+    if (report.generation == 0) YOLK_TRY_VOID(metrics.append(settings_json(options, setup, device.info())));
     return metrics.append(to_json(report));
 }
 
@@ -192,8 +192,10 @@ Result<void> Run::loop(const OnGeneration& on_generation) {
 Result<std::filesystem::path> save(const Run& run) {
     if (run.options.out.empty()) return std::filesystem::path{};
     const std::span<const float> values = run.evolution.parameters();
+    const LoadedEnvironment* const own = run.options.own_environment.get();
     std::filesystem::path path = policy_path(run.options.out);
-    YOLK_TRY_VOID(save_policy(path, {.task = run.options.task,
+    YOLK_TRY_VOID(save_policy(path, {.task = std::string(run.setup.environment.name),
+                                     .environment_source = own ? own->source_hash() : std::string(),
                                      .network = run.options.network,
                                      .generations = run.outcome.generations,
                                      .seed = run.options.evolution.seed,

@@ -31,6 +31,9 @@ struct EnvironmentInfo {
 /// Error: unknown name (lists the known ones).
 [[nodiscard]] Result<EnvironmentInfo> find_environment(std::string_view name);
 
+/// An environment of one's own (yolk/primitives/environment_file.hpp).
+class LoadedEnvironment;
+
 /// A multi-layer perceptron: widths[0] inputs, tanh between layers, linear outputs. 2 to 5 widths, each 1 ... 256. A
 /// plain struct until the graph of hyperfunctions exists.
 struct PolicyNetwork {
@@ -49,6 +52,8 @@ struct RolloutConfig {
 
 struct RolloutDesc {
     std::string environment = "cartpole";
+    /// Where set, in place of the built-in one of that name, which is then not looked for.
+    std::shared_ptr<const LoadedEnvironment> own_environment = {};
     PolicyNetwork network = {};
     ParameterTable parameters = {};  ///< network.parameters(), some of them perhaps Frozen
     std::uint32_t members = 0;       ///< ignored with mean_only

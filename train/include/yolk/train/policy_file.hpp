@@ -13,7 +13,8 @@
 namespace yolk::train {
 
 struct Policy {
-    std::string task;
+    std::string task;                  ///< the environment's name
+    std::string environment_source{};  ///< hash of its text (LoadedEnvironment::source_hash); empty: built in
     PolicyNetwork network;
     std::uint32_t generations = 0;  ///< that it was trained for
     std::uint64_t seed = 0;         ///< of the run
@@ -23,9 +24,11 @@ struct Policy {
 /// Replaces the file atomically. Errors: parameters that are not finite or not as many as the network's, Io.
 [[nodiscard]] Result<void> save_policy(const std::filesystem::path& path, const Policy& policy);
 
-/// Errors: Io; a file that is truncated, damaged or foreign; an unknown task; a network that does not fit its task;
-/// tensors that are not the network's; weights that are not finite (with the tensor's name).
-[[nodiscard]] Result<Policy> load_policy(const std::filesystem::path& path);
+/// `own`: the environment that it was trained on, where that is not built in, else null. Errors: Io; a file that is
+/// truncated, damaged or foreign; an unknown task; an own environment that is missing, not wanted, or of another text
+/// than the policy was trained on; a network that does not fit its task; tensors that are not the network's; weights
+/// that are not finite (with the tensor's name).
+[[nodiscard]] Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnvironment* own = nullptr);
 
 /// Errors: fewer than 2 or more than 5 widths, one outside 1 ... 256, ends that are not the environment's observations
 /// and actions.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "yolk/core/json.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/options.hpp"
+#include "yolk/primitives/environment_file.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/dispatcher.hpp"
@@ -20,7 +22,9 @@
 namespace yolk::train {
 
 struct TrainOptions {
-    std::string task = "cartpole";  ///< an environment's name
+    std::string task = "cartpole";  ///< the name of a built-in environment
+    /// An environment of one's own (load_environment); where set, `task` is not looked at.
+    std::shared_ptr<const LoadedEnvironment> own_environment{};
     evolve::EvolutionOptions evolution{};
     PolicyNetwork network{};                 ///< widths; the ends must fit the environment
     std::uint32_t generations = 100;         ///< at most
@@ -74,20 +78,24 @@ struct TrainOutcome {
 using OnGeneration = std::function<bool(const GenerationReport&)>;
 
 /// Errors: settings outside their limits, a folder that cannot be written (told before training starts), a device that
-/// fails the arithmetic probe in exact mode (with the reason), a generation without a finite score, driver errors; to
+/// fails the arithmetic probe in exact mode (with the reason), an own environment whose arithmetic is not exact there
+/// (with file and line), a generation without a finite score, driver errors; to
 /// resume: a checkpoint that is missing, damaged, foreign, of a later version or of other settings.
 [[nodiscard]] Result<TrainOutcome> train(const Device& device, const TrainOptions& options,
                                          const OnGeneration& on_generation = {});
 
 /// The state hash after each generation, computed by the exact twin on the host (no device): what a device's metrics
 /// must show in exact mode. Ends as train does, stop_when_solved included. `on_generation` as above. Writes nothing.
-/// Errors: fast determinism, and train's that need no device.
+/// Errors: fast determinism, an own environment (the twin is C++, compiled with the built-in ones), and train's that
+/// need no device.
 [[nodiscard]] Result<std::vector<std::string>> train_twin(const TrainOptions& options,
                                                           const OnGeneration& on_generation = {});
 
 struct EvalOptions {
     std::uint32_t episodes = 100;
     std::uint64_t seed = 1;
+    /// What the policy was trained on, where that was an environment of one's own.
+    std::shared_ptr<const LoadedEnvironment> own_environment{};
 };
 struct EvalOutcome {
     std::string task{};
@@ -97,7 +105,8 @@ struct EvalOutcome {
     double worst_return = 0.0;
     double best_return = 0.0;
 };
-/// Runs a saved policy. Errors: a file that is truncated, foreign, or does not fit its task; driver errors.
+/// Runs a saved policy. Errors: a file that is truncated, foreign, or does not fit its task; an own environment that is
+/// missing, not wanted, or of another text than the policy was trained on; driver errors.
 [[nodiscard]] Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem::path& policy,
                                                   const EvalOptions& options = {});
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host asks of an environment that is compiled at run time (docs/environments.md). Never dispatched: the
+// compiler evaluates the constants and lays out State, and shaders/src/environment_inspection.cpp reads both, and every
+// instruction of the environment's functions, from the module. One name of the interface per line, in this order: an
+// error in a line is told as that name's (shaders/src/environment_messages.cpp).
+#version 460
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_GOOGLE_include_directive : require
+#include "environment.glsl"
+layout(constant_id = 0) const uint OBSERVATION_COUNT = kObservationCount;
+layout(constant_id = 1) const uint ACTION_COUNT = kActionCount;
+layout(constant_id = 2) const uint MAX_STEPS = kMaxSteps;
+layout(constant_id = 3) const uint SOLVED_RETURN = kSolvedReturn;
+layout(constant_id = 4) const uint BEST_RETURN = kBestReturn;
+layout(set = 0, binding = 0, scalar) buffer EnvironmentFacts {
+    State first;
+    uint end;  // its offset is the size of State
+} environment_facts_;
+void main() {
+    environment_facts_.first = environment_reset(uvec4(0u));
+    float seen[kObservationCount];
+    environment_observe(environment_facts_.first, seen);
+    StepResult result = environment_step(environment_facts_.first, 0u);
+    uint ends = OBSERVATION_COUNT + ACTION_COUNT + MAX_STEPS + SOLVED_RETURN + BEST_RETURN;
+    environment_facts_.end = ends + floatBitsToUint(seen[0]) + floatBitsToUint(result.reward) + uint(result.terminated);
+}

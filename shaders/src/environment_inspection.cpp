@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "environment_inspection.hpp"
+
+#include <fmt/format.h>
+
+#include <spirv/unified1/GLSL.std.450.h>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <set>
+#include <spirv/unified1/spirv.hpp>
+#include <utility>
+
+#include "environment_messages.hpp"
+
+namespace yolk {
+namespace {
+
+constexpr std::size_t kHeaderWords = 5;
+constexpr std::uint32_t kMaxWidth = 256;       // of a layer of the policy's network
+constexpr std::uint32_t kMaxSteps = 1000000;   // an episode is thousands of dispatches by then
+constexpr std::uint32_t kMaxStateWords = 256;  // 1 KiB per member between two dispatches
+constexpr std::string_view kOwnBuffer = "environment_facts_";
+
+/// One pass over the module. Ids are SPIR-V's.
+struct Reader {
+    std::string_view file_name;
+    std::map<std::uint32_t, std::string> strings, names;
+    std::map<std::uint32_t, std::uint32_t> spec_ids;                           ///< id of the constant to its SpecId
+    std::map<std::uint32_t, std::uint32_t> constants;                          ///< SpecId to default value
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> offsets;  ///< (struct, member)
+    std::set<std::uint32_t> blocks, uncontracted;
+    std::uint32_t line_file = 0, line = 0;
+    std::string inexact;
+
+    [[nodiscard]] std::string place() const {
+        const auto file = strings.find(line_file);
+        if (line == 0 || file == strings.end() || file->second != kEnvironmentSource) return std::string(file_name);
+        return fmt::format("{}:{}", file_name, line);
+    }
+    [[nodiscard]] Error broken(std::string_view what) const { return bad_input(fmt::format("{}: {}", place(), what)); }
+    void not_exact(std::string_view what) {
+        if (inexact.empty()) inexact = fmt::format("{}: {}", place(), what);
+    }
+
+    void declare(spv::Op op, std::span<const std::uint32_t> words);
+    [[nodiscard]] Result<void> check_rules(spv::Op op, std::span<const std::uint32_t> words) const;
+    void check_class(spv::Op op, std::span<const std::uint32_t> words);
+    [[nodiscard]] Result<EnvironmentFacts> facts() const;
+};
+
+/// Literal strings lie four bytes to a word and end in a zero.
+std::string text_at(std::span<const std::uint32_t> words) {
+    std::string text;
+    for (const std::uint32_t word : words) {
+        for (unsigned shift = 0; shift < 32; shift += 8) {
+            const auto byte = static_cast<char>(word >> shift & 0xFFU);
+            if (byte == 0) return text;
+            text += byte;
+        }
+    }
+    return text;
+}
+
+void Reader::declare(spv::Op op, std::span<const std::uint32_t> words) {
+    if (op == spv::OpString) strings[words[1]] = text_at(words.subspan(2));
+    if (op == spv::OpName) names[words[1]] = text_at(words.subspan(2));
+    if (op == spv::OpDecorate && words[2] == spv::DecorationSpecId) spec_ids[words[1]] = words[3];
+    if (op == spv::OpDecorate && words[2] == spv::DecorationBlock) blocks.insert(words[1]);
+    if (op == spv::OpDecorate && words[2] == spv::DecorationNoContraction) uncontracted.insert(words[1]);
+    if (op == spv::OpMemberDecorate && words[3] == spv::DecorationOffset) offsets[{words[1], words[2]}] = words[4];
+    if (op == spv::OpSpecConstant) constants[spec_ids[words[2]]] = words[3];
+    if (op == spv::OpLine) {
+        line_file = words[1];
+        line = words[2];
+    }
+    if (op == spv::OpNoLine || op == spv::OpFunctionEnd) line = 0;
+}
+
+Result<void> Reader::check_rules(spv::Op op, std::span<const std::uint32_t> words) const {
+    if (op == spv::OpLoopMerge) {
+        return broken(
+            "there is a loop. Plans hold a roll-out's loops against the limits of drivers and know nothing of an "
+            "environment's, so it must have none: write it out.");
+    }
+    if (op == spv::OpCapability && words[1] != spv::CapabilityShader && words[1] != spv::CapabilityMatrix) {
+        return broken(fmt::format(
+            "it needs capability {} of SPIR-V. Only 32-bit float, int and uint are there on every device.", words[1]));
+    }
+    const bool is_global = op == spv::OpVariable && words[3] != spv::StorageClassFunction;
+    if (const auto name = names.find(words.size() > 2 ? words[2] : 0); is_global) {
+        const std::string text = name == names.end() ? "" : name->second;
+        if (text != kOwnBuffer) {
+            return broken(fmt::format(
+                "it has the variable '{}' outside of its functions. All that one step leaves to the next belongs to "
+                "State, and a step depends on State and the action alone; constants are EXACT_CONST.",
+                text));
+        }
+    }
+    return {};
+}
+
+/// Class P: additions, subtractions and multiplications that may not be contracted; comparisons, selects and integers.
+void Reader::check_class(spv::Op op, std::span<const std::uint32_t> words) {
+    switch (op) {
+        case spv::OpFAdd:
+        case spv::OpFSub:
+        case spv::OpFMul:
+        case spv::OpVectorTimesScalar:
+            if (!uncontracted.contains(words[2]))
+                not_exact(
+                    "the value of this arithmetic is not declared exact_float, so a driver may contract or reorder it");
+            break;
+        case spv::OpFDiv: not_exact("division is not the same on every device; use exact_reciprocal"); break;
+        case spv::OpFRem:
+        case spv::OpFMod: not_exact("the remainder of floats is not the same on every device"); break;
+        case spv::OpDot:
+        case spv::OpMatrixTimesScalar:
+        case spv::OpVectorTimesMatrix:
+        case spv::OpMatrixTimesVector:
+        case spv::OpMatrixTimesMatrix:
+        case spv::OpOuterProduct:
+            not_exact("products of vectors and matrices are summed in no fixed order; write the sums out");
+            break;
+        case spv::OpExtInst:
+            switch (words[4]) {
+                case GLSLstd450SAbs:
+                case GLSLstd450SSign:
+                case GLSLstd450UMin:
+                case GLSLstd450SMin:
+                case GLSLstd450UMax:
+                case GLSLstd450SMax:
+                case GLSLstd450UClamp:
+                case GLSLstd450SClamp:
+                case GLSLstd450FindILsb:
+                case GLSLstd450FindSMsb:
+                case GLSLstd450FindUMsb: break;
+                default:
+                    not_exact(
+                        "GLSL's built-in function is not the same on every device; there are the functions of "
+                        "yolk/exact/exact_math.h, and selects (x < y ? x : y)");
+            }
+            break;
+        default: break;
+    }
+}
+
+Result<EnvironmentFacts> Reader::facts() const {
+    const auto constant = [&](std::uint32_t id) {
+        const auto found = constants.find(id);
+        return found == constants.end() ? 0U : found->second;
+    };
+    EnvironmentFacts found{.observation_count = constant(0),
+                           .action_count = constant(1),
+                           .max_steps = constant(2),
+                           .solved_return = std::bit_cast<float>(constant(3)),
+                           .best_return = std::bit_cast<float>(constant(4))};
+    for (const std::uint32_t block : blocks) {
+        if (const auto end = offsets.find({block, 1}); end != offsets.end()) found.state_words = end->second / 4;
+    }
+    const auto check = [&](std::string_view what, std::uint32_t value, std::uint32_t most) -> Result<void> {
+        if (value >= 1 && value <= most) return {};
+        return bad_input(fmt::format("{}: {} is {}; it must be from 1 to {}.", file_name, what, value, most));
+    };
+    YOLK_TRY_VOID(check("kObservationCount", found.observation_count, kMaxWidth));
+    YOLK_TRY_VOID(check("kActionCount", found.action_count, kMaxWidth));
+    YOLK_TRY_VOID(check("kMaxSteps", found.max_steps, kMaxSteps));
+    YOLK_TRY_VOID(check("the number of 32-bit words in State", found.state_words, kMaxStateWords));
+    if (!std::isfinite(found.solved_return) || !std::isfinite(found.best_return) ||
+        found.solved_return > found.best_return) {
+        return bad_input(
+            fmt::format("{}: kSolvedReturn is {} and kBestReturn {}, as floats; both must be finite, and the best one "
+                        "not below the other. They are given by their bits: 0x43FA0000u is 500.",
+                        file_name, found.solved_return, found.best_return));
+    }
+    return found;
+}
+
+}  // namespace
+
+Result<EnvironmentInspection> inspect_environment(std::span<const std::uint32_t> spirv, std::string_view file_name) {
+    Reader reader;
+    reader.file_name = file_name;
+    for (std::size_t at = kHeaderWords; at < spirv.size();) {
+        const std::size_t count = spirv[at] >> spv::WordCountShift;
+        if (count == 0 || count > spirv.size() - at) return bad_input("The compiled environment is no SPIR-V.");
+        const auto op = static_cast<spv::Op>(spirv[at] & spv::OpCodeMask);
+        const std::span<const std::uint32_t> words = spirv.subspan(at, count);
+        reader.declare(op, words);
+        YOLK_TRY_VOID(reader.check_rules(op, words));
+        reader.check_class(op, words);
+        at += count;
+    }
+    YOLK_TRY(const EnvironmentFacts facts, reader.facts());
+    return EnvironmentInspection{.facts = facts, .inexact_reason = std::move(reader.inexact)};
+}
+
+}  // namespace yolk

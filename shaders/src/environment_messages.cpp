@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "environment_messages.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "embedded_sources.hpp"
+
+namespace yolk {
+namespace {
+
+constexpr std::size_t kMostLines = 10;
+constexpr std::string_view kPreludeInclude = "yolk/exact/environment_prelude.h";
+
+struct InterfacePart {
+    std::string_view name;
+    std::string_view declaration;
+};
+/// In the order of environment_facts.comp's lines, where a later name is in the lines of others.
+constexpr std::array kInterface{
+    InterfacePart{"environment_reset", "EXACT_FUNCTION State environment_reset(uvec4 words)"},
+    InterfacePart{"environment_observe",
+                  "EXACT_PROCEDURE environment_observe(State state, EXACT_OUT_ARRAY(float, observation, "
+                  "kObservationCount))"},
+    InterfacePart{"environment_step",
+                  "EXACT_FUNCTION StepResult environment_step(EXACT_INOUT(State) state, uint action)"},
+    InterfacePart{"kObservationCount", "EXACT_CONST uint kObservationCount = ..."},
+    InterfacePart{"kActionCount", "EXACT_CONST uint kActionCount = ..."},
+    InterfacePart{"kMaxSteps", "EXACT_CONST uint kMaxSteps = ..."},
+    InterfacePart{"kSolvedReturn", "EXACT_CONST uint kSolvedReturn = ... (the bits of a float)"},
+    InterfacePart{"kBestReturn", "EXACT_CONST uint kBestReturn = ... (the bits of a float)"},
+    InterfacePart{"State", "struct State { ... }"},
+};
+
+bool has(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+
+struct Diagnostic {
+    std::string_view source = {};
+    std::size_t line = 0;  ///< 0: none given
+    std::string_view text = {};
+};
+
+std::string_view line_of(std::string_view text, std::size_t number) {
+    for (; number > 1; --number) {
+        const std::size_t end = text.find('\n');
+        if (end == std::string_view::npos) return {};
+        text.remove_prefix(end + 1);
+    }
+    return text.substr(0, text.find('\n'));
+}
+
+/// "name:line: error: text", "name: error: text"; anything else is a text without a place.
+Diagnostic parse(std::string_view message) {
+    for (const std::string_view kind : {": error: ", ": warning: "}) {
+        const std::size_t at = message.find(kind);
+        if (at == std::string_view::npos) continue;
+        Diagnostic found{.source = message.substr(0, at), .text = message.substr(at + kind.size())};
+        const std::size_t colon = found.source.rfind(':');
+        if (colon == std::string_view::npos) return found;
+        const std::string_view number = found.source.substr(colon + 1);
+        std::size_t line = 0;
+        if (std::from_chars(number.data(), number.data() + number.size(), line).ec != std::errc()) return found;
+        found.source = found.source.substr(0, colon);
+        found.line = line;
+        return found;
+    }
+    return {.text = message};
+}
+
+/// A compiler that reads on past the end of the environment's text trips over the first word after it.
+bool is_unfinished(const Diagnostic& diagnostic) {
+    return has(diagnostic.text, "syntax error") || has(diagnostic.text, "missing #endif");
+}
+
+/// The part of the interface that a line of environment_facts.comp stands for, or null.
+const InterfacePart* part_at(std::size_t line_number) {
+    const std::string_view line = line_of(embedded_source(kFactsSource), line_number);
+    const auto* const part =
+        std::find_if(kInterface.begin(), kInterface.end(), [&](const auto& p) { return has(line, p.name); });
+    return part == kInterface.end() ? nullptr : part;
+}
+
+struct Report {
+    std::string_view source, file_name;
+    std::vector<std::string> lines = {};
+    std::vector<const InterfacePart*> told = {};
+
+    void add(std::string text) {
+        if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(std::move(text));
+    }
+    void add_part(const InterfacePart& part, const Diagnostic& diagnostic) {
+        // A wrong form makes several mistakes of one line; what is missing altogether is told by add_missing.
+        if (std::find(told.begin(), told.end(), &part) != told.end() || !has(source, part.name)) return;
+        told.push_back(&part);
+        add(fmt::format("{}: its form of {} is not `{}` ({})", file_name, part.name, part.declaration,
+                        diagnostic.text));
+    }
+    void add_diagnostic(const Diagnostic& diagnostic) {
+        if (diagnostic.source == kEnvironmentSource)
+            return add(fmt::format("{}:{}: {}", file_name, diagnostic.line, diagnostic.text));
+        if (diagnostic.source.empty()) return add(fmt::format("{}: {}", file_name, diagnostic.text));
+        if (const InterfacePart* const part = diagnostic.source == kFactsSource ? part_at(diagnostic.line) : nullptr) {
+            if (!is_unfinished(diagnostic) || !has(source, part->name)) return add_part(*part, diagnostic);
+            return add(
+                fmt::format("{}: its end leaves something open, such as a brace, a declaration or an #if", file_name));
+        }
+        add(fmt::format("{}: it does not go together with the kernel's own {}, line {}: {}", file_name,
+                        diagnostic.source, diagnostic.line, diagnostic.text));
+    }
+    void add_missing() {
+        for (const InterfacePart& part : kInterface) {
+            if (!has(source, part.name)) add(fmt::format("{}: it does not define `{}`", file_name, part.declaration));
+        }
+        if (!has(source, kPreludeInclude)) {
+            add(fmt::format("{}: it does not #include \"{}\", where the interface's words come from", file_name,
+                            kPreludeInclude));
+        }
+    }
+};
+
+}  // namespace
+
+Error environment_error(std::string_view messages, std::string_view source, std::string_view file_name) {
+    Report report{.source = source, .file_name = file_name};
+    for (std::string_view rest = messages; !rest.empty();) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        const bool is_count = line.ends_with(" generated.");  // "2 errors generated."
+        if (line.empty() || is_count || has(line, "compilation terminated")) continue;
+        report.add_diagnostic(parse(line));
+    }
+    const std::size_t shown = std::min(report.lines.size(), kMostLines);
+    const std::string more =
+        shown < report.lines.size() ? fmt::format("\n  and {} more", report.lines.size() - shown) : std::string();
+    report.lines.resize(shown);
+    report.add_missing();
+    return bad_input(fmt::format(
+        "The environment '{}' cannot be used:\n  {}{}\nWhat such a file holds is written in docs/environments.md.",
+        file_name, fmt::join(report.lines, "\n  "), more));
+}
+
+}  // namespace yolk
