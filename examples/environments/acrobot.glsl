@@ -25,8 +25,8 @@ EXACT_CONST uint kGravity1 = 0x416B3333u;  // 14.7 N m: (0.5 + 1) m * 1 kg * 9.8
 EXACT_CONST uint kGravity2 = 0x409CCCCDu;  // 4.9 N m: 0.5 m * 1 kg * 9.8 m/s^2
 EXACT_CONST uint kTimeStep = 0x3E4CCCCDu;  // 0.2 s
 EXACT_CONST uint kHalfStep = 0x3DCCCCCDu;  // 0.1 s
-EXACT_CONST uint kSixthOfStep = 0x3D088889u;  // 0.2 s / 6
-EXACT_CONST uint kPi = 0x40490FDBu;
+EXACT_CONST uint kSixthOfStep = 0x3D088889u;   // 0.2 s / 6
+EXACT_CONST uint kInverseTwoPi = 0x3E22F983u;  // 1 / (2 pi)
 EXACT_CONST uint kTwoPi = 0x40C90FDBu;
 EXACT_CONST uint kSpeedLimit1 = 0x41490FDBu;  // 4 pi rad/s
 EXACT_CONST uint kSpeedLimit2 = 0x41E231D6u;  // 9 pi rad/s
@@ -120,12 +120,10 @@ EXACT_FUNCTION float runge_kutta(float from, float rate1, float rate2, float rat
     return after(from, exact_flush_operand(sum), exact_from_bits(kSixthOfStep));
 }
 
-// Gymnasium subtracts turns until the angle fits; a step changes none by more than two.
-EXACT_FUNCTION float wrapped_once(float angle) {
-    exact_float turn = exact_from_bits(kExactZero);
-    turn = angle > exact_from_bits(kPi) ? exact_from_bits(kTwoPi) : turn;
-    turn = angle < exact_from_bits(kPi | kExactSignMask) ? exact_from_bits(kTwoPi | kExactSignMask) : turn;
-    exact_float value = angle - turn;
+// To [-pi, pi] by whole turns; what lies there already stays as it is.
+EXACT_FUNCTION float wrapped(float angle) {
+    exact_float turns = exact_round_half_even(angle * exact_from_bits(kInverseTwoPi));
+    exact_float value = angle - turns * exact_from_bits(kTwoPi);
     return exact_flush_operand(value);
 }
 
@@ -147,8 +145,8 @@ EXACT_FUNCTION StepResult environment_step(EXACT_INOUT(State) state, uint action
     float angle2 = runge_kutta(start.angle2, rate1.angle2, rate2.angle2, rate3.angle2, rate4.angle2);
     float speed1 = runge_kutta(start.speed1, rate1.speed1, rate2.speed1, rate3.speed1, rate4.speed1);
     float speed2 = runge_kutta(start.speed2, rate1.speed2, rate2.speed2, rate3.speed2, rate4.speed2);
-    state.angle1 = wrapped_once(wrapped_once(angle1));
-    state.angle2 = wrapped_once(wrapped_once(angle2));
+    state.angle1 = wrapped(angle1);
+    state.angle2 = wrapped(angle2);
     state.speed1 = limited(speed1, kSpeedLimit1);
     state.speed2 = limited(speed2, kSpeedLimit2);
 

@@ -72,9 +72,10 @@ Diagnostic parse(std::string_view message) {
     return {.text = message};
 }
 
-/// A compiler that reads on past the end of the environment's text trips over the first word after it.
+/// A compiler that reads on past the end of the environment's text trips over words after it that are right.
 bool is_unfinished(const Diagnostic& diagnostic) {
-    return has(diagnostic.text, "syntax error") || has(diagnostic.text, "missing #endif");
+    return has(diagnostic.text, "syntax error") || has(diagnostic.text, "nested scope") ||
+           has(diagnostic.text, "missing #endif");
 }
 
 /// The part of the interface that a line of environment_facts.comp stands for, or null.
@@ -104,10 +105,13 @@ struct Report {
         if (diagnostic.source == kEnvironmentSource)
             return add(fmt::format("{}:{}: {}", file_name, diagnostic.line, diagnostic.text));
         if (diagnostic.source.empty()) return add(fmt::format("{}: {}", file_name, diagnostic.text));
-        if (const InterfacePart* const part = diagnostic.source == kFactsSource ? part_at(diagnostic.line) : nullptr) {
-            if (!is_unfinished(diagnostic) || !has(source, part->name)) return add_part(*part, diagnostic);
-            return add(
-                fmt::format("{}: its end leaves something open, such as a brace, a declaration or an #if", file_name));
+        if (diagnostic.source == kFactsSource) {
+            const InterfacePart* const part = part_at(diagnostic.line);
+            const bool missing = part != nullptr && !has(source, part->name);
+            if (!missing && is_unfinished(diagnostic))
+                return add(fmt::format("{}: its end leaves something open, such as a brace, a declaration or an #if",
+                                       file_name));
+            if (part != nullptr) return add_part(*part, diagnostic);
         }
         add(fmt::format("{}: it does not go together with the kernel's own {}, line {}: {}", file_name,
                         diagnostic.source, diagnostic.line, diagnostic.text));

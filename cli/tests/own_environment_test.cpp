@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// yolk train --env FILE, and what comes after it.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "command.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kAcrobot = YOLK_EXAMPLES_FOLDER "/environments/acrobot.glsl";
+
+class own_environment : public InFolder {
+   protected:
+    [[nodiscard]] std::string out() const { return (folder_ / "out").string(); }
+    [[nodiscard]] Ran train(const std::vector<std::string>& more) const {
+        std::vector<std::string> arguments{"train", "--out", out()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_command(arguments, only(kLavapipe));
+    }
+    void refuses(const std::vector<std::string>& arguments, int code, const ::testing::Matcher<std::string>& message) {
+        const Ran ran = run_command(arguments, only(kLavapipe));
+        EXPECT_EQ(ran.code, code) << ran.err;
+        EXPECT_THAT(ran.err, message);
+        EXPECT_FALSE(std::filesystem::exists(out()));
+    }
+};
+
+// In exact mode the figures are the same on every device, on every run: the population around the untrained policy
+// returns -443 on average, that is, most of its members hang for all 500 steps, and the trained policy is far beyond
+// the -100 at which Gymnasium calls the task solved. A policy that did not learn would stay where it was.
+TEST_F(own_environment, acrobot_learns_and_is_evaluated_and_resumed) {
+    const std::vector<std::string> flags{"--env",    kAcrobot, "--population", "512",
+                                         "--hidden", "16",     "--json",       "--keep-going"};
+    auto with = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> all = flags;
+        all.insert(all.end(), more.begin(), more.end());
+        return train(all);
+    };
+    const Ran ran = with({"--generations", "6"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.last()["task"], "acrobot");
+    EXPECT_LT(ran.lines().front()["mean_return"].get<double>(), -300.0);
+    EXPECT_GT(ran.last()["eval_mean_return"].get<double>(), -100.0);
+
+    const std::string policy = ran.last()["policy"];
+    const Ran evaluated = run_command({"eval", policy, "--env", kAcrobot, "--json"}, only(kLavapipe));
+    ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+    EXPECT_EQ(evaluated.last()["task"], "acrobot");
+    EXPECT_GT(evaluated.last()["mean_return"].get<double>(), -100.0);
+    const Ran without = run_command({"eval", policy}, only(kLavapipe));
+    EXPECT_EQ(without.code, 2);
+    EXPECT_THAT(without.err, HasSubstr("--env"));
+
+    const Ran resumed = with({"--generations", "7", "--resume"});
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_EQ(resumed.last()["resumed_from"], 6);
+    const Ran other = train({"cartpole", "--population", "512", "--hidden", "16", "--resume"});
+    EXPECT_EQ(other.code, 2);
+    EXPECT_THAT(other.err, HasSubstr("task 'acrobot', but 'cartpole' was given"));
+}
+
+TEST_F(own_environment, mistakes_in_the_file_are_shown_by_line) {
+    std::string text = read_text(kAcrobot);
+    const std::size_t at = text.find("exact_sin(");
+    const std::size_t line =
+        1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    text.replace(at, 10, "exact_sign(");
+    const std::string file = (folder_ / "my_env.glsl").string();
+    write_text(file, text);
+    refuses({"train", "--env", file, "--out", out()}, 2,
+            AllOf(HasSubstr(file + ":" + std::to_string(line) + ": 'exact_sign'"), HasSubstr("docs/environments.md")));
+    write_text(file, "");
+    refuses({"train", "--env", file, "--out", out()}, 2, HasSubstr("is empty"));
+    write_text(file, std::string((1U << 20U) + 1, ' '));
+    refuses({"train", "--env", file, "--out", out()}, 2, HasSubstr("at most 1048576"));
+    write_text(folder_ / "my env.glsl", text);
+    refuses({"train", "--env", (folder_ / "my env.glsl").string(), "--out", out()}, 2, HasSubstr("'my env'"));
+}
+
+TEST_F(own_environment, names_files_and_nothing_are_told_apart) {
+    refuses({"train", "--env", (folder_ / "absent.glsl").string(), "--out", out()}, 1, HasSubstr("absent.glsl"));
+    refuses({"train", "--env", folder_.string(), "--out", out()}, 2, HasSubstr("not a regular file"));
+    refuses({"train", "--env", "acrobat", "--out", out()}, 2, AllOf(HasSubstr("cartpole"), HasSubstr(".glsl")));
+    refuses({"train", "--out", out()}, 2, HasSubstr("--env FILE"));
+    refuses({"train", "cartpole", "--env", kAcrobot, "--out", out()}, 2, HasSubstr("one environment"));
+    refuses({"train", kAcrobot, "--hidden", "4", "--max-steps", "501", "--out", out()}, 2, HasSubstr("at most 500"));
+    refuses({"check", "--run", kAcrobot, "--generations", "1"}, 1, HasSubstr("exact twin cannot run 'acrobot'"));
+}
+
+TEST_F(own_environment, is_timed_by_the_bench) {
+    const Ran ran =
+        run_command({"bench", "rollout", "--env", kAcrobot, "--population", "64", "--json"}, only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.last()["environment"], "acrobot");
+    EXPECT_EQ(ran.last()["steps"], 500);
+    EXPECT_GT(ran.last()["evaluations_per_second"].get<double>(), 0.0);
+}
+
+}  // namespace
+}  // namespace yolk::cli
