@@ -31,8 +31,8 @@ class own_environment : public InFolder {
 };
 
 // In exact mode the figures are the same on every device, on every run: the population around the untrained policy
-// returns -443 on average, that is, most of its members hang for all 500 steps, and the trained policy is far beyond
-// the -100 at which Gymnasium calls the task solved. A policy that did not learn would stay where it was.
+// returns -496 on average, that is, nearly all of its members hang for all 500 steps, and the trained policy's -81 is
+// beyond the -100 at which Gymnasium calls the task solved. A policy that did not learn would stay where it was.
 TEST_F(own_environment, acrobot_learns_and_is_evaluated_and_resumed) {
     const std::vector<std::string> flags{"--env",    kAcrobot, "--population", "512",
                                          "--hidden", "16",     "--json",       "--keep-going"};
@@ -44,7 +44,7 @@ TEST_F(own_environment, acrobot_learns_and_is_evaluated_and_resumed) {
     const Ran ran = with({"--generations", "6"});
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(ran.last()["task"], "acrobot");
-    EXPECT_LT(ran.lines().front()["mean_return"].get<double>(), -300.0);
+    EXPECT_LT(ran.lines().front()["mean_return"].get<double>(), -400.0);
     EXPECT_GT(ran.last()["eval_mean_return"].get<double>(), -100.0);
 
     const std::string policy = ran.last()["policy"];
