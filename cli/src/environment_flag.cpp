@@ -15,7 +15,7 @@ Result<ChosenEnvironment> choose_environment(std::string_view value) {
     Result<EnvironmentInfo> built_in = find_environment(value);
     if (!built_in) {
         Error error = std::move(built_in).error();
-        error.message += " A file is given by a name that ends in .glsl.";
+        error.message += " A file is given by a name that ends in .glsl or has a '/'.";
         return error;
     }
     chosen.info = *built_in;
