@@ -84,6 +84,8 @@ float episode(const Policy& policy) {
         total += result.reward;
         if (result.terminated) state = start;
     }
+    // Every step is worth 1, so the return alone would need none of them: seen at -O3, 72 ns an episode.
+    benchmark::DoNotOptimize(state);
     return total;
 }
 
