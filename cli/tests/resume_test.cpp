@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <cstdlib>
 
 #include "command.hpp"
 
@@ -91,6 +92,31 @@ TEST_F(resume, what_cannot_go_on_is_told_and_kept) {
     EXPECT_THAT(nowhere.err, HasSubstr("output folder"));
     EXPECT_EQ(read_text(folder_ / "parts" / "checkpoint.yolk"), checkpoint);
     EXPECT_EQ(read_text(folder_ / "parts" / "metrics.jsonl"), metrics);
+}
+
+// No file may grow past 2 KiB, so writing a checkpoint fails in the middle, as on a full disk.
+TEST_F(resume, a_checkpoint_that_cannot_be_written_leaves_the_last_one) {
+    const Json wanted = whole();
+    const std::vector<std::string> arguments = command("parts", {"--checkpoint-every", "1", "--resume"});
+    ASSERT_EQ(run_and_interrupt(command("parts", {}), only(kLavapipe), {.number = SIGTERM, .lines = 2}).code, 0);
+    const std::string checkpoint = read_text(folder_ / "parts" / "checkpoint.yolk");
+    ASSERT_GT(checkpoint.size(), 2048U);
+
+    std::string shell =
+        "trap '' XFSZ; ulimit -f 4; VK_ICD_FILENAMES=" + std::string(kLavapipe) + " '" + YOLK_BINARY + "'";
+    for (const std::string& argument : arguments) shell += " '" + argument + "'";
+    shell += " >/dev/null 2>'" + (folder_ / "err").string() + "'";
+    EXPECT_NE(std::system(shell.c_str()),
+              0);  // NOLINT(concurrency-mt-unsafe,cert-env33-c): the shell's limit is wanted
+    EXPECT_THAT(read_text(folder_ / "err"), HasSubstr("File too large"));
+    EXPECT_EQ(read_text(folder_ / "parts" / "checkpoint.yolk"), checkpoint);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "parts"))
+        EXPECT_THAT(entry.path().filename().string(), ::testing::Not(HasSubstr(".part"))) << "left behind";
+
+    const Ran ran = run_command(arguments, only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.last()["state_hash"], wanted["state_hash"]);
+    EXPECT_EQ(states("parts"), states("whole"));
 }
 
 }  // namespace
