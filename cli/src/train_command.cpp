@@ -49,7 +49,9 @@ Json outcome_json(const train::TrainOptions& options, const DeviceInfo& device, 
     return json;
 }
 
-void print_outcome(const train::TrainOptions& options, const train::TrainOutcome& outcome, bool interrupted) {
+/// `given_task` is what the user wrote: the environment's file, where it has one.
+void print_outcome(const train::TrainOptions& options, const std::string& given_task,
+                   const train::TrainOutcome& outcome, bool interrupted) {
     const std::string end = interrupted ? "interrupted" : outcome.solved ? "solved" : "not solved";
     print_line(fmt::format(
         "{} after {} generation{} and {:.1f} s; the unperturbed policy's mean return over {} fresh episodes is {:.1f}",
@@ -61,7 +63,8 @@ void print_outcome(const train::TrainOptions& options, const train::TrainOutcome
     if (outcome.policy.empty()) return;
     const std::string policy = outcome.policy.string();
     print_line(fmt::format("saved {}", policy));
-    print_line(fmt::format("look at it: {} eval {}", command_name(), shell_quoted(policy)));
+    const std::string file = options.own_environment ? " --env " + shell_quoted(given_task) : std::string();
+    print_line(fmt::format("look at it: {} eval {}{}", command_name(), shell_quoted(policy), file));
     if (interrupted) print_line("go on with it: the same command with --resume");
 }
 
@@ -100,7 +103,8 @@ Result<int> run_train(const Flags& flags) {
     if (flags.common.json) {
         print_json(outcome_json(options, info, *outcome, InterruptGuard::requested()));
     } else {
-        print_outcome(options, *outcome, InterruptGuard::requested());
+        const std::string& given = flags.environment.empty() ? flags.train.options.task : flags.environment;
+        print_outcome(options, given, *outcome, InterruptGuard::requested());
     }
     return 0;
 }

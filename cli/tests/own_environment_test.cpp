@@ -47,6 +47,8 @@ TEST_F(own_environment, acrobot_learns_and_is_evaluated_and_resumed) {
     EXPECT_LT(ran.lines().front()["mean_return"].get<double>(), -400.0);
     EXPECT_GT(ran.last()["eval_mean_return"].get<double>(), -100.0);
 
+    EXPECT_EQ(ran.last()["solved"], true);  // by the mark of the file, not by the stricter one that would end training
+
     const std::string policy = ran.last()["policy"];
     const Ran evaluated = run_command({"eval", policy, "--env", kAcrobot, "--json"}, only(kLavapipe));
     ASSERT_EQ(evaluated.code, 0) << evaluated.err;

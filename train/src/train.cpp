@@ -222,6 +222,8 @@ Result<TrainOutcome> train(const Device& device, const TrainOptions& options, co
     YOLK_TRY(const std::vector<float> returns,
              final_runner.run(evolution.parameters(), options.evolution.seed, run.outcome.generations, kFinalEpisodes));
     run.outcome.eval_mean_return = statistics_of(returns).mean;
+    // Training may stop at a stricter mark (TaskSetup::solved_at), so that this holds when it did.
+    run.outcome.solved = run.outcome.eval_mean_return >= static_cast<double>(setup.environment.solved_return);
     run.outcome.seconds = seconds_since(run.start);
     run.outcome.counts = device.counts();
     return run.outcome;
