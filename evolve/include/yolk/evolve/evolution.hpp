@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // EGGROLL on one device: each generation evaluates a population of low-rank perturbations, shapes its scores, and moves
-// the parameters along the estimated gradient, all in one submission.
+// the parameters along the estimated gradient, all in one recording.
 #pragma once
 
 #include <cstdint>
