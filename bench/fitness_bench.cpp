@@ -41,7 +41,6 @@ void add(std::span<BenchDevice> devices) {
     for (BenchDevice& on : devices) {
         for (const auto& [rule, robust] : kForms) {
             for (const std::uint32_t population : {4096U, 1U << 20U}) {
-                if (rule == FitnessRule::CentredRank && population > 4096) continue;
                 const FitnessDesc desc{.population = population, .rule = rule, .robust = robust, .config = {}};
                 const auto name = fmt::format("fitness/{}/{}{}/members:{}", on.name, to_string(rule),
                                               robust ? "-robust" : "", population);

@@ -65,7 +65,7 @@ struct Size {
     std::uint32_t population, episodes, group_size;
 };
 constexpr std::array<Size, 7> kSizes{
-    {{2, 1, 2}, {6, 3, 3}, {8, 1, 4}, {14, 2, 7}, {126, 1, 63}, {128, 1, 2}, {130, 5, 5}}};
+    {{2, 1, 2}, {6, 3, 3}, {14, 2, 7}, {126, 1, 63}, {128, 1, 2}, {130, 5, 5}, {548, 1, 4}}};
 
 struct Outputs {
     std::vector<float> scores;

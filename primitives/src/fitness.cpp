@@ -68,6 +68,10 @@ const Kernel<Params>& kernel_of(FitnessStage stage, FitnessRule rule) {
         case FitnessStage::Histogram: return kernels::kFitnessHistogram;
         case FitnessStage::Select: return kernels::kFitnessSelect;
         case FitnessStage::Ranks: return kernels::kFitnessRanks;
+        case FitnessStage::SortCount: return kernels::kFitnessSortCount;
+        case FitnessStage::SortOffsets: return kernels::kFitnessSortOffsets;
+        case FitnessStage::SortScatter: return kernels::kFitnessSortScatter;
+        case FitnessStage::SortedRanks: return kernels::kFitnessSortedRanks;
         case FitnessStage::RankMoments: return kernels::kFitnessRankMoments;
         case FitnessStage::Weights:
             return is_integer_rule(rule) ? kernels::kFitnessWeightsI8 : kernels::kFitnessWeightsF32;
@@ -78,7 +82,16 @@ const Kernel<Params>& kernel_of(FitnessStage stage, FitnessRule rule) {
 
 /// Such stages share one pipeline among the rules.
 bool is_same_for_all_rules(FitnessStage stage) {
-    return stage == FitnessStage::Scores || stage == FitnessStage::Ranks || stage == FitnessStage::RankMoments;
+    switch (stage) {
+        case FitnessStage::Scores:
+        case FitnessStage::Ranks:
+        case FitnessStage::SortCount:
+        case FitnessStage::SortOffsets:
+        case FitnessStage::SortScatter:
+        case FitnessStage::SortedRanks:
+        case FitnessStage::RankMoments: return true;
+        default: return false;
+    }
 }
 
 template <class T>

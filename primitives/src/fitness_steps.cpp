@@ -15,8 +15,9 @@ using abi::fitness::Params;
 
 /// What the loops besides those over items cost: 256 bins, limbs.
 constexpr std::uint64_t kOtherLoops = 512;
-/// Counting compares every member with every other.
-constexpr std::uint32_t kMaxRankedPopulation = 32768;
+/// Of 8 bits, in a key of 32; a digit has as many values as there are counters per tile.
+constexpr std::uint32_t kDigits = 4;
+constexpr std::uint32_t kDigitValues = 256;
 /// Beyond this many, invocations of fitness_scores take several members; fewer atomics, still more than any device runs
 /// at once.
 constexpr std::uint64_t kScoreInvocations = 16384;
@@ -26,6 +27,22 @@ std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(va
 /// Invocations for `items` when each takes the same number of them, at least items / most_invocations.
 std::uint32_t strided(std::uint64_t items, std::uint64_t most_invocations) {
     return narrow(ceil_div(items, ceil_div(items, most_invocations)));
+}
+
+bool sorts(const FitnessDesc& desc) {
+    return desc.rule == FitnessRule::CentredRank && desc.population > kMaxCountedRanks;
+}
+
+/// Keys per tile of the sort: the smallest power of two whose square is not below the population. An invocation goes
+/// over a tile, another over all tiles, so neither should be long.
+std::uint32_t tile_length_of(const FitnessDesc& desc) {
+    std::uint64_t length = 1;
+    while (length * length < desc.population) length *= 2;
+    return narrow(length);
+}
+
+std::uint32_t tile_count_of(const FitnessDesc& desc) {
+    return narrow(ceil_div<std::uint64_t>(desc.population, tile_length_of(desc)));
 }
 
 Params common_params(const FitnessDesc& desc) {
@@ -46,22 +63,35 @@ Result<void> check_loops(const FitnessDesc& desc, std::uint64_t loop_budget) {
             "fewer episodes per member.",
             desc.episodes, loop_budget));
     }
-    if (desc.rule == FitnessRule::CentredRank && desc.population > kMaxRankedPopulation) {
-        return unsupported(fmt::format(
-            "The rule centred-rank of [fitness] counts over all members, up to {} of them; the population is {}. Use a "
-            "smaller population or another rule.",
-            kMaxRankedPopulation, desc.population));
-    }
-    return {};
+    if (!sorts(desc)) return {};
+    // fitness_sort_count has the longest loops: there are no more tiles than keys in one.
+    const std::uint64_t needed = 2 * loop_cost(kDigitValues) + loop_cost(tile_length_of(desc));
+    if (loop_budget >= needed) return {};
+    return unsupported(
+        fmt::format("The rule centred-rank of [fitness] sorts {} members, in loops that cost {} per invocation, but "
+                    "they may cost only {} on this device. Use at most {} members or another rule.",
+                    desc.population, needed, loop_budget, kMaxCountedRanks));
 }
 
-/// Every stage goes over its share of the members; scores over their episodes as well, ranks over the others'.
+/// Most stages go over their share of the members; scores over their episodes as well, ranks over the others', the sort
+/// over tiles and counters.
 std::uint64_t cost_of(const FitnessStep& step) {
     constexpr std::uint64_t kMemberCost = 64;
-    const std::uint64_t share = ceil_div<std::uint64_t>(step.params.population, step.invocations);
-    if (step.stage == FitnessStage::Ranks) return 4 * std::uint64_t{step.params.other_count};
-    if (step.stage == FitnessStage::Finish || step.stage == FitnessStage::Select) return 4 * kOtherLoops;
-    return share * (kMemberCost + (step.stage == FitnessStage::Scores ? 4 * std::uint64_t{step.params.episodes} : 0));
+    constexpr std::uint64_t kCounterCost = 8;
+    const Params& params = step.params;
+    switch (step.stage) {
+        case FitnessStage::Ranks: return 4 * std::uint64_t{params.population};
+        case FitnessStage::Finish:
+        case FitnessStage::Select: return 4 * kOtherLoops;
+        case FitnessStage::SortCount:
+            return kMemberCost * params.tile_length + 2 * kCounterCost * std::uint64_t{kDigitValues};
+        case FitnessStage::SortOffsets: return kCounterCost * (std::uint64_t{kDigitValues} + params.tile_count);
+        case FitnessStage::SortScatter: return kMemberCost * params.tile_length;
+        case FitnessStage::SortedRanks: return 4 * kMemberCost;  // two bisections
+        default: break;
+    }
+    const std::uint64_t share = ceil_div<std::uint64_t>(params.population, step.invocations);
+    return share * (kMemberCost + (step.stage == FitnessStage::Scores ? 4 * std::uint64_t{params.episodes} : 0));
 }
 
 void add_median_steps(std::vector<FitnessStep>& steps, Params params) {
@@ -71,12 +101,21 @@ void add_median_steps(std::vector<FitnessStep>& steps, Params params) {
     }
 }
 
-void add_rank_steps(std::vector<FitnessStep>& steps, Params params, std::uint64_t loop_budget) {
-    const std::uint64_t chunk =
-        std::min<std::uint64_t>(params.population, iterations_within(loop_budget - kOtherLoops));
-    for (std::uint64_t first = 0; first < params.population; first += chunk) {
-        params.first_other = narrow(first);
-        params.other_count = narrow(std::min(chunk, params.population - first));
+void add_sort_steps(std::vector<FitnessStep>& steps, Params params, const FitnessDesc& desc) {
+    params.tile_length = tile_length_of(desc);
+    params.tile_count = tile_count_of(desc);
+    for (params.digit = 0; params.digit < kDigits; ++params.digit) {
+        steps.push_back({FitnessStage::SortCount, params, params.tile_count});
+        steps.push_back({FitnessStage::SortOffsets, params, kDigitValues});
+        steps.push_back({FitnessStage::SortScatter, params, params.tile_count});
+    }
+    steps.push_back({FitnessStage::SortedRanks, params, params.population});
+}
+
+void add_rank_steps(std::vector<FitnessStep>& steps, const Params& params, const FitnessDesc& desc) {
+    if (sorts(desc)) {
+        add_sort_steps(steps, params, desc);
+    } else {
         steps.push_back({FitnessStage::Ranks, params, params.population});
     }
     steps.push_back({FitnessStage::RankMoments, params, params.invocation_count});
@@ -97,7 +136,7 @@ Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uin
     params.invocation_count = strided(pairs, abi::fitness::kMaxInvocations);
     steps.push_back({FitnessStage::Moments, params, params.invocation_count});
     if (desc.rule == FitnessRule::PairDifference && desc.robust) add_median_steps(steps, params);
-    if (desc.rule == FitnessRule::CentredRank) add_rank_steps(steps, params, loop_budget);
+    if (desc.rule == FitnessRule::CentredRank) add_rank_steps(steps, params, desc);
     FitnessStep weights{FitnessStage::Weights, params, pairs};
     if (is_integer_rule(desc.rule)) {
         weights.invocations = ceil_div<std::uint64_t>(pairs, 4);
@@ -111,6 +150,9 @@ Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uin
 
 std::uint64_t fitness_state_words(const FitnessDesc& desc) noexcept {
     const std::uint64_t head = abi::fitness::kStateArray;
+    if (sorts(desc)) {
+        return head + std::uint64_t{2} * desc.population + std::uint64_t{kDigitValues} * tile_count_of(desc);
+    }
     if (desc.rule == FitnessRule::CentredRank) return head + desc.population;
     if (desc.rule == FitnessRule::GroupZScore) {
         return head + std::uint64_t{abi::fitness::kGroupLimbs} * (desc.population / desc.group_size);
@@ -119,7 +161,8 @@ std::uint64_t fitness_state_words(const FitnessDesc& desc) noexcept {
 }
 
 std::uint64_t fitness_zeroed_words(const FitnessDesc& desc) noexcept {
-    // The first dispatch of fitness_ranks overwrites its array.
+    // What lies behind is written before it is read.
+    if (sorts(desc)) return abi::fitness::kStateArray;
     return desc.rule == FitnessRule::CentredRank ? abi::fitness::kStateHistogram : fitness_state_words(desc);
 }
 

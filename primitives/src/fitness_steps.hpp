@@ -12,8 +12,24 @@
 namespace yolk {
 
 /// The kernels of the family, by what they do; which module does it depends on the rule.
-enum class FitnessStage { Scores, Moments, Histogram, Select, Ranks, RankMoments, Weights, Finish };
-inline constexpr std::size_t kFitnessStages = 8;
+enum class FitnessStage {
+    Scores,
+    Moments,
+    Histogram,
+    Select,
+    Ranks,
+    SortCount,
+    SortOffsets,
+    SortScatter,
+    SortedRanks,
+    RankMoments,
+    Weights,
+    Finish,
+};
+inline constexpr std::size_t kFitnessStages = 12;
+
+/// Up to this many members, the one dispatch that compares each with each stands in for the 13 of the sort.
+inline constexpr std::uint32_t kMaxCountedRanks = 512;
 
 struct FitnessStep {
     FitnessStage stage{};
@@ -22,7 +38,7 @@ struct FitnessStep {
     std::uint64_t cost_per_invocation = 0;  ///< about, in multiply-adds
 };
 
-/// In order, a barrier between any two. Error (Unsupported): a population of ranks or a number of episodes beyond what
+/// In order, a barrier between any two. Error (Unsupported): a number of episodes, or of members to sort, beyond what
 /// loops allow.
 [[nodiscard]] Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uint64_t loop_budget);
 

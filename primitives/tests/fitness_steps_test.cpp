@@ -3,15 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "yolk/runtime/loop_budget.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
 namespace {
 
-constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLavapipe = 65535;
 
 std::uint64_t count_of(const std::vector<FitnessStep>& steps, FitnessStage stage) {
@@ -46,24 +43,53 @@ TEST(fitness_steps, cover_all_members_within_the_loops_and_limbs) {
     }
 }
 
-TEST(fitness_steps, ranks_compare_with_every_member_once) {
-    const FitnessDesc desc{.population = 1000, .rule = FitnessRule::CentredRank, .config = {}};
-    ASSERT_OK_AND_ASSIGN(const auto whole, fitness_steps(desc, kUnlimited));
-    EXPECT_EQ(count_of(whole, FitnessStage::Ranks), 1U);
-    ASSERT_OK_AND_ASSIGN(const auto split, fitness_steps(desc, 813));
-    EXPECT_EQ(count_of(split, FitnessStage::Ranks), 4U);
-    std::uint32_t next = 0;
-    for (const FitnessStep& step : split) {
-        if (step.stage != FitnessStage::Ranks) continue;
-        EXPECT_EQ(step.params.first_other, next);
-        next += step.params.other_count;
+TEST(fitness_steps, few_ranks_are_counted_and_many_sorted) {
+    FitnessDesc desc{.population = kMaxCountedRanks, .rule = FitnessRule::CentredRank, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const auto counted, fitness_steps(desc, kLavapipe));
+    EXPECT_EQ(counted.size(), 6U);
+    EXPECT_EQ(count_of(counted, FitnessStage::Ranks), 1U);
+    for (const std::uint32_t population : {kMaxCountedRanks + 2, 1U << 20U}) {
+        desc.population = population;
+        ASSERT_OK_AND_ASSIGN(const auto sorted, fitness_steps(desc, kLavapipe));
+        EXPECT_EQ(sorted.size(), 18U);
+        EXPECT_EQ(count_of(sorted, FitnessStage::Ranks), 0U);
+        EXPECT_EQ(count_of(sorted, FitnessStage::SortScatter), 4U);
     }
-    EXPECT_EQ(next, 1000U);
+}
+
+TEST(fitness_steps, tiles_of_the_sort_cover_all_members_within_the_scratch) {
+    for (const std::uint32_t population :
+         {514U, 1022U, 1024U, 1026U, 32770U, 65536U, 65538U, (1U << 20U) - 2, 1U << 20U}) {
+        const FitnessDesc desc{.population = population, .rule = FitnessRule::CentredRank, .config = {}};
+        ASSERT_OK_AND_ASSIGN(const auto steps, fitness_steps(desc, kLavapipe));
+        std::uint32_t digit = 0;
+        for (const FitnessStep& step : steps) {
+            if (step.stage != FitnessStage::SortCount && step.stage != FitnessStage::SortScatter) continue;
+            const std::uint64_t length = step.params.tile_length;
+            EXPECT_EQ(step.invocations, step.params.tile_count);
+            EXPECT_GE(length * step.params.tile_count, population);
+            EXPECT_LT(length * (step.params.tile_count - 1), population);  // no tile is empty
+            EXPECT_LE(step.params.tile_count, length);
+            EXPECT_LE(2 * loop_cost(256) + loop_cost(length), kLavapipe);
+            EXPECT_EQ(fitness_state_words(desc),
+                      abi::fitness::kStateArray + 2 * std::uint64_t{population} + 256 * step.params.tile_count);
+            EXPECT_GE(step.cost_per_invocation, length);
+            EXPECT_EQ(step.params.digit, digit);
+            if (step.stage == FitnessStage::SortScatter) ++digit;
+        }
+        EXPECT_EQ(digit, 4U);
+        EXPECT_EQ(fitness_zeroed_words(desc), abi::fitness::kStateArray);
+    }
 }
 
 TEST(fitness_steps, refuse_what_loops_cannot_hold) {
     EXPECT_TRUE(testing::expect_error(fitness_steps({.population = 2, .episodes = 65536, .config = {}}, kLavapipe),
                                       ErrorKind::Unsupported, "episodes"));
+    // 1,024 members in tiles of 32: 257 + 33 + 257 passes.
+    const FitnessDesc ranked{.population = 1024, .rule = FitnessRule::CentredRank, .config = {}};
+    EXPECT_OK(fitness_steps(ranked, 547));
+    EXPECT_TRUE(testing::expect_error(fitness_steps(ranked, 546), ErrorKind::Unsupported, "at most 512 members"));
+    EXPECT_OK(fitness_steps({.population = 512, .rule = FitnessRule::CentredRank, .config = {}}, 546));
 }
 
 }  // namespace

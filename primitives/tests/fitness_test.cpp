@@ -5,14 +5,15 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "yolk/core/philox.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/fitness.hpp"
-#include "yolk/runtime/probe.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -35,31 +36,35 @@ struct Shaped {
 class fitness : public testing::DeviceTest {
    protected:
     /// Shapes with an integer rule, one episode per member; `runs` recordings one behind the other.
-    Result<Shaped> shape(FitnessDesc desc, const std::vector<float>& scores, int runs = 1) const {
+    Result<Shaped> shape(const FitnessDesc& desc, const std::vector<float>& scores, int runs = 1) const {
+        return shape_on(device(), dispatcher(), desc, scores, runs);
+    }
+
+    static Result<Shaped> shape_on(const Device& device, Dispatcher& dispatcher, FitnessDesc desc,
+                                   const std::vector<float>& scores, int runs = 1) {
         desc.population = static_cast<std::uint32_t>(scores.size());
-        YOLK_TRY(const FitnessPlan plan, plan_fitness(device(), desc));
+        YOLK_TRY(const FitnessPlan plan, plan_fitness(device, desc));
         Shaped shaped;
         shaped.weights.resize(fitness_weights_bytes(desc));
-        YOLK_TRY(const Buffer returns, device().create_buffer({.size_bytes = 4 * scores.size(), .label = "returns"}));
-        YOLK_TRY(const Buffer kept, device().create_buffer({.size_bytes = 4 * scores.size(), .label = "scores"}));
-        YOLK_TRY(const Buffer weights,
-                 device().create_buffer({.size_bytes = shaped.weights.size(), .label = "weights"}));
+        YOLK_TRY(const Buffer returns, device.create_buffer({.size_bytes = 4 * scores.size(), .label = "returns"}));
+        YOLK_TRY(const Buffer kept, device.create_buffer({.size_bytes = 4 * scores.size(), .label = "scores"}));
+        YOLK_TRY(const Buffer weights, device.create_buffer({.size_bytes = shaped.weights.size(), .label = "weights"}));
         YOLK_TRY(const Buffer summary,
-                 device().create_buffer({.size_bytes = sizeof(shaped.summary), .label = "summary"}));
+                 device.create_buffer({.size_bytes = sizeof(shaped.summary), .label = "summary"}));
         YOLK_TRY(const Buffer scratch,
-                 device().create_buffer({.size_bytes = plan.scratch().size_bytes, .label = "scratch"}));
-        YOLK_TRY_VOID(dispatcher().upload(returns, std::as_bytes(std::span(scores))));
+                 device.create_buffer({.size_bytes = plan.scratch().size_bytes, .label = "scratch"}));
+        YOLK_TRY_VOID(dispatcher.upload(returns, std::as_bytes(std::span(scores))));
         const FitnessViews views{.returns = returns, .scores = kept, .weights = weights, .summary = summary};
         YOLK_TRY(const BoundFitness bound, plan.bind(views, scratch));
-        YOLK_TRY(Recorder recorder, Recorder::create(device()));
+        YOLK_TRY(Recorder recorder, Recorder::create(device));
         recorder.begin();
         for (int run = 0; run < runs; ++run) {
             bound.record(recorder);
             recorder.barrier(Barrier::ComputeToCompute);
         }
-        YOLK_TRY_VOID(dispatcher().run(recorder));
-        YOLK_TRY_VOID(dispatcher().download(weights, std::as_writable_bytes(std::span(shaped.weights))));
-        YOLK_TRY_VOID(dispatcher().download(summary, std::as_writable_bytes(std::span(&shaped.summary, 1))));
+        YOLK_TRY_VOID(dispatcher.run(recorder));
+        YOLK_TRY_VOID(dispatcher.download(weights, std::as_writable_bytes(std::span(shaped.weights))));
+        YOLK_TRY_VOID(dispatcher.download(summary, std::as_writable_bytes(std::span(&shaped.summary, 1))));
         return shaped;
     }
 };
@@ -179,17 +184,78 @@ TEST_P(fitness, a_million_members_keep_the_bits_of_the_twin) {
     }
 }
 
-TEST_P(fitness, ranks_split_over_dispatches_give_the_same_bits) {
-    const std::vector<float> scores = drawn_scores(700);
+/// Scores by kind: what a sort may get wrong.
+std::vector<float> scores_of_kind(std::string_view kind, std::uint32_t count) {
+    std::vector<float> scores(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t drawn = philox4x32({i, 0, 0, 0}, {3, 4})[0];
+        if (kind == "equal") scores[i] = -3.25F;
+        if (kind == "ascending") scores[i] = static_cast<float>(i) - 300.0F;
+        if (kind == "descending") scores[i] = 300.0F - static_cast<float>(i);
+        if (kind == "many ties") scores[i] = static_cast<float>(drawn % 7) - 3.0F;
+        // Every digit of the keys counts; some NaNs, infinities and denormals.
+        if (kind == "any bits") scores[i] = std::bit_cast<float>(drawn);
+        if (kind == "not finite") scores[i] = i % 5 == 0 ? std::ldexp(1.0F, static_cast<int>(drawn % 9)) : INFINITY;
+        if (kind == "none finite") scores[i] = drawn % 2 == 0 ? INFINITY : std::numeric_limits<float>::quiet_NaN();
+    }
+    return scores;
+}
+constexpr std::array<const char*, 7> kKindsOfScores{"equal",    "ascending",  "descending", "many ties",
+                                                    "any bits", "not finite", "none finite"};
+
+TEST_P(fitness, ranks_keep_the_bits_of_the_twin_around_every_edge_of_a_tile) {
+    // Counted up to 512; then tiles of 32 up to 1,024, of 64 up to 4,096, of 128 from there on.
+    for (const std::uint32_t population : {510U, 512U, 514U, 542U, 544U, 546U, 1022U, 1024U, 1026U, 1086U, 1088U, 1090U,
+                                           4094U, 4096U, 4098U, 4222U, 4224U, 4226U}) {
+        for (const char* kind : kKindsOfScores) {
+            const std::vector<float> scores = scores_of_kind(kind, population);
+            const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {}};
+            ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, scores));
+            EXPECT_TRUE(shaped == twin_of(desc, scores)) << population << ", " << kind;
+        }
+    }
+}
+
+TEST_P(fitness, ranks_of_large_populations_keep_the_bits_of_the_twin) {
+    for (const std::uint32_t population : {32768U, 32770U, 65536U, 65538U}) {
+        for (const char* kind : {"equal", "descending", "many ties", "any bits"}) {
+            const std::vector<float> scores = scores_of_kind(kind, population);
+            const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {.workgroup_size = 256}};
+            ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, scores));
+            EXPECT_TRUE(shaped == twin_of(desc, scores)) << population << ", " << kind;
+        }
+    }
+}
+
+TEST_P(fitness, ranks_of_a_million_members_keep_the_bits_of_the_twin) {
     const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {}};
-    ASSERT_OK_AND_ASSIGN(const DeviceFindings found, probe(device()));
-    DeviceFindings tight = found;
-    tight.loop_limit = 800;  // 288 members per dispatch
-    device().set_findings(tight);
-    const Result<Shaped> shaped = shape(desc, scores);
-    device().set_findings(found);
-    ASSERT_OK(shaped);
-    EXPECT_EQ(*shaped, twin_of(desc, scores));
+    // Equal scores bring all counts together in one; the largest sum of squares comes from distinct ones.
+    for (const char* kind : {"equal", "descending", "any bits"}) {
+        const std::vector<float> scores = scores_of_kind(kind, 1U << 20U);
+        ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, scores));
+        EXPECT_TRUE(shaped == twin_of(desc, scores)) << kind;
+    }
+}
+
+TEST_P(fitness, sorted_ranks_do_not_depend_on_the_configuration_nor_on_earlier_scratch) {
+    const std::vector<float> scores = scores_of_kind("any bits", 1030);
+    for (const std::uint32_t workgroup_size : {1U, 5U, 64U, 256U}) {
+        const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {.workgroup_size = workgroup_size}};
+        ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, scores, 2));
+        EXPECT_TRUE(shaped == twin_of(desc, scores)) << workgroup_size;
+    }
+}
+
+TEST_P(fitness, sorted_ranks_do_not_depend_on_where_long_work_is_cut) {
+    ASSERT_OK_AND_ASSIGN(const Device impatient,
+                         Device::create(testing::instance(), device().info().index, {.max_submission_cost = 1}));
+    ASSERT_OK_AND_ASSIGN(Dispatcher its_dispatcher, Dispatcher::create(impatient));
+    const std::vector<float> scores = scores_of_kind("any bits", 1030);
+    const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {.workgroup_size = 4}};
+    const std::uint64_t before = impatient.counts().submissions;
+    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape_on(impatient, its_dispatcher, desc, scores));
+    EXPECT_TRUE(shaped == twin_of(desc, scores));
+    EXPECT_GT(impatient.counts().submissions - before, 2U * 4U * 5U);  // 17 tiles, 4 at a time, twice per digit
 }
 
 TEST_P(fitness, refuses_bad_descriptions) {
@@ -218,8 +284,6 @@ TEST_P(fitness, refuses_bad_descriptions) {
         desc.group_size = group_size;
         EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "group_size"));
     }
-    desc = {.population = 32770, .rule = FitnessRule::CentredRank, .config = {}};
-    EXPECT_TRUE(refused(desc, ErrorKind::Unsupported, "32768"));
 }
 
 TEST_P(fitness, refuses_wrong_views) {

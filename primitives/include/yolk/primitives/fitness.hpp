@@ -83,8 +83,8 @@ class FitnessPlan {
 };
 
 /// `device` must outlive the plan. Errors: population, episodes, group size or configuration outside their ranges,
-/// robust with another rule than pair difference, returns above the device's binding limit; Unsupported: more than
-/// 32,768 members to rank, more episodes than the device's loops allow.
+/// robust with another rule than pair difference, returns above the device's binding limit; Unsupported: more
+/// episodes, or members to sort for ranks, than the device's loops allow.
 [[nodiscard]] Result<FitnessPlan> plan_fitness(const Device& device, const FitnessDesc& desc);
 
 }  // namespace yolk

@@ -37,8 +37,9 @@ ABI_CONST uint kStatePrefix = 9;          // robust: leading digits of the media
 ABI_CONST uint kStateSum = 10;            // 2 limbs of 16 bits: quantized scores, kSumOffset per invocation added
 ABI_CONST uint kStateSquares = 12;        // 4 limbs of 16 bits: sum of their squares
 ABI_CONST uint kStateRankSquares = 16;    // 4 limbs of 16 bits: sum of the squares of doubled centred ranks
-ABI_CONST uint kStateHistogram = 32;      // robust: 4 histograms of 256 bins, most significant digit first
-// Ranks: doubled centred rank + population, per member. Groups: kGroupLimbs limbs per group.
+ABI_CONST uint kStateHistogram = 32;      // robust, sort: 4 histograms of 256 bins, one per value of Params::digit
+// Ranks: doubled centred rank + population, per member; the sort has its keys there before, behind them a second array
+// of keys and 256 counters per tile. Groups: kGroupLimbs limbs per group.
 ABI_CONST uint kStateArray = 1056;
 
 ABI_CONST uint kGroupLimbs = 3;               // of 12 bits: sum of (quantized score + 2^25)
@@ -51,9 +52,9 @@ struct Params {
     uint episodes;
     uint invocation_count;  // items (members, pairs or words) are strided by it
     uint group_size;        // 1 where there are no groups
-    uint first_other;       // ranks: members compared with in this dispatch
-    uint other_count;
-    uint digit;             // robust: 0 is the most significant
+    uint tile_length;       // sort: keys per tile; the last tile may have fewer
+    uint tile_count;
+    uint digit;             // robust: 0 is the most significant; sort: the least
     float reciprocal_episodes;
     float reciprocal_population;
     float reciprocal_group_size;
