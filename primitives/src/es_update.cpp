@@ -204,8 +204,8 @@ void BoundEsUpdate::record(Recorder& recorder, const NoiseTime& when) const noex
     const ScopedLabel label(recorder, "es_update");
     if (params.tile_count > 0) {
         // Per pair and rank column two blocks of noise and the products of a tile.
-        const std::uint64_t pair_cost =
-            std::uint64_t{impl_->rank} * (2 * kNoiseBlockCost + abi::es_update::kTileEdge * abi::es_update::kTileEdge);
+        constexpr std::uint64_t kEdge = abi::es_update::kTileEdge;
+        const std::uint64_t pair_cost = impl_->rank * (2 * kNoiseBlockCost + kEdge * kEdge);
         const std::uint64_t invocations = std::uint64_t{params.tile_count} * params.slice_count;
         recorder.dispatch(impl_->sum, params,
                           grid_of(invocations, impl_->config.workgroup_size, pair_cost * params.pairs_per_slice));

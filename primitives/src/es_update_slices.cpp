@@ -39,8 +39,8 @@ Result<Slices> choose_slices(const SliceProblem& problem) {
                         problem.pair_count, problem.rank, problem.partial_count, most_pairs, most_slices,
                         problem.max_scratch_bytes));
     }
-    const std::uint64_t fewest_pairs = ceil_div<std::uint64_t>(problem.pair_count, most_slices);
-    const std::uint64_t pairs = std::clamp<std::uint64_t>(problem.wanted_pairs_per_slice, fewest_pairs, most_pairs);
+    const auto fewest_pairs = ceil_div<std::uint64_t>(problem.pair_count, most_slices);
+    const auto pairs = std::clamp<std::uint64_t>(problem.wanted_pairs_per_slice, fewest_pairs, most_pairs);
     return Slices{.pairs_per_slice = static_cast<std::uint32_t>(pairs),
                   .slice_count = static_cast<std::uint32_t>(ceil_div<std::uint64_t>(problem.pair_count, pairs)),
                   .fewest_slices = static_cast<std::uint32_t>(fewest_slices)};

@@ -90,7 +90,7 @@ std::uint64_t cost_of(const FitnessStep& step) {
         case FitnessStage::SortedRanks: return 4 * kMemberCost;  // two bisections
         default: break;
     }
-    const std::uint64_t share = ceil_div<std::uint64_t>(params.population, step.invocations);
+    const auto share = ceil_div<std::uint64_t>(params.population, step.invocations);
     return share * (kMemberCost + (step.stage == FitnessStage::Scores ? 4 * std::uint64_t{params.episodes} : 0));
 }
 
@@ -129,7 +129,7 @@ Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uin
     std::vector<FitnessStep> steps;
     Params params = common_params(desc);
     const std::uint64_t members_by_loops = iterations_within(loop_budget - kOtherLoops, loop_cost(desc.episodes));
-    const std::uint64_t fewest = ceil_div<std::uint64_t>(desc.population, std::max<std::uint64_t>(1, members_by_loops));
+    const auto fewest = ceil_div<std::uint64_t>(desc.population, std::max<std::uint64_t>(1, members_by_loops));
     params.invocation_count = strided(desc.population, std::max(kScoreInvocations, fewest));
     steps.push_back({FitnessStage::Scores, params, params.invocation_count});
     // From here on the count of fitness_moments: the last kernels must know it to undo its offsets.

@@ -55,7 +55,7 @@ Result<void> validate(const Device& device, const OptimizerDesc& desc) {
 /// 1 / (1 - beta^t) by multiplications of double (squaring), so that every host gives the same bits; pow need not.
 float unbias(float beta, std::uint64_t t) noexcept {
     double power = 1.0;
-    for (double square = static_cast<double>(beta); t != 0; t >>= 1U, square *= square) {
+    for (auto square = static_cast<double>(beta); t != 0; t >>= 1U, square *= square) {
         if ((t & 1U) != 0) power *= square;
     }
     return static_cast<float>(1.0 / (1.0 - power));

@@ -38,7 +38,7 @@ Binding& Binding::operator=(Binding&&) noexcept = default;
 Binding::Binding(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Binding::Impl::~Impl() {
-    if (device) device->descriptors->free(set);
+    if (device) device->descriptors->free(set);  // NOLINT(clang-analyzer-unix.MismatchedDeallocator): not that free
 }
 
 Result<std::unique_ptr<Binding::Impl>> make_binding(const std::shared_ptr<Device::Impl>& device, PipelineHandle handle,

@@ -36,7 +36,7 @@ Buffer::Impl::~Impl() {
     if (!device || adopted) return;
     const DeviceContext& context = device->context;
     if (handle != VK_NULL_HANDLE && !context.abandon(1)) context.vk.vkDestroyBuffer(context.handle, handle, nullptr);
-    device->memory->free(memory);
+    device->memory->free(memory);  // NOLINT(clang-analyzer-unix.MismatchedDeallocator): not that free
 }
 
 Result<void> Buffer::Impl::check_usage(VkBufferUsageFlags needed, std::string_view what) const {

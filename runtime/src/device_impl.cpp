@@ -54,6 +54,7 @@ void load(VkInstance instance, const char* name, Function& function) {
 /// may still call back into it while the process ends.
 void keep_for_ever(std::shared_ptr<Instance::Impl> instance) {
     static std::mutex mutex;
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
     static auto* const kept = new std::vector<std::shared_ptr<Instance::Impl>>;
     const std::lock_guard lock(mutex);
     kept->push_back(std::move(instance));

@@ -59,9 +59,8 @@ struct BufferView {
     std::uint64_t size_bytes = 0;
 
     BufferView() = default;
-    BufferView(
-        const Buffer& whole) noexcept  // NOLINT(google-explicit-constructor): a buffer is a view of all of itself
-        : buffer(&whole), size_bytes(whole.size_bytes()) {}
+    // NOLINTNEXTLINE(google-explicit-constructor): a buffer is a view of all of itself
+    BufferView(const Buffer& whole) noexcept : buffer(&whole), size_bytes(whole.size_bytes()) {}
     BufferView(const Buffer& of, std::uint64_t offset, std::uint64_t size) noexcept
         : buffer(&of), offset_bytes(offset), size_bytes(size) {}
     [[nodiscard]] bool empty() const noexcept { return size_bytes == 0; }

@@ -61,9 +61,9 @@ struct GenerationReport {
 [[nodiscard]] Json to_json(const GenerationReport& report);
 
 struct TrainOutcome {
-    std::uint32_t generations = 0;   ///< done, those before a resumption included
-    std::uint32_t resumed_from = 0;  ///< generations of them that the checkpoint brought
-    bool solved = false;  ///< eval_mean_return is at least the environment's solved_return
+    std::uint32_t generations = 0;        ///< done, those before a resumption included
+    std::uint32_t resumed_from = 0;       ///< generations of them that the checkpoint brought
+    bool solved = false;                  ///< eval_mean_return is at least the environment's solved_return
     double evaluations_per_second = 0.0;  ///< over the generations of this process
     double eval_mean_return = 0.0;        ///< over evaluation_episodes fresh episodes of the unperturbed policy
     std::string state_hash{};
