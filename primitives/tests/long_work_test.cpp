@@ -2,19 +2,17 @@
 // Every family's table of cases again, on a device that takes so little at once that most of the work is cut: results
 // do not depend on where.
 #include "yolk/oracle/check.hpp"
-#include "yolk/primitives/es_update.hpp"
-#include "yolk/primitives/fitness.hpp"
-#include "yolk/primitives/rollout.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
 namespace {
 
+constexpr std::uint64_t kLittle = 1U << 17U;
+
 class long_work : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(long_work);
 
 TEST_P(long_work, of_every_kernel_is_cut_without_a_trace) {
-    constexpr std::uint64_t kLittle = 1U << 17U;
     ASSERT_OK_AND_ASSIGN(const Device impatient,
                          Device::create(testing::instance(), device().info().index, {.max_submission_cost = kLittle}));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(impatient));
@@ -25,7 +23,21 @@ TEST_P(long_work, of_every_kernel_is_cut_without_a_trace) {
         EXPECT_TRUE(report.passed()) << report.kernel << ": "
                                      << (report.failures.empty() ? "no cases" : report.failures.front());
     }
-    EXPECT_GT(impatient.counts().submissions, 0U);
+}
+
+// That the device above really cuts: the same table makes more submissions on it than on one with the default.
+TEST_P(long_work, is_more_submissions_on_a_device_that_takes_little) {
+    const auto submissions = [&](std::uint64_t max_cost) -> Result<std::uint64_t> {
+        YOLK_TRY(const Device own,
+                 Device::create(testing::instance(), device().info().index, {.max_submission_cost = max_cost}));
+        YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(own));
+        YOLK_TRY_VOID(
+            oracle::check_es_update({.device = own, .dispatcher = dispatcher, .seed = 9, .configurations = 1}));
+        return own.counts().submissions;
+    };
+    ASSERT_OK_AND_ASSIGN(const std::uint64_t whole, submissions(0));
+    ASSERT_OK_AND_ASSIGN(const std::uint64_t cut, submissions(kLittle));
+    EXPECT_GT(cut, whole);
 }
 
 }  // namespace
