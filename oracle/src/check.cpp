@@ -3,11 +3,22 @@
 
 #include <array>
 
+#include "yolk/oracle/family.hpp"
+
 namespace yolk::oracle {
+
+namespace {
+
+template <const Family& (*kFamily)() noexcept>
+Result<CheckReport> check(const CheckContext& context) {
+    return check_family(context, kFamily());
+}
+
+}  // namespace
 
 std::span<const KernelCheck> kernel_checks() noexcept {
     static constexpr std::array<KernelCheck, 7> kChecks{{
-        {"noise", &check_noise},
+        {"noise", &check<noise_family>},
         {"exact_math", &check_exact_math},
         {"perturbed_linear", &check_perturbed_linear},
         {"rollout", &check_rollout},

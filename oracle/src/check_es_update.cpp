@@ -110,7 +110,7 @@ std::vector<OracleValue> expected(const Case& item, const EsUpdateDesc& desc, co
 
 Result<std::vector<float>> run_kernel(const CheckContext& context, CheckReport& report, const std::string& name,
                                       const EsUpdateDesc& desc, const Inputs& inputs, std::uint32_t poison) {
-    const auto& [device, dispatcher, seed, configurations] = context;
+    const auto& [device, dispatcher, seed, configurations, all_configurations, progress] = context;
     YOLK_TRY(const EsUpdatePlan plan, plan_es_update(device, desc));
     const std::uint64_t weights_bytes =
         desc.weights == FitnessWeights::I8 ? inputs.integers.size() : 4 * inputs.floats.size();

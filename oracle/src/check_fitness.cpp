@@ -75,7 +75,7 @@ struct Outputs {
 
 Result<Outputs> run_kernels(const CheckContext& context, CheckReport& report, const std::string& name,
                             const FitnessDesc& desc, const std::vector<float>& values, std::uint32_t poison) {
-    const auto& [device, dispatcher, seed, configurations] = context;
+    const auto& [device, dispatcher, seed, configurations, all_configurations, progress] = context;
     YOLK_TRY(const FitnessPlan plan, plan_fitness(device, desc));
     YOLK_TRY(auto returns, GuardedBuffer::create(device, dispatcher, 4 * values.size(), poison, "returns"));
     YOLK_TRY(auto scores,

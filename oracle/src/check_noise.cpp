@@ -8,8 +8,71 @@
 #include "yolk/oracle/noise.hpp"
 
 namespace yolk::oracle {
-
 namespace {
+
+class NoiseProblem final : public Problem {
+   public:
+    NoiseProblem(const NoiseDesc& desc, const NoiseStream& stream) : desc_(desc), stream_(stream) {}
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("[{}, {}] {} of domain {}", desc_.pair_count, desc_.element_count,
+                           desc_.format == NoiseFormat::I32 ? "i32" : "f32",
+                           static_cast<std::uint32_t>(stream_.domain));
+    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return noise_space(info, desc_).space(); }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return noise_space(info, desc_).configuration({});
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        NoiseDesc desc = desc_;
+        desc.config = noise_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(NoisePlan plan, plan_noise(device, desc));
+        return planned(std::move(plan),
+                       [stream = stream_](const NoisePlan& of, std::span<const BufferView> views,
+                                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                           YOLK_TRY(BoundNoise bound, of.bind({.out = views[0]}, scratch));
+                           return recorded(std::move(bound), stream);
+                       });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        return {output_buffer("out", std::uint64_t{4} * desc_.element_count * desc_.pair_count)};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        if (desc_.format == NoiseFormat::I32) {
+            return {
+                {.element = ElementType::I32, .twin = words_of(noise_i32_twin(desc_, stream_)), .oracle = oracle()}};
+        }
+        return {{.twin = words_of(noise_f32_twin(desc_, stream_)), .oracle = oracle()}};
+    }
+    /// A block of eight elements takes about a hundred operations.
+    [[nodiscard]] Work work() const override {
+        const double elements = static_cast<double>(desc_.element_count) * desc_.pair_count;
+        return {.operations = elements * 12.5, .bytes = elements * 4};
+    }
+
+   private:
+    [[nodiscard]] std::vector<OracleValue> oracle() const {
+        std::vector<OracleValue> values;
+        values.reserve(std::size_t{desc_.element_count} * desc_.pair_count);
+        NoiseStream stream = stream_;
+        for (std::uint32_t p = 0; p < desc_.pair_count; ++p, ++stream.pair) {
+            for (std::uint32_t i = 0; i < desc_.element_count; ++i) {
+                if (desc_.format == NoiseFormat::I32) {
+                    values.push_back({static_cast<double>(noise_oracle(stream, i)), 0.0});
+                    continue;
+                }
+                // Two roundings, of the constant and of the product, each of relative size 2^-24 at most.
+                const double value = noise_f32_oracle(stream, i);
+                values.push_back({value, std::abs(value) * std::ldexp(2.0, -24)});
+            }
+        }
+        return values;
+    }
+
+    NoiseDesc desc_;
+    NoiseStream stream_;
+};
 
 struct Case {
     std::uint32_t element_count;
@@ -38,79 +101,32 @@ constexpr std::array kCases{
     Case{1021, 3, {.seed = 0x123456789ABCDEFU, .parameter = 77, .domain = Domain::Data, .pair = 2, .time = 4}},
 };
 
-std::vector<NoiseConfig> draw_configs(const CheckContext& context) {
-    constexpr std::array<std::uint32_t, 5> kWorkgroups{1, 8, 32, 128, 256};
-    std::vector<NoiseConfig> configs{NoiseConfig{}};
-    Draws draws(context.seed);
-    while (configs.size() < context.configurations) {
-        configs.push_back({.workgroup_size = draws.one_of(kWorkgroups), .blocks_per_invocation = 1 + draws.below(8)});
-    }
-    return configs;
-}
-
-std::vector<OracleValue> oracle_values(const NoiseDesc& desc, NoiseStream stream) {
-    std::vector<OracleValue> values;
-    values.reserve(std::size_t{desc.element_count} * desc.pair_count);
-    for (std::uint32_t p = 0; p < desc.pair_count; ++p, ++stream.pair) {
-        for (std::uint32_t i = 0; i < desc.element_count; ++i) {
-            if (desc.format == NoiseFormat::I32) {
-                values.push_back({static_cast<double>(noise_oracle(stream, i)), 0.0});
-                continue;
-            }
-            // Two roundings, of the constant and of the product, each of relative size 2^-24 at most.
-            const double value = noise_f32_oracle(stream, i);
-            values.push_back({value, std::abs(value) * std::ldexp(2.0, -24)});
+Problems noise_cases(std::uint64_t /*seed*/) {
+    Problems problems;
+    for (const Case& c : kCases) {
+        for (const NoiseFormat format : {NoiseFormat::I32, NoiseFormat::F32}) {
+            problems.push_back(std::make_unique<NoiseProblem>(
+                NoiseDesc{.element_count = c.element_count, .pair_count = c.pair_count, .format = format}, c.stream));
         }
     }
-    return values;
+    return problems;
 }
 
-template <class T>
-Result<void> hold_out(CheckReport& report, const std::string& name, const NoiseDesc& desc, const NoiseStream& stream,
-                      const GuardedBuffer& out, const std::vector<T>& twin) {
-    YOLK_TRY(const std::vector<T> got, out.download<T>());
-    hold_to_twin(report, name, got, twin);
-    hold_to_oracle(report, name, got, oracle_values(desc, stream));
-    return {};
-}
-
-Result<void> check_case(const CheckContext& context, const Case& c, const NoiseDesc& desc, std::uint32_t poison,
-                        CheckReport& report) {
-    const std::string name =
-        fmt::format("[{}, {}] {} of domain {}, workgroup {}, blocks {}, poison {:08x}", c.pair_count, c.element_count,
-                    desc.format == NoiseFormat::I32 ? "i32" : "f32", static_cast<std::uint32_t>(c.stream.domain),
-                    desc.config.workgroup_size, desc.config.blocks_per_invocation, poison);
-    const std::uint64_t size_bytes = std::uint64_t{4} * c.element_count * c.pair_count;
-    YOLK_TRY(const auto out,
-             GuardedBuffer::create(context.device, context.dispatcher, size_bytes, poison, "noise.out"));
-    YOLK_TRY(const NoisePlan plan, plan_noise(context.device, desc));
-    YOLK_TRY(const BoundNoise bound, plan.bind({.out = out.view()}));
-    YOLK_TRY_VOID(run_recorded(context, [&](Recorder& recorder) { bound.record(recorder, c.stream); }));
-    ++report.cases;
-    YOLK_TRY_VOID(hold_guards(report, name, out, "out"));
-    if (desc.format == NoiseFormat::I32) {
-        return hold_out(report, name, desc, c.stream, out, noise_i32_twin(desc, c.stream));
+Problems noise_benchmarks() {
+    Problems problems;
+    for (const NoiseFormat format : {NoiseFormat::I32, NoiseFormat::F32}) {
+        problems.push_back(std::make_unique<NoiseProblem>(
+            NoiseDesc{.element_count = 256, .pair_count = 4096, .format = format}, NoiseStream{.seed = 42}));
     }
-    return hold_out(report, name, desc, c.stream, out, noise_f32_twin(desc, c.stream));
+    return problems;
 }
 
 }  // namespace
 
-Result<CheckReport> check_noise(const CheckContext& context) {
-    CheckReport report;
-    report.kernel = "noise";
-    report.exactness = "E+P";
-    for (const NoiseConfig& config : draw_configs(context)) {
-        for (const Case& c : kCases) {
-            for (const NoiseFormat format : {NoiseFormat::I32, NoiseFormat::F32}) {
-                const NoiseDesc desc{c.element_count, c.pair_count, format, config};
-                for (const std::uint32_t poison : kPoisons) {
-                    YOLK_TRY_VOID(check_case(context, c, desc, poison, report));
-                }
-            }
-        }
-    }
-    return report;
+const Family& noise_family() noexcept {
+    static constexpr Family kFamily{
+        .name = "noise", .exactness = "E+P", .cases = &noise_cases, .benchmarks = &noise_benchmarks};
+    return kFamily;
 }
 
 }  // namespace yolk::oracle

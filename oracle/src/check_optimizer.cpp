@@ -50,7 +50,7 @@ Inputs draw_inputs(const Case& item, const OptimizerDesc& desc, Draws& draws) {
 
 Result<Inputs> run_kernel(const CheckContext& context, CheckReport& report, const std::string& name,
                           const OptimizerDesc& desc, const Case& item, const Inputs& inputs, std::uint32_t poison) {
-    const auto& [device, dispatcher, seed, configurations] = context;
+    const auto& [device, dispatcher, seed, configurations, all_configurations, progress] = context;
     const std::uint64_t bytes = std::uint64_t{4} * item.elements;
     YOLK_TRY(auto gradient, GuardedBuffer::create(device, dispatcher, bytes, poison, "gradient"));
     YOLK_TRY(auto parameters, GuardedBuffer::create(device, dispatcher, bytes, poison, "parameters"));

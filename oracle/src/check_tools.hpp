@@ -15,6 +15,7 @@
 #include "yolk/core/philox.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/runtime/recorder.hpp"
 
@@ -72,11 +73,6 @@ void hold_to_twin(CheckReport& report, const std::string& case_name, const std::
     hold_words_to_twin(report, case_name, got_words, twin_words);
 }
 
-/// One element of an oracle: its value, and how far a right kernel may be off it (derived; 0 for exact).
-struct OracleValue {
-    double value = 0.0;
-    double tolerance = 0.0;
-};
 /// Holds elements to the oracle in units of the tolerance; keeps the worst with its place.
 void hold_to_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,
                     std::span<const OracleValue> oracle);

@@ -13,7 +13,6 @@ namespace yolk {
 
 namespace {
 
-constexpr std::uint32_t kMaxBlocksPerInvocation = 8;
 constexpr std::uint64_t kElementBytes = 4;
 
 std::uint64_t out_bytes(const NoiseDesc& desc) noexcept {
@@ -22,10 +21,14 @@ std::uint64_t out_bytes(const NoiseDesc& desc) noexcept {
 
 }  // namespace
 
+ConfigSpace<NoiseConfig> noise_space(const DeviceInfo& /*info*/, const NoiseDesc& /*desc*/) {
+    return {"noise",
+            {{"workgroup_size", &NoiseConfig::workgroup_size, workgroup_sizes()},
+             {"blocks_per_invocation", &NoiseConfig::blocks_per_invocation, {1, 2, 3, 4, 5, 6, 7, 8}}}};
+}
+
 Result<NoisePlan> plan_noise(const Device& device, const NoiseDesc& desc) {
-    YOLK_TRY_VOID(check_range(desc.config.workgroup_size, 1, kMaxWorkgroupSize, "workgroup_size of [noise]"));
-    YOLK_TRY_VOID(
-        check_range(desc.config.blocks_per_invocation, 1, kMaxBlocksPerInvocation, "blocks_per_invocation of [noise]"));
+    YOLK_TRY_VOID(noise_space(device.info(), desc).check(desc.config));
     YOLK_TRY(const std::uint64_t size_bytes,
              checked_bytes({desc.element_count, desc.pair_count}, kElementBytes, "the out view of [noise]"));
     YOLK_TRY_VOID(check_binding_size(device, size_bytes, "the out view of [noise]"));

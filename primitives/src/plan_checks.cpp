@@ -26,6 +26,8 @@ Result<void> check_needed_views(const DeviceLimits& limits, const char* plan, st
 
 }  // namespace
 
+std::vector<std::uint32_t> workgroup_sizes() { return {1, 4, 8, 16, 32, 64, 128, 256}; }
+
 Result<void> check_range(std::uint64_t value, std::uint64_t low, std::uint64_t high, const char* what) {
     if (value >= low && value <= high) return {};
     return bad_input(fmt::format("{} is {}; it must be from {} to {}.", what, value, low, high));

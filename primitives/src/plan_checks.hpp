@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/buffer.hpp"
@@ -18,6 +19,9 @@ namespace yolk {
 
 /// The largest workgroup of the portable floor.
 inline constexpr std::uint32_t kMaxWorkgroupSize = 256;
+
+/// The workgroup sizes of most spaces; the floor allows no larger ones.
+[[nodiscard]] std::vector<std::uint32_t> workgroup_sizes();
 
 /// An error unless low <= value <= high.
 [[nodiscard]] Result<void> check_range(std::uint64_t value, std::uint64_t low, std::uint64_t high, const char* what);

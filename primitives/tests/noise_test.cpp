@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/oracle/noise.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -37,7 +38,8 @@ class noise : public testing::DeviceTest {
 YOLK_FOR_EACH_DEVICE(noise);
 
 TEST_P(noise, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report, oracle::check_noise({device(), dispatcher()}));
+    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
+                         oracle::check_family({device(), dispatcher()}, oracle::noise_family()));
     EXPECT_THAT(report.failures, ElementsAre());
     EXPECT_TRUE(report.passed());
     EXPECT_EQ(report.twin_mismatches, 0U);

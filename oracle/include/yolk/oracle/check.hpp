@@ -3,7 +3,9 @@
 // own order, the same bits). The same case tables feed the tests and `yolk check`.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +21,11 @@ struct CheckContext {
     Dispatcher& dispatcher;
     std::uint64_t seed = 1;            ///< of the drawn inputs and configurations
     std::uint32_t configurations = 3;  ///< configurations drawn per case table, the default always among them
+    bool all_configurations = false;   ///< instead of drawn ones the whole space
+    /// Told before each configuration: the family, the case and how many there are, the configuration likewise.
+    std::function<void(const char* family, std::size_t problem, std::size_t problems, std::size_t configuration,
+                       std::size_t configurations)>
+        progress{};
 };
 
 /// Outcome of one family's table of cases on one device.
@@ -31,6 +38,7 @@ struct CheckReport {
     std::uint64_t twin_mismatches = 0;  ///< elements that differ from the exact twin's bits
     std::vector<std::string> failures;  ///< one line each: the case, what was expected, what came; at most 8 are kept
     std::uint64_t failure_count = 0;
+    std::string output_hash;  ///< XXH3-128 of the exact outputs (classes E and P) of all cases, in their order
     [[nodiscard]] bool passed() const noexcept { return failure_count == 0 && cases > 0; }
     void fail(std::string line) {
         ++failure_count;
@@ -46,7 +54,8 @@ struct KernelCheck {
 
 [[nodiscard]] std::span<const KernelCheck> kernel_checks() noexcept;
 
-[[nodiscard]] Result<CheckReport> check_noise(const CheckContext& context);
+struct Family;  // yolk/oracle/family.hpp
+[[nodiscard]] const Family& noise_family() noexcept;
 [[nodiscard]] Result<CheckReport> check_exact_math(const CheckContext& context);
 [[nodiscard]] Result<CheckReport> check_perturbed_linear(const CheckContext& context);
 [[nodiscard]] Result<CheckReport> check_rollout(const CheckContext& context);

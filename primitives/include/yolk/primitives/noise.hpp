@@ -8,6 +8,7 @@
 #include "yolk/core/noise.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
@@ -18,7 +19,7 @@ enum class NoiseFormat {
 
 /// Tuning parameters; any valid configuration gives the same bytes.
 struct NoiseConfig {
-    std::uint32_t workgroup_size = 64;        ///< 1 ... 256
+    std::uint32_t workgroup_size = 64;        ///< 1, 4, 8, 16, 32, 64, 128, 256
     std::uint32_t blocks_per_invocation = 1;  ///< 1 ... 8
 };
 
@@ -28,6 +29,9 @@ struct NoiseDesc {
     NoiseFormat format = NoiseFormat::I32;
     NoiseConfig config{};
 };
+
+/// Its tuning space; the same for every shape and device.
+[[nodiscard]] ConfigSpace<NoiseConfig> noise_space(const DeviceInfo& info, const NoiseDesc& desc);
 
 struct NoiseViews {
     BufferView out;  ///< [pair_count, element_count] of 4-byte elements

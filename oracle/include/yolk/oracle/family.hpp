@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The single description of a kernel family: problems with their inputs, what must come out, how much work it is, and
+// the tuning space. Tests, `yolk check`, benchmarks and the tuner all read it.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/oracle/check.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/tuning_space.hpp"
+
+namespace yolk::oracle {
+
+enum class BufferRole {
+    Input,   ///< read; a run that changes it fails
+    Output,  ///< written; holds poison before
+    InOut,   ///< holds `contents` before, and is held against what is expected after
+};
+
+/// A buffer of a problem.
+struct ProblemBuffer {
+    std::string name;
+    BufferRole role = BufferRole::Input;
+    std::uint64_t size_bytes = 0;
+    std::vector<std::byte> contents{};  ///< size_bytes of them, but for outputs
+};
+
+template <class T>
+[[nodiscard]] ProblemBuffer filled_buffer(std::string name, BufferRole role, const std::vector<T>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return {std::move(name), role, bytes.size(), {bytes.begin(), bytes.end()}};
+}
+template <class T>
+[[nodiscard]] ProblemBuffer input_buffer(std::string name, const std::vector<T>& values) {
+    return filled_buffer(std::move(name), BufferRole::Input, values);
+}
+template <class T>
+[[nodiscard]] ProblemBuffer in_out_buffer(std::string name, const std::vector<T>& values) {
+    return filled_buffer(std::move(name), BufferRole::InOut, values);
+}
+[[nodiscard]] inline ProblemBuffer output_buffer(std::string name, std::uint64_t size_bytes) {
+    return {std::move(name), BufferRole::Output, size_bytes, {}};
+}
+
+/// One element of an oracle: its value, and how far a right kernel may be off it (derived; 0 for exact).
+struct OracleValue {
+    double value = 0.0;
+    double tolerance = 0.0;
+};
+
+enum class ElementType { F32, I32, U32 };
+
+/// What an output holds after a right run.
+struct Expected {
+    ElementType element = ElementType::F32;
+    std::vector<std::uint32_t> twin{};  ///< the words of the exact twin (classes E and P); empty for class T
+    std::vector<OracleValue> oracle{};  ///< one per element; empty where `hold` of the problem does more than this can
+    std::vector<bool> kept{};           ///< elements that must stay as they were (padding between rows); empty for none
+};
+/// The words of 4-byte elements.
+template <class T>
+[[nodiscard]] std::vector<std::uint32_t> words_of(const std::vector<T>& values);
+
+/// How much a run computes and moves, at least.
+struct Work {
+    double operations = 0.0;  ///< multiply-adds count as two
+    double bytes = 0.0;       ///< inputs read once, outputs written once
+};
+
+/// A plan of a problem. The device and the plan must outlive what it records.
+class PlannedProblem {
+   public:
+    using Record = std::function<void(Recorder&)>;
+    virtual ~PlannedProblem() = default;
+    [[nodiscard]] virtual MemoryNeeds scratch() const = 0;
+    /// `views`: one per buffer of the problem, in their order.
+    [[nodiscard]] virtual Result<Record> bind(std::span<const BufferView> views, const BufferView& scratch) const = 0;
+};
+
+/// One shape with its inputs. Immutable; inputs and expectations are made on each call, the same each time.
+class Problem {
+   public:
+    virtual ~Problem() = default;
+    [[nodiscard]] virtual std::string name() const = 0;  ///< the shape, for messages
+    [[nodiscard]] virtual TuningSpace space(const DeviceInfo& info) const = 0;
+    /// What a plan takes where nothing is known.
+    [[nodiscard]] virtual Configuration default_configuration(const DeviceInfo& info) const = 0;
+    [[nodiscard]] virtual Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                                       const Configuration& configuration) const = 0;
+    [[nodiscard]] virtual std::vector<ProblemBuffer> buffers() const = 0;
+    /// One per Output and InOut buffer, in their order. Slow: double precision on the host.
+    [[nodiscard]] virtual std::vector<Expected> expected() const = 0;
+    [[nodiscard]] virtual Work work() const = 0;
+    /// Holds what `expected` cannot say. `outputs`: the words of the Output and InOut buffers.
+    virtual void hold(CheckReport& /*report*/, const std::string& /*case_name*/,
+                      std::span<const std::vector<std::uint32_t>> /*outputs*/) const {}
+};
+
+using Problems = std::vector<std::unique_ptr<Problem>>;
+
+struct Family {
+    const char* name;
+    const char* exactness;                  ///< "E", "P", "T", "E+P", ...
+    Problems (*cases)(std::uint64_t seed);  ///< every shape class; small, for the oracle is slow
+    Problems (*benchmarks)();               ///< shapes worth timing
+    /// Where making a pipeline takes long, each case takes the default and so many of the drawn configurations, by
+    /// turns; 0: all of them.
+    std::uint32_t configurations_per_case = 0;
+};
+
+/// Every case with the default configuration and those that `context` draws, twice, with different poisons: guard
+/// bands, inputs, twin, oracle, and `hold`.
+[[nodiscard]] Result<CheckReport> check_family(const CheckContext& context, const Family& family);
+
+/// A PlannedProblem of a primitive's plan and a function `bind(plan, views, scratch) -> Result<Record>`.
+template <class Plan, class Bind>
+[[nodiscard]] std::unique_ptr<PlannedProblem> planned(Plan plan, Bind bind) {
+    class Planned final : public PlannedProblem {
+       public:
+        Planned(Plan plan, Bind bind) : plan_(std::move(plan)), bind_(std::move(bind)) {}
+        [[nodiscard]] MemoryNeeds scratch() const override { return plan_.scratch(); }
+        [[nodiscard]] Result<Record> bind(std::span<const BufferView> views, const BufferView& scratch) const override {
+            return bind_(plan_, views, scratch);
+        }
+
+       private:
+        Plan plan_;
+        Bind bind_;
+    };
+    return std::make_unique<Planned>(std::move(plan), std::move(bind));
+}
+
+/// A Record of a bound plan, which it keeps, and of what its record() takes after the recorder.
+template <class Bound, class... Arguments>
+[[nodiscard]] PlannedProblem::Record recorded(Bound bound, Arguments... arguments) {
+    return [bound = std::make_shared<const Bound>(std::move(bound)), arguments...](Recorder& recorder) {
+        bound->record(recorder, arguments...);
+    };
+}
+
+template <class T>
+std::vector<std::uint32_t> words_of(const std::vector<T>& values) {
+    static_assert(sizeof(T) == sizeof(std::uint32_t));
+    std::vector<std::uint32_t> words;
+    words.reserve(values.size());
+    for (const T& value : values) words.push_back(std::bit_cast<std::uint32_t>(value));
+    return words;
+}
+
+}  // namespace yolk::oracle

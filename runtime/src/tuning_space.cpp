@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/runtime/tuning_space.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "yolk/core/check.hpp"
+#include "yolk/core/philox.hpp"
+
+namespace yolk {
+namespace {
+
+/// Beyond so many combinations a draw does not list the space first but tries at random.
+constexpr std::uint64_t kListable = 1U << 16U;
+
+/// A word pair as an index below `count`; the bias is below count / 2^64.
+std::uint64_t index_below(std::uint64_t count, std::uint32_t draw, const PhiloxKey& key) {
+    const auto words = philox4x32({draw, 0, 0, 0}, key);
+    return ((std::uint64_t{words[0]} << 32U) | words[1]) % count;
+}
+
+}  // namespace
+
+TuningSpace::TuningSpace(std::string family, std::vector<TuningKnob> knobs, Legality legality)
+    : family_(std::move(family)), knobs_(std::move(knobs)), legality_(std::move(legality)) {
+    for (const TuningKnob& knob : knobs_) {
+        YOLK_ASSERT(!knob.values.empty());
+        YOLK_ASSERT(std::ranges::adjacent_find(knob.values, std::greater_equal<>()) == knob.values.end());
+    }
+}
+
+std::uint64_t TuningSpace::combinations() const noexcept {
+    std::uint64_t product = 1;
+    for (const TuningKnob& knob : knobs_) product *= knob.values.size();
+    return product;
+}
+
+Configuration TuningSpace::combination(std::uint64_t index) const {
+    Configuration values(knobs_.size());
+    for (std::size_t i = knobs_.size(); i-- > 0;) {
+        const auto& domain = knobs_[i].values;
+        values[i] = domain[index % domain.size()];
+        index /= domain.size();
+    }
+    return values;
+}
+
+Result<void> TuningSpace::check(const Configuration& configuration) const {
+    if (configuration.size() != knobs_.size()) {
+        return bad_input(fmt::format("A configuration of [{}] has {} values; the space has {} knobs.", family_,
+                                     configuration.size(), knobs_.size()));
+    }
+    for (std::size_t i = 0; i < knobs_.size(); ++i) {
+        if (std::ranges::binary_search(knobs_[i].values, configuration[i])) continue;
+        return bad_input(fmt::format("{} of [{}] is {}; it may be {}.", knobs_[i].name, family_, configuration[i],
+                                     fmt::join(knobs_[i].values, ", ")));
+    }
+    if (!legality_) return {};
+    if (Result<void> legal = legality_(configuration); !legal) {
+        Error error = std::move(legal).error();
+        error.message = fmt::format("The configuration {} is outside the space of [{}]: {}", text(configuration),
+                                    family_, error.message);
+        return error;
+    }
+    return {};
+}
+
+std::vector<Configuration> TuningSpace::all() const {
+    std::vector<Configuration> legal;
+    for (std::uint64_t i = 0; i < combinations(); ++i) {
+        Configuration candidate = combination(i);
+        if (!legality_ || legality_(candidate)) legal.push_back(std::move(candidate));
+    }
+    return legal;
+}
+
+std::vector<Configuration> TuningSpace::draw(std::size_t count, std::uint64_t seed) const {
+    const PhiloxKey key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U)};
+    if (combinations() <= kListable) {
+        // The first `count` places of a Fisher-Yates shuffle.
+        std::vector<Configuration> legal = all();
+        const std::size_t taken = std::min(count, legal.size());
+        for (std::size_t i = 0; i < taken; ++i) {
+            const std::uint64_t offset = index_below(legal.size() - i, static_cast<std::uint32_t>(i), key);
+            std::swap(legal[i], legal[i + offset]);
+        }
+        legal.resize(taken);
+        return legal;
+    }
+    std::vector<Configuration> drawn;
+    std::set<std::uint64_t> tried;
+    for (std::uint32_t i = 0; drawn.size() < count && i < 1000 * (count + 1); ++i) {
+        const std::uint64_t index = index_below(combinations(), i, key);
+        if (!tried.insert(index).second) continue;
+        Configuration candidate = combination(index);
+        if (!legality_ || legality_(candidate)) drawn.push_back(std::move(candidate));
+    }
+    return drawn;
+}
+
+std::string TuningSpace::text(const Configuration& configuration) const {
+    std::string line;
+    for (std::size_t i = 0; i < std::min(knobs_.size(), configuration.size()); ++i) {
+        line += fmt::format("{}{} {}", line.empty() ? "" : ", ", knobs_[i].name, configuration[i]);
+    }
+    return line.empty() ? "without knobs" : line;
+}
+
+}  // namespace yolk
