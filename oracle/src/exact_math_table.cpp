@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
+#include <utility>
 
 #include "yolk/abi/exact_math.h"
-#include "yolk/exact/exact_math.h"
+#include "yolk/exact/exact_activations.h"
 
 namespace yolk::oracle {
 
@@ -28,6 +30,15 @@ double round_half_even(float x) {
 }
 
 double clamped_exp(float x) { return x < -69.0F ? 0.0 : std::exp(std::fmin(x, 88.0)); }
+
+// The logistic function from the side that does not overflow; its own source flushes below -69.
+double sigmoid(double x) { return x < 0.0 ? std::exp(x) / (1.0 + std::exp(x)) : 1.0 / (1.0 + std::exp(-x)); }
+
+// The tanh form as its authors write it; 1 + tanh loses to cancellation what the absolute error allows a billion times.
+double gelu(float x) {
+    const double wide = x;
+    return 0.5 * wide * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (wide + 0.044715 * wide * wide * wide)));
+}
 
 // Every function but reciprocal, sin and cos takes all finite numbers: what its comment says of those outside is part
 // of its contract.
@@ -119,10 +130,31 @@ std::vector<ExactFunction> make_table() {
     };
 }
 
+std::vector<ExactFunction> make_activations() {
+    const auto make = [](const char* name, std::uint32_t id, float (*twin)(float), double (*reference)(float),
+                         double absolute_error, double relative_error, std::vector<float> edges) {
+        return ExactFunction{name, id,   twin,           reference,      kSmallest,       kLargest,
+                             true, true, absolute_error, relative_error, std::move(edges)};
+    };
+    return {
+        make("relu", abi_em::kRelu, &exact::exact_relu, [](float x) { return x > 0.0F ? x : 0.0; }, 0.0, 0.0, {1.0F}),
+        make("gelu", abi_em::kGelu, &exact::exact_gelu, &gelu, 3e-8, 2.5e-7, {0x1p-100F, 1.0F, 12.0F}),
+        make("silu", abi_em::kSilu, &exact::exact_silu, [](float x) { return x < -69.0F ? 0.0 : x * sigmoid(x); },
+             1e-30, 2.7e-7, {0x1p-100F, 1.0F, 69.0F}),
+        make("sigmoid", abi_em::kSigmoid, &exact::exact_sigmoid, [](float x) { return x < -69.0F ? 0.0 : sigmoid(x); },
+             0.0, 2.5e-7, {1.0F, 69.0F}),
+    };
+}
+
 }  // namespace
 
 std::span<const ExactFunction> exact_functions() {
-    static const std::vector<ExactFunction> table = make_table();
+    static const std::vector<ExactFunction> table = [] {
+        std::vector<ExactFunction> functions = make_table();
+        const std::vector<ExactFunction> activations = make_activations();
+        functions.insert(functions.end(), activations.begin(), activations.end());
+        return functions;
+    }();
     return table;
 }
 

@@ -10,6 +10,7 @@
 
 #include "exact_math_table.hpp"
 #include "yolk/exact/environment_prelude.h"
+#include "yolk/exact/exact_activations.h"
 
 namespace yolk::oracle {
 namespace {
@@ -99,6 +100,36 @@ TEST(exact_math, uniform_is_the_top_24_bits) {
     EXPECT_EQ(exact::exact_uniform(0xFFU), 0.0F);
     EXPECT_EQ(exact::exact_uniform(0x100U), 0x1p-24F);
     EXPECT_EQ(exact::exact_uniform(0xFFFFFFFFU), 1.0F - 0x1p-24F);
+}
+
+constexpr std::uint32_t kActivations = abi::activation::kActivationCount;
+
+TEST(exact_math, activations_keep_nan_and_reach_their_limits) {
+    for (const std::uint32_t nan : {0x7FC00000U, 0x7F800001U, 0xFFFFFFFFU}) {
+        for (std::uint32_t kind = exact::kActivationRelu; kind < kActivations; ++kind) {
+            EXPECT_EQ(exact::exact_bits(exact::exact_activate(kind, exact::exact_from_bits(nan))), exact::kExactNan);
+        }
+        EXPECT_EQ(exact::exact_bits(exact::exact_activate(exact::kActivationIdentity, exact::exact_from_bits(nan))),
+                  nan);
+    }
+    for (const std::uint32_t kind : {exact::kActivationRelu, exact::kActivationGelu, exact::kActivationSilu}) {
+        EXPECT_EQ(exact::exact_activate(kind, kInfinity), kInfinity) << kind;
+        EXPECT_EQ(exact::exact_bits(exact::exact_activate(kind, -kInfinity)), 0U) << kind;
+    }
+    EXPECT_EQ(exact::exact_sigmoid(kInfinity), 1.0F);
+    EXPECT_EQ(exact::exact_bits(exact::exact_sigmoid(-kInfinity)), 0U);
+}
+
+// Nothing lies between zero and 2^-100 but what relu was given.
+TEST(exact_math, activations_give_no_denormals) {
+    for (std::uint32_t bits = 0; bits < 0x7F800000U; bits += 4099) {
+        for (const float x : {std::bit_cast<float>(bits), -std::bit_cast<float>(bits)}) {
+            for (std::uint32_t kind = exact::kActivationGelu; kind < kActivations; ++kind) {
+                const float y = std::abs(exact::exact_activate(kind, x));
+                ASSERT_TRUE(y == 0.0F || y >= 0x1p-100F) << kind << " of " << x;
+            }
+        }
+    }
 }
 
 // The functions work at compile time too, with the same bits.

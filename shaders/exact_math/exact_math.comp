@@ -6,7 +6,7 @@
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
 #include "yolk/abi/exact_math.h"
-#include "yolk/exact/exact_math.h"
+#include "yolk/exact/exact_activations.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
@@ -26,7 +26,11 @@ float evaluate(float x) {
         case kTanh: return exact_tanh(x);
         case kExp: return exact_exp(x);
         case kSin: return exact_sin(x);
-        default: return exact_cos(x);
+        case kCos: return exact_cos(x);
+        case kRelu: return exact_relu(x);
+        case kGelu: return exact_gelu(x);
+        case kSilu: return exact_silu(x);
+        default: return exact_sigmoid(x);
     }
 }
 

@@ -22,7 +22,11 @@ ABI_CONST uint kTanh = 5;
 ABI_CONST uint kExp = 6;
 ABI_CONST uint kSin = 7;
 ABI_CONST uint kCos = 8;
-ABI_CONST uint kFunctionCount = 9;
+ABI_CONST uint kRelu = 9;
+ABI_CONST uint kGelu = 10;
+ABI_CONST uint kSilu = 11;
+ABI_CONST uint kSigmoid = 12;
+ABI_CONST uint kFunctionCount = 13;
 
 struct Params {
     uint element_count;
