@@ -9,6 +9,7 @@
 
 #include "yolk/abi/exact_math.h"
 #include "yolk/exact/exact_activations.h"
+#include "yolk/exact/exact_log.h"
 
 namespace yolk::oracle {
 
@@ -39,6 +40,8 @@ double gelu(float x) {
     const double wide = x;
     return 0.5 * wide * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (wide + 0.044715 * wide * wide * wide)));
 }
+
+double floored_log(float x) { return std::log(std::fmax(x, 0x1p-100)); }
 
 // Every function but reciprocal, sin and cos takes all finite numbers: what its comment says of those outside is part
 // of its contract.
@@ -127,6 +130,17 @@ std::vector<ExactFunction> make_table() {
          1.1e-7,
          0.0,
          {0x1.921fb6p-1F, 0x1.921fb6p+0F, 0x1.921fb6p+1F}},
+        {"log",
+         abi_em::kLog,
+         &exact::exact_log,
+         &floored_log,
+         kSmallest,
+         kLargest,
+         true,
+         true,
+         0.0,
+         9e-8,
+         {0x1p-100F, 0x1.6a09e6p-1F, 1.0F, 0x1.6a09e6p+0F, 2.0F}},
     };
 }
 

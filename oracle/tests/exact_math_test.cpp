@@ -11,6 +11,7 @@
 #include "exact_math_table.hpp"
 #include "yolk/exact/environment_prelude.h"
 #include "yolk/exact/exact_activations.h"
+#include "yolk/exact/exact_log.h"
 
 namespace yolk::oracle {
 namespace {
@@ -88,6 +89,14 @@ TEST(exact_math, sqrt_of_powers_of_four_is_exact) {
     for (int exponent = -100; exponent <= 100; exponent += 2) {
         ASSERT_EQ(exact::exact_sqrt(std::ldexp(1.0F, exponent)), std::ldexp(1.0F, exponent / 2)) << exponent;
     }
+}
+
+TEST(exact_math, log_never_traps) {
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(exact::exact_log(1.0F)), 0U);
+    for (const float x : {0.0F, -0.0F, -1.0F, -kInfinity, 0x1p-126F, 0x1p-149F}) {
+        EXPECT_EQ(exact::exact_log(x), exact::exact_log(0x1p-100F)) << x;
+    }
+    EXPECT_EQ(exact::exact_log(kInfinity), exact::exact_log(std::numeric_limits<float>::max()));
 }
 
 TEST(exact_math, rounding_keeps_the_sign_of_zero) {

@@ -7,6 +7,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "yolk/abi/exact_math.h"
 #include "yolk/exact/exact_activations.h"
+#include "yolk/exact/exact_log.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
@@ -30,7 +31,8 @@ float evaluate(float x) {
         case kRelu: return exact_relu(x);
         case kGelu: return exact_gelu(x);
         case kSilu: return exact_silu(x);
-        default: return exact_sigmoid(x);
+        case kSigmoid: return exact_sigmoid(x);
+        default: return exact_log(x);
     }
 }
 

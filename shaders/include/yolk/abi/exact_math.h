@@ -26,7 +26,8 @@ ABI_CONST uint kRelu = 9;
 ABI_CONST uint kGelu = 10;
 ABI_CONST uint kSilu = 11;
 ABI_CONST uint kSigmoid = 12;
-ABI_CONST uint kFunctionCount = 13;
+ABI_CONST uint kLog = 13;
+ABI_CONST uint kFunctionCount = 14;
 
 struct Params {
     uint element_count;
