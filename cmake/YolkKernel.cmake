@@ -2,11 +2,19 @@
 find_program(YOLK_GLSLC glslc REQUIRED)
 set(YOLK_KERNEL_FLAGS --target-env=vulkan1.2 -Werror)
 
-# yolk_kernel(NAME FAMILY family SOURCE file.comp [DEFINES A=1 ...] [INCLUDES folder...])
-# Compiles one shader variant and adds it to the catalogue as k<Name> of type Kernel<abi::FAMILY::Params>. The family's ABI header supplies
+# yolk_kernel(NAME FAMILY family SOURCE file.comp [UNROLLED] [UNIFORM_MASK constant] [DEFINES A=1 ...] [INCLUDES folder...])
+# Compiles one shader variant and adds it to the catalogue as k<Name> of type Kernel<abi::FAMILY::Params>. UNROLLED: its tiles are loops over
+# specialization constants, unrolled by us (yolk/shaders/specialize.hpp). The family's ABI header supplies
 # Params, kBindingCount and kUniformMask; tests/reflection holds the module against them.
 function(yolk_kernel name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FAMILY;SOURCE" "DEFINES;INCLUDES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNROLLED" "FAMILY;SOURCE;UNIFORM_MASK" "DEFINES;INCLUDES")
+  if(NOT arg_UNIFORM_MASK)
+    set(arg_UNIFORM_MASK kUniformMask)
+  endif()
+  set(unrolled false)
+  if(arg_UNROLLED)
+    set(unrolled true)
+  endif()
   set(spv ${CMAKE_CURRENT_BINARY_DIR}/spirv/${name}.spv)
   set(inc ${CMAKE_CURRENT_BINARY_DIR}/spirv/${name}.inc)
   set(flags ${YOLK_KERNEL_FLAGS} -I ${CMAKE_CURRENT_SOURCE_DIR}/include -I ${CMAKE_CURRENT_SOURCE_DIR}/lib
@@ -30,7 +38,7 @@ function(yolk_kernel name)
     string(TOUPPER "${head}" head)
     string(APPEND constant "${head}${tail}")
   endforeach()
-  set_property(GLOBAL APPEND PROPERTY YOLK_KERNEL_ROWS "${name}|${arg_FAMILY}|${constant}")
+  set_property(GLOBAL APPEND PROPERTY YOLK_KERNEL_ROWS "${name}|${arg_FAMILY}|${constant}|${arg_UNIFORM_MASK}|${unrolled}")
   set_property(GLOBAL APPEND PROPERTY YOLK_KERNEL_SPIRV ${spv})
   set_property(GLOBAL APPEND PROPERTY YOLK_KERNEL_INCS ${inc})
 endfunction()
@@ -47,12 +55,14 @@ function(yolk_write_catalogue)
     list(GET row 0 name)
     list(GET row 1 family)
     list(GET row 2 constant)
+    list(GET row 3 uniform_mask)
+    list(GET row 4 unrolled)
     list(APPEND families ${family})
     string(APPEND externs "extern const Kernel<abi::${family}::Params> ${constant};\n")
     string(APPEND definitions
       "constexpr std::uint32_t ${constant}Spirv[] = {\n#include \"spirv/${name}.inc\"\n};\n"
       "const Kernel<abi::${family}::Params> ${constant}{{\"${name}\", ${constant}Spirv, abi::${family}::kBindingCount, "
-      "abi::${family}::kUniformMask, sizeof(abi::${family}::Params)}};\n")
+      "abi::${family}::${uniform_mask}, sizeof(abi::${family}::Params), ${unrolled}}};\n")
     string(APPEND list_entries "    &${constant},\n")
   endforeach()
   list(REMOVE_DUPLICATES families)

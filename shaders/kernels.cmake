@@ -25,4 +25,17 @@ yolk_kernel(fitness_weights_i8 FAMILY fitness SOURCE fitness/fitness_weights_i8.
 yolk_kernel(fitness_weights_f32 FAMILY fitness SOURCE fitness/fitness_weights_f32.comp)
 yolk_kernel(fitness_finish FAMILY fitness SOURCE fitness/fitness_finish.comp)
 yolk_kernel(exact_math FAMILY exact_math SOURCE exact_math/exact_math.comp)
+yolk_kernel(matmul_direct_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(matmul_direct_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  DEFINES MATMUL_EXACT=1)
+yolk_kernel(matmul_uniform_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  UNIFORM_MASK kUniformMaskOfA DEFINES MATMUL_UNIFORM=1)
+yolk_kernel(matmul_uniform_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  UNIFORM_MASK kUniformMaskOfA DEFINES MATMUL_UNIFORM=1 MATMUL_EXACT=1)
+yolk_kernel(matmul_staged_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(matmul_staged_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  DEFINES MATMUL_EXACT=1)
+yolk_kernel(matmul_combine FAMILY matmul SOURCE matmul/matmul_combine.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(matmul_textbook FAMILY matmul SOURCE matmul/matmul_textbook.comp)
+yolk_kernel(multiply_add FAMILY limits UNROLLED SOURCE limits/multiply_add.comp)
 yolk_environments(environments)  # rollout_<name> and rollout_<name>_unrolled for each file there

@@ -16,10 +16,16 @@ Result<CheckReport> check(const CheckContext& context) {
 
 }  // namespace
 
+std::span<const Family* const> families() noexcept {
+    static const std::array<const Family*, 2> kFamilies{&noise_family(), &matmul_family()};
+    return kFamilies;
+}
+
 std::span<const KernelCheck> kernel_checks() noexcept {
-    static constexpr std::array<KernelCheck, 7> kChecks{{
+    static constexpr std::array<KernelCheck, 8> kChecks{{
         {"noise", &check<noise_family>},
         {"exact_math", &check_exact_math},
+        {"matmul", &check<matmul_family>},
         {"perturbed_linear", &check_perturbed_linear},
         {"rollout", &check_rollout},
         {"fitness", &check_fitness},

@@ -10,6 +10,7 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/shaders/specialize.hpp"
 
 namespace yolk {
 namespace {
@@ -21,6 +22,12 @@ std::string constants_text(const std::vector<std::pair<std::uint32_t, std::uint3
     std::string text;
     for (const auto& [id, value] : constants) text += fmt::format("{}{}={}", text.empty() ? "" : " ", id, value);
     return text.empty() ? "no constants" : text;
+}
+
+std::vector<SpecConstant> constants_of(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& constants) {
+    std::vector<SpecConstant> all;
+    for (const auto& [id, value] : constants) all.push_back({id, value});
+    return all;
 }
 
 }  // namespace
@@ -212,11 +219,16 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, Pip
 Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout) const {
     const std::string what = fmt::format("compile the kernel [{}] with {} on device '{}'", kernel.name,
                                          constants_text(key.constants), context_.info.name);
-    const VkShaderModuleCreateInfo module_info{.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                               .codeSize = kernel.spirv.size_bytes(),
-                                               .pCode = kernel.spirv.data()};
+    std::vector<std::uint32_t> specialized;
+    if (kernel.unrolled) {
+        YOLK_TRY(specialized, specialize(kernel, constants_of(key.constants)));
+    }
+    const std::span<const std::uint32_t> code = kernel.unrolled ? specialized : kernel.spirv;
+    const VkShaderModuleCreateInfo module_info{
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = code.size_bytes(), .pCode = code.data()};
     VkShaderModule module = VK_NULL_HANDLE;
     YOLK_TRY_VOID(vk_check(context_.vk.vkCreateShaderModule(context_.handle, &module_info, nullptr, &module), what));
+    // In a specialized module no constant is left that these could set; they are ignored.
     std::vector<VkSpecializationMapEntry> entries(key.constants.size());
     std::vector<std::uint32_t> values(key.constants.size());
     for (std::uint32_t i = 0; i < entries.size(); ++i) {

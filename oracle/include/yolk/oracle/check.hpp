@@ -56,6 +56,9 @@ struct KernelCheck {
 
 struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& noise_family() noexcept;
+[[nodiscard]] const Family& matmul_family() noexcept;
+/// All families, in the order of `yolk check`.
+[[nodiscard]] std::span<const Family* const> families() noexcept;
 [[nodiscard]] Result<CheckReport> check_exact_math(const CheckContext& context);
 [[nodiscard]] Result<CheckReport> check_perturbed_linear(const CheckContext& context);
 [[nodiscard]] Result<CheckReport> check_rollout(const CheckContext& context);

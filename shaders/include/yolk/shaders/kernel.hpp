@@ -14,6 +14,7 @@ struct KernelModule {
     std::uint32_t binding_count = 0;       ///< bindings 0 ... binding_count - 1 of set 0
     std::uint32_t uniform_mask = 0;        ///< bit b set: binding b is a uniform buffer, else a storage buffer
     std::uint32_t params_bytes = 0;        ///< size of the push constants, at most 128
+    bool unrolled = false;  ///< specialized and unrolled before the driver sees it (yolk/shaders/specialize.hpp)
 };
 
 /// A module together with the type of its parameters (push constants), so that wrong ones do not compile.

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast a device is at one thing, measured by kernels that do nothing else (docs/kernels/limits.md): what speeds of
+// other kernels are set beside.
+#pragma once
+
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk {
+
+/// The fp32 multiply-adds per second that the device reaches in registers: the best of several numbers of independent
+/// chains and workgroup sizes, each timed by the device's clock. Takes about a second on a CPU driver.
+/// Errors: no timestamps, out of memory, driver.
+[[nodiscard]] Result<double> measure_multiply_adds_per_second(const Device& device, Dispatcher& dispatcher);
+
+/// Of the textbook's product of two square matrices, `size` a multiple of 16: the baseline of benchmarks. The same
+/// errors, and BadInput for another size.
+[[nodiscard]] Result<double> measure_textbook_matmul(const Device& device, Dispatcher& dispatcher, std::uint32_t size);
+
+}  // namespace yolk

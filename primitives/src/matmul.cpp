@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/primitives/matmul.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "matmul_layout.hpp"
+#include "plan_checks.hpp"
+#include "yolk/abi/matmul.h"
+#include "yolk/core/shape.hpp"
+#include "yolk/runtime/loop_budget.hpp"
+#include "yolk/shaders/catalogue.hpp"
+
+namespace yolk {
+
+namespace abi_mm = abi::matmul;
+
+namespace {
+
+using Params = abi_mm::Params;
+
+constexpr std::uint32_t kCombineWorkgroup = 64;
+constexpr std::uint64_t kWindowBytes = kElementBytes * abi_mm::kUniformElements;
+
+/// One dispatch: a range of rows, of matrices and of k.
+struct Piece {
+    std::size_t binding = 0;
+    bool after_barrier = false;
+    Params params{};
+    LinearGrid grid;
+};
+
+/// k that one dispatch may add, in whole blocks, by the loops as the shaders write them (their heads).
+Result<std::uint32_t> chunk_of(const Device& device, const MatmulConfig& config) {
+    YOLK_TRY(const std::uint64_t budget, loop_budget(device));
+    const std::uint64_t tail = config.staged == 1 ? 0 : loop_cost(config.block_k);
+    const std::uint64_t blocks = iterations_within(budget > tail ? budget - tail : 0);
+    if (blocks == 0) {
+        return unsupported(fmt::format("The loops of one invocation may cost {} on this device; [matmul] needs {}.",
+                                       budget, tail + loop_cost(1)));
+    }
+    const std::uint64_t most = UINT32_MAX / config.block_k - 1;
+    return static_cast<std::uint32_t>(std::min(blocks, most) * config.block_k);
+}
+
+const Kernel<Params>& kernel_of(const MatmulDesc& desc, const MatmulConfig& config) {
+    const bool exact = desc.determinism == Determinism::Exact;
+    if (config.staged == 1) return exact ? kernels::kMatmulStagedExact : kernels::kMatmulStagedFast;
+    if (config.uniform == 1) return exact ? kernels::kMatmulUniformExact : kernels::kMatmulUniformFast;
+    return exact ? kernels::kMatmulDirectExact : kernels::kMatmulDirectFast;
+}
+
+Params whole_params(const MatmulDesc& d) {
+    return {.m = d.m,
+            .n = d.n,
+            .k = d.k,
+            .batch = d.batch,
+            .a_offset = d.a.offset,
+            .a_stride = d.a.stride,
+            .a_batch_stride = d.a.batch_stride,
+            .b_offset = d.b.offset,
+            .b_stride = d.b.stride,
+            .b_batch_stride = d.b.batch_stride,
+            .out_offset = d.out.offset,
+            .out_stride = d.out.stride,
+            .out_batch_stride = d.out.batch_stride,
+            .bias_offset = d.bias_offset,
+            .bias_batch_stride = d.bias_per_matrix ? d.n : 0,
+            .residual_offset = d.residual.offset,
+            .residual_stride = d.residual.stride,
+            .residual_batch_stride = d.residual.batch_stride,
+            .first_k = 0,
+            .end_k = d.k,
+            .split_count = 1,
+            .split_k = d.k};
+}
+
+}  // namespace
+
+struct MatmulPlan::Impl {
+    const Device* device = nullptr;
+    MatmulLayout layout;
+    MatmulConfig config;
+    std::uint32_t chunk = 0;  ///< of k, for one dispatch
+    PipelineOf<Params> product;
+    PipelineOf<Params> combine;  ///< split-K, and k = 0
+
+    [[nodiscard]] bool is_split() const noexcept { return config.split_k > 1 && layout.desc.k > 0; }
+    [[nodiscard]] std::uint64_t partial_bytes() const noexcept {
+        const MatmulDesc& d = layout.desc;
+        return is_split() && !layout.is_empty() ? kElementBytes * config.split_k * d.batch * d.m * d.n : 0;
+    }
+};
+
+struct BoundMatmul::Impl {
+    std::vector<BindingOf<Params>> bindings;
+    std::vector<Piece> pieces;
+};
+
+MatmulPlan::MatmulPlan() noexcept = default;
+MatmulPlan::~MatmulPlan() = default;
+MatmulPlan::MatmulPlan(MatmulPlan&&) noexcept = default;
+MatmulPlan& MatmulPlan::operator=(MatmulPlan&&) noexcept = default;
+BoundMatmul::BoundMatmul() noexcept = default;
+BoundMatmul::~BoundMatmul() = default;
+BoundMatmul::BoundMatmul(BoundMatmul&&) noexcept = default;
+BoundMatmul& BoundMatmul::operator=(BoundMatmul&&) noexcept = default;
+
+MemoryNeeds MatmulPlan::scratch() const noexcept { return {.size_bytes = impl_->partial_bytes()}; }
+const MatmulConfig& MatmulPlan::config() const noexcept { return impl_->config; }
+
+namespace {
+
+Result<void> check_bindings(const Device& device, const MatmulLayout& layout) {
+    YOLK_TRY_VOID(check_binding_size(device, layout.a_bytes, "the a view of [matmul]"));
+    YOLK_TRY_VOID(check_binding_size(device, layout.b_bytes, "the b view of [matmul]"));
+    YOLK_TRY_VOID(check_binding_size(device, layout.out_bytes, "the out view of [matmul]"));
+    YOLK_TRY_VOID(check_binding_size(device, layout.bias_bytes, "the bias view of [matmul]"));
+    return check_binding_size(device, layout.residual_bytes, "the residual view of [matmul]");
+}
+
+std::array<SpecConstant, 16> constants_of(const MatmulDesc& desc, const MatmulConfig& config, std::uint32_t chunk) {
+    const bool split = config.split_k > 1;
+    // Windows of rows are multiples of block_m, but for the last one.
+    const bool ragged = desc.m % config.block_m != 0 || desc.n % config.block_n != 0;
+    return {{{abi_mm::kSpecWorkgroupSize, config.workgroup_size},
+             {abi_mm::kSpecBlockM, config.block_m},
+             {abi_mm::kSpecBlockN, config.block_n},
+             {abi_mm::kSpecBlockK, config.block_k},
+             {abi_mm::kSpecTileM, config.tile_m},
+             {abi_mm::kSpecTileN, config.tile_n},
+             {abi_mm::kSpecVectorA, reads_vectors_of_a(desc, config) ? 1U : 0U},
+             {abi_mm::kSpecVectorB, reads_vectors_of_b(desc, config) ? 1U : 0U},
+             {abi_mm::kSpecTransposeA, desc.a.transposed ? 1U : 0U},
+             {abi_mm::kSpecTransposeB, desc.b.transposed ? 1U : 0U},
+             {abi_mm::kSpecBias, desc.has_bias && !split ? 1U : 0U},
+             {abi_mm::kSpecActivation, split ? 0U : static_cast<std::uint32_t>(desc.activation)},
+             {abi_mm::kSpecResidual, desc.has_residual && !split ? 1U : 0U},
+             {abi_mm::kSpecPartial, split || chunk < desc.k ? 1U : 0U},
+             {abi_mm::kSpecRagged, ragged ? 1U : 0U},
+             {abi_mm::kSpecWholeK, desc.k % config.block_k == 0 ? 1U : 0U}}};
+}
+
+Result<PipelineOf<Params>> combine_pipeline(const Device& device, const MatmulDesc& desc) {
+    const std::array<SpecConstant, 4> constants{{{abi_mm::kSpecWorkgroupSize, kCombineWorkgroup},
+                                                 {abi_mm::kSpecBias, desc.has_bias ? 1U : 0U},
+                                                 {abi_mm::kSpecActivation, static_cast<std::uint32_t>(desc.activation)},
+                                                 {abi_mm::kSpecResidual, desc.has_residual ? 1U : 0U}}};
+    return device.pipeline(kernels::kMatmulCombine, constants);
+}
+
+}  // namespace
+
+Result<MatmulPlan> plan_matmul(const Device& device, const MatmulDesc& desc) {
+    auto impl = std::make_unique<MatmulPlan::Impl>();
+    impl->device = &device;
+    YOLK_TRY(impl->layout, lay_out_matmul(desc));
+    YOLK_TRY_VOID(check_bindings(device, impl->layout));
+    impl->config = desc.config.value_or(default_matmul_config(device.info(), desc));
+    YOLK_TRY_VOID(matmul_space(device.info(), desc).check(impl->config));
+    const MatmulDesc& resolved = impl->layout.desc;
+    if (!impl->layout.is_empty()) {
+        if (resolved.k > 0) {
+            YOLK_TRY(impl->chunk, chunk_of(device, impl->config));
+            YOLK_TRY(impl->product, device.pipeline(kernel_of(resolved, impl->config),
+                                                    constants_of(resolved, impl->config, impl->chunk)));
+        }
+        if (resolved.k == 0 || impl->is_split()) {
+            YOLK_TRY(impl->combine, combine_pipeline(device, resolved));
+        }
+        YOLK_TRY_VOID(check_binding_size(device, impl->partial_bytes(), "the scratch of [matmul]"));
+    }
+    MatmulPlan plan;
+    plan.impl_ = std::move(impl);
+    return plan;
+}
+
+namespace {
+
+std::uint64_t groups_of(const Params& p, const MatmulConfig& c) {
+    return std::uint64_t{ceil_div(p.m, c.block_m)} * ceil_div(p.n, c.block_n) * p.batch * p.split_count;
+}
+
+/// The same dispatch for each chunk of k, those after the first behind a barrier: they continue the sums in `out`.
+void add_chunks(std::vector<Piece>& pieces, Piece piece, const MatmulConfig& config, std::uint32_t chunk) {
+    Params& p = piece.params;
+    const std::uint64_t block = std::uint64_t{config.block_m} * config.block_n;
+    do {
+        p.end_k = p.first_k + std::min(chunk, p.k - p.first_k);
+        piece.grid = {.groups = groups_of(p, config), .cost_per_group = block * (p.end_k - p.first_k)};
+        pieces.push_back(piece);
+        piece.after_barrier = true;
+        p.first_k = p.end_k;
+    } while (p.first_k < p.k);
+}
+
+/// One piece per window of rows and matrix, and the window of a that it reads.
+std::vector<std::pair<Piece, BufferView>> windows_of(const MatmulDesc& d, const MatmulConfig& config,
+                                                     const BufferView& a) {
+    std::vector<std::pair<Piece, BufferView>> windows;
+    const std::uint32_t rows = uniform_window_rows(d, config);
+    for (std::uint32_t z = 0; z < d.batch; ++z) {
+        for (std::uint32_t row = 0; row < d.m; row += rows) {
+            Piece piece{.binding = windows.size(), .params = whole_params(d)};
+            Params& p = piece.params;
+            const std::uint64_t first = d.a.offset + std::uint64_t{z} * d.a.batch_stride +
+                                        (d.a.transposed ? row : std::uint64_t{row} * d.a.stride);
+            const std::uint64_t window_offset = first * kElementBytes / kViewAlignment * kViewAlignment;
+            p.m = std::min(rows, d.m - row);
+            p.batch = 1;
+            p.a_offset = static_cast<std::uint32_t>(first - window_offset / kElementBytes);
+            p.b_offset += z * d.b.batch_stride;
+            p.out_offset += z * d.out.batch_stride + row * d.out.stride;
+            p.bias_offset += z * p.bias_batch_stride;
+            p.residual_offset += z * d.residual.batch_stride + row * d.residual.stride;
+            windows.emplace_back(piece, BufferView(*a.buffer, a.offset_bytes + window_offset,
+                                                   std::min(kWindowBytes, a.size_bytes - window_offset)));
+        }
+    }
+    return windows;
+}
+
+}  // namespace
+
+Result<BoundMatmul> MatmulPlan::bind(const MatmulViews& views, const BufferView& scratch) const {
+    const MatmulLayout& layout = impl_->layout;
+    const MatmulDesc& d = layout.desc;
+    YOLK_TRY_VOID(check_views(*impl_->device, "[matmul]",
+                              {{.view = views.a, .needed_bytes = layout.a_bytes, .name = "a"},
+                               {.view = views.b, .needed_bytes = layout.b_bytes, .name = "b"},
+                               {.view = views.bias, .needed_bytes = layout.bias_bytes, .name = "bias"},
+                               {.view = views.residual, .needed_bytes = layout.residual_bytes, .name = "residual"}},
+                              {{.view = views.out, .needed_bytes = layout.out_bytes, .name = "out"},
+                               {.view = scratch, .needed_bytes = impl_->partial_bytes(), .name = "scratch"}}));
+    BoundMatmul result;
+    result.impl_ = std::make_unique<BoundMatmul::Impl>();
+    BoundMatmul::Impl& bound = *result.impl_;
+    if (layout.is_empty()) return result;
+    // A binding may not be empty; what a kernel does not read is bound to something that is there.
+    const auto or_out = [&](const BufferView& view) { return view.empty() ? views.out : view; };
+    const auto add_binding = [&](const PipelineOf<Params>& pipeline, const BufferView& a,
+                                 const BufferView& out) -> Result<void> {
+        const BufferView b = or_out(views.b);
+        const std::array all{a, b, out, or_out(views.bias), or_out(views.residual), a, b};
+        YOLK_TRY(BindingOf<Params> binding, impl_->device->bind(pipeline, all));
+        bound.bindings.push_back(std::move(binding));
+        return {};
+    };
+    const MatmulConfig& config = impl_->config;
+    if (config.uniform == 1 && d.k > 0) {
+        for (const auto& [piece, window] : windows_of(d, config, views.a)) {
+            YOLK_TRY_VOID(add_binding(impl_->product, window, views.out));
+            add_chunks(bound.pieces, piece, config, impl_->chunk);
+        }
+        // All first chunks, then all second ones: one barrier for each chunk.
+        std::ranges::stable_sort(bound.pieces, {}, [](const Piece& piece) { return piece.params.first_k; });
+        return result;
+    }
+    if (d.k > 0 && !impl_->is_split()) {
+        YOLK_TRY_VOID(add_binding(impl_->product, views.a, views.out));
+        add_chunks(bound.pieces, {.params = whole_params(d)}, config, impl_->chunk);
+        return result;
+    }
+    Params params = whole_params(d);
+    params.split_count = 0;
+    if (impl_->is_split()) {
+        YOLK_TRY_VOID(add_binding(impl_->product, views.a, scratch));
+        params.split_k = static_cast<std::uint32_t>(round_up(ceil_div(d.k, config.split_k), config.block_k));
+        params.split_count = ceil_div(d.k, params.split_k);
+        if (params.split_k > impl_->chunk) {
+            return unsupported(
+                fmt::format("A split of [matmul] has {} steps of k; this device's loops allow {}. Use a "
+                            "larger split_k or none.",
+                            params.split_k, impl_->chunk));
+        }
+        Piece piece{.params = params};
+        piece.params.out_offset = 0;
+        piece.params.out_stride = d.n;
+        piece.params.out_batch_stride = d.m * d.n;
+        piece.grid = {.groups = groups_of(piece.params, config),
+                      .cost_per_group = std::uint64_t{config.block_m} * config.block_n * params.split_k};
+        bound.pieces.push_back(piece);
+    }
+    YOLK_TRY_VOID(add_binding(impl_->combine, impl_->is_split() ? scratch : views.out, views.out));
+    bound.pieces.push_back(
+        {.binding = bound.bindings.size() - 1,
+         .after_barrier = impl_->is_split(),
+         .params = params,
+         .grid = grid_of(std::uint64_t{d.batch} * d.m * d.n, kCombineWorkgroup, 1 + params.split_count)});
+    return result;
+}
+
+void BoundMatmul::record(Recorder& recorder) const noexcept {
+    if (impl_->pieces.empty()) return;
+    const ScopedLabel label(recorder, "matmul");
+    std::uint32_t chunk_first_k = 0;
+    bool barrier_done = false;
+    for (const Piece& piece : impl_->pieces) {
+        if (piece.params.first_k != chunk_first_k) barrier_done = false;
+        chunk_first_k = piece.params.first_k;
+        if (piece.after_barrier && !barrier_done) {
+            recorder.barrier(Barrier::ComputeToCompute);
+            barrier_done = true;
+        }
+        recorder.dispatch(impl_->bindings[piece.binding], piece.params, piece.grid);
+    }
+}
+
+}  // namespace yolk

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "yolk/abi/matmul.h"
+#include "yolk/core/shape.hpp"
+
+namespace yolk {
+namespace {
+
+/// Windows begin at multiples of so many elements: 256 bytes.
+constexpr std::uint32_t kWindowAlignment = 64;
+
+struct Extent {
+    std::uint64_t rows = 0;     ///< as stored
+    std::uint64_t columns = 0;  ///< as stored
+};
+
+/// Replaces kDense, and returns the bytes that the view must have.
+Result<std::uint64_t> resolve(MatrixLayout& layout, const Extent& extent, std::uint32_t batch, const char* name) {
+    if (layout.stride == kDense) layout.stride = static_cast<std::uint32_t>(extent.columns);
+    if (extent.rows > 1 && layout.stride < extent.columns) {
+        return bad_input(
+            fmt::format("The stride of {} of [matmul] is {}; its rows have {} elements. Give at least that.", name,
+                        layout.stride, extent.columns));
+    }
+    if (extent.rows == 0 || extent.columns == 0 || batch == 0) {
+        if (layout.batch_stride == kDense) layout.batch_stride = 0;
+        return std::uint64_t{0};
+    }
+    const std::uint64_t matrix = (extent.rows - 1) * layout.stride + extent.columns;
+    const std::uint64_t dense = extent.rows * layout.stride;
+    std::uint64_t batch_stride = layout.batch_stride == kDense ? dense : layout.batch_stride;
+    if (batch == 1) batch_stride = 0;
+    const std::uint64_t elements = layout.offset + (batch - 1) * batch_stride + matrix;
+    if (std::max({elements, batch_stride, dense}) > UINT32_MAX / kElementBytes) {
+        return bad_input(
+            fmt::format("{} of [matmul] reaches to element {}; at most {} are allowed in a view. Use smaller "
+                        "sizes or several plans.",
+                        name, elements, UINT32_MAX / kElementBytes));
+    }
+    layout.batch_stride = static_cast<std::uint32_t>(batch_stride);
+    return elements * kElementBytes;
+}
+
+Result<void> check_written(const MatrixLayout& layout, const MatmulDesc& desc, const char* name) {
+    if (layout.transposed) {
+        return bad_input(
+            fmt::format("{} of [matmul] is described as transposed; only a and b may be. Swap them and their "
+                        "transposes instead.",
+                        name));
+    }
+    const std::uint64_t matrix = desc.m == 0 ? 0 : std::uint64_t{desc.m - 1} * layout.stride + desc.n;
+    if (desc.batch > 1 && layout.batch_stride < matrix) {
+        return bad_input(
+            fmt::format("The batch stride of {} of [matmul] is {}; its matrices have {} elements. Give at "
+                        "least that.",
+                        name, layout.batch_stride, matrix));
+    }
+    return {};
+}
+
+bool is_aligned(const MatrixLayout& layout) noexcept {
+    return layout.offset % 4 == 0 && layout.stride % 4 == 0 && layout.batch_stride % 4 == 0;
+}
+
+}  // namespace
+
+Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
+    MatmulLayout layout{.desc = desc};
+    MatmulDesc& d = layout.desc;
+    const Extent a = d.a.transposed ? Extent{d.k, d.m} : Extent{d.m, d.k};
+    const Extent b = d.b.transposed ? Extent{d.n, d.k} : Extent{d.k, d.n};
+    YOLK_TRY(layout.a_bytes, resolve(d.a, a, d.batch, "a"));
+    YOLK_TRY(layout.b_bytes, resolve(d.b, b, d.batch, "b"));
+    YOLK_TRY(layout.out_bytes, resolve(d.out, {d.m, d.n}, d.batch, "out"));
+    if (layout.out_bytes != 0) YOLK_TRY_VOID(check_written(d.out, d, "out"));
+    if (d.has_residual) {
+        if (d.residual.transposed)
+            return bad_input("The residual of [matmul] is described as transposed; it may not be.");
+        YOLK_TRY(layout.residual_bytes, resolve(d.residual, {d.m, d.n}, d.batch, "residual"));
+    }
+    if (d.has_bias && layout.out_bytes != 0) {
+        const std::uint64_t rows = d.bias_per_matrix ? d.batch : 1;
+        layout.bias_bytes = kElementBytes * (d.bias_offset + rows * d.n);
+    }
+    if (layout.bias_bytes > UINT32_MAX) return bad_input("The bias of [matmul] has more than 2^32 bytes.");
+    return layout;
+}
+
+bool reads_vectors_of_a(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
+    if (config.vector_width != 4 || !is_aligned(desc.a)) return false;
+    if (desc.a.transposed) return desc.m % 4 == 0 && (config.staged == 1 ? config.block_m : config.tile_m) % 4 == 0;
+    return config.block_k % 4 == 0 && (config.staged == 0 || desc.k % 4 == 0);
+}
+
+bool reads_vectors_of_b(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
+    if (config.vector_width != 4 || !is_aligned(desc.b)) return false;
+    if (!desc.b.transposed) return desc.n % 4 == 0 && config.tile_n % 4 == 0;
+    return config.block_k % 4 == 0 && (config.staged == 0 || desc.k % 4 == 0);
+}
+
+std::uint32_t uniform_window_rows(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
+    if (desc.k == 0) return 0;
+    const MatrixLayout& a = desc.a;
+    const bool aligned = a.offset % kWindowAlignment == 0 && a.batch_stride % kWindowAlignment == 0 &&
+                         (a.transposed || std::uint64_t{a.stride} * config.block_m % kWindowAlignment == 0);
+    const std::uint64_t room = abi::matmul::kUniformElements - (aligned ? 0 : kWindowAlignment - 1);
+    if (desc.a.transposed) {
+        const std::uint64_t whole = std::uint64_t{desc.k - 1} * desc.a.stride + desc.m;
+        return whole <= room ? static_cast<std::uint32_t>(round_up(desc.m, config.block_m)) : 0;
+    }
+    if (desc.k > room) return 0;
+    const std::uint64_t rows = (room - desc.k) / std::max<std::uint32_t>(desc.a.stride, 1) + 1;
+    return static_cast<std::uint32_t>(rows / config.block_m * config.block_m);
+}
+
+}  // namespace yolk

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where matmul's elements lie, and what a configuration may do with that layout. Pure functions of plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "yolk/primitives/matmul.hpp"
+
+namespace yolk {
+
+inline constexpr std::uint64_t kElementBytes = 4;
+
+/// `desc` with every kDense replaced, and the bytes that each view must have.
+struct MatmulLayout {
+    MatmulDesc desc;
+    std::uint64_t a_bytes = 0;
+    std::uint64_t b_bytes = 0;
+    std::uint64_t out_bytes = 0;
+    std::uint64_t bias_bytes = 0;
+    std::uint64_t residual_bytes = 0;
+
+    [[nodiscard]] bool is_empty() const noexcept { return desc.m == 0 || desc.n == 0 || desc.batch == 0; }
+};
+
+/// Errors: a stride below a row's length, overlapping rows or matrices of out, more than 2^32 bytes in a view,
+/// transposed out or residual.
+[[nodiscard]] Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc);
+
+/// Whether a configuration can read a, or b, four elements at a time. `desc` is a layout's.
+[[nodiscard]] bool reads_vectors_of_a(const MatmulDesc& desc, const MatmulConfig& config) noexcept;
+[[nodiscard]] bool reads_vectors_of_b(const MatmulDesc& desc, const MatmulConfig& config) noexcept;
+
+/// Rows of op(a) that one uniform buffer holds for sure, a multiple of block_m; 0 where not even block_m fit, or where
+/// a is transposed and does not fit as a whole.
+[[nodiscard]] std::uint32_t uniform_window_rows(const MatmulDesc& desc, const MatmulConfig& config) noexcept;
+
+}  // namespace yolk

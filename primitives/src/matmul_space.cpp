@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of matmul and its legality: the geometry that a kernel relies on, and what keeps its code small.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "matmul_layout.hpp"
+#include "yolk/core/shape.hpp"
+#include "yolk/primitives/matmul.hpp"
+
+namespace yolk {
+namespace {
+
+/// Multiply-adds that one unrolled step may hold, and sums: above, drivers take seconds to compile and spill.
+constexpr std::uint32_t kMaxUnrolled = 1024;
+constexpr std::uint32_t kMaxSums = 256;
+constexpr std::uint64_t kMaxSharedBytes = 32768;
+/// Windows of a uniform operand, each a dispatch.
+constexpr std::uint64_t kMaxWindows = 256;
+
+Result<void> check_geometry(const MatmulConfig& c) {
+    if (c.block_m % c.tile_m != 0 || c.block_n % c.tile_n != 0)
+        return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
+    if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
+        return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
+    if (c.tile_m * c.tile_n > kMaxSums || c.tile_m * c.tile_n * c.block_k > kMaxUnrolled) {
+        return bad_input(
+            fmt::format("An invocation may have {} sums, and a step {} multiply-adds.", kMaxSums, kMaxUnrolled));
+    }
+    return {};
+}
+
+Result<void> check_staging(const DeviceInfo& info, const MatmulConfig& c) {
+    const std::uint64_t shared_bytes = kElementBytes * c.block_k * (c.block_m + c.block_n + 2);
+    const std::uint64_t limit = std::min<std::uint64_t>(kMaxSharedBytes, info.limits.max_shared_memory_size);
+    if (shared_bytes > limit)
+        return bad_input(fmt::format("Staging takes {} bytes of shared memory; {} are there.", shared_bytes, limit));
+    if (c.block_m * c.block_k % (4 * c.workgroup_size) != 0 || c.block_n * c.block_k % (4 * c.workgroup_size) != 0)
+        return bad_input("block_m * block_k and block_n * block_k must be multiples of 4 * workgroup_size.");
+    return {};
+}
+
+Result<void> check_uniform(const MatmulDesc& desc, const MatmulConfig& c) {
+    if (c.staged == 1) return bad_input("A uniform operand is not staged.");
+    if (c.block_m != c.tile_m) return bad_input("With a uniform operand block_m must be tile_m.");
+    const std::uint32_t rows = uniform_window_rows(desc, c);
+    if (rows == 0) return bad_input("A uniform buffer does not hold block_m rows of a.");
+    const std::uint64_t windows = std::uint64_t{ceil_div(desc.m, rows)} * desc.batch;
+    if (windows > kMaxWindows)
+        return bad_input(fmt::format("a takes {} uniform buffers; at most {} are allowed.", windows, kMaxWindows));
+    return {};
+}
+
+Result<void> check_split(const MatmulDesc& desc, const MatmulConfig& c) {
+    if (c.split_k == 1) return {};
+    if (desc.determinism == Determinism::Exact) return bad_input("Exact sums are not split.");
+    if (c.uniform == 1) return bad_input("With a uniform operand k is not split.");
+    if (desc.k < c.split_k * c.block_k) return bad_input("Each split needs block_k of k.");
+    const std::uint64_t partials = std::uint64_t{c.split_k} * desc.batch * desc.m * desc.n;
+    if (partials > UINT32_MAX / kElementBytes) return bad_input("The partial sums pass 2^32 bytes.");
+    return {};
+}
+
+Result<void> check_config(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
+    YOLK_TRY_VOID(check_geometry(c));
+    if (c.staged == 1) YOLK_TRY_VOID(check_staging(info, c));
+    if (c.uniform == 1) YOLK_TRY_VOID(check_uniform(desc, c));
+    YOLK_TRY_VOID(check_split(desc, c));
+    if (c.vector_width == 4 && !reads_vectors_of_a(desc, c) && !reads_vectors_of_b(desc, c))
+        return bad_input("Neither operand can be read four elements at a time.");
+    return {};
+}
+
+// Measured on lavapipe 22.3 and SwiftShader (docs/kernels/matmul.md): wide register tiles, no barrier, a uniform buffer
+// where it can be had.
+constexpr std::array kForCpus{
+    MatmulConfig{.workgroup_size = 8, .block_m = 16, .block_n = 64, .tile_m = 16, .tile_n = 8, .uniform = 1},
+    MatmulConfig{.workgroup_size = 8, .block_m = 16, .block_n = 64, .tile_m = 16, .tile_n = 8},
+    MatmulConfig{.workgroup_size = 8, .block_m = 16, .block_n = 64, .tile_m = 16, .tile_n = 8, .vector_width = 1},
+};
+constexpr std::array kForGpus{
+    MatmulConfig{
+        .workgroup_size = 256, .block_m = 64, .block_n = 64, .block_k = 16, .tile_m = 4, .tile_n = 4, .staged = 1},
+    MatmulConfig{.workgroup_size = 256,
+                 .block_m = 64,
+                 .block_n = 64,
+                 .block_k = 16,
+                 .tile_m = 4,
+                 .tile_n = 4,
+                 .vector_width = 1,
+                 .staged = 1},
+};
+
+}  // namespace
+
+ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc& desc) {
+    const Result<MatmulLayout> layout = lay_out_matmul(desc);
+    const MatmulDesc resolved = layout ? layout->desc : desc;  // a plan of it is refused anyway
+    return {"matmul",
+            {{"workgroup_size", &MatmulConfig::workgroup_size, {1, 4, 8, 16, 32, 64, 128, 256}},
+             {"block_m", &MatmulConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
+             {"block_n", &MatmulConfig::block_n, {16, 32, 64, 128}},
+             {"block_k", &MatmulConfig::block_k, {4, 8, 16, 32}},
+             {"tile_m", &MatmulConfig::tile_m, {1, 2, 4, 8, 16, 32}},
+             {"tile_n", &MatmulConfig::tile_n, {4, 8, 16}},
+             {"vector_width", &MatmulConfig::vector_width, {1, 4}},
+             {"staged", &MatmulConfig::staged, {0, 1}},
+             {"uniform", &MatmulConfig::uniform, {0, 1}},
+             {"split_k", &MatmulConfig::split_k, {1, 2, 4, 8}}},
+            [info, resolved](const MatmulConfig& config) { return check_config(info, resolved, config); }};
+}
+
+MatmulConfig default_matmul_config(const DeviceInfo& info, const MatmulDesc& desc) {
+    const ConfigSpace<MatmulConfig> space = matmul_space(info, desc);
+    const auto first_legal = [&](const auto& candidates) {
+        for (const MatmulConfig& candidate : candidates) {
+            if (space.check(candidate)) return candidate;
+        }
+        return MatmulConfig{.vector_width = 1};
+    };
+    return info.kind == DeviceKind::Cpu ? first_legal(kForCpus) : first_legal(kForGpus);
+}
+
+}  // namespace yolk

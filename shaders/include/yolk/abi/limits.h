@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// ABI of the limits family (docs/kernels/limits.md): kernels that do nothing but one thing, to find out how fast a
+// device does it.
+#ifndef YOLK_ABI_LIMITS_H
+#define YOLK_ABI_LIMITS_H
+#include "yolk/abi/prelude.h"
+ABI_BEGIN(limits)
+
+ABI_CONST uint kBindOut = 0;  // fp32 [invocations]
+ABI_CONST uint kBindingCount = 1;
+ABI_CONST uint kUniformMask = 0;
+
+ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256
+ABI_CONST uint kSpecChains = 1;         // sums that do not wait for each other
+
+// Multiply-adds of each chain per iteration.
+ABI_CONST uint kStepsPerIteration = 16;
+
+struct Params {
+    uint invocations;
+    uint iterations;
+    float factor;
+    float summand;
+};
+
+ABI_END
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// ABI of the matmul family (docs/kernels/matmul.md): out[z] = epilogue(op(a[z]) op(b[z])) for z of a batch, op the
+// identity or the transpose. Offsets and strides in elements; "stride" is from row to row as stored.
+#ifndef YOLK_ABI_MATMUL_H
+#define YOLK_ABI_MATMUL_H
+#include "yolk/abi/activation.h"
+#include "yolk/abi/prelude.h"
+ABI_BEGIN(matmul)
+
+ABI_CONST uint kBindA = 0;         // fp32; a uniform buffer in matmul_uniform_*
+ABI_CONST uint kBindB = 1;         // fp32
+ABI_CONST uint kBindOut = 2;       // fp32; partial sums between split dispatches and in split-K
+ABI_CONST uint kBindBias = 3;      // fp32 [batch or 1, n]
+ABI_CONST uint kBindResidual = 4;  // fp32, laid out as the caller says
+ABI_CONST uint kBindA4 = 5;        // a again, four elements at a time
+ABI_CONST uint kBindB4 = 6;        // b again
+ABI_CONST uint kBindingCount = 7;
+ABI_CONST uint kUniformMask = 0;
+ABI_CONST uint kUniformMaskOfA = 33;  // kBindA and kBindA4: matmul_uniform_*
+
+ABI_CONST uint kSpecWorkgroupSize = 0;  // (BLOCK_M / TILE_M) * (BLOCK_N / TILE_N)
+ABI_CONST uint kSpecBlockM = 1;         // rows of a workgroup
+ABI_CONST uint kSpecBlockN = 2;         // columns of a workgroup
+ABI_CONST uint kSpecBlockK = 3;         // k that are loaded at once
+ABI_CONST uint kSpecTileM = 4;          // rows of an invocation
+ABI_CONST uint kSpecTileN = 5;          // columns of an invocation, in groups of four
+ABI_CONST uint kSpecVectorA = 6;        // 1 where a is read four elements at a time
+ABI_CONST uint kSpecVectorB = 7;        // likewise b
+ABI_CONST uint kSpecTransposeA = 8;     // 1: a is stored [k, m]
+ABI_CONST uint kSpecTransposeB = 9;     // 1: b is stored [n, k]
+ABI_CONST uint kSpecBias = 10;          // 1: adds a bias per column
+ABI_CONST uint kSpecActivation = 11;    // yolk/abi/activation.h
+ABI_CONST uint kSpecResidual = 12;      // 1: adds the residual, after the activation
+ABI_CONST uint kSpecPartial = 13;       // 1: some dispatches store partial sums: split chains, or split-K
+ABI_CONST uint kSpecRagged = 14;        // 1: m or n is no multiple of BLOCK_M or BLOCK_N
+ABI_CONST uint kSpecWholeK = 15;        // 1: k (and split_k) is a multiple of BLOCK_K
+
+// Elements of a that one uniform buffer holds (64 KiB).
+ABI_CONST uint kUniformElements = 16384;
+
+struct Params {
+    uint m;
+    uint n;
+    uint k;
+    uint batch;
+    uint a_offset;
+    uint a_stride;
+    uint a_batch_stride;
+    uint b_offset;
+    uint b_stride;
+    uint b_batch_stride;
+    uint out_offset;
+    uint out_stride;
+    uint out_batch_stride;
+    uint bias_offset;
+    uint bias_batch_stride;
+    uint residual_offset;
+    uint residual_stride;
+    uint residual_batch_stride;
+    uint first_k;       // this dispatch adds the products of k in [first_k, end_k); a multiple of BLOCK_K
+    uint end_k;
+    uint split_count;   // split-K: pieces of k, each of split_k, in `out` one behind the other
+    uint split_k;
+};
+
+ABI_END
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul with staging: a workgroup brings BLOCK_M x BLOCK_K of a and BLOCK_K x BLOCK_N of b into shared memory, then
+// every invocation adds to its TILE_M x TILE_N sums in registers. Neighbouring invocations read neighbouring elements;
+// what lies outside the matrices is staged as zero. Layout, bindings, constants: yolk/abi/matmul.h.
+// Exactness: with MATMUL_EXACT class P by the operand rule, one ascending chain over k per output, whatever the tile (the
+// zeros past the last k change no sum, which is never -0); else class T.
+// Loops (after unrolling): (end_k - first_k) / BLOCK_K iterations. Shared memory: 4 BLOCK_K (BLOCK_M + BLOCK_N + 2) bytes.
+#version 460
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_GOOGLE_include_directive : require
+#include "yolk/abi/matmul.h"
+
+layout(push_constant, scalar) uniform PushConstants { Params params; };
+layout(set = 0, binding = kBindA, scalar) readonly restrict buffer A { float values[]; } a_;
+layout(set = 0, binding = kBindA4, scalar) readonly restrict buffer A4 { vec4 values[]; } a4_;
+layout(set = 0, binding = kBindB, scalar) readonly restrict buffer B { float values[]; } b_;
+layout(set = 0, binding = kBindB4, scalar) readonly restrict buffer B4 { vec4 values[]; } b4_;
+layout(set = 0, binding = kBindOut, scalar) restrict buffer Out { float values[]; } out_;
+#include "matmul_common.glsl"
+
+vec4 sums[TILE_M * GROUPS_N];  // [row, group of four columns]
+#include "matmul_output.glsl"
+
+// One element of padding per step of k, so that a column of either is not all in one bank.
+const uint A_STEP = BLOCK_M + 1u;
+const uint B_STEP = BLOCK_N + 1u;
+shared float a_staged[BLOCK_K * A_STEP];
+shared float b_staged[BLOCK_K * B_STEP];
+
+float staged_operand(bool inside, float x) { return inside ? operand(x) : 0.0; }
+
+// Four neighbours along k (or along m where a is transposed) per read.
+void stage_a4(TilePlace place, uint a_base, uint k, uint end_k) {
+    [[unroll]] for (uint t = 0u; t < BLOCK_M * BLOCK_K / 4u / WORKGROUP_SIZE; ++t) {
+        uint e = (t * WORKGROUP_SIZE + gl_LocalInvocationID.x) * 4u;
+        uint q = TRANSPOSE_A == 1u ? e / BLOCK_M : e % BLOCK_K;
+        uint i = TRANSPOSE_A == 1u ? e % BLOCK_M : e / BLOCK_K;
+        uint row = place.block_row + i;
+        uint along = TRANSPOSE_A == 1u ? (k + q) * params.a_stride + row : row * params.a_stride + k + q;
+        uint step = TRANSPOSE_A == 1u ? 1u : A_STEP;
+        bool inside = row < params.m && k + q < end_k;
+        vec4 four = vec4(0.0);
+        if (inside) four = a4_.values[(a_base + along) / 4u];
+        [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+            bool good = inside && (TRANSPOSE_A == 1u || k + q + c < end_k);
+            a_staged[q * A_STEP + i + c * step] = staged_operand(good, four[c]);
+        }
+    }
+}
+
+void stage_a(TilePlace place, uint a_base, uint k, uint end_k) {
+    [[unroll]] for (uint t = 0u; t < BLOCK_M * BLOCK_K / WORKGROUP_SIZE; ++t) {
+        uint e = t * WORKGROUP_SIZE + gl_LocalInvocationID.x;
+        uint q = TRANSPOSE_A == 1u ? e / BLOCK_M : e % BLOCK_K;
+        uint i = TRANSPOSE_A == 1u ? e % BLOCK_M : e / BLOCK_K;
+        uint row = place.block_row + i;
+        uint along = TRANSPOSE_A == 1u ? (k + q) * params.a_stride + row : row * params.a_stride + k + q;
+        bool inside = row < params.m && k + q < end_k;
+        float x = 0.0;
+        if (inside) x = a_.values[a_base + along];
+        a_staged[q * A_STEP + i] = staged_operand(inside, x);
+    }
+}
+
+void stage_b4(TilePlace place, uint b_base, uint k, uint end_k) {
+    [[unroll]] for (uint t = 0u; t < BLOCK_N * BLOCK_K / 4u / WORKGROUP_SIZE; ++t) {
+        uint e = (t * WORKGROUP_SIZE + gl_LocalInvocationID.x) * 4u;
+        uint q = TRANSPOSE_B == 1u ? e % BLOCK_K : e / BLOCK_N;
+        uint j = TRANSPOSE_B == 1u ? e / BLOCK_K : e % BLOCK_N;
+        uint column = place.block_column + j;
+        uint along = TRANSPOSE_B == 1u ? column * params.b_stride + k + q : (k + q) * params.b_stride + column;
+        uint step = TRANSPOSE_B == 1u ? B_STEP : 1u;
+        bool inside = column < params.n && k + q < end_k;
+        vec4 four = vec4(0.0);
+        if (inside) four = b4_.values[(b_base + along) / 4u];
+        [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+            bool good = inside && (TRANSPOSE_B == 0u || k + q + c < end_k);
+            b_staged[q * B_STEP + j + c * step] = staged_operand(good, four[c]);
+        }
+    }
+}
+
+void stage_b(TilePlace place, uint b_base, uint k, uint end_k) {
+    [[unroll]] for (uint t = 0u; t < BLOCK_N * BLOCK_K / WORKGROUP_SIZE; ++t) {
+        uint e = t * WORKGROUP_SIZE + gl_LocalInvocationID.x;
+        uint q = TRANSPOSE_B == 1u ? e % BLOCK_K : e / BLOCK_N;
+        uint j = TRANSPOSE_B == 1u ? e / BLOCK_K : e % BLOCK_N;
+        uint column = place.block_column + j;
+        uint along = TRANSPOSE_B == 1u ? column * params.b_stride + k + q : (k + q) * params.b_stride + column;
+        bool inside = column < params.n && k + q < end_k;
+        float x = 0.0;
+        if (inside) x = b_.values[b_base + along];
+        b_staged[q * B_STEP + j] = staged_operand(inside, x);
+    }
+}
+
+void add_staged_step(TilePlace place, uint q) {
+    float a[TILE_M];
+    vec4 b[GROUPS_N];
+    [[unroll]] for (uint i = 0u; i < TILE_M; ++i) a[i] = a_staged[q * A_STEP + place.lane_m * TILE_M + i];
+    [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
+        uint at = q * B_STEP - place.block_column;
+        b[j] = vec4(b_staged[at + column_of(place, 4u * j)], b_staged[at + column_of(place, 4u * j + 1u)],
+                    b_staged[at + column_of(place, 4u * j + 2u)], b_staged[at + column_of(place, 4u * j + 3u)]);
+    }
+    [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
+        [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
+#ifdef MATMUL_EXACT
+            precise vec4 product = a[i] * b[j];
+            precise vec4 next = sums[i * GROUPS_N + j] + product;
+            sums[i * GROUPS_N + j] = next;
+#else
+            sums[i * GROUPS_N + j] = fma(vec4(a[i]), b[j], sums[i * GROUPS_N + j]);
+#endif
+        }
+    }
+}
+
+void main() {
+    TilePlace place = place_of_invocation(params.m, params.n, params.batch);
+    if (place.split >= params.split_count) return;  // the same in the whole workgroup
+    uint first_k = params.first_k + place.split * params.split_k;
+    uint end_k = min(first_k + params.split_k, params.end_k);
+    uint a_base = params.a_offset + place.batch * params.a_batch_stride;
+    uint b_base = params.b_offset + place.batch * params.b_batch_stride;
+    begin_sums(place);
+    for (uint k = first_k; k < end_k; k += BLOCK_K) {
+        if (VECTOR_A == 1u) stage_a4(place, a_base, k, end_k);
+        else stage_a(place, a_base, k, end_k);
+        if (VECTOR_B == 1u) stage_b4(place, b_base, k, end_k);
+        else stage_b(place, b_base, k, end_k);
+        barrier();
+        [[unroll]] for (uint q = 0u; q < BLOCK_K; ++q) add_staged_step(place, q);
+        barrier();
+    }
+    store_sums(place);
+}
