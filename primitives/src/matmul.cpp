@@ -31,7 +31,7 @@ struct Piece {
     std::size_t binding = 0;
     bool after_barrier = false;
     Params params{};
-    LinearGrid grid;
+    LinearGrid grid{};
 };
 
 /// k that one dispatch may add, in whole blocks, by the loops as the shaders write them (their heads).

@@ -12,8 +12,8 @@ namespace yolk {
 namespace {
 
 /// Multiply-adds that one unrolled step may hold, and sums: above, drivers take seconds to compile and spill.
-constexpr std::uint32_t kMaxUnrolled = 1024;
-constexpr std::uint32_t kMaxSums = 256;
+constexpr std::uint32_t kMaxUnrolled = 2048;
+constexpr std::uint32_t kMaxSums = 512;
 constexpr std::uint64_t kMaxSharedBytes = 32768;
 /// Windows of a uniform operand, each a dispatch.
 constexpr std::uint64_t kMaxWindows = 256;

@@ -10,6 +10,8 @@
 vec4 sums[TILE_M * GROUPS_N];  // [row, group of four columns]
 uint a_starts[TILE_M];  // of each row of the tile in a, its first element of k = 0
 uint b_starts[TILE_N];  // of each column in b
+uint a_starts4[TILE_M];  // the same in vectors of four
+uint b_starts4[TILE_N];
 vec4 a_block[TILE_M * BLOCK_K / 4u];  // [row, four k]
 vec4 b_block[BLOCK_K * GROUPS_N];     // [k, group of four columns]
 
@@ -21,11 +23,13 @@ void locate_operands(TilePlace place) {
         uint row = row_of(place, i);
         if (RAGGED == 1u) row = min(row, params.m - 1u);
         a_starts[i] = a_base + (TRANSPOSE_A == 1u ? row : row * params.a_stride);
+        a_starts4[i] = a_starts[i] / 4u;
     }
     [[unroll]] for (uint j = 0u; j < TILE_N; ++j) {
         uint column = column_of(place, j);
         if (RAGGED == 1u) column = min(column, params.n - 1u);
         b_starts[j] = b_base + (TRANSPOSE_B == 1u ? column * params.b_stride : column);
+        b_starts4[j] = b_starts[j] / 4u;
     }
 }
 
@@ -57,11 +61,12 @@ vec4 b_scalars(uint j, uint k) {
 void load_a_columns(uint k) {
     [[unroll]] for (uint q = 0u; q < BLOCK_K / 4u; ++q) {
         [[unroll]] for (uint i = 0u; i < TILE_M / 4u; ++i) {
-            uint at = a_starts[4u * i] + (k + 4u * q) * params.a_stride;
-            vec4 k0 = a4_.values[at / 4u];
-            vec4 k1 = a4_.values[(at + params.a_stride) / 4u];
-            vec4 k2 = a4_.values[(at + 2u * params.a_stride) / 4u];
-            vec4 k3 = a4_.values[(at + 3u * params.a_stride) / 4u];
+            uint step = params.a_stride / 4u;
+            uint at = a_starts4[4u * i] + (k + 4u * q) * step;
+            vec4 k0 = a4_.values[at];
+            vec4 k1 = a4_.values[at + step];
+            vec4 k2 = a4_.values[at + 2u * step];
+            vec4 k3 = a4_.values[at + 3u * step];
             a_block[(4u * i) * (BLOCK_K / 4u) + q] = operand(vec4(k0.x, k1.x, k2.x, k3.x));
             a_block[(4u * i + 1u) * (BLOCK_K / 4u) + q] = operand(vec4(k0.y, k1.y, k2.y, k3.y));
             a_block[(4u * i + 2u) * (BLOCK_K / 4u) + q] = operand(vec4(k0.z, k1.z, k2.z, k3.z));
@@ -72,7 +77,7 @@ void load_a_columns(uint k) {
 
 void load_a_row(uint i, uint k) {
     [[unroll]] for (uint q = 0u; q < BLOCK_K / 4u; ++q) {
-        vec4 four = VECTOR_A == 1u ? a4_.values[(a_starts[i] + k) / 4u + q] : a_scalars(i, k + 4u * q);
+        vec4 four = VECTOR_A == 1u ? a4_.values[a_starts4[i] + k / 4u + q] : a_scalars(i, k + 4u * q);
         a_block[i * (BLOCK_K / 4u) + q] = operand(four);
     }
 }
@@ -81,10 +86,10 @@ void load_b_block(uint k) {
     if (VECTOR_B == 1u && TRANSPOSE_B == 1u) {
         [[unroll]] for (uint q = 0u; q < BLOCK_K / 4u; ++q) {
             [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
-                vec4 c0 = b4_.values[(b_starts[4u * j] + k) / 4u + q];
-                vec4 c1 = b4_.values[(b_starts[4u * j + 1u] + k) / 4u + q];
-                vec4 c2 = b4_.values[(b_starts[4u * j + 2u] + k) / 4u + q];
-                vec4 c3 = b4_.values[(b_starts[4u * j + 3u] + k) / 4u + q];
+                vec4 c0 = b4_.values[b_starts4[4u * j] + k / 4u + q];
+                vec4 c1 = b4_.values[b_starts4[4u * j + 1u] + k / 4u + q];
+                vec4 c2 = b4_.values[b_starts4[4u * j + 2u] + k / 4u + q];
+                vec4 c3 = b4_.values[b_starts4[4u * j + 3u] + k / 4u + q];
                 b_block[(4u * q) * GROUPS_N + j] = operand(vec4(c0.x, c1.x, c2.x, c3.x));
                 b_block[(4u * q + 1u) * GROUPS_N + j] = operand(vec4(c0.y, c1.y, c2.y, c3.y));
                 b_block[(4u * q + 2u) * GROUPS_N + j] = operand(vec4(c0.z, c1.z, c2.z, c3.z));
@@ -95,7 +100,7 @@ void load_b_block(uint k) {
     }
     [[unroll]] for (uint q = 0u; q < BLOCK_K; ++q) {
         [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
-            vec4 four = VECTOR_B == 1u ? b4_.values[(b_starts[4u * j] + (k + q) * params.b_stride) / 4u]
+            vec4 four = VECTOR_B == 1u ? b4_.values[b_starts4[4u * j] + (k + q) * (params.b_stride / 4u)]
                                        : b_scalars(j, k + q);
             b_block[q * GROUPS_N + j] = operand(four);
         }
