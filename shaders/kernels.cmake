@@ -24,6 +24,11 @@ yolk_kernel(fitness_rank_moments FAMILY fitness SOURCE fitness/fitness_rank_mome
 yolk_kernel(fitness_weights_i8 FAMILY fitness SOURCE fitness/fitness_weights_i8.comp)
 yolk_kernel(fitness_weights_f32 FAMILY fitness SOURCE fitness/fitness_weights_f32.comp)
 yolk_kernel(fitness_finish FAMILY fitness SOURCE fitness/fitness_finish.comp)
+yolk_kernel(elementwise_unary FAMILY elementwise SOURCE elementwise/elementwise.comp)
+yolk_kernel(elementwise_unary_quads FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_QUADS=1)
+yolk_kernel(elementwise_binary FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_BINARY=1)
+yolk_kernel(elementwise_binary_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
+  DEFINES ELEMENTWISE_BINARY=1 ELEMENTWISE_QUADS=1)
 yolk_kernel(exact_math FAMILY exact_math SOURCE exact_math/exact_math.comp)
 yolk_kernel(matmul_direct_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_direct_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on elements as words, class P by the product rule (docs/adr/0002): operands below 2^-100 are read as zero,
+// products below that become zero, sums are multiples of 2^-123. What is not a number comes out as kExactNan. Maximum
+// only moves bits. Results that overflow are the device's (docs/kernels/elementwise.md).
+#ifndef YOLK_EXACT_ELEMENTWISE_H
+#define YOLK_EXACT_ELEMENTWISE_H
+#include "yolk/exact/exact_activations.h"
+#include "yolk/exact/exact_log.h"
+EXACT_BEGIN
+
+// The bits of a result, or kExactNan where it or an operand is not a number.
+EXACT_FUNCTION uint exact_number_bits(float result, bool is_nan) {
+    return is_nan || exact_is_nan(result) ? kExactNan : exact_bits(result);
+}
+
+EXACT_FUNCTION bool exact_is_nan_word(uint x) { return (x & kExactMagnitudeMask) > kExactInfinity; }
+
+EXACT_FUNCTION uint exact_sum_word(uint x, uint y) {
+    exact_float sum = exact_flush(exact_from_bits(x)) + exact_flush(exact_from_bits(y));
+    return exact_number_bits(sum, exact_is_nan_word(x) || exact_is_nan_word(y));
+}
+
+EXACT_FUNCTION uint exact_difference_word(uint x, uint y) {
+    exact_float difference = exact_flush(exact_from_bits(x)) - exact_flush(exact_from_bits(y));
+    return exact_number_bits(difference, exact_is_nan_word(x) || exact_is_nan_word(y));
+}
+
+EXACT_FUNCTION uint exact_product_word(uint x, uint y) {
+    exact_float product = exact_flush(exact_from_bits(x)) * exact_flush(exact_from_bits(y));
+    return exact_number_bits(exact_flush(product), exact_is_nan_word(x) || exact_is_nan_word(y));
+}
+
+// Words whose order as unsigned integers is that of the numbers, -0 below +0.
+EXACT_FUNCTION uint exact_order(uint x) { return (x & kExactSignMask) == 0u ? (x | kExactSignMask) : ~x; }
+
+EXACT_FUNCTION uint exact_maximum_word(uint x, uint y) {
+    uint greater = exact_order(x) < exact_order(y) ? y : x;
+    return exact_is_nan_word(x) || exact_is_nan_word(y) ? kExactNan : greater;
+}
+
+EXACT_FUNCTION uint exact_exp_word(uint x) {
+    return exact_number_bits(exact_exp(exact_from_bits(x)), exact_is_nan_word(x));
+}
+
+EXACT_FUNCTION uint exact_log_word(uint x) {
+    return exact_number_bits(exact_log(exact_from_bits(x)), exact_is_nan_word(x));
+}
+
+// scale * x + shift; scale and shift zero or at least 2^-100 in size.
+EXACT_FUNCTION uint exact_scale_shift_word(uint x, float scale, float shift) {
+    exact_float product = exact_flush(exact_from_bits(x)) * scale;
+    exact_float sum = exact_flush(product) + shift;
+    return exact_number_bits(sum, exact_is_nan_word(x));
+}
+
+EXACT_END
+#endif
