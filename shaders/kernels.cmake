@@ -29,6 +29,8 @@ yolk_kernel(elementwise_unary_quads FAMILY elementwise SOURCE elementwise/elemen
 yolk_kernel(elementwise_binary FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_BINARY=1)
 yolk_kernel(elementwise_binary_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
   DEFINES ELEMENTWISE_BINARY=1 ELEMENTWISE_QUADS=1)
+yolk_kernel(transpose_staged FAMILY transpose SOURCE transpose/transpose.comp DEFINES TRANSPOSE_STAGED=1)
+yolk_kernel(transpose_direct FAMILY transpose SOURCE transpose/transpose.comp)
 yolk_kernel(exact_math FAMILY exact_math SOURCE exact_math/exact_math.comp)
 yolk_kernel(matmul_direct_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_direct_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
