@@ -31,6 +31,8 @@ yolk_kernel(elementwise_binary_quads FAMILY elementwise SOURCE elementwise/eleme
   DEFINES ELEMENTWISE_BINARY=1 ELEMENTWISE_QUADS=1)
 yolk_kernel(transpose_staged FAMILY transpose SOURCE transpose/transpose.comp DEFINES TRANSPOSE_STAGED=1)
 yolk_kernel(transpose_direct FAMILY transpose SOURCE transpose/transpose.comp)
+yolk_kernel(concat FAMILY concat SOURCE concat/concat.comp)
+yolk_kernel(concat_quads FAMILY concat SOURCE concat/concat.comp DEFINES CONCAT_QUADS=1)
 yolk_kernel(exact_math FAMILY exact_math SOURCE exact_math/exact_math.comp)
 yolk_kernel(matmul_direct_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_direct_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul

@@ -22,10 +22,11 @@ std::span<const Family* const> families() noexcept {
 }
 
 std::span<const KernelCheck> kernel_checks() noexcept {
-    static constexpr std::array<KernelCheck, 9> kChecks{{
+    static constexpr std::array<KernelCheck, 10> kChecks{{
         {"noise", &check<noise_family>},
         {"elementwise", &check<elementwise_family>},
         {"transpose", &check<transpose_family>},
+        {"concat", &check<concat_family>},
         {"exact_math", &check_exact_math},
         {"matmul", &check<matmul_family>},
         {"perturbed_linear", &check_perturbed_linear},

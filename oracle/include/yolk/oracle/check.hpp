@@ -61,6 +61,7 @@ struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] std::span<const Family* const> families() noexcept;
 [[nodiscard]] const Family& elementwise_family() noexcept;
 [[nodiscard]] const Family& transpose_family() noexcept;
+[[nodiscard]] const Family& concat_family() noexcept;
 [[nodiscard]] Result<CheckReport> check_exact_math(const CheckContext& context);
 [[nodiscard]] Result<CheckReport> check_perturbed_linear(const CheckContext& context);
 [[nodiscard]] Result<CheckReport> check_rollout(const CheckContext& context);
