@@ -33,6 +33,10 @@ yolk_kernel(transpose_staged FAMILY transpose SOURCE transpose/transpose.comp DE
 yolk_kernel(transpose_direct FAMILY transpose SOURCE transpose/transpose.comp)
 yolk_kernel(concat FAMILY concat SOURCE concat/concat.comp)
 yolk_kernel(concat_quads FAMILY concat SOURCE concat/concat.comp DEFINES CONCAT_QUADS=1)
+yolk_kernel(gather FAMILY gather SOURCE gather/gather.comp)
+yolk_kernel(gather_quads FAMILY gather SOURCE gather/gather.comp DEFINES GATHER_QUADS=1)
+yolk_kernel(scatter FAMILY gather SOURCE gather/scatter.comp)
+yolk_kernel(scatter_quads FAMILY gather SOURCE gather/scatter.comp DEFINES SCATTER_QUADS=1)
 yolk_kernel(exact_math FAMILY exact_math SOURCE exact_math/exact_math.comp)
 yolk_kernel(matmul_direct_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_direct_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul

@@ -22,11 +22,13 @@ std::span<const Family* const> families() noexcept {
 }
 
 std::span<const KernelCheck> kernel_checks() noexcept {
-    static constexpr std::array<KernelCheck, 10> kChecks{{
+    static constexpr std::array<KernelCheck, 12> kChecks{{
         {"noise", &check<noise_family>},
         {"elementwise", &check<elementwise_family>},
         {"transpose", &check<transpose_family>},
         {"concat", &check<concat_family>},
+        {"gather", &check<gather_family>},
+        {"scatter", &check<scatter_family>},
         {"exact_math", &check_exact_math},
         {"matmul", &check<matmul_family>},
         {"perturbed_linear", &check_perturbed_linear},
