@@ -51,4 +51,6 @@ yolk_kernel(matmul_staged_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_stag
 yolk_kernel(matmul_combine FAMILY matmul SOURCE matmul/matmul_combine.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_textbook FAMILY matmul SOURCE matmul/matmul_textbook.comp)
 yolk_kernel(multiply_add FAMILY limits UNROLLED SOURCE limits/multiply_add.comp)
+yolk_kernel(reduce_by_group FAMILY reduce SOURCE reduce/reduce.comp)
+yolk_kernel(reduce_by_invocation FAMILY reduce SOURCE reduce/reduce.comp DEFINES ROWS_BY_INVOCATION=1)
 yolk_environments(environments)  # rollout_<name> and rollout_<name>_unrolled for each file there

@@ -23,6 +23,7 @@ std::span<const Family* const> families() noexcept {
 
 std::span<const KernelCheck> kernel_checks() noexcept {
     static constexpr std::array<KernelCheck, 12> kChecks{{
+    static constexpr std::array<KernelCheck, 8> kChecks{{
         {"noise", &check<noise_family>},
         {"elementwise", &check<elementwise_family>},
         {"transpose", &check<transpose_family>},
@@ -36,6 +37,7 @@ std::span<const KernelCheck> kernel_checks() noexcept {
         {"fitness", &check_fitness},
         {"es_update", &check_es_update},
         {"optimizer", &check_optimizer},
+        {"reduce", &check<reduce_family>},
     }};
     return kChecks;
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the twins and oracles of kernels on rows share. Twins: the order of the sums of shaders/lib/rows.glsl, and its
+// maximum. Oracles: pairwise sums in double, and what the fp32 sums may be off.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace yolk::oracle {
+
+/// The bits of every NaN that a kernel gives on purpose.
+inline constexpr std::uint32_t kRowNanBits = 0x7FC00000U;
+[[nodiscard]] constexpr float row_nan() noexcept { return std::bit_cast<float>(kRowNanBits); }
+
+/// term(k) for k below `columns`: element k joins chain k % 32, then the upper half of the chains joins the lower.
+template <class Term>
+[[nodiscard]] float row_sum_twin(std::size_t columns, Term&& term) {
+    std::array<float, 32> chains{};
+    for (std::size_t k = 0; k < columns; ++k) chains[k % 32] += term(k);
+    for (std::size_t half = 16; half > 0; half /= 2) {
+        for (std::size_t lane = 0; lane < half; ++lane) chains[lane] += chains[lane + half];
+    }
+    return chains[0];
+}
+
+/// The place of the first NaN, else of the first of the largest.
+template <class Term>
+[[nodiscard]] std::size_t row_argmax_twin(std::size_t columns, Term&& term) {
+    std::size_t best = 0;
+    for (std::size_t k = 0; k < columns; ++k) {
+        if (std::isnan(term(k))) return k;
+        if (term(k) > term(best)) best = k;
+    }
+    return best;
+}
+
+[[nodiscard]] inline double pairwise_sum(std::span<const double> values) {
+    if (values.empty()) return 0.0;
+    if (values.size() == 1) return values[0];
+    const std::size_t half = values.size() / 2;
+    return pairwise_sum(values.first(half)) + pairwise_sum(values.subspan(half));
+}
+
+/// Half a unit in the last place of fp32, relative.
+inline constexpr double kFp32Rounding = 0x1p-24;
+/// What an operand may lose by being taken for zero.
+inline constexpr double kOperandFloor = 0x1p-40;
+
+/// Relative error of a sum of `columns` terms against the sum of their magnitudes: the roundings on the longest way
+/// through a chain and the tree, compounded: (1 + u)^n - 1 is at most n u / (1 - n u).
+[[nodiscard]] inline double row_sum_error(std::size_t columns) {
+    const double roundings = static_cast<double>((columns + 31) / 32 + 5) * kFp32Rounding;
+    return roundings / (1.0 - roundings);
+}
+
+}  // namespace yolk::oracle

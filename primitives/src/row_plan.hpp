@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the plans of kernels on rows (shaders/lib/rows.glsl) share: the tuning space, sizes, loops, grids. `family` is
+// the bare name ("softmax"), `plan` the label in messages ("[softmax]").
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "yolk/core/result.hpp"
+#include "yolk/primitives/row_config.hpp"
+#include "yolk/primitives/row_vector.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/tuning_space.hpp"
+
+namespace yolk {
+
+/// The same for every shape and device.
+[[nodiscard]] ConfigSpace<RowConfig> row_space(const char* family);
+
+[[nodiscard]] constexpr std::uint32_t row_workgroup_size(const RowConfig& config) noexcept {
+    return config.row_per_invocation != 0 ? config.rows_per_workgroup : config.rows_per_workgroup * 32;
+}
+
+/// How often a kernel goes over its row: ROW_SUM and ROW_MAX, and ROW_WRITE.
+struct RowPasses {
+    std::uint64_t reductions = 0;
+    std::uint64_t writes = 0;
+};
+/// Unsupported where the loops over so many columns pass the device's budget (docs/quirks.md).
+[[nodiscard]] Result<void> check_row_loops(const Device& device, const char* plan, std::uint32_t columns,
+                                           const RowPasses& passes, const RowConfig& config);
+
+/// Bytes of 4-byte elements that fit in one binding. `what` as check_binding_size has it.
+[[nodiscard]] Result<std::uint64_t> row_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
+                                              const char* what);
+
+/// BadInput for a value that is none of the enumeration's. `what`: "the kind of bias of [normalize]".
+[[nodiscard]] Result<void> check_row_vector(RowVector vector, const char* what);
+
+[[nodiscard]] constexpr std::uint64_t row_vector_bytes(RowVector vector, std::uint32_t members,
+                                                       std::uint32_t columns) noexcept {
+    if (vector == RowVector::None) return 0;
+    return sizeof(float) * columns * (vector == RowVector::PerMember ? members : std::uint64_t{1});
+}
+
+/// From one member's vector to the next, in elements.
+[[nodiscard]] constexpr std::uint32_t row_vector_stride(RowVector vector, std::uint32_t columns) noexcept {
+    return vector == RowVector::PerMember ? columns : 0;
+}
+
+/// The grid of `rows` rows of `columns` elements, each of which costs about `cost_per_element` multiply-adds.
+[[nodiscard]] LinearGrid row_grid(std::uint64_t rows, std::uint64_t columns, std::uint64_t cost_per_element,
+                                  const RowConfig& config) noexcept;
+
+}  // namespace yolk
