@@ -53,4 +53,6 @@ yolk_kernel(matmul_textbook FAMILY matmul SOURCE matmul/matmul_textbook.comp)
 yolk_kernel(multiply_add FAMILY limits UNROLLED SOURCE limits/multiply_add.comp)
 yolk_kernel(reduce_by_group FAMILY reduce SOURCE reduce/reduce.comp)
 yolk_kernel(reduce_by_invocation FAMILY reduce SOURCE reduce/reduce.comp DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(softmax_by_group FAMILY softmax SOURCE softmax/softmax.comp)
+yolk_kernel(softmax_by_invocation FAMILY softmax SOURCE softmax/softmax.comp DEFINES ROWS_BY_INVOCATION=1)
 yolk_environments(environments)  # rollout_<name> and rollout_<name>_unrolled for each file there

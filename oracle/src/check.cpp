@@ -24,6 +24,7 @@ std::span<const Family* const> families() noexcept {
 std::span<const KernelCheck> kernel_checks() noexcept {
     static constexpr std::array<KernelCheck, 12> kChecks{{
     static constexpr std::array<KernelCheck, 8> kChecks{{
+    static constexpr std::array<KernelCheck, 9> kChecks{{
         {"noise", &check<noise_family>},
         {"elementwise", &check<elementwise_family>},
         {"transpose", &check<transpose_family>},
@@ -38,6 +39,7 @@ std::span<const KernelCheck> kernel_checks() noexcept {
         {"es_update", &check_es_update},
         {"optimizer", &check_optimizer},
         {"reduce", &check<reduce_family>},
+        {"softmax", &check<softmax_family>},
     }};
     return kChecks;
 }
