@@ -55,4 +55,7 @@ yolk_kernel(reduce_by_group FAMILY reduce SOURCE reduce/reduce.comp)
 yolk_kernel(reduce_by_invocation FAMILY reduce SOURCE reduce/reduce.comp DEFINES ROWS_BY_INVOCATION=1)
 yolk_kernel(softmax_by_group FAMILY softmax SOURCE softmax/softmax.comp)
 yolk_kernel(softmax_by_invocation FAMILY softmax SOURCE softmax/softmax.comp DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(cross_entropy_by_group FAMILY cross_entropy SOURCE cross_entropy/cross_entropy.comp)
+yolk_kernel(cross_entropy_by_invocation FAMILY cross_entropy SOURCE cross_entropy/cross_entropy.comp
+            DEFINES ROWS_BY_INVOCATION=1)
 yolk_environments(environments)  # rollout_<name> and rollout_<name>_unrolled for each file there

@@ -25,6 +25,7 @@ std::span<const KernelCheck> kernel_checks() noexcept {
     static constexpr std::array<KernelCheck, 12> kChecks{{
     static constexpr std::array<KernelCheck, 8> kChecks{{
     static constexpr std::array<KernelCheck, 9> kChecks{{
+    static constexpr std::array<KernelCheck, 10> kChecks{{
         {"noise", &check<noise_family>},
         {"elementwise", &check<elementwise_family>},
         {"transpose", &check<transpose_family>},
@@ -40,6 +41,7 @@ std::span<const KernelCheck> kernel_checks() noexcept {
         {"optimizer", &check_optimizer},
         {"reduce", &check<reduce_family>},
         {"softmax", &check<softmax_family>},
+        {"cross_entropy", &check<cross_entropy_family>},
     }};
     return kChecks;
 }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "check_tools.hpp"
+#include "row_inputs.hpp"
+#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/cross_entropy.hpp"
+#include "yolk/oracle/family.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+constexpr std::uint32_t kStatusBefore = 5;  // what the kernel adds to
+
+class CrossEntropyProblem final : public Problem {
+   public:
+    CrossEntropyProblem(const CrossEntropyDesc& desc, RowInputs inputs, bool bad_targets, std::uint64_t seed)
+        : desc_(desc), inputs_(inputs), bad_targets_(bad_targets), seed_(seed) {}
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("[{}, {}, {}], {} logits, {} targets{}", desc_.members, desc_.rows, desc_.columns,
+                           name_of(inputs_), desc_.shared_targets ? "shared" : "own",
+                           bad_targets_ ? ", some out of range" : "");
+    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return cross_entropy_space(info, desc_).space();
+    }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return cross_entropy_space(info, desc_).configuration(default_row_config(info));
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        CrossEntropyDesc desc = desc_;
+        desc.config = cross_entropy_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(CrossEntropyPlan plan, plan_cross_entropy(device, desc));
+        return planned(
+            std::move(plan),
+            [](const CrossEntropyPlan& of, std::span<const BufferView> views,
+               const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                YOLK_TRY(BoundCrossEntropy bound,
+                         of.bind({.logits = views[0], .targets = views[1], .losses = views[2], .status = views[3]},
+                                 scratch));
+                return recorded(std::move(bound));
+            });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        const CrossEntropyInputs inputs = make_inputs();
+        return {input_buffer("logits", inputs.logits), input_buffer("targets", inputs.targets),
+                output_buffer("losses", sizeof(float) * desc_.members * desc_.rows),
+                in_out_buffer("status", std::vector<std::uint32_t>{kStatusBefore})};
+    }
+    /// The oracle knows nothing of targets out of range; the twin does.
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const CrossEntropyInputs inputs = make_inputs();
+        const std::uint32_t status = kStatusBefore + cross_entropy_bad_targets(desc_, inputs);
+        std::vector<OracleValue> oracle;
+        if (!bad_targets_) oracle = cross_entropy_oracle(desc_, inputs);
+        return {{.twin = words_of(cross_entropy_twin(desc_, inputs)), .oracle = std::move(oracle)},
+                {.element = ElementType::U32, .twin = {status}}};
+    }
+    /// An exponential of 24 operations and a few more.
+    [[nodiscard]] Work work() const override {
+        const double rows = static_cast<double>(desc_.members) * desc_.rows;
+        return {.operations = 30.0 * rows * desc_.columns, .bytes = 4.0 * rows * (desc_.columns + 2.0)};
+    }
+
+   private:
+    [[nodiscard]] CrossEntropyInputs make_inputs() const {
+        const std::size_t rows = std::size_t{desc_.members} * desc_.rows;
+        CrossEntropyInputs inputs{.logits = row_inputs(seed_, rows * desc_.columns, inputs_), .targets = {}};
+        Draws draws(seed_, desc_.columns);
+        inputs.targets.resize(desc_.shared_targets ? desc_.rows : rows);
+        for (std::uint32_t& target : inputs.targets) {
+            target = draws.below(desc_.columns);
+            if (bad_targets_ && draws.below(2) == 0) target = draws.below(2) == 0 ? desc_.columns : 0xFFFFFFFFU;
+        }
+        return inputs;
+    }
+
+    CrossEntropyDesc desc_;
+    RowInputs inputs_;
+    bool bad_targets_;
+    std::uint64_t seed_;
+};
+
+struct Case {
+    std::uint32_t members, rows, columns;
+    RowInputs inputs;
+    bool bad_targets = false;
+};
+
+// Nothing, one element, around the 32 chains, primes, more rows than a workgroup has; scales, masked logits.
+constexpr std::array kCases{
+    Case{0, 3, 5, RowInputs::Plain},        Case{3, 0, 5, RowInputs::Plain},
+    Case{1, 1, 1, RowInputs::Plain},        Case{2, 3, 2, RowInputs::Ties},
+    Case{2, 5, 31, RowInputs::Masked},      Case{1, 7, 32, RowInputs::Plain},
+    Case{3, 3, 33, RowInputs::Steep},       Case{1, 5, 65, RowInputs::Huge},
+    Case{2, 2, 1021, RowInputs::Masked},    Case{1, 1, 4099, RowInputs::Plain},
+    Case{257, 3, 10, RowInputs::Plain},     Case{2, 4, 40, RowInputs::Tiny},
+    Case{5, 17, 7, RowInputs::Plain, true}, Case{3, 9, 100, RowInputs::Masked, true},
+};
+
+Problems cross_entropy_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const Case& c : kCases) {
+        for (const bool shared : {false, true}) {
+            const CrossEntropyDesc desc{
+                .members = c.members, .rows = c.rows, .columns = c.columns, .shared_targets = shared};
+            problems.push_back(std::make_unique<CrossEntropyProblem>(desc, c.inputs, c.bad_targets, seed));
+        }
+    }
+    return problems;
+}
+
+Problems cross_entropy_benchmarks() {
+    Problems problems;
+    for (const auto& [members, rows, columns] :
+         {std::array{4096U, 16U, 10U}, std::array{64U, 64U, 256U}, std::array{16U, 16U, 4096U}}) {
+        const CrossEntropyDesc desc{.members = members, .rows = rows, .columns = columns, .shared_targets = true};
+        problems.push_back(std::make_unique<CrossEntropyProblem>(desc, RowInputs::Plain, false, 1));
+    }
+    return problems;
+}
+
+}  // namespace
+
+const Family& cross_entropy_family() noexcept {
+    static constexpr Family kFamily{.name = "cross_entropy",
+                                    .exactness = "P",
+                                    .cases = &cross_entropy_cases,
+                                    .benchmarks = &cross_entropy_benchmarks,
+                                    .configurations_per_case = 4};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle
