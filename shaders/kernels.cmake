@@ -58,4 +58,6 @@ yolk_kernel(softmax_by_invocation FAMILY softmax SOURCE softmax/softmax.comp DEF
 yolk_kernel(cross_entropy_by_group FAMILY cross_entropy SOURCE cross_entropy/cross_entropy.comp)
 yolk_kernel(cross_entropy_by_invocation FAMILY cross_entropy SOURCE cross_entropy/cross_entropy.comp
             DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(normalize_by_group FAMILY normalize SOURCE normalize/normalize.comp)
+yolk_kernel(normalize_by_invocation FAMILY normalize SOURCE normalize/normalize.comp DEFINES ROWS_BY_INVOCATION=1)
 yolk_environments(environments)  # rollout_<name> and rollout_<name>_unrolled for each file there

@@ -26,6 +26,7 @@ std::span<const KernelCheck> kernel_checks() noexcept {
     static constexpr std::array<KernelCheck, 8> kChecks{{
     static constexpr std::array<KernelCheck, 9> kChecks{{
     static constexpr std::array<KernelCheck, 10> kChecks{{
+    static constexpr std::array<KernelCheck, 11> kChecks{{
         {"noise", &check<noise_family>},
         {"elementwise", &check<elementwise_family>},
         {"transpose", &check<transpose_family>},
@@ -42,6 +43,7 @@ std::span<const KernelCheck> kernel_checks() noexcept {
         {"reduce", &check<reduce_family>},
         {"softmax", &check<softmax_family>},
         {"cross_entropy", &check<cross_entropy_family>},
+        {"normalize", &check<normalize_family>},
     }};
     return kChecks;
 }

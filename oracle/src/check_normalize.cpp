@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "check_tools.hpp"
+#include "row_inputs.hpp"
+#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
+#include "yolk/oracle/normalize.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+constexpr std::array kVectorNames{"no", "shared", "own"};
+
+class NormalizeProblem final : public Problem {
+   public:
+    NormalizeProblem(const NormalizeDesc& desc, RowInputs inputs, std::uint64_t seed)
+        : desc_(desc), inputs_(inputs), seed_(seed) {}
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("{} of [{}, {}, {}], {}, {} scale, {} bias, epsilon {}",
+                           desc_.rule == NormalizeRule::Layer ? "layer" : "root mean square", desc_.members, desc_.rows,
+                           desc_.columns, name_of(inputs_), kVectorNames[static_cast<std::size_t>(desc_.scale)],
+                           kVectorNames[static_cast<std::size_t>(desc_.bias)], desc_.epsilon);
+    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return normalize_space(info, desc_).space();
+    }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return normalize_space(info, desc_).configuration(default_row_config(info));
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        NormalizeDesc desc = desc_;
+        desc.config = normalize_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(NormalizePlan plan, plan_normalize(device, desc));
+        return planned(
+            std::move(plan),
+            [](const NormalizePlan& of, std::span<const BufferView> views,
+               const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                YOLK_TRY(BoundNormalize bound,
+                         of.bind({.in = views[0], .scale = views[1], .bias = views[2], .out = views[3]}, scratch));
+                return recorded(std::move(bound));
+            });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        const NormalizeInputs inputs = make_inputs();
+        return {input_buffer("in", inputs.in), input_buffer("scale", inputs.scale), input_buffer("bias", inputs.bias),
+                output_buffer("out", sizeof(float) * count())};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const NormalizeInputs inputs = make_inputs();
+        return {{.twin = words_of(normalize_twin(desc_, inputs)), .oracle = normalize_oracle(desc_, inputs)}};
+    }
+    [[nodiscard]] Work work() const override {
+        const auto elements = static_cast<double>(count());
+        return {.operations = 8.0 * elements, .bytes = 8.0 * elements};
+    }
+
+   private:
+    [[nodiscard]] std::size_t count() const { return std::size_t{desc_.members} * desc_.rows * desc_.columns; }
+    [[nodiscard]] std::vector<float> make_vector(RowVector kind, std::uint32_t stream) const {
+        if (kind == RowVector::None) return {};
+        Draws draws(seed_, stream);
+        const std::size_t members = kind == RowVector::PerMember ? desc_.members : 1;
+        std::vector<float> values = draws.uniforms(members * desc_.columns, -2.0F, 2.0F);
+        if (!values.empty()) values.front() = 0x1p-41F;  // counts as zero
+        return values;
+    }
+    [[nodiscard]] NormalizeInputs make_inputs() const {
+        return {.in = row_inputs(seed_, count(), inputs_),
+                .scale = make_vector(desc_.scale, 0x10000U),
+                .bias = make_vector(desc_.bias, 0x10001U)};
+    }
+
+    NormalizeDesc desc_;
+    RowInputs inputs_;
+    std::uint64_t seed_;
+};
+
+struct Case {
+    std::uint32_t members, rows, columns;
+    RowInputs inputs;
+    RowVector scale = RowVector::None;
+    RowVector bias = RowVector::None;
+    float epsilon = 1e-5F;
+};
+
+constexpr RowVector kNone = RowVector::None;
+constexpr RowVector kShared = RowVector::Shared;
+constexpr RowVector kOwn = RowVector::PerMember;
+
+// Nothing, one element, around the 32 chains, primes, more rows than a workgroup has; scales; each kind of vector.
+constexpr std::array kCases{
+    Case{0, 3, 5, RowInputs::Plain},
+    Case{3, 0, 5, RowInputs::Plain, kShared, kOwn},
+    Case{3, 5, 0, RowInputs::Plain, kOwn, kOwn},
+    Case{1, 1, 1, RowInputs::Plain},
+    Case{2, 3, 2, RowInputs::Ties, kShared, kShared},
+    Case{2, 5, 31, RowInputs::Plain, kOwn, kNone, 1e-12F},
+    Case{1, 7, 32, RowInputs::Wide, kShared, kOwn},
+    Case{3, 3, 33, RowInputs::Steep, kNone, kShared, 1.0F},
+    Case{1, 5, 65, RowInputs::Huge, kShared, kShared},
+    Case{2, 2, 1021, RowInputs::Plain, kOwn, kOwn},
+    Case{1, 1, 4099, RowInputs::Wide},
+    Case{257, 3, 10, RowInputs::Plain, kOwn, kShared},
+    Case{2, 4, 40, RowInputs::Tiny, kShared, kShared},
+};
+
+Problems normalize_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const Case& c : kCases) {
+        for (const NormalizeRule rule : {NormalizeRule::Layer, NormalizeRule::RootMeanSquare}) {
+            const NormalizeDesc desc{.rule = rule,
+                                     .members = c.members,
+                                     .rows = c.rows,
+                                     .columns = c.columns,
+                                     .scale = c.scale,
+                                     .bias = rule == NormalizeRule::Layer ? c.bias : RowVector::None,
+                                     .epsilon = c.epsilon};
+            problems.push_back(std::make_unique<NormalizeProblem>(desc, c.inputs, seed));
+        }
+    }
+    return problems;
+}
+
+Problems normalize_benchmarks() {
+    Problems problems;
+    for (const auto& [members, rows, columns] :
+         {std::array{1024U, 16U, 64U}, std::array{64U, 64U, 256U}, std::array{16U, 16U, 4096U}}) {
+        const NormalizeDesc desc{
+            .members = members, .rows = rows, .columns = columns, .scale = kShared, .bias = kShared};
+        problems.push_back(std::make_unique<NormalizeProblem>(desc, RowInputs::Plain, 1));
+    }
+    return problems;
+}
+
+}  // namespace
+
+const Family& normalize_family() noexcept {
+    static constexpr Family kFamily{.name = "normalize",
+                                    .exactness = "P",
+                                    .cases = &normalize_cases,
+                                    .benchmarks = &normalize_benchmarks,
+                                    .configurations_per_case = 2};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

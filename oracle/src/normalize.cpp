@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/oracle/normalize.hpp"
+
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "row_twin.hpp"
+#include "yolk/exact/exact_math.h"
+
+namespace yolk::oracle {
+
+namespace {
+
+constexpr double kSqrtError = 1e-7;  // docs/kernels/exact_math.md
+constexpr double kReciprocalError = 1.3e-7;
+constexpr double kProductFloor = 0x1p-100;
+
+/// The part of a scale or bias that belongs to a member; empty where there is none.
+std::span<const float> of_member(const NormalizeDesc& desc, RowVector kind, const std::vector<float>& vector,
+                                 std::size_t member) {
+    if (kind == RowVector::None) return {};
+    return std::span(vector).subspan(kind == RowVector::PerMember ? member * desc.columns : 0, desc.columns);
+}
+
+/// row(inputs, scale, bias)
+template <class Row>
+void for_each_row(const NormalizeDesc& desc, const NormalizeInputs& inputs, Row&& row) {
+    if (desc.columns == 0) return;
+    for (std::size_t member = 0; member < desc.members; ++member) {
+        for (std::size_t r = 0; r < desc.rows; ++r) {
+            const std::size_t first = (member * desc.rows + r) * desc.columns;
+            row(std::span(inputs.in).subspan(first, desc.columns), of_member(desc, desc.scale, inputs.scale, member),
+                of_member(desc, desc.bias, inputs.bias, member));
+        }
+    }
+}
+
+void normalize_row_twin(const NormalizeDesc& desc, std::span<const float> row, std::span<const float> scale,
+                        std::span<const float> bias, std::vector<float>& out) {
+    const float factor = 1.0F / static_cast<float>(desc.columns);
+    const auto value = [&](std::size_t k) { return exact::exact_flush_operand(row[k]); };
+    const bool is_layer = desc.rule == NormalizeRule::Layer;
+    const float mean = is_layer ? exact::exact_flush_operand(row_sum_twin(row.size(), value) * factor) : 0.0F;
+    const auto deviation = [&](std::size_t k) {
+        return is_layer ? exact::exact_flush_operand(value(k) - mean) : value(k);
+    };
+    const float squares = row_sum_twin(row.size(), [&](std::size_t k) { return deviation(k) * deviation(k); });
+    const float mean_square = squares * factor + desc.epsilon;
+    const bool is_finite = std::abs(mean_square) <= 0x1p100F;
+    const float inverse = exact::exact_reciprocal(exact::exact_sqrt(mean_square));
+    for (std::size_t k = 0; k < row.size(); ++k) {
+        float y = deviation(k) * inverse;
+        if (!scale.empty()) y = exact::exact_flush(y * exact::exact_flush_operand(scale[k]));
+        if (!bias.empty()) y = y + exact::exact_flush_operand(bias[k]);
+        out.push_back(is_finite ? y : row_nan());
+    }
+}
+
+/// A value in double and how far the kernel's may be off it.
+struct Estimate {
+    double value = 0.0;
+    double off = 0.0;
+};
+
+/// The kernel's mean: the sum's error, those of factor and product, and what counts as zero.
+Estimate mean_of(std::span<const double> row) {
+    std::vector<double> magnitudes;
+    for (const double x : row) magnitudes.push_back(std::abs(x));
+    const auto count = static_cast<double>(row.size());
+    const double mean = pairwise_sum(row) / count;
+    const double sum_off = row_sum_error(row.size()) * pairwise_sum(magnitudes) / count + kOperandFloor;
+    return {mean, sum_off + 2.01 * kFp32Rounding * (std::abs(mean) + sum_off) + kOperandFloor};
+}
+
+/// mean(d^2) + epsilon: each square is off by 2 |d| off + off^2 and a rounding, then the sum, the factor, the product
+/// and the sum with epsilon.
+Estimate mean_square_of(const NormalizeDesc& desc, std::span<const Estimate> deviations) {
+    std::vector<double> squares;
+    std::vector<double> errors;
+    for (const Estimate& d : deviations) {
+        squares.push_back(d.value * d.value);
+        errors.push_back(2.0 * std::abs(d.value) * d.off + d.off * d.off);
+    }
+    const auto count = static_cast<double>(deviations.size());
+    const double square = pairwise_sum(squares) / count;
+    const double off = pairwise_sum(errors) / count;
+    const double relative = 1.01 * (row_sum_error(deviations.size()) + 4.0 * kFp32Rounding);
+    return {square + desc.epsilon, off + relative * (square + off + desc.epsilon)};
+}
+
+void normalize_row_oracle(const NormalizeDesc& desc, std::span<const float> row, std::span<const float> scale,
+                          std::span<const float> bias, std::vector<OracleValue>& out) {
+    const std::vector<double> values(row.begin(), row.end());
+    const Estimate mean = desc.rule == NormalizeRule::Layer ? mean_of(values) : Estimate{};
+    std::vector<Estimate> deviations;
+    for (const double x : values) {
+        const double d = x - mean.value;
+        const double before = mean.off + kOperandFloor;
+        deviations.push_back({d, before + kFp32Rounding * (std::abs(d) + before) + kOperandFloor});
+    }
+    const Estimate square = mean_square_of(desc, deviations);
+    const double root = 1.0 / std::sqrt(square.value);
+    // 1/sqrt(1 - q) - 1 where the square is off by the share q; infinite where it may have vanished.
+    const double q = square.off / square.value;
+    const double of_square = q < 1.0 ? 1.0 / std::sqrt(1.0 - q) - 1.0 : std::numeric_limits<double>::infinity();
+    const double relative = 1.01 * (of_square + (1.0 + of_square) * (kSqrtError + kReciprocalError));
+    for (std::size_t k = 0; k < row.size(); ++k) {
+        double value = deviations[k].value * root;
+        double off = deviations[k].off * root * (1.0 + relative) + std::abs(value) * relative;
+        off += kFp32Rounding * (std::abs(value) + off);
+        if (!scale.empty()) {
+            const double factor = std::abs(static_cast<double>(scale[k]));
+            off = off * factor + kOperandFloor * (std::abs(value) + off) + kProductFloor;
+            value *= scale[k];
+            off += kFp32Rounding * (std::abs(value) + off);
+        }
+        if (!bias.empty()) {
+            value += bias[k];
+            off += kOperandFloor + kFp32Rounding * (std::abs(value) + off + kOperandFloor);
+        }
+        out.push_back({value, off});
+    }
+}
+
+}  // namespace
+
+std::vector<float> normalize_twin(const NormalizeDesc& desc, const NormalizeInputs& inputs) {
+    std::vector<float> out;
+    for_each_row(desc, inputs,
+                 [&](std::span<const float> row, std::span<const float> scale, std::span<const float> bias) {
+                     normalize_row_twin(desc, row, scale, bias, out);
+                 });
+    return out;
+}
+
+std::vector<OracleValue> normalize_oracle(const NormalizeDesc& desc, const NormalizeInputs& inputs) {
+    std::vector<OracleValue> out;
+    for_each_row(desc, inputs,
+                 [&](std::span<const float> row, std::span<const float> scale, std::span<const float> bias) {
+                     normalize_row_oracle(desc, row, scale, bias, out);
+                 });
+    return out;
+}
+
+}  // namespace yolk::oracle
