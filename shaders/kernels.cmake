@@ -60,4 +60,6 @@ yolk_kernel(cross_entropy_by_invocation FAMILY cross_entropy SOURCE cross_entrop
             DEFINES ROWS_BY_INVOCATION=1)
 yolk_kernel(normalize_by_group FAMILY normalize SOURCE normalize/normalize.comp)
 yolk_kernel(normalize_by_invocation FAMILY normalize SOURCE normalize/normalize.comp DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(gru_step_gate FAMILY gru_step SOURCE gru_step/gru_step.comp)
+yolk_kernel(gru_step_update FAMILY gru_step SOURCE gru_step/gru_step.comp DEFINES GRU_STEP_UPDATE=1)
 yolk_environments(environments)  # rollout_<name> and rollout_<name>_unrolled for each file there

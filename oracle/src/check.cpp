@@ -44,6 +44,7 @@ std::span<const KernelCheck> kernel_checks() noexcept {
         {"softmax", &check<softmax_family>},
         {"cross_entropy", &check<cross_entropy_family>},
         {"normalize", &check<normalize_family>},
+        {"gru_step", &check<gru_step_family>},
     }};
     return kChecks;
 }

@@ -68,6 +68,7 @@ struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& softmax_family() noexcept;
 [[nodiscard]] const Family& cross_entropy_family() noexcept;
 [[nodiscard]] const Family& normalize_family() noexcept;
+[[nodiscard]] const Family& gru_step_family() noexcept;
 [[nodiscard]] Result<CheckReport> check_exact_math(const CheckContext& context);
 [[nodiscard]] Result<CheckReport> check_perturbed_linear(const CheckContext& context);
 [[nodiscard]] Result<CheckReport> check_rollout(const CheckContext& context);

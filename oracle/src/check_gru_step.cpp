@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "check_tools.hpp"
+#include "row_inputs.hpp"
+#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
+#include "yolk/oracle/gru_step.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+constexpr std::array kVectorNames{"no", "shared", "own"};
+
+class GruStepProblem final : public Problem {
+   public:
+    GruStepProblem(const GruStepDesc& desc, RowInputs inputs, std::uint64_t seed)
+        : desc_(desc), inputs_(inputs), seed_(seed) {}
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("[{}, {}, {}], {}, {} gate bias, {} candidate bias", desc_.members, desc_.rows,
+                           desc_.columns, name_of(inputs_), kVectorNames[static_cast<std::size_t>(desc_.gate_bias)],
+                           kVectorNames[static_cast<std::size_t>(desc_.candidate_bias)]);
+    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return gru_step_space(info, desc_).space();
+    }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return gru_step_space(info, desc_).configuration({});
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        GruStepDesc desc = desc_;
+        desc.config = gru_step_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(GruStepPlan plan, plan_gru_step(device, desc));
+        return planned(std::move(plan),
+                       [](const GruStepPlan& of, std::span<const BufferView> views,
+                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                           YOLK_TRY(BoundGruStep bound, of.bind({.gate_input = views[0],
+                                                                 .gate_bias = views[1],
+                                                                 .candidate_input = views[2],
+                                                                 .candidate_bias = views[3],
+                                                                 .state = views[4],
+                                                                 .gate = views[5],
+                                                                 .gated_state = views[6],
+                                                                 .next_state = views[7]},
+                                                                scratch));
+                           return both(std::move(bound));
+                       });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        const GruStepInputs inputs = make_inputs();
+        const std::uint64_t size_bytes = sizeof(float) * count();
+        return {input_buffer("gate_input", inputs.gate_input),
+                input_buffer("gate_bias", inputs.gate_bias),
+                input_buffer("candidate_input", inputs.candidate_input),
+                input_buffer("candidate_bias", inputs.candidate_bias),
+                input_buffer("state", inputs.state),
+                output_buffer("gate", size_bytes),
+                output_buffer("gated_state", size_bytes),
+                output_buffer("next_state", size_bytes)};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const GruStepInputs inputs = make_inputs();
+        const GruStepOutputs twin = gru_step_twin(desc_, inputs);
+        GruStepOracle oracle = gru_step_oracle(desc_, inputs);
+        return {{.twin = words_of(twin.gate), .oracle = std::move(oracle.gate)},
+                {.twin = words_of(twin.gated_state), .oracle = std::move(oracle.gated_state)},
+                {.twin = words_of(twin.next_state), .oracle = std::move(oracle.next_state)}};
+    }
+    /// A sigmoid and a tanh, and a few more.
+    [[nodiscard]] Work work() const override {
+        const auto elements = static_cast<double>(count());
+        return {.operations = 75.0 * elements, .bytes = 32.0 * elements};
+    }
+
+   private:
+    static PlannedProblem::Record both(BoundGruStep bound) {
+        return [bound = std::make_shared<const BoundGruStep>(std::move(bound))](Recorder& recorder) {
+            bound->record_gate(recorder);
+            recorder.barrier(Barrier::ComputeToCompute);
+            bound->record_update(recorder);
+        };
+    }
+    [[nodiscard]] std::size_t count() const { return std::size_t{desc_.members} * desc_.rows * desc_.columns; }
+    [[nodiscard]] std::vector<float> make_bias(RowVector kind, std::uint64_t seed) const {
+        if (kind == RowVector::None) return {};
+        const std::size_t members = kind == RowVector::PerMember ? desc_.members : 1;
+        return row_inputs(seed, members * desc_.columns, RowInputs::Plain);
+    }
+    [[nodiscard]] GruStepInputs make_inputs() const {
+        return {.gate_input = row_inputs(seed_, count(), inputs_),
+                .gate_bias = make_bias(desc_.gate_bias, seed_ + 1),
+                .candidate_input = row_inputs(seed_ + 2, count(), inputs_),
+                .candidate_bias = make_bias(desc_.candidate_bias, seed_ + 3),
+                .state = row_inputs(seed_ + 4, count(), inputs_)};
+    }
+
+    GruStepDesc desc_;
+    RowInputs inputs_;
+    std::uint64_t seed_;
+};
+
+struct Case {
+    std::uint32_t members, rows, columns;
+    RowInputs inputs;
+    RowVector gate_bias = RowVector::None;
+    RowVector candidate_bias = RowVector::None;
+};
+
+constexpr RowVector kNone = RowVector::None;
+constexpr RowVector kShared = RowVector::Shared;
+constexpr RowVector kOwn = RowVector::PerMember;
+
+// Nothing, one element, around a workgroup's tile of 64, primes, larger than the largest tile; each kind of bias;
+// scales.
+constexpr std::array kCases{
+    Case{0, 3, 5, RowInputs::Plain},
+    Case{3, 0, 5, RowInputs::Plain, kShared, kOwn},
+    Case{3, 5, 0, RowInputs::Plain, kOwn, kShared},
+    Case{1, 1, 1, RowInputs::Plain, kShared, kShared},
+    Case{3, 3, 7, RowInputs::Plain, kOwn, kNone},
+    Case{1, 1, 64, RowInputs::Wide, kNone, kOwn},
+    Case{5, 1, 13, RowInputs::Steep, kShared, kOwn},
+    Case{2, 4, 32, RowInputs::Tiny, kOwn, kShared},
+    Case{2, 4, 33, RowInputs::Huge},
+    Case{7, 11, 31, RowInputs::Ties, kOwn, kOwn},
+    Case{2, 1, 2053, RowInputs::Plain, kShared, kShared},
+};
+
+Problems gru_step_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const Case& c : kCases) {
+        const GruStepDesc desc{.members = c.members,
+                               .rows = c.rows,
+                               .columns = c.columns,
+                               .gate_bias = c.gate_bias,
+                               .candidate_bias = c.candidate_bias};
+        problems.push_back(std::make_unique<GruStepProblem>(desc, c.inputs, seed));
+    }
+    return problems;
+}
+
+Problems gru_step_benchmarks() {
+    Problems problems;
+    const GruStepDesc desc{.members = 1024, .rows = 4, .columns = 256, .gate_bias = kShared, .candidate_bias = kShared};
+    problems.push_back(std::make_unique<GruStepProblem>(desc, RowInputs::Plain, 1));
+    return problems;
+}
+
+}  // namespace
+
+const Family& gru_step_family() noexcept {
+    static constexpr Family kFamily{.name = "gru_step",
+                                    .exactness = "P",
+                                    .cases = &gru_step_cases,
+                                    .benchmarks = &gru_step_benchmarks,
+                                    .configurations_per_case = 4};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/oracle/gru_step.hpp"
+
+#include <cmath>
+
+#include "row_twin.hpp"
+#include "yolk/exact/exact_activations.h"
+
+namespace yolk::oracle {
+
+namespace {
+
+constexpr double kTanhError = 1.2e-6;     // absolute, docs/kernels/exact_math.md
+constexpr double kSigmoidError = 2.5e-7;  // relative
+constexpr double kProductFloor = 0x1p-99;
+
+/// element(flat index, its place in a bias of each kind)
+template <class Element>
+void for_each_element(const GruStepDesc& desc, Element&& element) {
+    const auto place = [&](RowVector kind, std::size_t member, std::size_t column) {
+        return kind == RowVector::PerMember ? member * desc.columns + column : column;
+    };
+    std::size_t flat = 0;
+    for (std::size_t member = 0; member < desc.members; ++member) {
+        for (std::size_t row = 0; row < desc.rows; ++row) {
+            for (std::size_t column = 0; column < desc.columns; ++column) {
+                element(flat++, place(desc.gate_bias, member, column), place(desc.candidate_bias, member, column));
+            }
+        }
+    }
+}
+
+float one_nan(float x) { return std::isnan(x) ? row_nan() : x; }
+
+float biased_twin(const std::vector<float>& input, std::size_t i, const std::vector<float>& bias, std::size_t place) {
+    const float a = exact::exact_flush_operand(input[i]);
+    return bias.empty() ? a : a + exact::exact_flush_operand(bias[place]);
+}
+
+/// A value in double and how far the kernel's may be off it.
+struct Estimate {
+    double value = 0.0;
+    double off = 0.0;
+};
+
+Estimate biased(const std::vector<float>& input, std::size_t i, const std::vector<float>& bias, std::size_t place) {
+    if (bias.empty()) return {input[i], kOperandFloor};
+    const double sum = static_cast<double>(input[i]) + bias[place];
+    return {sum, 2.0 * kOperandFloor + kFp32Rounding * (std::abs(sum) + 2.0 * kOperandFloor)};
+}
+
+/// The slope of the sigmoid is f (1 - f): its relative change is at most that of exp, the offset itself.
+Estimate gate_of(const Estimate& input) {
+    const double f = 1.0 / (1.0 + std::exp(-input.value));
+    return {f, f * 1.01 * (std::expm1(input.off) + kSigmoidError) + kProductFloor};
+}
+
+/// The slope of tanh is at most 1.
+Estimate candidate_of(const Estimate& input) { return {std::tanh(input.value), input.off + kTanhError}; }
+
+/// f times x.
+Estimate product(const Estimate& f, const Estimate& x) {
+    const double value = f.value * x.value;
+    const double off = f.off * (std::abs(x.value) + x.off) + f.value * x.off;
+    return {value, off + kFp32Rounding * (std::abs(value) + off) + kProductFloor};
+}
+
+}  // namespace
+
+GruStepOutputs gru_step_twin(const GruStepDesc& desc, const GruStepInputs& inputs) {
+    GruStepOutputs out;
+    for_each_element(desc, [&](std::size_t i, std::size_t gate_place, std::size_t candidate_place) {
+        const float h = exact::exact_flush_operand(inputs.state[i]);
+        const float f = exact::exact_sigmoid(biased_twin(inputs.gate_input, i, inputs.gate_bias, gate_place));
+        out.gate.push_back(f);
+        out.gated_state.push_back(one_nan(exact::exact_flush(f * h)));
+        const float candidate =
+            exact::exact_tanh(biased_twin(inputs.candidate_input, i, inputs.candidate_bias, candidate_place));
+        out.next_state.push_back(one_nan(h + exact::exact_flush(f * (candidate - h))));
+    });
+    return out;
+}
+
+GruStepOracle gru_step_oracle(const GruStepDesc& desc, const GruStepInputs& inputs) {
+    GruStepOracle out;
+    for_each_element(desc, [&](std::size_t i, std::size_t gate_place, std::size_t candidate_place) {
+        const double h = inputs.state[i];
+        const Estimate f = gate_of(biased(inputs.gate_input, i, inputs.gate_bias, gate_place));
+        const Estimate candidate =
+            candidate_of(biased(inputs.candidate_input, i, inputs.candidate_bias, candidate_place));
+        const Estimate gated = product(f, {h, kOperandFloor});
+        const double distance = candidate.value - h;
+        const double before = candidate.off + kOperandFloor;
+        const Estimate moved = product(f, {distance, before + kFp32Rounding * (std::abs(distance) + before)});
+        const double next = (1.0 - f.value) * h + f.value * candidate.value;
+        const double off = moved.off + kOperandFloor;
+        out.gate.push_back({f.value, f.off});
+        out.gated_state.push_back({gated.value, gated.off});
+        // The oracle's own rounding, in double, shows where the state is large.
+        out.next_state.push_back({next, off + kFp32Rounding * (std::abs(next) + off) + 0x1p-50 * std::abs(h)});
+    });
+    return out;
+}
+
+}  // namespace yolk::oracle
