@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multiply-adds per second of es_update, those of the sums of A B^T and V only, so that noise shows as cost: the 4-64-2
-// policy and one 256 x 256 matrix at 4,096 members, by rank and slice length.
+// policy and one 256 x 256 matrix at 4,096 members, by rank, slice length and width of the tiles.
 #include <fmt/format.h>
 
 #include <utility>
@@ -51,13 +51,18 @@ void add(std::span<BenchDevice> devices) {
         for (const auto& [system, parameters] : systems) {
             for (const std::uint32_t rank : {1U, 4U}) {
                 for (const std::uint32_t slice : {64U, 256U, 2048U}) {
-                    const EsUpdateDesc desc{
-                        .parameters = {}, .population = kMembers, .rank = rank, .config = {.pairs_per_slice = slice}};
-                    const auto name = fmt::format("es_update/{}/{}/rank:{}/slice:{}", on.name, system, rank, slice);
-                    benchmark::RegisterBenchmark(name.c_str(), [&on, parameters, desc](benchmark::State& state) {
-                        if (const auto timed = time_update(state, on, parameters, desc); !timed)
-                            state.SkipWithError(timed.error().message.c_str());
-                    })->UseManualTime();
+                    for (const std::uint32_t blocks : {1U, 2U}) {
+                        const EsUpdateDesc desc{.parameters = {},
+                                                .population = kMembers,
+                                                .rank = rank,
+                                                .config = {.pairs_per_slice = slice, .tile_blocks = blocks}};
+                        const auto name = fmt::format("es_update/{}/{}/rank:{}/slice:{}/blocks:{}", on.name, system,
+                                                      rank, slice, blocks);
+                        benchmark::RegisterBenchmark(name.c_str(), [&on, parameters, desc](benchmark::State& state) {
+                            if (const auto timed = time_update(state, on, parameters, desc); !timed)
+                                state.SkipWithError(timed.error().message.c_str());
+                        })->UseManualTime();
+                    }
                 }
             }
         }

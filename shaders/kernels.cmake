@@ -6,6 +6,9 @@ yolk_kernel(perturbed_linear_project FAMILY perturbed_linear SOURCE perturbed_li
 yolk_kernel(perturbed_linear_output FAMILY perturbed_linear SOURCE perturbed_linear/perturbed_linear_output.comp)
 yolk_kernel(es_update_sum_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp)
 yolk_kernel(es_update_sum_f32 FAMILY es_update SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_F32=1)
+yolk_kernel(es_update_sum_wide_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_WIDE=1)
+yolk_kernel(es_update_sum_wide_f32 FAMILY es_update SOURCE es_update/es_update_sum.comp
+            DEFINES ES_UPDATE_WIDE=1 ES_UPDATE_F32=1)
 yolk_kernel(es_update_combine_i8 FAMILY es_update SOURCE es_update/es_update_combine.comp)
 yolk_kernel(es_update_combine_f32 FAMILY es_update SOURCE es_update/es_update_combine.comp DEFINES ES_UPDATE_F32=1)
 yolk_kernel(optimizer FAMILY optimizer SOURCE optimizer/optimizer.comp)

@@ -53,8 +53,20 @@ std::vector<Case> cases() {
          2,
          FitnessWeights::I8},
         {"all frozen", {frozen("a", 3, 5), frozen("b", 2, 1)}, 4, 1, FitnessWeights::I8},
+        {"embedding table", {matrix("embedding", 101, 6)}, 12, 2, FitnessWeights::I8},
+        {"all kinds",
+         {matrix("embedding", 67, 5), vector("norm", 5), frozen("position", 4, 5), matrix("w", 10, 17), vector("b", 10),
+          frozen("last", 3, 1)},
+         22,
+         2,
+         FitnessWeights::I8},
         {"tile edges, floats", edges, 14, 2, FitnessWeights::F32},
         {"policy 4-64-2, floats", policy, 62, 1, FitnessWeights::F32},
+        {"all kinds, floats",
+         {frozen("first", 2, 2), matrix("embedding", 35, 3), vector("norm", 5), matrix("w", 9, 17)},
+         10,
+         3,
+         FitnessWeights::F32},
         {"rank 32, floats", {matrix("w", 3, 9), vector("v", 9)}, 18, 32, FitnessWeights::F32},
     };
 }
@@ -133,7 +145,8 @@ Result<std::vector<float>> run_kernel(const CheckContext& context, CheckReport& 
 EsUpdateConfig draw_config(std::uint32_t index, Draws& draws) {
     if (index == 0) return {};
     return {.workgroup_size = draws.one_of(std::array<std::uint32_t, 5>{1, 7, 32, 64, 256}),
-            .pairs_per_slice = draws.one_of(std::array<std::uint32_t, 6>{1, 2, 3, 5, 16, 16384})};
+            .pairs_per_slice = draws.one_of(std::array<std::uint32_t, 6>{1, 2, 3, 5, 16, 16384}),
+            .tile_blocks = draws.one_of(std::array<std::uint32_t, 2>{1, 2})};
 }
 
 Result<void> check_case(const CheckContext& context, CheckReport& report, const Case& item, Draws& draws) {
@@ -152,8 +165,9 @@ Result<void> check_case(const CheckContext& context, CheckReport& report, const 
     for (std::uint32_t index = 0; index < context.configurations; ++index) {
         desc.config = draw_config(index, draws);
         for (const std::uint32_t poison : kPoisons) {
-            const std::string name = fmt::format("{} (workgroup {}, {} pairs per slice)", item.name,
-                                                 desc.config.workgroup_size, desc.config.pairs_per_slice);
+            const std::string name =
+                fmt::format("{} (workgroup {}, {} pairs per slice, tiles of {} blocks)", item.name,
+                            desc.config.workgroup_size, desc.config.pairs_per_slice, desc.config.tile_blocks);
             YOLK_TRY(const auto gradient, run_kernel(context, report, name, desc, inputs, poison));
             ++report.cases;
             hold_to_oracle(report, name, gradient, oracle);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/es_update.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "es_update_slices.hpp"
+#include "es_update_tiles.hpp"
 #include "plan_checks.hpp"
 #include "yolk/abi/es_update.h"
 #include "yolk/core/noise.hpp"
@@ -17,53 +19,18 @@
 namespace yolk {
 namespace {
 
-using abi::es_update::ParameterEntry;
 using abi::es_update::Params;
 
 constexpr std::uint32_t kMaxRank = 32;
 constexpr std::uint64_t kCombineCost = 8;  ///< of one partial sum, added up
-
-struct Layout {
-    std::vector<ParameterEntry> entries;
-    std::uint64_t tile_count = 0;
-    std::uint32_t partial_count = 0;
-};
-
-std::uint64_t tiles_of(const ParameterDesc& parameter) {
-    constexpr std::uint64_t kEdge = abi::es_update::kTileEdge;
-    if (parameter.perturbation == Perturbation::Frozen) return 0;
-    if (parameter.perturbation == Perturbation::Vector) {
-        return ceil_div(std::uint64_t{parameter.rows} * parameter.columns, kEdge);
-    }
-    return ceil_div<std::uint64_t>(parameter.rows, kEdge) * ceil_div<std::uint64_t>(parameter.columns, kEdge);
-}
-
-std::uint32_t kind_of(Perturbation perturbation) {
-    if (perturbation == Perturbation::Frozen) return abi::es_update::kKindFrozen;
-    return perturbation == Perturbation::Vector ? abi::es_update::kKindVector : abi::es_update::kKindMatrix;
-}
-
-Layout lay_out(const ParameterTable& table) {
-    Layout layout;
-    for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
-        const ParameterDesc& parameter = table.parameters()[id];
-        const bool is_vector = parameter.perturbation == Perturbation::Vector;
-        layout.entries.push_back({.kind = kind_of(parameter.perturbation),
-                                  .rows = is_vector ? parameter.rows * parameter.columns : parameter.rows,
-                                  .columns = is_vector ? 1 : parameter.columns,
-                                  .offset = table.offset(ParameterId{id}),
-                                  .partial_offset = layout.partial_count,
-                                  .first_tile = static_cast<std::uint32_t>(layout.tile_count)});
-        layout.tile_count += tiles_of(parameter);
-        if (parameter.perturbation != Perturbation::Frozen) layout.partial_count += parameter.rows * parameter.columns;
-    }
-    return layout;
-}
+/// More scratch than this is not asked for: windows of so many partial sums keep any device busy.
+constexpr std::uint64_t kEnoughScratchBytes = std::uint64_t{128} << 20U;
 
 Result<void> validate(const Device& device, const EsUpdateDesc& desc) {
     YOLK_TRY_VOID(check_range(desc.config.workgroup_size, 1, kMaxWorkgroupSize, "workgroup_size of [es_update]"));
     YOLK_TRY_VOID(
         check_range(desc.config.pairs_per_slice, 1, kExactProductsPerSlice, "pairs_per_slice of [es_update]"));
+    YOLK_TRY_VOID(check_range(desc.config.tile_blocks, 1, 2, "tile_blocks of [es_update]"));
     YOLK_TRY_VOID(check_range(desc.rank, 1, kMaxRank, "rank of [es_update]"));
     YOLK_TRY_VOID(check_range(desc.population, 2, UINT32_MAX, "population of [es_update]"));
     if (desc.population % 2 != 0) {
@@ -82,21 +49,47 @@ std::uint64_t weights_bytes(const EsUpdateDesc& desc) {
     return desc.weights == FitnessWeights::I8 ? round_up(pairs, 4) : 4 * pairs;
 }
 
+/// What the plan and the layout decide of the parameters of both kernels.
+Result<Params> fixed_params(const Device& device, const EsUpdateDesc& desc, const TileLayout& layout) {
+    YOLK_TRY(const std::uint64_t loops, loop_budget(device));
+    YOLK_TRY(const Slices slices, choose_slices({.pair_count = desc.population / 2,
+                                                 .rank = desc.rank,
+                                                 .wanted_pairs_per_slice = desc.config.pairs_per_slice,
+                                                 .tile_blocks = layout.tile_blocks,
+                                                 .tile_bytes = kUnitBytes * layout.largest_tile,
+                                                 .max_scratch_bytes = device.info().limits.max_storage_buffer_range,
+                                                 .loop_budget = loops}));
+    Params params{};
+    params.pair_count = desc.population / 2;
+    params.pairs_per_slice = slices.pairs_per_slice;
+    params.slice_count = slices.slice_count;
+    params.parameter_count = static_cast<std::uint32_t>(layout.entries.size());
+    return params;
+}
+
 }  // namespace
 
 struct EsUpdatePlan::Impl {
     const Device* device = nullptr;
     EsUpdateDesc desc;
-    SliceProblem problem;
-    Slices slices;    ///< with all the scratch that is wanted
-    Params params{};  ///< all but what a generation and the scratch decide
+    TileLayout layout;
+    Params params{};  ///< all but what a generation and a window decide
     std::shared_ptr<const Buffer> entries;
     PipelineOf<Params> sum;
     PipelineOf<Params> combine;
 
+    Result<void> make_pipelines();
+    /// Of one unit, in all slices.
+    [[nodiscard]] std::uint64_t unit_bytes() const noexcept { return kUnitBytes * params.slice_count; }
     [[nodiscard]] MemoryNeeds scratch() const noexcept {
-        const std::uint64_t slice_bytes = std::uint64_t{4} * params.partial_count;
-        return {.size_bytes = slice_bytes * slices.slice_count, .least_bytes = slice_bytes * slices.fewest_slices};
+        const std::uint64_t all = unit_bytes() * layout.unit_count;
+        const std::uint64_t least = unit_bytes() * layout.largest_tile;
+        const std::uint64_t enough = std::min(kEnoughScratchBytes, device->info().limits.max_storage_buffer_range);
+        return {.size_bytes = std::min(all, std::max(least, enough)), .least_bytes = least};
+    }
+    [[nodiscard]] std::vector<TileWindow> windows(std::uint64_t scratch_bytes) const {
+        if (layout.tile_count == 0) return {};
+        return cut_tiles(layout, std::min(scratch_bytes, scratch().size_bytes) / unit_bytes());
     }
 };
 
@@ -104,10 +97,16 @@ struct BoundEsUpdate::Impl {
     EsUpdateConfig config;
     std::uint32_t population = 0;
     std::uint32_t rank = 1;
+    std::uint32_t frozen_count = 0;
     Params params{};
+    std::vector<TileWindow> windows;
     std::shared_ptr<const Buffer> entries;  // kept alive for the bindings
     BindingOf<Params> sum;
     BindingOf<Params> combine;
+
+    [[nodiscard]] Params params_at(const NoiseTime& when) const noexcept;
+    /// `zeroed`: how many elements of frozen parameters, too.
+    void record_window(Recorder& recorder, Params at, const TileWindow& window, std::uint32_t zeroed) const noexcept;
 };
 
 EsUpdatePlan::EsUpdatePlan() noexcept = default;
@@ -119,41 +118,38 @@ BoundEsUpdate::~BoundEsUpdate() = default;
 BoundEsUpdate::BoundEsUpdate(BoundEsUpdate&&) noexcept = default;
 BoundEsUpdate& BoundEsUpdate::operator=(BoundEsUpdate&&) noexcept = default;
 
+Result<void> EsUpdatePlan::Impl::make_pipelines() {
+    const bool integer = desc.weights == FitnessWeights::I8;
+    const auto& narrow = integer ? kernels::kEsUpdateSumI8 : kernels::kEsUpdateSumF32;
+    const auto& wide = integer ? kernels::kEsUpdateSumWideI8 : kernels::kEsUpdateSumWideF32;
+    const SpecConstant workgroup_size{abi::es_update::kSpecWorkgroupSize, desc.config.workgroup_size};
+    YOLK_TRY(sum, device->pipeline(desc.config.tile_blocks == 1 ? narrow : wide,
+                                   std::array{workgroup_size, SpecConstant{abi::es_update::kSpecRank, desc.rank}}));
+    YOLK_TRY(combine, device->pipeline(integer ? kernels::kEsUpdateCombineI8 : kernels::kEsUpdateCombineF32,
+                                       std::array{workgroup_size, SpecConstant{abi::es_update::kSpecTileBlocks,
+                                                                               desc.config.tile_blocks}}));
+    return {};
+}
+
 MemoryNeeds EsUpdatePlan::scratch() const noexcept { return impl_->scratch(); }
 
-std::uint32_t EsUpdatePlan::dispatch_count() const noexcept { return impl_->params.tile_count == 0 ? 1 : 2; }
+std::uint64_t EsUpdatePlan::dispatch_count(std::uint64_t scratch_bytes) const {
+    return std::max<std::uint64_t>(1, 2 * impl_->windows(scratch_bytes).size());
+}
 
 Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& desc) {
     YOLK_TRY_VOID(validate(device, desc));
-    const Layout layout = lay_out(desc.parameters);
-    YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     auto impl = std::make_unique<EsUpdatePlan::Impl>();
-    impl->problem = {.pair_count = desc.population / 2,
-                     .rank = desc.rank,
-                     .wanted_pairs_per_slice = desc.config.pairs_per_slice,
-                     .tile_count = layout.tile_count,
-                     .partial_count = layout.partial_count,
-                     .max_scratch_bytes = device.info().limits.max_storage_buffer_range,
-                     .loop_budget = loops};
-    YOLK_TRY(impl->slices, choose_slices(impl->problem));
     impl->device = &device;
     impl->desc = desc;
-    impl->params.pair_count = desc.population / 2;
-    impl->params.tile_count = static_cast<std::uint32_t>(layout.tile_count);
-    impl->params.parameter_count = static_cast<std::uint32_t>(layout.entries.size());
-    impl->params.element_count = desc.parameters.element_count();
-    impl->params.partial_count = layout.partial_count;
-    const auto bytes = std::as_bytes(std::span(layout.entries));
+    impl->layout = lay_out_tiles(desc.parameters, desc.config.tile_blocks);
+    YOLK_TRY(impl->params, fixed_params(device, desc, impl->layout));
+    const auto bytes = std::as_bytes(std::span(impl->layout.entries));
     YOLK_TRY(Buffer entries, device.create_buffer({.size_bytes = bytes.size(), .label = "parameters of [es_update]"}));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     YOLK_TRY_VOID(dispatcher.upload(entries, bytes));
     impl->entries = std::make_shared<const Buffer>(std::move(entries));
-    const bool integer = desc.weights == FitnessWeights::I8;
-    const std::array<SpecConstant, 2> constants{
-        {{abi::es_update::kSpecWorkgroupSize, desc.config.workgroup_size}, {abi::es_update::kSpecRank, desc.rank}}};
-    YOLK_TRY(impl->sum, device.pipeline(integer ? kernels::kEsUpdateSumI8 : kernels::kEsUpdateSumF32, constants));
-    YOLK_TRY(impl->combine, device.pipeline(integer ? kernels::kEsUpdateCombineI8 : kernels::kEsUpdateCombineF32,
-                                            std::span(constants).first(1)));
+    YOLK_TRY_VOID(impl->make_pipelines());
     EsUpdatePlan plan;
     plan.impl_ = std::move(impl);
     return plan;
@@ -170,15 +166,9 @@ Result<BoundEsUpdate> EsUpdatePlan::bind(const EsUpdateViews& views, const Buffe
     bound->config = impl_->desc.config;
     bound->population = impl_->desc.population;
     bound->rank = impl_->desc.rank;
-    Slices slices = impl_->slices;
-    if (scratch.size_bytes < needs.size_bytes) {
-        SliceProblem problem = impl_->problem;
-        problem.max_scratch_bytes = scratch.size_bytes;
-        YOLK_TRY(slices, choose_slices(problem));
-    }
+    bound->frozen_count = impl_->layout.frozen_count;
+    bound->windows = impl_->windows(scratch.size_bytes);
     bound->params = impl_->params;
-    bound->params.pairs_per_slice = slices.pairs_per_slice;
-    bound->params.slice_count = slices.slice_count;
     bound->entries = impl_->entries;
     // Where every parameter is frozen there are no partial sums, and a binding must hold something.
     const BufferView partials = needs.size_bytes == 0 ? views.gradient : scratch;
@@ -191,28 +181,48 @@ Result<BoundEsUpdate> EsUpdatePlan::bind(const EsUpdateViews& views, const Buffe
     return result;
 }
 
-void BoundEsUpdate::record(Recorder& recorder, const NoiseTime& when) const noexcept {
-    Params params = impl_->params;
-    params.seed_low = static_cast<std::uint32_t>(when.seed);
-    params.seed_high = static_cast<std::uint32_t>(when.seed >> 32U);
-    params.time = when.time;
+Params BoundEsUpdate::Impl::params_at(const NoiseTime& when) const noexcept {
+    Params at = params;
+    at.seed_low = static_cast<std::uint32_t>(when.seed);
+    at.seed_high = static_cast<std::uint32_t>(when.seed >> 32U);
+    at.time = when.time;
     // Divisions and square roots of double are correctly rounded, so every host gives the same two factors.
-    const double members = impl_->population;
+    const double members = population;
     const double scale = std::sqrt(members) / members * static_cast<double>(when.sigma);
-    params.matrix_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(impl_->rank)) / kNoiseVariance);
-    params.vector_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(kNoiseVariance)));
-    const ScopedLabel label(recorder, "es_update");
-    if (params.tile_count > 0) {
-        // Per pair and rank column two blocks of noise and the products of a tile.
-        constexpr std::uint64_t kEdge = abi::es_update::kTileEdge;
-        const std::uint64_t pair_cost = impl_->rank * (2 * kNoiseBlockCost + kEdge * kEdge);
-        const std::uint64_t invocations = std::uint64_t{params.tile_count} * params.slice_count;
-        recorder.dispatch(impl_->sum, params,
-                          grid_of(invocations, impl_->config.workgroup_size, pair_cost * params.pairs_per_slice));
+    at.matrix_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(rank)) / kNoiseVariance);
+    at.vector_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(kNoiseVariance)));
+    return at;
+}
+
+void BoundEsUpdate::Impl::record_window(Recorder& recorder, Params at, const TileWindow& window,
+                                        std::uint32_t zeroed) const noexcept {
+    constexpr std::uint64_t kEdge = abi::es_update::kTileEdge;
+    at.first_tile = window.first_tile;
+    at.tile_count = window.tile_count;
+    at.first_unit = window.first_unit;
+    at.unit_count = window.unit_count;
+    at.frozen_count = zeroed;
+    if (window.tile_count > 0) {
+        // Per pair and rank column the noise of both sides and the products of a tile.
+        const std::uint64_t blocks = config.tile_blocks;
+        const std::uint64_t pair_cost = rank * ((1 + blocks) * kNoiseBlockCost + blocks * kEdge * kEdge);
+        const std::uint64_t invocations = std::uint64_t{window.tile_count} * at.slice_count;
+        recorder.dispatch(sum, at, grid_of(invocations, config.workgroup_size, pair_cost * at.pairs_per_slice));
         recorder.barrier(Barrier::ComputeToCompute);
     }
-    recorder.dispatch(impl_->combine, params,
-                      grid_of(params.element_count, impl_->config.workgroup_size, kCombineCost * params.slice_count));
+    recorder.dispatch(
+        combine, at, grid_of(kEdge * window.unit_count + zeroed, config.workgroup_size, kCombineCost * at.slice_count));
+}
+
+void BoundEsUpdate::record(Recorder& recorder, const NoiseTime& when) const noexcept {
+    const Params params = impl_->params_at(when);
+    const ScopedLabel label(recorder, "es_update");
+    if (impl_->windows.empty()) impl_->record_window(recorder, params, {}, impl_->frozen_count);
+    for (std::size_t i = 0; i < impl_->windows.size(); ++i) {
+        // Windows share the scratch: the next one overwrites what the last one has added up.
+        if (i > 0) recorder.barrier(Barrier::ComputeToCompute);
+        impl_->record_window(recorder, params, impl_->windows[i], i == 0 ? impl_->frozen_count : 0);
+    }
 }
 
 }  // namespace yolk

@@ -14,8 +14,7 @@ namespace {
 constexpr SliceProblem kSmall{.pair_count = 2048,
                               .rank = 1,
                               .wanted_pairs_per_slice = 256,
-                              .tile_count = 25,
-                              .partial_count = 450,
+                              .tile_bytes = 256,
                               .max_scratch_bytes = std::uint64_t{128} << 20U,
                               .loop_budget = std::numeric_limits<std::uint64_t>::max()};
 
@@ -46,17 +45,45 @@ TEST(es_update_slices, keeps_loops_within_the_budget) {
     ASSERT_OK_AND_ASSIGN(const Slices summing, choose_slices(problem));
     // Per pair two loops over the rank, each left once more than it runs.
     EXPECT_EQ(summing.pairs_per_slice, (1000U - loop_cost(32) - loop_cost(16) - 1) / (1 + 2 * (4 + 1)));
+    problem.tile_blocks = 2;
+    ASSERT_OK_AND_ASSIGN(const Slices wide, choose_slices(problem));
+    EXPECT_EQ(wide.pairs_per_slice, (1000U - loop_cost(32) - loop_cost(32) - 1) / (1 + 2 * (4 + 1)));
     problem.wanted_pairs_per_slice = 1;
     ASSERT_OK_AND_ASSIGN(const Slices combining, choose_slices(problem));
-    EXPECT_LE(loop_cost(combining.slice_count) + loop_cost(32) + loop_cost(16), 1000U);
+    EXPECT_LE(loop_cost(combining.slice_count) + 2 * loop_cost(32), 1000U);
+    EXPECT_EQ(combining.pairs_per_slice, 3U);  // 2 would need 1,024 slices
 }
 
-TEST(es_update_slices, makes_slices_longer_where_scratch_is_short) {
+TEST(es_update_slices, takes_no_more_slices_than_make_a_device_busy) {
     SliceProblem problem = kSmall;
-    problem.max_scratch_bytes = 4 * 450 * 3;
+    problem.pair_count = 1U << 19U;
+    problem.wanted_pairs_per_slice = 1;
+    ASSERT_OK_AND_ASSIGN(const Slices slices, choose_slices(problem));
+    EXPECT_EQ(slices.slice_count, kEnoughSlices);
+    EXPECT_EQ(slices.pairs_per_slice, 128U);
+}
+
+TEST(es_update_slices, fit_2_to_the_25_members_of_any_rank_on_the_floor) {
+    SliceProblem problem = kSmall;
+    problem.pair_count = 1U << 24U;
+    problem.loop_budget = 65535;
+    for (std::uint32_t rank = 1; rank <= 32; ++rank) {
+        for (const std::uint32_t blocks : {1U, 2U}) {
+            problem.rank = rank;
+            problem.tile_blocks = blocks;
+            problem.tile_bytes = std::uint64_t{256} * blocks;
+            ASSERT_OK_AND_ASSIGN(const Slices slices, choose_slices(problem));
+            EXPECT_LE(slices.slice_count * problem.tile_bytes, problem.max_scratch_bytes);
+        }
+    }
+}
+
+TEST(es_update_slices, are_longer_where_the_partial_sums_of_a_tile_do_not_fit) {
+    SliceProblem problem = kSmall;
+    problem.max_scratch_bytes = 256 * 3;
     ASSERT_OK_AND_ASSIGN(const Slices slices, choose_slices(problem));
     EXPECT_EQ(slices.slice_count, 3U);
-    problem.max_scratch_bytes = 4 * 450 - 1;
+    problem.max_scratch_bytes = 255;
     EXPECT_TRUE(testing::expect_error(choose_slices(problem), ErrorKind::Unsupported, "binding"));
     problem = kSmall;
     problem.loop_budget = 64;

@@ -24,21 +24,20 @@ class es_update : public testing::DeviceTest {
     static constexpr NoiseTime kWhen{.seed = 77, .generation = 3, .time = 3, .sigma = 0.25F};
     static constexpr abi::fitness::Summary kSummary{0.01F, 0.0F, 0.0F, 0.0F, 0.0F, 0, 0, 0};
 
-    /// The gradient for one int8 weight per pair.
-    Result<std::vector<float>> gradient_of(const EsUpdateDesc& desc, std::vector<std::int8_t> weights,
-                                           bool least_scratch = false) const {
+    /// The gradient for one weight per pair, int8 or float as `desc` says.
+    template <class Weight = std::int8_t>
+    Result<std::vector<float>> gradient_of(const EsUpdateDesc& desc, std::vector<Weight> weights,
+                                           std::uint64_t scratch_bytes = UINT64_MAX) const {
         const std::size_t pairs = weights.size();
         weights.resize((pairs + 3) / 4 * 4);
         YOLK_TRY(const EsUpdatePlan plan, plan_es_update(device(), desc));
         YOLK_TRY(const Buffer weight_buffer,
-                 device().create_buffer({.size_bytes = weights.size(), .label = "weights"}));
+                 device().create_buffer({.size_bytes = weights.size() * sizeof(Weight), .label = "weights"}));
         YOLK_TRY(const Buffer summary, device().create_buffer({.size_bytes = sizeof(kSummary), .label = "summary"}));
         YOLK_TRY(const Buffer gradient,
                  device().create_buffer({.size_bytes = desc.parameters.size_bytes(), .label = "gradient"}));
-        const MemoryNeeds needs = plan.scratch();
-        YOLK_TRY(const Buffer scratch,
-                 device().create_buffer(
-                     {.size_bytes = least_scratch ? needs.least() : needs.size_bytes, .label = "scratch"}));
+        scratch_bytes = std::clamp(scratch_bytes, plan.scratch().least(), plan.scratch().size_bytes);
+        YOLK_TRY(const Buffer scratch, device().create_buffer({.size_bytes = scratch_bytes, .label = "scratch"}));
         YOLK_TRY_VOID(dispatcher().upload(weight_buffer, std::as_bytes(std::span(weights))));
         YOLK_TRY_VOID(dispatcher().upload(summary, std::as_bytes(std::span(&kSummary, 1))));
         YOLK_TRY(const BoundEsUpdate bound,
@@ -46,7 +45,7 @@ class es_update : public testing::DeviceTest {
         YOLK_TRY(Recorder recorder, Recorder::create(device()));
         recorder.begin();
         bound.record(recorder, kWhen);
-        if (recorder.dispatch_count() != plan.dispatch_count())
+        if (recorder.dispatch_count() != plan.dispatch_count(scratch_bytes))
             return bad_input("the plan's dispatch_count is not what it records");
         YOLK_TRY_VOID(dispatcher().run(recorder));
         std::vector<float> values(desc.parameters.element_count());
@@ -111,16 +110,86 @@ TEST_P(es_update, matches_oracle_and_twin) {
     EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
 }
 
-TEST_P(es_update, less_scratch_gives_the_same) {
-    const EsUpdateDesc desc{
-        .parameters = one_matrix(9, 5), .population = 2002, .rank = 2, .config = {.pairs_per_slice = 7}};
-    ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
-    EXPECT_EQ(plan.scratch().size_bytes, 143U * 45 * 4);
-    EXPECT_EQ(plan.scratch().least(), 45U * 4);  // all 1,001 pairs in one slice
-    const std::vector<std::int8_t> weights = coherent_weights(1001, kWhen);
+/// All kinds, an embedding table among them that is much taller than wide.
+ParameterTable mixed_table() {
+    return table_of({{.name = "embedding", .rows = 131, .columns = 5},
+                     {.name = "b", .rows = 19, .perturbation = Perturbation::Vector},
+                     {.name = "frozen", .rows = 3, .columns = 7, .perturbation = Perturbation::Frozen},
+                     {.name = "w", .rows = 9, .columns = 33},
+                     {.name = "last", .rows = 5, .perturbation = Perturbation::Frozen}});
+}
+
+TEST_P(es_update, any_scratch_gives_the_same) {
+    for (const std::uint32_t blocks : {1U, 2U}) {
+        const EsUpdateDesc desc{.parameters = mixed_table(),
+                                .population = 90,
+                                .rank = 2,
+                                .config = {.pairs_per_slice = 7, .tile_blocks = blocks}};
+        ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
+        const std::uint64_t unit = 7 * 8 * 4;  // seven slices, the last of 3 pairs
+        const std::uint64_t units = blocks == 1 ? 17 * 8 + 3 + 2 * 5 * 8 : 17 * 16 + 3 + 2 * 3 * 16;
+        EXPECT_EQ(plan.scratch().size_bytes, units * unit);
+        EXPECT_EQ(plan.scratch().least(), 8 * blocks * unit);
+        EXPECT_EQ(plan.dispatch_count(plan.scratch().size_bytes), 2U);
+        const std::vector<std::int8_t> weights = coherent_weights(45, kWhen);
+        const std::vector<float> twin = oracle::es_update_twin(desc, weights, kSummary, kWhen);
+        for (const std::uint64_t scratch_bytes :
+             {plan.scratch().least(), plan.scratch().least() + 4, 20 * unit, 23 * unit, 100 * unit, UINT64_MAX}) {
+            ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights, scratch_bytes));
+            EXPECT_THAT(gradient, ElementsAreArray(twin)) << scratch_bytes;
+        }
+    }
+}
+
+// Their last bits depend on the slices, which do not depend on the scratch.
+TEST_P(es_update, any_scratch_gives_the_same_for_floats) {
+    const EsUpdateDesc desc{.parameters = mixed_table(),
+                            .population = 90,
+                            .rank = 3,
+                            .weights = FitnessWeights::F32,
+                            .config = {.pairs_per_slice = 7}};
+    std::vector<float> weights(45);
+    for (std::size_t pair = 0; pair < weights.size(); ++pair)
+        weights[pair] = 0.1F * static_cast<float>(pair % 11) - 0.37F;
     ASSERT_OK_AND_ASSIGN(const auto whole, gradient_of(desc, weights));
-    ASSERT_OK_AND_ASSIGN(const auto little, gradient_of(desc, weights, true));
-    EXPECT_EQ(little, whole);
+    for (const std::uint64_t scratch_bytes : {std::uint64_t{0}, std::uint64_t{23 * 7 * 8 * 4}}) {
+        ASSERT_OK_AND_ASSIGN(const auto pieces, gradient_of(desc, weights, scratch_bytes));
+        EXPECT_THAT(pieces, ElementsAreArray(whole)) << scratch_bytes;
+    }
+}
+
+TEST_P(es_update, a_table_far_larger_than_its_scratch) {
+    const EsUpdateDesc desc{.parameters = one_matrix(300, 300), .population = 12, .config = {.pairs_per_slice = 1}};
+    ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
+    EXPECT_EQ(plan.scratch().least(), 6U * 256);
+    EXPECT_EQ(plan.dispatch_count(plan.scratch().least()), 2U * 38 * 38);
+    const std::vector<std::int8_t> weights{127, -3, 0, 55, -127, 1};
+    const std::vector<float> twin = oracle::es_update_twin(desc, weights, kSummary, kWhen);
+    for (const std::uint64_t tiles : {1U, 7U, 200U}) {
+        ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights, tiles * 6 * 256));
+        EXPECT_THAT(gradient, ElementsAreArray(twin)) << tiles;
+    }
+}
+
+TEST_P(es_update, scratch_is_bounded_whatever_table_and_population) {
+    const EsUpdateDesc desc{.parameters = one_matrix(4096, 8192), .population = 1U << 20U, .config = {}};
+    ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
+    EXPECT_EQ(plan.scratch().size_bytes, std::uint64_t{128} << 20U);
+    EXPECT_EQ(plan.scratch().least(), 2048U * 256);
+    EXPECT_EQ(plan.dispatch_count(plan.scratch().size_bytes), 2U * 2048);
+}
+
+TEST_P(es_update, a_population_of_2_to_the_20) {
+    constexpr std::uint32_t kPairs = 1U << 19U;
+    const ParameterTable table = table_of({{.name = "w", .rows = 3, .columns = 9},
+                                           {.name = "v", .rows = 5, .perturbation = Perturbation::Vector},
+                                           {.name = "f", .rows = 2, .perturbation = Perturbation::Frozen}});
+    const EsUpdateDesc desc{.parameters = table, .population = 2 * kPairs, .config = {}};
+    std::vector<std::int8_t> weights(kPairs);
+    for (std::uint32_t pair = 0; pair < kPairs; ++pair)
+        weights[pair] = static_cast<std::int8_t>(pair * 167 % 255 - 127);
+    ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights, 0));  // as many windows as there can be
+    EXPECT_THAT(gradient, ElementsAreArray(oracle::es_update_twin(desc, weights, kSummary, kWhen)));
 }
 
 TEST_P(es_update, equal_fitness_gives_no_update) {
@@ -190,7 +259,7 @@ TEST_P(es_update, dispatches_do_not_grow_with_the_layers) {
         }
         const EsUpdateDesc desc{.parameters = table_of(parameters), .population = 4, .config = {}};
         ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
-        EXPECT_EQ(plan.dispatch_count(), 2U);
+        EXPECT_EQ(plan.dispatch_count(plan.scratch().size_bytes), 2U);
         const std::vector<std::int8_t> weights{100, -7};
         ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
         EXPECT_THAT(gradient, ElementsAreArray(oracle::es_update_twin(desc, weights, kSummary, kWhen)));
@@ -218,6 +287,8 @@ TEST_P(es_update, refuses_bad_descriptions) {
     desc = good;
     desc.config.pairs_per_slice = 0;
     EXPECT_TRUE(refused(desc, "pairs_per_slice"));
+    desc.config = {.tile_blocks = 3};
+    EXPECT_TRUE(refused(desc, "tile_blocks"));
     desc = good;
     desc.parameters = {};
     EXPECT_TRUE(refused(desc, "empty"));

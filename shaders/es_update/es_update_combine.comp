@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// es_update, second half: gradient[element] = (factor * coefficient) * sum over slices of partials[slice, element]; 0
-// for frozen parameters. One invocation per element. Bindings, constants: yolk/abi/es_update.h. No subgroup assumption,
-// no shared memory. With int8 weights the slices are added as two-word integers (E), so any slicing gives the same sum;
-// it is rounded once to the nearest fp32, ties to even, and multiplied in class P by the product rule
-// (yolk/exact/exact_math.h). With ES_UPDATE_F32 class T: floats, slices ascending. Loop iterations per invocation:
-// slice_count + 32 (the search in the table).
+// es_update, second half: gradient[element] = (factor * coefficient) * sum over slices of partials[slice, element] for
+// the elements of a window of tiles; 0 for frozen parameters. One invocation per partial sum of a slice (those beyond
+// the edge of a parameter have nothing to do), then one per frozen element. Bindings, constants: yolk/abi/es_update.h.
+// No subgroup assumption, no shared memory. With int8 weights the slices are added as two-word integers (E), so any
+// slicing gives the same sum; it is rounded once to the nearest fp32, ties to even, and multiplied in class P by the
+// product rule (yolk/exact/exact_math.h). With ES_UPDATE_F32 class T: floats, slices ascending. Loop iterations per
+// invocation: slice_count + 32 (the search in the table), or 32.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
@@ -15,6 +16,7 @@
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
+layout(constant_id = kSpecTileBlocks) const uint TILE_BLOCKS = 1;
 
 #ifdef ES_UPDATE_F32
 #define Sum float
@@ -29,7 +31,7 @@ layout(set = 0, binding = kBindGradient, scalar) writeonly restrict buffer Gradi
 float total_of(uint partial) {
     float total = 0.0;
     for (uint slice = 0u; slice < params.slice_count; ++slice) {
-        total += partials[slice * params.partial_count + partial];
+        total += partials[slice * params.unit_count * kTileEdge + partial];
     }
     return total;
 }
@@ -37,7 +39,7 @@ float total_of(uint partial) {
 float total_of(uint partial) {
     uvec2 total = uvec2(0u);
     for (uint slice = 0u; slice < params.slice_count; ++slice) {
-        int value = partials[slice * params.partial_count + partial];
+        int value = partials[slice * params.unit_count * kTileEdge + partial];
         uint carry;
         total.x = uaddCarry(total.x, uint(value), carry);
         total.y += uint(value >> 31) + carry;
@@ -46,17 +48,37 @@ float total_of(uint partial) {
 }
 #endif
 
+void zero_frozen(uint index) {
+    if (index >= params.frozen_count) return;
+    ParameterEntry entry = entries[parameter_of_frozen(index)];
+    gradient[entry.offset + (index - entry.first_frozen)] = 0.0;
+}
+
 void main() {
-    uint element = linear_invocation(WORKGROUP_SIZE);
-    if (element >= params.element_count) return;
-    ParameterEntry entry = entries[parameter_of_element(element)];
-    if (entry.kind == kKindFrozen) {
-        gradient[element] = 0.0;
+    uint partial = linear_invocation(WORKGROUP_SIZE);
+    if (partial >= params.unit_count * kTileEdge) {
+        zero_frozen(partial - params.unit_count * kTileEdge);
         return;
     }
+    uint unit = params.first_unit + partial / kTileEdge;
+    ParameterEntry entry = entries[parameter_of_unit(unit)];
+    unit -= entry.first_unit;
+    uint row = 0u;
+    uint column = kTileEdge * unit + partial % kTileEdge;
+    uint columns = entry.rows;  // a vector lies in one row
+    if (entry.kind == kKindMatrix) {
+        const uint kUnitsPerTile = kTileEdge * TILE_BLOCKS;
+        columns = entry.columns;
+        uint tiles_across = (columns + kUnitsPerTile - 1u) / kUnitsPerTile;
+        uint tile = unit / kUnitsPerTile;
+        row = kTileEdge * (tile / tiles_across) + (unit % kUnitsPerTile) / TILE_BLOCKS;
+        column = kTileEdge * (TILE_BLOCKS * (tile % tiles_across) + unit % TILE_BLOCKS) + partial % kTileEdge;
+        if (row >= entry.rows) return;
+    }
+    if (column >= columns) return;
     float factor = entry.kind == kKindVector ? params.vector_factor : params.matrix_factor;
     precise float product = factor * summary.coefficient;
     precise float scale = exact_flush(product);
-    product = scale * total_of(entry.partial_offset + (element - entry.offset));
-    gradient[element] = exact_flush(product);
+    product = scale * total_of(partial);
+    gradient[entry.offset + row * columns + column] = exact_flush(product);
 }

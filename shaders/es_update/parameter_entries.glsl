@@ -10,28 +10,23 @@ uint linear_invocation(uint workgroup_size) {
     return (gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x) * workgroup_size + gl_LocalInvocationID.x;
 }
 
-// The last parameter whose first tile is not above `tile`: those without tiles share theirs with the next one and are
-// passed over.
-uint parameter_of_tile(uint tile) {
-    uint low = 0u;
-    uint high = params.parameter_count;
-    while (high - low > 1u) {
-        uint middle = (low + high) / 2u;
-        if (entries[middle].first_tile <= tile) low = middle;
-        else high = middle;
+// The last parameter whose `first` is not above `index`: those that have none of what is counted share theirs with the
+// next one and are passed over.
+#define DEFINE_SEARCH(name, first)               \
+    uint name(uint index) {                      \
+        uint low = 0u;                           \
+        uint high = params.parameter_count;      \
+        while (high - low > 1u) {                \
+            uint middle = (low + high) / 2u;     \
+            if (entries[middle].first <= index)  \
+                low = middle;                    \
+            else                                 \
+                high = middle;                   \
+        }                                        \
+        return low;                              \
     }
-    return low;
-}
-
-uint parameter_of_element(uint element) {
-    uint low = 0u;
-    uint high = params.parameter_count;
-    while (high - low > 1u) {
-        uint middle = (low + high) / 2u;
-        if (entries[middle].offset <= element) low = middle;
-        else high = middle;
-    }
-    return low;
-}
+DEFINE_SEARCH(parameter_of_tile, first_tile)
+DEFINE_SEARCH(parameter_of_unit, first_unit)
+DEFINE_SEARCH(parameter_of_frozen, first_frozen)
 
 #endif

@@ -17,10 +17,12 @@ namespace yolk {
 enum class FitnessWeights { I8, F32 };
 
 struct EsUpdateConfig {
-    std::uint32_t workgroup_size = 32;  ///< 1 ... 256
-    /// Pairs that one invocation sums, 1 ... 16,384; the nearest number is taken that keeps sums exact (16,384 / r),
-    /// loops within the device's limit, and partial sums within one binding.
+    std::uint32_t workgroup_size = 32;
+    /// Pairs that one invocation sums; the nearest number is taken that keeps sums exact (16,384 / r), loops within the
+    /// device's limit, and slices few enough (4,096).
     std::uint32_t pairs_per_slice = 256;
+    /// Columns of a matrix tile in units of 8: with 2 the noise of A is drawn once for twice as many elements.
+    std::uint32_t tile_blocks = 1;
 };
 
 struct EsUpdateDesc {
@@ -56,11 +58,13 @@ class BoundEsUpdate {
 /// Immutable: threads may share it. The device must outlive it.
 class EsUpdatePlan {
    public:
-    [[nodiscard]] MemoryNeeds scratch()
-        const noexcept;  ///< partial sums: 4 bytes per slice and element that is not frozen
+    /// Partial sums: 4 bytes per slice and element that is not frozen, up to whole tiles; 128 MiB at most. With less,
+    /// down to all slices of one tile, the gradient is made in more windows, with the same bits.
+    [[nodiscard]] MemoryNeeds scratch() const noexcept;
     [[nodiscard]] Result<BoundEsUpdate> bind(const EsUpdateViews& views, const BufferView& scratch) const;
-    /// Dispatches that one record() makes: 2 (1 where all is frozen), whatever the number of parameters.
-    [[nodiscard]] std::uint32_t dispatch_count() const noexcept;
+    /// Dispatches that one record() makes with so much scratch: 2 per window (1 where all is frozen), whatever the
+    /// number of parameters.
+    [[nodiscard]] std::uint64_t dispatch_count(std::uint64_t scratch_bytes) const;
     EsUpdatePlan() noexcept;
     ~EsUpdatePlan();
     EsUpdatePlan(EsUpdatePlan&&) noexcept;
@@ -73,8 +77,9 @@ class EsUpdatePlan {
 };
 
 /// The plan owns a small device buffer with the parameter table (made here, uploaded once). `device` must outlive it.
-/// Errors: population odd or zero, rank or configuration outside its ranges, an empty table, a gradient or partial sums
-/// above the device's binding limit, driver errors.
+/// Errors: population odd or zero, rank out of range, a configuration outside the space, an empty table, a gradient
+/// above the device's binding limit, more slices than a loop of the device may take (above 2^25 members), driver
+/// errors.
 [[nodiscard]] Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& desc);
 
 }  // namespace yolk

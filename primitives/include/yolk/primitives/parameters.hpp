@@ -13,7 +13,7 @@
 namespace yolk {
 
 enum class Perturbation {
-    LowRank,  ///< a matrix: E = A B^T / sqrt(r)
+    LowRank,  ///< a matrix: E = A B^T / sqrt(r). An embedding table is one: [vocabulary, width], a row of A per token
     Vector,   ///< a vector (bias, norm scale): full noise of domain Vector
     Frozen,   ///< neither perturbed nor updated
 };

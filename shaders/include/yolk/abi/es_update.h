@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ABI of the es_update family (docs/kernels/es_update.md): es_update_sum writes one partial sum per slice of pairs and
-// element, es_update_combine adds the slices up. Both take the same bindings and parameters.
+// element of a window of tiles, es_update_combine adds the slices up. Both take the same bindings and parameters.
 #ifndef YOLK_ABI_ES_UPDATE_H
 #define YOLK_ABI_ES_UPDATE_H
 #include "yolk/abi/fitness_summary.h"
@@ -9,30 +9,33 @@ ABI_BEGIN(es_update)
 ABI_CONST uint kBindWeights = 0;   // int8, four to a word, or fp32; one per pair
 ABI_CONST uint kBindSummary = 1;   // fitness::Summary
 ABI_CONST uint kBindEntries = 2;   // ParameterEntry [parameter_count]
-ABI_CONST uint kBindPartials = 3;  // scratch: int32 (or fp32) [slice_count, partial_count]
+ABI_CONST uint kBindPartials = 3;  // scratch: int32 (or fp32) [slice_count, unit_count, kTileEdge]
 ABI_CONST uint kBindGradient = 4;  // out: fp32 [element_count]
 ABI_CONST uint kBindingCount = 5;
 ABI_CONST uint kUniformMask = 0;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256
 ABI_CONST uint kSpecRank = 1;           // 1 ... 32; es_update_sum only
+ABI_CONST uint kSpecTileBlocks = 2;     // 1 or 2: columns of a matrix tile, in units of 8; es_update_combine only
 
-// Rows and columns of a matrix tile (r whole noise blocks per side), elements of a vector tile (one block).
+// Rows of a matrix tile (r whole noise blocks), elements of a vector tile (one block), elements of a unit. A matrix
+// tile is 8 x 8 or 8 x 16. Partial sums lie in units of 8: the row of a matrix tile is one unit or two, side by side,
+// and a vector tile is one. Elements of a tile beyond the edge of its parameter have partial sums that nobody reads.
 ABI_CONST uint kTileEdge = 8;
 
 ABI_CONST uint kKindMatrix = 0;
 ABI_CONST uint kKindVector = 1;
 ABI_CONST uint kKindFrozen = 2;
 
-// One parameter, in id order; `first_tile` never falls and `offset` rises from entry to entry, so that both can be
-// searched.
+// One parameter, in id order. The last four never fall from entry to entry, so that they can be searched.
 struct ParameterEntry {
     uint kind;
-    uint rows;            // a vector's length
-    uint columns;         // 1 for a vector
-    uint offset;          // of its first element in the gradient
-    uint partial_offset;  // of its first element in a slice of partial sums; frozen parameters have none there
-    uint first_tile;      // frozen parameters have no tiles
+    uint rows;          // a vector's length
+    uint columns;       // 1 for a vector
+    uint offset;        // of its first element in the gradient
+    uint first_tile;    // frozen parameters have no tiles
+    uint first_unit;    // and no units,
+    uint first_frozen;  // but only they have elements in this count
 };
 
 struct Params {
@@ -42,10 +45,12 @@ struct Params {
     uint pair_count;
     uint pairs_per_slice;
     uint slice_count;
-    uint tile_count;
     uint parameter_count;
-    uint element_count;
-    uint partial_count;   // elements that are not frozen
+    uint first_tile;  // of the window
+    uint tile_count;
+    uint first_unit;
+    uint unit_count;
+    uint frozen_count;    // elements that es_update_combine zeroes; in one window only
     float matrix_factor;  // (sqrt(N)/N) (sigma/sqrt(r)) / 85
     float vector_factor;  // (sqrt(N)/N) sigma / sqrt(85)
 };

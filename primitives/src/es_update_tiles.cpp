@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "es_update_tiles.hpp"
+
+#include <algorithm>
+
+#include "yolk/core/shape.hpp"
+
+namespace yolk {
+namespace {
+
+using abi::es_update::kTileEdge;
+using abi::es_update::ParameterEntry;
+
+std::uint32_t kind_of(Perturbation perturbation) {
+    if (perturbation == Perturbation::Frozen) return abi::es_update::kKindFrozen;
+    return perturbation == Perturbation::Vector ? abi::es_update::kKindVector : abi::es_update::kKindMatrix;
+}
+
+std::uint32_t tiles_of(const ParameterEntry& entry, std::uint32_t tile_blocks) {
+    if (entry.kind == abi::es_update::kKindFrozen) return 0;
+    const std::uint32_t down = ceil_div(entry.rows, kTileEdge);
+    return entry.kind == abi::es_update::kKindVector ? down : down * ceil_div(entry.columns, kTileEdge * tile_blocks);
+}
+
+std::uint32_t units_of_tile(const ParameterEntry& entry, std::uint32_t tile_blocks) {
+    return entry.kind == abi::es_update::kKindMatrix ? kTileEdge * tile_blocks : 1;
+}
+
+}  // namespace
+
+TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks) {
+    TileLayout layout{.entries = {}, .tile_blocks = tile_blocks};
+    for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
+        const ParameterDesc& parameter = table.parameters()[id];
+        const std::uint32_t elements = parameter.rows * parameter.columns;
+        const bool is_vector = parameter.perturbation == Perturbation::Vector;
+        const ParameterEntry& entry =
+            layout.entries.emplace_back(ParameterEntry{.kind = kind_of(parameter.perturbation),
+                                                       .rows = is_vector ? elements : parameter.rows,
+                                                       .columns = is_vector ? 1 : parameter.columns,
+                                                       .offset = table.offset(ParameterId{id}),
+                                                       .first_tile = layout.tile_count,
+                                                       .first_unit = layout.unit_count,
+                                                       .first_frozen = layout.frozen_count});
+        if (entry.kind == abi::es_update::kKindFrozen) {
+            layout.frozen_count += elements;
+            continue;
+        }
+        const std::uint32_t tiles = tiles_of(entry, tile_blocks);
+        const std::uint32_t units = units_of_tile(entry, tile_blocks);
+        layout.tile_count += tiles;
+        layout.unit_count += tiles * units;
+        layout.largest_tile = std::max(layout.largest_tile, units);
+    }
+    return layout;
+}
+
+std::vector<TileWindow> cut_tiles(const TileLayout& layout, std::uint64_t most_units) {
+    std::vector<TileWindow> windows;
+    TileWindow window;
+    const auto close = [&] {
+        if (window.tile_count == 0) return;
+        windows.push_back(window);
+        window = {.first_tile = window.first_tile + window.tile_count,
+                  .first_unit = window.first_unit + window.unit_count};
+    };
+    for (const ParameterEntry& entry : layout.entries) {
+        const std::uint32_t units = units_of_tile(entry, layout.tile_blocks);
+        std::uint32_t tiles = tiles_of(entry, layout.tile_blocks);
+        while (tiles > 0) {
+            const std::uint64_t room = (most_units - window.unit_count) / units;
+            const auto taken = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, room));
+            window.tile_count += taken;
+            window.unit_count += taken * units;
+            tiles -= taken;
+            if (tiles > 0) close();
+        }
+    }
+    close();
+    return windows;
+}
+
+}  // namespace yolk
