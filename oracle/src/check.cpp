@@ -17,7 +17,9 @@ Result<CheckReport> check(const CheckContext& context) {
 }  // namespace
 
 std::span<const Family* const> families() noexcept {
-    static const std::array<const Family*, 2> kFamilies{&noise_family(), &matmul_family()};
+    static const std::array<const Family*, 7> kFamilies{&noise_family(),    &exact_math_family(), &matmul_family(),
+                                                        &rollout_family(),  &fitness_family(),    &es_update_family(),
+                                                        &optimizer_family()};
     return kFamilies;
 }
 
@@ -45,6 +47,13 @@ std::span<const KernelCheck> kernel_checks() noexcept {
         {"cross_entropy", &check<cross_entropy_family>},
         {"normalize", &check<normalize_family>},
         {"gru_step", &check<gru_step_family>},
+        {"exact_math", &check<exact_math_family>},
+        {"matmul", &check<matmul_family>},
+        {"perturbed_linear", &check_perturbed_linear},
+        {"rollout", &check<rollout_family>},
+        {"fitness", &check<fitness_family>},
+        {"es_update", &check<es_update_family>},
+        {"optimizer", &check<optimizer_family>},
     }};
     return kChecks;
 }

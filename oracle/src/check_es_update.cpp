@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of es_update: tile edges, primes, all ranks that matter, frozen parameters, integer and float weights,
-// drawn configurations.
+// The table of es_update: tile edges, primes, all ranks that matter, frozen parameters, integer and float weights.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/es_update.hpp"
+#include "yolk/oracle/family.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -30,9 +31,12 @@ ParameterDesc frozen(std::string name, std::uint32_t rows, std::uint32_t columns
     return {.name = std::move(name), .rows = rows, .columns = columns, .perturbation = Perturbation::Frozen};
 }
 
+std::vector<ParameterDesc> policy_4_64_2() {
+    return {matrix("w0", 64, 4), vector("b0", 64), matrix("w1", 2, 64), vector("b1", 2)};
+}
+
 std::vector<Case> cases() {
-    const std::vector<ParameterDesc> policy{matrix("w0", 64, 4), vector("b0", 64), matrix("w1", 2, 64),
-                                            vector("b1", 2)};
+    const std::vector<ParameterDesc> policy = policy_4_64_2();
     const std::vector<ParameterDesc> edges{matrix("a", 8, 8), matrix("b", 8, 1), matrix("c", 1, 8), matrix("d", 9, 17),
                                            matrix("e", 7, 15)};
     const std::vector<ParameterDesc> vectors{vector("a", 1), vector("b", 7), vector("c", 8), vector("d", 9),
@@ -101,91 +105,127 @@ Inputs draw_inputs(const Case& item, Draws& draws) {
     return inputs;
 }
 
-/// Four roundings in class P (factor, its product with the coefficient, the sum, the last product), and the oracle's
-/// own in double. Floats add a product and an addition per term and an addition per slice, each 2^-24 of what has been
-/// summed.
-std::vector<OracleValue> expected(const Case& item, const EsUpdateDesc& desc, const Inputs& inputs) {
-    const EsUpdateOracle oracle =
-        es_update_oracle(desc, inputs.values, static_cast<double>(inputs.summary.coefficient), inputs.when);
-    const double half_ulp = std::ldexp(1.0, -24);
-    const double terms = static_cast<double>(inputs.values.size()) * item.rank;
-    std::vector<OracleValue> values;
-    for (std::size_t i = 0; i < oracle.gradient.size(); ++i) {
-        double tolerance =
-            4.1 * half_ulp * std::abs(oracle.gradient[i]) + (terms + 16.0) * std::ldexp(oracle.magnitude[i], -53);
-        if (item.weights == FitnessWeights::F32)
-            tolerance += 1.01 * half_ulp * (3.0 * terms + 1.0) * oracle.magnitude[i];
-        values.push_back({oracle.gradient[i], tolerance + std::ldexp(1.0, -99)});
+class EsUpdateProblem final : public Problem {
+   public:
+    EsUpdateProblem(const Case& item, std::uint64_t seed, std::uint32_t stream)
+        : name_(item.name),
+          desc_{.parameters = *ParameterTable::create(item.parameters),
+                .population = item.population,
+                .rank = item.rank,
+                .weights = item.weights,
+                .config = {}} {
+        Draws draws(seed, stream);
+        inputs_ = draw_inputs(item, draws);
     }
-    return values;
-}
 
-Result<std::vector<float>> run_kernel(const CheckContext& context, CheckReport& report, const std::string& name,
-                                      const EsUpdateDesc& desc, const Inputs& inputs, std::uint32_t poison) {
-    const auto& [device, dispatcher, seed, configurations, all_configurations, progress] = context;
-    YOLK_TRY(const EsUpdatePlan plan, plan_es_update(device, desc));
-    const std::uint64_t weights_bytes =
-        desc.weights == FitnessWeights::I8 ? inputs.integers.size() : 4 * inputs.floats.size();
-    YOLK_TRY(auto weights, GuardedBuffer::create(device, dispatcher, weights_bytes, poison, "weights"));
-    YOLK_TRY(auto summary, GuardedBuffer::create(device, dispatcher, sizeof(inputs.summary), poison, "summary"));
-    YOLK_TRY(auto gradient,
-             GuardedBuffer::create(device, dispatcher, desc.parameters.size_bytes(), poison, "gradient"));
-    YOLK_TRY(auto scratch, GuardedBuffer::create(device, dispatcher, plan.scratch().size_bytes, poison, "scratch"));
-    YOLK_TRY_VOID(desc.weights == FitnessWeights::I8 ? weights.upload(inputs.integers) : weights.upload(inputs.floats));
-    YOLK_TRY_VOID(summary.upload(std::as_bytes(std::span(&inputs.summary, 1))));
-    YOLK_TRY(
-        const BoundEsUpdate bound,
-        plan.bind({.weights = weights.view(), .summary = summary.view(), .gradient = gradient.view()}, scratch.view()));
-    YOLK_TRY_VOID(run_recorded(context, [&](Recorder& recorder) { bound.record(recorder, inputs.when); }));
-    YOLK_TRY_VOID(hold_guards(report, name, gradient, "the gradient"));
-    YOLK_TRY_VOID(hold_guards(report, name, scratch, "the scratch"));
-    return gradient.download<float>();
-}
-
-EsUpdateConfig draw_config(std::uint32_t index, Draws& draws) {
-    if (index == 0) return {};
-    return {.workgroup_size = draws.one_of(std::array<std::uint32_t, 5>{1, 7, 32, 64, 256}),
-            .pairs_per_slice = draws.one_of(std::array<std::uint32_t, 6>{1, 2, 3, 5, 16, 16384}),
-            .tile_blocks = draws.one_of(std::array<std::uint32_t, 2>{1, 2})};
-}
-
-Result<void> check_case(const CheckContext& context, CheckReport& report, const Case& item, Draws& draws) {
-    const Inputs inputs = draw_inputs(item, draws);
-    YOLK_TRY(const ParameterTable parameters, ParameterTable::create(item.parameters));
-    EsUpdateDesc desc{.parameters = parameters,
-                      .population = item.population,
-                      .rank = item.rank,
-                      .weights = item.weights,
-                      .config = {}};
-    const std::vector<OracleValue> oracle = expected(item, desc, inputs);
-    std::vector<float> twin;
-    if (item.weights == FitnessWeights::I8) {
-        twin = es_update_twin(desc, std::span(inputs.integers).first(item.population / 2), inputs.summary, inputs.when);
+    [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return es_update_space(info, desc_).space();
     }
-    for (std::uint32_t index = 0; index < context.configurations; ++index) {
-        desc.config = draw_config(index, draws);
-        for (const std::uint32_t poison : kPoisons) {
-            const std::string name =
-                fmt::format("{} (workgroup {}, {} pairs per slice, tiles of {} blocks)", item.name,
-                            desc.config.workgroup_size, desc.config.pairs_per_slice, desc.config.tile_blocks);
-            YOLK_TRY(const auto gradient, run_kernel(context, report, name, desc, inputs, poison));
-            ++report.cases;
-            hold_to_oracle(report, name, gradient, oracle);
-            if (item.weights == FitnessWeights::I8) hold_to_twin(report, name, gradient, twin);
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return es_update_space(info, desc_).configuration({});
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        EsUpdateDesc desc = desc_;
+        desc.config = es_update_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(EsUpdatePlan plan, plan_es_update(device, desc));
+        return planned(std::move(plan),
+                       [when = inputs_.when](const EsUpdatePlan& of, std::span<const BufferView> views,
+                                             const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                           YOLK_TRY(BoundEsUpdate bound,
+                                    of.bind({.weights = views[0], .summary = views[1], .gradient = views[2]}, scratch));
+                           return recorded(std::move(bound), when);
+                       });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        return {integer() ? input_buffer("weights", inputs_.integers) : input_buffer("weights", inputs_.floats),
+                input_buffer("summary", std::vector{inputs_.summary}),
+                output_buffer("gradient", desc_.parameters.size_bytes())};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        Expected gradient{.oracle = oracle()};
+        if (integer()) {
+            gradient.twin = words_of(es_update_twin(desc_, std::span(inputs_.integers).first(desc_.population / 2),
+                                                    inputs_.summary, inputs_.when));
+        }
+        return {std::move(gradient)};
+    }
+    /// A multiply-add per pair, rank column and element of a matrix, and one per pair and element of a vector; drawing
+    /// noise is not counted.
+    [[nodiscard]] Work work() const override {
+        double products = 0.0;
+        for (const ParameterDesc& parameter : desc_.parameters.parameters()) {
+            if (parameter.perturbation == Perturbation::Frozen) continue;
+            const double terms = parameter.perturbation == Perturbation::Vector ? 1.0 : desc_.rank;
+            products += terms * parameter.rows * parameter.columns;
+        }
+        const double pairs = desc_.population / 2;
+        return {.operations = 2.0 * pairs * products,
+                .bytes = pairs * (integer() ? 1.0 : 4.0) + static_cast<double>(desc_.parameters.size_bytes())};
+    }
+
+   private:
+    [[nodiscard]] bool integer() const { return desc_.weights == FitnessWeights::I8; }
+
+    /// Four roundings in class P (factor, its product with the coefficient, the sum, the last product), and the
+    /// oracle's own in double. Floats add a product and an addition per term and an addition per slice, each 2^-24 of
+    /// what has been summed.
+    [[nodiscard]] std::vector<OracleValue> oracle() const {
+        const EsUpdateOracle oracle =
+            es_update_oracle(desc_, inputs_.values, static_cast<double>(inputs_.summary.coefficient), inputs_.when);
+        const double half_ulp = std::ldexp(1.0, -24);
+        const double terms = static_cast<double>(inputs_.values.size()) * desc_.rank;
+        std::vector<OracleValue> values;
+        for (std::size_t i = 0; i < oracle.gradient.size(); ++i) {
+            double tolerance =
+                4.1 * half_ulp * std::abs(oracle.gradient[i]) + (terms + 16.0) * std::ldexp(oracle.magnitude[i], -53);
+            if (!integer()) tolerance += 1.01 * half_ulp * (3.0 * terms + 1.0) * oracle.magnitude[i];
+            values.push_back({oracle.gradient[i], tolerance + std::ldexp(1.0, -99)});
+        }
+        return values;
+    }
+
+    std::string name_;
+    EsUpdateDesc desc_;
+    Inputs inputs_;
+};
+
+/// Streams of draws of this family's cases begin here.
+constexpr std::uint32_t kStreams = 0x400;
+
+Problems es_update_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const Case& item : cases()) {
+        const auto index = static_cast<std::uint32_t>(problems.size());
+        problems.push_back(std::make_unique<EsUpdateProblem>(item, seed, kStreams + index));
+    }
+    return problems;
+}
+
+/// The policy of the examples and a matrix that fills a device, at a population of 4,096.
+Problems es_update_benchmarks() {
+    Problems problems;
+    for (const std::uint32_t rank : {1U, 4U}) {
+        for (const Case& item : {Case{fmt::format("4-64-2, rank {}", rank), policy_4_64_2(), 4096, rank},
+                                 Case{fmt::format("256x256, rank {}", rank), {matrix("w", 256, 256)}, 4096, rank}}) {
+            const auto index = static_cast<std::uint32_t>(problems.size());
+            problems.push_back(std::make_unique<EsUpdateProblem>(item, 42, kStreams + index));
         }
     }
-    return {};
+    return problems;
 }
 
 }  // namespace
 
-Result<CheckReport> check_es_update(const CheckContext& context) {
-    CheckReport report;
-    report.kernel = "es_update";
-    report.exactness = "E+P";
-    Draws draws(context.seed, 4);
-    for (const Case& item : cases()) YOLK_TRY_VOID(check_case(context, report, item, draws));
-    return report;
+const Family& es_update_family() noexcept {
+    // Where pipelines take long to make (SwiftShader), they are what a check waits for.
+    static constexpr Family kFamily{.name = "es_update",
+                                    .exactness = "E+P",
+                                    .cases = &es_update_cases,
+                                    .benchmarks = &es_update_benchmarks,
+                                    .configurations_per_case = 1};
+    return kFamily;
 }
 
 }  // namespace yolk::oracle

@@ -9,6 +9,7 @@
 
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/fitness.hpp"
 
 namespace yolk::oracle {
@@ -66,38 +67,7 @@ struct Size {
 };
 constexpr std::array<Size, 7> kSizes{
     {{2, 1, 2}, {6, 3, 3}, {14, 2, 7}, {126, 1, 63}, {128, 1, 2}, {130, 5, 5}, {548, 1, 4}}};
-
-struct Outputs {
-    std::vector<float> scores;
-    std::vector<std::uint32_t> weights;
-    std::vector<std::uint32_t> summary;
-};
-
-Result<Outputs> run_kernels(const CheckContext& context, CheckReport& report, const std::string& name,
-                            const FitnessDesc& desc, const std::vector<float>& values, std::uint32_t poison) {
-    const auto& [device, dispatcher, seed, configurations, all_configurations, progress] = context;
-    YOLK_TRY(const FitnessPlan plan, plan_fitness(device, desc));
-    YOLK_TRY(auto returns, GuardedBuffer::create(device, dispatcher, 4 * values.size(), poison, "returns"));
-    YOLK_TRY(auto scores,
-             GuardedBuffer::create(device, dispatcher, std::uint64_t{4} * desc.population, poison, "scores"));
-    YOLK_TRY(auto weights, GuardedBuffer::create(device, dispatcher, fitness_weights_bytes(desc), poison, "weights"));
-    YOLK_TRY(auto summary, GuardedBuffer::create(device, dispatcher, sizeof(abi::fitness::Summary), poison, "summary"));
-    YOLK_TRY(auto scratch, GuardedBuffer::create(device, dispatcher, plan.scratch().size_bytes, poison, "scratch"));
-    YOLK_TRY_VOID(returns.upload(values));
-    const FitnessViews views{
-        .returns = returns.view(), .scores = scores.view(), .weights = weights.view(), .summary = summary.view()};
-    YOLK_TRY(const BoundFitness bound, plan.bind(views, scratch.view()));
-    YOLK_TRY_VOID(run_recorded(context, [&](Recorder& recorder) { bound.record(recorder); }));
-    YOLK_TRY_VOID(hold_guards(report, name, scores, "the scores"));
-    YOLK_TRY_VOID(hold_guards(report, name, weights, "the weights"));
-    YOLK_TRY_VOID(hold_guards(report, name, summary, "the summary"));
-    YOLK_TRY_VOID(hold_guards(report, name, scratch, "the scratch"));
-    Outputs outputs;
-    YOLK_TRY(outputs.scores, scores.download<float>());
-    YOLK_TRY(outputs.weights, weights.download<std::uint32_t>());
-    YOLK_TRY(outputs.summary, summary.download<std::uint32_t>());
-    return outputs;
-}
+constexpr int kSizesPerKindAndRule = 2;
 
 /// The twin's weights as the kernel stores them.
 std::vector<std::uint32_t> stored_weights(const FitnessTwin& twin) {
@@ -137,24 +107,8 @@ void hold_scores(CheckReport& report, const std::string& name, const FitnessDesc
     hold_to_oracle(report, name + ", scores", got, expected);
 }
 
-void hold_all(CheckReport& report, const std::string& name, const FitnessDesc& desc, const std::vector<float>& returns,
-              const Outputs& outputs) {
-    const FitnessTwin twin = fitness_twin(desc, returns);
-    const auto summary_words = std::bit_cast<std::array<std::uint32_t, sizeof(twin.summary) / 4>>(twin.summary);
-    hold_to_twin(report, name + ", scores", outputs.scores, twin.scores);
-    hold_to_twin(report, name + ", weights", outputs.weights, stored_weights(twin));
-    hold_to_twin(report, name + ", summary", outputs.summary,
-                 std::vector<std::uint32_t>(summary_words.begin(), summary_words.end()));
-
-    hold_scores(report, name, desc, returns, outputs.scores);
-    const FitnessOracle oracle = fitness_oracle(desc, outputs.scores);
-    std::vector<OracleValue> weights;
-    for (const FitnessValue& weight : oracle.weights) weights.push_back({weight.value, weight.tolerance});
-    const std::vector<double> got = weight_values(desc, outputs.weights);
-    hold_to_oracle(report, name + ", weights", got, weights);
-    std::array<std::uint32_t, 8> words{};
-    std::ranges::copy(outputs.summary, words.begin());
-    const auto summary = std::bit_cast<abi::fitness::Summary>(words);
+void hold_summary(CheckReport& report, const std::string& name, const FitnessOracle& oracle,
+                  const abi::fitness::Summary& summary) {
     const std::vector<double> numbers{static_cast<double>(summary.coefficient),
                                       static_cast<double>(summary.mean),
                                       static_cast<double>(summary.best),
@@ -172,47 +126,120 @@ void hold_all(CheckReport& report, const std::string& name, const FitnessDesc& d
     hold_to_oracle(report, name + ", summary", numbers, expected);
 }
 
-Result<void> check_case(const CheckContext& context, CheckReport& report, const FitnessDesc& desc, const Kind& kind,
-                        std::uint32_t poison, Draws& draws) {
+class FitnessProblem final : public Problem {
+   public:
+    FitnessProblem(const FitnessDesc& desc, const char* kind, std::vector<float> returns)
+        : desc_(desc), kind_(kind), returns_(std::move(returns)) {}
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("{}{} of {} x {}, {}", to_string(desc_.rule), desc_.robust ? ", robust" : "",
+                           desc_.population, desc_.episodes, kind_);
+    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return fitness_space(info, desc_).space();
+    }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return fitness_space(info, desc_).configuration({});
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        FitnessDesc desc = desc_;
+        desc.config = fitness_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(FitnessPlan plan, plan_fitness(device, desc));
+        return planned(
+            std::move(plan),
+            [](const FitnessPlan& of, std::span<const BufferView> views,
+               const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                YOLK_TRY(BoundFitness bound,
+                         of.bind({.returns = views[0], .scores = views[1], .weights = views[2], .summary = views[3]},
+                                 scratch));
+                return recorded(std::move(bound));
+            });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        return {input_buffer("returns", returns_), output_buffer("scores", std::uint64_t{4} * desc_.population),
+                output_buffer("weights", fitness_weights_bytes(desc_)),
+                output_buffer("summary", sizeof(abi::fitness::Summary))};
+    }
+    /// The oracle starts from the scores as they came, and knows weights that are not words: hold() compares.
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const FitnessTwin twin = fitness_twin(desc_, returns_);
+        const auto summary = std::bit_cast<SummaryWords>(twin.summary);
+        return {{.twin = words_of(twin.scores)},
+                {.element = ElementType::U32, .twin = stored_weights(twin)},
+                {.element = ElementType::U32, .twin = {summary.begin(), summary.end()}}};
+    }
+    /// A few passes over the scores, each of a few operations per member.
+    [[nodiscard]] Work work() const override {
+        const double members = desc_.population;
+        return {.operations = members * (desc_.episodes + 32.0),
+                .bytes = 4.0 * members * (desc_.episodes + 1.0) + static_cast<double>(fitness_weights_bytes(desc_))};
+    }
+    void hold(CheckReport& report, const std::string& case_name,
+              std::span<const std::vector<std::uint32_t>> outputs) const override {
+        std::vector<float> scores;
+        for (const std::uint32_t word : outputs[0]) scores.push_back(std::bit_cast<float>(word));
+        hold_scores(report, case_name, desc_, returns_, scores);
+        const FitnessOracle oracle = fitness_oracle(desc_, scores);
+        std::vector<OracleValue> weights;
+        for (const FitnessValue& weight : oracle.weights) weights.push_back({weight.value, weight.tolerance});
+        const std::vector<double> got = weight_values(desc_, outputs[1]);
+        hold_to_oracle(report, case_name + ", weights", got, weights);
+        SummaryWords words{};
+        std::ranges::copy(outputs[2], words.begin());
+        hold_summary(report, case_name, oracle, std::bit_cast<abi::fitness::Summary>(words));
+    }
+
+   private:
+    using SummaryWords = std::array<std::uint32_t, sizeof(abi::fitness::Summary) / sizeof(std::uint32_t)>;
+
+    FitnessDesc desc_;
+    const char* kind_;
+    std::vector<float> returns_;
+};
+
+std::unique_ptr<Problem> make_problem(const Kind& kind, const Rule& rule, const Size& size, Draws& draws) {
+    const FitnessDesc desc{.population = size.population,
+                           .episodes = size.episodes,
+                           .rule = rule.rule,
+                           .robust = rule.robust,
+                           .group_size = size.group_size,
+                           .config = {}};
     std::vector<float> returns(std::size_t{desc.population} * desc.episodes);
     for (float& value : returns) value = kind.draw(draws);
-    const std::string name =
-        fmt::format("{}{} of {} x {}, {} (workgroup {})", to_string(desc.rule), desc.robust ? ", robust" : "",
-                    desc.population, desc.episodes, kind.name, desc.config.workgroup_size);
-    YOLK_TRY(const Outputs outputs, run_kernels(context, report, name, desc, returns, poison));
-    ++report.cases;
-    hold_all(report, name, desc, returns, outputs);
-    return {};
+    return std::make_unique<FitnessProblem>(desc, kind.name, std::move(returns));
+}
+
+/// Every kind of scores under every rule; sizes take turns, so that each rule and each kind meets them all.
+Problems fitness_cases(std::uint64_t seed) {
+    Problems problems;
+    Draws draws(seed, 6);
+    for (const Kind& kind : kKinds) {
+        for (const Rule& rule : kRules) {
+            for (int i = 0; i < kSizesPerKindAndRule; ++i) {
+                problems.push_back(make_problem(kind, rule, kSizes[problems.size() % kSizes.size()], draws));
+            }
+        }
+    }
+    return problems;
+}
+
+Problems fitness_benchmarks() {
+    Problems problems;
+    Draws draws(42, 6);
+    for (const Rule& rule : kRules) problems.push_back(make_problem(kKinds[0], rule, {65536, 1, 64}, draws));
+    return problems;
 }
 
 }  // namespace
 
-Result<CheckReport> check_fitness(const CheckContext& context) {
-    CheckReport report;
-    report.kernel = "fitness";
-    report.exactness = "E+P";
-    Draws draws(context.seed, 6);
-    std::vector<std::uint32_t> workgroups{FitnessConfig{}.workgroup_size};
-    while (workgroups.size() < context.configurations)
-        workgroups.push_back(draws.one_of(std::array<std::uint32_t, 4>{1, 7, 32, 256}));
-    std::size_t turn = 0;  // sizes, configurations and poisons take turns: every kind and rule meets several of each
-    for (const Kind& kind : kKinds) {
-        for (const Rule& rule : kRules) {
-            for (const std::uint32_t workgroup_size : workgroups) {
-                for (const std::uint32_t poison : kPoisons) {
-                    const Size& size = kSizes[turn++ % kSizes.size()];
-                    const FitnessDesc desc{.population = size.population,
-                                           .episodes = size.episodes,
-                                           .rule = rule.rule,
-                                           .robust = rule.robust,
-                                           .group_size = size.group_size,
-                                           .config = {.workgroup_size = workgroup_size}};
-                    YOLK_TRY_VOID(check_case(context, report, desc, kind, poison, draws));
-                }
-            }
-        }
-    }
-    return report;
+const Family& fitness_family() noexcept {
+    static constexpr Family kFamily{.name = "fitness",
+                                    .exactness = "E+P",
+                                    .cases = &fitness_cases,
+                                    .benchmarks = &fitness_benchmarks,
+                                    .configurations_per_case = 1};
+    return kFamily;
 }
 
 }  // namespace yolk::oracle

@@ -5,6 +5,7 @@
 
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/optimizer.hpp"
 
 namespace yolk::oracle {
@@ -48,76 +49,101 @@ Inputs draw_inputs(const Case& item, const OptimizerDesc& desc, Draws& draws) {
     return inputs;
 }
 
-Result<Inputs> run_kernel(const CheckContext& context, CheckReport& report, const std::string& name,
-                          const OptimizerDesc& desc, const Case& item, const Inputs& inputs, std::uint32_t poison) {
-    const auto& [device, dispatcher, seed, configurations, all_configurations, progress] = context;
-    const std::uint64_t bytes = std::uint64_t{4} * item.elements;
-    YOLK_TRY(auto gradient, GuardedBuffer::create(device, dispatcher, bytes, poison, "gradient"));
-    YOLK_TRY(auto parameters, GuardedBuffer::create(device, dispatcher, bytes, poison, "parameters"));
-    YOLK_TRY(auto state, GuardedBuffer::create(device, dispatcher, 4 * inputs.state.size(), poison, "state"));
-    YOLK_TRY_VOID(gradient.upload(inputs.gradient));
-    YOLK_TRY_VOID(parameters.upload(inputs.parameters));
-    YOLK_TRY_VOID(state.upload(inputs.state));
-    YOLK_TRY(const OptimizerPlan plan, plan_optimizer(device, desc));
-    YOLK_TRY(const BoundOptimizer bound,
-             plan.bind({.gradient = gradient.view(), .parameters = parameters.view(), .state = state.view()}));
-    YOLK_TRY_VOID(
-        run_recorded(context, [&](Recorder& recorder) { bound.record(recorder, item.learning_rate, item.step); }));
-    YOLK_TRY_VOID(hold_guards(report, name, parameters, "the parameters"));
-    YOLK_TRY_VOID(hold_guards(report, name, state, "the state"));
-    Inputs after{.gradient = inputs.gradient, .parameters = {}, .state = {}};
-    YOLK_TRY(after.parameters, parameters.download<float>());
-    YOLK_TRY(after.state, state.download<float>());
-    return after;
-}
-
 std::vector<OracleValue> tolerances(const std::vector<OptimizerValue>& values) {
     std::vector<OracleValue> result;
     for (const OptimizerValue& value : values) result.push_back({value.value, value.tolerance});
     return result;
 }
 
-Result<void> check_case(const CheckContext& context, CheckReport& report, const Case& item, OptimizerDesc desc,
-                        Draws& draws) {
-    const Inputs inputs = draw_inputs(item, desc, draws);
-    const OptimizerOracle oracle =
-        optimizer_oracle(desc, inputs.gradient, inputs.parameters, inputs.state, item.learning_rate, item.step);
-    Inputs twin = inputs;
-    optimizer_twin(desc, twin.gradient, twin.parameters, twin.state, item.learning_rate, item.step);
-    for (const std::uint32_t poison : kPoisons) {
-        const std::string name = fmt::format("{} of {} elements up to {}, step {} (workgroup {})", to_string(desc.rule),
-                                             item.elements, item.gradient_size, item.step, desc.config.workgroup_size);
-        YOLK_TRY(const Inputs after, run_kernel(context, report, name, desc, item, inputs, poison));
-        ++report.cases;
-        hold_to_oracle(report, name + ", parameters", after.parameters, tolerances(oracle.parameters));
-        hold_to_oracle(report, name + ", state", after.state, tolerances(oracle.state));
-        hold_to_twin(report, name + ", parameters", after.parameters, twin.parameters);
-        hold_to_twin(report, name + ", state", after.state, twin.state);
+class OptimizerProblem final : public Problem {
+   public:
+    OptimizerProblem(const Case& item, const OptimizerDesc& desc, Inputs inputs)
+        : case_(item), desc_(desc), inputs_(std::move(inputs)) {}
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("{} of {} elements up to {}, betas {} and {}, step {}", to_string(desc_.rule),
+                           case_.elements, case_.gradient_size, desc_.beta1, desc_.beta2, case_.step);
     }
-    return {};
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return optimizer_space(info, desc_).space();
+    }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return optimizer_space(info, desc_).configuration({});
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        OptimizerDesc desc = desc_;
+        desc.config = optimizer_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(OptimizerPlan plan, plan_optimizer(device, desc));
+        return planned(std::move(plan),
+                       [item = case_](const OptimizerPlan& of, std::span<const BufferView> views,
+                                      const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                           YOLK_TRY(
+                               BoundOptimizer bound,
+                               of.bind({.gradient = views[0], .parameters = views[1], .state = views[2]}, scratch));
+                           return recorded(std::move(bound), item.learning_rate, item.step);
+                       });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        return {input_buffer("gradient", inputs_.gradient), in_out_buffer("parameters", inputs_.parameters),
+                in_out_buffer("state", inputs_.state)};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const OptimizerOracle oracle = optimizer_oracle(desc_, inputs_.gradient, inputs_.parameters, inputs_.state,
+                                                        case_.learning_rate, case_.step);
+        Inputs twin = inputs_;
+        optimizer_twin(desc_, twin.gradient, twin.parameters, twin.state, case_.learning_rate, case_.step);
+        return {{.twin = words_of(twin.parameters), .oracle = tolerances(oracle.parameters)},
+                {.twin = words_of(twin.state), .oracle = tolerances(oracle.state)}};
+    }
+    /// Of an element: one multiply-add, another for the momentum, and about 50 operations for Adam's square root and
+    /// quotient.
+    [[nodiscard]] Work work() const override {
+        const double elements = case_.elements;
+        const double arrays = optimizer_state_arrays(desc_.rule);
+        return {.operations = elements * (desc_.rule == OptimizerRule::Adam ? 58.0 : 2.0 + 2.0 * arrays),
+                .bytes = elements * 4.0 * (3.0 + 2.0 * arrays)};
+    }
+
+   private:
+    Case case_;
+    OptimizerDesc desc_;
+    Inputs inputs_;
+};
+
+void add(Problems& problems, const Case& item, OptimizerDesc desc, Draws& draws) {
+    desc.element_count = item.elements;
+    problems.push_back(std::make_unique<OptimizerProblem>(item, desc, draw_inputs(item, desc, draws)));
+}
+
+Problems optimizer_cases(std::uint64_t seed) {
+    Problems problems;
+    Draws draws(seed, 5);
+    for (const Case& item : kCases) {
+        for (const OptimizerRule rule : kRules) {
+            add(problems, item, {.rule = rule, .config = {}}, draws);
+            if (rule == OptimizerRule::Sgd) continue;  // has no decays
+            const float beta1 = draws.uniform(0.0F, 0.99F);
+            const float beta2 = draws.uniform(0.0F, 0.9999F);
+            add(problems, item, {.rule = rule, .beta1 = beta1, .beta2 = beta2, .config = {}}, draws);
+        }
+    }
+    return problems;
+}
+
+Problems optimizer_benchmarks() {
+    Problems problems;
+    Draws draws(42, 5);
+    for (const OptimizerRule rule : kRules) add(problems, {.elements = 1U << 20U}, {.rule = rule, .config = {}}, draws);
+    return problems;
 }
 
 }  // namespace
 
-Result<CheckReport> check_optimizer(const CheckContext& context) {
-    CheckReport report;
-    report.kernel = "optimizer";
-    report.exactness = "P";
-    Draws draws(context.seed, 5);
-    for (const Case& item : kCases) {
-        for (const OptimizerRule rule : kRules) {
-            for (std::uint32_t index = 0; index < context.configurations; ++index) {
-                OptimizerDesc desc{.rule = rule, .element_count = item.elements, .config = {}};
-                if (index > 0) {
-                    desc.config.workgroup_size = draws.one_of(std::array<std::uint32_t, 5>{1, 7, 32, 128, 256});
-                    desc.beta1 = draws.uniform(0.0F, 0.99F);
-                    desc.beta2 = draws.uniform(0.0F, 0.9999F);
-                }
-                YOLK_TRY_VOID(check_case(context, report, item, desc, draws));
-            }
-        }
-    }
-    return report;
+const Family& optimizer_family() noexcept {
+    static constexpr Family kFamily{
+        .name = "optimizer", .exactness = "P", .cases = &optimizer_cases, .benchmarks = &optimizer_benchmarks};
+    return kFamily;
 }
 
 }  // namespace yolk::oracle

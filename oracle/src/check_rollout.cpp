@@ -8,6 +8,7 @@
 #include "check_tools.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/rollout.hpp"
 
 namespace yolk::oracle {
@@ -48,14 +49,13 @@ std::vector<Case> cases() {
 
 constexpr NoiseTime kWhen{.seed = 0x9E3779B97F4A7C15U, .generation = 11, .time = 5, .sigma = 0.3F};
 
-Result<RolloutDesc> describe(const Case& c, const RolloutConfig& config) {
+RolloutDesc describe(const Case& c) {
     RolloutDesc desc{.members = c.members,
                      .episodes = c.episodes,
                      .max_steps = c.max_steps,
                      .rank = c.rank,
                      .mean_only = c.mean_only,
-                     .never_stop = c.never_stop,
-                     .config = config};
+                     .never_stop = c.never_stop};
     desc.network.widths = {4};
     desc.network.widths.insert(desc.network.widths.end(), c.hidden.begin(), c.hidden.end());
     desc.network.widths.push_back(2);
@@ -63,30 +63,18 @@ Result<RolloutDesc> describe(const Case& c, const RolloutConfig& config) {
     for (std::size_t p = 0; p < parameters.size(); ++p) {
         if ((c.frozen >> p & 1U) != 0) parameters[p].perturbation = Perturbation::Frozen;
     }
-    YOLK_TRY(desc.parameters, ParameterTable::create(std::move(parameters)));
+    desc.parameters = *ParameterTable::create(std::move(parameters));
     return desc;
 }
 
 // Uniform, with a zero of either sign, a denormal number and values on both sides of the operand rule's floor in
 // between.
-std::vector<float> draw_parameters(const CheckContext& context, const RolloutDesc& desc) {
+std::vector<float> draw_parameters(std::uint64_t seed, const RolloutDesc& desc) {
     constexpr std::array<float, 5> kEdges{0.0F, -0.0F, 0x1p-140F, 0x1p-41F, -0x1p-40F};
-    Draws draws(context.seed, 1);
+    Draws draws(seed, 1);
     std::vector<float> parameters = draws.uniforms(desc.parameters.element_count(), -0.7F, 0.7F);
     for (std::size_t i = 5; i < parameters.size(); i += 7) parameters[i] = kEdges[i / 7 % kEdges.size()];
     return parameters;
-}
-
-std::vector<RolloutConfig> draw_configs(const CheckContext& context) {
-    constexpr std::array<std::uint32_t, 5> kWorkgroups{1, 8, 24, 64, 256};
-    std::vector<RolloutConfig> configs{RolloutConfig{}};
-    Draws draws(context.seed);
-    while (configs.size() < context.configurations) {
-        configs.push_back({.workgroup_size = draws.one_of(kWorkgroups),
-                           .unrolled = draws.below(2) == 1,
-                           .private_parameters = draws.below(2) == 1});
-    }
-    return configs;
 }
 
 std::vector<double> as_doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
@@ -161,83 +149,97 @@ void hold_trajectories(CheckReport& report, const std::string& name, const Rollo
     }
 }
 
-struct Buffers {
-    GuardedBuffer parameters, returns, evaluations, scratch;
+class RolloutProblem final : public Problem {
+   public:
+    RolloutProblem(const Case& c, std::uint64_t seed)
+        : case_(c), desc_(describe(c)), parameters_(draw_parameters(seed, desc_)) {}
+
+    [[nodiscard]] std::string name() const override { return case_.what; }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return rollout_space(info, desc_).space();
+    }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return rollout_space(info, desc_).configuration(rollout_config(info, desc_));
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        RolloutDesc desc = desc_;
+        desc.config = rollout_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(RolloutPlan plan, plan_rollout(device, desc));
+        return planned(
+            std::move(plan),
+            [first_episode = case_.first_episode](const RolloutPlan& of, std::span<const BufferView> views,
+                                                  const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                YOLK_TRY(BoundRollout bound,
+                         of.bind({.parameters = views[0], .returns = views[1], .evaluations = views[2]}, scratch));
+                return recorded(std::move(bound), kWhen, first_episode);
+            });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        return {input_buffer("parameters", parameters_),
+                output_buffer("returns", std::uint64_t{4} * rows() * desc_.episodes),
+                output_buffer("evaluations", std::uint64_t{4} * kEvaluationCounters)};
+    }
+    /// Of the counters only the sum is promised: hold() takes it, and steps one by one to the oracle.
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        return {{.twin = words_of(rollout_twin(desc_, parameters_, kWhen, case_.first_episode).returns)},
+                {.element = ElementType::U32}};
+    }
+    /// Of the matrices and their perturbation, where no episode ends early.
+    [[nodiscard]] Work work() const override {
+        double products = 0.0;
+        const auto& widths = desc_.network.widths;
+        for (std::size_t layer = 0; layer + 1 < widths.size(); ++layer) {
+            const double inputs = widths[layer];
+            const double outputs = widths[layer + 1];
+            products += inputs * outputs + (inputs + outputs) * desc_.rank;
+        }
+        const double episodes = static_cast<double>(rows()) * desc_.episodes;
+        return {.operations = 2.0 * products * episodes * desc_.max_steps,
+                .bytes = static_cast<double>(desc_.parameters.size_bytes()) + 4.0 * episodes};
+    }
+    void hold(CheckReport& report, const std::string& case_name,
+              std::span<const std::vector<std::uint32_t>> outputs) const override {
+        const RolloutTwin twin = rollout_twin(desc_, parameters_, kWhen, case_.first_episode);
+        const auto& counters = outputs[1];
+        const std::uint64_t evaluations = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
+        if (evaluations != twin.evaluations) {
+            report.fail(
+                fmt::format("{}: {} evaluations were counted, not {}.", case_name, evaluations, twin.evaluations));
+        }
+        hold_trajectories(report, case_name, desc_, case_, parameters_, twin.returns);
+    }
+
+   private:
+    [[nodiscard]] std::uint32_t rows() const { return desc_.mean_only ? 1 : desc_.members; }
+
+    Case case_;
+    RolloutDesc desc_;
+    std::vector<float> parameters_;
 };
 
-Result<Buffers> make_buffers(const CheckContext& context, const RolloutPlan& plan, std::size_t parameters,
-                             std::size_t returns, std::uint32_t poison) {
-    const auto make = [&](std::uint64_t size_bytes, const char* label) {
-        return GuardedBuffer::create(context.device, context.dispatcher, size_bytes, poison, label);
-    };
-    Buffers buffers;
-    YOLK_TRY(buffers.parameters, make(4 * parameters, "rollout.parameters"));
-    YOLK_TRY(buffers.returns, make(4 * returns, "rollout.returns"));
-    YOLK_TRY(buffers.evaluations, make(std::uint64_t{4} * kEvaluationCounters, "rollout.evaluations"));
-    YOLK_TRY(buffers.scratch, make(plan.scratch().size_bytes, "rollout.scratch"));
-    return buffers;
+Problems rollout_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const Case& c : cases()) problems.push_back(std::make_unique<RolloutProblem>(c, seed));
+    return problems;
 }
 
-Result<void> check_run(const CheckContext& context, const std::string& name, const RolloutPlan& plan, const Case& c,
-                       const std::vector<float>& parameters, const RolloutTwin& twin, std::uint32_t poison,
-                       CheckReport& report) {
-    YOLK_TRY(const Buffers buffers, make_buffers(context, plan, parameters.size(), twin.returns.size(), poison));
-    YOLK_TRY_VOID(buffers.parameters.upload(parameters));
-    YOLK_TRY(const BoundRollout bound, plan.bind({.parameters = buffers.parameters.view(),
-                                                  .returns = buffers.returns.view(),
-                                                  .evaluations = buffers.evaluations.view()},
-                                                 buffers.scratch.view()));
-    YOLK_TRY_VOID(run_recorded(context, [&](Recorder& recorder) { bound.record(recorder, kWhen, c.first_episode); }));
-    ++report.cases;
-    YOLK_TRY(const std::vector<float> returns, buffers.returns.download<float>());
-    hold_to_twin(report, name, returns, twin.returns);
-    YOLK_TRY(const auto counters, buffers.evaluations.download<std::uint32_t>());
-    const std::uint64_t evaluations = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
-    if (evaluations != twin.evaluations) {
-        report.fail(fmt::format("{}: {} evaluations were counted, not {}.", name, evaluations, twin.evaluations));
-    }
-    YOLK_TRY_VOID(hold_guards(report, name, buffers.parameters, "parameters"));
-    YOLK_TRY_VOID(hold_guards(report, name, buffers.returns, "returns"));
-    YOLK_TRY_VOID(hold_guards(report, name, buffers.evaluations, "evaluations"));
-    return hold_guards(report, name, buffers.scratch, "scratch");
-}
-
-Result<void> check_case(const CheckContext& context, const Case& c, std::span<const RolloutConfig> configs,
-                        CheckReport& report) {
-    YOLK_TRY(RolloutDesc desc, describe(c, {}));
-    const std::vector<float> parameters = draw_parameters(context, desc);
-    const RolloutTwin twin = rollout_twin(desc, parameters, kWhen, c.first_episode);
-    hold_trajectories(report, c.what, desc, c, parameters, twin.returns);
-    for (const RolloutConfig& config : configs) {
-        desc.config = config;
-        YOLK_TRY(const RolloutPlan plan, plan_rollout(context.device, desc));
-        for (const std::uint32_t poison : kPoisons) {
-            const std::string name =
-                fmt::format("{}, workgroup {}, {}, parameters {}, poison {:08x}", c.what, config.workgroup_size,
-                            config.unrolled.value_or(true) ? "unrolled" : "looped",
-                            config.private_parameters.value_or(true) ? "private" : "uniform", poison);
-            YOLK_TRY_VOID(check_run(context, name, plan, c, parameters, twin, poison, report));
-        }
-    }
-    return {};
+Problems rollout_benchmarks() {
+    Problems problems;
+    problems.push_back(std::make_unique<RolloutProblem>(
+        Case{.what = "4-64-2", .hidden = {64}, .members = 4096, .max_steps = 200, .never_stop = true}, 42));
+    return problems;
 }
 
 }  // namespace
 
-Result<CheckReport> check_rollout(const CheckContext& context) {
-    CheckReport report;
-    report.kernel = "rollout";
-    report.exactness = "P";
-    const std::vector<RolloutConfig> configs = draw_configs(context);
-    std::size_t next = 0;
-    for (const Case& c : cases()) {
-        // Making a pipeline takes longer than running one: the default and one of the drawn configurations for each
-        // case.
-        std::vector<RolloutConfig> chosen{configs.front()};
-        if (configs.size() > 1) chosen.push_back(configs[1 + next++ % (configs.size() - 1)]);
-        YOLK_TRY_VOID(check_case(context, c, chosen, report));
-    }
-    return report;
+const Family& rollout_family() noexcept {
+    static constexpr Family kFamily{.name = "rollout",
+                                    .exactness = "P",
+                                    .cases = &rollout_cases,
+                                    .benchmarks = &rollout_benchmarks,
+                                    .configurations_per_case = 1};
+    return kFamily;
 }
 
 }  // namespace yolk::oracle

@@ -27,10 +27,7 @@ constexpr std::uint64_t kCombineCost = 8;  ///< of one partial sum, added up
 constexpr std::uint64_t kEnoughScratchBytes = std::uint64_t{128} << 20U;
 
 Result<void> validate(const Device& device, const EsUpdateDesc& desc) {
-    YOLK_TRY_VOID(check_range(desc.config.workgroup_size, 1, kMaxWorkgroupSize, "workgroup_size of [es_update]"));
-    YOLK_TRY_VOID(
-        check_range(desc.config.pairs_per_slice, 1, kExactProductsPerSlice, "pairs_per_slice of [es_update]"));
-    YOLK_TRY_VOID(check_range(desc.config.tile_blocks, 1, 2, "tile_blocks of [es_update]"));
+    YOLK_TRY_VOID(es_update_space(device.info(), desc).check(desc.config));
     YOLK_TRY_VOID(check_range(desc.rank, 1, kMaxRank, "rank of [es_update]"));
     YOLK_TRY_VOID(check_range(desc.population, 2, UINT32_MAX, "population of [es_update]"));
     if (desc.population % 2 != 0) {
@@ -135,6 +132,15 @@ MemoryNeeds EsUpdatePlan::scratch() const noexcept { return impl_->scratch(); }
 
 std::uint64_t EsUpdatePlan::dispatch_count(std::uint64_t scratch_bytes) const {
     return std::max<std::uint64_t>(1, 2 * impl_->windows(scratch_bytes).size());
+}
+
+ConfigSpace<EsUpdateConfig> es_update_space(const DeviceInfo& /*info*/, const EsUpdateDesc& /*desc*/) {
+    return {"es_update",
+            {{"workgroup_size", &EsUpdateConfig::workgroup_size, workgroup_sizes()},
+             {"pairs_per_slice",
+              &EsUpdateConfig::pairs_per_slice,
+              {1, 2, 3, 5, 7, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}},
+             {"tile_blocks", &EsUpdateConfig::tile_blocks, {1, 2}}}};
 }
 
 Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& desc) {

@@ -44,7 +44,7 @@ Result<void> validate_groups(const FitnessDesc& desc) {
 }
 
 Result<void> validate(const Device& device, const FitnessDesc& desc) {
-    YOLK_TRY_VOID(check_range(desc.config.workgroup_size, 1, kMaxWorkgroupSize, "workgroup_size of [fitness]"));
+    YOLK_TRY_VOID(fitness_space(device.info(), desc).check(desc.config));
     YOLK_TRY_VOID(check_range(desc.population, 2, kMaxPopulation, "population of [fitness]"));
     if (desc.population % 2 != 0) {
         return bad_input(
@@ -115,6 +115,10 @@ bool is_integer_rule(FitnessRule rule) noexcept { return row_of(rule).integer; }
 std::uint64_t fitness_weights_bytes(const FitnessDesc& desc) noexcept {
     const std::uint64_t pairs = desc.population / 2;
     return is_integer_rule(desc.rule) ? round_up(pairs, 4) : 4 * pairs;
+}
+
+ConfigSpace<FitnessConfig> fitness_space(const DeviceInfo& /*info*/, const FitnessDesc& /*desc*/) {
+    return {"fitness", {{"workgroup_size", &FitnessConfig::workgroup_size, workgroup_sizes()}}};
 }
 
 struct FitnessPlan::Impl {

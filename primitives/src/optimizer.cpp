@@ -40,7 +40,7 @@ Result<void> check_decay(float beta, const char* name) {
 }
 
 Result<void> validate(const Device& device, const OptimizerDesc& desc) {
-    YOLK_TRY_VOID(check_range(desc.config.workgroup_size, 1, kMaxWorkgroupSize, "workgroup_size of [optimizer]"));
+    YOLK_TRY_VOID(optimizer_space(device.info(), desc).check(desc.config));
     YOLK_TRY_VOID(check_decay(desc.beta1, "beta1"));
     YOLK_TRY_VOID(check_decay(desc.beta2, "beta2"));
     if (!std::isfinite(desc.epsilon) || desc.epsilon < kSmallestEpsilon || desc.epsilon > 1.0F) {
@@ -73,6 +73,10 @@ Result<OptimizerRule> parse_optimizer_rule(std::string_view name) {
 }
 
 std::uint32_t optimizer_state_arrays(OptimizerRule rule) noexcept { return row_of(rule).state_arrays; }
+
+ConfigSpace<OptimizerConfig> optimizer_space(const DeviceInfo& /*info*/, const OptimizerDesc& /*desc*/) {
+    return {"optimizer", {{"workgroup_size", &OptimizerConfig::workgroup_size, workgroup_sizes()}}};
+}
 
 struct OptimizerPlan::Impl {
     const Device* device = nullptr;

@@ -71,15 +71,14 @@ Result<void> check_counts(const RolloutDesc& desc, const EnvironmentInfo& enviro
     if (!desc.mean_only) YOLK_TRY_VOID(check_range(desc.members, 1, 0xFFFFFFFFU, "members of [rollout]"));
     YOLK_TRY_VOID(check_range(desc.episodes, 1, 0xFFFFFFFFU, "episodes of [rollout]"));
     YOLK_TRY_VOID(check_range(desc.max_steps, 0, environment.max_steps, "max_steps of [rollout]"));
-    YOLK_TRY_VOID(check_range(desc.rank, 1, kMaxRank, "rank of [rollout]"));
-    return check_range(desc.config.workgroup_size, 1, kMaxWorkgroupSize, "workgroup_size of [rollout]");
+    return check_range(desc.rank, 1, kMaxRank, "rank of [rollout]");
 }
 
 std::uint32_t frozen_mask(const RolloutDesc& desc) noexcept {
     if (desc.mean_only) return 0xFFFFFFFFU;
     std::uint32_t mask = 0;
     const auto parameters = desc.parameters.parameters();
-    for (std::size_t p = 0; p < parameters.size(); ++p) {
+    for (std::size_t p = 0; p < std::min<std::size_t>(parameters.size(), 32); ++p) {
         if (parameters[p].perturbation == Perturbation::Frozen) mask |= 1U << p;
     }
     return mask;
@@ -98,26 +97,17 @@ bool any_matrix_perturbed(const RolloutLayout& layout) noexcept {
     return false;
 }
 
-std::uint64_t products_per_step(const RolloutLayout& layout) noexcept {
+std::uint64_t products_per_step(const RolloutDesc& desc) noexcept {
+    const std::uint32_t frozen = frozen_mask(desc);
+    const std::vector<std::uint32_t>& widths = desc.network.widths;
     std::uint64_t products = 0;
-    const auto& widths = layout.desc.network.widths;
-    for (std::size_t layer = 0; layer < layer_count(layout); ++layer) {
+    for (std::size_t layer = 0; layer + 1 < std::min<std::size_t>(widths.size(), 16); ++layer) {
         const std::uint64_t inputs = widths[layer];
         const std::uint64_t outputs = widths[layer + 1];
         products += inputs * outputs;
-        if (is_perturbed(layout, 2 * layer)) products += (inputs + outputs) * layout.rank;
+        if ((frozen >> (2 * layer) & 1U) == 0) products += (inputs + outputs) * desc.rank;
     }
     return products;
-}
-
-/// CPU drivers: everything at constant indices in private memory, where the compiler can hold it. Elsewhere the
-/// parameters stay in the uniform buffer. The mean is rolled out so few times that the quicker compilation wins.
-void choose_form(const DeviceInfo& device, RolloutLayout& layout) noexcept {
-    const bool small = products_per_step(layout) <= kMaxUnrolledProducts;
-    const bool on_cpu = device.kind == DeviceKind::Cpu;
-    const bool few = layout.desc.parameters.element_count() <= kMaxPrivateParameters;
-    layout.unrolled = layout.desc.config.unrolled.value_or(small && !layout.desc.mean_only);
-    layout.private_parameters = layout.desc.config.private_parameters.value_or(on_cpu && few);
 }
 
 std::uint64_t draw_cost(std::uint64_t elements) noexcept {
@@ -126,6 +116,25 @@ std::uint64_t draw_cost(std::uint64_t elements) noexcept {
 
 }  // namespace
 
+ConfigSpace<RolloutConfig> rollout_space(const DeviceInfo& /*info*/, const RolloutDesc& /*desc*/) {
+    return {"rollout",
+            {{"workgroup_size", &RolloutConfig::workgroup_size, workgroup_sizes()},
+             {"unrolled", &RolloutConfig::unrolled, {0, 1}},
+             {"private_parameters", &RolloutConfig::private_parameters, {0, 1}}}};
+}
+
+/// CPU drivers: everything at constant indices in private memory, where the compiler can hold it. Elsewhere the
+/// parameters stay in the uniform buffer. The mean is rolled out so few times that the quicker compilation wins.
+RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) noexcept {
+    const bool small = products_per_step(desc) <= kMaxUnrolledProducts;
+    const bool few = desc.parameters.element_count() <= kMaxPrivateParameters;
+    RolloutConfig config = desc.config;
+    if (config.unrolled == RolloutConfig::kAutomatic) config.unrolled = small && !desc.mean_only;
+    if (config.private_parameters == RolloutConfig::kAutomatic)
+        config.private_parameters = info.kind == DeviceKind::Cpu && few;
+    return config;
+}
+
 Result<RolloutLayout> make_rollout_layout(const DeviceInfo& device, const RolloutDesc& desc) {
     RolloutLayout layout;
     layout.desc = desc;
@@ -133,11 +142,14 @@ Result<RolloutLayout> make_rollout_layout(const DeviceInfo& device, const Rollou
     YOLK_TRY_VOID(check_network(desc.network, layout.environment.info));
     YOLK_TRY_VOID(check_parameters(desc));
     YOLK_TRY_VOID(check_counts(desc, layout.environment.info));
+    layout.desc.config = rollout_config(device, desc);
+    YOLK_TRY_VOID(rollout_space(device, desc).check(layout.desc.config));
     layout.members = desc.mean_only ? 1 : desc.members;
     layout.max_steps = desc.max_steps == 0 ? layout.environment.info.max_steps : desc.max_steps;
     layout.frozen = frozen_mask(desc);
     layout.rank = any_matrix_perturbed(layout) ? desc.rank : 1;
-    choose_form(device, layout);
+    layout.unrolled = layout.desc.config.unrolled != 0;
+    layout.private_parameters = layout.desc.config.private_parameters != 0;
     return layout;
 }
 
@@ -166,7 +178,7 @@ RolloutLoopCost rollout_loop_cost(const RolloutLayout& layout) noexcept {
 std::uint64_t rollout_step_cost(const RolloutLayout& layout) noexcept {
     constexpr std::uint64_t kTanhCost = 24;
     constexpr std::uint64_t kEnvironmentCost = 128;  // of cartpole's about 60; own ones may do more
-    std::uint64_t cost = products_per_step(layout) + kEnvironmentCost;
+    std::uint64_t cost = products_per_step(layout.desc) + kEnvironmentCost;
     for (const std::uint32_t width : layout.desc.network.widths) cost += kTanhCost * width;
     return cost;
 }

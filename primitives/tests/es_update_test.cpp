@@ -10,6 +10,7 @@
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/es_update.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -103,9 +104,9 @@ int numeric_rank(std::vector<float> m, std::size_t rows, std::size_t columns) {
 }
 
 TEST_P(es_update, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(
-        const oracle::CheckReport report,
-        oracle::check_es_update({.device = device(), .dispatcher = dispatcher(), .configurations = 2}));
+    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
+                         oracle::check_family({.device = device(), .dispatcher = dispatcher(), .configurations = 16},
+                                              oracle::es_update_family()));
     EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.failures);
     EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
 }

@@ -2,6 +2,7 @@
 // Every family's table of cases again, on a device that takes so little at once that most of the work is cut: results
 // do not depend on where.
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -31,8 +32,8 @@ TEST_P(long_work, is_more_submissions_on_a_device_that_takes_little) {
         YOLK_TRY(const Device own,
                  Device::create(testing::instance(), device().info().index, {.max_submission_cost = max_cost}));
         YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(own));
-        YOLK_TRY_VOID(
-            oracle::check_es_update({.device = own, .dispatcher = dispatcher, .seed = 9, .configurations = 1}));
+        YOLK_TRY_VOID(oracle::check_family({.device = own, .dispatcher = dispatcher, .seed = 9, .configurations = 1},
+                                           oracle::es_update_family()));
         return own.counts().submissions;
     };
     ASSERT_OK_AND_ASSIGN(const std::uint64_t whole, submissions(0));

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/optimizer.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -54,7 +55,7 @@ YOLK_FOR_EACH_DEVICE(optimizer);
 
 TEST_P(optimizer, matches_oracle_and_twin) {
     ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_optimizer({.device = device(), .dispatcher = dispatcher()}));
+                         oracle::check_family({device(), dispatcher()}, oracle::optimizer_family()));
     EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.failures);
     EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
 }

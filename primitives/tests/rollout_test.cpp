@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/oracle/rollout.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -95,7 +96,8 @@ class rollout : public testing::DeviceTest {
 YOLK_FOR_EACH_DEVICE(rollout);
 
 TEST_P(rollout, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report, oracle::check_rollout({device(), dispatcher()}));
+    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
+                         oracle::check_family({device(), dispatcher()}, oracle::rollout_family()));
     EXPECT_THAT(report.failures, ElementsAre());
     EXPECT_TRUE(report.passed());
     EXPECT_EQ(report.twin_mismatches, 0U);

@@ -56,7 +56,12 @@ struct KernelCheck {
 
 struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& noise_family() noexcept;
+[[nodiscard]] const Family& exact_math_family() noexcept;
 [[nodiscard]] const Family& matmul_family() noexcept;
+[[nodiscard]] const Family& rollout_family() noexcept;
+[[nodiscard]] const Family& fitness_family() noexcept;
+[[nodiscard]] const Family& es_update_family() noexcept;
+[[nodiscard]] const Family& optimizer_family() noexcept;
 /// All families, in the order of `yolk check`.
 [[nodiscard]] std::span<const Family* const> families() noexcept;
 [[nodiscard]] const Family& elementwise_family() noexcept;
@@ -71,9 +76,5 @@ struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& gru_step_family() noexcept;
 [[nodiscard]] Result<CheckReport> check_exact_math(const CheckContext& context);
 [[nodiscard]] Result<CheckReport> check_perturbed_linear(const CheckContext& context);
-[[nodiscard]] Result<CheckReport> check_rollout(const CheckContext& context);
-[[nodiscard]] Result<CheckReport> check_fitness(const CheckContext& context);
-[[nodiscard]] Result<CheckReport> check_es_update(const CheckContext& context);
-[[nodiscard]] Result<CheckReport> check_optimizer(const CheckContext& context);
 
 }  // namespace yolk::oracle

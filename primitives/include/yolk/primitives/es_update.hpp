@@ -11,6 +11,7 @@
 #include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
@@ -32,6 +33,9 @@ struct EsUpdateDesc {
     FitnessWeights weights = FitnessWeights::I8;
     EsUpdateConfig config{};
 };
+
+/// Its tuning space; the same for every shape and device. Any configuration gives the same bytes for int8 weights.
+[[nodiscard]] ConfigSpace<EsUpdateConfig> es_update_space(const DeviceInfo& info, const EsUpdateDesc& desc);
 
 struct EsUpdateViews {
     BufferView weights;   ///< as fitness wrote them

@@ -11,6 +11,7 @@
 #include "yolk/abi/fitness.h"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
@@ -28,7 +29,7 @@ enum class FitnessRule {
 [[nodiscard]] bool is_integer_rule(FitnessRule rule) noexcept;
 
 struct FitnessConfig {
-    std::uint32_t workgroup_size = 64;  ///< 1 ... 256
+    std::uint32_t workgroup_size = 64;
 };
 
 struct FitnessDesc {
@@ -39,6 +40,9 @@ struct FitnessDesc {
     std::uint32_t group_size = 0;  ///< members per group for GroupZScore; divides the population
     FitnessConfig config{};
 };
+
+/// Its tuning space; the same for every shape and device. Any configuration gives the same bytes.
+[[nodiscard]] ConfigSpace<FitnessConfig> fitness_space(const DeviceInfo& info, const FitnessDesc& desc);
 
 struct FitnessViews {
     BufferView returns;  ///< fp32 [episodes, population]; not-finite ones count as the worst finite score
@@ -82,9 +86,9 @@ class FitnessPlan {
     std::unique_ptr<Impl> impl_;
 };
 
-/// `device` must outlive the plan. Errors: population, episodes, group size or configuration outside their ranges,
-/// robust with another rule than pair difference, returns above the device's binding limit; Unsupported: more
-/// episodes, or members to sort for ranks, than the device's loops allow.
+/// `device` must outlive the plan. Errors: population, episodes or group size outside their ranges, a configuration
+/// outside the space, robust with another rule than pair difference, returns above the device's binding limit;
+/// Unsupported: more episodes, or members to sort for ranks, than the device's loops allow.
 [[nodiscard]] Result<FitnessPlan> plan_fitness(const Device& device, const FitnessDesc& desc);
 
 }  // namespace yolk

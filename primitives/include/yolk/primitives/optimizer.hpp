@@ -9,6 +9,7 @@
 
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
@@ -19,7 +20,7 @@ enum class OptimizerRule { Sgd, Momentum, Adam };
 [[nodiscard]] std::uint32_t optimizer_state_arrays(OptimizerRule rule) noexcept;
 
 struct OptimizerConfig {
-    std::uint32_t workgroup_size = 64;  ///< 1 ... 256
+    std::uint32_t workgroup_size = 64;
 };
 
 struct OptimizerDesc {
@@ -30,6 +31,9 @@ struct OptimizerDesc {
     float epsilon = 1e-8F;            ///< Adam's, in [2^-40, 1]
     OptimizerConfig config{};
 };
+
+/// Its tuning space; the same for every shape and device. Any configuration gives the same bytes.
+[[nodiscard]] ConfigSpace<OptimizerConfig> optimizer_space(const DeviceInfo& info, const OptimizerDesc& desc);
 
 struct OptimizerViews {
     BufferView gradient;    ///< fp32 [element_count], an ascent direction
@@ -70,8 +74,8 @@ class OptimizerPlan {
     std::unique_ptr<Impl> impl_;
 };
 
-/// `device` must outlive the plan. Errors: decays, epsilon or configuration outside their ranges, sizes above the
-/// device's binding limit.
+/// `device` must outlive the plan. Errors: decays or epsilon outside their ranges, a configuration outside the space,
+/// sizes above the device's binding limit.
 [[nodiscard]] Result<OptimizerPlan> plan_optimizer(const Device& device, const OptimizerDesc& desc);
 
 }  // namespace yolk

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
@@ -42,12 +42,14 @@ struct PolicyNetwork {
     [[nodiscard]] std::vector<ParameterDesc> parameters() const;
 };
 
-/// Any valid configuration gives the same bytes. The unset ones are chosen for the device and the network
-/// (rollout_layout.hpp).
+/// Any valid configuration gives the same bytes.
 struct RolloutConfig {
-    std::uint32_t workgroup_size = 32;  ///< 1 ... 256
-    std::optional<bool> unrolled = {};  ///< layers written out: many times faster on lavapipe, longer to compile
-    std::optional<bool> private_parameters = {};  ///< parameters copied to private memory by each invocation
+    /// For the switches, which are else 0 or 1: what suits the device and the network.
+    static constexpr std::uint32_t kAutomatic = 2;
+
+    std::uint32_t workgroup_size = 32;
+    std::uint32_t unrolled = kAutomatic;  ///< layers written out: many times faster on lavapipe, longer to compile
+    std::uint32_t private_parameters = kAutomatic;  ///< parameters copied to private memory by each invocation
 };
 
 struct RolloutDesc {
@@ -64,6 +66,11 @@ struct RolloutDesc {
     bool never_stop = false;         ///< benchmarks: episodes go on to max_steps whatever the environment says
     RolloutConfig config = {};
 };
+
+/// Its tuning space; the same for every shape and device. Its switches are 0 and 1.
+[[nodiscard]] ConfigSpace<RolloutConfig> rollout_space(const DeviceInfo& info, const RolloutDesc& desc);
+/// The description's configuration, with switches instead of kAutomatic.
+[[nodiscard]] RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) noexcept;
 
 struct RolloutViews {
     BufferView parameters;   ///< fp32 [element_count], read as a uniform buffer
@@ -111,7 +118,7 @@ class RolloutPlan {
 };
 
 /// Errors: unknown environment, a network that does not fit it, parameters that are not the network's or pass the
-/// uniform range (64 KiB), rank outside 1 ... 32, no members or episodes, configuration outside its ranges.
+/// uniform range (64 KiB), rank outside 1 ... 32, no members or episodes, a configuration outside the space.
 [[nodiscard]] Result<RolloutPlan> plan_rollout(const Device& device, const RolloutDesc& desc);
 
 }  // namespace yolk
