@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <memory>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct Flags {
     CommonFlags common;
     std::string devices;
     std::vector<std::string> kernels;
-    std::uint32_t configurations = 3;
+    std::uint32_t configurations = 16;
+    bool all = false;
     TrainFlags train;  ///< of --run; its seed is also that of the kernels' cases
 };
 
@@ -66,6 +68,16 @@ std::vector<Outcome> check_kernels(const std::vector<oracle::KernelCheck>& check
     return outcomes;
 }
 
+/// One line of a terminal, rewritten.
+void show_progress(const char* family, std::size_t problem, std::size_t problems, std::size_t configuration,
+                   std::size_t configurations) {
+    fmt::print("\r  {:<70}", fmt::format("{}: case {} of {}, configuration {} of {}", family, problem + 1, problems,
+                                         configuration + 1, configurations));
+    std::fflush(stdout);
+}
+
+void clear_progress() { fmt::print("\r{:<72}\r", ""); }
+
 Json outcome_json(const Outcome& outcome) {
     const oracle::CheckReport& report = outcome.report;
     Json json{{"kernel", report.kernel},
@@ -75,6 +87,7 @@ Json outcome_json(const Outcome& outcome) {
               {"worst_error", report.worst_error},
               {"worst_case", report.worst_case},
               {"twin_mismatches", report.twin_mismatches},
+              {"output_hash", report.output_hash},
               {"failure_count", report.failure_count},
               {"failures", report.failures}};
     if (!outcome.error.empty()) json["error"] = outcome.error;
@@ -110,10 +123,14 @@ Result<std::uint64_t> check_device(const Device& device, const Flags& flags,
                                    const std::vector<oracle::KernelCheck>& checks) {
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    const bool live = !flags.common.json && !flags.common.quiet && output_is_terminal();
     const std::vector<Outcome> outcomes = check_kernels(checks, {.device = device,
                                                                  .dispatcher = dispatcher,
                                                                  .seed = flags.train.options.evolution.seed,
-                                                                 .configurations = flags.configurations});
+                                                                 .configurations = flags.configurations,
+                                                                 .all_configurations = flags.all,
+                                                                 .progress = live ? &show_progress : nullptr});
+    if (live) clear_progress();
     std::uint64_t failed = 0;
     for (const Outcome& outcome : outcomes) failed += outcome.passed() ? 0U : 1U;
     if (!flags.common.json) {
@@ -163,7 +180,9 @@ Command add_check_command(CLI::App& app) {
         ->type_name("NAME")
         ->allow_extra_args(false);
     add_number(*command, "--configurations", flags->configurations, "Configurations drawn per kernel and case")
-        ->default_str("3");
+        ->default_str("16");
+    command->add_flag("--all", flags->all, "Every configuration of every family's tuning space; hours")
+        ->excludes("--configurations");
     CLI::Option* whole_run =
         command->add_option("--run", flags->train.options.task,
                             "Instead train this task on each device, with two tile configurations, and compare the "

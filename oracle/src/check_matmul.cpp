@@ -228,13 +228,16 @@ std::vector<Case> cases() {
     return all;
 }
 
+// All of them exact; every third fast, too, since making pipelines is what takes time.
 Problems matmul_cases(std::uint64_t seed) {
     Problems problems;
+    std::size_t index = 0;
     for (Case& c : cases()) {
-        for (const Determinism determinism : {Determinism::Exact, Determinism::Fast}) {
-            c.desc.determinism = determinism;
-            problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
-        }
+        c.desc.determinism = Determinism::Exact;
+        problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
+        if (index++ % 3 != 0) continue;
+        c.desc.determinism = Determinism::Fast;
+        problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
     }
     return problems;
 }
@@ -255,8 +258,11 @@ std::unique_ptr<Problem> make_matmul_problem(const MatmulDesc& desc) {
 }
 
 const Family& matmul_family() noexcept {
-    static constexpr Family kFamily{
-        .name = "matmul", .exactness = "P+T", .cases = &matmul_cases, .benchmarks = &matmul_benchmarks};
+    static constexpr Family kFamily{.name = "matmul",
+                                    .exactness = "P+T",
+                                    .cases = &matmul_cases,
+                                    .benchmarks = &matmul_benchmarks,
+                                    .each_configuration_once = true};
     return kFamily;
 }
 

@@ -132,19 +132,25 @@ Result<void> run_once(const CheckContext& context, const Case& c, const Configur
     return {};
 }
 
-/// The default first, then the drawn ones that are not it; `turn` counts them over all cases.
+/// The default first, then the drawn ones that are not it. `index` of `count` cases; `turn` counts the drawn ones over
+/// all cases.
 std::vector<Configuration> configurations_of(const CheckContext& context, const Family& family, const Problem& problem,
-                                             std::size_t& turn) {
+                                             std::size_t index, std::size_t count, std::size_t& turn) {
     const DeviceInfo& info = context.device.info();
     const TuningSpace space = problem.space(info);
     std::vector<Configuration> chosen{problem.default_configuration(info)};
     std::vector<Configuration> drawn =
         context.all_configurations ? space.all() : space.draw(context.configurations, context.seed);
+    if (family.each_configuration_once && !context.all_configurations) {
+        const std::size_t end = (index + 1) * drawn.size() / count;
+        for (std::size_t i = index * drawn.size() / count; i < end; ++i) chosen.push_back(drawn[i]);
+        return chosen;
+    }
     std::erase(drawn, chosen.front());
     const bool by_turns = family.configurations_per_case != 0 && !context.all_configurations;
-    const std::size_t count =
+    const std::size_t taken =
         std::min<std::size_t>(by_turns ? family.configurations_per_case : drawn.size(), drawn.size());
-    for (std::size_t i = 0; i < count; ++i) chosen.push_back(drawn[by_turns ? turn++ % drawn.size() : i]);
+    for (std::size_t i = 0; i < taken; ++i) chosen.push_back(drawn[by_turns ? turn++ % drawn.size() : i]);
     return chosen;
 }
 
@@ -160,7 +166,8 @@ Result<CheckReport> check_family(const CheckContext& context, const Family& fami
     for (std::size_t p = 0; p < problems.size(); ++p) {
         const Problem& problem = *problems[p];
         const Case c{problem, problem.buffers(), problem.expected()};
-        const std::vector<Configuration> configurations = configurations_of(context, family, problem, turn);
+        const std::vector<Configuration> configurations =
+            configurations_of(context, family, problem, p, problems.size(), turn);
         for (std::size_t i = 0; i < configurations.size(); ++i) {
             if (context.progress) context.progress(family.name, p, problems.size(), i, configurations.size());
             for (const std::uint32_t poison : kPoisons) {

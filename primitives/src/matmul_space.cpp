@@ -12,8 +12,8 @@ namespace yolk {
 namespace {
 
 /// Multiply-adds that one unrolled step may hold, and sums: above, drivers take seconds to compile and spill.
-constexpr std::uint32_t kMaxUnrolled = 2048;
-constexpr std::uint32_t kMaxSums = 512;
+constexpr std::uint32_t kMaxUnrolled = 512;
+constexpr std::uint32_t kMaxSums = 128;
 constexpr std::uint64_t kMaxSharedBytes = 32768;
 /// Windows of a uniform operand, each a dispatch.
 constexpr std::uint64_t kMaxWindows = 256;
@@ -71,13 +71,21 @@ Result<void> check_config(const DeviceInfo& info, const MatmulDesc& desc, const 
     return {};
 }
 
-// Measured on lavapipe 22.3 and SwiftShader (docs/kernels/matmul.md): wide register tiles, no barrier, a uniform buffer
-// where it can be had.
-constexpr std::array kForCpus{
-    MatmulConfig{.workgroup_size = 8, .block_m = 16, .block_n = 64, .tile_m = 16, .tile_n = 8, .uniform = 1},
-    MatmulConfig{.workgroup_size = 8, .block_m = 16, .block_n = 64, .tile_m = 16, .tile_n = 8},
-    MatmulConfig{.workgroup_size = 8, .block_m = 16, .block_n = 64, .tile_m = 16, .tile_n = 8, .vector_width = 1},
-};
+/// Register tiles for CPU drivers, the most wanted first, in one subgroup of eight, without a barrier. Large ones for
+/// large products only: what an operand costs is its loads, but SwiftShader takes seconds to compile 16 x 8
+/// (docs/kernels/matmul.md).
+std::array<MatmulConfig, 3> for_cpus(const MatmulDesc& desc) {
+    MatmulConfig config{.workgroup_size = 8, .block_k = 4, .uniform = 1};
+    const bool large = desc.m >= 256 && desc.n >= 64;
+    config.tile_m = large ? 16 : desc.m >= 8 ? 8 : desc.m >= 4 ? 4 : 1;
+    config.tile_n = large ? 8 : 4;
+    config.block_m = config.tile_m;
+    config.block_n = 8 * config.tile_n;
+    std::array<MatmulConfig, 3> all{config, config, config};
+    all[1].uniform = all[2].uniform = 0;
+    all[2].vector_width = 1;
+    return all;
+}
 constexpr std::array kForGpus{
     MatmulConfig{
         .workgroup_size = 256, .block_m = 64, .block_n = 64, .block_k = 16, .tile_m = 4, .tile_n = 4, .staged = 1},
@@ -118,7 +126,7 @@ MatmulConfig default_matmul_config(const DeviceInfo& info, const MatmulDesc& des
         }
         return MatmulConfig{.vector_width = 1};
     };
-    return info.kind == DeviceKind::Cpu ? first_legal(kForCpus) : first_legal(kForGpus);
+    return info.kind == DeviceKind::Cpu ? first_legal(for_cpus(desc)) : first_legal(kForGpus);
 }
 
 }  // namespace yolk

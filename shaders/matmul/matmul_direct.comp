@@ -5,7 +5,7 @@
 // same in all invocations, which lavapipe reads faster from there. Layout, bindings, constants: yolk/abi/matmul.h.
 // Exactness: with MATMUL_EXACT class P by the operand rule, one ascending chain over k per output, whatever the tile; else
 // class T.
-// Loops (after unrolling): (end_k - first_k) / BLOCK_K + BLOCK_K - 1 iterations.
+// Loops (after unrolling), one after the other: (end_k - first_k) / BLOCK_K iterations, BLOCK_K - 1, TILE_M * TILE_N.
 #version 460
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require

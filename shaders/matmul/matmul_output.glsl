@@ -28,29 +28,45 @@ void begin_sums(TilePlace place) {
     }
 }
 
-void store_element(TilePlace place, uint row_start, uint row, uint column, float sum) {
+float output_of(TilePlace place, uint row, uint column, float sum) {
     // What is partial gets its epilogue in the last dispatch of its chain; split-K, in matmul_combine.
-    float value = sum;
-    if (PARTIAL == 0u || (params.split_count == 1u && params.end_k == params.k))
-        value = finished(sum, place.batch, row, column);
-    if (column_is_inside(column)) out_.values[row_start + column] = value;
+    if (PARTIAL == 1u && (params.split_count != 1u || params.end_k != params.k)) return sum;
+    return finished(sum, place.batch, row, column);
+}
+
+void store_plainly(TilePlace place) {
+    uint base = out_base_of(place);
+    [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
+        uint start = base + row_of(place, i) * params.out_stride;
+        [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
+            vec4 four = sums[i * GROUPS_N + j];
+            out_.values[start + column_of(place, 4u * j)] = four.x;
+            out_.values[start + column_of(place, 4u * j + 1u)] = four.y;
+            out_.values[start + column_of(place, 4u * j + 2u)] = four.z;
+            out_.values[start + column_of(place, 4u * j + 3u)] = four.w;
+        }
+    }
+}
+
+// A loop, on purpose: unrolled, its conditions and epilogues are most of the module, and SwiftShader takes a minute to
+// compile a tile of 16 x 8. So the sums go through an array in memory here, once per tile.
+void store_in_loop(TilePlace place) {
+    vec4 finals[TILE_M * GROUPS_N];
+    [[unroll]] for (uint i = 0u; i < TILE_M * GROUPS_N; ++i) finals[i] = sums[i];
+    uint base = out_base_of(place);
+    for (uint e = 0u; e < TILE_M * TILE_N; ++e) {
+        uint row = row_of(place, e / TILE_N);
+        uint column = column_of(place, e % TILE_N);
+        if (row < params.m && column < params.n) {
+            float sum = finals[e / 4u][e % 4u];
+            out_.values[base + row * params.out_stride + column] = output_of(place, row, column, sum);
+        }
+    }
 }
 
 void store_sums(TilePlace place) {
-    uint base = out_base_of(place);
-    [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
-        uint row = row_of(place, i);
-        if (row_is_inside(place, i)) {
-            [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
-                uint start = base + row * params.out_stride;
-                vec4 four = sums[i * GROUPS_N + j];
-                store_element(place, start, row, column_of(place, 4u * j), four.x);
-                store_element(place, start, row, column_of(place, 4u * j + 1u), four.y);
-                store_element(place, start, row, column_of(place, 4u * j + 2u), four.z);
-                store_element(place, start, row, column_of(place, 4u * j + 3u), four.w);
-            }
-        }
-    }
+    if (RAGGED == 0u && BIAS == 0u && ACTIVATION == kActivationIdentity && RESIDUAL == 0u) store_plainly(place);
+    else store_in_loop(place);
 }
 
 #endif

@@ -4,7 +4,7 @@
 // what lies outside the matrices is staged as zero. Layout, bindings, constants: yolk/abi/matmul.h.
 // Exactness: with MATMUL_EXACT class P by the operand rule, one ascending chain over k per output, whatever the tile (the
 // zeros past the last k change no sum, which is never -0); else class T.
-// Loops (after unrolling): (end_k - first_k) / BLOCK_K iterations. Shared memory: 4 BLOCK_K (BLOCK_M + BLOCK_N + 2) bytes.
+// Loops (after unrolling), one after the other: (end_k - first_k) / BLOCK_K iterations, TILE_M * TILE_N. Shared memory: 4 BLOCK_K (BLOCK_M + BLOCK_N + 2) bytes.
 #version 460
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require

@@ -75,9 +75,8 @@ std::vector<std::uint32_t> without_contraction(std::span<const std::uint32_t> sp
 }
 
 /// No pass that rewrites arithmetic: SPIRV-Tools' simplification takes (x + c) - c for x where the decoration got lost.
-/// Two rounds of unrolling: the second finds the trip counts of loops that the first made constant. What each pass is
-/// for: SSA form first, or the unroller sees loads and stores of its counter; arrays to values last, when every index
-/// is a constant.
+/// What the order is for: SSA form first, or the unroller sees loads and stores of its counter; arrays to values last,
+/// when every index is a constant.
 void register_passes(spvtools::Optimizer& optimizer,
                      const std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>& values) {
     optimizer.RegisterPass(spvtools::CreateSetSpecConstantDefaultValuePass(values))
@@ -88,21 +87,20 @@ void register_passes(spvtools::Optimizer& optimizer,
         .RegisterPass(spvtools::CreateInlineExhaustivePass())
         .RegisterPass(spvtools::CreateEliminateDeadFunctionsPass())
         .RegisterPass(spvtools::CreatePrivateToLocalPass());
-    for (int round = 0; round < 2; ++round) {
-        optimizer.RegisterPass(spvtools::CreateLocalSingleBlockLoadStoreElimPass())
-            .RegisterPass(spvtools::CreateLocalSingleStoreElimPass())
-            .RegisterPass(spvtools::CreateSSARewritePass())
-            .RegisterPass(spvtools::CreateCCPPass())
-            .RegisterPass(spvtools::CreateLoopUnrollPass(true))
-            .RegisterPass(spvtools::CreateDeadBranchElimPass());
-    }
-    optimizer.RegisterPass(spvtools::CreateCCPPass())
+    optimizer.RegisterPass(spvtools::CreateLocalSingleBlockLoadStoreElimPass())
+        .RegisterPass(spvtools::CreateLocalSingleStoreElimPass())
+        .RegisterPass(spvtools::CreateAggressiveDCEPass())
+        .RegisterPass(spvtools::CreateSSARewritePass())
+        .RegisterPass(spvtools::CreateCCPPass())
+        .RegisterPass(spvtools::CreateLoopUnrollPass(true))
+        .RegisterPass(spvtools::CreateDeadBranchElimPass())
+        // The copies of a loop's body are blocks of their own; merged, they cost the later passes a tenth.
+        .RegisterPass(spvtools::CreateBlockMergePass())
+        .RegisterPass(spvtools::CreateCCPPass())
         .RegisterPass(spvtools::CreateScalarReplacementPass(0))
         .RegisterPass(spvtools::CreateLocalAccessChainConvertPass())
         .RegisterPass(spvtools::CreateLocalSingleBlockLoadStoreElimPass())
-        .RegisterPass(spvtools::CreateLocalSingleStoreElimPass())
         .RegisterPass(spvtools::CreateSSARewritePass())
-        .RegisterPass(spvtools::CreateCCPPass())
         .RegisterPass(spvtools::CreateDeadBranchElimPass())
         .RegisterPass(spvtools::CreateAggressiveDCEPass())
         .RegisterPass(spvtools::CreateBlockMergePass());

@@ -115,6 +115,8 @@ struct Family {
     /// Where making a pipeline takes long, each case takes the default and so many of the drawn configurations, by
     /// turns; 0: all of them.
     std::uint32_t configurations_per_case = 0;
+    /// Where it takes very long, every drawn configuration meets one case; the default meets all.
+    bool each_configuration_once = false;
 };
 
 /// Every case with the default configuration and those that `context` draws, twice, with different poisons: guard
