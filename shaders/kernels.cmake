@@ -2,8 +2,15 @@
 # Every kernel variant. FAMILY names the ABI header; the catalogue constant is k<Name>.
 yolk_kernel(noise_i32 FAMILY noise SOURCE noise/noise.comp)
 yolk_kernel(noise_f32 FAMILY noise SOURCE noise/noise.comp DEFINES NOISE_F32=1)
-yolk_kernel(perturbed_linear_project FAMILY perturbed_linear SOURCE perturbed_linear/perturbed_linear_project.comp)
-yolk_kernel(perturbed_linear_output FAMILY perturbed_linear SOURCE perturbed_linear/perturbed_linear_output.comp)
+yolk_kernel(perturbed_linear_project FAMILY perturbed_linear UNROLLED SOURCE perturbed_linear/perturbed_linear_project.comp)
+yolk_kernel(perturbed_linear_output FAMILY perturbed_linear UNROLLED SOURCE perturbed_linear/perturbed_linear_output.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(perturbed_linear_output_uniform_input FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  UNIFORM_MASK kUniformMaskOfA DEFINES MATMUL_UNIFORM=1)
+yolk_kernel(perturbed_linear_output_uniform_weights FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  UNIFORM_MASK kUniformMaskOfB DEFINES PERTURBED_UNIFORM_WEIGHTS=1)
 yolk_kernel(es_update_sum_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp)
 yolk_kernel(es_update_sum_f32 FAMILY es_update SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_F32=1)
 yolk_kernel(es_update_sum_wide_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_WIDE=1)

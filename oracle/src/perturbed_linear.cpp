@@ -15,6 +15,19 @@ namespace {
 constexpr double kUnitRoundoff = 0x1p-24;
 constexpr double kOperandFloor = 0x1p-40;
 
+/// Columns of x, and of the output.
+std::uint32_t inner(const PerturbedLinearDesc& desc) { return desc.transposed ? desc.out : desc.in; }
+std::uint32_t outer(const PerturbedLinearDesc& desc) { return desc.transposed ? desc.in : desc.out; }
+
+/// Row o of what x is multiplied with: a row of W, transposed a column.
+template <class T>
+std::vector<T> row_of(const PerturbedLinearDesc& desc, std::span<const T> weights, std::size_t o) {
+    std::vector<T> row(inner(desc));
+    for (std::size_t k = 0; k < row.size(); ++k)
+        row[k] = desc.transposed ? weights[k * desc.in + o] : weights[o * desc.in + k];
+    return row;
+}
+
 NoiseStream stream_of(const PerturbedLinearDesc& desc, const NoiseTime& when, Domain domain, std::int32_t member) {
     return {.seed = when.seed,
             .parameter = desc.parameter.value,
@@ -26,7 +39,7 @@ NoiseStream stream_of(const PerturbedLinearDesc& desc, const NoiseTime& when, Do
 std::span<const float> input_row(const PerturbedLinearDesc& desc, std::span<const float> input, std::uint32_t m,
                                  std::uint32_t row) {
     const std::size_t index = desc.shared_input ? row : std::size_t{m} * desc.rows + row;
-    return input.subspan(index * desc.in, desc.in);
+    return input.subspan(index * inner(desc), inner(desc));
 }
 
 // Noise of [count, rank] as floats.
@@ -42,8 +55,8 @@ std::vector<float> project_twin(const PerturbedLinearDesc& desc, std::span<const
     std::vector<float> projection(desc.rank);
     for (std::uint32_t rho = 0; rho < desc.rank; ++rho) {
         float sum = 0.0F;
-        for (std::uint32_t k = 0; k < desc.in; ++k) {
-            const float product = exact::exact_flush_operand(x[k]) * b[std::size_t{k} * desc.rank + rho];
+        for (std::size_t k = 0; k < x.size(); ++k) {
+            const float product = exact::exact_flush_operand(x[k]) * b[k * desc.rank + rho];
             sum = sum + product;
         }
         projection[rho] = exact::exact_flush_operand(sum * scale);
@@ -139,16 +152,18 @@ std::vector<float> perturbed_linear_twin(const PerturbedLinearDesc& desc, std::s
                                          std::span<const float> input, const NoiseTime& when,
                                          std::int32_t first_member) {
     std::vector<float> output;
-    output.reserve(std::size_t{desc.members} * desc.rows * desc.out);
+    output.reserve(std::size_t{desc.members} * desc.rows * outer(desc));
+    const Domain of_inner = desc.transposed ? Domain::A : Domain::B;
+    const Domain of_outer = desc.transposed ? Domain::B : Domain::A;
     for (std::uint32_t m = 0; m < desc.members; ++m) {
         const std::int32_t member = first_member + static_cast<std::int32_t>(m);
-        const std::vector<float> a = noise_matrix(desc, stream_of(desc, when, Domain::A, member), desc.out);
-        const std::vector<float> b = noise_matrix(desc, stream_of(desc, when, Domain::B, member), desc.in);
+        const std::vector<float> a = noise_matrix(desc, stream_of(desc, when, of_outer, member), outer(desc));
+        const std::vector<float> b = noise_matrix(desc, stream_of(desc, when, of_inner, member), inner(desc));
         for (std::uint32_t row = 0; row < desc.rows; ++row) {
             const std::span<const float> x = input_row(desc, input, m, row);
             const std::vector<float> projection = project_twin(desc, x, b, twin_scale(desc, when, member));
-            for (std::size_t o = 0; o < desc.out; ++o) {
-                output.push_back(output_twin(x, weights.subspan(o * desc.in, desc.in), projection,
+            for (std::size_t o = 0; o < outer(desc); ++o) {
+                output.push_back(output_twin(x, row_of(desc, weights, o), projection,
                                              std::span(a).subspan(o * desc.rank, desc.rank)));
             }
         }
@@ -164,25 +179,28 @@ std::vector<double> perturbed_weights_oracle(const PerturbedLinearDesc& desc, st
 PerturbedLinearOracle perturbed_linear_oracle(const PerturbedLinearDesc& desc, std::span<const float> weights,
                                               std::span<const float> input, const NoiseTime& when,
                                               std::int32_t first_member) {
-    // A term meets its product's rounding, at most `in` additions, the rounding of the scale and of its product, that
-    // of the product with A, and `rank` additions: each at most a factor 1 + 2^-24 (Higham, Accuracy and Stability,
-    // lemma 3.1).
-    const double roundings = (static_cast<double>(desc.in) + desc.rank + 4.0) * kUnitRoundoff;
+    // A term meets its product's rounding, at most as many additions as x has columns, the rounding of the scale and of
+    // its product, that of the product with A, and `rank` additions: each at most a factor 1 + 2^-24 (Higham, Accuracy
+    // and Stability, lemma 3.1).
+    const double roundings = (static_cast<double>(inner(desc)) + desc.rank + 4.0) * kUnitRoundoff;
     const double depth = roundings / (1.0 - roundings);
     PerturbedLinearOracle oracle;
+    oracle.values.resize(std::size_t{desc.members} * desc.rows * outer(desc));
+    oracle.tolerances.resize(oracle.values.size());
     for (std::uint32_t m = 0; m < desc.members; ++m) {
         const std::int32_t member = first_member + static_cast<std::int32_t>(m);
         const MemberWeights formed = member_weights(desc, weights, when, member);
         // A projection below the floor is dropped, too, and would have met an element of A.
         const double dropped_projection = member < 0 ? 0.0 : kOperandFloor * desc.rank * kNoiseMaximum;
-        for (std::uint32_t row = 0; row < desc.rows; ++row) {
-            const std::span<const float> x = input_row(desc, input, m, row);
-            for (std::size_t o = 0; o < desc.out; ++o) {
-                const OracleDot dot = oracle_dot(x, weights.subspan(o * desc.in, desc.in),
-                                                 std::span(formed.values).subspan(o * desc.in, desc.in),
-                                                 std::span(formed.magnitudes).subspan(o * desc.in, desc.in));
-                oracle.values.push_back(dot.sum);
-                oracle.tolerances.push_back(depth * dot.norm + dot.dropped + dropped_projection);
+        for (std::size_t o = 0; o < outer(desc); ++o) {
+            const std::vector<float> weight_row = row_of(desc, weights, o);
+            const std::vector<double> values = row_of(desc, std::span<const double>(formed.values), o);
+            const std::vector<double> magnitudes = row_of(desc, std::span<const double>(formed.magnitudes), o);
+            for (std::uint32_t row = 0; row < desc.rows; ++row) {
+                const OracleDot dot = oracle_dot(input_row(desc, input, m, row), weight_row, values, magnitudes);
+                const std::size_t index = (std::size_t{m} * desc.rows + row) * outer(desc) + o;
+                oracle.values[index] = dot.sum;
+                oracle.tolerances[index] = depth * dot.norm + dot.dropped + dropped_projection;
             }
         }
     }

@@ -7,8 +7,12 @@
 #include <array>
 #include <cmath>
 #include <utility>
+#include <vector>
 
+#include "matmul_layout.hpp"
+#include "perturbed_linear_shape.hpp"
 #include "plan_checks.hpp"
+#include "yolk/abi/perturbed_linear.h"
 #include "yolk/core/check.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/core/shape.hpp"
@@ -22,14 +26,16 @@ namespace abi_pl = abi::perturbed_linear;
 
 namespace {
 
+using Params = abi_pl::Params;
+
 constexpr std::uint32_t kMaxRank = 32;
-constexpr std::uint32_t kMaxOutputsPerInvocation = 8;
-constexpr std::uint64_t kElementBytes = 4;
 constexpr std::uint64_t kMaxNoiseElements = 0xFFFFFFFFU;  // element indices are 32-bit words in the kernels
+constexpr std::uint64_t kWindowBytes = kElementBytes * abi_pl::kUniformElements;
 
 /// Everything that plan and bound plan share: sizes in bytes, and how many k one dispatch of each half may add.
 struct Layout {
     PerturbedLinearDesc desc;
+    PerturbedLinearConfig config;
     std::uint64_t weights_bytes = 0;
     std::uint64_t input_bytes = 0;
     std::uint64_t output_bytes = 0;
@@ -39,19 +45,17 @@ struct Layout {
 
     [[nodiscard]] std::uint32_t instances() const noexcept { return desc.members * desc.rows; }
     [[nodiscard]] bool is_empty() const noexcept { return output_bytes == 0; }
+    [[nodiscard]] bool is_fused() const noexcept { return config.fused == 1; }
+    [[nodiscard]] std::uint32_t k() const noexcept { return inner_size(desc); }
+    [[nodiscard]] std::uint32_t n() const noexcept { return outer_size(desc); }
 };
 
 Result<void> check_desc(const PerturbedLinearDesc& desc) {
     YOLK_TRY_VOID(check_range(desc.rank, 1, kMaxRank, "rank of [perturbed_linear]"));
     YOLK_TRY_VOID(check_range(desc.parameter.value, 0, kMaxParameterId, "parameter of [perturbed_linear]"));
-    YOLK_TRY_VOID(
-        check_range(desc.config.workgroup_size, 1, kMaxWorkgroupSize, "workgroup_size of [perturbed_linear]"));
-    YOLK_TRY_VOID(check_range(desc.config.outputs_per_invocation, 1, kMaxOutputsPerInvocation,
-                              "outputs_per_invocation of [perturbed_linear]"));
     const std::uint64_t rank = desc.rank;
     YOLK_TRY_VOID(check_range(desc.in * rank, 0, kMaxNoiseElements, "in * rank of [perturbed_linear]"));
-    return check_range((desc.out + std::uint64_t{kMaxOutputsPerInvocation}) * rank, 0, kMaxNoiseElements,
-                       "(out + 8) * rank of [perturbed_linear]");
+    return check_range(desc.out * rank, 0, kMaxNoiseElements, "out * rank of [perturbed_linear]");
 }
 
 Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
@@ -64,12 +68,13 @@ Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<
 Result<void> measure(const Device& device, Layout& layout) {
     const PerturbedLinearDesc& d = layout.desc;
     YOLK_TRY(layout.output_bytes,
-             binding_bytes(device, {d.members, d.rows, d.out}, "the output view of [perturbed_linear]"));
+             binding_bytes(device, {d.members, d.rows, layout.n()}, "the output view of [perturbed_linear]"));
     if (layout.is_empty()) return {};
     YOLK_TRY(layout.weights_bytes, binding_bytes(device, {d.out, d.in}, "the weights view of [perturbed_linear]"));
     const std::uint64_t input_members = d.shared_input ? 1 : d.members;
     YOLK_TRY(layout.input_bytes,
-             binding_bytes(device, {input_members, d.rows, d.in}, "the input view of [perturbed_linear]"));
+             binding_bytes(device, {input_members, d.rows, layout.k()}, "the input view of [perturbed_linear]"));
+    if (layout.is_fused()) return {};
     YOLK_TRY(layout.projection_bytes,
              binding_bytes(device, {d.members, d.rows, d.rank}, "the scratch of [perturbed_linear]"));
     return {};
@@ -78,26 +83,39 @@ Result<void> measure(const Device& device, Layout& layout) {
 /// Of one element of B: its share of a block of noise, and its product.
 constexpr std::uint64_t kNoiseElementCost = kNoiseBlockCost / kNoiseElementsPerBlock + 1;
 
-/// The largest multiple of 8 k (whole noise blocks) for one dispatch, where 8 k take `iterations_per_8` of one loop and
-/// the other loops cost `reserved`.
-Result<std::uint32_t> chunk_of(std::uint64_t budget, std::uint64_t reserved, std::uint64_t iterations_per_8) {
+/// The largest multiple of 8 k for one dispatch, where an iteration adds `step` of them and the other loops cost
+/// `reserved`.
+Result<std::uint32_t> chunk_of(std::uint64_t budget, std::uint64_t reserved, std::uint64_t step) {
     const std::uint64_t iterations = iterations_within(budget > reserved ? budget - reserved : 0);
-    const std::uint64_t chunk = iterations / iterations_per_8;
+    const std::uint64_t chunk = iterations > UINT32_MAX ? UINT32_MAX - 7 : iterations * step / 8 * 8;
     if (chunk == 0) {
         return unsupported(
             fmt::format("The loops of one invocation may cost {} on this device; [perturbed_linear] needs {}. "
-                        "Use a smaller rank or fewer outputs_per_invocation.",
-                        budget, reserved + loop_cost(iterations_per_8)));
+                        "Use a smaller rank, a smaller tile_m, or no fused form.",
+                        budget, reserved + loop_cost(ceil_div(8U, static_cast<std::uint32_t>(step)))));
     }
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(chunk, 0x1FFFFFFFU) * 8);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(chunk, UINT32_MAX - 7));
+}
+
+/// Pairs that the rows of a tile may belong to.
+std::uint64_t pairs_of_tile(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) noexcept {
+    const std::uint64_t whole = config.tile_m / (2 * std::uint64_t{desc.rows});
+    return std::min<std::uint64_t>(config.tile_m, whole + 2);
 }
 
 /// By the loops as the shaders write them (their heads).
 Result<void> split_loops(const Device& device, Layout& layout) {
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
-    const std::uint64_t rank = layout.desc.rank;
-    YOLK_TRY(layout.project_chunk, chunk_of(budget, 2 * loop_cost(rank), rank));
-    YOLK_TRY(layout.output_chunk, chunk_of(budget, kMaxOutputsPerInvocation * loop_cost(rank), 8));
+    const PerturbedLinearConfig& c = layout.config;
+    const std::uint32_t step = projection_step(layout.desc.rank);
+    const std::uint64_t pairs = pairs_of_tile(layout.desc, c);
+    std::uint64_t reserved = loop_cost(c.block_k) + loop_cost(ceil_div(layout.desc.rank, 8U), loop_cost(pairs));
+    if (layout.is_fused()) {
+        reserved += loop_cost(pairs, loop_cost(ceil_div(layout.k(), step)));
+    } else {
+        YOLK_TRY(layout.project_chunk, chunk_of(budget, 0, step));
+    }
+    YOLK_TRY(layout.output_chunk, chunk_of(budget, reserved, c.block_k));
     return {};
 }
 
@@ -106,19 +124,93 @@ float scale_of(const PerturbedLinearDesc& desc, float sigma) noexcept {
     return exact::exact_flush_operand(static_cast<float>(scale));
 }
 
+std::array<SpecConstant, 6> project_constants(const Layout& layout) {
+    const PerturbedLinearConfig& c = layout.config;
+    const bool whole = layout.k() % projection_step(layout.desc.rank) == 0;
+    const bool vectors = c.vector_width == 4 && whole && layout.k() % 4 == 0;
+    return {{{abi_pl::kSpecWorkgroupSize, c.projection_workgroup},
+             {abi_pl::kSpecRank, layout.desc.rank},
+             {abi_pl::kSpecProjectionRows, c.projection_rows},
+             {abi_pl::kSpecInputIsShared, layout.desc.shared_input ? 1U : 0U},
+             {abi_pl::kSpecVectorA, vectors ? 1U : 0U},
+             {abi_pl::kSpecWholeK, whole ? 1U : 0U}}};
+}
+
+std::array<SpecConstant, 16> output_constants(const Layout& layout) {
+    const PerturbedLinearConfig& c = layout.config;
+    const PerturbedLinearDesc& d = layout.desc;
+    const std::uint32_t vector = c.vector_width == 4 ? 1 : 0;
+    const bool vector_b = (d.transposed ? layout.n() : layout.k()) % 4 == 0;
+    const bool ragged = layout.instances() % c.block_m != 0 || layout.n() % c.block_n != 0;
+    return {{{abi_pl::kSpecWorkgroupSize, c.workgroup_size},
+             {abi_pl::kSpecBlockM, c.block_m},
+             {abi_pl::kSpecBlockN, c.block_n},
+             {abi_pl::kSpecBlockK, c.block_k},
+             {abi_pl::kSpecTileM, c.tile_m},
+             {abi_pl::kSpecTileN, c.tile_n},
+             {abi_pl::kSpecVectorA, layout.k() % 4 == 0 ? vector : 0},
+             {abi_pl::kSpecVectorB, vector_b ? vector : 0},
+             {abi_pl::kSpecTransposeA, 0},
+             {abi_pl::kSpecTransposeB, d.transposed ? 0U : 1U},
+             {abi_pl::kSpecPartial, layout.output_chunk < layout.k() ? 1U : 0U},
+             {abi_pl::kSpecRagged, ragged ? 1U : 0U},
+             {abi_pl::kSpecWholeK, layout.k() % c.block_k == 0 ? 1U : 0U},
+             {abi_pl::kSpecRank, d.rank},
+             {abi_pl::kSpecFused, c.fused},
+             {abi_pl::kSpecInputIsShared, d.shared_input ? 1U : 0U}}};
+}
+
+const Kernel<Params>& output_kernel(const PerturbedLinearConfig& config) {
+    if (config.uniform == 1) return kernels::kPerturbedLinearOutputUniformInput;
+    if (config.uniform == 2) return kernels::kPerturbedLinearOutputUniformWeights;
+    return kernels::kPerturbedLinearOutput;
+}
+
+/// Rows [first, first + count) of the output, and where they begin in the bound window of x.
+struct Window {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::uint32_t a_offset = 0;
+    BufferView input;
+};
+
+std::vector<Window> windows_of(const Layout& layout, const BufferView& input) {
+    const std::uint32_t instances = layout.instances();
+    if (layout.config.uniform != 1 || layout.desc.shared_input) return {{0, instances, 0, input}};
+    std::vector<Window> windows;
+    const std::uint32_t rows = uniform_input_rows(layout.desc, layout.config);
+    for (std::uint32_t row = 0; row < instances; row += rows) {
+        const std::uint64_t first = std::uint64_t{row} * layout.k() * kElementBytes;
+        const std::uint64_t offset = first / kViewAlignment * kViewAlignment;
+        windows.push_back({row, std::min(rows, instances - row),
+                           static_cast<std::uint32_t>((first - offset) / kElementBytes),
+                           BufferView(*input.buffer, input.offset_bytes + offset,
+                                      std::min(kWindowBytes, input.size_bytes - offset))});
+    }
+    return windows;
+}
+
 }  // namespace
 
 struct PerturbedLinearPlan::Impl {
     const Device* device = nullptr;
     Layout layout;
-    PipelineOf<abi_pl::Params> project;
-    PipelineOf<abi_pl::Params> output;
+    PipelineOf<Params> project;
+    PipelineOf<Params> output;
 };
 
 struct BoundPerturbedLinear::Impl {
+    struct Piece {
+        Window window;
+        BindingOf<Params> output;
+    };
     Layout layout;
-    BindingOf<abi_pl::Params> project;
-    BindingOf<abi_pl::Params> output;
+    BindingOf<Params> project;
+    std::vector<Piece> pieces;
+
+    [[nodiscard]] Params params(const NoiseTime& when, std::int32_t first_member) const noexcept;
+    void record_projection(Recorder& recorder, Params params) const noexcept;
+    void record_output(Recorder& recorder, Params params) const noexcept;
 };
 
 PerturbedLinearPlan::PerturbedLinearPlan() noexcept = default;
@@ -130,6 +222,9 @@ BoundPerturbedLinear::~BoundPerturbedLinear() = default;
 BoundPerturbedLinear::BoundPerturbedLinear(BoundPerturbedLinear&&) noexcept = default;
 BoundPerturbedLinear& BoundPerturbedLinear::operator=(BoundPerturbedLinear&&) noexcept = default;
 
+MemoryNeeds PerturbedLinearPlan::scratch() const noexcept { return {.size_bytes = impl_->layout.projection_bytes}; }
+const PerturbedLinearConfig& PerturbedLinearPlan::config() const noexcept { return impl_->layout.config; }
+
 Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const PerturbedLinearDesc& desc) {
     YOLK_TRY_VOID(check_desc(desc));
     PerturbedLinearPlan plan;
@@ -137,22 +232,18 @@ Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const Pe
     plan.impl_->device = &device;
     Layout& layout = plan.impl_->layout;
     layout.desc = desc;
+    layout.config = desc.config.value_or(default_perturbed_linear_config(device.info(), desc));
+    YOLK_TRY_VOID(perturbed_linear_space(device.info(), desc).check(layout.config));
     YOLK_TRY_VOID(measure(device, layout));
     if (layout.is_empty()) return plan;
 
     YOLK_TRY_VOID(split_loops(device, layout));
-    const std::array constants{
-        SpecConstant{abi_pl::kSpecWorkgroupSize, desc.config.workgroup_size},
-        SpecConstant{abi_pl::kSpecRank, desc.rank},
-        SpecConstant{abi_pl::kSpecOutputsPerInvocation, desc.config.outputs_per_invocation},
-    };
-    const auto project_constants = std::span(constants).first(2);
-    YOLK_TRY(plan.impl_->project, device.pipeline(kernels::kPerturbedLinearProject, project_constants));
-    YOLK_TRY(plan.impl_->output, device.pipeline(kernels::kPerturbedLinearOutput, constants));
+    if (!layout.is_fused()) {
+        YOLK_TRY(plan.impl_->project, device.pipeline(kernels::kPerturbedLinearProject, project_constants(layout)));
+    }
+    YOLK_TRY(plan.impl_->output, device.pipeline(output_kernel(layout.config), output_constants(layout)));
     return plan;
 }
-
-MemoryNeeds PerturbedLinearPlan::scratch() const noexcept { return {.size_bytes = impl_->layout.projection_bytes}; }
 
 Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearViews& views,
                                                        const BufferView& scratch) const {
@@ -166,54 +257,102 @@ Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearView
     bound.impl_ = std::make_unique<BoundPerturbedLinear::Impl>();
     bound.impl_->layout = layout;
     if (layout.is_empty()) return bound;
-    // Where `in` is 0 nothing is read, but a binding may not be empty.
-    const BufferView weights = layout.weights_bytes == 0 ? scratch : views.weights;
-    const BufferView input = layout.input_bytes == 0 ? scratch : views.input;
-    const std::array bindings{weights, input, scratch, views.output};
-    YOLK_TRY(bound.impl_->project, impl_->device->bind(impl_->project, bindings));
-    YOLK_TRY(bound.impl_->output, impl_->device->bind(impl_->output, bindings));
+    // What is not read is bound to something that is there, for a binding may not be empty.
+    const BufferView weights = layout.weights_bytes == 0 ? views.output : views.weights;
+    const BufferView input = layout.input_bytes == 0 ? views.output : views.input;
+    const BufferView projection = layout.projection_bytes == 0 ? views.output : scratch;
+    if (!layout.is_fused()) {
+        YOLK_TRY(bound.impl_->project, impl_->device->bind(impl_->project, std::array{input, weights, views.output,
+                                                                                      projection, input, weights}));
+    }
+    for (Window& window : windows_of(layout, input)) {
+        BoundPerturbedLinear::Impl::Piece piece{.window = window, .output = {}};
+        YOLK_TRY(piece.output, impl_->device->bind(impl_->output, std::array{window.input, weights, views.output,
+                                                                             projection, window.input, weights}));
+        bound.impl_->pieces.push_back(std::move(piece));
+    }
     return bound;
+}
+
+Params BoundPerturbedLinear::Impl::params(const NoiseTime& when, std::int32_t first_member) const noexcept {
+    const PerturbedLinearDesc& desc = layout.desc;
+    const auto stream = [&](Domain domain) {
+        return desc.parameter.value | (static_cast<std::uint32_t>(domain) << 24U);
+    };
+    return {
+        .m = layout.instances(),
+        .n = layout.n(),
+        .k = layout.k(),
+        .a_offset = 0,
+        .a_stride = layout.k(),
+        .a_batch_stride = 0,
+        .b_offset = 0,
+        .b_stride = desc.in,
+        .b_batch_stride = 0,
+        .first_instance = 0,
+        .first_k = 0,
+        .end_k = 0,
+        .seed_low = static_cast<std::uint32_t>(when.seed),
+        .seed_high = static_cast<std::uint32_t>(when.seed >> 32U),
+        .projection_stream = stream(desc.transposed ? Domain::A : Domain::B),
+        .output_stream = stream(desc.transposed ? Domain::B : Domain::A),
+        .time = when.time,
+        .first_member = first_member,
+        .members = desc.members,
+        .rows = desc.rows,
+        .scale = scale_of(desc, when.sigma),
+    };
+}
+
+// At least one dispatch, for k may be 0; a barrier between any two that continue each other's sums.
+void BoundPerturbedLinear::Impl::record_projection(Recorder& recorder, Params params) const noexcept {
+    const PerturbedLinearDesc& desc = layout.desc;
+    const std::uint32_t chunk = std::min(layout.project_chunk, layout.k());
+    // An odd first member, the mean among them, is the second side of a pair.
+    const std::uint64_t pairs = (std::uint64_t{desc.members} + (params.first_member & 1) + 1) / 2;
+    const std::uint64_t invocations =
+        pairs * ceil_div(desc.rows, layout.config.projection_rows) * ceil_div(desc.rank, 8U);
+    const LinearGrid grid =
+        grid_of(invocations, layout.config.projection_workgroup,
+                std::uint64_t{rho_chunk(desc.rank)} * chunk * (kNoiseElementCost + 2 * layout.config.projection_rows));
+    do {
+        params.first_k = params.end_k;
+        params.end_k += std::min(chunk, params.k - params.first_k);
+        if (params.first_k != 0) recorder.barrier(Barrier::ComputeToCompute);
+        recorder.dispatch(project, params, grid);
+    } while (params.end_k < params.k);
+}
+
+void BoundPerturbedLinear::Impl::record_output(Recorder& recorder, Params params) const noexcept {
+    const PerturbedLinearConfig& config = layout.config;
+    const std::uint32_t chunk = std::min(layout.output_chunk, layout.k());
+    const std::uint64_t block = std::uint64_t{config.block_m} * config.block_n;
+    do {
+        params.first_k = params.end_k;
+        params.end_k += std::min(chunk, params.k - params.first_k);
+        if (params.first_k != 0) recorder.barrier(Barrier::ComputeToCompute);
+        for (const Piece& piece : pieces) {
+            params.first_instance = piece.window.first;
+            params.m = piece.window.count;
+            params.a_offset = piece.window.a_offset;
+            const std::uint64_t groups =
+                std::uint64_t{ceil_div(params.m, config.block_m)} * ceil_div(params.n, config.block_n);
+            recorder.dispatch(piece.output, params,
+                              LinearGrid{.groups = groups, .cost_per_group = block * (chunk + 16)});
+        }
+    } while (params.end_k < params.k);
 }
 
 void BoundPerturbedLinear::record(Recorder& recorder, const NoiseTime& when, std::int32_t first_member) const noexcept {
     YOLK_ASSERT(first_member >= -1);
-    const Layout& layout = impl_->layout;
-    if (layout.is_empty()) return;
-    const PerturbedLinearDesc& desc = layout.desc;
-    abi_pl::Params params{
-        .seed_low = static_cast<std::uint32_t>(when.seed),
-        .seed_high = static_cast<std::uint32_t>(when.seed >> 32U),
-        .parameter = desc.parameter.value,
-        .time = when.time,
-        .first_member = first_member,
-        .instances = layout.instances(),
-        .rows = desc.rows,
-        .input_size = desc.in,
-        .output_size = desc.out,
-        .input_is_shared = desc.shared_input ? 1U : 0U,
-        .first_k = 0,
-        .end_k = 0,
-        .scale = scale_of(desc, when.sigma),
-    };
-    // At least one dispatch, for `in` may be 0; a barrier between any two, since each continues what the last one
-    // stored.
-    const auto dispatch_chunks = [&](const BindingOf<abi_pl::Params>& binding, std::uint32_t chunk,
-                                     std::uint64_t invocations, std::uint64_t cost_per_k) {
-        const LinearGrid groups =
-            grid_of(invocations, desc.config.workgroup_size, cost_per_k * std::min(chunk, desc.in));
-        params.end_k = 0;
-        do {
-            params.first_k = params.end_k;
-            params.end_k += std::min(chunk, desc.in - params.first_k);
-            if (params.first_k != 0) recorder.barrier(Barrier::ComputeToCompute);
-            recorder.dispatch(binding, params, groups);
-        } while (params.end_k < desc.in);
-    };
+    if (impl_->layout.is_empty()) return;
+    const Params params = impl_->params(when, first_member);
     const ScopedLabel label(recorder, "perturbed_linear");
-    const std::uint64_t tiles = ceil_div(desc.out, desc.config.outputs_per_invocation);
-    dispatch_chunks(impl_->project, layout.project_chunk, layout.instances(), desc.rank * kNoiseElementCost);
-    recorder.barrier(Barrier::ComputeToCompute);
-    dispatch_chunks(impl_->output, layout.output_chunk, layout.instances() * tiles, desc.config.outputs_per_invocation);
+    if (!impl_->layout.is_fused()) {
+        impl_->record_projection(recorder, params);
+        recorder.barrier(Barrier::ComputeToCompute);
+    }
+    impl_->record_output(recorder, params);
 }
 
 }  // namespace yolk

@@ -9,6 +9,7 @@
 
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -115,7 +116,8 @@ std::uint32_t rank_modulo(const std::vector<std::int64_t>& matrix, std::size_t c
 }
 
 TEST_P(perturbed_linear, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report, oracle::check_perturbed_linear({device(), dispatcher()}));
+    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
+                         oracle::check_family({device(), dispatcher()}, oracle::perturbed_linear_family()));
     EXPECT_THAT(report.failures, ElementsAre());
     EXPECT_TRUE(report.passed());
     EXPECT_EQ(report.twin_mismatches, 0U);
@@ -259,17 +261,19 @@ TEST_P(perturbed_linear, bad_descriptions_are_refused) {
     };
     for (const std::uint32_t rank : {0U, 33U})
         expect_refused([&](auto& d) { d.rank = rank; }, "rank of [perturbed_linear]");
-    for (const std::uint32_t size : {0U, 257U})
-        expect_refused([&](auto& d) { d.config.workgroup_size = size; }, "workgroup_size");
-    for (const std::uint32_t count : {0U, 9U}) {
-        expect_refused([&](auto& d) { d.config.outputs_per_invocation = count; }, "outputs_per_invocation");
+    for (const std::uint32_t size : {0U, 4U, 257U}) {
+        expect_refused([&](auto& d) { d.config = PerturbedLinearConfig{.workgroup_size = size}; }, "workgroup_size");
     }
+    expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.tile_n = 5}; }, "tile_n");
+    expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.uniform = 2}; }, "block_n must be tile_n");
+    expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.projection_rows = 2}; }, "projection_rows");
+    expect_refused([](auto& d) { d.rank = 9, d.config = PerturbedLinearConfig{.fused = 1}; }, "Fused, the rank");
     expect_refused([](auto& d) { d.parameter = ParameterId{kMaxParameterId + 1}; }, "parameter of [perturbed_linear]");
     expect_refused([](auto& d) { d.members = d.rows = 0xFFFFFFFFU; }, "output view of [perturbed_linear]");
     expect_refused([](auto& d) { d.members = 0xFFFFFFFFU; }, "output view of [perturbed_linear]");
     expect_refused([](auto& d) { d.in = 0x80000000U; }, "weights view of [perturbed_linear]");
     expect_refused([](auto& d) { d.in = 0x80000000U, d.rank = 2; }, "in * rank of [perturbed_linear]");
-    expect_refused([](auto& d) { d.out = 0xFFFFFFFFU; }, "(out + 8) * rank");
+    expect_refused([](auto& d) { d.out = 0x80000000U, d.rank = 2; }, "out * rank of [perturbed_linear]");
 }
 
 TEST_P(perturbed_linear, wrong_views_are_refused) {

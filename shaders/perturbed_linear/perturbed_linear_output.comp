@@ -1,92 +1,191 @@
 // SPDX-License-Identifier: Apache-2.0
-// perturbed_linear, second half: out[instance, o] = sum over k of x_k W_o_k, then + sum over rho of
-// projection[instance, rho] A_o_rho, A the integers of domain A, regenerated here.
-// Layout, bindings, constants: yolk/abi/perturbed_linear.h. Between the dispatches of a split chain the outputs hold the
-// partial sums.
-// Work: one invocation makes OUTPUTS_PER_INVOCATION neighbouring outputs of one instance and reads x once for all of
-// them; consecutive invocations take consecutive outputs. No subgroup assumption, no shared memory.
+// perturbed_linear, second half: out[instance, n] = sum over k of x_k W_n_k, then + sum over rho of
+// projection[instance, rho] A_n_rho, A the integers of the stream of n, regenerated here. FUSED: each invocation makes
+// the projections of its rows itself. Layout, bindings, constants: yolk/abi/perturbed_linear.h. Between the dispatches
+// of a split chain the outputs hold the partial sums.
+// Work: matmul's register tile, rows are instances; then for each pair that the tile's rows belong to, one draw for all
+// of them, both sides. With MATMUL_UNIFORM x is read from uniform buffers in windows of 64 KiB, with
+// PERTURBED_UNIFORM_WEIGHTS W from one. No subgroup assumption, no shared memory.
 // Exactness: class P by the operand rule. One chain per output, k ascending, then rho ascending; x, W and the projection
-// are zero or at least 2^-40, so every sum is a multiple of 2^-103. Any configuration gives the same bits.
-// Loops, one after the other: end_k - first_k iterations; in the last dispatch 8 of RANK, those of unused outputs empty.
+// are zero or at least 2^-40, so every sum is a multiple of 2^-103. Rows of other pairs, and rho past the last, add a
+// zero, which changes no sum: none is ever -0. Any configuration gives the same bits.
+// Loops (after unrolling), one after the other: (end_k - first_k) / BLOCK_K + BLOCK_K - 1 iterations; in the last
+// dispatch, P the pairs of a tile, P * (k / STEP_K) where FUSED, then RANK / 8 * P, each rounded up.
 #version 460
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
+#define MATMUL_EXACT 1
 #include "yolk/abi/perturbed_linear.h"
-#include "yolk/exact/exact_math.h"
+
+layout(constant_id = kSpecPartial) const uint PARTIAL = 0;
+layout(constant_id = kSpecFused) const uint FUSED = 0;
+
+layout(push_constant, scalar) uniform PushConstants { Params params; };
+#ifdef MATMUL_UNIFORM
+layout(set = 0, binding = kBindA, scalar) uniform A { float values[kUniformElements]; } a_;
+layout(set = 0, binding = kBindA4, scalar) uniform A4 { vec4 values[kUniformElements / 4u]; } a4_;
+#else
+layout(set = 0, binding = kBindA, scalar) readonly restrict buffer A { float values[]; } a_;
+layout(set = 0, binding = kBindA4, scalar) readonly restrict buffer A4 { vec4 values[]; } a4_;
+#endif
+#ifdef PERTURBED_UNIFORM_WEIGHTS
+layout(set = 0, binding = kBindB, scalar) uniform B { float values[kUniformElements]; } b_;
+layout(set = 0, binding = kBindB4, scalar) uniform B4 { vec4 values[kUniformElements / 4u]; } b4_;
+#else
+layout(set = 0, binding = kBindB, scalar) readonly restrict buffer B { float values[]; } b_;
+layout(set = 0, binding = kBindB4, scalar) readonly restrict buffer B4 { vec4 values[]; } b4_;
+#endif
+layout(set = 0, binding = kBindOut, scalar) restrict buffer Out { float values[]; } out_;
+layout(set = 0, binding = kBindProjection, scalar) readonly restrict buffer Projection { float values[]; } projection_;
+#include "matmul_tile.glsl"
 #include "perturbed_linear.glsl"
 
-layout(local_size_x_id = kSpecWorkgroupSize) in;
-layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
-layout(constant_id = kSpecRank) const uint RANK = 1;
-layout(constant_id = kSpecOutputsPerInvocation) const uint OUTPUTS_PER_INVOCATION = 4;
+// Whether a group of four columns are neighbours, which share blocks of noise at small ranks; and eight likewise.
+const bool NEIGHBOURS = TRANSPOSE_B == 0u || LANES_N == 1u;
+const bool EIGHT_NEIGHBOURS = TRANSPOSE_B == 1u && LANES_N == 1u && TILE_N % 8u == 0u;
 
-layout(set = 0, binding = kBindWeights, scalar) readonly restrict buffer Weights { float values[]; } weights_;
-layout(set = 0, binding = kBindInput, scalar) readonly restrict buffer Input { float values[]; } input_;
-layout(set = 0, binding = kBindProjection, scalar) readonly restrict buffer Projection { float values[]; } projection_;
-layout(set = 0, binding = kBindOutput, scalar) restrict buffer Output { float values[]; } output_;
+float projections[TILE_M * CHUNK];  // of the tile's rows
+int pairs[TILE_M];
+vec4 group_noise[CHUNK];  // [rho, column of the group]
+uvec4 group_words;
 
-// Written out, not looped over: constant indices keep the sums in registers, and a loop would spend a CPU driver's loop
-// limit (docs/quirks.md). The condition is on a specialization constant, so drivers drop what is not used.
-#define FOR_EACH_OUTPUT(DO) DO(0u) DO(1u) DO(2u) DO(3u) DO(4u) DO(5u) DO(6u) DO(7u)
-#define IF_USED(j) if (j < OUTPUTS_PER_INVOCATION)
+uint instance_of(TilePlace place, uint i) {
+    uint row = row_of(place, i);
+    return params.first_instance + (RAGGED == 1u ? min(row, params.m - 1u) : row);
+}
 
-// Outputs past the last one compute the last one again and store nothing, so that no read is out of bounds.
-#define BEGIN_OUTPUT(j)                                                                       \
-    IF_USED(j) {                                                                              \
-        uint o = min(first_output + j, params.output_size - 1u);                              \
-        rows[j] = o * params.input_size;                                                      \
-        sums[j] = params.first_k == 0u ? 0.0 : output_.values[output_start + o];              \
+void begin(TilePlace place) {
+    locate_operands(place);
+    [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
+        uint instance = instance_of(place, i);
+        pairs[i] = pair_of(instance);
+        if (INPUT_IS_SHARED == 1u) a_starts[i] = instance % params.rows * params.a_stride;
     }
-
-#define ADD_PRODUCT(j)                                                                        \
-    IF_USED(j) {                                                                              \
-        precise float product = x * exact_flush_operand(weights_.values[rows[j] + k]);        \
-        sums[j] = sums[j] + product;                                                          \
+    [[unroll]] for (uint i = 0u; i < TILE_M * GROUPS_N; ++i) sums[i] = vec4(0.0);
+    if (PARTIAL == 1u && params.first_k != 0u) {
+        [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
+            uint row = instance_of(place, i) * params.n;
+            [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
+                uint last = params.n - 1u;
+                sums[i * GROUPS_N + j] = vec4(out_.values[row + min(column_of(place, 4u * j), last)],
+                                              out_.values[row + min(column_of(place, 4u * j + 1u), last)],
+                                              out_.values[row + min(column_of(place, 4u * j + 2u), last)],
+                                              out_.values[row + min(column_of(place, 4u * j + 3u), last)]);
+            }
+        }
     }
+}
 
-#define ADD_PERTURBATION(j)                                                                   \
-    IF_USED(j) {                                                                              \
-        for (uint rho = 0u; rho < RANK; ++rho) {                                              \
-            uint element = (first_output + j) * RANK + rho;                                   \
-            if (element / 8u != block) {                                                      \
-                block = element / 8u;                                                         \
-                words = noise_words(kDomainA, block, member);                                 \
-            }                                                                                 \
-            ivec2 noise = nibble_noise(words[element % 8u / 2u]);                             \
-            float a = float(element % 2u == 0u ? noise.x : noise.y);                          \
-            precise float product = projection_.values[instance * RANK + rho] * a;            \
-            sums[j] = sums[j] + product;                                                      \
-        }                                                                                     \
-    }
+void store_element(uint row_start, uint column, float sum) {
+    if (column_is_inside(column)) out_.values[row_start + column] = sum;
+}
 
-#define END_OUTPUT(j)                                                                         \
-    IF_USED(j) {                                                                              \
-        if (first_output + j < params.output_size) {                                          \
-            output_.values[output_start + first_output + j] = sums[j];                        \
-        }                                                                                     \
+void store(TilePlace place) {
+    [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
+        if (row_is_inside(place, i)) {
+            uint start = (params.first_instance + row_of(place, i)) * params.n;
+            [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
+                vec4 four = sums[i * GROUPS_N + j];
+                store_element(start, column_of(place, 4u * j), four.x);
+                store_element(start, column_of(place, 4u * j + 1u), four.y);
+                store_element(start, column_of(place, 4u * j + 2u), four.z);
+                store_element(start, column_of(place, 4u * j + 3u), four.w);
+            }
+        }
     }
+}
+
+// The chains of the first half for the tile's rows, in the same order.
+void project_rows(TilePlace place) {
+    [[unroll]] for (uint i = 0u; i < TILE_M * CHUNK; ++i) projections[i] = 0.0;
+    for (int pair = pairs[0]; pair <= pairs[TILE_M - 1u]; ++pair) {
+        for (uint k = 0u; k < params.k; k += STEP_K) {
+            draw_step(k, 0u, pair);
+            [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
+                [[unroll]] for (uint q = 0u; q < STEP_K; ++q) {
+                    uint at = min(k + q, params.k - 1u);
+                    float value = exact_flush_operand(a_.values[a_starts[i] + at]);
+                    float x = mix(0.0, value, k + q < params.k && pairs[i] == pair);
+                    [[unroll]] for (uint rho = 0u; rho < CHUNK; ++rho) {
+                        precise float product = x * step_noise[q * CHUNK + rho];
+                        precise float next = projections[i * CHUNK + rho] + product;
+                        projections[i * CHUNK + rho] = next;
+                    }
+                }
+            }
+        }
+    }
+    [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
+        float scale = scale_of(params.first_member + int(instance_of(place, i) / params.rows));
+        [[unroll]] for (uint rho = 0u; rho < CHUNK; ++rho) {
+            precise float scaled = projections[i * CHUNK + rho] * scale;
+            projections[i * CHUNK + rho] = exact_flush_operand(scaled);
+        }
+    }
+}
+
+void load_projections(TilePlace place, uint first_rho) {
+    [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
+        uint base = instance_of(place, i) * RANK;
+        [[unroll]] for (uint r = 0u; r < CHUNK; ++r) {
+            uint rho = first_rho + r;
+            float value = projection_.values[base + min(rho, RANK - 1u)];
+            projections[i * CHUNK + r] = mix(0.0, value, rho < RANK);
+        }
+    }
+}
+
+// The noise of group j's four columns and of rho first_rho ... first_rho + CHUNK - 1.
+void draw_group(TilePlace place, uint j, uint first_rho, int pair) {
+    uint column = column_of(place, 4u * j);
+    if (NEIGHBOURS && RANK == 1u) {
+        if (!EIGHT_NEIGHBOURS || j % 2u == 0u) group_words = noise_words(params.output_stream, column / 8u, pair);
+        uvec2 two = mix(group_words.xy, group_words.zw, bvec2((column & 4u) != 0u));
+        group_noise[0] = vec4(nibble_noise(two.x), nibble_noise(two.y));
+    } else if (NEIGHBOURS && (RANK == 2u || RANK == 4u)) {
+        uvec4 words = noise_words(params.output_stream, column * RANK / 8u, pair);
+        uvec4 next = words;
+        if (RANK == 4u) next = noise_words(params.output_stream, column / 2u + 1u, pair);
+        [[unroll]] for (uint r = 0u; r < CHUNK; ++r) {
+            // Column c's elements begin at c * RANK, those of columns 2 and 3 at rank 4 in the second block.
+            uint third = RANK == 4u ? 0u : 2u * RANK;
+            group_noise[r] = vec4(noise_at(words, r), noise_at(words, RANK + r), noise_at(next, third + r),
+                                  noise_at(next, third + RANK + r));
+        }
+    } else {
+        uvec4 w0 = noise_from(params.output_stream, column * RANK + first_rho, pair);
+        uvec4 w1 = noise_from(params.output_stream, column_of(place, 4u * j + 1u) * RANK + first_rho, pair);
+        uvec4 w2 = noise_from(params.output_stream, column_of(place, 4u * j + 2u) * RANK + first_rho, pair);
+        uvec4 w3 = noise_from(params.output_stream, column_of(place, 4u * j + 3u) * RANK + first_rho, pair);
+        [[unroll]] for (uint r = 0u; r < CHUNK; ++r)
+            group_noise[r] = vec4(noise_at(w0, r), noise_at(w1, r), noise_at(w2, r), noise_at(w3, r));
+    }
+}
+
+void add_perturbation(TilePlace place) {
+    if (FUSED == 1u) project_rows(place);
+    for (uint first_rho = 0u; first_rho < RANK; first_rho += CHUNK) {
+        if (FUSED == 0u) load_projections(place, first_rho);
+        for (int pair = pairs[0]; pair <= pairs[TILE_M - 1u]; ++pair) {
+            [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
+                draw_group(place, j, first_rho, pair);
+                [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
+                    [[unroll]] for (uint r = 0u; r < CHUNK; ++r) {
+                        float projection = mix(0.0, projections[i * CHUNK + r], pairs[i] == pair);
+                        multiply(i * GROUPS_N + j, projection, group_noise[r]);
+                    }
+                }
+            }
+        }
+    }
+}
 
 void main() {
-    uint tiles = (params.output_size + OUTPUTS_PER_INVOCATION - 1u) / OUTPUTS_PER_INVOCATION;
-    uint linear = linear_invocation(WORKGROUP_SIZE);
-    uint instance = linear / tiles;
-    if (instance >= params.instances) return;
-    uint first_output = linear % tiles * OUTPUTS_PER_INVOCATION;
-    uint output_start = instance * params.output_size;
-    uint input_start = input_start_of(instance);
-
-    precise float sums[8];
-    uint rows[8];
-    FOR_EACH_OUTPUT(BEGIN_OUTPUT)
-    for (uint k = params.first_k; k < params.end_k; ++k) {
-        float x = exact_flush_operand(input_.values[input_start + k]);
-        FOR_EACH_OUTPUT(ADD_PRODUCT)
-    }
-    if (params.end_k == params.input_size) {
-        int member = member_of(instance);
-        uint block = 0xFFFFFFFFu;  // no block has this index: elements are below 2^32
-        uvec4 words = uvec4(0u);
-        FOR_EACH_OUTPUT(ADD_PERTURBATION)
-    }
-    FOR_EACH_OUTPUT(END_OUTPUT)
+    TilePlace place = place_of_invocation(params.m, params.n, 1u);
+    if (place.split != 0u) return;
+    begin(place);
+    add_products(params.first_k, params.end_k);
+    if (PARTIAL == 0u || params.end_k == params.k) add_perturbation(place);
+    store(place);
 }

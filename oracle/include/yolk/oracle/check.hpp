@@ -46,14 +46,6 @@ struct CheckReport {
     }
 };
 
-/// One family's check. An Error means that the check could not run (driver, memory), not that a kernel is wrong.
-struct KernelCheck {
-    const char* name;
-    std::function<Result<CheckReport>(const CheckContext& context)> run;
-};
-
-[[nodiscard]] std::span<const KernelCheck> kernel_checks();
-
 struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& noise_family() noexcept;
 [[nodiscard]] const Family& exact_math_family() noexcept;
@@ -68,12 +60,12 @@ struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& normalize_family() noexcept;
 [[nodiscard]] const Family& gru_step_family() noexcept;
 [[nodiscard]] const Family& matmul_family() noexcept;
+[[nodiscard]] const Family& perturbed_linear_family() noexcept;
 [[nodiscard]] const Family& rollout_family() noexcept;
 [[nodiscard]] const Family& fitness_family() noexcept;
 [[nodiscard]] const Family& es_update_family() noexcept;
 [[nodiscard]] const Family& optimizer_family() noexcept;
 /// All of them, in the order of `yolk check`.
 [[nodiscard]] std::span<const Family* const> families() noexcept;
-[[nodiscard]] Result<CheckReport> check_perturbed_linear(const CheckContext& context);
 
 }  // namespace yolk::oracle

@@ -10,13 +10,14 @@
 
 namespace yolk::oracle {
 
-/// Values [members, rows, out] and, for each, how far a right fp32 kernel may be off.
+/// Values [members, rows, out] (transposed: `in` for `out`) and, for each, how far a right fp32 kernel may be off.
 struct PerturbedLinearOracle {
     std::vector<double> values;
     std::vector<double> tolerances;
 };
 
-/// Exact twin: fp32 in the kernels' order. `input` is [rows, in] or [members, rows, in].
+/// Exact twin: fp32 in the kernels' order. `input` is [rows, in] or [members, rows, in] (transposed: `out` for
+/// `in`).
 [[nodiscard]] std::vector<float> perturbed_linear_twin(const PerturbedLinearDesc& desc, std::span<const float> weights,
                                                        std::span<const float> input, const NoiseTime& when,
                                                        std::int32_t first_member = 0);

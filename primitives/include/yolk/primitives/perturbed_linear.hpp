@@ -1,45 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-// perturbed_linear: y = x W^T + side * (sigma/sqrt(r)) (x B) A^T for every member of a population; neither W + A B^T
-// nor the noise is ever stored (docs/kernels/perturbed_linear.md). Class P: one ascending chain over the inputs per
-// output.
+// perturbed_linear: y = x W^T + side * (sigma/sqrt(r)) (x B) A^T for every member of a population, and its transpose
+// y = x W + side * (sigma/sqrt(r)) (x A) B^T; neither W + A B^T nor the noise is ever stored
+// (docs/kernels/perturbed_linear.md). Class P: one ascending chain over the inputs per output. Its kin are
+// perturbed_embedding.hpp and perturbed_vector.hpp.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "yolk/core/typed_id.hpp"
 #include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
+/// Tuning parameters; any legal configuration gives the same bits. The output is matmul's register tile, its rows are
+/// instances: workgroup_size = (block_m / tile_m) * (block_n / tile_n).
 struct PerturbedLinearConfig {
-    std::uint32_t workgroup_size = 64;         ///< 1 ... 256
-    std::uint32_t outputs_per_invocation = 4;  ///< 1 ... 8
+    std::uint32_t workgroup_size = 8;
+    std::uint32_t block_m = 8;               ///< instances of a workgroup
+    std::uint32_t block_n = 64;              ///< outputs of a workgroup
+    std::uint32_t block_k = 4;               ///< inputs that are loaded at once
+    std::uint32_t tile_m = 8;                ///< instances of an invocation
+    std::uint32_t tile_n = 8;                ///< outputs of an invocation
+    std::uint32_t vector_width = 1;          ///< 4: x and W are read four elements at a time where their rows allow
+    std::uint32_t uniform = 0;               ///< 1: x is read as uniform buffers of 64 KiB, 2: W as one
+    std::uint32_t fused = 0;                 ///< 1: one dispatch; every invocation makes its own x B
+    std::uint32_t projection_workgroup = 8;  ///< of the dispatch that makes x B
+    std::uint32_t projection_rows = 1;       ///< rows of each member for which one of its invocations draws B once
+    friend bool operator==(const PerturbedLinearConfig&, const PerturbedLinearConfig&) = default;
 };
 
 struct PerturbedLinearDesc {
     std::uint32_t members = 0;  ///< 0 is legal
     std::uint32_t rows = 0;     ///< of x, per member
-    std::uint32_t in = 0;       ///< columns of x and W; 0 gives zeros
-    std::uint32_t out = 0;
+    std::uint32_t in = 0;       ///< columns of W
+    std::uint32_t out = 0;      ///< rows of W
     std::uint32_t rank = 1;     ///< 1 ... 32
     ParameterId parameter{};    ///< whose noise streams (domains A and B) perturb W
-    bool shared_input = false;  ///< x is [rows, in] for all members, else [members, rows, in]
-    PerturbedLinearConfig config{};
+    bool shared_input = false;  ///< x is [rows, ...] for all members, else [members, rows, ...]
+    bool transposed = false;    ///< x has `out` columns and the output `in`, else x has `in` and the output `out`
+    std::optional<PerturbedLinearConfig> config{};  ///< default_perturbed_linear_config where unset
 };
+
+/// The space for a shape on a device; `desc.config` is ignored.
+[[nodiscard]] ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info,
+                                                                        const PerturbedLinearDesc& desc);
+[[nodiscard]] PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info,
+                                                                    const PerturbedLinearDesc& desc);
 
 struct PerturbedLinearViews {
     BufferView weights;  ///< fp32 [out, in]
-    BufferView input;    ///< fp32 [rows, in] or [members, rows, in]
-    BufferView output;   ///< out, fp32 [members, rows, out]
+    BufferView input;    ///< fp32 [rows, in] or [members, rows, in]; transposed: `out` for `in`
+    BufferView output;   ///< out, fp32 [members, rows, out]; transposed: `in` for `out`
 };
 
 /// Immutable: threads may record it at the same time, each into its own recorder.
 class BoundPerturbedLinear {
    public:
-    /// Members first_member ... first_member + members - 1; member -1 is the mean. One barrier between its two
+    /// Members first_member ... first_member + members - 1; member -1 is the mean. Barriers between its own
     /// dispatches inside.
     void record(Recorder& recorder, const NoiseTime& when, std::int32_t first_member = 0) const noexcept;
     BoundPerturbedLinear() noexcept;
@@ -56,7 +78,8 @@ class BoundPerturbedLinear {
 /// Immutable: threads may share it. The device must outlive it.
 class PerturbedLinearPlan {
    public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;  ///< x B: fp32 [members, rows, rank]
+    [[nodiscard]] MemoryNeeds scratch() const noexcept;  ///< x B: fp32 [members, rows, rank]; none where fused
+    [[nodiscard]] const PerturbedLinearConfig& config() const noexcept;
     [[nodiscard]] Result<BoundPerturbedLinear> bind(const PerturbedLinearViews& views, const BufferView& scratch) const;
     PerturbedLinearPlan() noexcept;
     ~PerturbedLinearPlan();
@@ -69,6 +92,8 @@ class PerturbedLinearPlan {
     std::unique_ptr<Impl> impl_;
 };
 
+/// Errors: a rank, parameter or configuration outside its range, sizes that overflow or pass the device's binding
+/// limit, chains longer than the device's loops allow. `device` must outlive the plan.
 [[nodiscard]] Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const PerturbedLinearDesc& desc);
 
 }  // namespace yolk

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of perturbed_linear and its legality: the geometry that its kernels rely on, and what keeps their
+// code small.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "matmul_layout.hpp"
+#include "perturbed_linear_shape.hpp"
+#include "yolk/abi/perturbed_linear.h"
+#include "yolk/core/shape.hpp"
+
+namespace yolk {
+namespace {
+
+/// Sums of an invocation, and multiply-adds that one unrolled step may hold: above, drivers take seconds to compile.
+constexpr std::uint32_t kMaxSums = 256;
+constexpr std::uint32_t kMaxUnrolled = 1024;
+/// Products of an unrolled step over k of a projection.
+constexpr std::uint32_t kMaxProjected = 512;
+/// Fused, every tile of columns makes the projections again, from all k in one loop.
+constexpr std::uint32_t kMaxFusedRank = 8;
+constexpr std::uint32_t kMaxFusedInputs = 1024;
+/// Windows of a uniform input, each a dispatch.
+constexpr std::uint64_t kMaxWindows = 256;
+
+Result<void> check_geometry(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+    if (c.block_m % c.tile_m != 0 || c.block_n % c.tile_n != 0)
+        return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
+    if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
+        return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
+    const std::uint32_t steps = std::max(c.block_k, rho_chunk(desc.rank));
+    if (c.tile_m * c.tile_n > kMaxSums || c.tile_m * c.tile_n * steps > kMaxUnrolled) {
+        return bad_input(fmt::format("An invocation may have {} sums, and a step over k or the rank {} multiply-adds.",
+                                     kMaxSums, kMaxUnrolled));
+    }
+    if (c.vector_width == 4 && inner_size(desc) % 4 != 0 && !(desc.transposed && outer_size(desc) % 4 == 0))
+        return bad_input("Neither x nor W can be read four elements at a time.");
+    return {};
+}
+
+Result<void> check_uniform(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+    if (c.uniform == 2) {
+        if (c.block_n != c.tile_n) return bad_input("With uniform weights block_n must be tile_n.");
+        const std::uint64_t elements = std::uint64_t{desc.in} * desc.out;
+        if (elements == 0 || elements > abi::perturbed_linear::kUniformElements)
+            return bad_input("A uniform buffer does not hold W, or there is none.");
+    } else if (c.uniform == 1) {
+        if (c.block_m != c.tile_m) return bad_input("With a uniform input block_m must be tile_m.");
+        const std::uint32_t rows = uniform_input_rows(desc, c);
+        if (rows == 0) return bad_input("A uniform buffer does not hold block_m rows of x, or a shared x.");
+        const std::uint64_t windows = desc.shared_input ? 1 : std::uint64_t{desc.members} * desc.rows / rows + 1;
+        if (windows > kMaxWindows)
+            return bad_input(fmt::format("x takes {} uniform buffers; at most {} are allowed.", windows, kMaxWindows));
+    }
+    return {};
+}
+
+Result<void> check_projection(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+    const std::uint32_t step = projection_step(desc.rank) * rho_chunk(desc.rank);
+    if (c.fused == 1) {
+        if (desc.rank > kMaxFusedRank || inner_size(desc) > kMaxFusedInputs) {
+            return bad_input(fmt::format("Fused, the rank may be {} and x have {} columns, at most.", kMaxFusedRank,
+                                         kMaxFusedInputs));
+        }
+        if (c.projection_workgroup != 8 || c.projection_rows != 1)
+            return bad_input("Fused, there is no projection: projection_workgroup must be 8 and projection_rows 1.");
+        if (c.tile_m * step > kMaxProjected)
+            return bad_input(fmt::format("Fused, a step over k may have {} multiply-adds.", kMaxProjected));
+        return {};
+    }
+    if (c.projection_rows > 1 && c.projection_rows > desc.rows)
+        return bad_input("projection_rows may not pass the rows of a member.");
+    if (2 * c.projection_rows * step > kMaxProjected)
+        return bad_input(fmt::format("A step over k of the projection may have {} multiply-adds.", kMaxProjected));
+    return {};
+}
+
+Result<void> check_config(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+    YOLK_TRY_VOID(check_geometry(desc, c));
+    YOLK_TRY_VOID(check_uniform(desc, c));
+    return check_projection(desc, c);
+}
+
+using Config = PerturbedLinearConfig;
+
+// Measured on lavapipe 22.3 and SwiftShader (docs/kernels/perturbed_linear.md). Small layers: lanes along the
+// instances, a pair to a tile, W uniform. Large ones: matmul's.
+constexpr std::array kSmall{
+    Config{.workgroup_size = 64,
+           .block_m = 128,
+           .block_n = 16,
+           .tile_m = 2,
+           .tile_n = 16,
+           .vector_width = 4,
+           .uniform = 2,
+           .fused = 1},
+    Config{.workgroup_size = 64, .block_m = 128, .block_n = 16, .tile_m = 2, .tile_n = 16, .uniform = 2, .fused = 1},
+    Config{.workgroup_size = 64, .block_m = 128, .block_n = 16, .tile_m = 2, .tile_n = 16, .uniform = 2},
+    Config{.workgroup_size = 64, .block_m = 128, .block_n = 16, .tile_m = 2, .tile_n = 16},
+};
+constexpr std::array kLarge{
+    Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1, .projection_rows = 2},
+    Config{.vector_width = 4, .projection_rows = 2},
+    Config{.vector_width = 4},
+    Config{},
+};
+
+}  // namespace
+
+std::uint32_t uniform_input_rows(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) noexcept {
+    const std::uint32_t k = inner_size(desc);
+    if (k == 0) return 0;
+    if (desc.shared_input) {
+        const bool fits = std::uint64_t{desc.rows} * k <= abi::perturbed_linear::kUniformElements;
+        return fits ? static_cast<std::uint32_t>(round_up(std::max(desc.rows, 1U), config.block_m)) : 0;
+    }
+    const MatmulDesc product{.m = config.block_m, .n = 1, .k = k, .a = {.stride = k, .batch_stride = 0}};
+    return uniform_window_rows(product, {.block_m = config.block_m});
+}
+
+ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& /*info*/, const PerturbedLinearDesc& desc) {
+    return {"perturbed_linear",
+            {{"workgroup_size", &Config::workgroup_size, {1, 4, 8, 16, 32, 64, 128, 256}},
+             {"block_m", &Config::block_m, {1, 2, 4, 8, 16, 32, 64, 128}},
+             {"block_n", &Config::block_n, {4, 8, 16, 32, 64}},
+             {"block_k", &Config::block_k, {4, 8}},
+             {"tile_m", &Config::tile_m, {1, 2, 4, 8, 16, 32}},
+             {"tile_n", &Config::tile_n, {4, 8, 16}},
+             {"vector_width", &Config::vector_width, {1, 4}},
+             {"uniform", &Config::uniform, {0, 1, 2}},
+             {"fused", &Config::fused, {0, 1}},
+             {"projection_workgroup", &Config::projection_workgroup, {8, 64}},
+             {"projection_rows", &Config::projection_rows, {1, 2, 4}}},
+            [desc](const Config& config) { return check_config(desc, config); }};
+}
+
+PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
+    const ConfigSpace<PerturbedLinearConfig> space = perturbed_linear_space(info, desc);
+    const auto first_legal = [&](const auto& candidates) {
+        for (const Config& candidate : candidates) {
+            if (space.check(candidate)) return candidate;
+        }
+        return Config{.tile_m = 8};
+    };
+    const bool small = std::uint64_t{desc.in} * desc.out <= abi::perturbed_linear::kUniformElements;
+    return small ? first_legal(kSmall) : first_legal(kLarge);
+}
+
+}  // namespace yolk
