@@ -11,6 +11,9 @@ yolk_kernel(perturbed_linear_output_uniform_input FAMILY perturbed_linear UNROLL
 yolk_kernel(perturbed_linear_output_uniform_weights FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfB DEFINES PERTURBED_UNIFORM_WEIGHTS=1)
+yolk_kernel(perturbed_embedding FAMILY perturbed_embedding UNROLLED SOURCE perturbed_embedding/perturbed_embedding.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/perturbed_linear)
+yolk_kernel(perturbed_vector FAMILY perturbed_vector SOURCE perturbed_vector/perturbed_vector.comp)
 yolk_kernel(es_update_sum_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp)
 yolk_kernel(es_update_sum_f32 FAMILY es_update SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_F32=1)
 yolk_kernel(es_update_sum_wide_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_WIDE=1)

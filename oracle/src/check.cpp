@@ -8,12 +8,26 @@
 namespace yolk::oracle {
 
 std::span<const Family* const> families() noexcept {
-    static const std::array kFamilies{&noise_family(),         &exact_math_family(),       &elementwise_family(),
-                                      &transpose_family(),     &concat_family(),           &gather_family(),
-                                      &scatter_family(),       &reduce_family(),           &softmax_family(),
-                                      &cross_entropy_family(), &normalize_family(),        &gru_step_family(),
-                                      &matmul_family(),        &perturbed_linear_family(), &rollout_family(),
-                                      &fitness_family(),       &es_update_family(),        &optimizer_family()};
+    static const std::array kFamilies{&noise_family(),
+                                      &exact_math_family(),
+                                      &elementwise_family(),
+                                      &transpose_family(),
+                                      &concat_family(),
+                                      &gather_family(),
+                                      &scatter_family(),
+                                      &reduce_family(),
+                                      &softmax_family(),
+                                      &cross_entropy_family(),
+                                      &normalize_family(),
+                                      &gru_step_family(),
+                                      &matmul_family(),
+                                      &perturbed_linear_family(),
+                                      &perturbed_embedding_family(),
+                                      &perturbed_vector_family(),
+                                      &rollout_family(),
+                                      &fitness_family(),
+                                      &es_update_family(),
+                                      &optimizer_family()};
     return kFamilies;
 }
 

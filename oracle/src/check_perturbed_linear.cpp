@@ -12,10 +12,12 @@ namespace {
 
 class PerturbedLinearProblem final : public Problem {
    public:
-    PerturbedLinearProblem(const PerturbedLinearDesc& desc, std::int32_t first_member, float sigma, std::uint64_t seed)
+    PerturbedLinearProblem(const PerturbedLinearDesc& desc, std::int32_t first_member, float sigma, std::uint64_t seed,
+                           bool plain)
         : desc_(desc),
           first_member_(first_member),
-          when_{.seed = seed + 1, .generation = 9, .time = 4, .sigma = sigma} {
+          when_{.seed = seed + 1, .generation = 9, .time = 4, .sigma = sigma},
+          plain_(plain) {
         desc_.parameter = ParameterId{11};
     }
 
@@ -73,12 +75,14 @@ class PerturbedLinearProblem final : public Problem {
     };
     [[nodiscard]] std::uint32_t inner() const { return desc_.transposed ? desc_.out : desc_.in; }
     [[nodiscard]] std::uint32_t outer() const { return desc_.transposed ? desc_.in : desc_.out; }
-    /// In [-1, 1), now and then an operand that the operand rule drops, one of them denormal.
+    /// In [-1, 1), in cases now and then an operand that the operand rule drops, one of them denormal; not in
+    /// benchmarks, since denormal numbers cost processors a hundred cycles.
     [[nodiscard]] Inputs draw_inputs() const {
         Draws draws(when_.seed, 2);
         const std::size_t rows = std::size_t{desc_.shared_input ? 1 : desc_.members} * desc_.rows;
         Inputs inputs{draws.uniforms(std::size_t{desc_.out} * desc_.in, -1.0F, 1.0F),
                       draws.uniforms(rows * inner(), -1.0F, 1.0F)};
+        if (!plain_) return inputs;
         for (std::size_t i = 3; i < inputs.weights.size(); i += 11)
             inputs.weights[i] = i % 2 == 0 ? 0x1p-41F : 0x1p-130F;
         for (std::size_t i = 5; i < inputs.input.size(); i += 13) inputs.input[i] = i % 2 == 0 ? -0x1p-41F : 0x1p-140F;
@@ -88,6 +92,7 @@ class PerturbedLinearProblem final : public Problem {
     PerturbedLinearDesc desc_;
     std::int32_t first_member_;
     NoiseTime when_;
+    bool plain_;
 };
 
 struct Case {
@@ -122,7 +127,7 @@ constexpr std::array kCases{
     Case{1, 1, 2, 70001, 2, true, 0, 0.1F, true},
 };
 
-std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
+std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed, bool plain) {
     return std::make_unique<PerturbedLinearProblem>(PerturbedLinearDesc{.members = c.members,
                                                                         .rows = c.rows,
                                                                         .in = c.in,
@@ -130,23 +135,23 @@ std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
                                                                         .rank = c.rank,
                                                                         .shared_input = c.shared_input,
                                                                         .transposed = c.transposed},
-                                                    c.first_member, c.sigma, seed);
+                                                    c.first_member, c.sigma, seed, plain);
 }
 
 Problems perturbed_linear_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) problems.push_back(problem_of(c, seed));
+    for (const Case& c : kCases) problems.push_back(problem_of(c, seed, true));
     return problems;
 }
 
 Problems perturbed_linear_benchmarks() {
     Problems problems;
     for (const std::uint32_t rank : {1U, 4U}) {
-        problems.push_back(problem_of({4096, 1, 64, 64, rank, false, 0, 0.1F}, 42));
-        problems.push_back(problem_of({256, 8, 1024, 1024, rank, false, 0, 0.1F}, 42));
+        problems.push_back(problem_of({4096, 1, 64, 64, rank, false, 0, 0.1F}, 42, false));
+        problems.push_back(problem_of({256, 8, 1024, 1024, rank, false, 0, 0.1F}, 42, false));
     }
-    problems.push_back(problem_of({4096, 1, 64, 64, 1, false, 0, 0.1F, true}, 42));
-    problems.push_back(problem_of({4096, 1, 64, 64, 1, true, 0, 0.1F}, 42));
+    problems.push_back(problem_of({4096, 1, 64, 64, 1, false, 0, 0.1F, true}, 42, false));
+    problems.push_back(problem_of({4096, 1, 64, 64, 1, true, 0, 0.1F}, 42, false));
     return problems;
 }
 
@@ -157,7 +162,7 @@ const Family& perturbed_linear_family() noexcept {
                                     .exactness = "P",
                                     .cases = &perturbed_linear_cases,
                                     .benchmarks = &perturbed_linear_benchmarks,
-                                    .configurations_per_case = 2};
+                                    .configurations_per_case = 1};
     return kFamily;
 }
 

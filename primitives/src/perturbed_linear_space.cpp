@@ -14,8 +14,8 @@ namespace yolk {
 namespace {
 
 /// Sums of an invocation, and multiply-adds that one unrolled step may hold: above, drivers take seconds to compile.
-constexpr std::uint32_t kMaxSums = 256;
-constexpr std::uint32_t kMaxUnrolled = 1024;
+constexpr std::uint32_t kMaxSums = 512;
+constexpr std::uint32_t kMaxUnrolled = 2048;
 /// Products of an unrolled step over k of a projection.
 constexpr std::uint32_t kMaxProjected = 512;
 /// Fused, every tile of columns makes the projections again, from all k in one loop.
@@ -100,8 +100,17 @@ constexpr std::array kSmall{
     Config{.workgroup_size = 64, .block_m = 128, .block_n = 16, .tile_m = 2, .tile_n = 16},
 };
 constexpr std::array kLarge{
-    Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1, .projection_rows = 2},
-    Config{.vector_width = 4, .projection_rows = 2},
+    Config{.block_m = 16,
+           .block_n = 128,
+           .tile_m = 16,
+           .tile_n = 16,
+           .vector_width = 4,
+           .uniform = 1,
+           .projection_rows = 4},
+    Config{.block_m = 16, .block_n = 128, .tile_m = 16, .tile_n = 16, .vector_width = 4, .uniform = 1},
+    Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1, .projection_rows = 4},
+    Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1},
+    Config{.vector_width = 4, .projection_rows = 4},
     Config{.vector_width = 4},
     Config{},
 };
@@ -123,7 +132,7 @@ ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& /*in
     return {"perturbed_linear",
             {{"workgroup_size", &Config::workgroup_size, {1, 4, 8, 16, 32, 64, 128, 256}},
              {"block_m", &Config::block_m, {1, 2, 4, 8, 16, 32, 64, 128}},
-             {"block_n", &Config::block_n, {4, 8, 16, 32, 64}},
+             {"block_n", &Config::block_n, {4, 8, 16, 32, 64, 128}},
              {"block_k", &Config::block_k, {4, 8}},
              {"tile_m", &Config::tile_m, {1, 2, 4, 8, 16, 32}},
              {"tile_n", &Config::tile_n, {4, 8, 16}},

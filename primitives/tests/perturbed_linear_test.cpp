@@ -203,33 +203,42 @@ TEST_P(perturbed_linear, a_member_has_rank_r_and_a_sum_full_rank) {
     }
 }
 
+constexpr PerturbedLinearConfig kTwoPasses{};
+constexpr PerturbedLinearConfig kFused{.fused = 1};
+
 // A device that makes few loop iterations gets the chains in pieces, with the same bits.
 TEST_P(perturbed_linear, a_loop_limit_splits_the_chains) {
-    const Problem problem = make_problem({.members = 2, .rows = 2, .in = 203, .out = 5, .rank = 3});
+    const Problem problem =
+        make_problem({.members = 2, .rows = 2, .in = 203, .out = 5, .rank = 3, .config = kTwoPasses});
     const DeviceFindings found = device().findings();
     ASSERT_OK_AND_ASSIGN(const auto whole, run(problem, kWhen));
     EXPECT_EQ(dispatches_, 2U);
     DeviceFindings limited = device().findings();
-    limited.loop_limit = 73;
+    limited.loop_limit = 20;
     device().set_findings(limited);
     const auto pieces = run(problem, kWhen);
     const std::uint64_t dispatches = dispatches_;
-    limited.loop_limit = 40;
+    limited.loop_limit = 12;
     device().set_findings(limited);
     const auto refused = plan_perturbed_linear(device(), problem.desc);
     device().set_findings(found);
     ASSERT_OK(pieces);
     EXPECT_EQ(*pieces, whole);
-    // Rank 3: 73 - 2 * 4 - 1 iterations are 21 times the 3 blocks of 8 k: 168 k, 2 dispatches. 73 - 8 * 4 - 1 are 40 k,
-    // 6 dispatches.
-    EXPECT_EQ(dispatches, 2U + 6U);
+    // Rank 3: an iteration of the projection adds 8 k, 19 of them 152: two dispatches. The output's loops over the rest
+    // of k, over rho and pairs take 5 + 7; 20 - 12 - 1 iterations of 4 k are 28, so 24: nine dispatches.
+    EXPECT_EQ(dispatches, 2U + 9U);
     EXPECT_TRUE(expect_error(refused, ErrorKind::Unsupported, "loops of one invocation"));
 }
 
 TEST_P(perturbed_linear, dispatches_do_not_grow_with_members) {
     for (const std::uint32_t members : {1U, 64U}) {
-        ASSERT_OK(run(make_problem({.members = members, .rows = 1, .in = 4, .out = 2, .shared_input = true}), kWhen));
+        PerturbedLinearDesc desc{.members = members, .rows = 1, .in = 4, .out = 2, .shared_input = true};
+        desc.config = kTwoPasses;
+        ASSERT_OK(run(make_problem(desc), kWhen));
         EXPECT_EQ(dispatches_, 2U);
+        desc.config = kFused;
+        ASSERT_OK(run(make_problem(desc), kWhen));
+        EXPECT_EQ(dispatches_, 1U);
     }
 }
 
@@ -281,7 +290,9 @@ TEST_P(perturbed_linear, wrong_views_are_refused) {
     ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 1024, .label = "all"}));
     ASSERT_OK_AND_ASSIGN(
         const PerturbedLinearPlan plan,
-        plan_perturbed_linear(device(), {.members = 2, .rows = 1, .in = 4, .out = 2, .shared_input = true}));
+        plan_perturbed_linear(
+            device(),
+            {.members = 2, .rows = 1, .in = 4, .out = 2, .shared_input = true, .config = PerturbedLinearConfig{}}));
     const PerturbedLinearViews good{BufferView(buffer, 0, 32), BufferView(buffer, 256, 16),
                                     BufferView(buffer, 512, 16)};
     const BufferView scratch(buffer, 768, 8);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both halves of perturbed_linear share: members, and noise in the portions that they use at once. The including
+// What the kernels of perturbed layers share: members, and noise in the portions that they use at once. The including
 // shader has included the ABI header and exact_math.h.
 #ifndef YOLK_PERTURBED_LINEAR_GLSL
 #define YOLK_PERTURBED_LINEAR_GLSL
 #include "philox.glsl"
 
 layout(constant_id = kSpecRank) const uint RANK = 1;
-layout(constant_id = kSpecInputIsShared) const uint INPUT_IS_SHARED = 0;
 
 // Rho that are handled at once: all, or eight from a multiple of eight on.
 const uint CHUNK = RANK < 8u ? RANK : 8u;
@@ -14,9 +13,6 @@ const uint CHUNK = RANK < 8u ? RANK : 8u;
 // whose elements a chunk is used.
 const uint STEP_K = RANK >= 8u ? 1u : RANK % 4u == 0u ? 2u : RANK % 2u == 0u ? 4u : 8u;
 const uint STEP_BLOCKS = RANK > 8u ? 1u : STEP_K * RANK / 8u;
-
-// Of member -1, the mean: -1. All its projections are zero, so its noise does not count.
-int pair_of(uint instance) { return (params.first_member + int(instance / params.rows)) >> 1; }
 
 // +scale on side 0, -scale on side 1, 0 for the mean.
 float scale_of(int member) {
@@ -56,12 +52,12 @@ float noise_at(uvec4 words, uint i) {
 
 float step_noise[STEP_K * CHUNK];  // [k, rho]
 
-// The noise of k ... k + STEP_K - 1 and of rho chunk * 8 ... chunk * 8 + CHUNK - 1.
-void draw_step(uint k, uint chunk, int pair) {
+// The noise of k ... k + STEP_K - 1, k a multiple of STEP_K, and of rho chunk * 8 ... chunk * 8 + CHUNK - 1.
+void draw_step(uint stream, uint k, uint chunk, int pair) {
     [[unroll]] for (uint b = 0u; b < STEP_BLOCKS; ++b) {
         uvec4 words;
-        if (RANK > 8u) words = noise_from(params.projection_stream, k * RANK + chunk * 8u, pair);
-        else words = noise_words(params.projection_stream, k / STEP_K * STEP_BLOCKS + b, pair);
+        if (RANK > 8u) words = noise_from(stream, k * RANK + chunk * 8u, pair);
+        else words = noise_words(stream, k / STEP_K * STEP_BLOCKS + b, pair);
         [[unroll]] for (uint e = 0u; e < 8u; ++e) step_noise[b * 8u + e] = noise_at(words, e);
     }
 }

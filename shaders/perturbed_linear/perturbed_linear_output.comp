@@ -20,6 +20,7 @@
 
 layout(constant_id = kSpecPartial) const uint PARTIAL = 0;
 layout(constant_id = kSpecFused) const uint FUSED = 0;
+layout(constant_id = kSpecInputIsShared) const uint INPUT_IS_SHARED = 0;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 #ifdef MATMUL_UNIFORM
@@ -50,6 +51,9 @@ int pairs[TILE_M];
 vec4 group_noise[CHUNK];  // [rho, column of the group]
 uvec4 group_words;
 
+// Of member -1, the mean: -1. All its projections are zero, so its noise does not count.
+int pair_of(uint instance) { return (params.first_member + int(instance / params.rows)) >> 1; }
+
 uint instance_of(TilePlace place, uint i) {
     uint row = row_of(place, i);
     return params.first_instance + (RAGGED == 1u ? min(row, params.m - 1u) : row);
@@ -58,9 +62,10 @@ uint instance_of(TilePlace place, uint i) {
 void begin(TilePlace place) {
     locate_operands(place);
     [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
-        uint instance = instance_of(place, i);
-        pairs[i] = pair_of(instance);
-        if (INPUT_IS_SHARED == 1u) a_starts[i] = instance % params.rows * params.a_stride;
+        if (INPUT_IS_SHARED == 1u) {
+            a_starts[i] = instance_of(place, i) % params.rows * params.a_stride;
+            a_starts4[i] = a_starts[i] / 4u;
+        }
     }
     [[unroll]] for (uint i = 0u; i < TILE_M * GROUPS_N; ++i) sums[i] = vec4(0.0);
     if (PARTIAL == 1u && params.first_k != 0u) {
@@ -101,7 +106,7 @@ void project_rows(TilePlace place) {
     [[unroll]] for (uint i = 0u; i < TILE_M * CHUNK; ++i) projections[i] = 0.0;
     for (int pair = pairs[0]; pair <= pairs[TILE_M - 1u]; ++pair) {
         for (uint k = 0u; k < params.k; k += STEP_K) {
-            draw_step(k, 0u, pair);
+            draw_step(params.projection_stream, k, 0u, pair);
             [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
                 [[unroll]] for (uint q = 0u; q < STEP_K; ++q) {
                     uint at = min(k + q, params.k - 1u);
@@ -164,6 +169,7 @@ void draw_group(TilePlace place, uint j, uint first_rho, int pair) {
 }
 
 void add_perturbation(TilePlace place) {
+    [[unroll]] for (uint i = 0u; i < TILE_M; ++i) pairs[i] = pair_of(instance_of(place, i));
     if (FUSED == 1u) project_rows(place);
     for (uint first_rho = 0u; first_rho < RANK; first_rho += CHUNK) {
         if (FUSED == 0u) load_projections(place, first_rho);

@@ -20,6 +20,7 @@ layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
 layout(constant_id = kSpecProjectionRows) const uint ROWS = 1;
 layout(constant_id = kSpecVectorA) const uint VECTOR_A = 0;
 layout(constant_id = kSpecWholeK) const uint WHOLE_K = 0;
+layout(constant_id = kSpecInputIsShared) const uint INPUT_IS_SHARED = 0;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 layout(set = 0, binding = kBindA, scalar) readonly restrict buffer A { float values[]; } a_;
@@ -73,7 +74,7 @@ void main() {
         }
     }
     for (uint k = params.first_k; k < params.end_k; k += STEP_K) {
-        draw_step(k, chunk, pair);
+        draw_step(params.projection_stream, k, chunk, pair);
         [[unroll]] for (uint i = 0u; i < SIDES * ROWS; ++i) {
             load_step(starts[i], k);
             [[unroll]] for (uint q = 0u; q < STEP_K; ++q) {

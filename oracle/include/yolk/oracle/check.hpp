@@ -61,6 +61,8 @@ struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& gru_step_family() noexcept;
 [[nodiscard]] const Family& matmul_family() noexcept;
 [[nodiscard]] const Family& perturbed_linear_family() noexcept;
+[[nodiscard]] const Family& perturbed_embedding_family() noexcept;
+[[nodiscard]] const Family& perturbed_vector_family() noexcept;
 [[nodiscard]] const Family& rollout_family() noexcept;
 [[nodiscard]] const Family& fitness_family() noexcept;
 [[nodiscard]] const Family& es_update_family() noexcept;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "check_tools.hpp"
+#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/perturbed_embedding.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+class PerturbedEmbeddingProblem final : public Problem {
+   public:
+    PerturbedEmbeddingProblem(const PerturbedEmbeddingDesc& desc, std::int32_t first_member, float sigma,
+                              std::uint64_t seed)
+        : desc_(desc), first_member_(first_member), when_{.seed = seed, .generation = 9, .time = 4, .sigma = sigma} {}
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("{} rows of {} x {} members from {}, {} ids{}, rank {}, sigma {}", desc_.table_rows,
+                           desc_.columns, desc_.members, first_member_, desc_.rows, desc_.shared_ids ? " shared" : "",
+                           desc_.rank, when_.sigma);
+    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return perturbed_embedding_space(info, desc_).space();
+    }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return perturbed_embedding_space(info, desc_).configuration({});
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        PerturbedEmbeddingDesc desc = desc_;
+        desc.config = perturbed_embedding_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(PerturbedEmbeddingPlan plan, plan_perturbed_embedding(device, desc));
+        return planned(
+            std::move(plan),
+            [when = when_, first = first_member_](const PerturbedEmbeddingPlan& of, std::span<const BufferView> views,
+                                                  const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                YOLK_TRY(
+                    BoundPerturbedEmbedding bound,
+                    of.bind({.weights = views[0], .ids = views[1], .output = views[2], .status = views[3]}, scratch));
+                return recorded(std::move(bound), when, first);
+            });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        return {input_buffer("weights", weights()), input_buffer("ids", ids()), output_buffer("output", 4 * count()),
+                in_out_buffer("status", std::vector<std::uint32_t>{kStatusBefore})};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const std::vector<float> values = weights();
+        const std::vector<std::uint32_t> list = ids();
+        std::uint32_t counted = 0;
+        for (const std::uint32_t id : list) counted += id >= desc_.table_rows ? 1 : 0;
+        if (desc_.shared_ids) counted *= desc_.members;
+        if (count() == 0) counted = 0;
+        return {{.twin = words_of(perturbed_embedding_twin(desc_, values, list, when_, first_member_)),
+                 .oracle = perturbed_embedding_oracle(desc_, values, list, when_, first_member_)},
+                {.element = ElementType::U32, .twin = {kStatusBefore + counted}}};
+    }
+    [[nodiscard]] Work work() const override {
+        return {.operations = 2.0 * desc_.rank * static_cast<double>(count()),
+                .bytes = 8.0 * static_cast<double>(count())};
+    }
+
+   private:
+    static constexpr std::uint32_t kStatusBefore = 5;  ///< counts are added to what is there
+
+    [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc_.members} * desc_.rows * desc_.columns; }
+    /// In [-1, 1), now and then an operand that the operand rule drops, one of them denormal.
+    [[nodiscard]] std::vector<float> weights() const {
+        std::vector<float> values =
+            Draws(when_.seed, 6).uniforms(std::size_t{desc_.table_rows} * desc_.columns, -1.0F, 1.0F);
+        for (std::size_t i = 3; i < values.size(); i += 11) values[i] = i % 2 == 0 ? 0x1p-41F : -0x1p-130F;
+        return values;
+    }
+    /// Repeated ones, and every seventh out of range: the number of rows, or the largest.
+    [[nodiscard]] std::vector<std::uint32_t> ids() const {
+        Draws draws(when_.seed, 7);
+        std::vector<std::uint32_t> list(std::size_t{desc_.shared_ids ? 1 : desc_.members} * desc_.rows);
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            const bool outside = desc_.table_rows == 0 || i % 7 == 4;
+            list[i] = outside ? (i % 2 == 0 ? desc_.table_rows : 0xFFFFFFFFU) : draws.below(desc_.table_rows);
+        }
+        return list;
+    }
+
+    PerturbedEmbeddingDesc desc_;
+    std::int32_t first_member_;
+    NoiseTime when_;
+};
+
+struct Case {
+    std::uint32_t members, rows, table_rows, columns, rank;
+    bool shared_ids;
+    std::int32_t first_member;
+    float sigma;
+};
+
+// Empty in each way, no table, ones, around a block of eight, primes; ranks around a block, up to 32; the mean, members
+// that begin with the second side of a pair; a sigma that the operand rule makes zero.
+constexpr std::array kCases{
+    Case{0, 2, 3, 5, 1, false, 0, 0.1F},  Case{2, 0, 3, 5, 1, true, 0, 0.1F},   Case{2, 2, 3, 0, 1, true, 0, 0.1F},
+    Case{3, 2, 0, 5, 1, false, 0, 0.1F},  Case{1, 1, 1, 1, 1, true, 0, 0.1F},   Case{1, 1, 1, 1, 1, false, -1, 0.1F},
+    Case{5, 3, 7, 7, 1, false, -1, 0.2F}, Case{4, 5, 13, 8, 2, true, 2, 1.0F},  Case{3, 9, 5, 9, 3, false, 1, 0.1F},
+    Case{4, 7, 11, 12, 4, true, 3, 0.1F}, Case{2, 6, 9, 13, 7, false, 0, 0.1F}, Case{6, 2, 17, 31, 8, true, -1, 0.1F},
+    Case{3, 5, 6, 5, 9, false, 5, 0.1F},  Case{2, 3, 8, 17, 32, true, 0, 3.0F}, Case{67, 2, 5, 3, 1, false, 0, 0.1F},
+    Case{2, 5, 4, 6, 6, true, 0, 1e-13F},
+};
+
+std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
+    return std::make_unique<PerturbedEmbeddingProblem>(PerturbedEmbeddingDesc{.members = c.members,
+                                                                              .rows = c.rows,
+                                                                              .table_rows = c.table_rows,
+                                                                              .columns = c.columns,
+                                                                              .rank = c.rank,
+                                                                              .parameter = ParameterId{13},
+                                                                              .shared_ids = c.shared_ids},
+                                                       c.first_member, c.sigma, seed);
+}
+
+Problems perturbed_embedding_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const Case& c : kCases) problems.push_back(problem_of(c, seed + problems.size()));
+    return problems;
+}
+
+Problems perturbed_embedding_benchmarks() {
+    Problems problems;
+    problems.push_back(problem_of({1024, 16, 256, 64, 1, false, 0, 0.1F}, 42));
+    return problems;
+}
+
+}  // namespace
+
+const Family& perturbed_embedding_family() noexcept {
+    static constexpr Family kFamily{.name = "perturbed_embedding",
+                                    .exactness = "P",
+                                    .cases = &perturbed_embedding_cases,
+                                    .benchmarks = &perturbed_embedding_benchmarks,
+                                    .configurations_per_case = 2};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "check_tools.hpp"
+#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/perturbed_vector.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+class PerturbedVectorProblem final : public Problem {
+   public:
+    PerturbedVectorProblem(const PerturbedVectorDesc& desc, std::int32_t first_member, float sigma, std::uint64_t seed)
+        : desc_(desc), first_member_(first_member), when_{.seed = seed, .generation = 9, .time = 4, .sigma = sigma} {}
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("{} elements x {} members from {}, sigma {}{}", desc_.element_count, desc_.members,
+                           first_member_, when_.sigma, desc_.frozen ? ", frozen" : "");
+    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return perturbed_vector_space(info, desc_).space();
+    }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return perturbed_vector_space(info, desc_).configuration({});
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        PerturbedVectorDesc desc = desc_;
+        desc.config = perturbed_vector_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(PerturbedVectorPlan plan, plan_perturbed_vector(device, desc));
+        return planned(
+            std::move(plan),
+            [when = when_, first = first_member_](const PerturbedVectorPlan& of, std::span<const BufferView> views,
+                                                  const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                YOLK_TRY(BoundPerturbedVector bound, of.bind({.vector = views[0], .output = views[1]}, scratch));
+                return recorded(std::move(bound), when, first);
+            });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        return {input_buffer("vector", vector()), output_buffer("output", 4 * count())};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const std::vector<float> values = vector();
+        return {{.twin = words_of(perturbed_vector_twin(desc_, values, when_, first_member_)),
+                 .oracle = perturbed_vector_oracle(desc_, values, when_, first_member_)}};
+    }
+    [[nodiscard]] Work work() const override {
+        return {.operations = 2.0 * static_cast<double>(count()),
+                .bytes = 4.0 * static_cast<double>(count() + desc_.element_count)};
+    }
+
+   private:
+    [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc_.members} * desc_.element_count; }
+    /// In [-1, 1), now and then an operand that the operand rule drops, one of them denormal.
+    [[nodiscard]] std::vector<float> vector() const {
+        std::vector<float> values = Draws(when_.seed, 5).uniforms(desc_.element_count, -1.0F, 1.0F);
+        for (std::size_t i = 3; i < values.size(); i += 11) values[i] = i % 2 == 0 ? 0x1p-41F : -0x1p-130F;
+        return values;
+    }
+
+    PerturbedVectorDesc desc_;
+    std::int32_t first_member_;
+    NoiseTime when_;
+};
+
+struct Case {
+    std::uint32_t members, element_count;
+    std::int32_t first_member;
+    float sigma;
+    bool frozen = false;
+};
+
+// Empty in both ways, ones, around a block of eight, primes, around a workgroup of 64 blocks; the mean, members that
+// begin with the second side of a pair; a sigma that the operand rule makes zero, and a large one.
+constexpr std::array kCases{
+    Case{0, 5, 0, 0.1F},         Case{3, 0, 0, 0.1F},   Case{1, 1, 0, 0.1F},    Case{1, 1, -1, 0.1F},
+    Case{5, 7, -1, 0.2F},        Case{4, 8, 2, 1.0F},   Case{3, 9, 1, 0.1F},    Case{2, 511, 6, 0.1F},
+    Case{3, 513, 5, 0.1F},       Case{67, 13, 0, 0.1F}, Case{2, 17, 0, 1e-13F}, Case{2, 17, 0, 1e20F},
+    Case{5, 19, -1, 0.1F, true},
+};
+
+std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
+    return std::make_unique<PerturbedVectorProblem>(
+        PerturbedVectorDesc{
+            .members = c.members, .element_count = c.element_count, .parameter = ParameterId{12}, .frozen = c.frozen},
+        c.first_member, c.sigma, seed);
+}
+
+Problems perturbed_vector_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const Case& c : kCases) problems.push_back(problem_of(c, seed + problems.size()));
+    return problems;
+}
+
+Problems perturbed_vector_benchmarks() {
+    Problems problems;
+    problems.push_back(problem_of({4096, 256, 0, 0.1F}, 42));
+    return problems;
+}
+
+}  // namespace
+
+const Family& perturbed_vector_family() noexcept {
+    static constexpr Family kFamily{.name = "perturbed_vector",
+                                    .exactness = "P",
+                                    .cases = &perturbed_vector_cases,
+                                    .benchmarks = &perturbed_vector_benchmarks,
+                                    .configurations_per_case = 2};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/oracle/perturbed_vector.hpp"
+
+#include <cmath>
+
+#include "yolk/core/noise.hpp"
+#include "yolk/exact/exact_math.h"
+#include "yolk/oracle/noise.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+constexpr double kOperandFloor = 0x1p-40;
+
+NoiseStream stream_of(const PerturbedVectorDesc& desc, const NoiseTime& when, std::int32_t member) {
+    return {.seed = when.seed,
+            .parameter = desc.parameter.value,
+            .domain = Domain::Vector,
+            .pair = static_cast<std::uint32_t>(member) / 2,
+            .time = when.time};
+}
+
+bool takes_noise(const PerturbedVectorDesc& desc, std::int32_t member) { return !desc.frozen && member >= 0; }
+
+}  // namespace
+
+std::vector<float> perturbed_vector_twin(const PerturbedVectorDesc& desc, std::span<const float> vector,
+                                         const NoiseTime& when, std::int32_t first_member) {
+    const double exact_scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(kNoiseVariance));
+    const float rounded = exact::exact_flush_operand(static_cast<float>(exact_scale));
+    std::vector<float> output;
+    for (std::uint32_t m = 0; m < desc.members; ++m) {
+        const std::int32_t member = first_member + static_cast<std::int32_t>(m);
+        const float side = member % 2 == 0 ? rounded : -rounded;
+        const float scale = takes_noise(desc, member) ? side : 0.0F;
+        const NoiseDesc noise{.element_count = desc.element_count, .pair_count = 1};
+        const std::vector<std::int32_t> integers = noise_i32_twin(noise, stream_of(desc, when, member));
+        for (std::uint32_t i = 0; i < desc.element_count; ++i) {
+            const float product = scale * static_cast<float>(integers[i]);
+            output.push_back(exact::exact_flush_operand(vector[i]) + product);
+        }
+    }
+    return output;
+}
+
+std::vector<OracleValue> perturbed_vector_oracle(const PerturbedVectorDesc& desc, std::span<const float> vector,
+                                                 const NoiseTime& when, std::int32_t first_member) {
+    constexpr double kThreeRoundings = 3.0 * 0x1p-24 / (1.0 - 3.0 * 0x1p-24);
+    std::vector<OracleValue> values;
+    for (std::uint32_t m = 0; m < desc.members; ++m) {
+        const std::int32_t member = first_member + static_cast<std::int32_t>(m);
+        for (std::uint32_t i = 0; i < desc.element_count; ++i) {
+            const double base = static_cast<double>(vector[i]);
+            double term = 0.0;
+            double dropped = std::abs(base) < kOperandFloor ? std::abs(base) : 0.0;
+            if (takes_noise(desc, member)) {
+                const double side = member % 2 == 0 ? 1.0 : -1.0;
+                term = side * static_cast<double>(when.sigma) * noise_f32_oracle(stream_of(desc, when, member), i);
+                dropped += kOperandFloor * kNoiseMaximum;
+            }
+            values.push_back({base + term, kThreeRoundings * (std::abs(base) + std::abs(term)) + dropped});
+        }
+    }
+    return values;
+}
+
+}  // namespace yolk::oracle
