@@ -3,6 +3,8 @@
 // `members:4096` rows of a 64 -> 64 layer.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench.hpp"
 #include "yolk/primitives/perturbed_linear.hpp"
 
@@ -20,9 +22,10 @@ Result<void> time_layer(benchmark::State& state, BenchDevice& on, const Perturbe
     YOLK_TRY(const Buffer input, buffer(std::uint64_t{kMembers} * kWidth, "input"));
     YOLK_TRY(const Buffer output, buffer(std::uint64_t{kMembers} * kWidth, "output"));
     YOLK_TRY(const PerturbedLinearPlan plan, plan_perturbed_linear(on.device, desc));
-    YOLK_TRY(const Buffer scratch, buffer(plan.scratch().size_bytes / 4, "scratch"));
-    YOLK_TRY(const BoundPerturbedLinear bound,
-             plan.bind({.weights = weights, .input = input, .output = output}, scratch));
+    const std::uint64_t scratch_bytes = plan.scratch().size_bytes;
+    YOLK_TRY(const Buffer scratch, buffer(std::max<std::uint64_t>(scratch_bytes / 4, 1), "scratch"));
+    YOLK_TRY(const BoundPerturbedLinear bound, plan.bind({.weights = weights, .input = input, .output = output},
+                                                         scratch_bytes == 0 ? BufferView{} : BufferView(scratch)));
     YOLK_TRY(Recorder zeros, Recorder::create(on.device));
     zeros.begin();
     zeros.fill(weights, 0);
@@ -36,14 +39,20 @@ Result<void> time_layer(benchmark::State& state, BenchDevice& on, const Perturbe
 void add(std::span<BenchDevice> devices) {
     for (BenchDevice& on : devices) {
         for (const std::uint32_t rank : {1U, 4U}) {
-            for (const std::uint32_t outputs : {1U, 4U, 8U}) {
+            for (const std::uint32_t fused : {0U, 1U}) {
                 const PerturbedLinearDesc desc{.members = kMembers,
                                                .rows = 1,
                                                .in = kWidth,
                                                .out = kWidth,
                                                .rank = rank,
-                                               .config = {.outputs_per_invocation = outputs}};
-                const auto name = fmt::format("perturbed_linear/{}/rank:{}/outputs:{}", on.name, rank, outputs);
+                                               .config = PerturbedLinearConfig{.block_m = 16,
+                                                                               .block_n = 16,
+                                                                               .tile_m = 2,
+                                                                               .tile_n = 16,
+                                                                               .vector_width = 4,
+                                                                               .uniform = 2,
+                                                                               .fused = fused}};
+                const auto name = fmt::format("perturbed_linear/{}/rank:{}/fused:{}", on.name, rank, fused);
                 benchmark::RegisterBenchmark(name.c_str(), [&on, desc](benchmark::State& state) {
                     if (const auto timed = time_layer(state, on, desc); !timed)
                         state.SkipWithError(timed.error().message.c_str());

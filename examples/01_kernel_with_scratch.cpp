@@ -61,10 +61,15 @@ yolk::Result<float> run() {
     std::vector<float> outputs(kMembers * kRows * kOut);
     YOLK_TRY(const auto output, device.create_buffer({.size_bytes = 4 * outputs.size(), .label = "output"}));
 
-    YOLK_TRY(
-        const auto plan,
-        yolk::plan_perturbed_linear(
-            device, {.members = kMembers, .rows = kRows, .in = kIn, .out = kOut, .rank = 2, .shared_input = true}));
+    YOLK_TRY(const auto plan,
+             yolk::plan_perturbed_linear(
+                 device, {.members = kMembers,
+                          .rows = kRows,
+                          .in = kIn,
+                          .out = kOut,
+                          .rank = 2,
+                          .shared_input = true,
+                          .config = yolk::PerturbedLinearConfig{}}));  // in two passes; a fused one needs no scratch
     std::printf("the kernel needs %llu bytes of scratch\n", static_cast<unsigned long long>(plan.scratch().size_bytes));
     YOLK_TRY(const auto scratch, device.create_buffer({.size_bytes = plan.scratch().size_bytes, .label = "scratch"}));
     YOLK_TRY(const auto bound, plan.bind({.weights = weights, .input = input, .output = output}, scratch));

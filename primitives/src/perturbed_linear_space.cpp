@@ -84,22 +84,20 @@ Result<void> check_config(const PerturbedLinearDesc& desc, const PerturbedLinear
 
 using Config = PerturbedLinearConfig;
 
-// Measured on lavapipe 22.3 and SwiftShader (docs/kernels/perturbed_linear.md). Small layers: lanes along the
-// instances, a pair to a tile, W uniform. Large ones: matmul's.
-constexpr std::array kSmall{
-    Config{.workgroup_size = 64,
-           .block_m = 128,
-           .block_n = 16,
-           .tile_m = 2,
-           .tile_n = 16,
-           .vector_width = 4,
-           .uniform = 2,
-           .fused = 1},
-    Config{.workgroup_size = 64, .block_m = 128, .block_n = 16, .tile_m = 2, .tile_n = 16, .uniform = 2, .fused = 1},
-    Config{.workgroup_size = 64, .block_m = 128, .block_n = 16, .tile_m = 2, .tile_n = 16, .uniform = 2},
-    Config{.workgroup_size = 64, .block_m = 128, .block_n = 16, .tile_m = 2, .tile_n = 16},
-};
-constexpr std::array kLarge{
+// Measured on lavapipe 22.3 (docs/kernels/perturbed_linear.md). Small layers: lanes along the instances, a pair to a
+// tile, W uniform, two passes.
+std::array<Config, 3> for_small_layers(std::uint32_t lanes) {
+    const Config two_passes{
+        .workgroup_size = lanes, .block_m = 2 * lanes, .block_n = 16, .tile_m = 2, .tile_n = 16, .uniform = 2};
+    Config plain = two_passes;
+    plain.uniform = 0;
+    Config vectors = two_passes;
+    vectors.vector_width = 4;
+    return {vectors, two_passes, plain};
+}
+
+// Large ones: matmul's, on CPU drivers with a uniform x.
+constexpr std::array kForCpus{
     Config{.block_m = 16,
            .block_n = 128,
            .tile_m = 16,
@@ -112,7 +110,11 @@ constexpr std::array kLarge{
     Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1},
     Config{.vector_width = 4, .projection_rows = 4},
     Config{.vector_width = 4},
-    Config{},
+};
+constexpr std::array kForGpus{
+    Config{
+        .workgroup_size = 256, .block_m = 64, .tile_m = 4, .tile_n = 4, .vector_width = 4, .projection_workgroup = 64},
+    Config{.workgroup_size = 256, .block_m = 64, .tile_m = 4, .tile_n = 4, .projection_workgroup = 64},
 };
 
 }  // namespace
@@ -150,10 +152,12 @@ PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, co
         for (const Config& candidate : candidates) {
             if (space.check(candidate)) return candidate;
         }
-        return Config{.tile_m = 8};
+        return Config{};
     };
-    const bool small = std::uint64_t{desc.in} * desc.out <= abi::perturbed_linear::kUniformElements;
-    return small ? first_legal(kSmall) : first_legal(kLarge);
+    const bool on_cpu = info.kind == DeviceKind::Cpu;
+    if (std::uint64_t{desc.in} * desc.out <= abi::perturbed_linear::kUniformElements)
+        return first_legal(for_small_layers(on_cpu ? 8 : 64));
+    return on_cpu ? first_legal(kForCpus) : first_legal(kForGpus);
 }
 
 }  // namespace yolk
