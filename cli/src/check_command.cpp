@@ -12,6 +12,7 @@
 #include "select_device.hpp"
 #include "train_flags.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 #include "yolk/runtime/probe.hpp"
 
@@ -34,16 +35,16 @@ struct Outcome {
     [[nodiscard]] bool passed() const { return error.empty() && report.passed(); }
 };
 
-Result<std::vector<oracle::KernelCheck>> wanted_checks(const std::vector<std::string>& names) {
-    const auto all = oracle::kernel_checks();
-    if (names.empty()) return std::vector<oracle::KernelCheck>(all.begin(), all.end());
-    std::vector<oracle::KernelCheck> wanted;
+Result<std::vector<const oracle::Family*>> wanted_families(const std::vector<std::string>& names) {
+    const auto all = oracle::families();
+    if (names.empty()) return std::vector<const oracle::Family*>(all.begin(), all.end());
+    std::vector<const oracle::Family*> wanted;
     for (const std::string& name : names) {
         const std::size_t before = wanted.size();
         std::string known;
-        for (const oracle::KernelCheck& check : all) {
-            if (name == check.name) wanted.push_back(check);
-            known += known.empty() ? check.name : std::string(", ") + check.name;
+        for (const oracle::Family* family : all) {
+            if (name == family->name) wanted.push_back(family);
+            known += known.empty() ? family->name : std::string(", ") + family->name;
         }
         if (wanted.size() == before)
             return bad_input(fmt::format("There is no kernel '{}' to check; there are {}.", name, known));
@@ -51,18 +52,18 @@ Result<std::vector<oracle::KernelCheck>> wanted_checks(const std::vector<std::st
     return wanted;
 }
 
-std::vector<Outcome> check_kernels(const std::vector<oracle::KernelCheck>& checks,
+std::vector<Outcome> check_kernels(const std::vector<const oracle::Family*>& families,
                                    const oracle::CheckContext& context) {
     std::vector<Outcome> outcomes;
-    for (const oracle::KernelCheck& check : checks) {
-        Result<oracle::CheckReport> report = check.run(context);
+    for (const oracle::Family* family : families) {
+        Result<oracle::CheckReport> report = oracle::check_family(context, *family);
         Outcome outcome;
         if (report) {
             outcome.report = *std::move(report);
         } else {
             outcome.error = report.error().message;
         }
-        outcome.report.kernel = check.name;
+        outcome.report.kernel = family->name;
         outcomes.push_back(std::move(outcome));
     }
     return outcomes;
@@ -120,16 +121,16 @@ void print_outcomes(const DeviceInfo& info, const std::vector<Outcome>& outcomes
 
 /// Returns how many kernels failed.
 Result<std::uint64_t> check_device(const Device& device, const Flags& flags,
-                                   const std::vector<oracle::KernelCheck>& checks) {
+                                   const std::vector<const oracle::Family*>& families) {
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     const bool live = !flags.common.json && !flags.common.quiet && output_is_terminal();
-    const std::vector<Outcome> outcomes = check_kernels(checks, {.device = device,
-                                                                 .dispatcher = dispatcher,
-                                                                 .seed = flags.train.options.evolution.seed,
-                                                                 .configurations = flags.configurations,
-                                                                 .all_configurations = flags.all,
-                                                                 .progress = live ? &show_progress : nullptr});
+    const std::vector<Outcome> outcomes = check_kernels(families, {.device = device,
+                                                                   .dispatcher = dispatcher,
+                                                                   .seed = flags.train.options.evolution.seed,
+                                                                   .configurations = flags.configurations,
+                                                                   .all_configurations = flags.all,
+                                                                   .progress = live ? &show_progress : nullptr});
     if (live) clear_progress();
     std::uint64_t failed = 0;
     for (const Outcome& outcome : outcomes) failed += outcome.passed() ? 0U : 1U;
@@ -153,11 +154,11 @@ Result<int> run_check(const Flags& flags, bool whole_run) {
         YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common.device));
         return check_run(devices, options, flags.common.json, flags.common.quiet);
     }
-    YOLK_TRY(const std::vector<oracle::KernelCheck> checks, wanted_checks(flags.kernels));
+    YOLK_TRY(const std::vector<const oracle::Family*> families, wanted_families(flags.kernels));
     YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common.device));
     std::uint64_t failed = 0;
     for (const Device& device : devices) {
-        Result<std::uint64_t> failed_here = check_device(device, flags, checks);
+        Result<std::uint64_t> failed_here = check_device(device, flags, families);
         if (!failed_here)
             return std::move(failed_here).error().while_doing(fmt::format("checking '{}'", device.info().name));
         failed += *failed_here;

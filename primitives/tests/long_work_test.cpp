@@ -17,10 +17,11 @@ TEST_P(long_work, of_every_kernel_is_cut_without_a_trace) {
     ASSERT_OK_AND_ASSIGN(const Device impatient,
                          Device::create(testing::instance(), device().info().index, {.max_submission_cost = kLittle}));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(impatient));
-    for (const oracle::KernelCheck& check : oracle::kernel_checks()) {
+    for (const oracle::Family* family : oracle::families()) {
         ASSERT_OK_AND_ASSIGN(
             const oracle::CheckReport report,
-            check.run({.device = impatient, .dispatcher = dispatcher, .seed = 9, .configurations = 1}));
+            oracle::check_family({.device = impatient, .dispatcher = dispatcher, .seed = 9, .configurations = 1},
+                                 *family));
         EXPECT_TRUE(report.passed()) << report.kernel << ": "
                                      << (report.failures.empty() ? "no cases" : report.failures.front());
     }
