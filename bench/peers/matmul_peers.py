@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times fp32 matrix products of Kompute, Taichi, wgpu, numba-vulkan and, if asked, yolk, in turn on one Vulkan driver."""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+PEERS = ("kompute", "taichi", "wgpu", "numba-vulkan")
+TEXTBOOK = "textbook 16x16"
+QUIET_LOAD = 0.25  # of the last minute: one process that runs a quarter of the time
+LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
+
+
+class Failed(Exception):
+    """A side that cannot run here; its text is the row's."""
+
+
+def last_words(text):
+    lines = [line for line in text.splitlines() if line.strip() and "XDG_RUNTIME_DIR" not in line]
+    return lines[-1][:300] if lines else "no output"
+
+
+def objects_of(command, limit):
+    """The JSON lines of a command's standard output."""
+    try:
+        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit)
+    except OSError as error:
+        raise Failed(f"cannot start {command[0]}: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise Failed(f"still ran after {limit} s") from error
+    if ran.returncode != 0:
+        raise Failed(f"ended with {ran.returncode}: {last_words(ran.stderr)}")
+    return [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
+
+
+def yolk_gflops(command, size):
+    """One product of yolk's, in GFLOP/s."""
+    shape = f"{size}x{size}x{size}"
+    rows = objects_of([*command.split(), "bench", "kernel", "--kernel", "matmul", "--shape", shape, "--json"], 600)
+    if not rows or "gflops" not in rows[-1]:
+        raise Failed('the last line has no "gflops"')
+    return rows[-1]["gflops"]
+
+
+def peer_rows(options, peer, size, kernels=()):
+    """One process of a peer: its device, and a row per kernel (all of them where `kernels` names none)."""
+    script = FOLDER / f"peer_{peer.replace('-', '_')}.py"
+    command = [options.python.get(peer, sys.executable), str(script), "--size", str(size), "--seconds"]
+    command += [str(options.seconds), *(word for kernel in kernels for word in ("--kernel", kernel))]
+    head, *rows = objects_of(command, options.limit)
+    return head["device"], rows
+
+
+def refuse_a_busy_machine(options):
+    load = os.getloadavg()[0]
+    if load <= QUIET_LOAD:
+        return
+    told = f"The load average of the last minute is {load:.2f}; a quiet machine has {QUIET_LOAD} at most."
+    if not options.busy:
+        sys.exit(f"{told} Other work halves rates, and not all sides' alike: wait a minute, or say --busy to go on.")
+    print(f"warning: {told} These figures are no measurement.", file=sys.stderr)
+
+
+def choose(options, peer, size):
+    """Runs every kernel of a peer once: the entries to measure are the textbook one and the fastest of the others."""
+    device, rows = peer_rows(options, peer, size)
+    candidates = {row["kernel"]: row.get("gflops", row.get("failed")) for row in rows}
+    others = [row for row in rows if row["kernel"] != TEXTBOOK and "gflops" in row]
+    chosen = [row for row in rows if row["kernel"] == TEXTBOOK]
+    chosen += sorted(others, key=lambda row: row["gflops"])[-1:]
+    entries = []
+    for row in chosen:
+        kind = "textbook" if row["kernel"] == TEXTBOOK else "best"
+        entry = {"peer": peer, "size": size, "kind": kind, "kernel": row["kernel"], "device": device, "rates": []}
+        entry |= {"cores": [], "candidates": candidates if kind == "best" else {}}
+        if "failed" in row:
+            entry["failed"] = row["failed"]
+        entries.append(entry)
+    if not others:
+        entries.append({"peer": peer, "size": size, "kind": "best", "failed": "no kernel ran", "candidates": candidates})
+    return entries
+
+
+def one_round(options, size, entries):
+    """Every side once, so that what the machine does meanwhile falls on all of them."""
+    for peer in dict.fromkeys(entry["peer"] for entry in entries):
+        own = {entry["kernel"]: entry for entry in entries if entry["peer"] == peer and "failed" not in entry}
+        try:
+            if peer == "yolk":
+                own["matmul"]["rates"].append(yolk_gflops(options.yolk, size))
+                continue
+            for row in peer_rows(options, peer, size, own)[1] if own else ():
+                if "failed" in row:
+                    own[row["kernel"]]["failed"] = row["failed"]
+                else:
+                    own[row["kernel"]]["rates"].append(row["gflops"])
+                    own[row["kernel"]]["cores"].append(row["cores"])
+        except Failed as failure:
+            for entry in own.values():
+                entry["failed"] = str(failure)
+
+
+def compare(options, size):
+    entries = []
+    if options.yolk:
+        entries.append({"peer": "yolk", "size": size, "kind": "own", "kernel": "matmul", "rates": [], "cores": []})
+    for peer in options.peers:
+        try:
+            entries += choose(options, peer, size)
+        except Failed as failure:
+            entries.append({"peer": peer, "size": size, "kind": "all", "kernel": "all", "failed": str(failure)})
+    for _ in range(options.rounds):
+        one_round(options, size, entries)
+    for entry in entries:
+        rates = entry.get("rates")
+        if rates and "failed" not in entry:
+            entry |= {"median": statistics.median(rates), "lowest": min(rates), "highest": max(rates)}
+        if entry.get("cores"):
+            entry["cores"] = statistics.median(entry["cores"])
+        else:
+            entry.pop("cores", None)
+    return entries
+
+
+def row_text(entry):
+    named = f"{entry['size']:>5}  {entry['peer']:<13} {entry['kind']:<9} {entry.get('kernel', ''):<24}"
+    if "failed" in entry:
+        return f"{named}  {entry['failed']}"
+    cores = f"{entry['cores']:5.2f}" if "cores" in entry else "    -"
+    return f"{named} {entry['median']:8.2f}  ({entry['lowest']:.2f} to {entry['highest']:.2f})  {cores}"
+
+
+def python_of(text):
+    peer, _, path = text.partition("=")
+    if peer not in PEERS or not path:
+        raise argparse.ArgumentTypeError(f"{text} is not PEER=PATH with one of {', '.join(PEERS)}")
+    return peer, path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="512,1024", help="edges of the square matrices, multiples of 128")
+    parser.add_argument("--rounds", type=int, default=5, help="times that each side runs after its best kernel is chosen")
+    parser.add_argument("--seconds", type=float, default=0.5, help="that one sample takes about; a run takes three")
+    parser.add_argument("--limit", type=float, default=600, help="seconds after which a peer's process is given up")
+    parser.add_argument("--peers", default=",".join(PEERS), help=f"of {', '.join(PEERS)}")
+    parser.add_argument(
+        "--python", type=python_of, action="append", default=[], help="PEER=PATH: the Python that has that peer"
+    )
+    parser.add_argument("--yolk", help="the yolk command, to measure it in the same rounds")
+    parser.add_argument("--busy", action="store_true", help="only warn on a busy machine")
+    parser.add_argument("--json", action="store_true", help="one object per row instead of the table")
+    options = parser.parse_args()
+    options.peers = options.peers.split(",")
+    options.python = dict(options.python)
+    sizes = [int(size) for size in options.sizes.split(",")]
+    if any(size % 128 or not 128 <= size <= 1024 for size in sizes):
+        parser.error("--sizes: multiples of 128 up to 1024; the kernels have no edges, and uniform panels hold 16 rows.")
+    if options.rounds < 1 or set(options.peers) - set(PEERS):
+        parser.error(f"--rounds is 1 or more, --peers of {', '.join(PEERS)}.")
+    if "VK_ICD_FILENAMES" not in os.environ and pathlib.Path(LAVAPIPE).exists():
+        os.environ["VK_ICD_FILENAMES"] = LAVAPIPE  # every side on the same driver
+    refuse_a_busy_machine(options)
+    if not options.json:
+        print(f"{'size':>5}  {'peer':<13} {'kind':<9} {'kernel':<24} {'GFLOP/s':>8}  (lowest to highest)  cores busy")
+    for size in sizes:
+        for entry in compare(options, size):
+            print(json.dumps(entry) if options.json else row_text(entry), flush=True)
+
+
+if __name__ == "__main__":
+    main()
