@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every peer does alike: the matrices, the check in double, the clock, and the lines that matmul_peers.py reads.
 
-A peer is a class with `name`, `device`, and `kernels(size)`, a list of Kernel. A kernel is given A, B (both [size, size], fp32)
-and C full of NaN by `build`, which compiles; `prepare(repetitions)` returns what the clock runs: submit and wait.
+A peer is a class with `name`, `device` and `kernels(size)`, a list of Kernel. `build` is given A and B, [size, size]
+in fp32, makes C full of NaN and compiles; `prepare(repetitions)` returns what the clock runs: submit and wait.
 """
 
 import argparse
 import json
-import statistics
 import time
 from dataclasses import dataclass
 from typing import Callable
@@ -36,7 +35,7 @@ def matrices(size):
 
 
 def share_of_bound(a, b, c, layout):
-    """The worst error over its bound n u |A||B|, to first order in u = 2^-24: over 1 is wrong, for any order of the sum."""
+    """The worst error over its bound n u |A||B|, u = 2^-24, for any order of the sum: over 1 is a wrong result."""
     a, b = (matrix.astype(np.float64) for matrix in (a, b.T if layout == "ABt" else b))
     error = np.abs(c.astype(np.float64) - a @ b)
     bound = 1.01 * a.shape[1] * 2.0**-24 * (np.abs(a) @ np.abs(b))
@@ -59,20 +58,20 @@ def measure(kernel, size, seconds):
     once()
     first = time.perf_counter() - started
     share = share_of_bound(a, b, built.result(), kernel.layout)
-    row = {"kernel": kernel.name, "layout": kernel.layout, "size": size, "first_seconds": first, "share_of_bound": share}
+    row = {"kernel": kernel.name, "layout": kernel.layout, "size": size}
+    row |= {"first_seconds": first, "share_of_bound": share}
     if not share <= 1.0:
         return {**row, "failed": "wrong result"}
     one = min(timed(once)[0] for _ in range(2))
     repetitions = max(1, round(seconds / one))
     run = built.prepare(repetitions)
-    samples = [timed(run) for _ in range(3)]
-    wall, cores = sorted(samples)[1]
+    wall, cores = sorted(timed(run) for _ in range(3))[1]
     return {
         **row,
         "repetitions": repetitions,
         "seconds": wall / repetitions,
         "gflops": 2e-9 * size**3 * repetitions / wall,
-        "cores": statistics.median(cores for _, cores in samples) if len(samples) > 1 else cores,
+        "cores": cores,
     }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kompute (kp): GLSL through glslc. Its algorithms bind storage buffers only, so there is no form with a uniform buffer."""
+"""Kompute (kp): GLSL through glslc. Its algorithms bind storage buffers only: no form with a uniform buffer."""
 
 import pathlib
 import subprocess
@@ -49,7 +49,7 @@ class Kompute:
             return Kernel(name, layout, lambda a, b: self.build(*text_and_grid, a, b))
 
         rows = [kernel(TEXTBOOK, "AB", shader_text.textbook("glsl", size))]
-        tiles = {"AB": ((8, 4), (8, 8), (16, 4), (16, 8), (8, 16), (32, 8)), "ABt": ((8, 2), (8, 4), (8, 8), (16, 4))}
+        tiles = {"AB": ((8, 8), (16, 8), (8, 16)), "ABt": ((8, 4), (8, 8), (16, 8), (8, 16))}
         for layout, shapes in tiles.items():
             for shape in shapes:
                 text_and_grid = shader_text.register_tile("glsl", size, layout, *shape)

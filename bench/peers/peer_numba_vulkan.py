@@ -31,10 +31,11 @@ def textbook(a, b, c):
 
 def register_tile(size, layout, rows, columns, unroll):
     lines = ["def tile(a, b, c):"]
-    lines += [f"    row = nv.group_id(1) * {rows}"]
-    lines += [f"    column = nv.group_id(0) * {LANES * columns} + nv.local_id(0)"]
-    lines += [f"    {line}" for line in scalar_tile(size, layout, rows, columns, unroll)]
-    module = module_of("\n".join(lines), f"tile_{layout}_{rows}_{columns}", {"nv": nv, "ZERO": ZERO})
+    # Unsigned: an index that may be negative costs a comparison and a choice at every load.
+    lines += [f"    row = U(nv.group_id(1)) * U({rows})"]
+    lines += [f"    column = U(nv.group_id(0)) * U({LANES * columns}) + U(nv.local_id(0))"]
+    lines += [f"    {line}" for line in scalar_tile(size, layout, rows, columns, unroll, "U({})")]
+    module = module_of("\n".join(lines), f"tile_{layout}_{rows}_{columns}", {"nv": nv, "ZERO": ZERO, "U": np.uint32})
     return nv.jit(fastmath=True)(module.tile)
 
 
@@ -47,8 +48,9 @@ class NumbaVulkan:
         self.device = first.name
 
     @staticmethod
-    def build(function, groups, local_size, a, b):
-        arrays = [nv.to_device(matrix) for matrix in (a, b, np.full(a.shape, np.nan, np.float32))]
+    def build(function, groups, local_size, flat, a, b):
+        shape = (a.size,) if flat else a.shape
+        arrays = [nv.to_device(matrix.reshape(shape)) for matrix in (a, b, np.full(a.shape, np.nan, np.float32))]
 
         def prepare(repetitions):
             def run():
@@ -58,17 +60,18 @@ class NumbaVulkan:
 
             return run
 
-        return Built(prepare, arrays[2].copy_to_host)
+        return Built(prepare, lambda: arrays[2].copy_to_host().reshape(a.shape))
 
     def kernels(self, size):
         edges = (size // EDGE, size // EDGE)
-        rows = [Kernel(TEXTBOOK, "AB", lambda a, b: self.build(textbook, edges, (EDGE, EDGE), a, b))]
-        for layout in ("AB", "ABt"):
-            for shape in ((4, 4), (8, 4), (8, 8), (16, 4)):
+        rows = [Kernel(TEXTBOOK, "AB", lambda a, b: self.build(textbook, edges, (EDGE, EDGE), False, a, b))]
+        tiles = {"AB": ((4, 4), (8, 8), (16, 8)), "ABt": ((8, 8), (16, 4), (16, 8), (8, 16))}
+        for layout, shapes in tiles.items():
+            for shape in shapes:
 
                 def build(a, b, layout=layout, shape=shape):
                     groups = (size // (LANES * shape[1]), size // shape[0])
-                    return self.build(register_tile(size, layout, *shape, 4), groups, (LANES, 1), a, b)
+                    return self.build(register_tile(size, layout, *shape, 4), groups, (LANES, 1), True, a, b)
 
                 rows.append(Kernel(f"registers {shape[0]}x{shape[1]} {layout}", layout, build))
         return rows

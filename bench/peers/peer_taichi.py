@@ -33,11 +33,12 @@ def tile(a: SCALARS, b: SCALARS, c: SCALARS):
 """
 
 
-def register_text(size, rows, steps, body, kind):
-    """One invocation per tile: eight neighbours share their rows, `steps` times eight columns (or vec4) lie under them."""
-    width = size // 4 if kind == "VECTORS" else size
+def register_text(size, rows, steps, body, kinds):
+    """One invocation per tile: eight neighbours share rows, and own `steps` times eight columns (or vec4) of them."""
+    width = size // 4 if kinds[1] == "VECTORS" else size
     across = width // steps
-    lines = ["@ti.kernel", f"def tile(a: {kind}, b: {kind}, c: {kind}):", f"    ti.loop_config(block_dim={LANES})"]
+    of_a, of_c = kinds
+    lines = ["@ti.kernel", f"def tile(a: {of_a}, b: {of_a}, c: {of_c}):", f"    ti.loop_config(block_dim={LANES})"]
     lines += [f"    for index in range({across * size // rows}):"]
     lines += [f"        row = index // {across} * {rows}"]
     lines += [f"        column = index % {across} // {LANES} * {LANES * steps} + index % {LANES}"]
@@ -54,20 +55,26 @@ class Taichi:
         self.device = "Vulkan (Taichi tells no name)"
 
     @staticmethod
-    def build(text, name, vectors, a, b):
+    def build(text, kinds, a, b):
         scope = {
             "ti": ti,
             "ZERO": 0.0,
             "VECTOR": ti.types.vector(4, ti.f32),
             "SCALARS": ti.types.ndarray(dtype=ti.f32, ndim=2),
+            "FLAT": ti.types.ndarray(dtype=ti.f32, ndim=1),
             "VECTORS": ti.types.ndarray(dtype=ti.types.vector(4, ti.f32), ndim=2),
         }
-        function = module_of(text, name, scope).tile
-        shape = (len(a), len(a) // 4, 4) if vectors else a.shape
+        function = module_of(text, "tile", scope).tile
         arrays = []
-        for matrix in (a, b, np.full(a.shape, np.nan, np.float32)):
-            array = ti.Vector.ndarray(4, ti.f32, shape[:2]) if vectors else ti.ndarray(ti.f32, shape)
-            array.from_numpy(matrix.reshape(shape))
+        of_a, of_c = kinds
+        for matrix, kind in ((a, of_a), (b, of_a), (np.full(a.shape, np.nan, np.float32), of_c)):
+            if kind == "VECTORS":
+                array = ti.Vector.ndarray(4, ti.f32, (len(a), len(a) // 4))
+                matrix = matrix.reshape(len(a), len(a) // 4, 4)
+            else:
+                matrix = matrix.reshape(-1) if kind == "FLAT" else matrix
+                array = ti.ndarray(ti.f32, matrix.shape)
+            array.from_numpy(matrix)
             arrays.append(array)
 
         def prepare(repetitions):
@@ -82,18 +89,22 @@ class Taichi:
 
     def kernels(self, size):
         text = TEXTBOOK_TEXT.format(count=size * size, blocks=size // EDGE)
-        rows = [Kernel(TEXTBOOK, "AB", lambda a, b: self.build(text, "textbook", False, a, b))]
-        for layout in ("vec4 AB", "AB", "ABt"):
-            for shape in ((8, 4), (8, 8), (16, 4)):
-                vectors = layout.startswith("vec4")
+        rows = [Kernel(TEXTBOOK, "AB", lambda a, b: self.build(text, ("SCALARS", "SCALARS"), a, b))]
+        tiles = {"AB": ((8, 8), (8, 16)), "ABt": ((8, 8), (16, 8), (8, 16))}
+        for vectors in (False, True):
+            for layout, shapes in tiles.items():
+                for shape in shapes:
 
-                def build(a, b, layout=layout, shape=shape, vectors=vectors):
-                    body = vector_tile(size, *shape) if vectors else scalar_tile(size, layout, *shape, 4)
-                    steps = shape[1] // 4 if vectors else shape[1]
-                    lines = register_text(size, shape[0], steps, body, "VECTORS" if vectors else "SCALARS")
-                    return self.build(lines, "tile", vectors, a, b)
+                    def build(a, b, vectors=vectors, layout=layout, shape=shape):
+                        of_a = "VECTORS" if vectors else "FLAT"
+                        of_c = "SCALARS" if vectors and layout == "ABt" else of_a
+                        kinds = (of_a, of_c)
+                        body = vector_tile(size, layout, *shape) if vectors else scalar_tile(size, layout, *shape, 4)
+                        steps = shape[1] // 4 if of_c == "VECTORS" else shape[1]
+                        return self.build(register_text(size, shape[0], steps, body, kinds), kinds, a, b)
 
-                rows.append(Kernel(f"registers {shape[0]}x{shape[1]} {layout}", layout.split()[-1], build))
+                    name = f"registers {shape[0]}x{shape[1]} {'vec4 ' if vectors else ''}{layout}"
+                    rows.append(Kernel(name, layout, build))
         return rows
 
 

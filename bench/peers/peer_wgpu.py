@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wgpu-py (wgpu-native): WGSL. The only peer here that can read A through a uniform buffer, 64 KiB of it per dispatch."""
+"""wgpu-py (wgpu-native): WGSL. The only peer here that can read A through a uniform buffer, 64 KiB per dispatch."""
 
 import numpy as np
 import shader_text
@@ -45,7 +45,7 @@ class Wgpu:
                 compute.end()
                 return encoder.finish()
 
-            # A command buffer of WebGPU can be submitted once: one is kept ready, so that encoding is outside the clock.
+            # A command buffer of WebGPU can be submitted once: some are kept ready, so that encoding is not timed.
             ready = [encode() for _ in range(4)]
 
             def run():
@@ -64,7 +64,7 @@ class Wgpu:
             return Kernel(name, layout, lambda a, b: self.build(*text_and_grid, a, b, uniform))
 
         rows = [kernel(TEXTBOOK, "AB", shader_text.textbook("wgsl", size))]
-        tiles = {"AB": ((8, 4), (8, 8), (16, 4), (16, 8)), "ABt": ((8, 4), (8, 8))}
+        tiles = {"AB": ((8, 8), (16, 8), (8, 16)), "ABt": ((8, 8), (16, 8), (8, 16), (16, 16))}
         for uniform in (False, True):
             for layout, shapes in tiles.items():
                 for shape in shapes:

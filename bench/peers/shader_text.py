@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The matmul kernels as shader text, in GLSL (for Kompute) and in WGSL (for wgpu), from one description of each.
 
-Matrices are square and row-major; sizes are written into the text as constants, so that every driver may unroll as it likes.
+Matrices are square and row-major; sizes are constants of the text, so that a driver may unroll as it likes.
 "AB" is C = A B with B as [k, column], "ABt" is C = A B^T with B as [column, k].
 """
 
@@ -40,11 +40,10 @@ def head(dialect, local_size, a_type, b_type, c_type, uniform_vectors=0):
     """Bindings 0 to 2 and the entry point's opening."""
     x, y = local_size
     if dialect == "glsl":
-        a_block = f"layout(std430, binding = 0) readonly buffer BlockA {{ {a_type} a[]; }};"
         return [
             "#version 460",
             f"layout(local_size_x = {x}, local_size_y = {y}) in;",
-            a_block,
+            f"layout(std430, binding = 0) readonly buffer BlockA {{ {a_type} a[]; }};",
             f"layout(std430, binding = 1) readonly buffer BlockB {{ {b_type} b[]; }};",
             f"layout(std430, binding = 2) writeonly buffer BlockC {{ {c_type} c[]; }};",
         ], "void main() {"
@@ -95,7 +94,7 @@ def textbook(dialect, size):
 def register_tile(dialect, size, layout, rows, columns, uniform=False):
     """No barrier and no shared memory: an invocation owns `rows` x `columns` of C in registers; every load is a vec4.
 
-    AB: `columns` are whole vec4 of C, eight vec4 apart; ABt: single columns, eight apart; so lanes always lie side by side.
+    AB: `columns` are whole vec4 of C, eight vec4 apart; ABt: single columns, eight apart: lanes lie side by side.
     With `uniform`, A is a panel of rows_of_panel(size) rows in a uniform buffer, and C the rows that belong to it.
     """
     words = DIALECTS[dialect]
