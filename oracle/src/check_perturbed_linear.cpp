@@ -159,7 +159,7 @@ const Family& perturbed_linear_family() noexcept {
                                     .exactness = "P",
                                     .cases = &perturbed_linear_cases,
                                     .benchmarks = &perturbed_linear_benchmarks,
-                                    .configurations_per_case = 1};
+                                    .each_configuration_once = true};
     return kFamily;
 }
 

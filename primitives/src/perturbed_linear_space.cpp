@@ -14,8 +14,8 @@ namespace yolk {
 namespace {
 
 /// Sums of an invocation, and multiply-adds that one unrolled step may hold: above, drivers take seconds to compile.
-constexpr std::uint32_t kMaxSums = 256;
-constexpr std::uint32_t kMaxUnrolled = 1024;
+constexpr std::uint32_t kMaxSums = 128;
+constexpr std::uint32_t kMaxUnrolled = 512;
 /// Products of an unrolled step over k of a projection.
 constexpr std::uint32_t kMaxProjected = 512;
 /// Fused, every tile of columns makes the projections again, from all k in one loop.
