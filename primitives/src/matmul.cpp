@@ -225,6 +225,28 @@ std::vector<std::pair<Piece, BufferView>> windows_of(const MatmulDesc& d, const 
     return windows;
 }
 
+/// Sets the splits of k: whole blocks each.
+Result<void> cut_into_splits(Params& params, const MatmulConfig& config, std::uint32_t chunk) {
+    params.split_k = static_cast<std::uint32_t>(round_up(ceil_div(params.k, config.split_k), config.block_k));
+    params.split_count = ceil_div(params.k, params.split_k);
+    if (params.split_k <= chunk) return {};
+    return unsupported(
+        fmt::format("A split of [matmul] has {} steps of k; this device's loops allow {}. Use a larger "
+                    "split_k or none.",
+                    params.split_k, chunk));
+}
+
+/// The dispatch that writes the partial sums, dense and one behind the other.
+Piece splits_of(const Params& params, const MatmulConfig& config) {
+    Piece piece{.params = params};
+    piece.params.out_offset = 0;
+    piece.params.out_stride = params.n;
+    piece.params.out_batch_stride = params.m * params.n;
+    piece.grid = {.groups = groups_of(piece.params, config),
+                  .cost_per_group = std::uint64_t{config.block_m} * config.block_n * params.split_k};
+    return piece;
+}
+
 }  // namespace
 
 Result<BoundMatmul> MatmulPlan::bind(const MatmulViews& views, const BufferView& scratch) const {
@@ -270,21 +292,8 @@ Result<BoundMatmul> MatmulPlan::bind(const MatmulViews& views, const BufferView&
     params.split_count = 0;
     if (impl_->is_split()) {
         YOLK_TRY_VOID(add_binding(impl_->product, views.a, scratch));
-        params.split_k = static_cast<std::uint32_t>(round_up(ceil_div(d.k, config.split_k), config.block_k));
-        params.split_count = ceil_div(d.k, params.split_k);
-        if (params.split_k > impl_->chunk) {
-            return unsupported(
-                fmt::format("A split of [matmul] has {} steps of k; this device's loops allow {}. Use a "
-                            "larger split_k or none.",
-                            params.split_k, impl_->chunk));
-        }
-        Piece piece{.params = params};
-        piece.params.out_offset = 0;
-        piece.params.out_stride = d.n;
-        piece.params.out_batch_stride = d.m * d.n;
-        piece.grid = {.groups = groups_of(piece.params, config),
-                      .cost_per_group = std::uint64_t{config.block_m} * config.block_n * params.split_k};
-        bound.pieces.push_back(piece);
+        YOLK_TRY_VOID(cut_into_splits(params, config, impl_->chunk));
+        bound.pieces.push_back(splits_of(params, config));
     }
     YOLK_TRY_VOID(add_binding(impl_->combine, impl_->is_split() ? scratch : views.out, views.out));
     bound.pieces.push_back(

@@ -11,9 +11,11 @@
 namespace yolk {
 namespace {
 
-/// Multiply-adds that one unrolled step may hold, and sums: above, drivers take seconds to compile and spill.
+/// Multiply-adds that one unrolled step may hold, and sums: above, drivers take minutes to compile and spill.
 constexpr std::uint32_t kMaxUnrolled = 512;
 constexpr std::uint32_t kMaxSums = 128;
+constexpr std::uint32_t kMaxOperands = 160;
+constexpr std::uint32_t kMaxStagedPerInvocation = 64;
 constexpr std::uint64_t kMaxSharedBytes = 32768;
 /// Windows of a uniform operand, each a dispatch.
 constexpr std::uint64_t kMaxWindows = 256;
@@ -23,6 +25,8 @@ Result<void> check_geometry(const MatmulConfig& c) {
         return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
         return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
+    if ((c.tile_m + c.tile_n) * c.block_k > kMaxOperands)
+        return bad_input(fmt::format("An invocation may read {} operands in a step.", kMaxOperands));
     if (c.tile_m * c.tile_n > kMaxSums || c.tile_m * c.tile_n * c.block_k > kMaxUnrolled) {
         return bad_input(
             fmt::format("An invocation may have {} sums, and a step {} multiply-adds.", kMaxSums, kMaxUnrolled));
@@ -35,6 +39,8 @@ Result<void> check_staging(const DeviceInfo& info, const MatmulConfig& c) {
     const std::uint64_t limit = std::min<std::uint64_t>(kMaxSharedBytes, info.limits.max_shared_memory_size);
     if (shared_bytes > limit)
         return bad_input(fmt::format("Staging takes {} bytes of shared memory; {} are there.", shared_bytes, limit));
+    if ((c.block_m + c.block_n) * c.block_k > kMaxStagedPerInvocation * c.workgroup_size)
+        return bad_input(fmt::format("An invocation may stage {} elements in a step.", kMaxStagedPerInvocation));
     if (c.block_m * c.block_k % (4 * c.workgroup_size) != 0 || c.block_n * c.block_k % (4 * c.workgroup_size) != 0)
         return bad_input("block_m * block_k and block_n * block_k must be multiples of 4 * workgroup_size.");
     return {};

@@ -97,7 +97,7 @@ TEST_P(matmul, a_loop_limit_splits_the_chains) {
     const std::uint64_t dispatches = dispatches_;
     const DeviceFindings found = device().findings();
     DeviceFindings limited = found;
-    limited.loop_limit = 64;
+    limited.loop_limit = 40;
     device().set_findings(limited);
     const auto pieces = run(desc, a, b, 15);
     limited.loop_limit = 4;

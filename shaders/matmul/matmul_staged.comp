@@ -28,38 +28,38 @@ const uint B_STEP = BLOCK_N + 1u;
 shared float a_staged[BLOCK_K * A_STEP];
 shared float b_staged[BLOCK_K * B_STEP];
 
-float staged_operand(bool inside, float x) { return inside ? operand(x) : 0.0; }
-
-// Four neighbours along k (or along m where a is transposed) per read.
+// What lies outside is read from the last line or step and replaced by zero: no branches, of which SwiftShader's compiler
+// takes minutes. Vectors run along k, or across it.
 void stage_a4(TilePlace place, uint a_base, uint k, uint end_k) {
     [[unroll]] for (uint t = 0u; t < BLOCK_M * BLOCK_K / 4u / WORKGROUP_SIZE; ++t) {
         uint e = (t * WORKGROUP_SIZE + gl_LocalInvocationID.x) * 4u;
-        uint q = TRANSPOSE_A == 1u ? e / BLOCK_M : e % BLOCK_K;
-        uint i = TRANSPOSE_A == 1u ? e % BLOCK_M : e / BLOCK_K;
-        uint row = place.block_row + i;
-        uint along = TRANSPOSE_A == 1u ? (k + q) * params.a_stride + row : row * params.a_stride + k + q;
-        uint step = TRANSPOSE_A == 1u ? 1u : A_STEP;
-        bool inside = row < params.m && k + q < end_k;
-        vec4 four = vec4(0.0);
-        if (inside) four = a4_.values[(a_base + along) / 4u];
-        [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-            bool good = inside && (TRANSPOSE_A == 1u || k + q + c < end_k);
-            a_staged[q * A_STEP + i + c * step] = staged_operand(good, four[c]);
-        }
+        uint q = TRANSPOSE_A == 0u ? e % BLOCK_K : e / BLOCK_M;
+        uint i = TRANSPOSE_A == 0u ? e / BLOCK_K : e % BLOCK_M;
+        uint line = min(place.block_row + i, (params.m - 1u) & (TRANSPOSE_A == 0u ? ~0u : ~3u));
+        uint step = min(k + q, (end_k - 1u) & (TRANSPOSE_A == 0u ? ~3u : ~0u));
+        uint at = a_base + (TRANSPOSE_A == 0u ? line * params.a_stride + step : step * params.a_stride + line);
+        bvec4 inside = bvec4(place.block_row + i < params.m && k + q < end_k);
+        if (TRANSPOSE_A == 0u) inside = bvec4(inside.x, inside.x && k + q + 1u < end_k, inside.x && k + q + 2u < end_k, inside.x && k + q + 3u < end_k);
+        vec4 four = mix(vec4(0.0), operand(a4_.values[at / 4u]), inside);
+        uint apart = TRANSPOSE_A == 0u ? A_STEP : 1u;
+        uint to = q * A_STEP + i;
+        a_staged[to] = four.x;
+        a_staged[to + apart] = four.y;
+        a_staged[to + 2u * apart] = four.z;
+        a_staged[to + 3u * apart] = four.w;
     }
 }
 
 void stage_a(TilePlace place, uint a_base, uint k, uint end_k) {
     [[unroll]] for (uint t = 0u; t < BLOCK_M * BLOCK_K / WORKGROUP_SIZE; ++t) {
         uint e = t * WORKGROUP_SIZE + gl_LocalInvocationID.x;
-        uint q = TRANSPOSE_A == 1u ? e / BLOCK_M : e % BLOCK_K;
-        uint i = TRANSPOSE_A == 1u ? e % BLOCK_M : e / BLOCK_K;
-        uint row = place.block_row + i;
-        uint along = TRANSPOSE_A == 1u ? (k + q) * params.a_stride + row : row * params.a_stride + k + q;
-        bool inside = row < params.m && k + q < end_k;
-        float x = 0.0;
-        if (inside) x = a_.values[a_base + along];
-        a_staged[q * A_STEP + i] = staged_operand(inside, x);
+        uint q = TRANSPOSE_A == 0u ? e % BLOCK_K : e / BLOCK_M;
+        uint i = TRANSPOSE_A == 0u ? e / BLOCK_K : e % BLOCK_M;
+        uint line = min(place.block_row + i, params.m - 1u);
+        uint step = min(k + q, end_k - 1u);
+        uint at = a_base + (TRANSPOSE_A == 0u ? line * params.a_stride + step : step * params.a_stride + line);
+        bool inside = place.block_row + i < params.m && k + q < end_k;
+        a_staged[q * A_STEP + i] = mix(0.0, operand(a_.values[at]), inside);
     }
 }
 
@@ -67,17 +67,19 @@ void stage_b4(TilePlace place, uint b_base, uint k, uint end_k) {
     [[unroll]] for (uint t = 0u; t < BLOCK_N * BLOCK_K / 4u / WORKGROUP_SIZE; ++t) {
         uint e = (t * WORKGROUP_SIZE + gl_LocalInvocationID.x) * 4u;
         uint q = TRANSPOSE_B == 1u ? e % BLOCK_K : e / BLOCK_N;
-        uint j = TRANSPOSE_B == 1u ? e / BLOCK_K : e % BLOCK_N;
-        uint column = place.block_column + j;
-        uint along = TRANSPOSE_B == 1u ? column * params.b_stride + k + q : (k + q) * params.b_stride + column;
-        uint step = TRANSPOSE_B == 1u ? B_STEP : 1u;
-        bool inside = column < params.n && k + q < end_k;
-        vec4 four = vec4(0.0);
-        if (inside) four = b4_.values[(b_base + along) / 4u];
-        [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-            bool good = inside && (TRANSPOSE_B == 0u || k + q + c < end_k);
-            b_staged[q * B_STEP + j + c * step] = staged_operand(good, four[c]);
-        }
+        uint i = TRANSPOSE_B == 1u ? e / BLOCK_K : e % BLOCK_N;
+        uint line = min(place.block_column + i, (params.n - 1u) & (TRANSPOSE_B == 1u ? ~0u : ~3u));
+        uint step = min(k + q, (end_k - 1u) & (TRANSPOSE_B == 1u ? ~3u : ~0u));
+        uint at = b_base + (TRANSPOSE_B == 1u ? line * params.b_stride + step : step * params.b_stride + line);
+        bvec4 inside = bvec4(place.block_column + i < params.n && k + q < end_k);
+        if (TRANSPOSE_B == 1u) inside = bvec4(inside.x, inside.x && k + q + 1u < end_k, inside.x && k + q + 2u < end_k, inside.x && k + q + 3u < end_k);
+        vec4 four = mix(vec4(0.0), operand(b4_.values[at / 4u]), inside);
+        uint apart = TRANSPOSE_B == 1u ? B_STEP : 1u;
+        uint to = q * B_STEP + i;
+        b_staged[to] = four.x;
+        b_staged[to + apart] = four.y;
+        b_staged[to + 2u * apart] = four.z;
+        b_staged[to + 3u * apart] = four.w;
     }
 }
 
@@ -85,13 +87,12 @@ void stage_b(TilePlace place, uint b_base, uint k, uint end_k) {
     [[unroll]] for (uint t = 0u; t < BLOCK_N * BLOCK_K / WORKGROUP_SIZE; ++t) {
         uint e = t * WORKGROUP_SIZE + gl_LocalInvocationID.x;
         uint q = TRANSPOSE_B == 1u ? e % BLOCK_K : e / BLOCK_N;
-        uint j = TRANSPOSE_B == 1u ? e / BLOCK_K : e % BLOCK_N;
-        uint column = place.block_column + j;
-        uint along = TRANSPOSE_B == 1u ? column * params.b_stride + k + q : (k + q) * params.b_stride + column;
-        bool inside = column < params.n && k + q < end_k;
-        float x = 0.0;
-        if (inside) x = b_.values[b_base + along];
-        b_staged[q * B_STEP + j] = staged_operand(inside, x);
+        uint i = TRANSPOSE_B == 1u ? e / BLOCK_K : e % BLOCK_N;
+        uint line = min(place.block_column + i, params.n - 1u);
+        uint step = min(k + q, end_k - 1u);
+        uint at = b_base + (TRANSPOSE_B == 1u ? line * params.b_stride + step : step * params.b_stride + line);
+        bool inside = place.block_column + i < params.n && k + q < end_k;
+        b_staged[q * B_STEP + i] = mix(0.0, operand(b_.values[at]), inside);
     }
 }
 

@@ -43,8 +43,8 @@ layout(set = 0, binding = kBindProjection, scalar) readonly restrict buffer Proj
 #include "perturbed_linear.glsl"
 
 // Whether a group of four columns are neighbours, which share blocks of noise at small ranks; and eight likewise.
-const bool NEIGHBOURS = TRANSPOSE_B == 0u || LANES_N == 1u;
-const bool EIGHT_NEIGHBOURS = TRANSPOSE_B == 1u && LANES_N == 1u && TILE_N % 8u == 0u;
+#define NEIGHBOURS (TRANSPOSE_B == 0u || LANES_N == 1u)
+#define EIGHT_NEIGHBOURS (TRANSPOSE_B == 1u && LANES_N == 1u && TILE_N % 8u == 0u)
 
 float projections[TILE_M * CHUNK];  // of the tile's rows
 int pairs[TILE_M];
@@ -145,7 +145,8 @@ void load_projections(TilePlace place, uint first_rho) {
 void draw_group(TilePlace place, uint j, uint first_rho, int pair) {
     uint column = column_of(place, 4u * j);
     if (NEIGHBOURS && RANK == 1u) {
-        if (!EIGHT_NEIGHBOURS || j % 2u == 0u) group_words = noise_words(params.output_stream, column / 8u, pair);
+        bool second_half = j % 2u == 1u;
+        if (!(EIGHT_NEIGHBOURS && second_half)) group_words = noise_words(params.output_stream, column / 8u, pair);
         uvec2 two = mix(group_words.xy, group_words.zw, bvec2((column & 4u) != 0u));
         group_noise[0] = vec4(nibble_noise(two.x), nibble_noise(two.y));
     } else if (NEIGHBOURS && (RANK == 2u || RANK == 4u)) {
