@@ -11,6 +11,13 @@ namespace yolk {
 
 inline constexpr std::uint64_t kElementBytes = 4;
 
+// What keeps the code of a register tile small, here and in perturbed_linear: multiply-adds that one unrolled step may
+// hold, and sums. Above, drivers compile for seconds and spill.
+inline constexpr std::uint32_t kMaxUnrolled = 512;
+inline constexpr std::uint32_t kMaxSums = 128;
+/// Windows of a uniform operand, each a dispatch.
+inline constexpr std::uint64_t kMaxWindows = 256;
+
 /// `desc` with every kDense replaced, and the bytes that each view must have.
 struct MatmulLayout {
     MatmulDesc desc;

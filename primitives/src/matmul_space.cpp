@@ -11,14 +11,10 @@
 namespace yolk {
 namespace {
 
-/// Multiply-adds that one unrolled step may hold, and sums: above, drivers take minutes to compile and spill.
-constexpr std::uint32_t kMaxUnrolled = 512;
-constexpr std::uint32_t kMaxSums = 128;
+/// Operands of a step, and elements that an invocation stages: all unrolled, too.
 constexpr std::uint32_t kMaxOperands = 160;
 constexpr std::uint32_t kMaxStagedPerInvocation = 64;
 constexpr std::uint64_t kMaxSharedBytes = 32768;
-/// Windows of a uniform operand, each a dispatch.
-constexpr std::uint64_t kMaxWindows = 256;
 
 Result<void> check_geometry(const MatmulConfig& c) {
     if (c.block_m % c.tile_m != 0 || c.block_n % c.tile_n != 0)

@@ -13,16 +13,11 @@
 namespace yolk {
 namespace {
 
-/// Sums of an invocation, and multiply-adds that one unrolled step may hold: above, drivers take seconds to compile.
-constexpr std::uint32_t kMaxSums = 128;
-constexpr std::uint32_t kMaxUnrolled = 512;
 /// Products of an unrolled step over k of a projection.
 constexpr std::uint32_t kMaxProjected = 512;
 /// Fused, every tile of columns makes the projections again, from all k in one loop.
 constexpr std::uint32_t kMaxFusedRank = 8;
 constexpr std::uint32_t kMaxFusedInputs = 1024;
-/// Windows of a uniform input, each a dispatch.
-constexpr std::uint64_t kMaxWindows = 256;
 
 Result<void> check_geometry(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
     if (c.block_m % c.tile_m != 0 || c.block_n % c.tile_n != 0)
@@ -98,14 +93,6 @@ std::array<Config, 3> for_small_layers(std::uint32_t lanes) {
 
 // Large ones: matmul's, on CPU drivers with a uniform x.
 constexpr std::array kForCpus{
-    Config{.block_m = 16,
-           .block_n = 128,
-           .tile_m = 16,
-           .tile_n = 16,
-           .vector_width = 4,
-           .uniform = 1,
-           .projection_rows = 4},
-    Config{.block_m = 16, .block_n = 128, .tile_m = 16, .tile_n = 16, .vector_width = 4, .uniform = 1},
     Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1, .projection_rows = 4},
     Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1},
     Config{.vector_width = 4, .projection_rows = 4},

@@ -5,8 +5,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/matmul.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -33,25 +35,31 @@ TEST_P(long_work, of_every_kernel_is_cut_without_a_trace) {
     }
 }
 
-oracle::Problems one_product(std::uint64_t /*seed*/) {
-    oracle::Problems problems;
-    problems.push_back(oracle::make_matmul_problem(
-        {.m = 70, .n = 90, .k = 130, .b = {.transposed = true}, .determinism = Determinism::Exact}));
+/// The two cases of most work.
+template <const oracle::Family& (*kFamily)() noexcept>
+oracle::Problems heaviest_cases(std::uint64_t seed) {
+    oracle::Problems problems = kFamily().cases(seed);
+    std::ranges::sort(problems, std::greater<>(), [](const auto& problem) { return problem->work().operations; });
+    problems.resize(2);
     return problems;
 }
 
-TEST_P(long_work, of_a_product_is_cut_without_a_trace) {
+TEST_P(long_work, of_products_is_cut_without_a_trace) {
     ASSERT_OK_AND_ASSIGN(const Device impatient,
                          Device::create(testing::instance(), device().info().index, {.max_submission_cost = kLittle}));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(impatient));
-    const oracle::Family family{
-        .name = "matmul", .exactness = "P", .cases = &one_product, .benchmarks = nullptr, .configurations_per_case = 1};
-    ASSERT_OK_AND_ASSIGN(
-        const oracle::CheckReport report,
-        oracle::check_family({.device = impatient, .dispatcher = dispatcher, .configurations = 1}, family));
-    EXPECT_THAT(report.failures, ::testing::IsEmpty());
-    EXPECT_TRUE(report.passed());
-    EXPECT_GT(impatient.counts().submissions, report.cases);
+    for (const auto cases :
+         {&heaviest_cases<oracle::matmul_family>, &heaviest_cases<oracle::perturbed_linear_family>}) {
+        const oracle::Family family{
+            .name = "products", .exactness = "P", .cases = cases, .benchmarks = nullptr, .configurations_per_case = 1};
+        const std::uint64_t before = impatient.counts().submissions;
+        ASSERT_OK_AND_ASSIGN(
+            const oracle::CheckReport report,
+            oracle::check_family({.device = impatient, .dispatcher = dispatcher, .configurations = 1}, family));
+        EXPECT_THAT(report.failures, ::testing::IsEmpty());
+        EXPECT_TRUE(report.passed());
+        EXPECT_GT(impatient.counts().submissions - before, report.cases);
+    }
 }
 
 // That the device above really cuts: the same table makes more submissions on it than on one with the default.
