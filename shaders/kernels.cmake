@@ -2,15 +2,22 @@
 # Every kernel variant. FAMILY names the ABI header; the catalogue constant is k<Name>.
 yolk_kernel(noise_i32 FAMILY noise SOURCE noise/noise.comp)
 yolk_kernel(noise_f32 FAMILY noise SOURCE noise/noise.comp DEFINES NOISE_F32=1)
-yolk_kernel(perturbed_linear_project FAMILY perturbed_linear UNROLLED SOURCE perturbed_linear/perturbed_linear_project.comp)
+yolk_kernel(perturbed_linear_project FAMILY perturbed_linear UNROLLED SOURCE perturbed_linear/perturbed_linear_project.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(perturbed_linear_project_texel FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_project.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  TEXEL_MASKS kTexelMask kTexel4Mask DEFINES MATMUL_TEXEL=1)
 yolk_kernel(perturbed_linear_output FAMILY perturbed_linear UNROLLED SOURCE perturbed_linear/perturbed_linear_output.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(perturbed_linear_output_texel FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  TEXEL_MASKS kTexelMask kTexel4Mask DEFINES MATMUL_TEXEL=1)
 yolk_kernel(perturbed_linear_output_uniform_input FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfA DEFINES MATMUL_UNIFORM=1)
 yolk_kernel(perturbed_linear_output_uniform_weights FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
-  UNIFORM_MASK kUniformMaskOfB DEFINES PERTURBED_UNIFORM_WEIGHTS=1)
+  UNIFORM_MASK kUniformMaskOfB DEFINES MATMUL_UNIFORM_B=1)
 yolk_kernel(perturbed_embedding FAMILY perturbed_embedding UNROLLED SOURCE perturbed_embedding/perturbed_embedding.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/perturbed_linear)
 yolk_kernel(perturbed_vector FAMILY perturbed_vector SOURCE perturbed_vector/perturbed_vector.comp)
@@ -58,6 +65,10 @@ yolk_kernel(matmul_uniform_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_dire
   UNIFORM_MASK kUniformMaskOfA DEFINES MATMUL_UNIFORM=1)
 yolk_kernel(matmul_uniform_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfA DEFINES MATMUL_UNIFORM=1 MATMUL_EXACT=1)
+yolk_kernel(matmul_texel_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  TEXEL_MASKS kTexelMask kTexel4Mask DEFINES MATMUL_TEXEL=1)
+yolk_kernel(matmul_texel_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  TEXEL_MASKS kTexelMask kTexel4Mask DEFINES MATMUL_TEXEL=1 MATMUL_EXACT=1)
 yolk_kernel(matmul_staged_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_staged_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   DEFINES MATMUL_EXACT=1)

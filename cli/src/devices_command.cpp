@@ -109,6 +109,7 @@ Json limits_json(const DeviceLimits& limits) {
             {"max_workgroup_size", limits.max_workgroup_size},
             {"max_workgroup_count", limits.max_workgroup_count},
             {"max_storage_buffers_per_stage", limits.max_storage_buffers_per_stage},
+            {"max_texel_buffer_elements", limits.max_texel_buffer_elements},
             {"subgroup_size", limits.subgroup_size},
             {"timestamp_period_ns", limits.timestamp_period_ns}};
 }

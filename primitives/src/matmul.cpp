@@ -51,6 +51,7 @@ Result<std::uint32_t> chunk_of(const Device& device, const MatmulConfig& config)
 const Kernel<Params>& kernel_of(const MatmulDesc& desc, const MatmulConfig& config) {
     const bool exact = desc.determinism == Determinism::Exact;
     if (config.staged == 1) return exact ? kernels::kMatmulStagedExact : kernels::kMatmulStagedFast;
+    if (config.texel == 1) return exact ? kernels::kMatmulTexelExact : kernels::kMatmulTexelFast;
     if (config.uniform == 1) return exact ? kernels::kMatmulUniformExact : kernels::kMatmulUniformFast;
     return exact ? kernels::kMatmulDirectExact : kernels::kMatmulDirectFast;
 }
@@ -265,10 +266,16 @@ Result<BoundMatmul> MatmulPlan::bind(const MatmulViews& views, const BufferView&
     if (layout.is_empty()) return result;
     // A binding may not be empty; what a kernel does not read is bound to something that is there.
     const auto or_out = [&](const BufferView& view) { return view.empty() ? views.out : view; };
+    // The space sees to it that no kernel reads single elements past a texel buffer's.
+    const std::uint64_t most =
+        impl_->config.texel == 1 ? kElementBytes * impl_->device->info().limits.max_texel_buffer_elements : UINT64_MAX;
+    const auto scalars_of = [most](const BufferView& view) {
+        return BufferView(*view.buffer, view.offset_bytes, std::min(view.size_bytes, most));
+    };
     const auto add_binding = [&](const PipelineOf<Params>& pipeline, const BufferView& a,
                                  const BufferView& out) -> Result<void> {
         const BufferView b = or_out(views.b);
-        const std::array all{a, b, out, or_out(views.bias), or_out(views.residual), a, b};
+        const std::array all{scalars_of(a), scalars_of(b), out, or_out(views.bias), or_out(views.residual), a, b};
         YOLK_TRY(BindingOf<Params> binding, impl_->device->bind(pipeline, all));
         bound.bindings.push_back(std::move(binding));
         return {};

@@ -12,7 +12,7 @@ namespace yolk {
 namespace {
 
 /// Operands of a step, and elements that an invocation stages: all unrolled, too.
-constexpr std::uint32_t kMaxOperands = 160;
+constexpr std::uint32_t kMaxOperands = 384;
 constexpr std::uint32_t kMaxStagedPerInvocation = 64;
 constexpr std::uint64_t kMaxSharedBytes = 32768;
 
@@ -53,6 +53,23 @@ Result<void> check_uniform(const MatmulDesc& desc, const MatmulConfig& c) {
     return {};
 }
 
+/// Elements of the texel buffer that a kernel reads; where k has a rest, it reads single ones, too.
+std::uint64_t texels(std::uint64_t bytes, bool only_vectors) { return bytes / kElementBytes / (only_vectors ? 4 : 1); }
+
+Result<void> check_texel(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
+    if (c.staged == 1 || c.uniform == 1) return bad_input("Texel operands are neither staged nor uniform.");
+    const Result<MatmulLayout> layout = lay_out_matmul(desc);
+    if (!layout) return {};  // a plan of it is refused anyway
+    const bool whole_k = desc.k % c.block_k == 0;
+    const std::uint64_t a = texels(layout->a_bytes, whole_k && reads_vectors_of_a(desc, c));
+    const std::uint64_t b = texels(layout->b_bytes, whole_k && reads_vectors_of_b(desc, c));
+    if (std::max(a, b) > info.limits.max_texel_buffer_elements) {
+        return bad_input(fmt::format("A texel buffer of this device has {} elements; an operand takes {}.",
+                                     info.limits.max_texel_buffer_elements, std::max(a, b)));
+    }
+    return {};
+}
+
 Result<void> check_split(const MatmulDesc& desc, const MatmulConfig& c) {
     if (c.split_k == 1) return {};
     if (desc.determinism == Determinism::Exact) return bad_input("Exact sums are not split.");
@@ -67,26 +84,34 @@ Result<void> check_config(const DeviceInfo& info, const MatmulDesc& desc, const 
     YOLK_TRY_VOID(check_geometry(c));
     if (c.staged == 1) YOLK_TRY_VOID(check_staging(info, c));
     if (c.uniform == 1) YOLK_TRY_VOID(check_uniform(desc, c));
+    if (c.texel == 1) YOLK_TRY_VOID(check_texel(info, desc, c));
     YOLK_TRY_VOID(check_split(desc, c));
     if (c.vector_width == 4 && !reads_vectors_of_a(desc, c) && !reads_vectors_of_b(desc, c))
         return bad_input("Neither operand can be read four elements at a time.");
     return {};
 }
 
-/// Register tiles for CPU drivers, the most wanted first, in one subgroup of eight, without a barrier. Large ones for
-/// large products only: what an operand costs is its loads, but SwiftShader takes seconds to compile 16 x 8
-/// (docs/kernels/matmul.md).
-std::array<MatmulConfig, 3> for_cpus(const MatmulDesc& desc) {
-    MatmulConfig config{.workgroup_size = 8, .block_k = 4, .uniform = 1};
-    const bool large = desc.m >= 256 && desc.n >= 64;
-    config.tile_m = large ? 16 : desc.m >= 8 ? 8 : desc.m >= 4 ? 4 : 1;
-    config.tile_n = large ? 8 : 4;
-    config.block_m = config.tile_m;
-    config.block_n = 8 * config.tile_n;
-    std::array<MatmulConfig, 3> all{config, config, config};
-    all[1].uniform = all[2].uniform = 0;
-    all[2].vector_width = 1;
-    return all;
+/// Register tiles for CPU drivers in one subgroup of eight, without a barrier, the most wanted first: operands from
+/// texel buffers, else a from uniform ones (docs/kernels/matmul.md). Small tiles where large ones would be mostly past
+/// the edge.
+std::array<MatmulConfig, 4> for_cpus(const MatmulDesc& desc) {
+    MatmulConfig texel{.workgroup_size = 8, .texel = 1};
+    const bool large = desc.m >= 128 && desc.n >= 64;
+    texel.block_k = desc.k % 16 == 0 ? 16 : desc.k % 8 == 0 ? 8 : 4;
+    texel.tile_m = large ? 16 : desc.m >= 8 ? 8 : desc.m >= 4 ? 4 : 1;
+    texel.tile_n = large ? 8 : 4;
+    texel.block_m = texel.tile_m;
+    texel.block_n = 8 * texel.tile_n;
+    MatmulConfig scalars = texel;
+    scalars.vector_width = 1;
+    MatmulConfig uniform = texel;
+    uniform.texel = 0;
+    uniform.uniform = 1;
+    uniform.block_k = 4;
+    MatmulConfig plain = uniform;
+    plain.uniform = 0;
+    plain.vector_width = 1;
+    return {texel, scalars, uniform, plain};
 }
 constexpr std::array kForGpus{
     MatmulConfig{
@@ -116,6 +141,7 @@ ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc&
              {"vector_width", &MatmulConfig::vector_width, {1, 4}},
              {"staged", &MatmulConfig::staged, {0, 1}},
              {"uniform", &MatmulConfig::uniform, {0, 1}},
+             {"texel", &MatmulConfig::texel, {0, 1}},
              {"split_k", &MatmulConfig::split_k, {1, 2, 4, 8}}},
             [info, resolved](const MatmulConfig& config) { return check_config(info, resolved, config); }};
 }

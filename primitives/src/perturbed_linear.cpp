@@ -161,9 +161,14 @@ std::array<SpecConstant, 16> output_constants(const Layout& layout) {
 }
 
 const Kernel<Params>& output_kernel(const PerturbedLinearConfig& config) {
+    if (config.texel == 1) return kernels::kPerturbedLinearOutputTexel;
     if (config.uniform == 1) return kernels::kPerturbedLinearOutputUniformInput;
     if (config.uniform == 2) return kernels::kPerturbedLinearOutputUniformWeights;
     return kernels::kPerturbedLinearOutput;
+}
+
+const Kernel<Params>& project_kernel(const PerturbedLinearConfig& config) {
+    return config.texel == 1 ? kernels::kPerturbedLinearProjectTexel : kernels::kPerturbedLinearProject;
 }
 
 /// Rows [first, first + count) of the output, and where they begin in the bound window of x.
@@ -239,7 +244,7 @@ Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const Pe
 
     YOLK_TRY_VOID(split_loops(device, layout));
     if (!layout.is_fused()) {
-        YOLK_TRY(plan.impl_->project, device.pipeline(kernels::kPerturbedLinearProject, project_constants(layout)));
+        YOLK_TRY(plan.impl_->project, device.pipeline(project_kernel(layout.config), project_constants(layout)));
     }
     YOLK_TRY(plan.impl_->output, device.pipeline(output_kernel(layout.config), output_constants(layout)));
     return plan;

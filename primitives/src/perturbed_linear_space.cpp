@@ -7,6 +7,7 @@
 
 #include "matmul_layout.hpp"
 #include "perturbed_linear_shape.hpp"
+#include "plan_checks.hpp"
 #include "yolk/abi/perturbed_linear.h"
 #include "yolk/core/shape.hpp"
 
@@ -51,6 +52,18 @@ Result<void> check_uniform(const PerturbedLinearDesc& desc, const PerturbedLinea
     return {};
 }
 
+Result<void> check_texel(const DeviceInfo& info, const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+    if (c.uniform != 0) return bad_input("Texel operands are not uniform.");
+    const std::uint64_t instances = std::uint64_t{desc.shared_input ? 1 : desc.members} * desc.rows;
+    const std::uint64_t inputs = checked_bytes({instances, inner_size(desc)}, 1, "x").value_or(UINT64_MAX);
+    const std::uint64_t elements = std::max(inputs, std::uint64_t{desc.in} * desc.out);
+    if (elements > info.limits.max_texel_buffer_elements) {
+        return bad_input(fmt::format("A texel buffer of this device has {} elements; x or W has {}.",
+                                     info.limits.max_texel_buffer_elements, elements));
+    }
+    return {};
+}
+
 Result<void> check_projection(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
     const std::uint32_t step = projection_step(desc.rank) * rho_chunk(desc.rank);
     if (c.fused == 1) {
@@ -71,9 +84,10 @@ Result<void> check_projection(const PerturbedLinearDesc& desc, const PerturbedLi
     return {};
 }
 
-Result<void> check_config(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+Result<void> check_config(const DeviceInfo& info, const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
     YOLK_TRY_VOID(check_geometry(desc, c));
     YOLK_TRY_VOID(check_uniform(desc, c));
+    if (c.texel == 1) YOLK_TRY_VOID(check_texel(info, desc, c));
     return check_projection(desc, c);
 }
 
@@ -91,8 +105,17 @@ std::array<Config, 3> for_small_layers(std::uint32_t lanes) {
     return {vectors, two_passes, plain};
 }
 
-// Large ones: matmul's, on CPU drivers with a uniform x.
+// The same on CPU drivers, where texel buffers are read faster than uniform ones.
+constexpr Config kSmallTexel{
+    .block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .vector_width = 4, .texel = 1};
+constexpr Config kSmallTexelScalars{.block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .texel = 1};
+
+// Large ones: matmul's, on CPU drivers with texel buffers, else a uniform x.
+constexpr Config kTexel{.block_m = 16, .block_k = 8, .tile_m = 16, .vector_width = 4, .texel = 1, .projection_rows = 4};
+constexpr Config kTexelRows{.block_m = 16, .block_k = 8, .tile_m = 16, .vector_width = 4, .texel = 1};
 constexpr std::array kForCpus{
+    kTexel,
+    kTexelRows,
     Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1, .projection_rows = 4},
     Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1},
     Config{.vector_width = 4, .projection_rows = 4},
@@ -117,20 +140,21 @@ std::uint32_t uniform_input_rows(const PerturbedLinearDesc& desc, const Perturbe
     return uniform_window_rows(product, {.block_m = config.block_m});
 }
 
-ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& /*info*/, const PerturbedLinearDesc& desc) {
+ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     return {"perturbed_linear",
             {{"workgroup_size", &Config::workgroup_size, {1, 4, 8, 16, 32, 64, 128, 256}},
              {"block_m", &Config::block_m, {1, 2, 4, 8, 16, 32, 64, 128}},
              {"block_n", &Config::block_n, {4, 8, 16, 32, 64, 128}},
-             {"block_k", &Config::block_k, {4, 8}},
+             {"block_k", &Config::block_k, {4, 8, 16}},
              {"tile_m", &Config::tile_m, {1, 2, 4, 8, 16, 32}},
              {"tile_n", &Config::tile_n, {4, 8, 16}},
              {"vector_width", &Config::vector_width, {1, 4}},
              {"uniform", &Config::uniform, {0, 1, 2}},
+             {"texel", &Config::texel, {0, 1}},
              {"fused", &Config::fused, {0, 1}},
              {"projection_workgroup", &Config::projection_workgroup, {8, 64}},
              {"projection_rows", &Config::projection_rows, {1, 2, 4}}},
-            [desc](const Config& config) { return check_config(desc, config); }};
+            [info, desc](const Config& config) { return check_config(info, desc, config); }};
 }
 
 PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
@@ -142,8 +166,12 @@ PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, co
         return Config{};
     };
     const bool on_cpu = info.kind == DeviceKind::Cpu;
-    if (std::uint64_t{desc.in} * desc.out <= abi::perturbed_linear::kUniformElements)
+    if (std::uint64_t{desc.in} * desc.out <= abi::perturbed_linear::kUniformElements) {
+        for (const Config& texel : {kSmallTexel, kSmallTexelScalars}) {
+            if (on_cpu && space.check(texel)) return texel;
+        }
         return first_legal(for_small_layers(on_cpu ? 8 : 64));
+    }
     return on_cpu ? first_legal(kForCpus) : first_legal(kForGpus);
 }
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "descriptor_pools.hpp"
 #include "yolk/runtime/device.hpp"
@@ -15,6 +16,7 @@ struct Binding::Impl {
     std::shared_ptr<Device::Impl> device;
     const Pipeline* pipeline = nullptr;
     DescriptorSet set;
+    std::vector<VkBufferView> texel_views;
 
     Impl() = default;
     Impl(const Impl&) = delete;

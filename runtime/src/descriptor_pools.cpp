@@ -14,6 +14,7 @@ constexpr std::uint32_t kSetsPerPool = 128;
 /// Enough of each type for any one kernel (PipelineCache refuses more than 32 bindings); kernels bind 6 on average.
 constexpr std::uint32_t kStoragePerPool = 8 * kSetsPerPool;
 constexpr std::uint32_t kUniformPerPool = 2 * kSetsPerPool;
+constexpr std::uint32_t kTexelPerPool = 2 * kSetsPerPool;
 
 }  // namespace
 
@@ -24,7 +25,8 @@ DescriptorPools::~DescriptorPools() {
 
 Result<VkDescriptorPool> DescriptorPools::add_pool() {
     const std::array sizes{VkDescriptorPoolSize{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kStoragePerPool},
-                           VkDescriptorPoolSize{VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, kUniformPerPool}};
+                           VkDescriptorPoolSize{VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, kUniformPerPool},
+                           VkDescriptorPoolSize{VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, kTexelPerPool}};
     const VkDescriptorPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                           .flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT,
                                           .maxSets = kSetsPerPool,

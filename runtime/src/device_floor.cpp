@@ -46,8 +46,10 @@ void check_limits(const DeviceLimits& limits, Floor& floor) {
     // Not of the design's list: the most storage buffers that one kernel may bind. Every known device of Vulkan 1.2 has
     // more.
     floor.at_least("storage buffers in a kernel", limits.max_storage_buffers_per_stage, 16, "");
+    floor.at_least("texel buffers", limits.max_texel_buffer_elements, 65536, " elements");
     floor.at_most("a storage offset alignment", limits.min_storage_buffer_offset_alignment, 256, kBytes);
     floor.at_most("a uniform offset alignment", limits.min_uniform_buffer_offset_alignment, 256, kBytes);
+    floor.at_most("a texel offset alignment", limits.min_texel_buffer_offset_alignment, 256, kBytes);
 }
 
 }  // namespace

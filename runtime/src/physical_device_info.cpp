@@ -139,6 +139,7 @@ void fill_limits(const VkPhysicalDeviceLimits& from, DeviceLimits& to) {
     to.max_uniform_buffer_range = from.maxUniformBufferRange;
     to.min_storage_buffer_offset_alignment = from.minStorageBufferOffsetAlignment;
     to.min_uniform_buffer_offset_alignment = from.minUniformBufferOffsetAlignment;
+    to.min_texel_buffer_offset_alignment = from.minTexelBufferOffsetAlignment;
     to.non_coherent_atom_size = from.nonCoherentAtomSize;
     to.max_memory_allocation_count = from.maxMemoryAllocationCount;
     to.max_push_constants_size = from.maxPushConstantsSize;
@@ -147,6 +148,7 @@ void fill_limits(const VkPhysicalDeviceLimits& from, DeviceLimits& to) {
     std::copy_n(from.maxComputeWorkGroupSize, 3, to.max_workgroup_size.begin());
     std::copy_n(from.maxComputeWorkGroupCount, 3, to.max_workgroup_count.begin());
     to.max_storage_buffers_per_stage = from.maxPerStageDescriptorStorageBuffers;
+    to.max_texel_buffer_elements = from.maxTexelBufferElements;
     to.timestamp_period_ns = static_cast<double>(from.timestampPeriod);
 }
 

@@ -110,7 +110,7 @@ Result<void> PipelineCache::save() {
 Result<const Pipeline*> PipelineCache::get(const KernelModule& kernel, std::span<const SpecConstant> constants) {
     Key key{.spirv_hash = hash64(std::as_bytes(kernel.spirv)),
             .binding_count = kernel.binding_count,
-            .uniform_mask = kernel.uniform_mask,
+            .kinds = BindingKinds(kernel),
             .params_bytes = kernel.params_bytes,
             .constants = {}};
     for (const SpecConstant& constant : constants) key.constants.emplace_back(constant.id, constant.value);
@@ -158,13 +158,12 @@ Result<void> PipelineCache::check(const KernelModule& kernel, const Key& key) co
 
 Result<VkDescriptorSetLayout> PipelineCache::make_set_layout(const KernelModule& kernel) const {
     std::vector<VkDescriptorSetLayoutBinding> bindings(kernel.binding_count);
+    const BindingKinds kinds(kernel);
     for (std::uint32_t b = 0; b < kernel.binding_count; ++b) {
-        const bool uniform = ((kernel.uniform_mask >> b) & 1U) != 0;
-        bindings[b] = {
-            .binding = b,
-            .descriptorType = uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-            .descriptorCount = 1,
-            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+        bindings[b] = {.binding = b,
+                       .descriptorType = kinds.type_of(b),
+                       .descriptorCount = 1,
+                       .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
     }
     const VkDescriptorSetLayoutCreateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
                                                .bindingCount = kernel.binding_count,
@@ -177,7 +176,7 @@ Result<VkDescriptorSetLayout> PipelineCache::make_set_layout(const KernelModule&
 }
 
 Result<PipelineCache::Layout> PipelineCache::layout(const KernelModule& kernel) {
-    const LayoutKey key{kernel.binding_count, kernel.uniform_mask, kernel.params_bytes};
+    const LayoutKey key{kernel.binding_count, BindingKinds(kernel), kernel.params_bytes};
     const std::lock_guard lock(mutex_);
     if (const auto found = layouts_.find(key); found != layouts_.end()) return found->second;
     Layout made;
@@ -205,7 +204,7 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, Pip
                 .layout = layout_of_kernel.pipeline,
                 .set_layout = layout_of_kernel.set,
                 .binding_count = kernel.binding_count,
-                .uniform_mask = kernel.uniform_mask,
+                .kinds = BindingKinds(kernel),
                 .params_bytes = kernel.params_bytes,
                 .name = std::string(kernel.name),
                 .context = &context_};

@@ -21,13 +21,30 @@
 
 namespace yolk {
 
+/// Which bindings of a kernel are no storage buffers, as its module says.
+struct BindingKinds {
+    std::uint32_t uniform_mask = 0;
+    std::uint32_t texel_mask = 0;
+    std::uint32_t texel4_mask = 0;
+
+    BindingKinds() = default;
+    explicit BindingKinds(const KernelModule& kernel) noexcept
+        : uniform_mask(kernel.uniform_mask), texel_mask(kernel.texel_mask), texel4_mask(kernel.texel4_mask) {}
+    [[nodiscard]] VkDescriptorType type_of(std::uint32_t binding) const noexcept {
+        if (((uniform_mask >> binding) & 1U) != 0) return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+        if ((((texel_mask | texel4_mask) >> binding) & 1U) != 0) return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
+        return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    }
+    auto operator<=>(const BindingKinds&) const = default;
+};
+
 /// What a PipelineHandle points at. Immutable once made.
 struct Pipeline {
     VkPipeline handle = VK_NULL_HANDLE;
     VkPipelineLayout layout = VK_NULL_HANDLE;
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
     std::uint32_t binding_count = 0;
-    std::uint32_t uniform_mask = 0;
+    BindingKinds kinds;
     std::uint32_t params_bytes = 0;
     std::string name;
     const DeviceContext* context = nullptr;  ///< of the device it belongs to
@@ -51,7 +68,7 @@ class PipelineCache {
     struct Key {
         std::uint64_t spirv_hash = 0;
         std::uint32_t binding_count = 0;
-        std::uint32_t uniform_mask = 0;
+        BindingKinds kinds;
         std::uint32_t params_bytes = 0;
         std::vector<std::pair<std::uint32_t, std::uint32_t>> constants;  ///< (id, value) by id
         auto operator<=>(const Key&) const = default;
@@ -62,7 +79,7 @@ class PipelineCache {
     };
     struct LayoutKey {
         std::uint32_t binding_count = 0;
-        std::uint32_t uniform_mask = 0;
+        BindingKinds kinds;
         std::uint32_t params_bytes = 0;
         auto operator<=>(const LayoutKey&) const = default;
     };

@@ -235,6 +235,7 @@ struct Spoiling {
     X(vkInvalidateMappedMemoryRanges, kMemory, nullptr, Plain)                      \
     X(vkBindBufferMemory, kMemory, nullptr, Plain)                                  \
     X(vkCreateBuffer, kMemory, "VkBuffer", Plain)                                   \
+    X(vkCreateBufferView, kMemory, "VkBufferView", Plain)                           \
     X(vkCreatePipelineCache, kMemory, "VkPipelineCache", Plain)                     \
     X(vkGetPipelineCacheData, kMemory, nullptr, Plain)                              \
     X(vkCreateShaderModule, kMemory | kKept, "VkShaderModule", Spoiling)            \
@@ -263,6 +264,7 @@ struct Spoiling {
     X(vkDestroyDevice, VkDevice)                                 \
     X(vkFreeMemory, VkDeviceMemory)                              \
     X(vkDestroyBuffer, VkBuffer)                                 \
+    X(vkDestroyBufferView, VkBufferView)                         \
     X(vkDestroyPipelineCache, VkPipelineCache)                   \
     X(vkDestroyShaderModule, VkShaderModule)                     \
     X(vkDestroyDescriptorSetLayout, VkDescriptorSetLayout)       \

@@ -38,6 +38,7 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
                      .max_workgroup_size = {256, 256, 64},
                      .max_workgroup_count = {65535, 65535, 65535},
                      .max_storage_buffers_per_stage = 16,
+                     .max_texel_buffer_elements = 65536,
                      .subgroup_size = 4,
                      .timestamp_period_ns = 1.0};
     return device;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul without staging: every invocation reads what its TILE_M x TILE_N sums need straight from the buffers. No
 // shared memory and no barrier in the module: on CPU drivers a barrier makes every workgroup a set of coroutines.
-// With MATMUL_UNIFORM a is a uniform buffer of at most 64 KiB: for workgroups of one row of tiles its elements are the
-// same in all invocations, which lavapipe reads faster from there. Layout, bindings, constants: yolk/abi/matmul.h.
+// With MATMUL_TEXEL the operands are texel buffers, which CPU drivers read several times faster. With MATMUL_UNIFORM a is
+// a uniform buffer of at most 64 KiB: for workgroups of one row of tiles its elements are the same in all invocations,
+// which lavapipe reads faster from there than from a storage buffer. Layout, bindings, constants: yolk/abi/matmul.h.
 // Exactness: with MATMUL_EXACT class P by the operand rule, one ascending chain over k per output, whatever the tile; else
 // class T.
 // Loops (after unrolling), one after the other: (end_k - first_k) / BLOCK_K iterations, BLOCK_K - 1, TILE_M * TILE_N.
@@ -13,15 +14,6 @@
 #include "yolk/abi/matmul.h"
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
-#ifdef MATMUL_UNIFORM
-layout(set = 0, binding = kBindA, scalar) uniform A { float values[kUniformElements]; } a_;
-layout(set = 0, binding = kBindA4, scalar) uniform A4 { vec4 values[kUniformElements / 4u]; } a4_;
-#else
-layout(set = 0, binding = kBindA, scalar) readonly restrict buffer A { float values[]; } a_;
-layout(set = 0, binding = kBindA4, scalar) readonly restrict buffer A4 { vec4 values[]; } a4_;
-#endif
-layout(set = 0, binding = kBindB, scalar) readonly restrict buffer B { float values[]; } b_;
-layout(set = 0, binding = kBindB4, scalar) readonly restrict buffer B4 { vec4 values[]; } b4_;
 layout(set = 0, binding = kBindOut, scalar) restrict buffer Out { float values[]; } out_;
 #include "matmul_tile.glsl"
 #include "matmul_output.glsl"

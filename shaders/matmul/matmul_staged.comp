@@ -12,12 +12,9 @@
 #include "yolk/abi/matmul.h"
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
-layout(set = 0, binding = kBindA, scalar) readonly restrict buffer A { float values[]; } a_;
-layout(set = 0, binding = kBindA4, scalar) readonly restrict buffer A4 { vec4 values[]; } a4_;
-layout(set = 0, binding = kBindB, scalar) readonly restrict buffer B { float values[]; } b_;
-layout(set = 0, binding = kBindB4, scalar) readonly restrict buffer B4 { vec4 values[]; } b4_;
 layout(set = 0, binding = kBindOut, scalar) restrict buffer Out { float values[]; } out_;
 #include "matmul_common.glsl"
+#include "matmul_operands.glsl"
 
 vec4 sums[TILE_M * GROUPS_N];  // [row, group of four columns]
 #include "matmul_output.glsl"
@@ -40,7 +37,7 @@ void stage_a4(TilePlace place, uint a_base, uint k, uint end_k) {
         uint at = a_base + (TRANSPOSE_A == 0u ? line * params.a_stride + step : step * params.a_stride + line);
         bvec4 inside = bvec4(place.block_row + i < params.m && k + q < end_k);
         if (TRANSPOSE_A == 0u) inside = bvec4(inside.x, inside.x && k + q + 1u < end_k, inside.x && k + q + 2u < end_k, inside.x && k + q + 3u < end_k);
-        vec4 four = mix(vec4(0.0), operand(a4_.values[at / 4u]), inside);
+        vec4 four = mix(vec4(0.0), operand(A4_AT(at / 4u)), inside);
         uint apart = TRANSPOSE_A == 0u ? A_STEP : 1u;
         uint to = q * A_STEP + i;
         a_staged[to] = four.x;
@@ -59,7 +56,7 @@ void stage_a(TilePlace place, uint a_base, uint k, uint end_k) {
         uint step = min(k + q, end_k - 1u);
         uint at = a_base + (TRANSPOSE_A == 0u ? line * params.a_stride + step : step * params.a_stride + line);
         bool inside = place.block_row + i < params.m && k + q < end_k;
-        a_staged[q * A_STEP + i] = mix(0.0, operand(a_.values[at]), inside);
+        a_staged[q * A_STEP + i] = mix(0.0, operand(A_AT(at)), inside);
     }
 }
 
@@ -73,7 +70,7 @@ void stage_b4(TilePlace place, uint b_base, uint k, uint end_k) {
         uint at = b_base + (TRANSPOSE_B == 1u ? line * params.b_stride + step : step * params.b_stride + line);
         bvec4 inside = bvec4(place.block_column + i < params.n && k + q < end_k);
         if (TRANSPOSE_B == 1u) inside = bvec4(inside.x, inside.x && k + q + 1u < end_k, inside.x && k + q + 2u < end_k, inside.x && k + q + 3u < end_k);
-        vec4 four = mix(vec4(0.0), operand(b4_.values[at / 4u]), inside);
+        vec4 four = mix(vec4(0.0), operand(B4_AT(at / 4u)), inside);
         uint apart = TRANSPOSE_B == 1u ? B_STEP : 1u;
         uint to = q * B_STEP + i;
         b_staged[to] = four.x;
@@ -92,7 +89,7 @@ void stage_b(TilePlace place, uint b_base, uint k, uint end_k) {
         uint step = min(k + q, end_k - 1u);
         uint at = b_base + (TRANSPOSE_B == 1u ? line * params.b_stride + step : step * params.b_stride + line);
         bool inside = place.block_column + i < params.n && k + q < end_k;
-        b_staged[q * B_STEP + i] = mix(0.0, operand(b_.values[at]), inside);
+        b_staged[q * B_STEP + i] = mix(0.0, operand(B_AT(at)), inside);
     }
 }
 

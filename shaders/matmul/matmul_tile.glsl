@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The register tile of matmul and of perturbed_linear: TILE_M x TILE_N sums of one invocation, without staging and
-// without a barrier. The including shader has named the buffers a_, a4_, b_, b4_ and `params`.
+// without a barrier. The including shader has named `params`.
 // All loops over tiles are unrolled by us before a driver sees them (docs/adr/0008), so arrays are registers. Four
 // columns, or four k, to a vector: a quarter of the instructions for whoever compiles them.
 #ifndef YOLK_MATMUL_TILE_GLSL
 #define YOLK_MATMUL_TILE_GLSL
 #include "matmul_common.glsl"
+#include "matmul_operands.glsl"
 
 vec4 sums[TILE_M * GROUPS_N];  // [row, group of four columns]
 uint a_starts[TILE_M];  // of each row of the tile in a, its first element of k = 0
@@ -47,14 +48,14 @@ void multiply(uint sum, float a, vec4 b) {
 vec4 a_scalars(uint i, uint k) {
     uint step = TRANSPOSE_A == 1u ? params.a_stride : 1u;
     uint start = a_starts[i] + k * step;
-    return vec4(a_.values[start], a_.values[start + step], a_.values[start + 2u * step], a_.values[start + 3u * step]);
+    return vec4(A_AT(start), A_AT(start + step), A_AT(start + 2u * step), A_AT(start + 3u * step));
 }
 
 // Of step k, the columns of group j.
 vec4 b_scalars(uint j, uint k) {
     uint at = TRANSPOSE_B == 1u ? k : k * params.b_stride;
-    return vec4(b_.values[b_starts[4u * j] + at], b_.values[b_starts[4u * j + 1u] + at],
-                b_.values[b_starts[4u * j + 2u] + at], b_.values[b_starts[4u * j + 3u] + at]);
+    return vec4(B_AT(b_starts[4u * j] + at), B_AT(b_starts[4u * j + 1u] + at),
+                B_AT(b_starts[4u * j + 2u] + at), B_AT(b_starts[4u * j + 3u] + at));
 }
 
 // All rows at once, where vectors run across them.
@@ -63,10 +64,10 @@ void load_a_columns(uint k) {
         [[unroll]] for (uint i = 0u; i < TILE_M / 4u; ++i) {
             uint step = params.a_stride / 4u;
             uint at = a_starts4[4u * i] + (k + 4u * q) * step;
-            vec4 k0 = a4_.values[at];
-            vec4 k1 = a4_.values[at + step];
-            vec4 k2 = a4_.values[at + 2u * step];
-            vec4 k3 = a4_.values[at + 3u * step];
+            vec4 k0 = A4_AT(at);
+            vec4 k1 = A4_AT(at + step);
+            vec4 k2 = A4_AT(at + 2u * step);
+            vec4 k3 = A4_AT(at + 3u * step);
             a_block[(4u * i) * (BLOCK_K / 4u) + q] = operand(vec4(k0.x, k1.x, k2.x, k3.x));
             a_block[(4u * i + 1u) * (BLOCK_K / 4u) + q] = operand(vec4(k0.y, k1.y, k2.y, k3.y));
             a_block[(4u * i + 2u) * (BLOCK_K / 4u) + q] = operand(vec4(k0.z, k1.z, k2.z, k3.z));
@@ -77,7 +78,7 @@ void load_a_columns(uint k) {
 
 void load_a_row(uint i, uint k) {
     [[unroll]] for (uint q = 0u; q < BLOCK_K / 4u; ++q) {
-        vec4 four = VECTOR_A == 1u ? a4_.values[a_starts4[i] + k / 4u + q] : a_scalars(i, k + 4u * q);
+        vec4 four = VECTOR_A == 1u ? A4_AT(a_starts4[i] + k / 4u + q) : a_scalars(i, k + 4u * q);
         a_block[i * (BLOCK_K / 4u) + q] = operand(four);
     }
 }
@@ -86,10 +87,10 @@ void load_b_block(uint k) {
     if (VECTOR_B == 1u && TRANSPOSE_B == 1u) {
         [[unroll]] for (uint q = 0u; q < BLOCK_K / 4u; ++q) {
             [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
-                vec4 c0 = b4_.values[b_starts4[4u * j] + k / 4u + q];
-                vec4 c1 = b4_.values[b_starts4[4u * j + 1u] + k / 4u + q];
-                vec4 c2 = b4_.values[b_starts4[4u * j + 2u] + k / 4u + q];
-                vec4 c3 = b4_.values[b_starts4[4u * j + 3u] + k / 4u + q];
+                vec4 c0 = B4_AT(b_starts4[4u * j] + k / 4u + q);
+                vec4 c1 = B4_AT(b_starts4[4u * j + 1u] + k / 4u + q);
+                vec4 c2 = B4_AT(b_starts4[4u * j + 2u] + k / 4u + q);
+                vec4 c3 = B4_AT(b_starts4[4u * j + 3u] + k / 4u + q);
                 b_block[(4u * q) * GROUPS_N + j] = operand(vec4(c0.x, c1.x, c2.x, c3.x));
                 b_block[(4u * q + 1u) * GROUPS_N + j] = operand(vec4(c0.y, c1.y, c2.y, c3.y));
                 b_block[(4u * q + 2u) * GROUPS_N + j] = operand(vec4(c0.z, c1.z, c2.z, c3.z));
@@ -100,7 +101,7 @@ void load_b_block(uint k) {
     }
     [[unroll]] for (uint q = 0u; q < BLOCK_K; ++q) {
         [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
-            vec4 four = VECTOR_B == 1u ? b4_.values[b_starts4[4u * j] + (k + q) * (params.b_stride / 4u)]
+            vec4 four = VECTOR_B == 1u ? B4_AT(b_starts4[4u * j] + (k + q) * (params.b_stride / 4u))
                                        : b_scalars(j, k + q);
             b_block[q * GROUPS_N + j] = operand(four);
         }
@@ -126,7 +127,7 @@ void add_step(uint k) {
     uint a_step = TRANSPOSE_A == 1u ? k * params.a_stride : k;
     [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) b_block[j] = operand(b_scalars(j, k));
     [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
-        float a = operand(a_.values[a_starts[i] + a_step]);
+        float a = operand(A_AT(a_starts[i] + a_step));
         [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) multiply(i * GROUPS_N + j, a, b_block[j]);
     }
 }

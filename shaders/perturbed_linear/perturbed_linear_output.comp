@@ -4,8 +4,8 @@
 // the projections of its rows itself. Layout, bindings, constants: yolk/abi/perturbed_linear.h. Between the dispatches
 // of a split chain the outputs hold the partial sums.
 // Work: matmul's register tile, rows are instances; then for each pair that the tile's rows belong to, one draw for all
-// of them, both sides. With MATMUL_UNIFORM x is read from uniform buffers in windows of 64 KiB, with
-// PERTURBED_UNIFORM_WEIGHTS W from one. No subgroup assumption, no shared memory.
+// of them, both sides. With MATMUL_TEXEL x and W are texel buffers; with MATMUL_UNIFORM x is read from uniform buffers
+// in windows of 64 KiB, with MATMUL_UNIFORM_B W from one. No subgroup assumption, no shared memory.
 // Exactness: class P by the operand rule. One chain per output, k ascending, then rho ascending; x, W and the projection
 // are zero or at least 2^-40, so every sum is a multiple of 2^-103. Rows of other pairs, and rho past the last, add a
 // zero, which changes no sum: none is ever -0. Any configuration gives the same bits.
@@ -23,20 +23,6 @@ layout(constant_id = kSpecFused) const uint FUSED = 0;
 layout(constant_id = kSpecInputIsShared) const uint INPUT_IS_SHARED = 0;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
-#ifdef MATMUL_UNIFORM
-layout(set = 0, binding = kBindA, scalar) uniform A { float values[kUniformElements]; } a_;
-layout(set = 0, binding = kBindA4, scalar) uniform A4 { vec4 values[kUniformElements / 4u]; } a4_;
-#else
-layout(set = 0, binding = kBindA, scalar) readonly restrict buffer A { float values[]; } a_;
-layout(set = 0, binding = kBindA4, scalar) readonly restrict buffer A4 { vec4 values[]; } a4_;
-#endif
-#ifdef PERTURBED_UNIFORM_WEIGHTS
-layout(set = 0, binding = kBindB, scalar) uniform B { float values[kUniformElements]; } b_;
-layout(set = 0, binding = kBindB4, scalar) uniform B4 { vec4 values[kUniformElements / 4u]; } b4_;
-#else
-layout(set = 0, binding = kBindB, scalar) readonly restrict buffer B { float values[]; } b_;
-layout(set = 0, binding = kBindB4, scalar) readonly restrict buffer B4 { vec4 values[]; } b4_;
-#endif
 layout(set = 0, binding = kBindOut, scalar) restrict buffer Out { float values[]; } out_;
 layout(set = 0, binding = kBindProjection, scalar) readonly restrict buffer Projection { float values[]; } projection_;
 #include "matmul_tile.glsl"
@@ -110,7 +96,7 @@ void project_rows(TilePlace place) {
             [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
                 [[unroll]] for (uint q = 0u; q < STEP_K; ++q) {
                     uint at = min(k + q, params.k - 1u);
-                    float value = exact_flush_operand(a_.values[a_starts[i] + at]);
+                    float value = exact_flush_operand(A_AT(a_starts[i] + at));
                     float x = mix(0.0, value, k + q < params.k && pairs[i] == pair);
                     [[unroll]] for (uint rho = 0u; rho < CHUNK; ++rho) {
                         precise float product = x * step_noise[q * CHUNK + rho];

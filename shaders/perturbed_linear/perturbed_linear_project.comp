@@ -23,9 +23,8 @@ layout(constant_id = kSpecWholeK) const uint WHOLE_K = 0;
 layout(constant_id = kSpecInputIsShared) const uint INPUT_IS_SHARED = 0;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
-layout(set = 0, binding = kBindA, scalar) readonly restrict buffer A { float values[]; } a_;
-layout(set = 0, binding = kBindA4, scalar) readonly restrict buffer A4 { vec4 values[]; } a4_;
 layout(set = 0, binding = kBindProjection, scalar) restrict buffer Projection { float values[]; } projection_;
+#include "matmul_operands.glsl"
 #include "perturbed_linear.glsl"
 
 const uint SIDES = INPUT_IS_SHARED == 1u ? 1u : 2u;  // that have sums of their own
@@ -37,13 +36,13 @@ float x[STEP_K];
 void load_step(uint start, uint k) {
     if (VECTOR_A == 1u && STEP_K >= 4u) {
         [[unroll]] for (uint h = 0u; h < STEP_K / 4u; ++h) {
-            vec4 four = a4_.values[(start + k) / 4u + h];
+            vec4 four = A4_AT((start + k) / 4u + h);
             [[unroll]] for (uint c = 0u; c < 4u; ++c) x[4u * h + c] = exact_flush_operand(four[c]);
         }
     } else {
         [[unroll]] for (uint q = 0u; q < STEP_K; ++q) {
             uint at = WHOLE_K == 1u ? k + q : min(k + q, params.end_k - 1u);
-            float value = exact_flush_operand(a_.values[start + at]);
+            float value = exact_flush_operand(A_AT(start + at));
             x[q] = mix(0.0, value, WHOLE_K == 1u || k + q < params.end_k);
         }
     }

@@ -52,11 +52,14 @@ std::span<const spvc_reflected_resource> resources_of(spvc_resources resources, 
 }
 
 void read_resources(spvc_compiler compiler, spvc_resources resources, ReflectedModule& module) {
-    for (const auto type : {SPVC_RESOURCE_TYPE_UNIFORM_BUFFER, SPVC_RESOURCE_TYPE_STORAGE_BUFFER}) {
+    const std::array kinds{std::pair{SPVC_RESOURCE_TYPE_UNIFORM_BUFFER, BindingKind::Uniform},
+                           std::pair{SPVC_RESOURCE_TYPE_STORAGE_BUFFER, BindingKind::Storage},
+                           std::pair{SPVC_RESOURCE_TYPE_SAMPLED_IMAGE, BindingKind::Texel}};
+    for (const auto& [type, kind] : kinds) {
         for (const spvc_reflected_resource& resource : resources_of(resources, type)) {
             module.bindings.push_back({spvc_compiler_get_decoration(compiler, resource.id, SpvDecorationDescriptorSet),
                                        spvc_compiler_get_decoration(compiler, resource.id, SpvDecorationBinding),
-                                       type == SPVC_RESOURCE_TYPE_UNIFORM_BUFFER});
+                                       kind});
         }
     }
     for (const spvc_reflected_resource& block : resources_of(resources, SPVC_RESOURCE_TYPE_PUSH_CONSTANT)) {
@@ -64,7 +67,7 @@ void read_resources(spvc_compiler compiler, spvc_resources resources, ReflectedM
         append_members(compiler, block.base_type_id, 0, module.push_constants);
     }
     for (int type = SPVC_RESOURCE_TYPE_STAGE_INPUT; type <= SPVC_RESOURCE_TYPE_SHADER_RECORD_BUFFER; ++type) {
-        if (type == SPVC_RESOURCE_TYPE_PUSH_CONSTANT) continue;
+        if (type == SPVC_RESOURCE_TYPE_PUSH_CONSTANT || type == SPVC_RESOURCE_TYPE_SAMPLED_IMAGE) continue;
         for (const spvc_reflected_resource& other : resources_of(resources, static_cast<spvc_resource_type>(type))) {
             module.other_resources.emplace_back(other.name);
         }

@@ -23,10 +23,12 @@ struct BlockMember {
     friend bool operator==(const BlockMember&, const BlockMember&) = default;
 };
 
+enum class BindingKind { Storage, Uniform, Texel };
+
 struct ReflectedBinding {
     std::uint32_t set = 0;
     std::uint32_t binding = 0;
-    bool uniform = false;
+    BindingKind kind = BindingKind::Storage;
     friend auto operator<=>(const ReflectedBinding&, const ReflectedBinding&) = default;
 };
 
@@ -38,7 +40,7 @@ struct ReflectedSpec {
 struct ReflectedModule {
     std::vector<std::string> entry_points;  ///< "compute main"
     std::vector<ReflectedBinding> bindings;
-    std::vector<std::string> other_resources;  ///< images, samplers, ...: Yolk has none
+    std::vector<std::string> other_resources;  ///< images but texel buffers, samplers, ...: Yolk has none
     std::size_t push_constant_blocks = 0;
     std::vector<BlockMember>
         push_constants;  ///< flattened: members of nested structures with their offsets in the block

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -17,12 +18,15 @@ void PrintTo(const BlockMember& member, std::ostream* out) {
     *out << member.name << " (offset " << member.offset_bytes << ", " << member.size_bytes << " bytes, kind "
          << static_cast<int>(member.kind) << ")";
 }
+constexpr std::array kKindNames{" storage", " uniform", " texel"};
 void PrintTo(const ReflectedBinding& binding, std::ostream* out) {
-    *out << "set " << binding.set << " binding " << binding.binding << (binding.uniform ? " uniform" : " storage");
+    *out << "set " << binding.set << " binding " << binding.binding
+         << kKindNames.at(static_cast<std::size_t>(binding.kind));
 }
 
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::AnyOfArray;
 using ::testing::ContainerEq;
 using ::testing::Each;
@@ -31,6 +35,12 @@ using ::testing::IsEmpty;
 
 constexpr std::uint32_t kMaxPushConstantBytes = 128;
 constexpr std::uint32_t kSpirvCapabilityShader = 1;
+constexpr std::uint32_t kSpirvCapabilitySampledBuffer = 46;  // texel buffers: every Vulkan device has them
+
+BindingKind kind_of(const KernelModule& kernel, std::uint32_t b) {
+    if (((kernel.uniform_mask >> b) & 1U) != 0) return BindingKind::Uniform;
+    return (((kernel.texel_mask | kernel.texel4_mask) >> b) & 1U) != 0 ? BindingKind::Texel : BindingKind::Storage;
+}
 
 struct Subject {
     const KernelModule* kernel;
@@ -74,7 +84,7 @@ TEST(reflection, bindings_are_those_of_the_header) {
     std::map<const AbiFamily*, std::set<ReflectedBinding>> expected;
     for (const Subject& subject : subjects()) {
         for (std::uint32_t b = 0; b < subject.kernel->binding_count; ++b) {
-            expected[subject.family].insert({0, b, ((subject.kernel->uniform_mask >> b) & 1U) != 0});
+            expected[subject.family].insert({0, b, kind_of(*subject.kernel, b)});
         }
         const std::vector<ReflectedBinding>& bindings = subject.module.bindings;
         EXPECT_THAT(bindings, Each(AnyOfArray(expected[subject.family]))) << subject.kernel->name;
@@ -92,7 +102,13 @@ TEST(reflection, named_bindings_are_all_there_are) {
         std::set<std::uint32_t> expected;
         for (std::uint32_t b = 0; b < subject.kernel->binding_count; ++b) expected.insert(b);
         EXPECT_EQ(values_of(subject.family->bindings), expected) << subject.family->name;
-        EXPECT_EQ(subject.kernel->uniform_mask >> subject.kernel->binding_count, 0U) << subject.family->name;
+        const KernelModule& kernel = *subject.kernel;
+        EXPECT_EQ((kernel.uniform_mask | kernel.texel_mask | kernel.texel4_mask) >> kernel.binding_count, 0U)
+            << subject.family->name;
+        EXPECT_EQ(
+            std::popcount(kernel.uniform_mask) + std::popcount(kernel.texel_mask) + std::popcount(kernel.texel4_mask),
+            std::popcount(kernel.uniform_mask | kernel.texel_mask | kernel.texel4_mask))
+            << subject.kernel->name << ": a binding is of two kinds";
     }
 }
 
@@ -137,7 +153,8 @@ TEST(reflection, declared_specialization_constants_exist) {
 // capability.
 TEST(reflection, nothing_above_the_floor) {
     for (const Subject& subject : subjects()) {
-        EXPECT_THAT(subject.module.capabilities, ElementsAre(kSpirvCapabilityShader)) << subject.kernel->name;
+        EXPECT_THAT(subject.module.capabilities, Each(AnyOf(kSpirvCapabilityShader, kSpirvCapabilitySampledBuffer)))
+            << subject.kernel->name;
         EXPECT_THAT(subject.module.extensions, IsEmpty()) << subject.kernel->name;
     }
 }

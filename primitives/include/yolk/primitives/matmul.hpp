@@ -31,6 +31,7 @@ struct MatmulConfig {
     std::uint32_t vector_width = 4;  ///< 4: operands are read four elements at a time where their layout allows
     std::uint32_t staged = 0;        ///< 1: operands pass through shared memory, with barriers
     std::uint32_t uniform = 0;       ///< 1: a is read as a uniform buffer, in windows of 64 KiB
+    std::uint32_t texel = 0;         ///< 1: a and b are read as texel buffers
     std::uint32_t split_k = 1;       ///< pieces of k that are summed apart and added in order; above 1 `Fast` only
     friend bool operator==(const MatmulConfig&, const MatmulConfig&) = default;
 };

@@ -28,6 +28,7 @@ struct PerturbedLinearConfig {
     std::uint32_t tile_n = 8;                ///< outputs of an invocation
     std::uint32_t vector_width = 1;          ///< 4: x and W are read four elements at a time where their rows allow
     std::uint32_t uniform = 0;               ///< 1: x is read as uniform buffers of 64 KiB, 2: W as one
+    std::uint32_t texel = 0;                 ///< 1: x and W are read as texel buffers
     std::uint32_t fused = 0;                 ///< 1: one dispatch; every invocation makes its own x B
     std::uint32_t projection_workgroup = 8;  ///< of the dispatch that makes x B
     std::uint32_t projection_rows = 1;       ///< rows of each member for which one of its invocations draws B once

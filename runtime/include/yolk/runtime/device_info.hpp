@@ -31,6 +31,7 @@ struct DeviceLimits {
     std::uint64_t max_uniform_buffer_range = 0;
     std::uint64_t min_storage_buffer_offset_alignment = 0;
     std::uint64_t min_uniform_buffer_offset_alignment = 0;
+    std::uint64_t min_texel_buffer_offset_alignment = 0;
     std::uint64_t non_coherent_atom_size = 0;
     std::uint64_t max_memory_allocation_size = 0;
     std::uint32_t max_memory_allocation_count = 0;
@@ -40,6 +41,7 @@ struct DeviceLimits {
     std::array<std::uint32_t, 3> max_workgroup_size{};
     std::array<std::uint32_t, 3> max_workgroup_count{};
     std::uint32_t max_storage_buffers_per_stage = 0;
+    std::uint32_t max_texel_buffer_elements = 0;
     std::uint32_t subgroup_size = 0;
     double timestamp_period_ns = 0.0;  ///< nanoseconds per tick; 0 where the queue has no timestamps
 };

@@ -12,7 +12,9 @@ struct KernelModule {
     std::string_view name;                 ///< "noise", "es_update_int8": the file's name and the variant's
     std::span<const std::uint32_t> spirv;  ///< embedded, lives as long as the program
     std::uint32_t binding_count = 0;       ///< bindings 0 ... binding_count - 1 of set 0
-    std::uint32_t uniform_mask = 0;        ///< bit b set: binding b is a uniform buffer, else a storage buffer
+    std::uint32_t uniform_mask = 0;        ///< bit b set: binding b is a uniform buffer, else a storage buffer ...
+    std::uint32_t texel_mask = 0;          ///< ... or a uniform texel buffer of fp32 ...
+    std::uint32_t texel4_mask = 0;         ///< ... or of vectors of four. At most one of the three has a bit.
     std::uint32_t params_bytes = 0;        ///< size of the push constants, at most 128
     bool unrolled = false;  ///< specialized and unrolled before the driver sees it (yolk/shaders/specialize.hpp)
 };
