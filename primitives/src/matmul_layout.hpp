@@ -11,8 +11,8 @@ namespace yolk {
 
 inline constexpr std::uint64_t kElementBytes = 4;
 
-// What keeps the code of a register tile small, here and in perturbed_linear: multiply-adds that one unrolled step may
-// hold, and sums. Above, drivers compile for seconds and spill.
+// What keeps the code of a register tile small (perturbed_linear may have half the sums): multiply-adds that one
+// unrolled step may hold, and sums. Above, drivers compile for seconds and spill.
 inline constexpr std::uint32_t kMaxUnrolled = 2048;
 inline constexpr std::uint32_t kMaxSums = 256;
 /// Windows of a uniform operand, each a dispatch.

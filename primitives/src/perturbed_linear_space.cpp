@@ -14,6 +14,9 @@
 namespace yolk {
 namespace {
 
+/// Half of what matmul may have: the noise at the end of the tile is unrolled, too, and SwiftShader compiled the larger
+/// tiles for as long as all the rest of the space.
+constexpr std::uint32_t kMaxTileSums = kMaxSums / 2;
 /// Products of an unrolled step over k of a projection.
 constexpr std::uint32_t kMaxProjected = 512;
 /// Fused, every tile of columns makes the projections again, from all k in one loop.
@@ -26,9 +29,9 @@ Result<void> check_geometry(const PerturbedLinearDesc& desc, const PerturbedLine
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
         return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
     const std::uint32_t steps = std::max(c.block_k, rho_chunk(desc.rank));
-    if (c.tile_m * c.tile_n > kMaxSums || c.tile_m * c.tile_n * steps > kMaxUnrolled) {
+    if (c.tile_m * c.tile_n > kMaxTileSums || c.tile_m * c.tile_n * steps > kMaxUnrolled) {
         return bad_input(fmt::format("An invocation may have {} sums, and a step over k or the rank {} multiply-adds.",
-                                     kMaxSums, kMaxUnrolled));
+                                     kMaxTileSums, kMaxUnrolled));
     }
     if (c.vector_width == 4 && inner_size(desc) % 4 != 0 && !(desc.transposed && outer_size(desc) % 4 == 0))
         return bad_input("Neither x nor W can be read four elements at a time.");
