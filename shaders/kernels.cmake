@@ -86,4 +86,29 @@ yolk_kernel(normalize_by_group FAMILY normalize SOURCE normalize/normalize.comp)
 yolk_kernel(normalize_by_invocation FAMILY normalize SOURCE normalize/normalize.comp DEFINES ROWS_BY_INVOCATION=1)
 yolk_kernel(gru_step_gate FAMILY gru_step SOURCE gru_step/gru_step.comp)
 yolk_kernel(gru_step_update FAMILY gru_step SOURCE gru_step/gru_step.comp DEFINES GRU_STEP_UPDATE=1)
+yolk_kernel(block_inverse_gauss_jordan FAMILY block_inverse SOURCE block_inverse/block_inverse_gauss_jordan.comp)
+yolk_kernel(block_inverse_prepare FAMILY block_inverse SOURCE block_inverse/block_inverse_prepare.comp)
+yolk_kernel(block_inverse_begin FAMILY block_inverse SOURCE block_inverse/block_inverse_begin.comp)
+yolk_kernel(block_inverse_judge FAMILY block_inverse SOURCE block_inverse/block_inverse_judge.comp)
+yolk_kernel(block_inverse_finish FAMILY block_inverse SOURCE block_inverse/block_inverse_finish.comp)
+yolk_kernel(block_inverse_verdict FAMILY block_inverse SOURCE block_inverse/block_inverse_verdict.comp)
+yolk_kernel(block_inverse_report FAMILY block_inverse SOURCE block_inverse/block_inverse_report.comp)
+yolk_kernel(block_inverse_pivoted FAMILY block_inverse SOURCE block_inverse/block_inverse_pivoted.comp)
+yolk_kernel(block_inverse_back FAMILY block_inverse SOURCE block_inverse/block_inverse_back.comp)
+yolk_kernel(block_inverse_panel FAMILY block_inverse SOURCE block_inverse/block_inverse_panel.comp)
+yolk_kernel(block_inverse_check FAMILY block_inverse SOURCE block_inverse/block_inverse_finish.comp DEFINES BLOCK_CHECK=1)
+yolk_kernel(block_inverse_forward FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_update.comp)
+yolk_kernel(block_inverse_backward FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_update.comp
+  DEFINES BLOCK_BACKWARD=1)
+yolk_kernel(block_inverse_residual FAMILY block_inverse SOURCE block_inverse/block_inverse_residual.comp)
+yolk_kernel(block_inverse_registers_4 FAMILY block_inverse SOURCE block_inverse/block_inverse_registers.comp
+  DEFINES BLOCK_N=4 BLOCK_N_MINUS_1=3)
+yolk_kernel(block_inverse_registers_8 FAMILY block_inverse SOURCE block_inverse/block_inverse_registers.comp
+  DEFINES BLOCK_N=8 BLOCK_N_MINUS_1=7)
+yolk_kernel(block_inverse_registers_16 FAMILY block_inverse SOURCE block_inverse/block_inverse_registers.comp
+  DEFINES BLOCK_N=16 BLOCK_N_MINUS_1=15)
+yolk_kernel(block_inverse_registers_24 FAMILY block_inverse SOURCE block_inverse/block_inverse_registers.comp
+  DEFINES BLOCK_N=24 BLOCK_N_MINUS_1=23)
+yolk_kernel(block_inverse_registers_32 FAMILY block_inverse SOURCE block_inverse/block_inverse_registers.comp
+  DEFINES BLOCK_N=32 BLOCK_N_MINUS_1=31)
 yolk_environments(environments)  # rollout_<name> and rollout_<name>_unrolled for each file there

@@ -27,7 +27,8 @@ std::span<const Family* const> families() noexcept {
                                       &rollout_family(),
                                       &fitness_family(),
                                       &es_update_family(),
-                                      &optimizer_family()};
+                                      &optimizer_family(),
+                                      &block_inverse_family()};
     return kFamilies;
 }
 

@@ -67,6 +67,7 @@ struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& fitness_family() noexcept;
 [[nodiscard]] const Family& es_update_family() noexcept;
 [[nodiscard]] const Family& optimizer_family() noexcept;
+[[nodiscard]] const Family& block_inverse_family() noexcept;
 /// All of them, in the order of `yolk check`.
 [[nodiscard]] std::span<const Family* const> families() noexcept;
 
