@@ -111,4 +111,44 @@ yolk_kernel(block_inverse_registers_24 FAMILY block_inverse SOURCE block_inverse
   DEFINES BLOCK_N=24 BLOCK_N_MINUS_1=23)
 yolk_kernel(block_inverse_registers_32 FAMILY block_inverse SOURCE block_inverse/block_inverse_registers.comp
   DEFINES BLOCK_N=32 BLOCK_N_MINUS_1=31)
+yolk_kernel(block_trace_by_group FAMILY block_trace SOURCE block_trace/block_trace.comp)
+yolk_kernel(block_trace_by_invocation FAMILY block_trace SOURCE block_trace/block_trace.comp
+            DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(covariance_average FAMILY covariance SOURCE covariance/covariance_average.comp)
+yolk_kernel(covariance_damp FAMILY covariance SOURCE covariance/covariance_damp.comp)
+yolk_kernel(natural_gradient_product_by_group FAMILY natural_gradient SOURCE natural_gradient/natural_gradient_product.comp)
+yolk_kernel(natural_gradient_product_by_invocation FAMILY natural_gradient SOURCE natural_gradient/natural_gradient_product.comp
+yolk_kernel(natural_gradient_product_by_group FAMILY natural_gradient
+            SOURCE natural_gradient/natural_gradient_product.comp)
+yolk_kernel(natural_gradient_product_by_invocation FAMILY natural_gradient
+            SOURCE natural_gradient/natural_gradient_product.comp
+            DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(natural_gradient_project_by_group FAMILY natural_gradient
+            SOURCE natural_gradient/natural_gradient_project.comp)
+yolk_kernel(natural_gradient_project_by_invocation FAMILY natural_gradient
+            SOURCE natural_gradient/natural_gradient_project.comp
+            DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(inverse_sqrt_norm_by_group FAMILY inverse_sqrt SOURCE inverse_sqrt/inverse_sqrt_rows.comp)
+yolk_kernel(inverse_sqrt_norm_by_invocation FAMILY inverse_sqrt SOURCE inverse_sqrt/inverse_sqrt_rows.comp
+            DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(inverse_sqrt_residual_by_group FAMILY inverse_sqrt
+            SOURCE inverse_sqrt/inverse_sqrt_rows.comp DEFINES INVERSE_SQRT_RESIDUAL=1)
+yolk_kernel(inverse_sqrt_residual_by_invocation FAMILY inverse_sqrt SOURCE inverse_sqrt/inverse_sqrt_rows.comp
+            DEFINES ROWS_BY_INVOCATION=1 INVERSE_SQRT_RESIDUAL=1)
+yolk_kernel(inverse_sqrt_start_by_group FAMILY inverse_sqrt
+            SOURCE inverse_sqrt/inverse_sqrt_blocks.comp DEFINES INVERSE_SQRT_START=1)
+yolk_kernel(inverse_sqrt_start_by_invocation FAMILY inverse_sqrt SOURCE inverse_sqrt/inverse_sqrt_blocks.comp
+            DEFINES ROWS_BY_INVOCATION=1 INVERSE_SQRT_START=1)
+yolk_kernel(inverse_sqrt_decide_by_group FAMILY inverse_sqrt SOURCE inverse_sqrt/inverse_sqrt_blocks.comp)
+yolk_kernel(inverse_sqrt_decide_by_invocation FAMILY inverse_sqrt SOURCE inverse_sqrt/inverse_sqrt_blocks.comp
+            DEFINES ROWS_BY_INVOCATION=1)
+yolk_kernel(inverse_sqrt_begin FAMILY inverse_sqrt
+            SOURCE inverse_sqrt/inverse_sqrt_elements.comp DEFINES INVERSE_SQRT_BEGIN=1)
+yolk_kernel(inverse_sqrt_direction FAMILY inverse_sqrt
+            SOURCE inverse_sqrt/inverse_sqrt_elements.comp DEFINES INVERSE_SQRT_DIRECTION=1)
+yolk_kernel(inverse_sqrt_finish FAMILY inverse_sqrt SOURCE inverse_sqrt/inverse_sqrt_elements.comp)
+yolk_kernel(kronecker_damping FAMILY kronecker_precondition SOURCE kronecker_precondition/kronecker_damping.comp)
+yolk_kernel(kronecker_status FAMILY kronecker_precondition
+            SOURCE kronecker_precondition/kronecker_finish.comp DEFINES KRONECKER_STATUS=1)
+yolk_kernel(kronecker_zero FAMILY kronecker_precondition SOURCE kronecker_precondition/kronecker_finish.comp)
 yolk_environments(environments)  # rollout_<name> and rollout_<name>_unrolled for each file there

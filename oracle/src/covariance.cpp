@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/oracle/covariance.hpp"
+
+#include <cmath>
+
+#include "row_twin.hpp"
+#include "yolk/exact/exact_math.h"
+#include "yolk/oracle/matmul.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+using exact::exact_flush;
+
+constexpr double kFlushed = 0x1p-100;
+
+struct Weights {
+    bool keeps_old = false;
+    double decay = 1.0;
+    double fresh = 0.0;
+};
+
+Weights weights_of(const CovarianceDesc& desc, bool first) {
+    Weights weights{.keeps_old = desc.average && !first};
+    if (desc.samples == 0) return weights;
+    weights.decay = desc.decay;
+    weights.fresh = (weights.keeps_old ? 1.0 - weights.decay : 1.0) / desc.samples;
+    return weights;
+}
+
+std::vector<float> damped_twin(const CovarianceDesc& desc, const std::vector<float>& covariance) {
+    std::vector<float> damped = covariance;
+    const std::size_t n = desc.n;
+    const auto weight = static_cast<float>(static_cast<double>(desc.damping) / desc.n);
+    for (std::size_t b = 0; b < desc.blocks; ++b) {
+        float* block = damped.data() + b * n * n;
+        const float trace = row_sum_twin(n, [&](std::size_t k) { return exact_flush(block[k * (n + 1)]); });
+        const float weighted = trace * weight;
+        const float shift = desc.damping_kind == CovarianceDamping::Relative ? exact_flush(weighted) : desc.damping;
+        for (std::size_t k = 0; k < n; ++k) block[k * (n + 1)] += shift;
+    }
+    return damped;
+}
+
+struct Sum {
+    double value = 0.0;
+    double norm = 0.0;
+    double dropped = 0.0;
+};
+
+/// X^T X of a block, by outer products.
+std::vector<Sum> sums_of(const CovarianceDesc& desc, const std::vector<float>& x, std::uint32_t block) {
+    std::vector<Sum> sums(std::size_t{desc.n} * desc.n);
+    for (std::uint32_t sample = desc.samples; sample-- > 0;) {
+        for (std::uint32_t i = 0; i < desc.n; ++i) {
+            const double a = x[covariance_element(desc, block, sample, i)];
+            for (std::uint32_t j = 0; j < desc.n; ++j) {
+                const double b = x[covariance_element(desc, block, sample, j)];
+                Sum& sum = sums[std::size_t{i} * desc.n + j];
+                sum.value += a * b;
+                sum.norm += std::abs(a * b);
+                if (std::abs(a) < kOperandFloor || std::abs(b) < kOperandFloor) sum.dropped += std::abs(a * b);
+            }
+        }
+    }
+    return sums;
+}
+
+/// Adds the damping to a block of `values`.
+void damp(const CovarianceDesc& desc, std::vector<OracleValue>& values, std::size_t base) {
+    double trace = 0.0;
+    double magnitude = 0.0;
+    double off = 0.0;
+    for (std::size_t k = 0; k < desc.n; ++k) {
+        const OracleValue& c = values[base + k * (std::size_t{desc.n} + 1)];
+        trace += c.value;
+        magnitude += std::abs(c.value) + c.tolerance;
+        off += c.tolerance + kFlushed;
+    }
+    OracleValue shift{desc.damping, 0.0};
+    if (desc.damping_kind == CovarianceDamping::Relative) {
+        const double weight = static_cast<double>(desc.damping) / desc.n;
+        shift.value = trace * weight;
+        // The sum's error, then the roundings of the weight and of the product.
+        const double sum_off = off + row_sum_error(desc.n) * magnitude;
+        shift.tolerance =
+            weight * sum_off * (1.0 + 2.1 * kFp32Rounding) + 2.1 * kFp32Rounding * std::abs(shift.value) + kFlushed;
+    }
+    for (std::size_t k = 0; k < desc.n; ++k) {
+        OracleValue& c = values[base + k * (std::size_t{desc.n} + 1)];
+        c.value += shift.value;
+        c.tolerance += shift.tolerance;
+        c.tolerance += kFp32Rounding * (std::abs(c.value) + c.tolerance);
+    }
+}
+
+}  // namespace
+
+std::size_t covariance_element(const CovarianceDesc& desc, std::uint32_t block, std::uint32_t sample,
+                               std::uint32_t column) {
+    const std::size_t stride = desc.stride == kDense ? desc.n : desc.stride;
+    const std::size_t block_stride = desc.block_stride == kDense ? desc.samples * stride : desc.block_stride;
+    return desc.offset + block * block_stride + sample * stride + column;
+}
+
+CovarianceOutputs covariance_twin(const CovarianceDesc& desc, const CovarianceInputs& inputs) {
+    MatmulDesc product{.m = desc.n, .n = desc.n, .k = desc.samples, .batch = desc.blocks};
+    product.a = product.b = {.offset = desc.offset, .stride = desc.stride, .batch_stride = desc.block_stride};
+    product.a.transposed = true;
+    CovarianceOutputs out;
+    out.covariance = matmul_twin(product, {.a = inputs.x, .b = inputs.x, .bias = {}, .residual = {}});
+    const Weights weights = weights_of(desc, inputs.first);
+    const auto decay = static_cast<float>(weights.decay);
+    const auto weight = static_cast<float>(weights.fresh);
+    for (std::size_t i = 0; i < out.covariance.size(); ++i) {
+        const float fresh = out.covariance[i] * weight;
+        float kept = 0.0F;
+        if (weights.keeps_old) {
+            const float old = exact_flush(inputs.old[i]) * decay;
+            kept = exact_flush(old);
+        }
+        out.covariance[i] = kept + exact_flush(fresh);
+    }
+    if (desc.damping_kind != CovarianceDamping::None) out.damped = damped_twin(desc, out.covariance);
+    return out;
+}
+
+CovarianceOracle covariance_oracle(const CovarianceDesc& desc, const CovarianceInputs& inputs) {
+    CovarianceOracle out;
+    const Weights weights = weights_of(desc, inputs.first);
+    // A term meets its product's rounding and `samples` additions; a sum, those of the weight and of the product with
+    // it.
+    const double roundings = (static_cast<double>(desc.samples) + 3.0) * kFp32Rounding;
+    const double depth = roundings / (1.0 - roundings);
+    for (std::uint32_t b = 0; b < desc.blocks; ++b) {
+        const std::size_t base = out.covariance.size();
+        for (const Sum& sum : sums_of(desc, inputs.x, b)) {
+            OracleValue c{weights.fresh * sum.value, weights.fresh * (depth * sum.norm + sum.dropped) + kFlushed};
+            if (weights.keeps_old) {
+                const double kept = weights.decay * static_cast<double>(inputs.old[out.covariance.size()]);
+                c.value += kept;
+                c.tolerance += kFp32Rounding * std::abs(kept) + 2.0 * kFlushed;
+                c.tolerance += kFp32Rounding * (std::abs(c.value) + c.tolerance);
+            }
+            out.covariance.push_back(c);
+        }
+        if (desc.damping_kind == CovarianceDamping::None) continue;
+        out.damped.insert(out.damped.end(), out.covariance.begin() + static_cast<std::ptrdiff_t>(base),
+                          out.covariance.end());
+        damp(desc, out.damped, base);
+    }
+    return out;
+}
+
+}  // namespace yolk::oracle

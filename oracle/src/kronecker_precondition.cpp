@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/oracle/kronecker_precondition.hpp"
+
+#include <Eigen/LU>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "row_twin.hpp"
+#include "yolk/exact/exact_math.h"
+#include "yolk/oracle/block_inverse.hpp"
+#include "yolk/oracle/matmul.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+bool is_valid(float damping) { return std::isfinite(damping) && damping >= 0.0F; }
+bool inverts(const KroneckerPreconditionDesc& desc) { return desc.factors == KroneckerFactors::Covariances; }
+
+float mean_twin(std::span<const float> block, std::size_t n) {
+    const float trace = row_sum_twin(n, [&](std::size_t k) { return exact::exact_flush(block[k * (n + 1)]); });
+    const float mean = trace * static_cast<float>(1.0 / static_cast<double>(n));
+    return exact::exact_flush(mean);
+}
+
+struct Dampings {
+    std::vector<float> in;
+    std::vector<float> out;
+};
+
+Dampings dampings_twin(const KroneckerPreconditionDesc& desc, const KroneckerInputs& inputs) {
+    Dampings dampings;
+    const auto is_usable = [](float mean) { return mean >= 0x1p-50F && mean <= 0x1p50F; };
+    const std::size_t in_elements = std::size_t{desc.n_in} * desc.n_in;
+    const std::size_t out_elements = std::size_t{desc.n_out} * desc.n_out;
+    for (std::size_t b = 0; b < desc.blocks; ++b) {
+        const float in = mean_twin(std::span(inputs.factor_in).subspan(b * in_elements, in_elements), desc.n_in);
+        const float out = mean_twin(std::span(inputs.factor_out).subspan(b * out_elements, out_elements), desc.n_out);
+        float pi = 1.0F;
+        if (is_usable(in) && is_usable(out)) {
+            const float ratio = in * exact::exact_reciprocal(out);
+            pi = exact::exact_sqrt(ratio);
+        }
+        const float root = is_valid(inputs.damping) ? std::sqrt(inputs.damping) : 0.0F;
+        const float of_in = pi * root;
+        const float of_out = exact::exact_reciprocal(pi) * root;
+        constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+        dampings.in.push_back(is_valid(inputs.damping) ? exact::exact_flush(of_in) : kNone);
+        dampings.out.push_back(is_valid(inputs.damping) ? exact::exact_flush(of_out) : kNone);
+    }
+    return dampings;
+}
+
+BlockInverseDesc inverse_of(std::uint32_t n, std::uint32_t blocks) {
+    return {.n = n, .blocks = blocks, .damping_per_block = true, .retries = 0};
+}
+
+std::vector<float> product_twin(const KroneckerPreconditionDesc& desc, std::uint32_t k, const std::vector<float>& a,
+                                const std::vector<float>& b) {
+    return matmul_twin({.m = desc.n_out, .n = desc.n_in, .k = k, .batch = desc.blocks},
+                       {.a = a, .b = b, .bias = {}, .residual = {}});
+}
+
+/// A factor of a block in double: its inverse, and how far the device's may be off it.
+struct FactorOracle {
+    Matrix damped;
+    Matrix inverse;
+    Matrix off;
+};
+
+FactorOracle factor_of(std::span<const float> factor, std::uint32_t n, double damping, double damping_off,
+                       float damping_given) {
+    FactorOracle result;
+    result.damped = Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>>(factor.data(), n, n).cast<double>();
+    result.damped.diagonal().array() += damping;
+    result.inverse = result.damped.partialPivLu().inverse();
+    const std::vector<OracleValue> values =
+        block_inverse_oracle(inverse_of(n, 1), {{factor.begin(), factor.end()}, {damping_given}}, std::array{0U});
+    // The inverse's derivative along the identity is minus its square.
+    const Matrix magnitude = result.inverse.cwiseAbs();
+    result.off = magnitude * magnitude * damping_off * 1.01;
+    for (Eigen::Index i = 0; i < result.off.size(); ++i)
+        result.off.data()[i] += values[static_cast<std::size_t>(i)].tolerance;
+    return result;
+}
+
+/// The step of one block.
+class BlockOracle {
+   public:
+    BlockOracle(const KroneckerPreconditionDesc& desc, const KroneckerInputs& inputs, const Dampings& given,
+                std::size_t block)
+        : desc_(desc),
+          gradient_(Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>>(
+                        inputs.gradient.data() + block * desc.n_out * desc.n_in, desc.n_out, desc.n_in)
+                        .cast<double>()) {
+        const std::size_t in_elements = std::size_t{desc.n_in} * desc.n_in;
+        const std::size_t out_elements = std::size_t{desc.n_out} * desc.n_out;
+        const auto in = std::span(inputs.factor_in).subspan(block * in_elements, in_elements);
+        const auto out = std::span(inputs.factor_out).subspan(block * out_elements, out_elements);
+        if (!inverts(desc)) {
+            in_ = as_inverse(in, desc.n_in);
+            out_ = as_inverse(out, desc.n_out);
+            return;
+        }
+        const double in_mean = mean_of(in, desc.n_in);
+        const double out_mean = mean_of(out, desc.n_out);
+        const bool usable = in_mean > 0.0 && out_mean > 0.0;
+        const double pi = usable ? std::sqrt(in_mean / out_mean) : 1.0;
+        const double root = std::sqrt(static_cast<double>(inputs.damping));
+        // Halved by the root: the sums of the traces, their weights and products, a reciprocal, a product; then a
+        // square root, a reciprocal of it, a product, and the root of lambda.
+        const double off =
+            usable ? 0.5 * (row_sum_error(desc.n_in) + row_sum_error(desc.n_out) + 5.0 * kFp32Rounding + 1.3e-7) +
+                         1e-7 + 1.3e-7 + 2.0 * kFp32Rounding
+                   : 1.3e-7 + 2.0 * kFp32Rounding;
+        in_ = factor_of(in, desc.n_in, root * pi, root * pi * off * 1.01, given.in[block]);
+        out_ = factor_of(out, desc.n_out, root / pi, root / pi * off * 1.01, given.out[block]);
+    }
+
+    void append_to(std::vector<OracleValue>& values) const {
+        const Matrix step = solved();
+        const Matrix size_out = out_.inverse.cwiseAbs() + out_.off;
+        const Matrix size_in = in_.inverse.cwiseAbs() + in_.off;
+        const Matrix size = gradient_.cwiseAbs();
+        const Matrix left = size_out * size;
+        const double rounded = (desc_.n_in + desc_.n_out + 6.0) * kFp32Rounding * 1.01;
+        // What counts as zero in the products: elements of either operand below 2^-40.
+        const Matrix zero_left = kOperandFloor * (Matrix::Ones(desc_.n_out, desc_.n_out) * size +
+                                                  size_out * Matrix::Ones(desc_.n_out, desc_.n_in));
+        const Matrix zero_right = kOperandFloor * (Matrix::Ones(desc_.n_out, desc_.n_in) * size_in +
+                                                   left * Matrix::Ones(desc_.n_in, desc_.n_in));
+        const Matrix off =
+            out_.off * size * size_in + left * in_.off + rounded * left * size_in + zero_left * size_in + zero_right;
+        for (Eigen::Index i = 0; i < step.size(); ++i) values.push_back({step.data()[i], off.data()[i]});
+    }
+
+   private:
+    [[nodiscard]] static double mean_of(std::span<const float> factor, std::size_t n) {
+        double trace = 0.0;
+        for (std::size_t k = 0; k < n; ++k) trace += static_cast<double>(factor[k * (n + 1)]);
+        return trace / static_cast<double>(n);
+    }
+    [[nodiscard]] static FactorOracle as_inverse(std::span<const float> factor, std::uint32_t n) {
+        FactorOracle result;
+        result.inverse =
+            Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>>(factor.data(), n, n).cast<double>();
+        result.off = Matrix::Zero(n, n);
+        return result;
+    }
+    [[nodiscard]] Matrix solved() const {
+        if (!inverts(desc_)) return out_.inverse * gradient_ * in_.inverse;
+        const Matrix left = out_.damped.partialPivLu().solve(gradient_);
+        return in_.damped.transpose().partialPivLu().solve(left.transpose()).transpose();
+    }
+
+    const KroneckerPreconditionDesc& desc_;
+    Matrix gradient_;
+    FactorOracle in_;
+    FactorOracle out_;
+};
+
+}  // namespace
+
+KroneckerOutputs kronecker_precondition_twin(const KroneckerPreconditionDesc& desc, const KroneckerInputs& inputs) {
+    KroneckerOutputs outputs;
+    if (inputs.gradient.empty()) return outputs;
+    if (!inverts(desc)) {
+        const std::vector<float> left = product_twin(desc, desc.n_out, inputs.factor_out, inputs.gradient);
+        outputs.step = product_twin(desc, desc.n_in, left, inputs.factor_in);
+        return outputs;
+    }
+    const Dampings dampings = dampings_twin(desc, inputs);
+    const BlockInverseOutputs in =
+        block_inverse_twin(inverse_of(desc.n_in, desc.blocks), {inputs.factor_in, dampings.in});
+    const BlockInverseOutputs out =
+        block_inverse_twin(inverse_of(desc.n_out, desc.blocks), {inputs.factor_out, dampings.out});
+    outputs.step = product_twin(desc, desc.n_in, product_twin(desc, desc.n_out, out.out, inputs.gradient), in.out);
+    const std::size_t elements = std::size_t{desc.n_out} * desc.n_in;
+    for (std::size_t b = 0; b < desc.blocks; ++b) {
+        const std::uint32_t failed = (is_inverted(in.status[b]) ? 0 : kKroneckerInFailed) |
+                                     (is_inverted(out.status[b]) ? 0 : kKroneckerOutFailed);
+        outputs.status.push_back(failed | (in.status[b] & 0xFFU) << 8U | (out.status[b] & 0xFFU) << 16U);
+        for (std::size_t i = 0; i < elements && failed != 0; ++i) outputs.step[b * elements + i] = 0.0F;
+    }
+    return outputs;
+}
+
+std::vector<OracleValue> kronecker_precondition_oracle(const KroneckerPreconditionDesc& desc,
+                                                       const KroneckerInputs& inputs,
+                                                       const std::vector<std::uint32_t>& status) {
+    std::vector<OracleValue> values;
+    if (inputs.gradient.empty()) return values;
+    const Dampings given = inverts(desc) ? dampings_twin(desc, inputs) : Dampings{};
+    for (std::size_t b = 0; b < desc.blocks; ++b) {
+        const bool failed = inverts(desc) && (status[b] & (kKroneckerInFailed | kKroneckerOutFailed)) != 0;
+        if (failed) {
+            values.resize(values.size() + std::size_t{desc.n_out} * desc.n_in);
+        } else {
+            BlockOracle(desc, inputs, given, b).append_to(values);
+        }
+    }
+    return values;
+}
+
+}  // namespace yolk::oracle

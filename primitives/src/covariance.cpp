@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/primitives/covariance.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "block_trace.hpp"
+#include "curvature_plan.hpp"
+#include "matmul_layout.hpp"
+#include "plan_checks.hpp"
+#include "yolk/abi/covariance.h"
+#include "yolk/shaders/catalogue.hpp"
+
+namespace yolk {
+
+namespace {
+
+namespace abi_c = abi::covariance;
+using Params = abi_c::Params;
+
+/// X^T X: a is X, stored as its transpose, b is X. Equal bits on both sides of the diagonal, for a product does not
+/// depend on the order of its factors.
+MatmulDesc product_of(const CovarianceDesc& desc) {
+    MatmulDesc product{.m = desc.n, .n = desc.n, .k = desc.samples, .batch = desc.blocks};
+    product.b = {.offset = desc.offset, .stride = desc.stride, .batch_stride = desc.block_stride};
+    product.a = product.b;
+    product.a.transposed = true;
+    product.determinism = Determinism::Exact;
+    return product;
+}
+
+Result<void> validate(const CovarianceDesc& desc) {
+    YOLK_TRY_VOID(check_range(desc.n, 0, kMaxBlockSize, "n of [covariance]"));
+    YOLK_TRY_VOID(check_range(static_cast<std::uint64_t>(desc.damping_kind), 0,
+                              static_cast<std::uint64_t>(CovarianceDamping::Absolute),
+                              "the kind of damping of [covariance]"));
+    YOLK_TRY_VOID(check_damping(desc.damping, "damping of [covariance]"));
+    if (desc.stride != kDense && desc.stride < desc.n) {
+        return bad_input(
+            fmt::format("The stride of x of [covariance] is {}; its rows have {} elements. Give at least "
+                        "that.",
+                        desc.stride, desc.n));
+    }
+    if (desc.average && !(desc.decay >= 0.0F && desc.decay < 1.0F)) {
+        return bad_input(fmt::format("decay of [covariance] is {}; it must be at least 0 and below 1.", desc.decay));
+    }
+    return {};
+}
+
+/// Of no samples there is no news: an average stays, and C without one is zero.
+Params params_of(const CovarianceDesc& desc, bool first) {
+    const bool keeps_old = desc.average && !first;
+    const double share = keeps_old ? 1.0 - static_cast<double>(desc.decay) : 1.0;
+    return {.element_count = desc.blocks * desc.n * desc.n,
+            .n = desc.n,
+            .keeps_old = keeps_old ? 1U : 0U,
+            .decay = desc.samples == 0 ? 1.0F : desc.decay,
+            .weight = desc.samples == 0 ? 0.0F : static_cast<float>(share / desc.samples),
+            .shift = desc.damping};
+}
+
+}  // namespace
+
+ConfigSpace<MatmulConfig> covariance_space(const DeviceInfo& info, const CovarianceDesc& desc) {
+    const MatmulDesc product = product_of(desc);
+    return product_space("covariance", info, product, product);
+}
+
+MatmulConfig default_covariance_config(const DeviceInfo& info, const CovarianceDesc& desc) {
+    const MatmulDesc product = product_of(desc);
+    return default_product_config(info, product, product);
+}
+
+struct CovariancePlan::Impl {
+    const Device* device = nullptr;
+    CovarianceDesc desc;
+    std::uint64_t x_bytes = 0;
+    std::uint64_t matrix_bytes = 0;
+    std::uint64_t sums_bytes = 0;   ///< of scratch: with an average
+    std::uint64_t shift_bytes = 0;  ///< of scratch: for relative damping
+    std::uint64_t sums_offset = 0;
+    std::uint64_t shift_offset = 0;
+    std::uint64_t scratch_bytes = 0;
+    MatmulPlan product;
+    BlockTracePlan trace;
+    PipelineOf<Params> average;
+    PipelineOf<Params> damp;
+
+    [[nodiscard]] bool is_damped() const noexcept { return desc.damping_kind != CovarianceDamping::None; }
+    [[nodiscard]] bool is_relative() const noexcept { return desc.damping_kind == CovarianceDamping::Relative; }
+    [[nodiscard]] Result<void> lay_out();
+    [[nodiscard]] Result<void> make_pipelines();
+};
+
+struct BoundCovariance::Impl {
+    CovarianceDesc desc;
+    BoundMatmul product;
+    BindingOf<Params> average;
+    std::optional<BoundBlockTrace> trace;
+    std::optional<BindingOf<Params>> damp;
+    LinearGrid grid{};
+};
+
+CovariancePlan::CovariancePlan() noexcept = default;
+CovariancePlan::~CovariancePlan() = default;
+CovariancePlan::CovariancePlan(CovariancePlan&&) noexcept = default;
+CovariancePlan& CovariancePlan::operator=(CovariancePlan&&) noexcept = default;
+BoundCovariance::BoundCovariance() noexcept = default;
+BoundCovariance::~BoundCovariance() = default;
+BoundCovariance::BoundCovariance(BoundCovariance&&) noexcept = default;
+BoundCovariance& BoundCovariance::operator=(BoundCovariance&&) noexcept = default;
+
+MemoryNeeds CovariancePlan::scratch() const noexcept { return {.size_bytes = impl_->scratch_bytes}; }
+
+Result<void> CovariancePlan::Impl::lay_out() {
+    YOLK_TRY(matrix_bytes, checked_bytes({desc.blocks, desc.n, desc.n}, sizeof(float), "a covariance of [covariance]"));
+    YOLK_TRY_VOID(check_binding_size(*device, matrix_bytes, "the covariance view of [covariance]"));
+    Result<MatmulLayout> layout = lay_out_matmul(product_of(desc));
+    if (!layout) return std::move(layout).error().while_doing("planning [covariance]");
+    x_bytes = matrix_bytes == 0 ? 0 : layout->b_bytes;
+    YOLK_TRY_VOID(check_binding_size(*device, x_bytes, "the x view of [covariance]"));
+    ScratchPieces pieces;
+    sums_bytes = desc.average ? matrix_bytes : 0;
+    shift_bytes = is_relative() && matrix_bytes != 0 ? sizeof(float) * desc.blocks : 0;
+    sums_offset = pieces.add(sums_bytes);
+    shift_offset = pieces.add(shift_bytes);
+    scratch_bytes = pieces.size_bytes();
+    return {};
+}
+
+Result<void> CovariancePlan::Impl::make_pipelines() {
+    MatmulDesc of_product = product_of(desc);
+    of_product.config = desc.config.value_or(default_covariance_config(device->info(), desc));
+    YOLK_TRY_VOID(covariance_space(device->info(), desc).check(*of_product.config));
+    if (matrix_bytes == 0) return {};
+    YOLK_TRY(product, plan_matmul(*device, of_product));
+    const std::array constants{SpecConstant{abi_c::kSpecWorkgroupSize, kElementWorkgroup},
+                               SpecConstant{abi_c::kSpecRelative, is_relative() ? 1U : 0U}};
+    YOLK_TRY(average, device->pipeline(kernels::kCovarianceAverage, std::span(constants).first(1)));
+    if (is_relative()) {
+        YOLK_TRY(trace, plan_block_trace(*device));
+    }
+    if (is_damped()) {
+        YOLK_TRY(damp, device->pipeline(kernels::kCovarianceDamp, constants));
+    }
+    return {};
+}
+
+Result<CovariancePlan> plan_covariance(const Device& device, const CovarianceDesc& desc) {
+    YOLK_TRY_VOID(validate(desc));
+    auto impl = std::make_unique<CovariancePlan::Impl>();
+    impl->device = &device;
+    impl->desc = desc;
+    YOLK_TRY_VOID(impl->lay_out());
+    YOLK_TRY_VOID(impl->make_pipelines());
+    CovariancePlan plan;
+    plan.impl_ = std::move(impl);
+    return plan;
+}
+
+Result<BoundCovariance> CovariancePlan::bind(const CovarianceViews& views, const BufferView& scratch) const {
+    const Impl& plan = *impl_;
+    const CovarianceDesc& desc = plan.desc;
+    const std::uint64_t damped_bytes = plan.is_damped() ? plan.matrix_bytes : 0;
+    YOLK_TRY_VOID(check_views(*plan.device, "[covariance]",
+                              {{.view = views.x, .needed_bytes = plan.x_bytes, .name = "x"}},
+                              {{.view = views.covariance, .needed_bytes = plan.matrix_bytes, .name = "covariance"},
+                               {.view = views.damped, .needed_bytes = damped_bytes, .name = "damped"},
+                               {.view = scratch, .needed_bytes = plan.scratch_bytes, .name = "scratch"}}));
+    BoundCovariance result;
+    result.impl_ = std::make_unique<BoundCovariance::Impl>();
+    BoundCovariance::Impl& bound = *result.impl_;
+    bound.desc = desc;
+    if (plan.matrix_bytes == 0) return result;
+    const BufferView sums = desc.average ? piece_of(scratch, plan.sums_offset, plan.sums_bytes) : views.covariance;
+    const BufferView shift =
+        plan.is_relative() ? piece_of(scratch, plan.shift_offset, plan.shift_bytes) : views.covariance;
+    // Of no samples X has no bytes; matmul does not look at it, then.
+    YOLK_TRY(bound.product, plan.product.bind({.a = views.x, .b = views.x, .out = sums}));
+    // A binding may not be empty; what a kernel does not touch is bound to something that is there.
+    const BufferView damped = plan.is_damped() ? views.damped : views.covariance;
+    const std::array all{sums, views.covariance, shift, damped};
+    YOLK_TRY(bound.average, plan.device->bind(plan.average, all));
+    if (plan.is_relative()) {
+        const auto weight = static_cast<float>(static_cast<double>(desc.damping) / desc.n);
+        YOLK_TRY(bound.trace, plan.trace.bind(views.covariance, shift, desc.blocks, desc.n, weight));
+    }
+    if (plan.is_damped()) {
+        YOLK_TRY(bound.damp, plan.device->bind(plan.damp, all));
+    }
+    bound.grid = grid_of(std::uint64_t{desc.blocks} * desc.n * desc.n, kElementWorkgroup, 1);
+    return result;
+}
+
+void BoundCovariance::record(Recorder& recorder, bool first) const noexcept {
+    const Impl& bound = *impl_;
+    if (bound.grid.groups == 0) return;
+    const ScopedLabel label(recorder, "covariance");
+    const Params params = params_of(bound.desc, first);
+    bound.product.record(recorder);
+    recorder.barrier(Barrier::ComputeToCompute);
+    recorder.dispatch(bound.average, params, bound.grid);
+    if (bound.trace) {
+        recorder.barrier(Barrier::ComputeToCompute);
+        bound.trace->record(recorder);
+    }
+    if (bound.damp) {
+        recorder.barrier(Barrier::ComputeToCompute);
+        recorder.dispatch(*bound.damp, params, bound.grid);
+    }
+}
+
+}  // namespace yolk

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the plans of covariance, inverse_sqrt and kronecker_precondition share: they are made of matmul's plans and
+// small kernels of one element per invocation. `plan` is the label in messages ("[covariance]").
+#pragma once
+
+#include <cstdint>
+
+#include "yolk/core/result.hpp"
+#include "yolk/core/shape.hpp"
+#include "yolk/primitives/matmul.hpp"
+#include "yolk/runtime/buffer.hpp"
+#include "yolk/runtime/device_info.hpp"
+#include "yolk/runtime/tuning_space.hpp"
+
+namespace yolk {
+
+/// The largest block: its sums of 1,024 terms are what the tolerances are derived for.
+inline constexpr std::uint32_t kMaxBlockSize = 1024;
+/// Of the kernels of one element per invocation.
+inline constexpr std::uint32_t kElementWorkgroup = 64;
+
+/// matmul's space for the products that a primitive is made of, under that primitive's name: legal is what is legal
+/// for both. `second` may be `first`.
+[[nodiscard]] ConfigSpace<MatmulConfig> product_space(const char* family, const DeviceInfo& info,
+                                                      const MatmulDesc& first, const MatmulDesc& second);
+/// matmul's default, but for batches of small products: uniform operands take a dispatch per matrix.
+[[nodiscard]] MatmulConfig default_product_config(const DeviceInfo& info, const MatmulDesc& first,
+                                                  const MatmulDesc& second);
+
+/// BadInput unless 0 or from 2^-40 to 2^40. `what`: "damping of [covariance]".
+[[nodiscard]] Result<void> check_damping(float damping, const char* what);
+
+/// Pieces of a scratch view, each aligned, one behind the other.
+class ScratchPieces {
+   public:
+    /// The offset of the next piece.
+    [[nodiscard]] std::uint64_t add(std::uint64_t size_bytes) noexcept {
+        const std::uint64_t offset = size_bytes_;
+        size_bytes_ += round_up(size_bytes, kViewAlignment);
+        return offset;
+    }
+    [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+
+   private:
+    std::uint64_t size_bytes_ = 0;
+};
+
+/// A piece of a scratch view that check_views has accepted; empty for no bytes.
+[[nodiscard]] BufferView piece_of(const BufferView& scratch, std::uint64_t offset_bytes, std::uint64_t size_bytes);
+
+}  // namespace yolk

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/primitives/natural_gradient.hpp"
+
+#include <array>
+#include <utility>
+
+#include "curvature_plan.hpp"
+#include "plan_checks.hpp"
+#include "row_plan.hpp"
+#include "yolk/shaders/catalogue.hpp"
+
+namespace yolk {
+
+namespace {
+
+namespace abi_n = abi::natural_gradient;
+using Params = abi_n::Params;
+
+/// What a kernel writes, and whether the mean is taken off.
+struct Variant {
+    bool projects = false;
+    bool writes_step = false;
+    bool writes_preconditioned = false;
+};
+
+std::array<SpecConstant, 4> constants_of(const RowConfig& config, const Variant& variant) {
+    return {{{abi_n::kSpecWorkgroupSize, row_workgroup_size(config)},
+             {abi_n::kSpecProjects, variant.projects ? 1U : 0U},
+             {abi_n::kSpecStep, variant.writes_step ? 1U : 0U},
+             {abi_n::kSpecPreconditioned, variant.writes_preconditioned ? 1U : 0U}}};
+}
+
+Result<PipelineOf<Params>> product_pipeline(const Device& device, const RowConfig& config, const Variant& variant) {
+    const auto& kernel = config.row_per_invocation != 0 ? kernels::kNaturalGradientProductByInvocation
+                                                        : kernels::kNaturalGradientProductByGroup;
+    const std::array all = constants_of(config, variant);
+    const std::array constants{all[0], all[2], all[3]};
+    return device.pipeline(kernel, constants);
+}
+
+Result<PipelineOf<Params>> project_pipeline(const Device& device, const RowConfig& config, const Variant& variant) {
+    const auto& kernel = config.row_per_invocation != 0 ? kernels::kNaturalGradientProjectByInvocation
+                                                        : kernels::kNaturalGradientProjectByGroup;
+    return device.pipeline(kernel, constants_of(config, variant));
+}
+
+}  // namespace
+
+ConfigSpace<RowConfig> natural_gradient_space(const DeviceInfo& /*info*/, const NaturalGradientDesc& /*desc*/) {
+    return row_space("natural_gradient");
+}
+
+Result<NaturalGradientPlan> plan_natural_gradient(const Device& device, const NaturalGradientDesc& desc) {
+    NaturalGradientPlan plan;
+    plan.device_ = &device;
+    plan.desc_ = desc;
+    plan.config_ = desc.config.value_or(default_row_config(device.info()));
+    YOLK_TRY_VOID(natural_gradient_space(device.info(), desc).check(plan.config_));
+    YOLK_TRY(plan.vector_bytes_, row_bytes(device, {desc.blocks, desc.n}, "the gradient view of [natural_gradient]"));
+    if (!desc.identity) {
+        YOLK_TRY(plan.matrix_bytes_,
+                 row_bytes(device, {desc.blocks, desc.n, desc.n}, "the preconditioner view of [natural_gradient]"));
+    }
+    if (plan.vector_bytes_ == 0) return plan;
+    const bool projects = desc.project_mean;
+    const RowPasses passes{.reductions = 1, .writes = desc.identity || projects ? 1U : 0U};
+    YOLK_TRY_VOID(check_row_loops(device, "[natural_gradient]", desc.n, passes, plan.config_));
+    const Variant last{projects, true, desc.has_preconditioned};
+    const Variant to_scratch{projects, false, true};
+    if (!desc.identity) {
+        YOLK_TRY(plan.product_, product_pipeline(device, plan.config_, projects ? to_scratch : last));
+    }
+    if (!desc.identity && projects) {
+        YOLK_TRY(plan.before_, project_pipeline(device, plan.config_, to_scratch));
+    }
+    if (desc.identity || projects) {
+        YOLK_TRY(plan.after_, project_pipeline(device, plan.config_, last));
+    }
+    return plan;
+}
+
+MemoryNeeds NaturalGradientPlan::scratch() const noexcept {
+    if (!desc_.project_mean || desc_.identity) return {};
+    return {.size_bytes = 2 * round_up(vector_bytes_, kViewAlignment)};
+}
+
+Result<BoundNaturalGradient> NaturalGradientPlan::bind(const NaturalGradientViews& views,
+                                                       const BufferView& scratch) const {
+    const std::uint64_t scratch_bytes = this->scratch().size_bytes;
+    const std::uint64_t preconditioned_bytes = desc_.has_preconditioned ? vector_bytes_ : 0;
+    YOLK_TRY_VOID(
+        check_views(*device_, "[natural_gradient]",
+                    {{.view = views.preconditioner, .needed_bytes = matrix_bytes_, .name = "preconditioner"},
+                     {.view = views.gradient, .needed_bytes = vector_bytes_, .name = "gradient"}},
+                    {{.view = views.step, .needed_bytes = vector_bytes_, .name = "step"},
+                     {.view = views.preconditioned, .needed_bytes = preconditioned_bytes, .name = "preconditioned"},
+                     {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch"}}));
+    BoundNaturalGradient bound;
+    bound.desc_ = desc_;
+    bound.config_ = config_;
+    if (vector_bytes_ == 0) return bound;
+    // A binding may not be empty; what a kernel does not touch is bound to something that is there.
+    const BufferView matrix = desc_.identity ? views.gradient : views.preconditioner;
+    const BufferView result = desc_.has_preconditioned ? views.preconditioned : views.step;
+    const auto add = [&](const PipelineOf<Params>& pipeline, const BufferView& from, const BufferView& step,
+                         const BufferView& to, std::uint64_t rows) -> Result<void> {
+        BoundNaturalGradient::Stage& stage = bound.stages_[bound.stage_count_++];
+        stage.rows = rows;
+        YOLK_TRY(stage.binding, device_->bind(pipeline, std::array{matrix, from, step, to}));
+        return {};
+    };
+    const std::uint64_t rows = std::uint64_t{desc_.blocks} * desc_.n;
+    if (desc_.identity) {
+        YOLK_TRY_VOID(add(after_, views.gradient, views.step, result, desc_.blocks));
+        return bound;
+    }
+    if (!desc_.project_mean) {
+        YOLK_TRY_VOID(add(product_, views.gradient, views.step, result, rows));
+        return bound;
+    }
+    const BufferView centred = piece_of(scratch, 0, vector_bytes_);
+    const BufferView product = piece_of(scratch, scratch_bytes / 2, vector_bytes_);
+    YOLK_TRY_VOID(add(before_, views.gradient, views.step, centred, desc_.blocks));
+    YOLK_TRY_VOID(add(product_, centred, views.step, product, rows));
+    YOLK_TRY_VOID(add(after_, product, views.step, result, desc_.blocks));
+    return bound;
+}
+
+void BoundNaturalGradient::record(Recorder& recorder, float learning_rate) const noexcept {
+    if (stage_count_ == 0) return;
+    const ScopedLabel label(recorder, "natural_gradient");
+    for (std::uint32_t i = 0; i < stage_count_; ++i) {
+        const Stage& stage = stages_[i];
+        if (i != 0) recorder.barrier(Barrier::ComputeToCompute);
+        recorder.dispatch(stage.binding,
+                          {.row_count = static_cast<std::uint32_t>(stage.rows),
+                           .n = desc_.n,
+                           .one_over_n = static_cast<float>(1.0 / desc_.n),
+                           .minus_learning_rate = -learning_rate},
+                          row_grid(stage.rows, desc_.n, 2, config_));
+    }
+}
+
+}  // namespace yolk

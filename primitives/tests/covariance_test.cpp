@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/primitives/covariance.hpp"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+#include <vector>
+
+#include "row_device.hpp"
+#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/family.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using testing::expect_error;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+class covariance : public testing::DeviceTest {
+   protected:
+    struct Outputs {
+        std::vector<float> covariance;
+        std::vector<float> damped;
+    };
+    /// `first`, then a second time over the same average where `twice`.
+    Result<Outputs> run(const CovarianceDesc& desc, const std::vector<float>& x, bool twice = false) {
+        const RowBuffers buffers{device(), dispatcher()};
+        const std::uint64_t size_bytes = sizeof(float) * desc.blocks * desc.n * desc.n;
+        const bool is_damped = desc.damping_kind != CovarianceDamping::None;
+        YOLK_TRY(const CovariancePlan plan, plan_covariance(device(), desc));
+        YOLK_TRY(const auto in, buffers.filled(x, "x"));
+        YOLK_TRY(const auto out, buffers.empty(size_bytes, "covariance"));
+        YOLK_TRY(const auto damped, buffers.empty(is_damped ? size_bytes : 0, "damped"));
+        YOLK_TRY(const auto scratch, buffers.empty(plan.scratch().size_bytes, "scratch"));
+        YOLK_TRY(const BoundCovariance bound,
+                 plan.bind({.x = in.view(), .covariance = out.view(), .damped = damped.view()}, scratch.view()));
+        YOLK_TRY(Recorder recorder, Recorder::create(device()));
+        recorder.begin();
+        bound.record(recorder, true);
+        if (twice) {
+            recorder.barrier(Barrier::ComputeToCompute);
+            bound.record(recorder);
+        }
+        dispatches_ = recorder.dispatch_count();
+        YOLK_TRY_VOID(dispatcher().run(recorder));
+        Outputs outputs;
+        YOLK_TRY(outputs.covariance, out.download<float>());
+        YOLK_TRY(outputs.damped, damped.download<float>());
+        return outputs;
+    }
+    std::uint64_t dispatches_ = 0;
+};
+YOLK_FOR_EACH_DEVICE(covariance);
+
+TEST_P(covariance, matches_oracle_and_twin) {
+    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
+                         oracle::check_family({device(), dispatcher()}, oracle::covariance_family()));
+    EXPECT_THAT(report.failures, ElementsAre());
+    EXPECT_TRUE(report.passed());
+    EXPECT_EQ(report.twin_mismatches, 0U);
+    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
+    RecordProperty("worst_error", std::to_string(report.worst_error));
+}
+
+TEST_P(covariance, of_two_samples) {
+    const CovarianceDesc desc{.n = 2, .samples = 2, .damping_kind = CovarianceDamping::Relative, .damping = 0.5F};
+    ASSERT_OK_AND_ASSIGN(const Outputs got, run(desc, {1, 2, 3, 4}));
+    EXPECT_THAT(got.covariance, ElementsAre(5, 7, 7, 10));
+    EXPECT_THAT(got.damped, ElementsAre(8.75F, 7, 7, 13.75F));
+}
+
+// Damping does not go into the average: the same samples again leave it as it is.
+TEST_P(covariance, averages_without_damping) {
+    const CovarianceDesc desc{.n = 2,
+                              .samples = 2,
+                              .average = true,
+                              .decay = 0.75F,
+                              .damping_kind = CovarianceDamping::Absolute,
+                              .damping = 1.0F};
+    ASSERT_OK_AND_ASSIGN(const Outputs got, run(desc, {1, 2, 3, 4}, true));
+    EXPECT_THAT(got.covariance, ElementsAre(5, 7, 7, 10));
+    EXPECT_THAT(got.damped, ElementsAre(6, 7, 7, 11));
+}
+
+TEST_P(covariance, of_no_samples_leaves_an_average_alone) {
+    const CovarianceDesc desc{.n = 2, .samples = 0, .average = true};
+    ASSERT_OK_AND_ASSIGN(const Outputs got, run(desc, {}, true));
+    EXPECT_THAT(got.covariance, Each(0.0F));
+}
+
+TEST_P(covariance, bad_descriptions_are_refused) {
+    const auto refused = [&](const CovarianceDesc& desc, const char* words) {
+        return expect_error(plan_covariance(device(), desc), ErrorKind::BadInput, words);
+    };
+    EXPECT_TRUE(refused({.n = 1025, .samples = 1}, "n of [covariance] is 1025"));
+    EXPECT_TRUE(refused({.n = 5, .samples = 2, .stride = 4}, "The stride of x of [covariance] is 4"));
+    for (const float decay : {-0.1F, 1.0F, kInfinity, kNan}) {
+        EXPECT_TRUE(refused({.n = 1, .samples = 1, .average = true, .decay = decay}, "decay of [covariance]"));
+    }
+    for (const float damping : {-1.0F, 0x1p-41F, 0x1p41F, kInfinity, kNan}) {
+        EXPECT_TRUE(refused({.n = 1, .samples = 1, .damping = damping}, "damping of [covariance]"));
+    }
+    EXPECT_TRUE(refused({.damping_kind = static_cast<CovarianceDamping>(3)}, "the kind of damping"));
+    EXPECT_TRUE(refused({.n = 1024, .samples = 1, .blocks = 0xFFFFFFFFU}, "the covariance view of [covariance]"));
+    EXPECT_TRUE(refused({.n = 2, .samples = 0xFFFFFFFFU}, "planning [covariance]"));
+    EXPECT_TRUE(refused({.n = 8, .samples = 8, .config = MatmulConfig{.split_k = 2}}, "Exact sums are not split"));
+}
+
+TEST_P(covariance, wrong_views_are_refused) {
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 4096, .label = "small"}));
+    ASSERT_OK_AND_ASSIGN(
+        const CovariancePlan plan,
+        plan_covariance(
+            device(),
+            {.n = 4, .samples = 3, .blocks = 2, .average = true, .damping_kind = CovarianceDamping::Relative}));
+    EXPECT_EQ(plan.scratch().size_bytes, 512U);
+    const CovarianceViews right{.x = {buffer, 0, 96}, .covariance = {buffer, 256, 128}, .damped = {buffer, 512, 128}};
+    const BufferView scratch(buffer, 1024, 512);
+    const auto refused = [&](BufferView CovarianceViews::*view, const BufferView& wrong, const char* words) {
+        CovarianceViews views = right;
+        views.*view = wrong;
+        return expect_error(plan.bind(views, scratch), ErrorKind::BadInput, words);
+    };
+    EXPECT_OK(plan.bind(right, scratch));
+    EXPECT_TRUE(refused(&CovarianceViews::x, {buffer, 0, 92}, "the x view of [covariance]"));
+    EXPECT_TRUE(refused(&CovarianceViews::covariance, {buffer, 260, 128}, "the covariance view"));
+    EXPECT_TRUE(refused(&CovarianceViews::damped, {}, "the damped view"));
+    EXPECT_TRUE(refused(&CovarianceViews::damped, {buffer, 0, 128}, "shares bytes"));
+    EXPECT_TRUE(expect_error(plan.bind(right, {buffer, 1024, 256}), ErrorKind::BadInput, "the scratch view"));
+}
+
+TEST_P(covariance, nothing_is_dispatched_for_no_elements) {
+    for (const CovarianceDesc& desc :
+         {CovarianceDesc{.n = 0, .samples = 3}, CovarianceDesc{.n = 3, .samples = 3, .blocks = 0}}) {
+        ASSERT_OK(run(desc, {}));
+        EXPECT_EQ(dispatches_, 0U);
+    }
+}
+
+}  // namespace
+}  // namespace yolk

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// covariance_average: covariance = weight * sums, plus decay * covariance for a running average; one element per
+// invocation. Bindings, constants: yolk/abi/covariance.h. No loop, no shared memory, no subgroup assumption.
+// Class P by the product rule: what is read from covariance and every product is zero below 2^-100.
+#version 460
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_GOOGLE_include_directive : require
+#include "yolk/abi/covariance.h"
+#include "yolk/exact/exact_math.h"
+
+layout(local_size_x_id = kSpecWorkgroupSize) in;
+layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
+
+// Not restrict: without an average the sums lie in covariance.
+layout(set = 0, binding = kBindSums, scalar) readonly buffer Sums { float sums[]; };
+layout(set = 0, binding = kBindCovariance, scalar) buffer Covariance { float covariance[]; };
+layout(push_constant, scalar) uniform PushConstants { Params params; };
+
+void main() {
+    uint i = (gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x) * WORKGROUP_SIZE + gl_LocalInvocationID.x;
+    if (i >= params.element_count) return;
+    precise float fresh = sums[i] * params.weight;
+    float kept = 0.0;
+    if (params.keeps_old != 0u) {
+        precise float old = exact_flush(covariance[i]) * params.decay;
+        kept = exact_flush(old);
+    }
+    precise float value = kept + exact_flush(fresh);
+    covariance[i] = value;
+}
