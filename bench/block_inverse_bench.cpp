@@ -70,7 +70,7 @@ Result<Race> make_race(BenchDevice& on, std::uint32_t n) {
     const std::array constants{SpecConstant{abi::block_inverse::kSpecWorkgroupSize, kBaselineWorkgroup}};
     YOLK_TRY(const PipelineOf<Params> pipeline, on.device.pipeline(kernels::kBlockInverseGaussJordan, constants));
     const std::array<BufferView, abi::block_inverse::kBindingCount> all{
-        race.in, race.status, race.out, race.status, race.residual, race.scratch, race.work, race.work};
+        race.in, race.status, race.out, race.status, race.residual, race.status, race.work, race.work};
     YOLK_TRY(race.baseline, on.device.bind(pipeline, all));
     return race;
 }

@@ -39,10 +39,12 @@ uint list_of(uint attempt) { return state_of(params.blocks) + kCounts + (attempt
 uint attempt_blocks() { return params.attempt == 0u ? params.blocks : state[count_of(params.attempt)]; }
 uint attempt_block(uint slot) { return params.attempt == 0u ? slot : state[list_of(params.attempt) + slot]; }
 
-// Items of this attempt, `per_block` for each of its blocks. Retries are rare, and lavapipe goes through a kernel's body
-// whether or not an invocation has anything to do: so they have few invocations, which take more items if need be.
+// Items of this attempt, `per_block` for each of its blocks. Retries are rare, and lavapipe goes through a kernel's
+// body whether or not an invocation has anything to do: so they have few invocations, which take more items if need
+// be.
 #define FOR_EACH_ITEM(per_block)                                              \
-    for (uint index = linear_invocation(); index < attempt_blocks() * (per_block); index += params.invocations)
+    for (uint index = linear_invocation(); index < attempt_blocks() * (per_block); \
+         index += params.invocations)
 
 // Whether this dispatch is about the block: it has no status yet, and this is its attempt.
 bool is_live(uint block) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ABI of the block_inverse family (docs/kernels/block_inverse.md): inverses of symmetric blocks. All its kernels take the
-// same bindings and parameters; a dispatch works on a window of blocks.
+// ABI of the block_inverse family (docs/kernels/block_inverse.md): inverses of symmetric blocks. All its kernels take
+// the same bindings and parameters; a dispatch works on a window of blocks.
 #ifndef YOLK_ABI_BLOCK_INVERSE_H
 #define YOLK_ABI_BLOCK_INVERSE_H
 #include "yolk/abi/prelude.h"

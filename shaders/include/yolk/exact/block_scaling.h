@@ -8,8 +8,8 @@
 #include "yolk/exact/exact_math.h"
 EXACT_BEGIN
 
-// Where a condition holds the first, else the second, without a branch: SwiftShader's compiler takes minutes over the many
-// branches that `?:` becomes in unrolled code.
+// Where a condition holds the first, else the second, without a branch: SwiftShader's compiler takes minutes over the
+// many branches that `?:` becomes in unrolled code.
 #ifdef __cplusplus
 #define BLOCK_SELECT(condition, first, second) ((condition) ? (first) : (second))
 #else
@@ -38,7 +38,8 @@ EXACT_FUNCTION float block_operand(float x, int shift) {
     uint bits = exact_bits(x);
     uint magnitude = bits & kExactMagnitudeMask;
     int field = int(magnitude >> 23) + shift;
-    uint scaled = BLOCK_SELECT(field >= kBlockLargestField, kBlockLargest, (uint(field) << 23) | (bits & kBlockMantissa));
+    uint shifted = (uint(field) << 23) | (bits & kBlockMantissa);
+    uint scaled = BLOCK_SELECT(field >= kBlockLargestField, kBlockLargest, shifted);
     uint signed_bits = scaled | (bits & kExactSignMask);
     signed_bits = BLOCK_SELECT(field < kBlockLeastField, kExactZero, signed_bits);
     return exact_from_bits(BLOCK_SELECT(magnitude < kBlockLeastNormal, kExactZero, signed_bits));
@@ -81,8 +82,8 @@ EXACT_FUNCTION float block_damped(float x, int exponent, float added) {
     return damped;
 }
 
-// h_i of InverseMode::Spd, from the damped element; elements that are not positive, or below 2^-24 of the mean, count as
-// large as those.
+// h_i of InverseMode::Spd, from the damped element; elements that are not positive, or below 2^-24 of the mean, count
+// as large as those.
 EXACT_FUNCTION int block_half_scale(float damped, float mean) {
     exact_float least = exact_from_bits(kBlockFloor) * mean;
     float size = damped > least ? damped : least;
