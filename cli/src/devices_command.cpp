@@ -13,6 +13,7 @@
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
+#include "yolk/runtime/low_precision.hpp"
 #include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
@@ -56,6 +57,38 @@ std::string findings_text(const Examined& device) {
     return arithmetic + "; " + loops;
 }
 
+/// The self-check of a path: "right", or why it is not taken.
+std::optional<std::string> wrong_reason(const Examined& device, LowPrecisionPath path) {
+    for (const WrongPath& wrong : device.findings->wrong_paths) {
+        if (wrong.path == path) return wrong.reason;
+    }
+    return std::nullopt;
+}
+
+std::string self_checks_text(const Examined& device) {
+    if (!device.missing.empty() || !device.findings) return "not run";
+    std::vector<std::string> texts;
+    for (const LowPrecisionPath path : kLowPrecisionPaths) {
+        if (!path_is_open(*device.info, path)) continue;
+        const std::optional<std::string> wrong = wrong_reason(device, path);
+        const bool slow = path == LowPrecisionPath::IntegerDot && !device.info->features.integer_dot_accelerated;
+        texts.push_back(wrong ? fmt::format("{} WRONG and closed: {}", to_string(path), *wrong)
+                              : fmt::format("{} right{}", to_string(path), slow ? " (not accelerated)" : ""));
+    }
+    return texts.empty() ? "none open" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string shape_text(const CooperativeShape& s) {
+    return fmt::format("{}x{}x{} {}*{}+{}={} ({})", s.m, s.n, s.k, to_string(s.a), to_string(s.b), to_string(s.c),
+                       to_string(s.result), s.khr ? "KHR" : "NV");
+}
+
+std::string shapes_text(const DeviceInfo& info) {
+    std::vector<std::string> texts;
+    for (const CooperativeShape& shape : info.cooperative_shapes) texts.push_back(shape_text(shape));
+    return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
 std::string limits_text(const DeviceLimits& limits) {
     return fmt::format(
         "workgroup {}, shared {}, push constants {} B, storage binding {}, uniform {}, subgroup {}, timestamps {}",
@@ -92,6 +125,8 @@ void print_device(const Examined& device, bool chosen) {
                       {"     limits", limits_text(info.limits)},
                       {"     open paths", paths_text(info, true)},
                       {"     closed paths", paths_text(info, false)},
+                      {"     self-checks", self_checks_text(device)},
+                      {"     matrix units", shapes_text(info)},
                       {"     findings", findings_text(device)}}));
 }
 
@@ -112,6 +147,36 @@ Json limits_json(const DeviceLimits& limits) {
             {"max_texel_buffer_elements", limits.max_texel_buffer_elements},
             {"subgroup_size", limits.subgroup_size},
             {"timestamp_period_ns", limits.timestamp_period_ns}};
+}
+
+Json shapes_json(const DeviceInfo& info) {
+    Json shapes = Json::array();
+    for (const CooperativeShape& s : info.cooperative_shapes) {
+        shapes.push_back({{"m", s.m},
+                          {"n", s.n},
+                          {"k", s.k},
+                          {"a", to_string(s.a)},
+                          {"b", to_string(s.b)},
+                          {"c", to_string(s.c)},
+                          {"result", to_string(s.result)},
+                          {"form", s.khr ? "KHR" : "NV"}});
+    }
+    return shapes;
+}
+
+/// Of every path of low precision: whether it is open by its features, and what its self-check found.
+Json self_checks_json(const Examined& device) {
+    Json checks = Json::array();
+    for (const LowPrecisionPath path : kLowPrecisionPaths) {
+        const std::optional<std::string> wrong = wrong_reason(device, path);
+        const bool open = path_is_open(*device.info, path);
+        checks.push_back({{"path", to_string(path)},
+                          {"result", !open   ? "closed"
+                                     : wrong ? "wrong"
+                                             : "right"},
+                          {"reason", wrong.value_or("")}});
+    }
+    return checks;
 }
 
 Json device_json(const Examined& device) {
@@ -135,8 +200,11 @@ Json device_json(const Examined& device) {
                  {"limits", limits_json(info.limits)},
                  {"heaps", heaps},
                  {"paths", paths},
+                 {"integer_dot_accelerated", info.features.integer_dot_accelerated},
+                 {"cooperative_shapes", shapes_json(info)},
                  {"missing_from_floor", device.missing}};
     if (device.findings) {
+        json["self_checks"] = self_checks_json(device);
         json["exact_arithmetic"] = device.findings->inexact_reason.empty();
         json["inexact_reason"] = device.findings->inexact_reason;
         json["loop_limit"] = device.findings->loop_limit ? Json(*device.findings->loop_limit) : Json();

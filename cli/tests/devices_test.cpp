@@ -43,6 +43,13 @@ TEST(devices, both_drivers_as_json) {
         EXPECT_TRUE(device.value("missing_from_floor", Json()).empty()) << device;
         EXPECT_GE(device["limits"].value("max_push_constants_size", 0), 128);
         EXPECT_EQ(device.value("uuid", "").size(), 32U);
+        const bool is_lavapipe = device.value("name", "").starts_with("llvmpipe");
+        ASSERT_EQ(device["self_checks"].size(), 3U) << device;
+        EXPECT_EQ(device["self_checks"][0].value("result", ""), is_lavapipe ? "right" : "closed");
+        EXPECT_EQ(device["self_checks"][1].value("result", ""), "right") << "int8-dot";
+        EXPECT_EQ(device["self_checks"][2].value("result", ""), "closed") << "cooperative-matrix";
+        EXPECT_FALSE(device.value("integer_dot_accelerated", true));
+        EXPECT_TRUE(device["cooperative_shapes"].empty());
     }
     EXPECT_THAT(names, HasSubstr("llvmpipe"));
     EXPECT_THAT(names, HasSubstr("SwiftShader"));
@@ -66,7 +73,8 @@ TEST(devices, a_request_is_followed) {
 TEST(devices, for_people) {
     const Ran ran = run_command({"devices"}, both());
     EXPECT_EQ(ran.code, 0) << ran.err;
-    for (const char* part : {"llvmpipe", "SwiftShader", "findings", "limits", "open paths"})
+    for (const char* part : {"llvmpipe", "SwiftShader", "findings", "limits", "open paths", "self-checks",
+                             "int8-dot right (not accelerated)", "matrix units"})
         EXPECT_THAT(ran.out, HasSubstr(part));
 }
 

@@ -57,6 +57,7 @@ Result<Binding> Device::bind(PipelineHandle pipeline, std::span<const BufferView
 }
 
 std::uint64_t Device::max_submission_cost() const noexcept { return impl_->context.max_submission_cost; }
+DeviceInfo Device::usable_info() const { return without_wrong_paths(info(), findings().wrong_paths); }
 const DeviceFindings& Device::findings() const noexcept { return impl_->findings(); }
 void Device::set_findings(DeviceFindings findings) const { impl_->set_findings(std::move(findings)); }
 Result<void> Device::save_pipeline_cache() const { return impl_->pipelines->save(); }

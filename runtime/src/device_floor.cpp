@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "yolk/runtime/device_selection.hpp"
+#include "yolk/runtime/low_precision.hpp"
 
 namespace yolk {
 namespace {
@@ -73,10 +74,12 @@ std::vector<OptionalPath> optional_paths(const DeviceInfo& device) {
     const DeviceLimits& limits = device.limits;
     return {
         {"fp16", has.shader_float16 && has.storage_16bit, "shaderFloat16 and storageBuffer16BitAccess"},
+        {"storage16", path_is_open(device, LowPrecisionPath::Storage16), "storageBuffer16BitAccess"},
         {"int8", has.shader_int8 && has.storage_8bit, "shaderInt8 and storageBuffer8BitAccess"},
-        {"int8-dot", has.shader_integer_dot_product, "shaderIntegerDotProduct"},
-        {"cooperative-matrix", has.shader_float16 && (has.cooperative_matrix_khr || has.cooperative_matrix_nv),
-         "shaderFloat16 and VK_KHR_cooperative_matrix or VK_NV_cooperative_matrix"},
+        {"int8-dot", path_is_open(device, LowPrecisionPath::IntegerDot), "shaderIntegerDotProduct"},
+        {"cooperative-matrix", path_is_open(device, LowPrecisionPath::CooperativeMatrix),
+         "shaderFloat16, storageBuffer16BitAccess, vulkanMemoryModel, and VK_KHR_cooperative_matrix or "
+         "VK_NV_cooperative_matrix with fp16 operands and fp32 sums"},
         {"large-workgroups", limits.max_workgroup_invocations >= 1024, "workgroups of 1024 invocations"},
         {"large-bindings", limits.max_storage_buffer_range >= 2048 * kMiB - 1, "storage bindings of 2 GiB"},
         {"buffer-address", has.buffer_device_address, "bufferDeviceAddress"},

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "cooperative_matrix.hpp"
 #include "instance_impl.hpp"
 #include "vk_result.hpp"
 #include "yolk/core/log.hpp"
@@ -27,14 +28,63 @@ Result<bool> has_extension(VkPhysicalDevice device, const char* name, const std:
     });
 }
 
+/// What is enabled above the floor, chained behind `features`: what low precision takes, where the device has it.
+struct OptionalFeatures {
+    VkPhysicalDevice16BitStorageFeatures storage16{};
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{};
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{};
+    KhrCooperativeMatrixFeatures matrix_khr{};
+
+    void enable(const DeviceFeatures& has, VkPhysicalDeviceVulkan12Features& features,
+                std::vector<const char*>& extensions) {
+        features.shaderFloat16 = has.shader_float16 ? VK_TRUE : VK_FALSE;
+        features.shaderInt8 = has.shader_int8 ? VK_TRUE : VK_FALSE;
+        features.storageBuffer8BitAccess = has.storage_8bit ? VK_TRUE : VK_FALSE;
+        const bool matrices = has.cooperative_matrix_nv || has.cooperative_matrix_khr;
+        features.vulkanMemoryModel = has.vulkan_memory_model && matrices ? VK_TRUE : VK_FALSE;
+        void** tail = &features.pNext;
+        if (has.storage_16bit) {
+            storage16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+            storage16.storageBuffer16BitAccess = VK_TRUE;
+            chain(tail, storage16);
+        }
+        if (has.shader_integer_dot_product) {
+            dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
+            dot.shaderIntegerDotProduct = VK_TRUE;
+            chain(tail, dot);
+            extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+        }
+        if (has.cooperative_matrix_nv) {
+            matrix_nv.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
+            matrix_nv.cooperativeMatrix = VK_TRUE;
+            chain(tail, matrix_nv);
+            extensions.push_back(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
+        }
+        if (has.cooperative_matrix_khr) {
+            matrix_khr.cooperativeMatrix = VK_TRUE;
+            chain(tail, matrix_khr);
+            extensions.push_back(kKhrCooperativeMatrix);
+        }
+    }
+
+   private:
+    template <class Struct>
+    static void chain(void**& tail, Struct& next) {
+        *tail = &next;
+        tail = &next.pNext;
+    }
+};
+
 Result<void> create_handle(VkPhysicalDevice physical, DeviceContext& context) {
     const float priority = 1.0F;
     const VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                         .queueFamilyIndex = context.queue_family,
                                         .queueCount = 1,
                                         .pQueuePriorities = &priority};
-    const VkPhysicalDeviceVulkan12Features features = needed_features();
-    YOLK_TRY(const std::vector<const char*> extensions, needed_extensions(physical, context.info.name));
+    VkPhysicalDeviceVulkan12Features features = needed_features();
+    YOLK_TRY(std::vector<const char*> extensions, needed_extensions(physical, context.info.name));
+    OptionalFeatures optional;
+    optional.enable(context.info.features, features, extensions);
     const VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                   .pNext = &features,
                                   .queueCreateInfoCount = 1,

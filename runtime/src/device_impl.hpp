@@ -69,7 +69,8 @@ struct Device::Impl {
 [[nodiscard]] Result<void> equip_device(Device::Impl& device, VkInstance instance, bool has_debug_utils,
                                         const DeviceOptions& options);
 
-/// What Yolk enables on a device: the portable floor's features and no more; optional paths add theirs when they come.
+/// The portable floor's features. A device that Yolk makes itself gets those of low precision besides, where it has
+/// them.
 [[nodiscard]] VkPhysicalDeviceVulkan12Features needed_features() noexcept;
 /// `name` is the device's, for the error where the driver does not list its extensions.
 [[nodiscard]] Result<std::vector<const char*>> needed_extensions(VkPhysicalDevice device, const std::string& name);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "cooperative_matrix.hpp"
 #include "vk_result.hpp"
 
 namespace yolk {
@@ -81,6 +82,8 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{};
     matrix_nv.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
 
+    KhrCooperativeMatrixFeatures matrix_khr{};
+
     VkPhysicalDeviceFeatures2 asked{};
     asked.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     void** tail = &asked.pNext;
@@ -92,6 +95,7 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     if (has_dot) append(tail, dot);
     if (has_subgroup) append(tail, subgroup);
     if (has_matrix_nv) append(tail, matrix_nv);
+    if (contains(extensions, kKhrCooperativeMatrix)) append(tail, matrix_khr);
     vkGetPhysicalDeviceFeatures2(device, &asked);
 
     features.timeline_semaphore = vulkan12.timelineSemaphore == VK_TRUE;
@@ -104,8 +108,8 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     features.shader_integer_dot_product = dot.shaderIntegerDotProduct == VK_TRUE;
     features.subgroup_size_control = subgroup.subgroupSizeControl == VK_TRUE;
     features.cooperative_matrix_nv = matrix_nv.cooperativeMatrix == VK_TRUE;
-    // The headers of Debian 12 do not know the KHR form: its presence is read from the extension list alone.
-    features.cooperative_matrix_khr = contains(extensions, "VK_KHR_cooperative_matrix");
+    features.cooperative_matrix_khr = matrix_khr.cooperativeMatrix == VK_TRUE;
+    features.vulkan_memory_model = vulkan12.vulkanMemoryModel == VK_TRUE;
     features.push_descriptor = contains(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
 }
 
@@ -125,7 +129,13 @@ void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
     append(tail, subgroup);
     append(tail, id);
     append(tail, driver);
+    VkPhysicalDeviceShaderIntegerDotProductProperties dot{};
+    dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES;
+    if (info.features.shader_integer_dot_product) append(tail, dot);
     vkGetPhysicalDeviceProperties2(device, &asked);
+
+    info.features.integer_dot_accelerated = dot.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
+    info.cooperative_shapes = list_cooperative_shapes(device, info.features);
 
     info.driver_name = driver.driverName;
     info.driver_info = driver.driverInfo;

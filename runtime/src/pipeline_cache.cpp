@@ -10,6 +10,7 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/runtime/low_precision.hpp"
 #include "yolk/shaders/specialize.hpp"
 
 namespace yolk {
@@ -134,6 +135,10 @@ Result<const Pipeline*> PipelineCache::get(const KernelModule& kernel, std::span
 Result<void> PipelineCache::check(const KernelModule& kernel, const Key& key) const {
     const DeviceLimits& limits = context_.info.limits;
     if (kernel.spirv.empty()) return bad_input(fmt::format("The kernel [{}] has no code.", kernel.name));
+    if (const std::string missing = missing_needs(context_.info, kernel.needs); !missing.empty()) {
+        return unsupported(fmt::format("The kernel [{}] needs {}, which device '{}' does not have.", kernel.name,
+                                       missing, context_.info.name));
+    }
     if (kernel.binding_count > 32) {
         return bad_input(
             fmt::format("The kernel [{}] has {} bindings; at most 32 are allowed.", kernel.name, kernel.binding_count));

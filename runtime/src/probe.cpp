@@ -1,43 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/runtime/probe.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <cstddef>
 #include <span>
 #include <vector>
 
 #include "arithmetic_probe.hpp"
 #include "loop_probe.hpp"
+#include "path_probe.hpp"
 #include "yolk/abi/probe.h"
+#include "yolk/core/log.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/runtime/dispatcher.hpp"
+#include "yolk/runtime/low_precision.hpp"
 #include "yolk/shaders/catalogue.hpp"
+#include "yolk/shaders/cooperative_forms.hpp"
 
 namespace yolk {
 namespace {
 
 using CaseWords = std::array<std::uint32_t, 4>;
 
-/// Runs one probe kernel over its cases and returns a word for each.
-Result<std::vector<std::uint32_t>> run_cases(Dispatcher& dispatcher, const Kernel<abi::probe::Params>& kernel,
-                                             std::span<const CaseWords> cases, std::uint32_t workgroup) {
+/// One dispatch of a probe's kernel: what it is given, and how many words come back.
+struct ProbeRun {
+    const Kernel<abi::probe::Params>& kernel;
+    std::span<const SpecConstant> constants;
+    std::span<const std::byte> given;
+    std::uint32_t case_count = 0;
+    std::size_t result_count = 0;
+    std::uint32_t groups = 0;
+};
+
+Result<std::vector<std::uint32_t>> run_probe(Dispatcher& dispatcher, const ProbeRun& run) {
     const Device& device = dispatcher.device();
-    std::vector<std::uint32_t> results(cases.size(), 0xA5A5A5A5U);  // what a kernel that writes nothing leaves behind
-    YOLK_TRY(const Buffer given, device.create_buffer({.size_bytes = cases.size_bytes(), .label = "probe cases"}));
-    YOLK_TRY(const Buffer made, device.create_buffer({.size_bytes = 4 * cases.size(), .label = "probe results"}));
-    YOLK_TRY_VOID(dispatcher.upload(given, std::as_bytes(cases)));
+    std::vector<std::uint32_t> results(run.result_count, 0xA5A5A5A5U);  // what a kernel that writes nothing leaves
+    YOLK_TRY(const Buffer given, device.create_buffer({.size_bytes = run.given.size(), .label = "probe cases"}));
+    YOLK_TRY(const Buffer made, device.create_buffer({.size_bytes = 4 * results.size(), .label = "probe results"}));
+    YOLK_TRY_VOID(dispatcher.upload(given, run.given));
     YOLK_TRY_VOID(dispatcher.upload(made, std::as_bytes(std::span(results))));
-    YOLK_TRY(const PipelineOf<abi::probe::Params> pipeline, device.pipeline(kernel, {}));
+    YOLK_TRY(const PipelineOf<abi::probe::Params> pipeline, device.pipeline(run.kernel, run.constants));
     const std::array<BufferView, 2> views{given, made};
     YOLK_TRY(const BindingOf<abi::probe::Params> binding, device.bind(pipeline, views));
     YOLK_TRY(Recorder recorder, Recorder::create(device, {.label = "probe"}));
-    const auto count = static_cast<std::uint32_t>(cases.size());
     recorder.begin();
-    recorder.dispatch(binding, abi::probe::Params{.case_count = count}, {.x = ceil_div(count, workgroup)});
+    recorder.dispatch(binding, abi::probe::Params{.case_count = run.case_count}, {.x = run.groups});
     recorder.barrier(Barrier::ComputeToTransfer);
     recorder.barrier(Barrier::ToHost);
     YOLK_TRY_VOID(dispatcher.run(recorder));
     YOLK_TRY_VOID(dispatcher.download(made, std::as_writable_bytes(std::span(results))));
     return results;
+}
+
+/// Runs one probe kernel over its cases and returns a word for each.
+Result<std::vector<std::uint32_t>> run_cases(Dispatcher& dispatcher, const Kernel<abi::probe::Params>& kernel,
+                                             std::span<const CaseWords> cases, std::uint32_t workgroup) {
+    const auto count = static_cast<std::uint32_t>(cases.size());
+    return run_probe(dispatcher, {.kernel = kernel,
+                                  .constants = {},
+                                  .given = std::as_bytes(cases),
+                                  .case_count = count,
+                                  .result_count = count,
+                                  .groups = ceil_div(count, workgroup)});
 }
 
 Result<std::string> probe_arithmetic(Dispatcher& dispatcher) {
@@ -58,6 +84,58 @@ Result<std::optional<std::uint64_t>> probe_loops(Dispatcher& dispatcher) {
     return derive_loop_limit(cases, states);
 }
 
+const Kernel<abi::probe::Params>& cooperative_kernel([[maybe_unused]] const CooperativeShape& shape) {
+#if YOLK_HAS_KHR_COOPERATIVE_KERNELS
+    if (shape.khr) return kernels::kProbeCooperativeKhr;
+#endif
+    return kernels::kProbeCooperativeNv;
+}
+
+Result<std::string> probe_cooperative(Dispatcher& dispatcher) {
+    const DeviceInfo& info = dispatcher.device().info();
+    const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{});
+    const std::vector<std::uint16_t> operands = cooperative_operands(shape);
+    const std::array<SpecConstant, 4> constants{{{abi::probe::kSpecSubgroupSize, info.limits.subgroup_size},
+                                                 {abi::probe::kSpecShapeM, shape.m},
+                                                 {abi::probe::kSpecShapeN, shape.n},
+                                                 {abi::probe::kSpecShapeK, shape.k}}};
+    YOLK_TRY(const std::vector<std::uint32_t> results,
+             run_probe(dispatcher, {.kernel = cooperative_kernel(shape),
+                                    .constants = constants,
+                                    .given = std::as_bytes(std::span(operands)),
+                                    .case_count = 1,
+                                    .result_count = std::size_t{shape.m} * shape.n,
+                                    .groups = 1}));
+    return judge_cooperative(shape, results);
+}
+
+/// Why the path gives wrong results; empty where it gives right ones.
+Result<std::string> probe_path(Dispatcher& dispatcher, LowPrecisionPath path) {
+    if (path == LowPrecisionPath::CooperativeMatrix) return probe_cooperative(dispatcher);
+    const bool dot = path == LowPrecisionPath::IntegerDot;
+    const std::vector<ProbeWords> cases = dot ? integer_dot_cases() : storage16_cases();
+    const auto& kernel = dot ? kernels::kProbeIntegerDot : kernels::kProbeStorage16;
+    YOLK_TRY(const std::vector<std::uint32_t> results, run_cases(dispatcher, kernel, cases, 64));
+    return dot ? judge_integer_dot(cases, results) : judge_storage16(cases, results);
+}
+
+/// The open paths that are wrong, or whose kernels the driver does not take. Memory and losses are errors all the same.
+Result<std::vector<WrongPath>> probe_paths(Dispatcher& dispatcher) {
+    const DeviceInfo& info = dispatcher.device().info();
+    std::vector<WrongPath> wrong;
+    for (const LowPrecisionPath path : kLowPrecisionPaths) {
+        if (!path_is_open(info, path)) continue;
+        Result<std::string> reason = probe_path(dispatcher, path);
+        if (!reason && reason.error().kind != ErrorKind::Driver && reason.error().kind != ErrorKind::Unsupported)
+            return reason.error();
+        if (reason && reason->empty()) continue;
+        wrong.push_back({path, reason ? *reason : reason.error().message});
+        log_warning(fmt::format("Device '{}' does not take the path {}: {}. The portable form is used instead.",
+                                info.name, to_string(path), wrong.back().reason));
+    }
+    return wrong;
+}
+
 }  // namespace
 
 Result<DeviceFindings> probe(const Device& device) {
@@ -67,6 +145,7 @@ Result<DeviceFindings> probe(const Device& device) {
     DeviceFindings findings{.probed = true};
     YOLK_TRY(findings.inexact_reason, probe_arithmetic(dispatcher));
     YOLK_TRY(findings.loop_limit, probe_loops(dispatcher));
+    YOLK_TRY(findings.wrong_paths, probe_paths(dispatcher));
     device.set_findings(findings);
     return findings;
 }

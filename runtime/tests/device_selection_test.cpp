@@ -182,13 +182,13 @@ TEST(optional_paths, follow_the_features) {
         return names;
     };
     EXPECT_THAT(open(tables::on_the_floor()), IsEmpty());
-    EXPECT_THAT(open(tables::swiftshader(0)), IsEmpty());
-    EXPECT_THAT(open(tables::lavapipe(0)), ElementsAre("fp16", "int8", "large-workgroups"));
+    EXPECT_THAT(open(tables::swiftshader(0)), ElementsAre("int8-dot"));
+    EXPECT_THAT(open(tables::lavapipe(0)), ElementsAre("fp16", "storage16", "int8", "int8-dot", "large-workgroups"));
     EXPECT_THAT(open(tables::intel_xe(0)),
-                ElementsAre("fp16", "int8", "int8-dot", "large-workgroups", "large-bindings"));
+                ElementsAre("fp16", "storage16", "int8", "int8-dot", "large-workgroups", "large-bindings"));
     EXPECT_THAT(open(tables::geforce_3080(0)),
-                ElementsAre("fp16", "int8", "int8-dot", "cooperative-matrix", "large-workgroups", "large-bindings",
-                            "buffer-address", "push-descriptors", "subgroup-size"));
+                ElementsAre("fp16", "storage16", "int8", "int8-dot", "cooperative-matrix", "large-workgroups",
+                            "large-bindings", "buffer-address", "push-descriptors", "subgroup-size"));
 }
 
 TEST(optional_paths, fp16_needs_storage_as_well) {

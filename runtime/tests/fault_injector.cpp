@@ -30,6 +30,7 @@ struct FaultInjector::State {
     std::uint64_t largest_allocation = UINT64_MAX;
     bool hang = false;
     bool spoil = false;
+    bool spoil_low_precision = false;
 };
 
 namespace {
@@ -195,11 +196,20 @@ struct Hanging {
 struct Spoiling {
     static VkResult perform(PFN_vkCreateShaderModule real, VkDevice device, const VkShaderModuleCreateInfo* info,
                             const VkAllocationCallbacks* allocator, VkShaderModule* module) {
-        if (!setting(&FaultInjector::State::spoil, false)) return real(device, info, allocator, module);
+        const bool spoil = setting(&FaultInjector::State::spoil, false);
+        const bool low = setting(&FaultInjector::State::spoil_low_precision, false);
+        if (!spoil && !low) return real(device, info, allocator, module);
         constexpr std::uint32_t kHeaderWords = 5, kFMul = 133, kFAdd = 129;
+        constexpr std::uint32_t kSDot = 4450, kUDot = 4451, kUConvert = 113, kSConvert = 114;
+        const auto spoiled_opcode = [&](std::uint32_t opcode) {
+            if (spoil && opcode == kFMul) return kFAdd;
+            if (low && opcode == kSDot) return kUDot;
+            if (low && opcode == kUConvert) return kSConvert;
+            return opcode;
+        };
         std::vector<std::uint32_t> code(info->pCode, info->pCode + info->codeSize / 4);
         for (std::size_t at = kHeaderWords; at < code.size() && code[at] >> 16U != 0; at += code[at] >> 16U) {
-            if ((code[at] & 0xFFFFU) == kFMul) code[at] = (code[at] & 0xFFFF0000U) | kFAdd;
+            code[at] = (code[at] & 0xFFFF0000U) | spoiled_opcode(code[at] & 0xFFFFU);
         }
         VkShaderModuleCreateInfo spoiled = *info;
         spoiled.pCode = code.data();
@@ -399,6 +409,10 @@ void FaultInjector::hang_submissions(bool hang) {
 void FaultInjector::spoil_multiplications(bool spoil) {
     const std::lock_guard lock(state_->mutex);
     state_->spoil = spoil;
+}
+void FaultInjector::spoil_low_precision(bool spoil) {
+    const std::lock_guard lock(state_->mutex);
+    state_->spoil_low_precision = spoil;
 }
 std::string FaultInjector::injected_into() const {
     const std::lock_guard lock(state_->mutex);

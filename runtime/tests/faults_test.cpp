@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every driver call that can fail does, once: an error comes out that names its object, nothing is left behind, and the
 // device works on. Device tests run with the layer, so an object used after its failure is seen, too.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <memory>
 
 #include "noise_work.hpp"
+#include "yolk/runtime/low_precision.hpp"
+#include "yolk/runtime/probe.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/testing/fault_injector.hpp"
 
@@ -176,6 +180,37 @@ TEST_P(faults, pipeline_cache_that_cannot_be_read_is_saved_later) {
         EXPECT_FALSE(std::filesystem::is_empty(folder));
     }
     std::filesystem::remove_all(folder);
+}
+
+// Not a finding that someone wrote: the device computes wrongly, and the self-checks find it.
+TEST_P(faults, a_path_that_computes_wrongly_is_closed_with_a_notice) {
+    ASSERT_OK_AND_ASSIGN(const Device device, new_device());
+    injector_.spoil_low_precision(true);
+    ::testing::internal::CaptureStderr();
+    const Result<DeviceFindings> found = probe(device);
+    const std::string notices = ::testing::internal::GetCapturedStderr();
+    injector_.spoil_low_precision(false);
+    ASSERT_OK(found);
+    std::size_t open = 0;
+    for (const LowPrecisionPath path : kLowPrecisionPaths) {
+        if (!path_is_open(device.info(), path)) continue;
+        ++open;
+        EXPECT_FALSE(path_is_open(device.usable_info(), path)) << to_string(path);
+        EXPECT_THAT(notices, ::testing::HasSubstr(fmt::format("does not take the path {}: the ", to_string(path))));
+    }
+    EXPECT_GE(open, 1U) << "nothing was tested";
+    EXPECT_EQ(found->wrong_paths.size(), open);
+    EXPECT_EQ(found->inexact_reason, "") << "the floor is right all the same";
+}
+
+TEST_P(faults, a_module_that_needs_more_than_the_device_has_is_refused) {
+    ASSERT_OK_AND_ASSIGN(const Device device, new_device());
+    ASSERT_OK_AND_ASSIGN(const DeviceFindings found, probe(device));
+    EXPECT_THAT(found.wrong_paths, ::testing::IsEmpty());
+    KernelModule kernel = kernels::kConvertWiden;
+    kernel.needs = kNeedsCooperativeKhr;  // no device of the tests has it
+    EXPECT_TRUE(expect_error(device.pipeline(kernel, {}), ErrorKind::Unsupported,
+                             "The kernel [convert_widen] needs KHR cooperative matrices of fp16"));
 }
 
 }  // namespace

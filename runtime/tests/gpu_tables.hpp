@@ -67,11 +67,20 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
                        .storage_16bit = true,
                        .storage_8bit = true,
                        .shader_integer_dot_product = true,
+                       .integer_dot_accelerated = true,
                        .cooperative_matrix_khr = true,
                        .cooperative_matrix_nv = true,
                        .buffer_device_address = true,
                        .push_descriptor = true,
-                       .subgroup_size_control = true};
+                       .subgroup_size_control = true,
+                       .vulkan_memory_model = true};
+    // As its driver lists them, but for the integer ones, which are of 8 bits.
+    for (const bool khr : {true, false}) {
+        device.cooperative_shapes.push_back({.m = 16, .n = 16, .k = 16, .khr = khr});
+        device.cooperative_shapes.push_back({.m = 16, .n = 8, .k = 16, .khr = khr});
+        device.cooperative_shapes.push_back(
+            {.m = 16, .n = 16, .k = 16, .c = ComponentType::F16, .result = ComponentType::F16, .khr = khr});
+    }
     device.heaps = {{10 * kGiB, true}, {24 * kGiB, false}, {256 * kMiB, true}};
     return device;
 }
@@ -86,6 +95,7 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
     device.limits.max_shared_memory_size = 65536;
     device.limits.subgroup_size = 64;
     device.features.cooperative_matrix_nv = false;
+    device.cooperative_shapes = {{.m = 16, .n = 16, .k = 16, .khr = true}};
     device.heaps = {{24 * kGiB, true}, {32 * kGiB, false}};
     return device;
 }
@@ -107,7 +117,8 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
     device.limits.subgroup_size = 32;
     device.features.shader_float16 = device.features.storage_16bit = true;
     device.features.shader_int8 = device.features.storage_8bit = true;
-    device.features.shader_integer_dot_product = true;
+    device.features.shader_integer_dot_product = device.features.integer_dot_accelerated = true;
+    device.features.vulkan_memory_model = true;
     device.heaps = {{12 * kGiB, true}};
     return device;
 }
@@ -159,6 +170,7 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
     device.limits.subgroup_size = 8;
     device.features.shader_float16 = device.features.shader_int8 = true;
     device.features.storage_16bit = device.features.storage_8bit = true;
+    device.features.shader_integer_dot_product = device.features.vulkan_memory_model = true;
     device.heaps = {{2 * kGiB, true}};
     return device;
 }
@@ -175,6 +187,7 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
     device.uuid = "53776966745368616465725554940000";
     device.limits.max_storage_buffer_range = kGiB;
     device.limits.max_storage_buffers_per_stage = 30;
+    device.features.shader_integer_dot_product = device.features.vulkan_memory_model = true;
     device.heaps = {{2 * kGiB, true}};
     return device;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <spirv_cross/spirv_cross_c.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -104,9 +105,31 @@ void read_header(spvc_compiler compiler, ReflectedModule& module) {
     for (const char* extension : std::span(extensions, count)) module.extensions.emplace_back(extension);
 }
 
+/// SPIRV-Cross knows no cooperative matrices. Their types become structures of one component here, which is what their
+/// constants look like; function bodies are not looked into.
+std::vector<std::uint32_t> without_cooperative_types(std::span<const std::uint32_t> spirv) {
+    constexpr std::uint32_t kTypeNv = 5358, kTypeKhr = 4456, kTypeStruct = 30;
+    constexpr std::size_t kHeaderWords = 5;
+    std::vector<std::uint32_t> plain(spirv.begin(),
+                                     spirv.begin() + static_cast<std::ptrdiff_t>(std::min(kHeaderWords, spirv.size())));
+    for (std::size_t at = kHeaderWords; at < spirv.size();) {
+        const std::size_t words = std::clamp<std::size_t>(spirv[at] >> 16U, 1, spirv.size() - at);
+        const std::uint32_t opcode = spirv[at] & 0xFFFFU;
+        if ((opcode == kTypeNv || opcode == kTypeKhr) && words > 2) {
+            plain.insert(plain.end(), {(3U << 16U) | kTypeStruct, spirv[at + 1], spirv[at + 2]});
+        } else {
+            plain.insert(plain.end(), spirv.begin() + static_cast<std::ptrdiff_t>(at),
+                         spirv.begin() + static_cast<std::ptrdiff_t>(at + words));
+        }
+        at += words;
+    }
+    return plain;
+}
+
 }  // namespace
 
-Result<ReflectedModule> reflect(std::span<const std::uint32_t> spirv) {
+Result<ReflectedModule> reflect(std::span<const std::uint32_t> given) {
+    const std::vector<std::uint32_t> spirv = without_cooperative_types(given);
     spvc_context raw_context = nullptr;
     spvc_context_create(&raw_context);
     const OwnedContext context(raw_context);

@@ -26,15 +26,14 @@ void PrintTo(const ReflectedBinding& binding, std::ostream* out) {
 
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::AnyOfArray;
 using ::testing::ContainerEq;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAreArray;
 
 constexpr std::uint32_t kMaxPushConstantBytes = 128;
-constexpr std::uint32_t kSpirvCapabilityShader = 1;
 constexpr std::uint32_t kSpirvCapabilitySampledBuffer = 46;  // texel buffers: every Vulkan device has them
 
 BindingKind kind_of(const KernelModule& kernel, std::uint32_t b) {
@@ -149,13 +148,31 @@ TEST(reflection, declared_specialization_constants_exist) {
     for (const auto& [family, ids] : used) EXPECT_EQ(ids, values_of(family->specs)) << family->name;
 }
 
-// The portable floor: no 16- or 64-bit types, no subgroup operations, no extension. Scalar block layout needs no
-// capability.
-TEST(reflection, nothing_above_the_floor) {
+/// What a module may declare beyond the floor, by KernelModule::needs.
+struct Above {
+    std::vector<std::uint32_t> capabilities;
+    std::vector<std::string> extensions;
+};
+Above above_the_floor(std::uint32_t needs) {
+    // Shader, Float16, StorageBuffer16BitAccess, VulkanMemoryModel, the dot products, the forms of matrices.
+    switch (needs) {
+        case kNeedsNothing: return {{1}, {}};
+        case kNeedsStorage16: return {{1, 4433}, {}};
+        case kNeedsIntegerDot: return {{1, 6018, 6019}, {"SPV_KHR_integer_dot_product"}};
+        case kNeedsCooperativeNv: return {{1, 9, 4433, 5345, 5357}, {"SPV_NV_cooperative_matrix"}};
+        case kNeedsCooperativeKhr: return {{1, 9, 4433, 5345, 6022}, {"SPV_KHR_cooperative_matrix"}};
+        default: return {};
+    }
+}
+
+// The portable floor: no 16- or 64-bit types, no subgroup operations, no extension; scalar block layout needs no
+// capability. A module that declares a need has what that needs, and no more.
+TEST(reflection, nothing_above_the_floor_but_what_is_declared) {
     for (const Subject& subject : subjects()) {
-        EXPECT_THAT(subject.module.capabilities, Each(AnyOf(kSpirvCapabilityShader, kSpirvCapabilitySampledBuffer)))
-            << subject.kernel->name;
-        EXPECT_THAT(subject.module.extensions, IsEmpty()) << subject.kernel->name;
+        Above above = above_the_floor(subject.kernel->needs);
+        if (subject.kernel->texel_mask != 0) above.capabilities.push_back(kSpirvCapabilitySampledBuffer);
+        EXPECT_THAT(subject.module.capabilities, UnorderedElementsAreArray(above.capabilities)) << subject.kernel->name;
+        EXPECT_THAT(subject.module.extensions, UnorderedElementsAreArray(above.extensions)) << subject.kernel->name;
     }
 }
 

@@ -50,6 +50,7 @@ struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& noise_family() noexcept;
 [[nodiscard]] const Family& exact_math_family() noexcept;
 [[nodiscard]] const Family& elementwise_family() noexcept;
+[[nodiscard]] const Family& convert_family() noexcept;
 [[nodiscard]] const Family& transpose_family() noexcept;
 [[nodiscard]] const Family& concat_family() noexcept;
 [[nodiscard]] const Family& gather_family() noexcept;
@@ -60,6 +61,7 @@ struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& normalize_family() noexcept;
 [[nodiscard]] const Family& gru_step_family() noexcept;
 [[nodiscard]] const Family& matmul_family() noexcept;
+[[nodiscard]] const Family& matmul_i8_family() noexcept;
 [[nodiscard]] const Family& perturbed_linear_family() noexcept;
 [[nodiscard]] const Family& perturbed_embedding_family() noexcept;
 [[nodiscard]] const Family& perturbed_vector_family() noexcept;

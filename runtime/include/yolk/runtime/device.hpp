@@ -10,12 +10,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "yolk/core/counters.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/buffer.hpp"
 #include "yolk/runtime/device_info.hpp"
 #include "yolk/runtime/instance.hpp"
+#include "yolk/runtime/low_precision.hpp"
 #include "yolk/shaders/kernel.hpp"
 
 namespace yolk {
@@ -76,6 +78,8 @@ struct DeviceFindings {
     std::optional<std::uint64_t> loop_limit;
     /// Why exact mode must be refused; empty where the arithmetic is exact (or not probed).
     std::string inexact_reason;
+    /// Paths of low precision that are open by the device's features and gave wrong results: no plan takes them.
+    std::vector<WrongPath> wrong_paths{};
     bool probed = false;
 };
 
@@ -89,6 +93,8 @@ class Device {
                                                const DeviceOptions& options = {});
 
     [[nodiscard]] const DeviceInfo& info() const noexcept;
+    /// info() with the paths closed that a self-check found wrong: what plans decide by.
+    [[nodiscard]] DeviceInfo usable_info() const;
     [[nodiscard]] OperationCounts counts() const noexcept;
     [[nodiscard]] OperationCounters& counters() const noexcept;
 

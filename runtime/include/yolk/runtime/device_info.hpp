@@ -56,11 +56,30 @@ struct DeviceFeatures {
     bool storage_16bit = false;
     bool storage_8bit = false;
     bool shader_integer_dot_product = false;
+    /// Of four signed bytes to a word: faster than the multiplications that it stands for, says the driver.
+    bool integer_dot_accelerated = false;
     bool cooperative_matrix_khr = false;
     bool cooperative_matrix_nv = false;
     bool buffer_device_address = false;
     bool push_descriptor = false;
     bool subgroup_size_control = false;
+    bool vulkan_memory_model = false;  ///< what cooperative matrices are written in
+};
+
+/// What the elements of a cooperative matrix are; numbers follow VkComponentTypeNV, which the KHR form kept.
+enum class ComponentType : std::uint32_t { F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64 };
+
+/// One multiplication that a device's matrix units do, over a subgroup: result[m, n] = a[m, k] b[k, n] + c[m, n].
+struct CooperativeShape {
+    std::uint32_t m = 0;
+    std::uint32_t n = 0;
+    std::uint32_t k = 0;
+    ComponentType a = ComponentType::F16;
+    ComponentType b = ComponentType::F16;
+    ComponentType c = ComponentType::F32;
+    ComponentType result = ComponentType::F32;
+    bool khr = false;  ///< enumerated by VK_KHR_cooperative_matrix, else by VK_NV_cooperative_matrix
+    friend bool operator==(const CooperativeShape&, const CooperativeShape&) = default;
 };
 
 struct DeviceInfo {
@@ -80,9 +99,12 @@ struct DeviceInfo {
     DeviceFeatures features;
     std::vector<MemoryHeapInfo> heaps;
     std::vector<MemoryTypeInfo> memory_types;
+    std::vector<CooperativeShape> cooperative_shapes{};  ///< of subgroups, as enumerated
 };
 
 [[nodiscard]] const char* to_string(DeviceKind kind) noexcept;
+/// "f16", "f32", "i8", ...; "?" for what Yolk does not know.
+[[nodiscard]] const char* to_string(ComponentType type) noexcept;
 /// "1.3.230".
 [[nodiscard]] std::string version_text(std::uint32_t packed);
 

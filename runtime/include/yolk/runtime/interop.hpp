@@ -47,9 +47,9 @@ struct AdoptedDevice {
     const VkDeviceCreateInfo* create_info = nullptr;
 };
 
-/// A Device on the caller's VkDevice. It never destroys, waits idle or otherwise takes over the VkDevice; the caller
-/// destroys that after the Device and all that was made from it. Errors: a null handle, device_needs' errors, a feature
-/// or extension that create_info lacks, a queue family without compute.
+/// A Device on the caller's VkDevice; paths of low precision are closed on it. It never destroys, waits idle or
+/// otherwise takes over the VkDevice; the caller destroys that after the Device and all that was made from it. Errors:
+/// a null handle, device_needs' errors, a feature or extension that create_info lacks, a queue family without compute.
 [[nodiscard]] Result<Device> adopt_device(const AdoptedDevice& adopted, const DeviceOptions& options = {});
 
 struct AdoptedBuffer {

@@ -11,6 +11,12 @@ ABI_CONST uint kBindResults = 1;  // one word a case
 ABI_CONST uint kBindingCount = 2;
 ABI_CONST uint kUniformMask = 0;
 
+// Of a cooperative matrix multiplication: result[m, n] = a[m, k] b[k, n] (probe_cooperative_*).
+ABI_CONST uint kSpecSubgroupSize = 0;
+ABI_CONST uint kSpecShapeM = 1;
+ABI_CONST uint kSpecShapeN = 2;
+ABI_CONST uint kSpecShapeK = 3;
+
 struct Params {
     uint case_count;
 };
@@ -30,6 +36,11 @@ ABI_CONST uint kToInteger = 9;        // int(a), the bits of an integer
 // probe_loops: a case is {shape, outer count, inner count, start}; the result is `start` after as many probe_step as the loop made iterations.
 ABI_CONST uint kFlatLoop = 0;    // outer iterations
 ABI_CONST uint kNestedLoop = 1;  // outer * inner iterations of the inner loop
+
+// probe_integer_dot: a case is {a, b, c, unused}; the result is c + the dot product of a's and b's four signed bytes.
+// probe_storage16: a case is eight 16-bit words h; the result is the sum of (2 i + 1) h_i.
+ABI_CONST uint kHalvesPerCase = 8;
+// probe_cooperative_*: cases are fp16, a [m, k] and behind it b [k, n]; results fp32 [m, n].
 
 // A generator of full period (Knuth's constants): no compiler has a closed form for n steps, and the state tells n.
 ABI_CONST uint kStepMultiplier = 1664525u;

@@ -8,6 +8,15 @@
 
 namespace yolk {
 
+/// What a module needs above the portable floor (KernelModule::needs); runtime refuses it where the device lacks it.
+enum KernelNeeds : std::uint32_t {
+    kNeedsNothing = 0,
+    kNeedsStorage16 = 1,       ///< SPIR-V StorageBuffer16BitAccess
+    kNeedsIntegerDot = 2,      ///< DotProduct, DotProductInput4x8BitPacked
+    kNeedsCooperativeNv = 4,   ///< CooperativeMatrixNV, and with it Float16, 16-bit storage, VulkanMemoryModel
+    kNeedsCooperativeKhr = 8,  ///< CooperativeMatrixKHR, likewise
+};
+
 struct KernelModule {
     std::string_view name;                 ///< "noise", "es_update_int8": the file's name and the variant's
     std::span<const std::uint32_t> spirv;  ///< embedded, lives as long as the program
@@ -17,6 +26,7 @@ struct KernelModule {
     std::uint32_t texel4_mask = 0;         ///< ... or of vectors of four. At most one of the three has a bit.
     std::uint32_t params_bytes = 0;        ///< size of the push constants, at most 128
     bool unrolled = false;  ///< specialized and unrolled before the driver sees it (yolk/shaders/specialize.hpp)
+    std::uint32_t needs = kNeedsNothing;
 };
 
 /// A module together with the type of its parameters (push constants), so that wrong ones do not compile.

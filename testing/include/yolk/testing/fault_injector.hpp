@@ -47,6 +47,9 @@ class FaultInjector {
     void hang_submissions(bool hang);
     /// Shader modules made from now on compute additions where they should multiply.
     void spoil_multiplications(bool spoil);
+    /// Shader modules made from now on take signed bytes of dot products for unsigned ones, and widen words with their
+    /// sign.
+    void spoil_low_precision(bool spoil);
 
     /// Since the last fail_...: the function that failed; empty where none did.
     [[nodiscard]] std::string injected_into() const;

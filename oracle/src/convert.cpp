@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/oracle/convert.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "yolk/exact/exact_half.h"
+
+namespace yolk::oracle {
+namespace {
+
+struct Layout {
+    int mantissa_bits;
+    int bias;
+    int special;  ///< the exponent of infinities and NaN
+};
+
+Layout layout_of(FloatFormat format) { return format == FloatFormat::F16 ? Layout{10, 15, 31} : Layout{7, 127, 255}; }
+
+}  // namespace
+
+std::vector<std::uint32_t> narrow_twin(FloatFormat to, std::span<const float> values) {
+    std::vector<std::uint32_t> words((values.size() + 1) / 2, 0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto bits = std::bit_cast<std::uint32_t>(values[i]);
+        const std::uint32_t half =
+            to == FloatFormat::F16 ? exact::exact_f32_to_f16(bits) : exact::exact_f32_to_bf16(bits);
+        words[i / 2] |= half << (16 * (i % 2));
+    }
+    return words;
+}
+
+std::vector<float> widen_twin(FloatFormat from, std::span<const std::uint32_t> words, std::size_t count) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t half = (words[i / 2] >> (16 * (i % 2))) & 0xFFFFU;
+        values[i] = std::bit_cast<float>(from == FloatFormat::F16 ? exact::exact_f16_to_f32(half)
+                                                                  : exact::exact_bf16_to_f32(half));
+    }
+    return values;
+}
+
+double value_of_half(FloatFormat format, std::uint16_t bits) {
+    const Layout layout = layout_of(format);
+    const int mantissa = bits & ((1 << layout.mantissa_bits) - 1);
+    const int exponent = (bits & 0x7FFF) >> layout.mantissa_bits;
+    const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
+    if (exponent == layout.special)
+        return mantissa == 0 ? sign * std::numeric_limits<double>::infinity() : std::nan("");
+    const int leading = exponent == 0 ? 0 : 1 << layout.mantissa_bits;
+    const int scale = (exponent == 0 ? 1 : exponent) - layout.bias - layout.mantissa_bits;
+    return sign * std::ldexp(leading + mantissa, scale);
+}
+
+std::uint16_t nearest_half(FloatFormat format, double value) {
+    const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+    const double magnitude = std::fabs(value);
+    // Patterns of one sign ascend with their values; `high` is the first one above.
+    const auto infinity = static_cast<std::uint32_t>(layout_of(format).special << layout_of(format).mantissa_bits);
+    std::uint32_t low = 0, high = infinity;
+    while (high - low > 1) {
+        const std::uint32_t middle = (low + high) / 2;
+        (value_of_half(format, static_cast<std::uint16_t>(middle)) <= magnitude ? low : high) = middle;
+    }
+    const double below = value_of_half(format, static_cast<std::uint16_t>(low));
+    // What comes behind the largest finite number, were the exponent unbounded.
+    const double above = high == infinity ? 2.0 * below - value_of_half(format, static_cast<std::uint16_t>(low - 1))
+                                          : value_of_half(format, static_cast<std::uint16_t>(high));
+    const double to_below = magnitude - below, to_above = above - magnitude;
+    const bool up = to_above < to_below || (to_above == to_below && low % 2 == 1);
+    return static_cast<std::uint16_t>((up ? high : low) | sign);
+}
+
+}  // namespace yolk::oracle

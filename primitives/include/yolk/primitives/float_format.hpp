@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the floats of a view lie in memory.
+#pragma once
+
+#include <cstdint>
+
+#include "yolk/abi/float_format.h"
+
+namespace yolk {
+
+enum class FloatFormat : std::uint32_t {
+    F32 = abi::float_format::kFormatF32,
+    F16 = abi::float_format::kFormatF16,    ///< IEEE binary16
+    BF16 = abi::float_format::kFormatBf16,  ///< the upper half of an fp32 number
+};
+
+/// Of so many elements. 16-bit arrays take whole words of four bytes: an odd count has a half word to spare.
+[[nodiscard]] constexpr std::uint64_t float_bytes(FloatFormat format, std::uint64_t count) noexcept {
+    return format == FloatFormat::F32 ? 4 * count : (count + 1) / 2 * 4;
+}
+
+[[nodiscard]] constexpr const char* to_string(FloatFormat format) noexcept {
+    switch (format) {
+        case FloatFormat::F32: return "f32";
+        case FloatFormat::F16: return "f16";
+        case FloatFormat::BF16: return "bf16";
+    }
+    return "?";
+}
+
+}  // namespace yolk

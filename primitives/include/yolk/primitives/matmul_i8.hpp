@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul_i8: out[z, i, j] = sum over k of a[z, i, k] b[z, j, k], signed bytes in, int32 out
+// (docs/kernels/matmul_i8.md). Class E: the same integers on every device, by dot-product instructions and without.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "yolk/abi/matmul_i8.h"
+#include "yolk/primitives/matmul.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/tuning_space.hpp"
+
+namespace yolk {
+
+/// The largest k: (2^31 - 1) / 2^14 products, so that no sum overflows.
+inline constexpr std::uint32_t kMaxI8Depth = 131071;
+
+/// Tuning parameters; any valid configuration gives the same bytes.
+struct MatmulI8Config {
+    std::uint32_t workgroup_size = 64;
+    std::uint32_t lanes_n = 8;  ///< invocations side by side along n; divides workgroup_size
+    std::uint32_t tile_m = 4;   ///< rows of an invocation
+    std::uint32_t tile_n = 4;   ///< columns of an invocation
+    std::uint32_t dot = 0;      ///< 1: by the dot-product instruction (path int8-dot)
+    friend bool operator==(const MatmulI8Config&, const MatmulI8Config&) = default;
+};
+
+/// Where the rows of a matrix lie in its view. All in elements.
+struct RowsLayout {
+    std::uint32_t offset = 0;             ///< of the first element
+    std::uint32_t stride = kDense;        ///< from row to row; at least a row's length
+    std::uint32_t batch_stride = kDense;  ///< from matrix to matrix; 0: all of the batch read the same one
+};
+
+struct MatmulI8Desc {
+    std::uint32_t m = 0;  ///< rows of a and out; 0 is legal, for n and batch, too
+    std::uint32_t n = 0;  ///< rows of b, columns of out
+    std::uint32_t k = 0;  ///< elements of a's and b's rows, at most kMaxI8Depth; 0 gives zeros
+    std::uint32_t batch = 1;
+    RowsLayout a{};    ///< [m, k]; offset and strides are multiples of 4, a dense row is k rounded up to one
+    RowsLayout b{};    ///< [n, k], likewise: what a layer's weights [out, in] are
+    RowsLayout out{};  ///< [m, n] of int32; rows and matrices do not overlap
+    std::optional<MatmulI8Config> config{};  ///< default_matmul_i8_config where unset
+};
+
+/// The space for a shape on a device; `desc.config` is ignored. `dot` is open where the path int8-dot is.
+[[nodiscard]] ConfigSpace<MatmulI8Config> matmul_i8_space(const DeviceInfo& info, const MatmulI8Desc& desc);
+/// What an untuned device takes: the instruction where the driver says that it is faster.
+[[nodiscard]] MatmulI8Config default_matmul_i8_config(const DeviceInfo& info, const MatmulI8Desc& desc);
+
+struct MatmulI8Views {
+    BufferView a;    ///< whole words: a row's last word may hold bytes that are no elements, and do not count
+    BufferView b;    ///< likewise
+    BufferView out;  ///< int32
+};
+
+/// Immutable: threads may record it at the same time, each into its own recorder.
+class BoundMatmulI8 {
+   public:
+    /// One dispatch, no barrier.
+    void record(Recorder& recorder) const noexcept;
+
+   private:
+    friend class MatmulI8Plan;
+    BindingOf<abi::matmul_i8::Params> binding_;
+    abi::matmul_i8::Params params_{};
+    LinearGrid grid_{};  ///< no groups: nothing to do
+};
+
+/// Immutable: threads may share it. The device must outlive it.
+class MatmulI8Plan {
+   public:
+    [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }
+    [[nodiscard]] const MatmulI8Config& config() const noexcept { return config_; }
+    [[nodiscard]] Result<BoundMatmulI8> bind(const MatmulI8Views& views, const BufferView& scratch = {}) const;
+
+   private:
+    friend Result<MatmulI8Plan> plan_matmul_i8(const Device&, const MatmulI8Desc&);
+    const Device* device_ = nullptr;
+    MatmulI8Config config_;
+    MatmulI8Desc desc_;  ///< without kDense
+    std::uint64_t a_bytes_ = 0;
+    std::uint64_t b_bytes_ = 0;
+    std::uint64_t out_bytes_ = 0;
+    PipelineOf<abi::matmul_i8::Params> pipeline_;
+};
+
+/// Errors: k above kMaxI8Depth, a stride below a row's length, offsets or strides of a or b that are no multiples of 4,
+/// rows or matrices of out that overlap, sizes that overflow or pass the device's binding limit, a configuration
+/// outside the space, loops longer than the device's allow.
+[[nodiscard]] Result<MatmulI8Plan> plan_matmul_i8(const Device& device, const MatmulI8Desc& desc);
+
+}  // namespace yolk

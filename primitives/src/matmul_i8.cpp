@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/primitives/matmul_i8.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "plan_checks.hpp"
+#include "yolk/core/shape.hpp"
+#include "yolk/runtime/loop_budget.hpp"
+#include "yolk/shaders/catalogue.hpp"
+
+namespace yolk {
+
+namespace abi_i8 = abi::matmul_i8;
+
+namespace {
+
+constexpr std::uint32_t kBytesPerWord = 4;
+/// Sums of an invocation; above, drivers spill.
+constexpr std::uint32_t kMaxSums = 64;
+
+struct Rows {
+    std::uint64_t count = 0;
+    std::uint64_t length = 0;  ///< in elements
+    std::uint32_t alignment = 1;
+    std::uint64_t element_bytes = 1;
+};
+
+/// Replaces kDense, and returns the bytes that the view must have.
+Result<std::uint64_t> resolve(RowsLayout& layout, const Rows& rows, std::uint32_t batch, const char* name) {
+    const std::uint64_t length = round_up(rows.length, rows.alignment);
+    if (layout.stride == kDense)
+        layout.stride = static_cast<std::uint32_t>(std::min<std::uint64_t>(length, kDense - 1));
+    if (rows.count > 1 && layout.stride < length) {
+        return bad_input(
+            fmt::format("The stride of {} of [matmul_i8] is {}; its rows have {} elements. Give at least "
+                        "that.",
+                        name, layout.stride, length));
+    }
+    const std::uint64_t dense = rows.count * layout.stride;
+    std::uint64_t batch_stride = layout.batch_stride == kDense ? dense : layout.batch_stride;
+    if (batch <= 1) batch_stride = 0;
+    if (layout.offset % rows.alignment != 0 || layout.stride % rows.alignment != 0 ||
+        batch_stride % rows.alignment != 0) {
+        return bad_input(
+            fmt::format("The offset and strides of {} of [matmul_i8] are {}, {} and {}; they must be "
+                        "multiples of {}.",
+                        name, layout.offset, layout.stride, batch_stride, rows.alignment));
+    }
+    if (rows.count == 0 || rows.length == 0 || batch == 0) {
+        layout.batch_stride = 0;
+        return std::uint64_t{0};
+    }
+    const std::uint64_t elements =
+        layout.offset + (batch - 1) * batch_stride + (rows.count - 1) * layout.stride + length;
+    const std::uint64_t most = UINT32_MAX / rows.element_bytes;
+    if (std::max({elements, batch_stride, dense}) > most) {
+        return bad_input(
+            fmt::format("{} of [matmul_i8] reaches to element {}; at most {} are allowed in a view. Use "
+                        "smaller sizes or several plans.",
+                        name, elements, most));
+    }
+    layout.batch_stride = static_cast<std::uint32_t>(batch_stride);
+    return elements * rows.element_bytes;
+}
+
+Result<void> check_written(const MatmulI8Desc& desc) {
+    const std::uint64_t matrix = desc.m == 0 ? 0 : std::uint64_t{desc.m - 1} * desc.out.stride + desc.n;
+    if (desc.batch <= 1 || desc.out.batch_stride >= matrix) return {};
+    return bad_input(
+        fmt::format("The batch stride of out of [matmul_i8] is {}; its matrices have {} elements. Give at "
+                    "least that.",
+                    desc.out.batch_stride, matrix));
+}
+
+Result<void> check_config(const DeviceInfo& info, const MatmulI8Config& c) {
+    if (c.workgroup_size % c.lanes_n != 0) return bad_input("lanes_n must divide workgroup_size.");
+    if (c.tile_m * c.tile_n > kMaxSums) return bad_input(fmt::format("An invocation may have {} sums.", kMaxSums));
+    if (c.dot == 1 && !path_is_open(info, LowPrecisionPath::IntegerDot))
+        return bad_input("The path int8-dot is closed on this device; dot must be 0.");
+    return {};
+}
+
+bool is_empty(const MatmulI8Desc& desc) noexcept { return desc.m == 0 || desc.n == 0 || desc.batch == 0; }
+
+Result<void> check_loops(const Device& device, const MatmulI8Desc& desc, const MatmulI8Config& config) {
+    YOLK_TRY(const std::uint64_t budget, loop_budget(device));
+    const std::uint64_t cost = loop_cost(ceil_div(desc.k, kBytesPerWord)) + loop_cost(config.tile_m * config.tile_n);
+    if (cost <= budget) return {};
+    return unsupported(
+        fmt::format("The loops of one invocation may cost {} on this device; [matmul_i8] needs {} for a "
+                    "k of {}. Use a smaller k.",
+                    budget, cost, desc.k));
+}
+
+abi_i8::Params params_of(const MatmulI8Desc& d) noexcept {
+    const std::uint32_t rest = d.k % kBytesPerWord;
+    return {.m = d.m,
+            .n = d.n,
+            .words = ceil_div(d.k, kBytesPerWord),
+            .last_mask = rest == 0 ? UINT32_MAX : (1U << (8 * rest)) - 1,
+            .batch = d.batch,
+            .a_offset = d.a.offset / kBytesPerWord,
+            .a_stride = d.a.stride / kBytesPerWord,
+            .a_batch_stride = d.a.batch_stride / kBytesPerWord,
+            .b_offset = d.b.offset / kBytesPerWord,
+            .b_stride = d.b.stride / kBytesPerWord,
+            .b_batch_stride = d.b.batch_stride / kBytesPerWord,
+            .out_offset = d.out.offset,
+            .out_stride = d.out.stride,
+            .out_batch_stride = d.out.batch_stride};
+}
+
+}  // namespace
+
+ConfigSpace<MatmulI8Config> matmul_i8_space(const DeviceInfo& info, const MatmulI8Desc& /*desc*/) {
+    return {"matmul_i8",
+            {{"workgroup_size", &MatmulI8Config::workgroup_size, {1, 4, 8, 16, 32, 64, 128, 256}},
+             {"lanes_n", &MatmulI8Config::lanes_n, {1, 4, 8, 16, 32}},
+             {"tile_m", &MatmulI8Config::tile_m, {1, 2, 4, 8, 16}},
+             {"tile_n", &MatmulI8Config::tile_n, {1, 2, 4, 8}},
+             {"dot", &MatmulI8Config::dot, {0, 1}}},
+            [info](const MatmulI8Config& config) { return check_config(info, config); }};
+}
+
+MatmulI8Config default_matmul_i8_config(const DeviceInfo& info, const MatmulI8Desc& desc) {
+    MatmulI8Config config;
+    if (info.kind == DeviceKind::Cpu) {
+        config = {.workgroup_size = 8, .lanes_n = 8, .tile_m = 8, .tile_n = 8};  // docs/kernels/matmul_i8.md
+        if (desc.m < 8) config.tile_m = desc.m < 4 ? 1 : 4;
+    }
+    if (info.features.integer_dot_accelerated && path_is_open(info, LowPrecisionPath::IntegerDot)) config.dot = 1;
+    return config;
+}
+
+Result<MatmulI8Plan> plan_matmul_i8(const Device& device, const MatmulI8Desc& desc) {
+    MatmulI8Plan plan;
+    plan.device_ = &device;
+    plan.desc_ = desc;
+    MatmulI8Desc& d = plan.desc_;
+    if (d.k > kMaxI8Depth) {
+        return bad_input(
+            fmt::format("k of [matmul_i8] is {}; above {} a sum may overflow. Split k over several plans "
+                        "and add their results.",
+                        d.k, kMaxI8Depth));
+    }
+    YOLK_TRY(plan.a_bytes_, resolve(d.a, {d.m, d.k, kBytesPerWord, 1}, d.batch, "a"));
+    YOLK_TRY(plan.b_bytes_, resolve(d.b, {d.n, d.k, kBytesPerWord, 1}, d.batch, "b"));
+    YOLK_TRY(plan.out_bytes_, resolve(d.out, {d.m, d.n, 1, 4}, d.batch, "out"));
+    if (is_empty(d)) plan.a_bytes_ = plan.b_bytes_ = plan.out_bytes_ = 0;
+    if (plan.out_bytes_ != 0) YOLK_TRY_VOID(check_written(d));
+    YOLK_TRY_VOID(check_binding_size(device, plan.a_bytes_, "the a view of [matmul_i8]"));
+    YOLK_TRY_VOID(check_binding_size(device, plan.b_bytes_, "the b view of [matmul_i8]"));
+    YOLK_TRY_VOID(check_binding_size(device, plan.out_bytes_, "the out view of [matmul_i8]"));
+    YOLK_TRY_VOID(check_loops(device, d, {}));  // and has the self-checks made that usable_info() knows
+    const DeviceInfo info = device.usable_info();
+    plan.config_ = desc.config.value_or(default_matmul_i8_config(info, desc));
+    YOLK_TRY_VOID(matmul_i8_space(info, desc).check(plan.config_));
+    YOLK_TRY_VOID(check_loops(device, d, plan.config_));
+    if (is_empty(d)) return plan;
+    const std::array<SpecConstant, 4> constants{{{abi_i8::kSpecWorkgroupSize, plan.config_.workgroup_size},
+                                                 {abi_i8::kSpecTileM, plan.config_.tile_m},
+                                                 {abi_i8::kSpecTileN, plan.config_.tile_n},
+                                                 {abi_i8::kSpecLanesN, plan.config_.lanes_n}}};
+    const auto& kernel = plan.config_.dot == 1 ? kernels::kMatmulI8Dot : kernels::kMatmulI8Unpacked;
+    YOLK_TRY(plan.pipeline_, device.pipeline(kernel, constants));
+    return plan;
+}
+
+Result<BoundMatmulI8> MatmulI8Plan::bind(const MatmulI8Views& views, const BufferView& /*scratch*/) const {
+    YOLK_TRY_VOID(check_views(*device_, "[matmul_i8]",
+                              {{.view = views.a, .needed_bytes = a_bytes_, .name = "a"},
+                               {.view = views.b, .needed_bytes = b_bytes_, .name = "b"}},
+                              {{.view = views.out, .needed_bytes = out_bytes_, .name = "out"}}));
+    BoundMatmulI8 bound;
+    if (is_empty(desc_)) return bound;
+    // Where k is 0 nothing is read, but a binding may not be empty.
+    const BufferView a = a_bytes_ == 0 ? views.out : views.a;
+    const BufferView b = b_bytes_ == 0 ? views.out : views.b;
+    YOLK_TRY(bound.binding_, device_->bind(pipeline_, std::array{a, b, views.out}));
+    bound.params_ = params_of(desc_);
+    const std::uint64_t block_m = std::uint64_t{config_.workgroup_size} / config_.lanes_n * config_.tile_m;
+    const std::uint64_t block_n = std::uint64_t{config_.lanes_n} * config_.tile_n;
+    bound.grid_ = {
+        .groups = ceil_div<std::uint64_t>(desc_.m, block_m) * ceil_div<std::uint64_t>(desc_.n, block_n) * desc_.batch,
+        .cost_per_group = block_m * block_n * (std::uint64_t{desc_.k} + 1)};
+    return bound;
+}
+
+void BoundMatmulI8::record(Recorder& recorder) const noexcept {
+    if (grid_.groups == 0) return;
+    const ScopedLabel label(recorder, "matmul_i8");
+    recorder.dispatch(binding_, params_, grid_);
+}
+
+}  // namespace yolk

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cooperative_matrix.hpp"
+
+namespace yolk {
+namespace {
+
+/// `type` is the structure's; empty where the function is missing or fails.
+template <class Properties>
+std::vector<Properties> list(VkPhysicalDevice device, const char* function, const Properties& blank) {
+    using Function = VkResult(VKAPI_PTR*)(VkPhysicalDevice, std::uint32_t*, Properties*);
+    const auto ask = reinterpret_cast<Function>(vkGetInstanceProcAddr(volkGetLoadedInstance(), function));
+    std::uint32_t count = 0;
+    if (ask == nullptr || ask(device, &count, nullptr) != VK_SUCCESS) return {};
+    std::vector<Properties> properties(count, blank);
+    if (ask(device, &count, properties.data()) != VK_SUCCESS) return {};
+    properties.resize(count);
+    return properties;
+}
+
+}  // namespace
+
+std::vector<CooperativeShape> shapes_of(const std::vector<VkCooperativeMatrixPropertiesNV>& listed) {
+    std::vector<CooperativeShape> shapes;
+    for (const VkCooperativeMatrixPropertiesNV& one : listed) {
+        if (one.scope != VK_SCOPE_SUBGROUP_NV) continue;
+        shapes.push_back({.m = one.MSize,
+                          .n = one.NSize,
+                          .k = one.KSize,
+                          .a = static_cast<ComponentType>(one.AType),
+                          .b = static_cast<ComponentType>(one.BType),
+                          .c = static_cast<ComponentType>(one.CType),
+                          .result = static_cast<ComponentType>(one.DType),
+                          .khr = false});
+    }
+    return shapes;
+}
+
+std::vector<CooperativeShape> shapes_of(const std::vector<KhrCooperativeMatrixProperties>& listed) {
+    std::vector<CooperativeShape> shapes;
+    for (const KhrCooperativeMatrixProperties& one : listed) {
+        if (one.scope != VK_SCOPE_SUBGROUP_NV) continue;
+        shapes.push_back({.m = one.MSize,
+                          .n = one.NSize,
+                          .k = one.KSize,
+                          .a = static_cast<ComponentType>(one.AType),
+                          .b = static_cast<ComponentType>(one.BType),
+                          .c = static_cast<ComponentType>(one.CType),
+                          .result = static_cast<ComponentType>(one.ResultType),
+                          .khr = true});
+    }
+    return shapes;
+}
+
+std::vector<CooperativeShape> list_cooperative_shapes(VkPhysicalDevice device, const DeviceFeatures& features) {
+    std::vector<CooperativeShape> shapes;
+    if (features.cooperative_matrix_khr) {
+        shapes = shapes_of(
+            list(device, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", KhrCooperativeMatrixProperties{}));
+    }
+    if (features.cooperative_matrix_nv) {
+        VkCooperativeMatrixPropertiesNV blank{};
+        blank.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV;
+        const auto nv = shapes_of(list(device, "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV", blank));
+        shapes.insert(shapes.end(), nv.begin(), nv.end());
+    }
+    return shapes;
+}
+
+}  // namespace yolk

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cooperative matrices as drivers tell of them, in both forms. The structures of the KHR form are declared here, since
+// the headers of Debian 12 are older than it; layouts and numbers from the registry of Vulkan (vk.xml, 1.3.255 on).
+#pragma once
+
+#include <volk.h>
+
+#include <vector>
+
+#include "yolk/runtime/device_info.hpp"
+
+namespace yolk {
+
+inline constexpr const char* kKhrCooperativeMatrix = "VK_KHR_cooperative_matrix";
+inline constexpr auto kKhrCooperativeMatrixFeaturesType = static_cast<VkStructureType>(1000506000);
+inline constexpr auto kKhrCooperativeMatrixPropertiesType = static_cast<VkStructureType>(1000506001);
+
+/// VkPhysicalDeviceCooperativeMatrixFeaturesKHR
+struct KhrCooperativeMatrixFeatures {
+    VkStructureType sType = kKhrCooperativeMatrixFeaturesType;
+    void* pNext = nullptr;
+    VkBool32 cooperativeMatrix = VK_FALSE;
+    VkBool32 cooperativeMatrixRobustBufferAccess = VK_FALSE;
+};
+
+/// VkCooperativeMatrixPropertiesKHR; component types and scopes have the numbers of the NV form.
+struct KhrCooperativeMatrixProperties {
+    VkStructureType sType = kKhrCooperativeMatrixPropertiesType;
+    void* pNext = nullptr;
+    std::uint32_t MSize = 0;
+    std::uint32_t NSize = 0;
+    std::uint32_t KSize = 0;
+    std::uint32_t AType = 0;
+    std::uint32_t BType = 0;
+    std::uint32_t CType = 0;
+    std::uint32_t ResultType = 0;
+    VkBool32 saturatingAccumulation = VK_FALSE;
+    std::uint32_t scope = 0;
+};
+
+/// Pure: what of an enumeration Yolk keeps, which is multiplications over a subgroup.
+[[nodiscard]] std::vector<CooperativeShape> shapes_of(const std::vector<VkCooperativeMatrixPropertiesNV>& listed);
+[[nodiscard]] std::vector<CooperativeShape> shapes_of(const std::vector<KhrCooperativeMatrixProperties>& listed);
+
+/// Asks the driver, for the forms that `features` has. What cannot be listed is not there.
+[[nodiscard]] std::vector<CooperativeShape> list_cooperative_shapes(VkPhysicalDevice device,
+                                                                    const DeviceFeatures& features);
+
+}  // namespace yolk

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The self-checks of low precision without a device: what is asked, and what wrong answers mean. Judges are pure
+// functions, so that a test can play a failing device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/runtime/device_info.hpp"
+
+namespace yolk {
+
+using ProbeWords = std::array<std::uint32_t, 4>;
+
+/// {a, b, c, 0}: extreme bytes, one byte at a time, then drawn ones.
+[[nodiscard]] std::vector<ProbeWords> integer_dot_cases();
+/// The first wrong answer as a sentence; empty where all are right.
+[[nodiscard]] std::string judge_integer_dot(std::span<const ProbeWords> cases, std::span<const std::uint32_t> results);
+
+/// Eight 16-bit words each: every one of the eight alone, then drawn ones.
+[[nodiscard]] std::vector<ProbeWords> storage16_cases();
+[[nodiscard]] std::string judge_storage16(std::span<const ProbeWords> cases, std::span<const std::uint32_t> results);
+
+/// fp16 bits of integers in [-31, 31], a [m, k] and b [k, n]: every sum is an integer that fp32 holds, most of them
+/// none that fp16 does.
+[[nodiscard]] std::vector<std::uint16_t> cooperative_operands(const CooperativeShape& shape);
+/// `results`: fp32 bits [m, n].
+[[nodiscard]] std::string judge_cooperative(const CooperativeShape& shape, std::span<const std::uint32_t> results);
+
+}  // namespace yolk
