@@ -18,6 +18,16 @@ yolk_kernel(perturbed_linear_output_uniform_input FAMILY perturbed_linear UNROLL
 yolk_kernel(perturbed_linear_output_uniform_weights FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfB DEFINES MATMUL_UNIFORM_B=1)
+yolk_kernel(perturbed_linear_project_formats FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_project.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1)
+yolk_kernel(perturbed_linear_project_storage16 FAMILY perturbed_linear UNROLLED NEEDS storage16
+  SOURCE perturbed_linear/perturbed_linear_project.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
+yolk_kernel(perturbed_linear_output_formats FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1)
+yolk_kernel(perturbed_linear_output_storage16 FAMILY perturbed_linear UNROLLED NEEDS storage16
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
 yolk_kernel(perturbed_embedding FAMILY perturbed_embedding UNROLLED SOURCE perturbed_embedding/perturbed_embedding.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/perturbed_linear)
 yolk_kernel(perturbed_vector FAMILY perturbed_vector SOURCE perturbed_vector/perturbed_vector.comp)
@@ -80,6 +90,27 @@ yolk_kernel(matmul_texel_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direc
 yolk_kernel(matmul_staged_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_staged_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   DEFINES MATMUL_EXACT=1)
+yolk_kernel(matmul_direct_formats_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1)
+yolk_kernel(matmul_direct_storage16_fast FAMILY matmul UNROLLED NEEDS storage16 SOURCE matmul/matmul_direct.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
+yolk_kernel(matmul_direct_formats_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_EXACT=1)
+yolk_kernel(matmul_direct_storage16_exact FAMILY matmul UNROLLED NEEDS storage16 SOURCE matmul/matmul_direct.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1 MATMUL_EXACT=1)
+yolk_kernel(matmul_staged_formats_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1)
+yolk_kernel(matmul_staged_storage16_fast FAMILY matmul UNROLLED NEEDS storage16 SOURCE matmul/matmul_staged.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
+yolk_kernel(matmul_staged_formats_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_EXACT=1)
+yolk_kernel(matmul_staged_storage16_exact FAMILY matmul UNROLLED NEEDS storage16 SOURCE matmul/matmul_staged.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1 MATMUL_EXACT=1)
+yolk_kernel(matmul_cooperative_nv FAMILY matmul NEEDS cooperative_nv SOURCE matmul/matmul_cooperative.comp)
+if(YOLK_GLSLC_KNOWS_COOPERATIVE_KHR)
+  yolk_kernel(matmul_cooperative_khr FAMILY matmul NEEDS cooperative_khr SOURCE matmul/matmul_cooperative.comp
+    DEFINES COOPERATIVE_KHR=1)
+endif()
 yolk_kernel(matmul_combine FAMILY matmul SOURCE matmul/matmul_combine.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_i8_unpacked FAMILY matmul_i8 UNROLLED SOURCE matmul_i8/matmul_i8.comp)
 yolk_kernel(matmul_i8_dot FAMILY matmul_i8 UNROLLED NEEDS integer_dot SOURCE matmul_i8/matmul_i8.comp DEFINES INTEGER_DOT=1)

@@ -6,6 +6,7 @@
 
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/convert.hpp"
 #include "yolk/oracle/matmul.hpp"
 
 namespace yolk::oracle {
@@ -42,8 +43,18 @@ class MatmulProblem final : public Problem {
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
         return matmul_space(info, given_).space();
     }
+    /// Matrix units where they may take the product: no default of the primitive, so the check is what runs them.
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return matmul_space(info, given_).configuration(default_matmul_config(info, given_));
+        const ConfigSpace<MatmulConfig> space = matmul_space(info, given_);
+        const MatmulConfig units{.workgroup_size = info.limits.subgroup_size,
+                                 .block_m = 32,
+                                 .block_n = 32,
+                                 .block_k = 4,
+                                 .tile_m = 1,
+                                 .tile_n = 4,
+                                 .vector_width = 1,
+                                 .cooperative = 1};
+        return space.configuration(space.check(units) ? units : default_matmul_config(info, given_));
     }
     [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
                                                                const Configuration& configuration) const override {
@@ -63,11 +74,13 @@ class MatmulProblem final : public Problem {
     }
     [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
         const Inputs inputs = draw_inputs();
-        return {input_buffer("a", inputs.a), input_buffer("b", inputs.b), input_buffer("bias", inputs.bias),
-                input_buffer("residual", inputs.residual),
-                output_buffer("out", 4 * extent(desc_.out, desc_.m, desc_.n))};
+        return {input_in_format("a", desc_.a.format, inputs.a), input_in_format("b", desc_.b.format, inputs.b),
+                input_buffer("bias", inputs.bias), input_buffer("residual", inputs.residual),
+                output_buffer("out", float_bytes(desc_.out.format, extent(desc_.out, desc_.m, desc_.n)))};
     }
     [[nodiscard]] std::vector<Expected> expected() const override;
+    void hold(CheckReport& report, const std::string& case_name,
+              std::span<const std::vector<std::uint32_t>> outputs) const override;
     [[nodiscard]] Work work() const override {
         const double products = static_cast<double>(desc_.batch) * desc_.m * desc_.n * desc_.k;
         const double elements = static_cast<double>(extent(desc_.a, desc_.m, desc_.k)) +
@@ -96,7 +109,9 @@ class MatmulProblem final : public Problem {
 };
 
 std::string layout_text(const MatrixLayout& layout) {
-    return fmt::format("{}@{}+{}+{}", layout.transposed ? "^T" : "", layout.offset, layout.stride, layout.batch_stride);
+    return fmt::format("{}@{}+{}+{}{}", layout.transposed ? "^T" : "", layout.offset, layout.stride,
+                       layout.batch_stride,
+                       layout.format == FloatFormat::F32 ? "" : fmt::format(" {}", to_string(layout.format)));
 }
 
 std::string MatmulProblem::name() const {
@@ -115,7 +130,7 @@ std::vector<float> MatmulProblem::draw_matrix(Draws& draws, const MatrixLayout& 
         for (std::uint32_t row = 0; row < rows; ++row) {
             for (std::uint32_t column = 0; column < columns; ++column) {
                 const std::size_t index = element_of(layout, z, row, column);
-                values[index] = draw(draws, values_, index);
+                values[index] = in_format(layout.format, draw(draws, values_, index));
             }
         }
     }
@@ -142,6 +157,11 @@ std::vector<Expected> MatmulProblem::expected() const {
     const std::vector<OracleValue> oracle = matmul_oracle(desc_, spans);
     const bool exact = desc_.determinism == Determinism::Exact;
     const std::vector<float> twin = exact ? matmul_twin(desc_, spans) : std::vector<float>();
+    if (desc_.out.format != FloatFormat::F32) {
+        Expected narrow{.element = ElementType::U32};
+        if (exact) narrow.twin = narrow_twin(desc_.out.format, twin);
+        return {narrow};
+    }
     const std::size_t count = extent(desc_.out, desc_.m, desc_.n);
     Expected expected;
     expected.oracle.resize(count);
@@ -159,6 +179,24 @@ std::vector<Expected> MatmulProblem::expected() const {
         }
     }
     return {expected};
+}
+
+/// Of an out of 16 bits: what rounding a right sum may give. Half a step of the format on top of the sum's tolerance:
+/// of its last place, 2^-11 or 2^-8 of the number, or of its denormals.
+void MatmulProblem::hold(CheckReport& report, const std::string& case_name,
+                         std::span<const std::vector<std::uint32_t>> outputs) const {
+    if (desc_.out.format == FloatFormat::F32) return;
+    const Inputs inputs = draw_inputs();
+    std::vector<OracleValue> oracle = matmul_oracle(desc_, {inputs.a, inputs.b, inputs.bias, inputs.residual});
+    const bool f16 = desc_.out.format == FloatFormat::F16;
+    std::vector<double> got;
+    for (std::size_t i = 0; i < oracle.size(); ++i) {
+        const std::uint32_t word = outputs[0][i / 2] >> (16 * (i % 2));
+        got.push_back(value_of_half(desc_.out.format, static_cast<std::uint16_t>(word)));
+        const double largest = std::abs(oracle[i].value) + oracle[i].tolerance;
+        oracle[i].tolerance += largest * (f16 ? 0x1p-11 : 0x1p-8) + (f16 ? 0x1p-25 : 0x1p-134);
+    }
+    hold_to_oracle(report, case_name, std::span<const double>(got), std::span<const OracleValue>(oracle));
 }
 
 struct Case {
@@ -228,7 +266,49 @@ std::vector<Case> cases() {
     return all;
 }
 
-// All of them exact; every third fast, too, since making pipelines is what takes time.
+// Formats of each operand, odd offsets and strides, roundings of out, an odd count of it. Two that matrix units may
+// take are fast, the others exact: their fast forms differ from those above by how an operand is read.
+std::vector<Case> format_cases() {
+    constexpr MatrixLayout kT{.transposed = true};
+    constexpr auto kF16 = FloatFormat::F16;
+    constexpr auto kBf16 = FloatFormat::BF16;
+    std::vector<Case> all{
+        {{.m = 13, .n = 17, .k = 31, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}}},
+        {{.m = 9, .n = 36, .k = 20, .b = {.format = kBf16}}},
+        {{.m = 33, .n = 12, .k = 16, .a = {.transposed = true, .format = kF16}, .b = kT}},
+        {{.m = 7,
+          .n = 5,
+          .k = 9,
+          .batch = 3,
+          .a = {.offset = 1, .stride = 11, .format = kBf16},
+          .b = {.offset = 3, .stride = 7, .batch_stride = 0, .format = kF16},
+          .out = {.offset = 5, .stride = 8}}},
+        {{.m = 11, .n = 13, .k = 17, .batch = 3, .b = kT, .out = {.format = kF16}}},
+        {{.m = 12,
+          .n = 16,
+          .k = 8,
+          .a = {.format = kBf16},
+          .b = {.format = kBf16},
+          .out = {.format = kBf16},
+          .has_residual = true}},
+        {{.m = 3, .n = 5, .k = 0, .out = {.format = kBf16}, .has_bias = true}},
+        {{.m = 11, .n = 19, .k = 24, .a = {.format = kBf16}, .b = {.format = kBf16}}, Values::Tiny},
+    };
+    for (Case& c : all) c.desc.determinism = Determinism::Exact;
+    all.push_back(
+        {{.m = 64, .n = 32, .k = 48, .batch = 2, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}}});
+    all.push_back({{.m = 32,
+                    .n = 64,
+                    .k = 64,
+                    .a = {.transposed = true, .format = kF16},
+                    .b = {.format = kF16},
+                    .out = {.offset = 4, .stride = 68},
+                    .has_bias = true,
+                    .activation = Activation::Relu}});
+    return all;
+}
+
+// All of the first table exact; every third fast, too, since making pipelines is what takes time.
 Problems matmul_cases(std::uint64_t seed) {
     Problems problems;
     std::size_t index = 0;
@@ -239,6 +319,7 @@ Problems matmul_cases(std::uint64_t seed) {
         c.desc.determinism = Determinism::Fast;
         problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
     }
+    for (const Case& c : format_cases()) problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
     return problems;
 }
 

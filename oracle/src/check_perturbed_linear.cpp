@@ -22,9 +22,10 @@ class PerturbedLinearProblem final : public Problem {
     }
 
     [[nodiscard]] std::string name() const override {
-        return fmt::format("{} -> {}{} x {} members from {} x {} rows{}, rank {}, sigma {}", inner(), outer(),
+        return fmt::format("{} -> {}{} x {} members from {} x {} rows{}, rank {}, sigma {}, {} by {}", inner(), outer(),
                            desc_.transposed ? " transposed" : "", desc_.members, first_member_, desc_.rows,
-                           desc_.shared_input ? " shared" : "", desc_.rank, when_.sigma);
+                           desc_.shared_input ? " shared" : "", desc_.rank, when_.sigma, to_string(desc_.input_format),
+                           to_string(desc_.weights_format));
     }
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
         return perturbed_linear_space(info, desc_).space();
@@ -48,7 +49,8 @@ class PerturbedLinearProblem final : public Problem {
     }
     [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
         const Inputs inputs = draw_inputs();
-        return {input_buffer("weights", inputs.weights), input_buffer("input", inputs.input),
+        return {input_in_format("weights", desc_.weights_format, inputs.weights),
+                input_in_format("input", desc_.input_format, inputs.input),
                 output_buffer("output", std::uint64_t{4} * desc_.members * desc_.rows * outer())};
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
@@ -82,11 +84,17 @@ class PerturbedLinearProblem final : public Problem {
         const std::size_t rows = std::size_t{desc_.shared_input ? 1 : desc_.members} * desc_.rows;
         Inputs inputs{draws.uniforms(std::size_t{desc_.out} * desc_.in, -1.0F, 1.0F),
                       draws.uniforms(rows * inner(), -1.0F, 1.0F)};
+        round_inputs(inputs);
         if (!plain_) return inputs;
         for (std::size_t i = 3; i < inputs.weights.size(); i += 11)
             inputs.weights[i] = i % 2 == 0 ? 0x1p-41F : 0x1p-130F;
         for (std::size_t i = 5; i < inputs.input.size(); i += 13) inputs.input[i] = i % 2 == 0 ? -0x1p-41F : 0x1p-140F;
+        round_inputs(inputs);
         return inputs;
+    }
+    void round_inputs(Inputs& inputs) const {
+        for (float& weight : inputs.weights) weight = in_format(desc_.weights_format, weight);
+        for (float& x : inputs.input) x = in_format(desc_.input_format, x);
     }
 
     PerturbedLinearDesc desc_;
@@ -101,27 +109,46 @@ struct Case {
     std::int32_t first_member;
     float sigma;
     bool transposed = false;
+    FloatFormat input = FloatFormat::F32;
+    FloatFormat weights = FloatFormat::F32;
 };
 
 // Empty extents, ones, primes, around a block of 8 noise elements and tiles of 8, 16 and 64 outputs; ranks around a
 // block, up to 32; the mean; members that begin with the second side of a pair; a sigma that the operand rule makes
-// zero; and chains that lavapipe 22.3 makes a plan split, in k (rank 1) and in k * rank.
+// zero; and chains that lavapipe 22.3 makes a plan split, in k (rank 1) and in k * rank. At last, formats of 16 bits.
 constexpr std::array kCases{
-    Case{0, 1, 4, 3, 1, true, 0, 0.1F},           Case{2, 0, 4, 3, 1, false, 0, 0.1F},
-    Case{2, 1, 4, 0, 1, true, 0, 0.1F},           Case{2, 2, 0, 5, 3, false, 0, 0.1F},
-    Case{1, 1, 1, 1, 1, true, 0, 0.1F},           Case{1, 1, 1, 1, 1, false, -1, 0.1F},
-    Case{5, 3, 7, 7, 1, false, -1, 0.2F},         Case{4, 2, 8, 8, 2, true, 2, 0.05F},
-    Case{3, 1, 9, 9, 3, false, 1, 1.0F},          Case{2, 3, 13, 17, 4, true, 6, 0.1F},
-    Case{3, 2, 16, 15, 7, false, 0, 0.1F},        Case{2, 1, 31, 33, 8, true, -1, 3.0F},
-    Case{2, 2, 17, 16, 9, false, 4, 0.1F},        Case{2, 1, 64, 5, 32, true, 0, 0.1F},
-    Case{67, 1, 4, 2, 1, true, 0, 0.2F},          Case{2, 1, 5, 3, 2, false, 0, 1e-13F},
-    Case{1, 1, 70001, 2, 1, true, 3, 0.1F},       Case{1, 1, 17001, 1, 32, false, 2, 0.1F},
-    Case{33, 1, 64, 64, 1, false, 0, 0.1F},       Case{9, 8, 64, 72, 4, false, 3, 0.1F},
-    Case{6, 5, 65, 67, 2, false, -1, 0.1F},       Case{2, 1, 3, 0, 1, true, 0, 0.1F, true},
-    Case{1, 1, 1, 1, 1, true, -1, 0.1F, true},    Case{17, 1, 64, 64, 1, false, 0, 0.1F, true},
-    Case{4, 2, 17, 8, 4, true, 1, 0.1F, true},    Case{6, 2, 20, 33, 8, false, 5, 0.1F, true},
-    Case{3, 3, 36, 15, 12, true, -1, 0.1F, true}, Case{2, 1, 5, 64, 32, false, 0, 0.1F, true},
+    Case{0, 1, 4, 3, 1, true, 0, 0.1F},
+    Case{2, 0, 4, 3, 1, false, 0, 0.1F},
+    Case{2, 1, 4, 0, 1, true, 0, 0.1F},
+    Case{2, 2, 0, 5, 3, false, 0, 0.1F},
+    Case{1, 1, 1, 1, 1, true, 0, 0.1F},
+    Case{1, 1, 1, 1, 1, false, -1, 0.1F},
+    Case{5, 3, 7, 7, 1, false, -1, 0.2F},
+    Case{4, 2, 8, 8, 2, true, 2, 0.05F},
+    Case{3, 1, 9, 9, 3, false, 1, 1.0F},
+    Case{2, 3, 13, 17, 4, true, 6, 0.1F},
+    Case{3, 2, 16, 15, 7, false, 0, 0.1F},
+    Case{2, 1, 31, 33, 8, true, -1, 3.0F},
+    Case{2, 2, 17, 16, 9, false, 4, 0.1F},
+    Case{2, 1, 64, 5, 32, true, 0, 0.1F},
+    Case{67, 1, 4, 2, 1, true, 0, 0.2F},
+    Case{2, 1, 5, 3, 2, false, 0, 1e-13F},
+    Case{1, 1, 70001, 2, 1, true, 3, 0.1F},
+    Case{1, 1, 17001, 1, 32, false, 2, 0.1F},
+    Case{33, 1, 64, 64, 1, false, 0, 0.1F},
+    Case{9, 8, 64, 72, 4, false, 3, 0.1F},
+    Case{6, 5, 65, 67, 2, false, -1, 0.1F},
+    Case{2, 1, 3, 0, 1, true, 0, 0.1F, true},
+    Case{1, 1, 1, 1, 1, true, -1, 0.1F, true},
+    Case{17, 1, 64, 64, 1, false, 0, 0.1F, true},
+    Case{4, 2, 17, 8, 4, true, 1, 0.1F, true},
+    Case{6, 2, 20, 33, 8, false, 5, 0.1F, true},
+    Case{3, 3, 36, 15, 12, true, -1, 0.1F, true},
+    Case{2, 1, 5, 64, 32, false, 0, 0.1F, true},
     Case{1, 1, 2, 70001, 2, true, 0, 0.1F, true},
+    Case{3, 2, 9, 7, 1, false, -1, 0.1F, false, FloatFormat::F32, FloatFormat::BF16},
+    Case{5, 3, 12, 64, 2, true, 1, 0.1F, false, FloatFormat::F16, FloatFormat::F16},
+    Case{2, 2, 33, 12, 3, false, 0, 0.1F, true, FloatFormat::BF16, FloatFormat::BF16},
 };
 
 std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed, bool plain) {
@@ -131,6 +158,8 @@ std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed, bool plai
                                                                         .out = c.out,
                                                                         .rank = c.rank,
                                                                         .shared_input = c.shared_input,
+                                                                        .weights_format = c.weights,
+                                                                        .input_format = c.input,
                                                                         .transposed = c.transposed},
                                                     c.first_member, c.sigma, seed, plain);
 }

@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "yolk/oracle/convert.hpp"
+
 namespace yolk::oracle {
 
 namespace {
@@ -17,6 +19,16 @@ double error_in_tolerances(double got, const OracleValue& oracle) {
 }
 
 }  // namespace
+
+float in_format(FloatFormat format, float value) {
+    if (format == FloatFormat::F32 || std::isnan(value)) return value;
+    return static_cast<float>(value_of_half(format, nearest_half(format, static_cast<double>(value))));
+}
+
+ProblemBuffer input_in_format(std::string name, FloatFormat format, const std::vector<float>& values) {
+    if (format == FloatFormat::F32) return input_buffer(std::move(name), values);
+    return input_buffer(std::move(name), narrow_twin(format, values));
+}
 
 void hold_words_to_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,
                         std::span<const std::uint32_t> twin) {

@@ -17,6 +17,7 @@
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
+#include "yolk/primitives/float_format.hpp"
 #include "yolk/runtime/recorder.hpp"
 
 namespace yolk::oracle {
@@ -49,6 +50,11 @@ class Draws {
     std::uint32_t stream_;
     std::uint32_t next_ = 0;
 };
+
+/// The number nearest to `value` that the format has.
+[[nodiscard]] float in_format(FloatFormat format, float value);
+/// Numbers of a format as they lie in memory.
+[[nodiscard]] ProblemBuffer input_in_format(std::string name, FloatFormat format, const std::vector<float>& values);
 
 /// Records with `record(Recorder&)`, submits and waits.
 template <class Record>

@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "matmul_formats.hpp"
 #include "matmul_layout.hpp"
 #include "plan_checks.hpp"
 #include "yolk/abi/matmul.h"
 #include "yolk/core/shape.hpp"
+#include "yolk/primitives/convert.hpp"
 #include "yolk/runtime/loop_budget.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -50,6 +53,7 @@ Result<std::uint32_t> chunk_of(const Device& device, const MatmulConfig& config)
 
 const Kernel<Params>& kernel_of(const MatmulDesc& desc, const MatmulConfig& config) {
     const bool exact = desc.determinism == Determinism::Exact;
+    if (has_16bit_operands(desc)) return formats_kernel(desc, config);
     if (config.staged == 1) return exact ? kernels::kMatmulStagedExact : kernels::kMatmulStagedFast;
     if (config.texel == 1) return exact ? kernels::kMatmulTexelExact : kernels::kMatmulTexelFast;
     if (config.uniform == 1) return exact ? kernels::kMatmulUniformExact : kernels::kMatmulUniformFast;
@@ -89,18 +93,35 @@ struct MatmulPlan::Impl {
     MatmulConfig config;
     std::uint32_t chunk = 0;  ///< of k, for one dispatch
     PipelineOf<Params> product;
-    PipelineOf<Params> combine;  ///< split-K, and k = 0
+    PipelineOf<Params> combine;         ///< split-K, and k = 0
+    std::optional<ConvertPlan> narrow;  ///< of an out of 16 bits
 
-    [[nodiscard]] bool is_split() const noexcept { return config.split_k > 1 && layout.desc.k > 0; }
-    [[nodiscard]] std::uint64_t partial_bytes() const noexcept {
+    [[nodiscard]] Result<void> make_product();
+    /// All but the rounding of an out of 16 bits: `views.out` is fp32, `scratch` the partial sums'.
+    [[nodiscard]] Result<void> bind_sums(const MatmulViews& views, const BufferView& scratch,
+                                         BoundMatmul::Impl& bound) const;
+    /// Sums pass through scratch: split-K, and matrix units' where they are not what out holds.
+    [[nodiscard]] bool is_split() const noexcept {
+        const bool units = config.cooperative == 1 && !writes_out_directly(layout.desc);
+        return (config.split_k > 1 || units) && layout.desc.k > 0;
+    }
+    [[nodiscard]] std::uint64_t sums_bytes() const noexcept {
         const MatmulDesc& d = layout.desc;
-        return is_split() && !layout.is_empty() ? kElementBytes * config.split_k * d.batch * d.m * d.n : 0;
+        return layout.is_empty() ? 0 : kElementBytes * d.batch * d.m * d.n;
+    }
+    [[nodiscard]] std::uint64_t partial_bytes() const noexcept {
+        return is_split() ? config.split_k * sums_bytes() : 0;
+    }
+    /// The sums of an out of 16 bits come first.
+    [[nodiscard]] std::uint64_t partial_offset() const noexcept {
+        return narrow ? round_up(sums_bytes(), kViewAlignment) : 0;
     }
 };
 
 struct BoundMatmul::Impl {
     std::vector<BindingOf<Params>> bindings;
     std::vector<Piece> pieces;
+    std::optional<BoundConvert> narrow;
 };
 
 MatmulPlan::MatmulPlan() noexcept = default;
@@ -112,7 +133,9 @@ BoundMatmul::~BoundMatmul() = default;
 BoundMatmul::BoundMatmul(BoundMatmul&&) noexcept = default;
 BoundMatmul& BoundMatmul::operator=(BoundMatmul&&) noexcept = default;
 
-MemoryNeeds MatmulPlan::scratch() const noexcept { return {.size_bytes = impl_->partial_bytes()}; }
+MemoryNeeds MatmulPlan::scratch() const noexcept {
+    return {.size_bytes = impl_->partial_offset() + impl_->partial_bytes()};
+}
 const MatmulConfig& MatmulPlan::config() const noexcept { return impl_->config; }
 
 namespace {
@@ -125,26 +148,28 @@ Result<void> check_bindings(const Device& device, const MatmulLayout& layout) {
     return check_binding_size(device, layout.residual_bytes, "the residual view of [matmul]");
 }
 
-std::array<SpecConstant, 16> constants_of(const MatmulDesc& desc, const MatmulConfig& config, std::uint32_t chunk) {
+std::vector<SpecConstant> constants_of(const MatmulDesc& desc, const MatmulConfig& config, std::uint32_t chunk) {
     const bool split = config.split_k > 1;
     // Windows of rows are multiples of block_m, but for the last one.
     const bool ragged = desc.m % config.block_m != 0 || desc.n % config.block_n != 0;
-    return {{{abi_mm::kSpecWorkgroupSize, config.workgroup_size},
-             {abi_mm::kSpecBlockM, config.block_m},
-             {abi_mm::kSpecBlockN, config.block_n},
-             {abi_mm::kSpecBlockK, config.block_k},
-             {abi_mm::kSpecTileM, config.tile_m},
-             {abi_mm::kSpecTileN, config.tile_n},
-             {abi_mm::kSpecVectorA, reads_vectors_of_a(desc, config) ? 1U : 0U},
-             {abi_mm::kSpecVectorB, reads_vectors_of_b(desc, config) ? 1U : 0U},
-             {abi_mm::kSpecTransposeA, desc.a.transposed ? 1U : 0U},
-             {abi_mm::kSpecTransposeB, desc.b.transposed ? 1U : 0U},
-             {abi_mm::kSpecBias, desc.has_bias && !split ? 1U : 0U},
-             {abi_mm::kSpecActivation, split ? 0U : static_cast<std::uint32_t>(desc.activation)},
-             {abi_mm::kSpecResidual, desc.has_residual && !split ? 1U : 0U},
-             {abi_mm::kSpecPartial, split || chunk < desc.k ? 1U : 0U},
-             {abi_mm::kSpecRagged, ragged ? 1U : 0U},
-             {abi_mm::kSpecWholeK, desc.k % config.block_k == 0 ? 1U : 0U}}};
+    return {{abi_mm::kSpecWorkgroupSize, config.workgroup_size},
+            {abi_mm::kSpecBlockM, config.block_m},
+            {abi_mm::kSpecBlockN, config.block_n},
+            {abi_mm::kSpecBlockK, config.block_k},
+            {abi_mm::kSpecTileM, config.tile_m},
+            {abi_mm::kSpecTileN, config.tile_n},
+            {abi_mm::kSpecVectorA, reads_vectors_of_a(desc, config) ? 1U : 0U},
+            {abi_mm::kSpecVectorB, reads_vectors_of_b(desc, config) ? 1U : 0U},
+            {abi_mm::kSpecTransposeA, desc.a.transposed ? 1U : 0U},
+            {abi_mm::kSpecTransposeB, desc.b.transposed ? 1U : 0U},
+            {abi_mm::kSpecBias, desc.has_bias && !split ? 1U : 0U},
+            {abi_mm::kSpecActivation, split ? 0U : static_cast<std::uint32_t>(desc.activation)},
+            {abi_mm::kSpecResidual, desc.has_residual && !split ? 1U : 0U},
+            {abi_mm::kSpecPartial, split || chunk < desc.k ? 1U : 0U},
+            {abi_mm::kSpecRagged, ragged ? 1U : 0U},
+            {abi_mm::kSpecWholeK, desc.k % config.block_k == 0 ? 1U : 0U},
+            {abi_mm::kSpecFormatA, static_cast<std::uint32_t>(desc.a.format)},
+            {abi_mm::kSpecFormatB, static_cast<std::uint32_t>(desc.b.format)}};
 }
 
 Result<PipelineOf<Params>> combine_pipeline(const Device& device, const MatmulDesc& desc) {
@@ -157,24 +182,43 @@ Result<PipelineOf<Params>> combine_pipeline(const Device& device, const MatmulDe
 
 }  // namespace
 
+Result<void> MatmulPlan::Impl::make_product() {
+    const MatmulDesc& desc = layout.desc;
+    if (config.cooperative == 1) {
+        const CooperativeShape shape = cooperative_shape(device->info()).value_or(CooperativeShape{});
+        YOLK_TRY(const std::uint64_t budget, loop_budget(*device));
+        YOLK_TRY(chunk, cooperative_chunk(budget, desc, config, shape));
+        YOLK_TRY(product, device->pipeline(cooperative_kernel(shape), cooperative_constants(desc, config, shape)));
+        return {};
+    }
+    YOLK_TRY(chunk, chunk_of(*device, config));
+    YOLK_TRY(product, device->pipeline(kernel_of(desc, config), constants_of(desc, config, chunk)));
+    return {};
+}
+
 Result<MatmulPlan> plan_matmul(const Device& device, const MatmulDesc& desc) {
     auto impl = std::make_unique<MatmulPlan::Impl>();
     impl->device = &device;
     YOLK_TRY(impl->layout, lay_out_matmul(desc));
     YOLK_TRY_VOID(check_bindings(device, impl->layout));
-    impl->config = desc.config.value_or(default_matmul_config(device.info(), desc));
-    YOLK_TRY_VOID(matmul_space(device.info(), desc).check(impl->config));
+    YOLK_TRY_VOID(loop_budget(device));  // has the self-checks made that usable_info() knows
+    const DeviceInfo info = device.usable_info();
+    impl->config = desc.config.value_or(default_matmul_config(info, desc));
+    YOLK_TRY_VOID(matmul_space(info, desc).check(impl->config));
     const MatmulDesc& resolved = impl->layout.desc;
     if (!impl->layout.is_empty()) {
         if (resolved.k > 0) {
-            YOLK_TRY(impl->chunk, chunk_of(device, impl->config));
-            YOLK_TRY(impl->product, device.pipeline(kernel_of(resolved, impl->config),
-                                                    constants_of(resolved, impl->config, impl->chunk)));
+            YOLK_TRY_VOID(impl->make_product());
         }
         if (resolved.k == 0 || impl->is_split()) {
             YOLK_TRY(impl->combine, combine_pipeline(device, resolved));
         }
         YOLK_TRY_VOID(check_binding_size(device, impl->partial_bytes(), "the scratch of [matmul]"));
+        if (resolved.out.format != FloatFormat::F32) {
+            YOLK_TRY_VOID(check_binding_size(device, impl->sums_bytes(), "the scratch of [matmul]"));
+            const auto count = static_cast<std::uint32_t>(impl->sums_bytes() / kElementBytes);
+            YOLK_TRY(impl->narrow, plan_convert(device, {.count = count, .to = resolved.out.format}));
+        }
     }
     MatmulPlan plan;
     plan.impl_ = std::move(impl);
@@ -252,23 +296,37 @@ Piece splits_of(const Params& params, const MatmulConfig& config) {
 
 Result<BoundMatmul> MatmulPlan::bind(const MatmulViews& views, const BufferView& scratch) const {
     const MatmulLayout& layout = impl_->layout;
-    const MatmulDesc& d = layout.desc;
     YOLK_TRY_VOID(check_views(*impl_->device, "[matmul]",
                               {{.view = views.a, .needed_bytes = layout.a_bytes, .name = "a"},
                                {.view = views.b, .needed_bytes = layout.b_bytes, .name = "b"},
                                {.view = views.bias, .needed_bytes = layout.bias_bytes, .name = "bias"},
                                {.view = views.residual, .needed_bytes = layout.residual_bytes, .name = "residual"}},
                               {{.view = views.out, .needed_bytes = layout.out_bytes, .name = "out"},
-                               {.view = scratch, .needed_bytes = impl_->partial_bytes(), .name = "scratch"}}));
+                               {.view = scratch, .needed_bytes = this->scratch().size_bytes, .name = "scratch"}}));
     BoundMatmul result;
     result.impl_ = std::make_unique<BoundMatmul::Impl>();
-    BoundMatmul::Impl& bound = *result.impl_;
     if (layout.is_empty()) return result;
+    if (!impl_->narrow) {
+        YOLK_TRY_VOID(impl_->bind_sums(views, scratch, *result.impl_));
+        return result;
+    }
+    const BufferView sums(*scratch.buffer, scratch.offset_bytes, impl_->sums_bytes());
+    const BufferView partials(*scratch.buffer, scratch.offset_bytes + impl_->partial_offset(), impl_->partial_bytes());
+    YOLK_TRY(result.impl_->narrow, impl_->narrow->bind({.in = sums, .out = views.out}));
+    MatmulViews into_sums = views;
+    into_sums.out = sums;
+    YOLK_TRY_VOID(impl_->bind_sums(into_sums, partials, *result.impl_));
+    return result;
+}
+
+Result<void> MatmulPlan::Impl::bind_sums(const MatmulViews& views, const BufferView& scratch,
+                                         BoundMatmul::Impl& bound) const {
+    const MatmulDesc& d = layout.desc;
     // A binding may not be empty; what a kernel does not read is bound to something that is there.
     const auto or_out = [&](const BufferView& view) { return view.empty() ? views.out : view; };
     // The space sees to it that no kernel reads single elements past a texel buffer's.
     const std::uint64_t most =
-        impl_->config.texel == 1 ? kElementBytes * impl_->device->info().limits.max_texel_buffer_elements : UINT64_MAX;
+        config.texel == 1 ? kElementBytes * device->info().limits.max_texel_buffer_elements : UINT64_MAX;
     const auto scalars_of = [most](const BufferView& view) {
         return BufferView(*view.buffer, view.offset_bytes, std::min(view.size_bytes, most));
     };
@@ -276,39 +334,38 @@ Result<BoundMatmul> MatmulPlan::bind(const MatmulViews& views, const BufferView&
                                  const BufferView& out) -> Result<void> {
         const BufferView b = or_out(views.b);
         const std::array all{scalars_of(a), scalars_of(b), out, or_out(views.bias), or_out(views.residual), a, b};
-        YOLK_TRY(BindingOf<Params> binding, impl_->device->bind(pipeline, all));
+        YOLK_TRY(BindingOf<Params> binding, device->bind(pipeline, all));
         bound.bindings.push_back(std::move(binding));
         return {};
     };
-    const MatmulConfig& config = impl_->config;
     if (config.uniform == 1 && d.k > 0) {
         for (const auto& [piece, window] : windows_of(d, config, views.a)) {
-            YOLK_TRY_VOID(add_binding(impl_->product, window, views.out));
-            add_chunks(bound.pieces, piece, config, impl_->chunk);
+            YOLK_TRY_VOID(add_binding(product, window, views.out));
+            add_chunks(bound.pieces, piece, config, chunk);
         }
         // All first chunks, then all second ones: one barrier for each chunk.
         std::ranges::stable_sort(bound.pieces, {}, [](const Piece& piece) { return piece.params.first_k; });
-        return result;
+        return {};
     }
-    if (d.k > 0 && !impl_->is_split()) {
-        YOLK_TRY_VOID(add_binding(impl_->product, views.a, views.out));
-        add_chunks(bound.pieces, {.params = whole_params(d)}, config, impl_->chunk);
-        return result;
+    if (d.k > 0 && !is_split()) {
+        YOLK_TRY_VOID(add_binding(product, views.a, views.out));
+        add_chunks(bound.pieces, {.params = whole_params(d)}, config, chunk);
+        return {};
     }
     Params params = whole_params(d);
     params.split_count = 0;
-    if (impl_->is_split()) {
-        YOLK_TRY_VOID(add_binding(impl_->product, views.a, scratch));
-        YOLK_TRY_VOID(cut_into_splits(params, config, impl_->chunk));
+    if (is_split()) {
+        YOLK_TRY_VOID(add_binding(product, views.a, scratch));
+        YOLK_TRY_VOID(cut_into_splits(params, config, chunk));
         bound.pieces.push_back(splits_of(params, config));
     }
-    YOLK_TRY_VOID(add_binding(impl_->combine, impl_->is_split() ? scratch : views.out, views.out));
+    YOLK_TRY_VOID(add_binding(combine, is_split() ? scratch : views.out, views.out));
     bound.pieces.push_back(
         {.binding = bound.bindings.size() - 1,
-         .after_barrier = impl_->is_split(),
+         .after_barrier = is_split(),
          .params = params,
          .grid = grid_of(std::uint64_t{d.batch} * d.m * d.n, kCombineWorkgroup, 1 + params.split_count)});
-    return result;
+    return {};
 }
 
 void BoundMatmul::record(Recorder& recorder) const noexcept {
@@ -325,6 +382,9 @@ void BoundMatmul::record(Recorder& recorder) const noexcept {
         }
         recorder.dispatch(impl_->bindings[piece.binding], piece.params, piece.grid);
     }
+    if (!impl_->narrow) return;
+    recorder.barrier(Barrier::ComputeToCompute);
+    impl_->narrow->record(recorder);
 }
 
 }  // namespace yolk

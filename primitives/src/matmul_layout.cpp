@@ -43,7 +43,18 @@ Result<std::uint64_t> resolve(MatrixLayout& layout, const Extent& extent, std::u
                         name, elements, UINT32_MAX / kElementBytes));
     }
     layout.batch_stride = static_cast<std::uint32_t>(batch_stride);
-    return elements * kElementBytes;
+    return float_bytes(layout.format, elements);
+}
+
+/// An out of 16 bits is rounded from sums as one array.
+Result<void> check_narrow_out(const MatrixLayout& layout, const MatmulDesc& desc) {
+    const bool dense = layout.offset == 0 && layout.stride == desc.n &&
+                       (desc.batch == 1 || std::uint64_t{layout.batch_stride} == std::uint64_t{desc.m} * desc.n);
+    if (layout.format == FloatFormat::F32 || dense) return {};
+    return bad_input(
+        fmt::format("out of [matmul] is {} at offset {} with strides {} and {}; one of 16 bits must be dense from the "
+                    "start of its view.",
+                    to_string(layout.format), layout.offset, layout.stride, layout.batch_stride));
 }
 
 Result<void> check_written(const MatrixLayout& layout, const MatmulDesc& desc, const char* name) {
@@ -77,10 +88,15 @@ Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
     YOLK_TRY(layout.a_bytes, resolve(d.a, a, d.batch, "a"));
     YOLK_TRY(layout.b_bytes, resolve(d.b, b, d.batch, "b"));
     YOLK_TRY(layout.out_bytes, resolve(d.out, {d.m, d.n}, d.batch, "out"));
-    if (layout.out_bytes != 0) YOLK_TRY_VOID(check_written(d.out, d, "out"));
+    if (layout.out_bytes != 0) {
+        YOLK_TRY_VOID(check_written(d.out, d, "out"));
+        YOLK_TRY_VOID(check_narrow_out(d.out, d));
+    }
     if (d.has_residual) {
         if (d.residual.transposed)
             return bad_input("The residual of [matmul] is described as transposed; it may not be.");
+        if (d.residual.format != FloatFormat::F32)
+            return bad_input("The residual of [matmul] is described as 16-bit; it must be fp32.");
         YOLK_TRY(layout.residual_bytes, resolve(d.residual, {d.m, d.n}, d.batch, "residual"));
     }
     if (d.has_bias && layout.out_bytes != 0) {

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "matmul_formats.hpp"
 #include "matmul_layout.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/primitives/matmul.hpp"
@@ -81,7 +82,9 @@ Result<void> check_split(const MatmulDesc& desc, const MatmulConfig& c) {
 }
 
 Result<void> check_config(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
+    if (c.cooperative == 1) return check_cooperative(info, desc, c);
     YOLK_TRY_VOID(check_geometry(c));
+    YOLK_TRY_VOID(check_formats(desc, c));
     if (c.staged == 1) YOLK_TRY_VOID(check_staging(info, c));
     if (c.uniform == 1) YOLK_TRY_VOID(check_uniform(desc, c));
     if (c.texel == 1) YOLK_TRY_VOID(check_texel(info, desc, c));
@@ -142,6 +145,8 @@ ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc&
              {"staged", &MatmulConfig::staged, {0, 1}},
              {"uniform", &MatmulConfig::uniform, {0, 1}},
              {"texel", &MatmulConfig::texel, {0, 1}},
+             {"storage16", &MatmulConfig::storage16, storage16_values(info, resolved)},
+             {"cooperative", &MatmulConfig::cooperative, cooperative_values(info, resolved)},
              {"split_k", &MatmulConfig::split_k, {1, 2, 4, 8}}},
             [info, resolved](const MatmulConfig& config) { return check_config(info, resolved, config); }};
 }

@@ -59,8 +59,9 @@ Result<void> check_desc(const PerturbedLinearDesc& desc) {
 }
 
 Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
-                                    const char* what) {
-    YOLK_TRY(const std::uint64_t size_bytes, checked_bytes(extents, kElementBytes, what));
+                                    const char* what, FloatFormat format = FloatFormat::F32) {
+    YOLK_TRY(const std::uint64_t fp32_bytes, checked_bytes(extents, kElementBytes, what));
+    const std::uint64_t size_bytes = float_bytes(format, fp32_bytes / kElementBytes);
     YOLK_TRY_VOID(check_binding_size(device, size_bytes, what));
     return size_bytes;
 }
@@ -70,10 +71,11 @@ Result<void> measure(const Device& device, Layout& layout) {
     YOLK_TRY(layout.output_bytes,
              binding_bytes(device, {d.members, d.rows, layout.n()}, "the output view of [perturbed_linear]"));
     if (layout.is_empty()) return {};
-    YOLK_TRY(layout.weights_bytes, binding_bytes(device, {d.out, d.in}, "the weights view of [perturbed_linear]"));
+    YOLK_TRY(layout.weights_bytes,
+             binding_bytes(device, {d.out, d.in}, "the weights view of [perturbed_linear]", d.weights_format));
     const std::uint64_t input_members = d.shared_input ? 1 : d.members;
-    YOLK_TRY(layout.input_bytes,
-             binding_bytes(device, {input_members, d.rows, layout.k()}, "the input view of [perturbed_linear]"));
+    YOLK_TRY(layout.input_bytes, binding_bytes(device, {input_members, d.rows, layout.k()},
+                                               "the input view of [perturbed_linear]", d.input_format));
     if (layout.is_fused()) return {};
     YOLK_TRY(layout.projection_bytes,
              binding_bytes(device, {d.members, d.rows, d.rank}, "the scratch of [perturbed_linear]"));
@@ -124,7 +126,7 @@ float scale_of(const PerturbedLinearDesc& desc, float sigma) noexcept {
     return exact::exact_flush_operand(static_cast<float>(scale));
 }
 
-std::array<SpecConstant, 6> project_constants(const Layout& layout) {
+std::array<SpecConstant, 7> project_constants(const Layout& layout) {
     const PerturbedLinearConfig& c = layout.config;
     const bool whole = layout.k() % projection_step(layout.desc.rank) == 0;
     const bool vectors = c.vector_width == 4 && whole && layout.k() % 4 == 0;
@@ -133,10 +135,11 @@ std::array<SpecConstant, 6> project_constants(const Layout& layout) {
              {abi_pl::kSpecProjectionRows, c.projection_rows},
              {abi_pl::kSpecInputIsShared, layout.desc.shared_input ? 1U : 0U},
              {abi_pl::kSpecVectorA, vectors ? 1U : 0U},
-             {abi_pl::kSpecWholeK, whole ? 1U : 0U}}};
+             {abi_pl::kSpecWholeK, whole ? 1U : 0U},
+             {abi_pl::kSpecFormatA, static_cast<std::uint32_t>(layout.desc.input_format)}}};
 }
 
-std::array<SpecConstant, 16> output_constants(const Layout& layout) {
+std::array<SpecConstant, 18> output_constants(const Layout& layout) {
     const PerturbedLinearConfig& c = layout.config;
     const PerturbedLinearDesc& d = layout.desc;
     const std::uint32_t vector = c.vector_width == 4 ? 1 : 0;
@@ -157,17 +160,23 @@ std::array<SpecConstant, 16> output_constants(const Layout& layout) {
              {abi_pl::kSpecWholeK, layout.k() % c.block_k == 0 ? 1U : 0U},
              {abi_pl::kSpecRank, d.rank},
              {abi_pl::kSpecFused, c.fused},
-             {abi_pl::kSpecInputIsShared, d.shared_input ? 1U : 0U}}};
+             {abi_pl::kSpecInputIsShared, d.shared_input ? 1U : 0U},
+             {abi_pl::kSpecFormatA, static_cast<std::uint32_t>(d.input_format)},
+             {abi_pl::kSpecFormatB, static_cast<std::uint32_t>(d.weights_format)}}};
 }
 
-const Kernel<Params>& output_kernel(const PerturbedLinearConfig& config) {
+const Kernel<Params>& output_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
+    if (config.storage16 == 1) return kernels::kPerturbedLinearOutputStorage16;
+    if (is_16bit(desc)) return kernels::kPerturbedLinearOutputFormats;
     if (config.texel == 1) return kernels::kPerturbedLinearOutputTexel;
     if (config.uniform == 1) return kernels::kPerturbedLinearOutputUniformInput;
     if (config.uniform == 2) return kernels::kPerturbedLinearOutputUniformWeights;
     return kernels::kPerturbedLinearOutput;
 }
 
-const Kernel<Params>& project_kernel(const PerturbedLinearConfig& config) {
+const Kernel<Params>& project_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
+    if (config.storage16 == 1) return kernels::kPerturbedLinearProjectStorage16;
+    if (is_16bit(desc)) return kernels::kPerturbedLinearProjectFormats;
     return config.texel == 1 ? kernels::kPerturbedLinearProjectTexel : kernels::kPerturbedLinearProject;
 }
 
@@ -237,16 +246,19 @@ Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const Pe
     plan.impl_->device = &device;
     Layout& layout = plan.impl_->layout;
     layout.desc = desc;
-    layout.config = desc.config.value_or(default_perturbed_linear_config(device.info(), desc));
-    YOLK_TRY_VOID(perturbed_linear_space(device.info(), desc).check(layout.config));
+    YOLK_TRY_VOID(loop_budget(device));  // has the self-checks made that usable_info() knows
+    const DeviceInfo info = device.usable_info();
+    layout.config = desc.config.value_or(default_perturbed_linear_config(info, desc));
+    YOLK_TRY_VOID(perturbed_linear_space(info, desc).check(layout.config));
     YOLK_TRY_VOID(measure(device, layout));
     if (layout.is_empty()) return plan;
 
     YOLK_TRY_VOID(split_loops(device, layout));
     if (!layout.is_fused()) {
-        YOLK_TRY(plan.impl_->project, device.pipeline(project_kernel(layout.config), project_constants(layout)));
+        YOLK_TRY(plan.impl_->project,
+                 device.pipeline(project_kernel(layout.desc, layout.config), project_constants(layout)));
     }
-    YOLK_TRY(plan.impl_->output, device.pipeline(output_kernel(layout.config), output_constants(layout)));
+    YOLK_TRY(plan.impl_->output, device.pipeline(output_kernel(layout.desc, layout.config), output_constants(layout)));
     return plan;
 }
 

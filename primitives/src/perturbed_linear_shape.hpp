@@ -17,6 +17,11 @@ namespace yolk {
     return d.transposed ? d.in : d.out;
 }
 
+/// Whether x or W is of 16 bits.
+[[nodiscard]] inline bool is_16bit(const PerturbedLinearDesc& d) noexcept {
+    return d.weights_format != FloatFormat::F32 || d.input_format != FloatFormat::F32;
+}
+
 /// k that one iteration of a projection adds: STEP_K of perturbed_linear.glsl.
 [[nodiscard]] constexpr std::uint32_t projection_step(std::uint32_t rank) noexcept {
     if (rank >= 8) return 1;

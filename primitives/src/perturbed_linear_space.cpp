@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <vector>
 
 #include "matmul_layout.hpp"
 #include "perturbed_linear_shape.hpp"
 #include "plan_checks.hpp"
 #include "yolk/abi/perturbed_linear.h"
 #include "yolk/core/shape.hpp"
+#include "yolk/runtime/low_precision.hpp"
 
 namespace yolk {
 namespace {
@@ -87,7 +89,14 @@ Result<void> check_projection(const PerturbedLinearDesc& desc, const PerturbedLi
     return {};
 }
 
+std::vector<std::uint32_t> storage16_values(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
+    if (is_16bit(desc) && path_is_open(info, LowPrecisionPath::Storage16)) return {0, 1};
+    return {0};
+}
+
 Result<void> check_config(const DeviceInfo& info, const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+    if (is_16bit(desc) && (c.uniform != 0 || c.texel != 0))
+        return bad_input("x and W of 16 bits are storage buffers: uniform and texel must be 0.");
     YOLK_TRY_VOID(check_geometry(desc, c));
     YOLK_TRY_VOID(check_uniform(desc, c));
     if (c.texel == 1) YOLK_TRY_VOID(check_texel(info, desc, c));
@@ -154,6 +163,7 @@ ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info
              {"vector_width", &Config::vector_width, {1, 4}},
              {"uniform", &Config::uniform, {0, 1, 2}},
              {"texel", &Config::texel, {0, 1}},
+             {"storage16", &Config::storage16, storage16_values(info, desc)},
              {"fused", &Config::fused, {0, 1}},
              {"projection_workgroup", &Config::projection_workgroup, {8, 64}},
              {"projection_rows", &Config::projection_rows, {1, 2, 4}}},

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operands a and b of matmul's tile, read one element or four at a time, from storage buffers or
 // - MATMUL_TEXEL: both from texel buffers, whose loads CPU drivers gather for all lanes at once (docs/adr/0010);
-// - MATMUL_UNIFORM, MATMUL_UNIFORM_B: a, or b, from a uniform buffer of at most 64 KiB.
+// - MATMUL_UNIFORM, MATMUL_UNIFORM_B: a, or b, from a uniform buffer of at most 64 KiB;
+// - MATMUL_FORMATS: each in the format that its constant says (matmul_formats.glsl).
 #ifndef YOLK_MATMUL_OPERANDS_GLSL
 #define YOLK_MATMUL_OPERANDS_GLSL
+
+#if defined(MATMUL_FORMATS)
+#include "matmul_formats.glsl"
+#else
 
 #if defined(MATMUL_TEXEL)
 layout(set = 0, binding = kBindA) uniform samplerBuffer a_;
@@ -39,4 +44,5 @@ layout(set = 0, binding = kBindB4, scalar) readonly restrict buffer B4 { vec4 va
 #define B4_AT(index) b4_.values[index]
 #endif
 
+#endif
 #endif

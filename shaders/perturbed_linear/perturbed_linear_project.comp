@@ -12,6 +12,9 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
+#ifdef MATMUL_STORAGE16
+#extension GL_EXT_shader_16bit_storage : require
+#endif
 #include "yolk/abi/perturbed_linear.h"
 #include "yolk/exact/exact_math.h"
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "yolk/primitives/activation.hpp"
+#include "yolk/primitives/float_format.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
 #include "yolk/runtime/tuning_space.hpp"
@@ -32,6 +33,8 @@ struct MatmulConfig {
     std::uint32_t staged = 0;        ///< 1: operands pass through shared memory, with barriers
     std::uint32_t uniform = 0;       ///< 1: a is read as a uniform buffer, in windows of 64 KiB
     std::uint32_t texel = 0;         ///< 1: a and b are read as texel buffers
+    std::uint32_t storage16 = 0;     ///< 1: 16-bit operands are read one by one (path storage16), not by the word
+    std::uint32_t cooperative = 0;   ///< 1: matrix units multiply (path cooperative-matrix); fp16 operands, `Fast` only
     std::uint32_t split_k = 1;       ///< pieces of k that are summed apart and added in order; above 1 `Fast` only
     friend bool operator==(const MatmulConfig&, const MatmulConfig&) = default;
 };
@@ -45,6 +48,9 @@ struct MatrixLayout {
     std::uint32_t offset = 0;             ///< of the first element
     std::uint32_t stride = kDense;        ///< from row to row as stored; at least a row's length
     std::uint32_t batch_stride = kDense;  ///< from matrix to matrix; 0: all of the batch read the same one
+    /// Of a, b and out. Sums are fp32 whatever it is; an out of 16 bits is dense, begins the view, and is rounded from
+    /// them (yolk/primitives/convert.hpp). 16-bit views take whole words of four bytes.
+    FloatFormat format = FloatFormat::F32;
 };
 
 struct MatmulDesc {
@@ -97,7 +103,8 @@ class BoundMatmul {
 /// Immutable: threads may share it. The device must outlive it.
 class MatmulPlan {
    public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;  ///< split_k above 1: fp32 [split_k, batch, m, n], else none
+    [[nodiscard]] MemoryNeeds scratch()
+        const noexcept;  ///< split_k above 1: fp32 [split_k, batch, m, n]; out of 16 bits: fp32 [batch, m, n]
     [[nodiscard]] const MatmulConfig& config() const noexcept;
     [[nodiscard]] Result<BoundMatmul> bind(const MatmulViews& views, const BufferView& scratch = {}) const;
     MatmulPlan() noexcept;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "yolk/core/typed_id.hpp"
+#include "yolk/primitives/float_format.hpp"
 #include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
@@ -29,6 +30,7 @@ struct PerturbedLinearConfig {
     std::uint32_t vector_width = 1;          ///< 4: x and W are read four elements at a time where their rows allow
     std::uint32_t uniform = 0;               ///< 1: x is read as uniform buffers of 64 KiB, 2: W as one
     std::uint32_t texel = 0;                 ///< 1: x and W are read as texel buffers
+    std::uint32_t storage16 = 0;             ///< 1: x and W of 16 bits are read one by one (path storage16)
     std::uint32_t fused = 0;                 ///< 1: one dispatch; every invocation makes its own x B
     std::uint32_t projection_workgroup = 8;  ///< of the dispatch that makes x B
     std::uint32_t projection_rows = 1;       ///< rows of each member for which one of its invocations draws B once
@@ -36,14 +38,16 @@ struct PerturbedLinearConfig {
 };
 
 struct PerturbedLinearDesc {
-    std::uint32_t members = 0;  ///< 0 is legal
-    std::uint32_t rows = 0;     ///< of x, per member
-    std::uint32_t in = 0;       ///< columns of W
-    std::uint32_t out = 0;      ///< rows of W
-    std::uint32_t rank = 1;     ///< 1 ... 32
-    ParameterId parameter{};    ///< whose noise streams (domains A and B) perturb W
-    bool shared_input = false;  ///< x is [rows, ...] for all members, else [members, rows, ...]
-    bool transposed = false;    ///< x has `out` columns and the output `in`, else x has `in` and the output `out`
+    std::uint32_t members = 0;                      ///< 0 is legal
+    std::uint32_t rows = 0;                         ///< of x, per member
+    std::uint32_t in = 0;                           ///< columns of W
+    std::uint32_t out = 0;                          ///< rows of W
+    std::uint32_t rank = 1;                         ///< 1 ... 32
+    ParameterId parameter{};                        ///< whose noise streams (domains A and B) perturb W
+    bool shared_input = false;                      ///< x is [rows, ...] for all members, else [members, rows, ...]
+    FloatFormat weights_format = FloatFormat::F32;  ///< of W; 16-bit views take whole words (float_format.hpp)
+    FloatFormat input_format = FloatFormat::F32;    ///< of x; products and output are fp32 whatever it is
+    bool transposed = false;  ///< x has `out` columns and the output `in`, else x has `in` and the output `out`
     std::optional<PerturbedLinearConfig> config{};  ///< default_perturbed_linear_config where unset
 };
 
@@ -54,8 +58,8 @@ struct PerturbedLinearDesc {
                                                                     const PerturbedLinearDesc& desc);
 
 struct PerturbedLinearViews {
-    BufferView weights;  ///< fp32 [out, in]
-    BufferView input;    ///< fp32 [rows, in] or [members, rows, in]; transposed: `out` for `in`
+    BufferView weights;  ///< weights_format [out, in]
+    BufferView input;    ///< input_format [rows, in] or [members, rows, in]; transposed: `out` for `in`
     BufferView output;   ///< out, fp32 [members, rows, out]; transposed: `in` for `out`
 };
 

@@ -4,11 +4,12 @@
 #ifndef YOLK_ABI_MATMUL_H
 #define YOLK_ABI_MATMUL_H
 #include "yolk/abi/activation.h"
+#include "yolk/abi/float_format.h"
 #include "yolk/abi/prelude.h"
 ABI_BEGIN(matmul)
 
-ABI_CONST uint kBindA = 0;         // fp32; a uniform buffer in matmul_uniform_*
-ABI_CONST uint kBindB = 1;         // fp32
+ABI_CONST uint kBindA = 0;         // fp32, or as kSpecFormatA says; a uniform buffer in matmul_uniform_*
+ABI_CONST uint kBindB = 1;         // fp32, or as kSpecFormatB says
 ABI_CONST uint kBindOut = 2;       // fp32; partial sums between split dispatches and in split-K
 ABI_CONST uint kBindBias = 3;      // fp32 [batch or 1, n]
 ABI_CONST uint kBindResidual = 4;  // fp32, laid out as the caller says
@@ -36,6 +37,11 @@ ABI_CONST uint kSpecResidual = 12;      // 1: adds the residual, after the activ
 ABI_CONST uint kSpecPartial = 13;       // 1: some dispatches store partial sums: split chains, or split-K
 ABI_CONST uint kSpecRagged = 14;        // 1: m or n is no multiple of BLOCK_M or BLOCK_N
 ABI_CONST uint kSpecWholeK = 15;        // 1: k (and split_k) is a multiple of BLOCK_K
+ABI_CONST uint kSpecFormatA = 16;       // yolk/abi/float_format.h; matmul_*_formats_*, matmul_*_storage16_*
+ABI_CONST uint kSpecFormatB = 17;
+ABI_CONST uint kSpecShapeM = 18;        // of a fragment: matmul_cooperative_*
+ABI_CONST uint kSpecShapeN = 19;
+ABI_CONST uint kSpecShapeK = 20;
 
 // Elements of a that one uniform buffer holds (64 KiB).
 ABI_CONST uint kUniformElements = 16384;

@@ -5,11 +5,12 @@
 // strides and sizes count elements. Names that matmul's tile uses are those of yolk/abi/matmul.h.
 #ifndef YOLK_ABI_PERTURBED_LINEAR_H
 #define YOLK_ABI_PERTURBED_LINEAR_H
+#include "yolk/abi/float_format.h"
 #include "yolk/abi/prelude.h"
 ABI_BEGIN(perturbed_linear)
 
-ABI_CONST uint kBindA = 0;           // x: fp32 [rows, k] where shared, else [instances, k], or a window of its rows
-ABI_CONST uint kBindB = 1;           // W: fp32 [out, in]
+ABI_CONST uint kBindA = 0;           // x: fp32, or as kSpecFormatA says, [rows, k] where shared, else [instances, k], or a window of its rows
+ABI_CONST uint kBindB = 1;           // W: fp32, or as kSpecFormatB says, [out, in]
 ABI_CONST uint kBindOut = 2;         // out: fp32 [instances, n]; partial sums between split dispatches
 ABI_CONST uint kBindProjection = 3;  // scratch: fp32 [instances, RANK], x B; scaled by +-scale once the last k is in
 ABI_CONST uint kBindA4 = 4;          // a again, four elements at a time
@@ -38,6 +39,8 @@ ABI_CONST uint kSpecRank = 13;           // 1 ... 32
 ABI_CONST uint kSpecFused = 14;          // 1: the output makes its own projection; RANK <= 8
 ABI_CONST uint kSpecInputIsShared = 15;  // 1: all members read the same x
 ABI_CONST uint kSpecProjectionRows = 16;  // rows of each member that an invocation of the projection serves
+ABI_CONST uint kSpecFormatA = 17;  // yolk/abi/float_format.h; perturbed_linear_*_formats, perturbed_linear_*_storage16
+ABI_CONST uint kSpecFormatB = 18;
 
 // Elements that one uniform buffer holds (64 KiB).
 ABI_CONST uint kUniformElements = 16384;

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of 16 bits, and what matrix units want. The family's table has cases of all formats (matmul_test.cpp).
+#include "matmul_formats.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <vector>
+
+#include "yolk/core/philox.hpp"
+#include "yolk/oracle/convert.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::expect_error;
+
+constexpr auto kF16 = FloatFormat::F16;
+constexpr auto kBf16 = FloatFormat::BF16;
+
+/// A device with matrix units of 16 x 16 x 16 and subgroups of 32, as data.
+DeviceInfo with_matrix_units() {
+    DeviceInfo info;
+    info.kind = DeviceKind::Discrete;
+    info.limits.subgroup_size = 32;
+    info.limits.max_shared_memory_size = 32768;
+    info.features.shader_float16 = info.features.storage_16bit = info.features.vulkan_memory_model = true;
+    info.features.cooperative_matrix_nv = true;
+    info.cooperative_shapes = {{.m = 16, .n = 16, .k = 16}};
+    return info;
+}
+
+MatmulDesc half_product(std::uint32_t size) {
+    return {.m = size, .n = size, .k = size, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}};
+}
+
+TEST(matrix_units, take_products_of_halves_only) {
+    const DeviceInfo info = with_matrix_units();
+    const auto taken = [&](const MatmulDesc& desc) {
+        return matmul_space(info, desc)
+            .check({.workgroup_size = 32,
+                    .block_m = 16,
+                    .block_n = 16,
+                    .tile_m = 1,
+                    .tile_n = 4,
+                    .vector_width = 1,
+                    .cooperative = 1});
+    };
+    EXPECT_OK(taken(half_product(64)));
+    MatmulDesc exact = half_product(64);
+    exact.determinism = Determinism::Exact;
+    EXPECT_TRUE(expect_error(taken(exact), ErrorKind::BadInput, "cooperative of [matmul]"));
+    MatmulDesc mixed = half_product(64);
+    mixed.a.format = kBf16;
+    EXPECT_TRUE(expect_error(taken(mixed), ErrorKind::BadInput, "cooperative of [matmul]"));
+    EXPECT_TRUE(expect_error(taken(half_product(60)), ErrorKind::BadInput, "cooperative of [matmul]"));
+    MatmulDesc odd = half_product(64);
+    odd.a.offset = 4;
+    EXPECT_TRUE(expect_error(taken(odd), ErrorKind::BadInput, "cooperative of [matmul]"));
+    MatmulDesc strided = half_product(64);
+    strided.b.stride = 68;
+    EXPECT_TRUE(expect_error(taken(strided), ErrorKind::BadInput, "cooperative of [matmul]"));
+}
+
+TEST(matrix_units, geometry) {
+    const DeviceInfo info = with_matrix_units();
+    const MatmulDesc desc = half_product(64);
+    const MatmulConfig good{.workgroup_size = 32,
+                            .block_m = 32,
+                            .block_n = 64,
+                            .tile_m = 1,
+                            .tile_n = 4,
+                            .vector_width = 1,
+                            .cooperative = 1};
+    const auto refused = [&](auto&& change, const char* part) {
+        MatmulConfig config = good;
+        change(config);
+        return expect_error(matmul_space(info, desc).check(config), ErrorKind::BadInput, part);
+    };
+    EXPECT_OK(matmul_space(info, desc).check(good));
+    EXPECT_TRUE(refused([](MatmulConfig& c) { c.workgroup_size = 64; }, "that of a subgroup, 32"));
+    EXPECT_TRUE(refused([](MatmulConfig& c) { c.block_m = 8; }, "1 to 4 times 16"));
+    EXPECT_TRUE(refused([](MatmulConfig& c) { c.block_m = 128; }, "1 to 4 times 16"));
+    EXPECT_TRUE(refused([](MatmulConfig& c) { c.staged = 1; }, "staged"));
+    EXPECT_TRUE(refused([](MatmulConfig& c) { c.tile_m = 4; }, "tile_m 1"));
+    EXPECT_TRUE(expect_error(matmul_space(info, half_product(48)).check(good), ErrorKind::BadInput, "divide m and n"));
+    EXPECT_EQ(default_matmul_config(info, desc).cooperative, 0U) << "no default that never ran";
+}
+
+TEST(matrix_units, loops_and_outputs) {
+    const DeviceInfo info = with_matrix_units();
+    const MatmulDesc desc = half_product(64);
+    const MatmulConfig config{.block_m = 32, .block_n = 32};
+    EXPECT_EQ(cooperative_chunk(UINT64_MAX, desc, config, info.cooperative_shapes[0]).value(), 64U);
+    EXPECT_TRUE(expect_error(cooperative_chunk(60, desc, config, info.cooperative_shapes[0]), ErrorKind::Unsupported,
+                             "on matrix units"));
+    MatmulDesc written = desc;
+    written.out = {.offset = 4, .stride = 68, .batch_stride = 0};
+    EXPECT_TRUE(writes_out_directly(written));
+    written.out.offset = 2;
+    EXPECT_FALSE(writes_out_directly(written));
+    written.out.offset = 4;
+    written.has_bias = true;
+    EXPECT_FALSE(writes_out_directly(written));
+}
+
+TEST(storage16, opens_a_knob_for_operands_of_16_bits) {
+    const DeviceInfo info = with_matrix_units();
+    EXPECT_THAT(storage16_values(info, half_product(8)), ElementsAre(0, 1));
+    EXPECT_THAT(storage16_values(info, {.m = 8, .n = 8, .k = 8}), ElementsAre(0));
+    EXPECT_THAT(storage16_values({}, half_product(8)), ElementsAre(0));
+}
+
+class matmul_formats : public testing::DeviceTest {
+   protected:
+    /// The words of out.
+    Result<std::vector<std::uint32_t>> run(const MatmulDesc& desc, const std::vector<std::uint32_t>& a,
+                                           const std::vector<std::uint32_t>& b) {
+        const std::uint64_t out_bytes = float_bytes(desc.out.format, std::uint64_t{desc.m} * desc.n);
+        YOLK_TRY(const MatmulPlan plan, plan_matmul(device(), desc));
+        const auto buffer = [&](std::uint64_t size, const char* label) {
+            return device().create_buffer({.size_bytes = std::max<std::uint64_t>(size, 4), .label = label});
+        };
+        YOLK_TRY(const Buffer left, buffer(4 * a.size(), "a"));
+        YOLK_TRY(const Buffer right, buffer(4 * b.size(), "b"));
+        YOLK_TRY(const Buffer out, buffer(out_bytes, "out"));
+        YOLK_TRY(const Buffer scratch, buffer(plan.scratch().size_bytes, "scratch"));
+        YOLK_TRY_VOID(dispatcher().upload(left, std::as_bytes(std::span(a))));
+        YOLK_TRY_VOID(dispatcher().upload(right, std::as_bytes(std::span(b))));
+        YOLK_TRY(const BoundMatmul bound, plan.bind({.a = left, .b = right, .out = out}, scratch));
+        YOLK_TRY(Recorder recorder, Recorder::create(device()));
+        recorder.begin();
+        bound.record(recorder);
+        recorder.barrier(Barrier::ComputeToTransfer);
+        recorder.barrier(Barrier::ToHost);
+        YOLK_TRY_VOID(dispatcher().run(recorder));
+        std::vector<std::uint32_t> words(out_bytes / 4);
+        YOLK_TRY_VOID(dispatcher().download(out, std::as_writable_bytes(std::span(words))));
+        return words;
+    }
+    static std::vector<std::uint32_t> words_of(const std::vector<float>& values) {
+        std::vector<std::uint32_t> words;
+        for (const float value : values) words.push_back(std::bit_cast<std::uint32_t>(value));
+        return words;
+    }
+    /// Numbers that the format has, in [-2, 2).
+    static std::vector<float> numbers(FloatFormat format, std::size_t count, std::uint32_t stream) {
+        std::vector<float> values;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const double drawn = std::ldexp(philox4x32({i, stream, 0, 0}, {7, 7})[0], -30) - 2.0;
+            values.push_back(static_cast<float>(oracle::value_of_half(format, oracle::nearest_half(format, drawn))));
+        }
+        return values;
+    }
+};
+YOLK_FOR_EACH_DEVICE(matmul_formats);
+
+// Widening is exact: the bits of an exact product are those of the same product of fp32, whichever way it is read.
+TEST_P(matmul_formats, give_the_bits_of_the_same_numbers_in_fp32) {
+    constexpr std::uint32_t kM = 20, kN = 36, kK = 28;
+    for (const FloatFormat format : {kF16, kBf16}) {
+        const std::vector<float> a = numbers(format, std::size_t{kM} * kK, 1);
+        const std::vector<float> b = numbers(format, std::size_t{kN} * kK, 2);
+        MatmulDesc desc{.m = kM, .n = kN, .k = kK, .b = {.transposed = true}, .determinism = Determinism::Exact};
+        ASSERT_OK_AND_ASSIGN(const auto right, run(desc, words_of(a), words_of(b)));
+        desc.a.format = desc.b.format = format;
+        const auto a_words = oracle::narrow_twin(format, a), b_words = oracle::narrow_twin(format, b);
+        for (const MatmulConfig& config :
+             {MatmulConfig{.block_n = 32, .tile_n = 4},
+              MatmulConfig{.block_m = 4, .block_n = 32, .tile_m = 4, .tile_n = 4, .vector_width = 1},
+              MatmulConfig{.workgroup_size = 64,
+              .block_m = 32,
+              .block_n = 32,
+              .block_k = 16,
+              .tile_m = 4,
+              .tile_n = 4,
+              .staged = 1},
+              MatmulConfig{.workgroup_size = 64,
+              .block_m = 32,
+              .block_n = 32,
+              .block_k = 16,
+              .tile_m = 4,
+              .tile_n = 4,
+              .vector_width = 1,
+              .staged = 1}}) {
+            for (const std::uint32_t storage16 : storage16_values(device().info(), desc)) {
+                desc.config = config;
+                desc.config->storage16 = storage16;
+                ASSERT_OK_AND_ASSIGN(const auto got, run(desc, a_words, b_words));
+                EXPECT_EQ(got, right) << to_string(format) << " staged " << config.staged << " vector "
+                                      << config.vector_width << " storage16 " << storage16;
+            }
+        }
+    }
+}
+
+TEST_P(matmul_formats, an_out_of_16_bits_is_the_rounded_one_of_fp32) {
+    constexpr std::uint32_t kM = 7, kN = 9, kK = 16;
+    const std::vector<std::uint32_t> a = words_of(numbers(kBf16, std::size_t{kM} * kK, 3));
+    const std::vector<std::uint32_t> b = words_of(numbers(kBf16, std::size_t{kN} * kK, 4));
+    MatmulDesc desc{.m = kM, .n = kN, .k = kK, .determinism = Determinism::Exact};
+    ASSERT_OK_AND_ASSIGN(const auto sums, run(desc, a, b));
+    std::vector<float> floats;
+    for (const std::uint32_t word : sums) floats.push_back(std::bit_cast<float>(word));
+    for (const FloatFormat format : {kF16, kBf16}) {
+        desc.out.format = format;
+        ASSERT_OK_AND_ASSIGN(const auto got, run(desc, a, b));
+        EXPECT_EQ(got, oracle::narrow_twin(format, floats));
+    }
+}
+
+TEST_P(matmul_formats, bad_descriptions_are_refused) {
+    const auto refused = [&](const MatmulDesc& desc, const char* part) {
+        return expect_error(plan_matmul(device(), desc), ErrorKind::BadInput, part);
+    };
+    MatmulDesc desc{.m = 8, .n = 8, .k = 8, .out = {.stride = 9, .format = kF16}};
+    EXPECT_TRUE(refused(desc, "one of 16 bits must be dense"));
+    desc.out = {.offset = 2, .format = kF16};
+    EXPECT_TRUE(refused(desc, "one of 16 bits must be dense"));
+    desc.out = {};
+    desc.has_residual = true;
+    desc.residual.format = kF16;
+    EXPECT_TRUE(refused(desc, "The residual of [matmul] is described as 16-bit"));
+    desc.has_residual = false;
+    desc.a.format = kF16;
+    desc.config = MatmulConfig{.uniform = 1};
+    EXPECT_TRUE(refused(desc, "Operands of 16 bits are storage buffers"));
+    desc.config = MatmulConfig{.cooperative = 1};
+    EXPECT_TRUE(refused(desc, "cooperative of [matmul]"));
+    desc.a.format = FloatFormat::F32;
+    desc.config = MatmulConfig{.storage16 = 1};
+    EXPECT_TRUE(refused(desc, "storage16 of [matmul]"));
+}
+
+}  // namespace
+}  // namespace yolk
