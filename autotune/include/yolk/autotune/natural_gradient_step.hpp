@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// natural_gradient_step: step = -learning_rate P g, from host data to host data; on a device by natural_gradient
+// (docs/kernels/natural_gradient.md), in fp32, or on the host, in double. Amari 1998, "Natural gradient works
+// efficiently in learning", equation 10, where P is an inverse of the Fisher matrix.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "yolk/autotune/step_counts.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk::autotune {
+
+template <class Real>
+struct NaturalGradientStepInput {
+    std::uint32_t count = 1;                 ///< blocks, at least 1
+    std::uint32_t n = 0;                     ///< length of a block's gradient, at least 1
+    std::span<const Real> gradient{};        ///< [count, n]
+    std::span<const Real> preconditioner{};  ///< [count, n, n]: M^-1/2 or F^-1; empty: the identity, the cold start
+    Real learning_rate = 1;                  ///< finite; 0 gives zeros
+};
+
+/// The caller's, and just as long. One of them may lie where the gradient does.
+template <class Real>
+struct NaturalGradientStepOutput {
+    std::span<Real> step{};            ///< [count, n]
+    std::span<Real> preconditioned{};  ///< [count, n]: P g; empty where it is not wanted
+};
+
+template <class Real>
+struct NaturalGradientStepResult {
+    std::vector<Real> step;
+    std::vector<Real> preconditioned;
+    StepCounts counts;  ///< zeros on the host
+};
+
+/// Device buffers, staging, plan and recording of a natural_gradient_step; made by the first call, kept while count, n
+/// and device stay the same and there is a preconditioner, or none, as before. Memory only ever grows. One call at a
+/// time.
+class NaturalGradientStepScratch {
+   public:
+    [[nodiscard]] StepCounts counts() const noexcept;  ///< of all calls with this scratch
+    [[nodiscard]] StepFootprint footprint() const noexcept;
+
+    NaturalGradientStepScratch();
+    ~NaturalGradientStepScratch();
+    NaturalGradientStepScratch(NaturalGradientStepScratch&&) noexcept;
+    NaturalGradientStepScratch& operator=(NaturalGradientStepScratch&&) noexcept;
+    struct Impl;  // src/natural_gradient_step.cpp
+    [[nodiscard]] Impl& impl() noexcept { return *impl_; }
+
+   private:
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Blocks until the step is there. Errors: no blocks, blocks of size 0, sizes that overflow, lengths that do not fit, a
+/// learning rate that is not finite (BadInput, and nothing is written); those of plan_natural_gradient; out of memory,
+/// device lost, driver.
+[[nodiscard]] Result<NaturalGradientStepResult<float>> natural_gradient_step(
+    Dispatcher& dispatcher, const NaturalGradientStepInput<float>& input);
+/// The same into the caller's memory.
+[[nodiscard]] Result<StepCounts> natural_gradient_step_into(Dispatcher& dispatcher,
+                                                            const NaturalGradientStepInput<float>& input,
+                                                            const NaturalGradientStepOutput<float>& output);
+/// The same with the caller's scratch: the steady state allocates nothing and makes no Vulkan object.
+[[nodiscard]] Result<StepCounts> natural_gradient_step_with_scratch_into(
+    Dispatcher& dispatcher, const NaturalGradientStepInput<float>& input, NaturalGradientStepScratch& scratch,
+    const NaturalGradientStepOutput<float>& output);
+
+/// Room for the host's work; grows where it must.
+struct NaturalGradientStepHostScratch {
+    std::vector<double> work;  ///< [n]
+};
+
+/// On the host, without a device. The same errors, but for those of devices.
+[[nodiscard]] Result<NaturalGradientStepResult<double>> natural_gradient_step_on_host(
+    const NaturalGradientStepInput<double>& input);
+[[nodiscard]] Result<void> natural_gradient_step_on_host_into(const NaturalGradientStepInput<double>& input,
+                                                              const NaturalGradientStepOutput<double>& output);
+[[nodiscard]] Result<void> natural_gradient_step_on_host_with_scratch_into(
+    const NaturalGradientStepInput<double>& input, NaturalGradientStepHostScratch& scratch,
+    const NaturalGradientStepOutput<double>& output);
+
+}  // namespace yolk::autotune

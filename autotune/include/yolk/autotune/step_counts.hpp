@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What step calls did on a device; Device::counts() has the sums over everything.
+#pragma once
+
+#include <cstdint>
+
+namespace yolk::autotune {
+
+struct StepCounts {
+    std::uint64_t calls = 0;        ///< that succeeded
+    std::uint64_t plans = 0;        ///< made since shape, options or device were not those of the call before
+    std::uint64_t submissions = 0;  ///< waits of the host for the device; more than one per call for long work
+    std::uint64_t dispatches = 0;
+    friend bool operator==(const StepCounts&, const StepCounts&) = default;
+};
+
+/// Of a scratch: where its memory is and how much of it. Equal footprints mean that nothing was made anew.
+struct StepFootprint {
+    const void* upload = nullptr;
+    const void* readback = nullptr;
+    std::uint64_t upload_bytes = 0;
+    std::uint64_t readback_bytes = 0;
+    std::uint64_t device_bytes = 0;   ///< of what is worked on
+    std::uint64_t scratch_bytes = 0;  ///< of the kernels' scratch
+    friend bool operator==(const StepFootprint&, const StepFootprint&) = default;
+};
+
+}  // namespace yolk::autotune

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "step_checks.hpp"
+#include "yolk/autotune/kfac_step.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+constexpr const char* kCall = "kfac_step_on_host";
+constexpr double kLeastDamping = 0x1p-40;
+constexpr double kMostDamping = 0x1p20;
+constexpr std::uint32_t kMostRetries = 8;
+/// The damping that retries begin from where there is none, relative to trace / n; as block_inverse's.
+constexpr double kRetryDamping = 0x1p-20;
+constexpr double kPivotTolerance = 0x1p-50;
+
+/// The parts of the scratch, [n, n] each.
+struct Work {
+    std::size_t n = 0;
+    std::span<double> damped;   ///< the block, both triangles
+    std::span<double> factor;   ///< L below the diagonal, D on it
+    std::span<double> inverse;  ///< first of L, then of the block
+};
+
+Result<void> check(const KfacStepInput<double>& input, const KfacStepOutput<double>& output) {
+    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(double), kCall));
+    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kCall, "input blocks"));
+    YOLK_TRY_VOID(check_length(output.inverses.size(), sizes.matrices, kCall, "output inverses"));
+    YOLK_TRY_VOID(check_length(output.status.size(), input.count, kCall, "output status"));
+    YOLK_TRY_VOID(check_length(output.residuals.size(), input.count, kCall, "output residuals"));
+    const bool in_range = input.damping >= kLeastDamping && input.damping <= kMostDamping;
+    if (input.damping != 0.0 && !in_range) {
+        return bad_input(
+            fmt::format("The damping of [{}] is {}; it is 0, or from 2^-40 to 2^20.", kCall, input.damping));
+    }
+    if (input.retries > kMostRetries) {
+        return bad_input(
+            fmt::format("The retries of [{}] are {}; at most {} are allowed.", kCall, input.retries, kMostRetries));
+    }
+    return {};
+}
+
+/// The block with `damping` on its diagonal, from its lower triangle. Its trace / n, before.
+double load(const Work& work, std::span<const double> block) {
+    const std::size_t n = work.n;
+    double trace = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j <= i; ++j) work.damped[i * n + j] = work.damped[j * n + i] = block[i * n + j];
+        trace += block[i * n + i];
+    }
+    return trace / static_cast<double>(n);
+}
+
+bool all_finite(std::span<const double> values) {
+    return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+}
+
+/// Ok, or what stopped it.
+BlockStatus factorize(const Work& work) {
+    const std::size_t n = work.n;
+    double largest = 0.0;
+    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(work.damped[i * n + i]));
+    const double tolerance = static_cast<double>(n) * kPivotTolerance * largest;
+    for (std::size_t j = 0; j < n; ++j) {
+        double pivot = work.damped[j * n + j];
+        for (std::size_t k = 0; k < j; ++k) {
+            const double below = work.factor[j * n + k];
+            pivot -= below * below * work.factor[k * n + k];
+        }
+        if (pivot < -tolerance) return BlockStatus::Indefinite;
+        if (!(pivot > tolerance)) return BlockStatus::Singular;
+        work.factor[j * n + j] = pivot;
+        for (std::size_t i = j + 1; i < n; ++i) {
+            double value = work.damped[i * n + j];
+            for (std::size_t k = 0; k < j; ++k)
+                value -= work.factor[i * n + k] * work.factor[j * n + k] * work.factor[k * n + k];
+            work.factor[i * n + j] = value / pivot;
+        }
+    }
+    return BlockStatus::Ok;
+}
+
+/// L^-T D^-1 L^-1, both triangles the same.
+void invert(const Work& work) {
+    const std::size_t n = work.n;
+    for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t i = 0; i < n; ++i) {
+            double value = i == j ? 1.0 : 0.0;
+            for (std::size_t k = j; k < i; ++k) value -= work.factor[i * n + k] * work.inverse[k * n + j];
+            work.inverse[i * n + j] = i < j ? 0.0 : value;
+        }
+    }
+    // Row by row from the top: row i of the result needs L's inverse from row i on.
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j <= i; ++j) {
+            double value = 0.0;
+            for (std::size_t k = i; k < n; ++k)
+                value += work.inverse[k * n + i] * work.inverse[k * n + j] / work.factor[k * n + k];
+            work.inverse[j * n + i] = value;  // not read again: above the diagonal, and the diagonal last
+        }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < i; ++j) work.inverse[i * n + j] = work.inverse[j * n + i];
+    }
+}
+
+double residual(const Work& work) {
+    const std::size_t n = work.n;
+    double squares = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+            double value = i == j ? -1.0 : 0.0;
+            for (std::size_t k = 0; k < n; ++k) value += work.damped[i * n + k] * work.inverse[k * n + j];
+            squares += value * value;
+        }
+    }
+    return std::sqrt(squares / static_cast<double>(n));
+}
+
+/// Damped, and on and on while it is singular. The status word.
+std::uint32_t invert_block(const Work& work, std::span<const double> block, const KfacStepInput<double>& input) {
+    const std::size_t n = work.n;
+    const double mean = load(work, block);
+    if (!all_finite(work.damped) || !std::isfinite(mean)) return static_cast<std::uint32_t>(BlockStatus::NotFinite);
+    BlockStatus status = BlockStatus::Singular;
+    for (std::uint32_t attempt = 0; attempt <= input.retries; ++attempt) {
+        double damping = input.damping;
+        if (attempt > 0) damping = std::ldexp(std::max(damping, kRetryDamping), 4 * static_cast<int>(attempt));
+        for (std::size_t i = 0; i < n; ++i) work.damped[i * n + i] = block[i * n + i] + damping * mean;
+        status = factorize(work);
+        if (status == BlockStatus::Singular) continue;
+        if (status != BlockStatus::Ok) return static_cast<std::uint32_t>(status);
+        invert(work);
+        if (!all_finite(work.inverse)) return static_cast<std::uint32_t>(BlockStatus::NotFinite);
+        return attempt == 0 ? 0U : static_cast<std::uint32_t>(BlockStatus::Damped) | attempt << 8U;
+    }
+    return static_cast<std::uint32_t>(status) | input.retries << 8U;
+}
+
+}  // namespace
+
+Result<void> kfac_step_on_host_with_scratch_into(const KfacStepInput<double>& input, KfacStepHostScratch& scratch,
+                                                 const KfacStepOutput<double>& output) {
+    YOLK_TRY_VOID(check(input, output));
+    const std::size_t n = input.n;
+    const std::size_t square = n * n;
+    if (scratch.work.size() < 3 * square) scratch.work.resize(3 * square);
+    const std::span<double> all(scratch.work);
+    const Work work{.n = n,
+                    .damped = all.subspan(0, square),
+                    .factor = all.subspan(square, square),
+                    .inverse = all.subspan(2 * square, square)};
+    for (std::size_t block = 0; block < input.count; ++block) {
+        const std::uint32_t word = invert_block(work, input.blocks.subspan(block * square, square), input);
+        output.status[block] = word;
+        output.residuals[block] = is_inverted(word) ? residual(work) : double{kNoResidual};
+        if (!is_inverted(word)) std::ranges::fill(work.inverse, 0.0);
+        std::ranges::copy(work.inverse, output.inverses.begin() + static_cast<std::ptrdiff_t>(block * square));
+    }
+    return {};
+}
+
+Result<void> kfac_step_on_host_into(const KfacStepInput<double>& input, const KfacStepOutput<double>& output) {
+    KfacStepHostScratch scratch;
+    return kfac_step_on_host_with_scratch_into(input, scratch, output);
+}
+
+Result<KfacStepResult<double>> kfac_step_on_host(const KfacStepInput<double>& input) {
+    // Before memory is made by them: sizes may be absurd.
+    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(double), kCall));
+    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kCall, "input blocks"));
+    KfacStepResult<double> result;
+    result.inverses.resize(sizes.matrices);
+    result.status.resize(input.count);
+    result.residuals.resize(input.count);
+    YOLK_TRY_VOID(kfac_step_on_host_into(
+        input, {.inverses = result.inverses, .status = result.status, .residuals = result.residuals}));
+    return result;
+}
+
+}  // namespace yolk::autotune
