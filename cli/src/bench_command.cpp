@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench_kernel.hpp"
+#include "bench_step.hpp"
 #include "environment_flag.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
@@ -203,14 +204,14 @@ Command add_bench_command(CLI::App& app) {
     CLI::App* group = app.add_subcommand("bench", "Time one part of the work on a device");
     // At most one. That one is missing is told below: required here, it would hide what was typed in its place.
     group->require_subcommand(0, 1);
-    const std::array<Command, 2> commands{add_rollout(*group), add_kernel_bench(*group)};
-    return {
-        group, [commands]() -> Result<int> {
-            for (const Command& command : commands) {
-                if (command.app->parsed()) return command.run();
-            }
-            return bad_input("bench needs to be told what to time, such as rollout or kernel (see yolk bench --help).");
-        }};
+    const std::array<Command, 3> commands{add_rollout(*group), add_kernel_bench(*group), add_step_bench(*group)};
+    return {group, [commands]() -> Result<int> {
+                for (const Command& command : commands) {
+                    if (command.app->parsed()) return command.run();
+                }
+                return bad_input(
+                    "bench needs to be told what to time, such as rollout, kernel or step (see yolk bench --help).");
+            }};
 }
 
 }  // namespace yolk::cli

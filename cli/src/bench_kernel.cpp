@@ -41,7 +41,8 @@ struct Flags {
 struct Measured {
     Configuration configuration;
     std::vector<double> seconds;
-    std::string error;  ///< why it could not be timed
+    std::uint64_t dispatches = 0;  ///< of one run
+    std::string error;             ///< why it could not be timed
     [[nodiscard]] double median() const {
         std::vector<double> sorted = seconds;
         std::ranges::sort(sorted);
@@ -191,6 +192,7 @@ Result<void> run_finals(const ProblemOnDevice& on, std::vector<Measured*>& final
         measured->seconds.clear();
         YOLK_TRY(Prepared prepared, prepare(on, measured->configuration));
         YOLK_TRY_VOID(on.dispatcher.run(*prepared.recorder));
+        measured->dispatches = prepared.recorder->dispatch_count();
         ready.push_back(std::move(prepared));
     }
     for (std::size_t round = 0; round < kFinalRounds; ++round) {
@@ -232,7 +234,7 @@ std::vector<Measured> screen_all(const Flags& flags, const ProblemOnDevice& on,
     std::vector<Measured> all;
     double best = 1e300;
     for (const Configuration& configuration : configurations) {
-        Measured measured{.configuration = configuration, .seconds = {}, .error = {}};
+        Measured measured{.configuration = configuration, .seconds = {}, .dispatches = 0, .error = {}};
         if (const Result<double> seconds = screen(on, configuration)) {
             measured.seconds.push_back(*seconds);
         } else {
@@ -286,6 +288,7 @@ Result<int> run_kernel(const Flags& flags) {
               {"failed", failed},
               {"default_seconds", measured.front().median()},
               {"default_gflops", work.operations / measured.front().median() * 1e-9},
+              {"dispatches", best.dispatches},
               {"seconds", best.median()},
               {"seconds_least", std::ranges::min(best.seconds)},
               {"seconds_most", std::ranges::max(best.seconds)},

@@ -43,6 +43,33 @@ TEST(bench, rollout_for_people) {
         EXPECT_THAT(ran.out, HasSubstr(part));
 }
 
+TEST(bench, kernel_tells_its_dispatches) {
+    const Ran ran =
+        run_command({"bench", "kernel", "--kernel", "transpose", "--configurations", "1", "--json"}, only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.last()["dispatches"], 1);
+}
+
+TEST(bench, steps_as_json) {
+    for (const char* driver : {kLavapipe, kSwiftShader}) {
+        const Ran ran = run_command({"bench", "step", "--count", "3", "--size", "7", "--json"}, only(driver));
+        ASSERT_EQ(ran.code, 0) << ran.err;
+        const Json json = ran.last();
+        EXPECT_EQ(json["bench"], "step");
+        EXPECT_EQ(json["inverted"], 3);
+        EXPECT_LT(json["worst_residual"], 1e-5);
+        ASSERT_EQ(json["steps"].size(), 2U);
+        EXPECT_EQ(json["steps"][0]["step"], "kfac_step");
+        EXPECT_EQ(json["steps"][1]["step"], "natural_gradient_step");
+        for (const Json& step : json["steps"]) {
+            EXPECT_GE(step["dispatches"], 1);
+            EXPECT_EQ(step["submissions"], 1);
+            for (const char* seconds : {"returning_seconds", "with_scratch_seconds", "on_host_seconds"})
+                EXPECT_GT(step[seconds], 0.0) << seconds;
+        }
+    }
+}
+
 TEST(bench, bad_input_is_told) {
     const auto refuses = [](std::vector<std::string> arguments, const std::string& part) {
         arguments.insert(arguments.begin(), "bench");
@@ -60,6 +87,8 @@ TEST(bench, bad_input_is_told) {
     refuses({"rollout", "--population", "-2"}, "'-2' is not a whole number");
     refuses({"rollout", "--episodes", "0"}, "--episodes is 0");
     refuses({"rollout", "--device", "voodoo"}, "llvmpipe");
+    refuses({"step", "--count", "0"}, "--count is 0; it is from 1 to 65536.");
+    refuses({"step", "--size", "1025"}, "--size is 1025; it is from 1 to 1024.");
     // 2^20 members of 64 episodes: 256 MiB of returns in one binding.
     refuses({"rollout", "--population", "1048576", "--episodes", "64"}, "the returns view of [rollout]");
 }

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench_step.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "output.hpp"
+#include "select_device.hpp"
+#include "yolk/autotune/kfac_step.hpp"
+#include "yolk/autotune/natural_gradient_step.hpp"
+#include "yolk/runtime/probe.hpp"
+
+namespace yolk::cli {
+namespace {
+
+constexpr std::uint32_t kFewestRepeats = 5;
+constexpr std::uint32_t kMostRepeats = 200;
+constexpr double kSecondsToTime = 0.5;
+constexpr std::uint32_t kLargestCount = 1U << 16U;
+constexpr std::uint32_t kLargestSize = 1024;
+
+struct Flags {
+    CommonFlags common;
+    std::uint32_t count = 64;
+    std::uint32_t size = 32;
+};
+
+/// Positive definite blocks: 1.5 on the diagonal, and beside it what adds up to less.
+template <class Real>
+std::vector<Real> some_blocks(std::uint32_t count, std::uint32_t n) {
+    std::vector<Real> blocks(std::size_t{count} * n * n);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const std::size_t row = i / n % n;
+        const std::size_t column = i % n;
+        const auto wave = static_cast<float>(0.5 * std::sin(1.0 + static_cast<double>(row * column)) / n);
+        blocks[i] = Real{row == column ? 1.5F : wave};
+    }
+    return blocks;
+}
+
+/// The median of the call's seconds, after one that is not counted.
+Result<double> median_seconds(const std::function<Result<void>()>& call) {
+    YOLK_TRY_VOID(call());
+    std::vector<double> seconds;
+    double sum = 0.0;
+    while (seconds.size() < kFewestRepeats || (sum < kSecondsToTime && seconds.size() < kMostRepeats)) {
+        const auto before = std::chrono::steady_clock::now();
+        YOLK_TRY_VOID(call());
+        seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count());
+        sum += seconds.back();
+    }
+    std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
+    return seconds[seconds.size() / 2];
+}
+
+/// Adds what the three ways of one step take, and what the one with scratch counted.
+Result<void> add_step(Json& steps, const char* name, const std::function<Result<void>()>& returning,
+                      const std::function<Result<autotune::StepCounts>()>& with_scratch,
+                      const std::function<Result<void>()>& on_host) {
+    autotune::StepCounts counts;
+    YOLK_TRY(const double returning_seconds, median_seconds(returning));
+    YOLK_TRY(const double scratch_seconds, median_seconds([&]() -> Result<void> {
+                 YOLK_TRY(counts, with_scratch());
+                 return {};
+             }));
+    YOLK_TRY(const double host_seconds, median_seconds(on_host));
+    steps.push_back({{"step", name},
+                     {"dispatches", counts.dispatches},
+                     {"submissions", counts.submissions},
+                     {"returning_seconds", returning_seconds},
+                     {"with_scratch_seconds", scratch_seconds},
+                     {"on_host_seconds", host_seconds}});
+    return {};
+}
+
+template <class T>
+Result<void> forget(const Result<T>& result) {
+    return result ? Result<void>() : result.error();
+}
+
+Result<Json> time_kfac(const Flags& flags, Dispatcher& dispatcher, Json& steps) {
+    const auto blocks = some_blocks<float>(flags.count, flags.size);
+    const auto same = some_blocks<double>(flags.count, flags.size);
+    const autotune::KfacStepInput<float> input{.count = flags.count, .n = flags.size, .blocks = blocks};
+    const autotune::KfacStepInput<double> host_input{.count = flags.count, .n = flags.size, .blocks = same};
+    YOLK_TRY(auto result, autotune::kfac_step(dispatcher, input));
+    YOLK_TRY(auto host_result, autotune::kfac_step_on_host(host_input));
+    autotune::KfacStepScratch scratch;
+    autotune::KfacStepHostScratch host_scratch;
+    YOLK_TRY_VOID(add_step(
+        steps, "kfac_step", [&] { return forget(autotune::kfac_step(dispatcher, input)); },
+        [&] {
+            return autotune::kfac_step_with_scratch_into(
+                dispatcher, input, scratch,
+                {.inverses = result.inverses, .status = result.status, .residuals = result.residuals});
+        },
+        [&] {
+            return autotune::kfac_step_on_host_with_scratch_into(
+                host_input, host_scratch,
+                {.inverses = host_result.inverses, .status = host_result.status, .residuals = host_result.residuals});
+        }));
+    const auto inverted = std::ranges::count_if(result.status, [](std::uint32_t word) { return is_inverted(word); });
+    return Json{{"inverted", inverted}, {"worst_residual", std::ranges::max(result.residuals)}};
+}
+
+Result<void> time_natural_gradient(const Flags& flags, Dispatcher& dispatcher, Json& steps) {
+    const auto blocks = some_blocks<float>(flags.count, flags.size);
+    const auto same = some_blocks<double>(flags.count, flags.size);
+    const std::vector<float> gradient(std::size_t{flags.count} * flags.size, 1.0F);
+    const std::vector<double> same_gradient(gradient.begin(), gradient.end());
+    std::vector<float> step(gradient.size());
+    std::vector<double> host_step(gradient.size());
+    const autotune::NaturalGradientStepInput<float> input{
+        .count = flags.count, .n = flags.size, .gradient = gradient, .preconditioner = blocks};
+    const autotune::NaturalGradientStepInput<double> host_input{
+        .count = flags.count, .n = flags.size, .gradient = same_gradient, .preconditioner = same};
+    autotune::NaturalGradientStepScratch scratch;
+    autotune::NaturalGradientStepHostScratch host_scratch;
+    return add_step(
+        steps, "natural_gradient_step", [&] { return forget(autotune::natural_gradient_step(dispatcher, input)); },
+        [&] { return autotune::natural_gradient_step_with_scratch_into(dispatcher, input, scratch, {.step = step}); },
+        [&] {
+            return autotune::natural_gradient_step_on_host_with_scratch_into(host_input, host_scratch,
+                                                                             {.step = host_step});
+        });
+}
+
+Result<int> run_step(const Flags& flags) {
+    if (flags.count == 0 || flags.count > kLargestCount)
+        return bad_input(fmt::format("--count is {}; it is from 1 to {}.", flags.count, kLargestCount));
+    if (flags.size == 0 || flags.size > kLargestSize)
+        return bad_input(fmt::format("--size is {}; it is from 1 to {}.", flags.size, kLargestSize));
+    YOLK_TRY(const Device device, open_device(flags.common.device));
+    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    Json steps = Json::array();
+    YOLK_TRY(const Json kfac, time_kfac(flags, dispatcher, steps));
+    YOLK_TRY_VOID(time_natural_gradient(flags, dispatcher, steps));
+    if (flags.common.json) {
+        print_json({{"bench", "step"},
+                    {"device", device.info().name},
+                    {"driver", driver_text(device.info())},
+                    {"count", flags.count},
+                    {"size", flags.size},
+                    {"inverted", kfac["inverted"]},
+                    {"worst_residual", kfac["worst_residual"]},
+                    {"steps", steps}});
+        return 0;
+    }
+    print_line(fmt::format("{} block(s) of {}x{} on {} ({})", flags.count, flags.size, flags.size, device.info().name,
+                           driver_text(device.info())));
+    std::vector<std::vector<std::string>> rows{
+        {"step", "dispatches", "submissions", "returning", "with scratch", "on the host"}};
+    const auto milliseconds = [](const Json& seconds) { return fmt::format("{:.3f} ms", 1e3 * seconds.get<double>()); };
+    for (const Json& step : steps) {
+        rows.push_back({step["step"].get<std::string>(), fmt::format("{}", step["dispatches"].get<std::uint64_t>()),
+                        fmt::format("{}", step["submissions"].get<std::uint64_t>()),
+                        milliseconds(step["returning_seconds"]), milliseconds(step["with_scratch_seconds"]),
+                        milliseconds(step["on_host_seconds"])});
+    }
+    print_line(table(rows));
+    return 0;
+}
+
+}  // namespace
+
+Command add_step_bench(CLI::App& bench) {
+    const auto flags = std::make_shared<Flags>();
+    CLI::App* command =
+        bench.add_subcommand("step", "Time the natural gradient's step calls, and show what they dispatch");
+    add_number(*command, "--count", flags->count, "Blocks")->default_str("64");
+    add_number(*command, "--size", flags->size, "Rows of a block")->default_str("32");
+    add_device_flag(*command, flags->common);
+    add_output_flags(*command, flags->common);
+    return {command, [flags] { return run_step(*flags); }};
+}
+
+}  // namespace yolk::cli
