@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "06_kfac_device.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "yolk/primitives/covariance.hpp"
+#include "yolk/primitives/elementwise.hpp"
+#include "yolk/primitives/kronecker_precondition.hpp"
+#include "yolk/primitives/matmul.hpp"
+#include "yolk/primitives/noise.hpp"
+#include "yolk/primitives/optimizer.hpp"
+#include "yolk/primitives/reduce.hpp"
+#include "yolk/runtime/recorder.hpp"
+
+namespace kfac_example {
+namespace {
+
+using yolk::Barrier;
+using yolk::Buffer;
+using yolk::BufferView;
+using yolk::Determinism;
+using yolk::Result;
+
+constexpr std::uint32_t kOuts = kExamples * kOut;
+/// Where the second half of what goes back begins: derivatives of sampled targets, for the Fisher matrix.
+constexpr std::uint64_t kSampledBytes = std::uint64_t{4} * kOuts;
+/// Of the covariances. The network moves far in its first steps, so that more would keep factors that no longer hold.
+constexpr float kDecay = 0.5F;
+
+/// A layer's gradient, its covariances and its step.
+struct Layer {
+    Layer(std::uint32_t rows, std::uint32_t columns) : n_out(rows), n_in(columns) {}
+    std::uint32_t n_out, n_in;
+    Buffer weights, gradient, covariance_in, covariance_out, step, status;
+    yolk::BoundMatmul differentiate;
+    yolk::BoundCovariance average_in, average_out;
+    yolk::BoundKroneckerPrecondition precondition;
+    yolk::BoundOptimizer update;
+};
+
+}  // namespace
+
+struct DeviceKfac::Impl {
+    const yolk::Device* device = nullptr;
+    yolk::Dispatcher* dispatcher = nullptr;
+    // Buffers first: what is bound to them goes before they do.
+    Buffer inputs, minus_targets, hidden, slope, out_derivatives, hidden_derivatives, squares, loss, readback, scratch;
+    Layer first{kHidden, kIn1}, second{kOut, kHidden1};
+    yolk::BoundNoise sample;
+    yolk::BoundMatmul to_hidden, to_out, back;
+    yolk::BoundElementwise square_hidden, to_slope, through, square_out;
+    yolk::BoundReduce sum;
+    std::optional<yolk::Recorder> recorder;
+
+    Result<void> create_buffers();
+    Result<void> bind_passes();
+    Result<void> bind_layer(Layer& layer, const BufferView& in, const yolk::CovarianceDesc& out,
+                            const BufferView& derivatives);
+    Result<yolk::BoundMatmul> product(const yolk::MatmulDesc& desc, const yolk::MatmulViews& views);
+    Result<yolk::BoundElementwise> elementwise(const yolk::ElementwiseDesc& desc, const yolk::ElementwiseViews& views);
+    template <class Plan, class Views>
+    auto bind(const Plan& plan, const Views& views) -> decltype(plan.bind(views, BufferView{}));
+    Result<void> start(const Task& task);
+    void record_passes(std::uint32_t step) noexcept;
+    void record_update(const Settings& settings, std::uint32_t step) noexcept;
+    Result<double> read_loss(std::uint32_t& refused);
+};
+
+namespace {
+
+Result<Buffer> make(const yolk::Device& device, std::uint64_t elements, const char* label) {
+    return device.create_buffer({.size_bytes = 4 * elements, .label = label});
+}
+
+Result<void> upload(yolk::Dispatcher& dispatcher, const BufferView& to, const Matrix& values) {
+    return dispatcher.upload(to, std::as_bytes(std::span(values)));
+}
+
+}  // namespace
+
+Result<void> DeviceKfac::Impl::create_buffers() {
+    YOLK_TRY(inputs, make(*device, kExamples * kIn1, "inputs"));
+    YOLK_TRY(minus_targets, make(*device, kOuts, "minus targets"));
+    YOLK_TRY(hidden, make(*device, kExamples * kHidden1, "hidden units"));
+    YOLK_TRY(slope, make(*device, kExamples * kHidden1, "slope of the hidden units"));
+    YOLK_TRY(out_derivatives, make(*device, 2 * kOuts, "derivatives by the outputs"));
+    YOLK_TRY(hidden_derivatives, make(*device, 2 * kExamples * kHidden1, "derivatives by the hidden units"));
+    YOLK_TRY(squares, make(*device, kOuts, "squared errors"));
+    YOLK_TRY(loss, make(*device, 1, "loss"));
+    YOLK_TRY(scratch, make(*device, 1U << 16U, "scratch"));
+    for (Layer* layer : {&first, &second}) {
+        const std::uint64_t weights = std::uint64_t{layer->n_out} * layer->n_in;
+        YOLK_TRY(layer->weights, make(*device, weights, "weights"));
+        YOLK_TRY(layer->gradient, make(*device, weights, "gradient"));
+        YOLK_TRY(layer->step, make(*device, weights, "step"));
+        YOLK_TRY(layer->covariance_in, make(*device, std::uint64_t{layer->n_in} * layer->n_in, "covariance in"));
+        YOLK_TRY(layer->covariance_out, make(*device, std::uint64_t{layer->n_out} * layer->n_out, "covariance out"));
+        YOLK_TRY(layer->status, make(*device, 1, "status"));
+    }
+    YOLK_TRY(readback, device->create_buffer({.size_bytes = 3 * yolk::kViewAlignment,
+                                              .domain = yolk::MemoryDomain::Readback,
+                                              .label = "loss and status"}));
+    return {};
+}
+
+template <class Plan, class Views>
+auto DeviceKfac::Impl::bind(const Plan& plan, const Views& views) -> decltype(plan.bind(views, BufferView{})) {
+    const std::uint64_t needed = plan.scratch().size_bytes;
+    return plan.bind(views, needed == 0 ? BufferView{} : BufferView(scratch, 0, needed));
+}
+
+Result<yolk::BoundMatmul> DeviceKfac::Impl::product(const yolk::MatmulDesc& desc, const yolk::MatmulViews& views) {
+    YOLK_TRY(const yolk::MatmulPlan plan, yolk::plan_matmul(*device, desc));
+    return bind(plan, views);
+}
+
+Result<yolk::BoundElementwise> DeviceKfac::Impl::elementwise(const yolk::ElementwiseDesc& desc,
+                                                             const yolk::ElementwiseViews& views) {
+    YOLK_TRY(const yolk::ElementwisePlan plan, yolk::plan_elementwise(*device, desc));
+    return bind(plan, views);
+}
+
+Result<void> DeviceKfac::Impl::bind_passes() {
+    using Operation = yolk::ElementwiseOperation;
+    const BufferView errors(out_derivatives, 0, kSampledBytes);
+    YOLK_TRY(to_hidden, product({.m = kExamples,
+                                 .n = kHidden,
+                                 .k = kIn1,
+                                 .b = {.transposed = true},
+                                 .out = {.stride = kHidden1},  // the unit that is always 1 stays
+                                 .activation = yolk::Activation::Tanh,
+                                 .determinism = Determinism::Exact},
+                                {.a = inputs, .b = first.weights, .out = hidden}));
+    YOLK_TRY(to_out, product({.m = kExamples,
+                              .n = kOut,
+                              .k = kHidden1,
+                              .b = {.transposed = true},
+                              .has_residual = true,
+                              .determinism = Determinism::Exact},
+                             {.a = hidden, .b = second.weights, .out = errors, .residual = minus_targets}));
+    // The errors and the sampled derivatives take the way back together.
+    YOLK_TRY(back, product({.m = 2 * kExamples, .n = kHidden1, .k = kOut, .determinism = Determinism::Exact},
+                           {.a = out_derivatives, .b = second.weights, .out = hidden_derivatives}));
+    // The slope of tanh, 1 - h^2: zero for the unit that is always 1.
+    YOLK_TRY(square_hidden, elementwise({.operation = Operation::Multiply, .rows = kExamples, .columns = kHidden1},
+                                        {.first = hidden, .second = hidden, .out = slope}));
+    YOLK_TRY(
+        to_slope,
+        elementwise(
+            {.operation = Operation::ScaleShift, .rows = kExamples, .columns = kHidden1, .scale = -1.0F, .shift = 1.0F},
+            {.first = slope, .out = slope}));
+    YOLK_TRY(through, elementwise({.operation = Operation::Multiply,
+                                   .members = 2,
+                                   .rows = kExamples,
+                                   .columns = kHidden1,
+                                   .second = yolk::SecondOperand::Shared},
+                                  {.first = hidden_derivatives, .second = slope, .out = hidden_derivatives}));
+    YOLK_TRY(square_out, elementwise({.operation = Operation::Multiply, .rows = kExamples, .columns = kOut},
+                                     {.first = errors, .second = errors, .out = squares}));
+    YOLK_TRY(const yolk::ReducePlan sum_plan, yolk::plan_reduce(*device, {.outer = 1, .columns = kOuts}));
+    YOLK_TRY(sum, bind(sum_plan, yolk::ReduceViews{.in = squares, .out = loss}));
+    // For squared errors the model's own distribution of targets is a Gaussian of unit variance about its outputs.
+    YOLK_TRY(const yolk::NoisePlan noise,
+             yolk::plan_noise(*device, {.element_count = kOuts, .format = yolk::NoiseFormat::F32}));
+    YOLK_TRY(sample, bind(noise, yolk::NoiseViews{.out = {out_derivatives, kSampledBytes, kSampledBytes}}));
+    return {};
+}
+
+/// `in` [kExamples, n_in] goes into the layer; `out` says where in `derivatives` the sampled ones lie. The gradient is
+/// summed over the examples, since the learning rate can take the mean.
+Result<void> DeviceKfac::Impl::bind_layer(Layer& layer, const BufferView& in, const yolk::CovarianceDesc& out,
+                                          const BufferView& derivatives) {
+    YOLK_TRY(layer.differentiate, product({.m = layer.n_out,
+                                           .n = layer.n_in,
+                                           .k = kExamples,
+                                           .a = {.transposed = true, .stride = out.stride},
+                                           .determinism = Determinism::Exact},
+                                          {.a = derivatives, .b = in, .out = layer.gradient}));
+    YOLK_TRY(const auto plan_in,
+             yolk::plan_covariance(*device, {.n = layer.n_in, .samples = kExamples, .average = true, .decay = kDecay}));
+    YOLK_TRY(layer.average_in, bind(plan_in, yolk::CovarianceViews{.x = in, .covariance = layer.covariance_in}));
+    YOLK_TRY(const auto plan_out, yolk::plan_covariance(*device, out));
+    YOLK_TRY(layer.average_out,
+             bind(plan_out, yolk::CovarianceViews{.x = derivatives, .covariance = layer.covariance_out}));
+    YOLK_TRY(const auto plan, yolk::plan_kronecker_precondition(*device, {.n_out = layer.n_out, .n_in = layer.n_in}));
+    YOLK_TRY(layer.precondition, bind(plan, yolk::KroneckerPreconditionViews{.factor_out = layer.covariance_out,
+                                                                             .factor_in = layer.covariance_in,
+                                                                             .gradient = layer.gradient,
+                                                                             .step = layer.step,
+                                                                             .status = layer.status}));
+    YOLK_TRY(const auto optimizer, yolk::plan_optimizer(*device, {.element_count = layer.n_out * layer.n_in}));
+    YOLK_TRY(layer.update,
+             bind(optimizer, yolk::OptimizerViews{.gradient = layer.step, .parameters = layer.weights, .state = {}}));
+    return {};
+}
+
+Result<void> DeviceKfac::Impl::start(const Task& task) {
+    Matrix negated = task.targets;
+    for (float& value : negated) value = -value;
+    YOLK_TRY_VOID(upload(*dispatcher, inputs, task.inputs));
+    YOLK_TRY_VOID(upload(*dispatcher, minus_targets, negated));
+    YOLK_TRY_VOID(upload(*dispatcher, hidden, Matrix(std::size_t{kExamples} * kHidden1, 1.0F)));
+    YOLK_TRY_VOID(upload(*dispatcher, first.weights, task.start.w1));
+    return upload(*dispatcher, second.weights, task.start.w2);
+}
+
+void DeviceKfac::Impl::record_passes(std::uint32_t step) noexcept {
+    recorder->begin();
+    recorder->barrier(Barrier::ComputeToCompute);
+    recorder->barrier(Barrier::TransferToCompute);
+    sample.record(*recorder, {.seed = 1, .domain = yolk::Domain::Data, .time = step});
+    to_hidden.record(*recorder);
+    recorder->barrier(Barrier::ComputeToCompute);
+    to_out.record(*recorder);
+    square_hidden.record(*recorder);
+    recorder->barrier(Barrier::ComputeToCompute);
+    back.record(*recorder);
+    to_slope.record(*recorder);
+    square_out.record(*recorder);
+    recorder->barrier(Barrier::ComputeToCompute);
+    through.record(*recorder);
+    sum.record(*recorder);
+    recorder->barrier(Barrier::ComputeToCompute);
+    first.differentiate.record(*recorder);
+    second.differentiate.record(*recorder);
+}
+
+void DeviceKfac::Impl::record_update(const Settings& settings, std::uint32_t step) noexcept {
+    for (Layer* layer : {&first, &second}) {
+        recorder->barrier(Barrier::ComputeToCompute);  // the scratch is shared
+        layer->average_in.record(*recorder, step == 0);
+        recorder->barrier(Barrier::ComputeToCompute);
+        layer->average_out.record(*recorder, step == 0);
+        recorder->barrier(Barrier::ComputeToCompute);
+        layer->precondition.record(*recorder, static_cast<float>(settings.second));
+        recorder->barrier(Barrier::ComputeToCompute);
+        layer->update.record(*recorder, static_cast<float>(-settings.learning_rate / kExamples), step);
+    }
+    recorder->barrier(Barrier::ComputeToTransfer);
+    recorder->copy(loss, {readback, 0, 4});
+    recorder->copy(first.status, {readback, yolk::kViewAlignment, 4});
+    recorder->copy(second.status, {readback, 2 * yolk::kViewAlignment, 4});
+    recorder->barrier(Barrier::ToHost);
+}
+
+Result<double> DeviceKfac::Impl::read_loss(std::uint32_t& refused) {
+    YOLK_TRY_VOID(readback.invalidate());
+    float squared = 0.0F;
+    std::memcpy(&squared, readback.mapped().data(), sizeof(squared));
+    for (const std::uint64_t place : {yolk::kViewAlignment, 2 * yolk::kViewAlignment}) {
+        std::uint32_t status = 0;
+        std::memcpy(&status, readback.mapped().data() + place, sizeof(status));
+        refused += status == 0 ? 0 : 1;
+    }
+    return 0.5 * double{squared} / kExamples;
+}
+
+Result<DeviceKfac> DeviceKfac::create(const yolk::Device& device, yolk::Dispatcher& dispatcher) {
+    auto impl = std::make_unique<Impl>();
+    impl->device = &device;
+    impl->dispatcher = &dispatcher;
+    YOLK_TRY_VOID(impl->create_buffers());
+    YOLK_TRY_VOID(impl->bind_passes());
+    YOLK_TRY_VOID(impl->bind_layer(impl->first, impl->inputs,
+                                   {.n = kHidden,
+                                    .samples = kExamples,
+                                    .offset = kExamples * kHidden1,
+                                    .stride = kHidden1,
+                                    .average = true,
+                                    .decay = kDecay},
+                                   impl->hidden_derivatives));
+    YOLK_TRY_VOID(impl->bind_layer(
+        impl->second, impl->hidden,
+        {.n = kOut, .samples = kExamples, .offset = kOuts, .stride = kOut, .average = true, .decay = kDecay},
+        impl->out_derivatives));
+    YOLK_TRY(impl->recorder, yolk::Recorder::create(device, {.label = "K-FAC"}));
+    return DeviceKfac(std::move(impl));
+}
+
+Result<KfacRun> DeviceKfac::run(const Task& task, const Settings& settings, std::uint32_t most) {
+    YOLK_TRY_VOID(impl_->start(task));
+    KfacRun run{.steps = most};
+    const auto began = std::chrono::steady_clock::now();
+    const std::uint64_t before = impl_->device->counts().dispatches;
+    for (std::uint32_t step = 0; step < most; ++step) {
+        impl_->record_passes(step);
+        impl_->record_update(settings, step);
+        YOLK_TRY_VOID(impl_->dispatcher->run(*impl_->recorder));
+        YOLK_TRY(const double loss, impl_->read_loss(run.refused));
+        // The loss is that of the weights before the update, so `step` updates led to it.
+        if (loss < kTargetLoss) run.steps = step;
+        if (loss < kTargetLoss || !std::isfinite(loss)) break;
+    }
+    run.dispatches = impl_->device->counts().dispatches - before;
+    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    return run;
+}
+
+Result<Network> DeviceKfac::gradient(const Task& task) {
+    YOLK_TRY_VOID(impl_->start(task));
+    impl_->record_passes(0);
+    YOLK_TRY_VOID(impl_->dispatcher->run(*impl_->recorder));
+    Network gradient{.w1 = Matrix(task.start.w1.size()), .w2 = Matrix(task.start.w2.size())};
+    YOLK_TRY_VOID(impl_->dispatcher->download(impl_->first.gradient, std::as_writable_bytes(std::span(gradient.w1))));
+    YOLK_TRY_VOID(impl_->dispatcher->download(impl_->second.gradient, std::as_writable_bytes(std::span(gradient.w2))));
+    for (Matrix* layer : {&gradient.w1, &gradient.w2}) {
+        for (float& value : *layer) value /= kExamples;
+    }
+    return gradient;
+}
+
+DeviceKfac::DeviceKfac(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DeviceKfac::~DeviceKfac() = default;
+DeviceKfac::DeviceKfac(DeviceKfac&&) noexcept = default;
+DeviceKfac& DeviceKfac::operator=(DeviceKfac&&) noexcept = default;
+
+}  // namespace kfac_example
