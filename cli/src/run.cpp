@@ -14,6 +14,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "train_command.hpp"
+#include "tune_command.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -48,8 +49,8 @@ int run(int argc, const char* const* argv) {
     app.set_version_flag("--version", std::string("yolk " YOLK_VERSION));
     app.require_subcommand(1);
     app.footer(kFooter);
-    const std::array<Command, 5> commands{add_train_command(app), add_eval_command(app), add_devices_command(app),
-                                          add_check_command(app), add_bench_command(app)};
+    const std::array<Command, 6> commands{add_train_command(app), add_eval_command(app),  add_devices_command(app),
+                                          add_check_command(app), add_bench_command(app), add_tune_command(app)};
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gzip.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace yolk::autotune {
+namespace {
+
+constexpr int kGzipWindow = 15 + 16;  // zlib's number for "32 KiB window, gzip header"
+
+/// Ends the stream in every way out.
+struct Inflater {
+    z_stream stream{};
+    bool begun = false;
+    ~Inflater() {
+        if (begun) inflateEnd(&stream);
+    }
+    Inflater() { begun = inflateInit2(&stream, kGzipWindow) == Z_OK; }
+    Inflater(const Inflater&) = delete;
+    Inflater& operator=(const Inflater&) = delete;
+    Inflater(Inflater&&) = delete;
+    Inflater& operator=(Inflater&&) = delete;
+};
+
+}  // namespace
+
+bool is_gzip(std::span<const std::byte> bytes) noexcept {
+    return bytes.size() >= 2 && bytes[0] == std::byte{0x1F} && bytes[1] == std::byte{0x8B};
+}
+
+Result<std::string> gunzip(std::span<const std::byte> bytes, std::size_t limit_bytes, std::string_view name) {
+    Inflater inflater;
+    if (!inflater.begun) return Error{ErrorKind::OutOfMemory, fmt::format("zlib cannot begin to unpack {}.", name)};
+    if (bytes.size() > std::numeric_limits<uInt>::max()) {
+        return bad_input(fmt::format("{} has {} bytes; at most 4 GiB are unpacked.", name, bytes.size()));
+    }
+    std::string input(bytes.size(), '\0');  // zlib wants bytes that are not const
+    std::ranges::transform(bytes, input.begin(), [](std::byte byte) { return static_cast<char>(byte); });
+    z_stream& stream = inflater.stream;
+    stream.next_in = reinterpret_cast<Bytef*>(input.data());  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
+    stream.avail_in = static_cast<uInt>(input.size());
+    std::string text;
+    std::array<char, 1U << 16U> piece{};
+    for (;;) {
+        stream.next_out =
+            reinterpret_cast<Bytef*>(piece.data());  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
+        stream.avail_out = static_cast<uInt>(piece.size());
+        const int code = inflate(&stream, Z_NO_FLUSH);
+        if (code != Z_OK && code != Z_STREAM_END) {
+            return bad_input(fmt::format("{} is damaged or cut off: gzip stops after {} bytes of {}. Fetch it again.",
+                                         name, stream.total_in, bytes.size()));
+        }
+        text.append(piece.data(), piece.size() - stream.avail_out);
+        if (text.size() > limit_bytes) {
+            return bad_input(
+                fmt::format("{} unpacks to more than {} bytes; no surface is so large.", name, limit_bytes));
+        }
+        if (code != Z_STREAM_END) continue;
+        if (stream.avail_in == 0) return text;
+        if (inflateReset(&stream) != Z_OK) return bad_input(fmt::format("{} is damaged after a gzip member.", name));
+    }
+}
+
+}  // namespace yolk::autotune

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `natural` and `bayes` share: a regression over all measurements, and expected improvement over all candidates.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "covariance.hpp"
+#include "yolk/autotune/history.hpp"
+#include "yolk/autotune/linear_algebra.hpp"
+
+namespace yolk::autotune {
+
+/// Values of failed configurations lie this far above the worst one that worked, in log cost.
+inline constexpr double kPenalty = 0.2;
+/// Value of a configuration that failed before any has worked.
+inline constexpr double kFirstPenalty = 3.0;
+
+/// Log costs as strategies learn them: a failed configuration has the worst value so far plus kPenalty.
+class LogCosts {
+   public:
+    /// The value of a candidate that the history knows, as of when it is first asked for.
+    double add(double cost);
+    [[nodiscard]] std::span<const double> values() const noexcept { return values_; }
+
+   private:
+    std::vector<double> values_;
+    double worst_ = kFirstPenalty;
+    bool any_ = false;
+};
+
+struct PosteriorOptions {
+    CovarianceSettings covariance = {};
+    double noise = 0.05;                   ///< deviation, in units of the values' own deviation
+    std::vector<double> mean = {};         ///< one per candidate; empty: 0
+    double scale_count = 0.0;              ///< how many values it is worth that their deviation is 1
+    std::vector<std::size_t> fit_at = {};  ///< counts of measurements at which the covariance is fitted to them
+};
+
+/// Gaussian posterior of the values of all candidates.
+class PosteriorSearch {
+   public:
+    PosteriorSearch(const CandidateSet& candidates, const History& history, PosteriorOptions options,
+                    std::unique_ptr<LinearAlgebra> algebra);
+
+    void add(std::size_t candidate, double value);
+    [[nodiscard]] std::size_t count() const noexcept { return measured_.size(); }
+
+    /// Level and deviation of what was added.
+    struct Moments {
+        double level = 0.0;
+        double deviation = 1.0;
+    };
+    [[nodiscard]] Moments moments() const;
+    [[nodiscard]] double mean(std::size_t candidate) const;
+    [[nodiscard]] double deviation(std::size_t candidate) const;
+    /// log density of a value that was not added yet, its noise included.
+    [[nodiscard]] double log_density(std::size_t candidate, double value) const;
+
+    /// The unknown candidate with the largest expected improvement on the value `best`; among `among`, where given.
+    /// None where all are known.
+    [[nodiscard]] std::optional<std::size_t> most_promising(double best, std::span<const std::size_t> among = {}) const;
+
+   private:
+    [[nodiscard]] double prior(std::size_t candidate) const {
+        return options_.mean.empty() ? 0.0 : options_.mean[candidate];
+    }
+
+    const CandidateSet& candidates_;
+    const History& history_;
+    PosteriorOptions options_;
+    void fit();
+    void append(std::size_t position);
+
+    Covariance covariance_;
+    std::unique_ptr<LinearAlgebra> algebra_;
+    std::vector<std::size_t> measured_;
+    std::vector<double> residuals_;  ///< values without the prior mean
+    std::vector<double> column_;
+    double noise_;
+};
+
+}  // namespace yolk::autotune

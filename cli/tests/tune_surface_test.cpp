@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "command.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// 4 x 8 x 2 configurations, the optimum at (4, 16, 1), as CSV.
+std::string small_surface(double tilt) {
+    std::string text = "tile,width,split,time\n";
+    for (const int tile : {1, 2, 4, 8}) {
+        for (const int width : {1, 2, 4, 8, 16, 32, 64, 128}) {
+            for (const int split : {0, 1}) {
+                const double time = 1.0 + tilt * std::abs(std::log2(tile) - 2.0) +
+                                    0.3 * std::abs(std::log2(width) - 4.0) + 0.2 * (1 - split);
+                text += std::to_string(tile) + "," + std::to_string(width) + "," + std::to_string(split) + "," +
+                        (tile * width > 512 ? "failed" : std::to_string(time)) + "\n";
+            }
+        }
+    }
+    return text;
+}
+
+class tune_surface : public InFolder {
+   protected:
+    void SetUp() override {
+        InFolder::SetUp();
+        write_text(folder_ / "here.csv", small_surface(0.5));
+        write_text(folder_ / "there.csv", small_surface(0.4));
+    }
+    [[nodiscard]] Ran tune(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.begin(), {"tune", "--surface", (folder_ / "here.csv").string()});
+        return run_command(arguments);
+    }
+};
+
+TEST_F(tune_surface, outcome_is_one_object) {
+    const Ran ran = tune({"--strategy", "natural", "--budget", "30", "--repeats", "5", "--seed", "3", "--json"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    ASSERT_EQ(ran.lines().size(), 1U) << ran.out;
+    const Json json = ran.last();
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : json.items()) keys.push_back(key);
+    keys.resize(7);
+    EXPECT_THAT(keys,
+                ElementsAre("surface", "strategy", "budgets", "mean", "p10", "evaluations_to_90", "evaluations_to_95"));
+    EXPECT_EQ(json["budgets"], Json({10, 16, 25}));
+    EXPECT_EQ(json["mean"].size(), 3U);
+    EXPECT_GT(json["mean"][2], 0.95);
+    EXPECT_LE(json["p10"][0], json["mean"][0]);
+    EXPECT_LE(json["evaluations_to_90"], json["evaluations_to_95"]);
+    EXPECT_EQ(json["configurations"], 64);
+    EXPECT_EQ(json["valid"], 62);
+}
+
+// A seed means the same searches whatever the threads, and another seed others.
+TEST_F(tune_surface, seed_decides) {
+    const auto mean = [this](const char* seed, const char* threads) {
+        return tune({"--strategy", "random", "--budget", "16", "--repeats", "6", "--seed", seed, "--threads", threads,
+                     "--json"})
+            .last()["mean"];
+    };
+    EXPECT_EQ(mean("5", "1"), mean("5", "3"));
+    EXPECT_NE(mean("5", "1"), mean("6", "1"));
+}
+
+TEST_F(tune_surface, every_strategy_runs_and_people_get_a_table) {
+    for (const char* strategy :
+         {"natural", "eggroll", "smoothed", "random", "exhaustive", "greedy", "anneal", "genetic", "bayes"}) {
+        const Ran ran = tune({"--strategy", strategy, "--budget", "16", "--repeats", "2"});
+        ASSERT_EQ(ran.code, 0) << ran.err;
+        for (const char* part : {strategy, "64 configurations, 62 of them valid, optimum 1", "tenth percentile"})
+            EXPECT_THAT(ran.out, HasSubstr(part));
+    }
+}
+
+// What another device recorded makes the first measurements good; the surface itself is not admitted among the others.
+TEST_F(tune_surface, transfers) {
+    const Ran warm = tune({"--transfer", (folder_ / "there.csv").string(), (folder_ / "here.csv").string(), "--budget",
+                           "10", "--repeats", "2", "--json"});
+    ASSERT_EQ(warm.code, 0) << warm.err;
+    EXPECT_GT(warm.last()["mean"][0], 0.99);
+    EXPECT_EQ(warm.last()["transferred_from"], 1);
+    EXPECT_THAT(warm.err, HasSubstr("left out of --transfer"));
+}
+
+TEST_F(tune_surface, bad_input_is_told) {
+    const auto refuses = [](const std::vector<std::string>& arguments, const std::string& part) {
+        const Ran ran = run_command(arguments);
+        EXPECT_EQ(ran.code, 2) << ran.err;
+        EXPECT_EQ(ran.out, "");
+        EXPECT_THAT(ran.err, StartsWith("yolk: error: "));
+        EXPECT_THAT(ran.err, HasSubstr(part));
+    };
+    const std::string here = (folder_ / "here.csv").string();
+    refuses({"tune"}, "--surface FILE");
+    refuses({"tune", "--surface", here, "--strategy", "luck"}, "no strategy 'luck'; there are natural, eggroll");
+    refuses({"tune", "--surface", here, "--budget", "0"}, "--budget is 0");
+    refuses({"tune", "--surface", here, "--repeats", "0"}, "--repeats is 0");
+    refuses({"tune", "--surface", here, "--step", "big"}, "no step 'big'");
+    refuses({"tune", "--surface", here, "--strategy", "random", "--transfer", here}, "only natural transfers");
+    write_text(folder_ / "broken.json", "{\"cache\": ");
+    refuses({"tune", "--surface", (folder_ / "broken.json").string()}, "not valid JSON");
+    EXPECT_EQ(run_command({"tune", "--surface", (folder_ / "none.json").string()}).code, 1);
+}
+
+}  // namespace
+}  // namespace yolk::cli
