@@ -47,7 +47,8 @@ TEST_P(matmul_i8, the_instruction_is_open_and_not_the_default) {
 }
 
 TEST_P(matmul_i8, a_wrong_instruction_is_not_taken) {
-    static_cast<void>(testing::instance());
+    // Plans probe a device when they first meet it: the right one before faults begin.
+    EXPECT_OK(planned({.m = 16, .n = 16, .k = 16, .config = MatmulI8Config{.dot = 1}}));
     testing::FaultInjector faults;
     ASSERT_OK_AND_ASSIGN(const Device wrong, Device::create(testing::instance(), testing::device_index(device_name())));
     faults.spoil_low_precision(true);
