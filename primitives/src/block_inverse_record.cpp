@@ -20,7 +20,7 @@ constexpr std::uint64_t kPanelCost = 1024;
 constexpr std::uint64_t kTileCost = 2048;
 // Retries have invocations for one block in so many.
 constexpr std::uint32_t kRetriedShare = 64;
-constexpr std::uint64_t kResidualRows = 4;
+constexpr std::uint64_t kResidualRows = 8;
 constexpr std::uint32_t kResidualColumns = 8;
 
 /// Adds the dispatches of one window.
@@ -83,9 +83,11 @@ void Pieces::add_tiles_attempt() {
     const std::uint64_t row_cost = kLoadCost * padded;
     add(Pass::Begin, padded, row_cost);
     for (std::uint32_t first = 0; first < padded; first += abi_bi::kPanel) {
-        add(Pass::Panel, padded, kPanelCost, first);
+        add(Pass::Panel, padded / 2, kPanelCost, first);
         const std::uint64_t below = (padded - first) / abi_bi::kPanel - 1;
-        if (below > 0) add(Pass::Forward, below * tiles, kTileCost, first);
+        // As the kernel counts its tiles.
+        const std::uint64_t solved = below * (first / abi_bi::kPanel + 1);
+        if (below > 0) add(Pass::Forward, solved + (below + 1) / 2 * (below + 1), kTileCost, first);
     }
     add(Pass::Judge, padded, row_cost);
     for (std::uint32_t end = padded; end > 0; end -= abi_bi::kPanel) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_inverse, tiles: the panel of kPanel pivots from `first` on. Every invocation factors the panel's diagonal block
-// (L D L^T, right-looking) for itself; then each takes one row below, or one column of the inverse of L, whose rows of
-// the panel it solves for. padded_n invocations per block. Work, by rows of 2 padded_n: left L below the diagonal, and
-// above it u = L D of the rows' columns (inside the diagonal blocks the transpose of L); right the inverse of L.
-// Class P: for each element the pivots in ascending order. Bindings: yolk/abi/block_inverse.h. Loops: unrolled.
+// (L D L^T, right-looking) for itself; then each takes two of the rows below and of the columns of the inverse of L,
+// whose rows of the panel it solves for. padded_n / 2 invocations per block. Work, by rows of 2 padded_n: left L below
+// the diagonal, and above it u = L D of the rows' columns (inside the diagonal blocks the transpose of L); right the
+// inverse of L. Class P: for each element the pivots in ascending order. Bindings: yolk/abi/block_inverse.h. Loops: two
+// iterations; the rest unrolled.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
@@ -81,18 +82,20 @@ void solve_column(uint matrix, uint stride, uint c) {
 }
 
 void take_item(uint index) {
-    uint block = attempt_block(index / params.padded_n);
-    uint t = index % params.padded_n;
+    uint half_n = params.padded_n / 2u;
+    uint block = attempt_block(index / half_n);
     if (!is_live(block)) return;
     uint stride = 2u * params.padded_n;
     uint matrix = work_of(block);
     uint corner = matrix + params.first * stride + params.first;
     factor_diagonal(corner, stride);
     uint below = params.padded_n - params.first - kPanel;
-    if (t < below) factor_row(matrix, stride, params.first + kPanel + t);
-    else solve_column(matrix, stride, t - below);
+    for (uint t = index % half_n; t < params.padded_n; t += half_n) {
+        if (t < below) factor_row(matrix, stride, params.first + kPanel + t);
+        else solve_column(matrix, stride, t - below);
+    }
     // The others read the diagonal block: what becomes of it goes above its diagonal, the pivots to the state.
-    if (t + 1u == params.padded_n) {
+    if (index % half_n == 0u) {
         [[unroll]] for (uint e = 0u; e < kPanel * kPanel; ++e) {
             if (e % kPanel < e / kPanel) work[corner + (e % kPanel) * stride + e / kPanel] = factor[e];
         }
@@ -102,5 +105,5 @@ void take_item(uint index) {
 }
 
 void main() {
-    FOR_EACH_ITEM(params.padded_n) take_item(index);
+    FOR_EACH_ITEM(params.padded_n / 2u) take_item(index);
 }

@@ -8,7 +8,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "block_common.glsl"
 
-const uint kRows = 4u;
+const uint kRows = 8u;
 const uint kColumns = 8u;
 float sums[kRows * kColumns];
 float squares[kRows];

@@ -50,29 +50,47 @@ void update_tile(uint matrix, uint stride, uint i, uint c, bool fresh) {
 
 #ifdef BLOCK_BACKWARD
 uint row_tiles() { return params.first / kPanel; }
+uint tiles_of_block() { return row_tiles() * (params.padded_n / kPanel); }
+
+void take_tile(uint block, uint tile) {
+    uint i = tile % row_tiles() * kPanel;
+    uint c = params.padded_n + tile / row_tiles() * kPanel;
+    update_tile(work_of(block) / 4u, params.padded_n / 2u, i, c, false);
+}
 #else
 uint row_tiles() { return (params.padded_n - params.first) / kPanel - 1u; }
+// Of the inverse of L: all rows, columns up to the panel's.
+uint solved_tiles() { return row_tiles() * (params.first / kPanel + 1u); }
+// Of the rest, up to the diagonal, folded into a rectangle: a short row of tiles behind a long one. The middle row of an
+// odd number of them comes twice.
+uint tiles_of_block() { return solved_tiles() + (row_tiles() + 1u) / 2u * (row_tiles() + 1u); }
+
+void take_tile(uint block, uint tile) {
+    uint below = params.first + kPanel;
+    uint i;
+    uint c;
+    if (tile < solved_tiles()) {
+        i = below + tile % row_tiles() * kPanel;
+        c = params.padded_n + tile / row_tiles() * kPanel;
+    } else {
+        uint fold = tile - solved_tiles();
+        uint pair = fold / (row_tiles() + 1u);
+        uint place = fold % (row_tiles() + 1u);
+        bool in_long = place < row_tiles() - pair;
+        uint row = in_long ? row_tiles() - 1u - pair : pair;
+        if (!in_long && row == row_tiles() - 1u - pair) return;
+        i = below + row * kPanel;
+        c = below + (in_long ? place : place - (row_tiles() - pair)) * kPanel;
+    }
+    update_tile(work_of(block) / 4u, params.padded_n / 2u, i, c, c == params.padded_n + params.first);
+}
 #endif
-uint column_tiles() { return params.padded_n / kPanel; }
 
 void take_item(uint index) {
-    uint row_tile = index % row_tiles();
-    uint column_tile = index / row_tiles() % column_tiles();
-    uint block = attempt_block(index / row_tiles() / column_tiles());
-    if (!is_live(block)) return;
-#ifdef BLOCK_BACKWARD
-    uint i = row_tile * kPanel;
-    uint c = params.padded_n + column_tile * kPanel;
-    bool fresh = false;
-#else
-    uint i = params.first + kPanel + row_tile * kPanel;
-    uint c = params.first + kPanel + column_tile * kPanel;
-    if (c < params.padded_n && c > i) return;  // above the diagonal
-    bool fresh = c == params.padded_n + params.first;
-#endif
-    update_tile(work_of(block) / 4u, params.padded_n / 2u, i, c, fresh);
+    uint block = attempt_block(index / tiles_of_block());
+    if (is_live(block)) take_tile(block, index % tiles_of_block());
 }
 
 void main() {
-    FOR_EACH_ITEM(row_tiles() * column_tiles()) take_item(index);
+    FOR_EACH_ITEM(tiles_of_block()) take_item(index);
 }
