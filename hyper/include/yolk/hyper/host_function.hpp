@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function that runs on the host: any C++, a tool, an API, a program.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "yolk/core/result.hpp"
+#include "yolk/hyper/value.hpp"
+
+namespace yolk::hyper {
+
+/// How the calls of one host function are run. Zero means no limit where it is allowed.
+struct HostOptions {
+    std::uint32_t max_concurrency = 0;       ///< calls of this function at the same time; 0: the pool's threads
+    std::chrono::milliseconds timeout{0};    ///< 0: none. The stop token is asked, the result is abandoned
+    std::uint32_t retries = 0;               ///< after an error, an exception or a time-out
+    std::chrono::milliseconds backoff{100};  ///< before the first retry; doubles with each, with jitter
+};
+
+/// What one call gets. The spans are valid during the call; after a time-out, too (the runner keeps them).
+struct HostCall {
+    std::span<const float> parameters;  ///< natural values of the hyperfunction's group (fields in order, or a matrix)
+    std::span<const Value> operands;
+    std::stop_token stop;  ///< asked to stop when the call has timed out; long work should look at it
+};
+
+/// Immutable once made; `run` may be called from several threads at the same time. Exceptions out of `run` are caught
+/// by the runner and become errors.
+struct HostFunction {
+    std::string name;
+    std::function<Result<Value>(const HostCall&)> run;
+    HostOptions options{};
+};
+using HostFunctionPtr = std::shared_ptr<const HostFunction>;
+
+}  // namespace yolk::hyper

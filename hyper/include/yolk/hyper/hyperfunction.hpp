@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions with tunable parameters, that a system is composed of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/hyper/host_function.hpp"
+#include "yolk/hyper/parameters.hpp"
+#include "yolk/hyper/traced.hpp"
+
+namespace yolk::hyper {
+
+/// A matrix, perturbed at low rank and never formed.
+struct LoraWeight {
+    std::uint32_t out = 0;
+    std::uint32_t in = 0;
+    std::uint32_t noise_rank = 1;
+    Tensor values{};  ///< [out, in]; empty: initial_weights at registration
+    [[nodiscard]] static Result<LoraWeight> from_tensor(Tensor values, std::uint32_t noise_rank = 1);
+};
+
+/// A bias, a norm's scale: perturbed in full.
+struct VectorWeight {
+    std::uint32_t size = 0;
+    Tensor values{};  ///< [size]; empty: zeros
+};
+
+/// Sampling parameters of a language model.
+struct LmParam {
+    double temperature = 0.7;          ///< 0 ... 2
+    double top_p = 1.0;                ///< 0 ... 1
+    double presence_penalty = 0.0;     ///< -2 ... 2
+    double frequency_penalty = 0.0;    ///< -2 ... 2
+    double max_tokens_fraction = .25;  ///< 0 ... 1; max_tokens() makes tokens of it
+    [[nodiscard]] std::int64_t max_tokens(std::int64_t limit = 4096) const noexcept;  ///< at least 1
+};
+/// LmParam with top-k and whole tokens in place of the fraction.
+struct LmTokenParam {
+    double temperature = 0.7;
+    double top_p = 1.0;
+    double presence_penalty = 0.0;
+    double frequency_penalty = 0.0;
+    std::int64_t top_k = 40;         ///< 1 ... 1,000, log
+    std::int64_t max_tokens = 1024;  ///< 1 ... 32,768, log
+};
+struct NoParameters {};
+
+/// How a parameter struct becomes numbers and back: specialize or, simpler, give the struct
+/// `static FieldsOf<T> fields()`. See field_of() and docs/hyper.md.
+template <class T>
+struct FieldOf {
+    Field field;
+    std::function<double(const T&)> get;
+    std::function<void(T&, double)> set;
+
+    FieldOf between(double lower, double upper) && {
+        field.lower = lower;
+        field.upper = upper;
+        return std::move(*this);
+    }
+    FieldOf log() && {
+        field.scale = FieldScale::Log;
+        return std::move(*this);
+    }
+};
+template <class T>
+using FieldsOf = std::vector<FieldOf<T>>;
+/// A real (floating point), an integer, a boolean by the member's type; the default is the member's in a fresh T. Reals
+/// and integers need between().
+template <class T, class M>
+[[nodiscard]] FieldOf<T> field_of(std::string name, M T::*member);
+/// One of several texts; the member is an integer, the index.
+template <class T, class M>
+[[nodiscard]] FieldOf<T> choice_of(std::string name, M T::*member, std::vector<std::string> choices);
+[[nodiscard]] FieldsOf<LmParam> fields_of(const LmParam*);
+[[nodiscard]] FieldsOf<LmTokenParam> fields_of(const LmTokenParam*);
+
+struct HyperfunctionOptions {
+    bool optimize = false;  ///< whether its numbers are searched
+    HostOptions host{};     ///< of a host function
+};
+
+/// Over traced values: becomes equations, can run on the device.
+using TensorBody = std::function<Traced(const Traced& parameters, std::span<const Traced> operands)>;
+
+/// A hyperfunction without the type of its parameters. Immutable; copies share it; threads may share it.
+class AnyHyperfunction {
+   public:
+    struct Parts {
+        ParameterSpec spec;     ///< its name is the hyperfunction's
+        Tensor values{};        ///< first values; rank-1 and empty for weights: initial_weights
+        std::size_t arity = 1;  ///< operands
+        TensorBody tensor{};    ///< one of the two
+        HostFunctionPtr host{};
+    };
+    explicit AnyHyperfunction(Parts parts);
+    [[nodiscard]] const std::string& name() const noexcept { return parts_->spec.name; }
+    [[nodiscard]] const Parts& parts() const noexcept { return *parts_; }
+
+    /// Within a system's function: an equation (host) or the body's equations (tensor). Registers itself on its first
+    /// call. Errors stick in the tracer: outside any trace, another number of operands.
+    [[nodiscard]] Traced operator()(std::span<const Traced> operands) const;
+    template <class... Operands>
+    requires(std::is_convertible_v<const Operands&, Traced>&&...) [[nodiscard]] Traced operator()(
+        const Operands&... operands) const {
+        const std::vector<Traced> all{Traced(operands)...};
+        return (*this)(std::span<const Traced>(all));
+    }
+    /// Alone, with explicit natural values, in the caller's thread, without a system.
+    [[nodiscard]] Result<Value> call_with(const Tensor& parameters, std::span<const Value> operands) const;
+
+   private:
+    std::shared_ptr<const Parts> parts_;
+};
+
+/// With the type of its parameters; made by hyperfunction().
+template <class P>
+class Hyperfunction : public AnyHyperfunction {
+   public:
+    using Parameters = P;
+    using AnyHyperfunction::AnyHyperfunction;
+    /// `hidden.call(*LoraWeight::from_tensor(w), {x})`.
+    [[nodiscard]] Result<Value> call(const P& parameters, std::span<const Value> operands) const;
+    [[nodiscard]] Result<Value> call(const P& parameters, std::initializer_list<Value> operands) const;
+    /// Natural values to P: what System::parameters gives back.
+    [[nodiscard]] Result<P> from_values(const Tensor& values) const;
+};
+
+/// The body decides where it runs. `(const Traced& weight, const Traced&...) -> Traced`: a tensor function, that can
+/// run on the device. `(const P&, plain...) -> plain`, plain being double, int, bool, std::string, Tensor or Value, and
+/// the result perhaps a Result of one: a host function. A last argument std::stop_token sees time-outs. NoParameters
+/// leave out the first argument.
+template <class P, class Body>
+[[nodiscard]] Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, HyperfunctionOptions options = {});
+
+}  // namespace yolk::hyper
+
+#include "yolk/hyper/hyperfunction_inline.hpp"

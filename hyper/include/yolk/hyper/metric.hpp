@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a system is made better by: higher is better.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "yolk/core/result.hpp"
+#include "yolk/hyper/value.hpp"
+
+namespace yolk::hyper {
+
+/// Called from several threads at the same time, unless `concurrent` is unset. Exceptions are caught and become errors.
+struct Metric {
+    std::string name = "metric";
+    /// All predictions of one candidate, in the order of the examples. Exactly one of the two is set.
+    std::function<Result<double>(std::span<const Value> predictions, std::span<const Value> expected)> whole{};
+    /// One example at a time; the candidate's reward is the mean.
+    std::function<Result<double>(const Value& prediction, const Value& expected)> per_example{};
+    bool concurrent = true;
+
+    Metric() = default;
+    /// Any callable of either form, returning double or Result<double>.
+    template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, Metric>) Metric(F function, std::string name_of_it = "metric")
+        : name(std::move(name_of_it)) {  // NOLINT
+        if constexpr (std::is_invocable_v<F, std::span<const Value>, std::span<const Value>>) {
+            whole = std::move(function);
+        } else {
+            static_assert(std::is_invocable_v<F, const Value&, const Value&>,
+                          "a metric takes (predictions, expected), as spans of values or as two values");
+            per_example = std::move(function);
+        }
+    }
+};
+
+struct Scores {
+    double reward = 0.0;
+    std::vector<double> per_example{};  ///< empty where the metric sees all at once
+};
+/// Errors: an exception, a reward that is not finite; both name the metric, and the example where there is one.
+[[nodiscard]] Result<Scores> score(const Metric& metric, std::span<const Value> predictions,
+                                   std::span<const Value> expected);
+
+// Ready ones, per example.
+[[nodiscard]] Metric exact_match();  ///< 1 or 0; numbers and tensors by bits, text by characters
+/// 1 or 0: prediction > threshold equals expected > threshold, element by element.
+[[nodiscard]] Metric classification(double threshold = 0.5);
+/// Minus the summed squared difference of all elements.
+[[nodiscard]] Metric numeric_distance();
+/// log of the probability of the expected class (a number, or a one-hot tensor) under softmax of the prediction.
+[[nodiscard]] Metric cross_entropy();
+/// 1 where the text parses as JSON (`format` "json") or a number ("number"), else 0.
+[[nodiscard]] Metric parse_success(std::string format = "json");
+
+}  // namespace yolk::hyper

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates x examples: tensor equations in a few dispatches per stage with a population axis, perturbed weights never
+// formed; host equations overlapped on a pool.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/hyper/executor.hpp"
+#include "yolk/hyper/graph.hpp"
+#include "yolk/hyper/parameters.hpp"
+#include "yolk/primitives/parameters.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk::hyper {
+
+/// One example under the tracer: its graph and what every variable was.
+struct TracedExample {
+    Graph graph;
+    std::vector<Value> values;         ///< by variable
+    std::vector<std::string> notes{};  ///< reads past the tracer and what else was recorded, as sentences
+};
+
+struct PopulationOptions {
+    std::uint32_t max_batch_size = 1024;    ///< candidates x examples at once; at least one candidate
+    std::uint64_t memory_budget_bytes = 0;  ///< of device memory for intermediate values; 0: a quarter of the heap
+};
+
+/// Candidates as perturbations of one centre, by the rules of design.md section 4 ("Perturbation").
+struct Perturbations {
+    ParameterTable table;           ///< the optimized groups, in the set's order, in search coordinates
+    std::span<const float> centre;  ///< [table.element_count()], search coordinates
+    NoiseTime when{};
+    std::uint32_t rank = 1;
+    std::int32_t first_member = 0;  ///< -1: the centre itself
+    std::uint32_t members = 0;      ///< 0 is legal
+    bool antithetic = true;         ///< otherwise pair = member, side +
+};
+
+/// A candidate given outright: natural values of some groups; the others keep the set's.
+struct Candidate {
+    std::vector<std::pair<std::string, Tensor>> values{};
+};
+
+struct PopulationCounts {
+    std::uint64_t chunks = 0;
+    std::uint64_t dispatches = 0;
+    std::uint64_t submissions = 0;
+    std::uint64_t host_calls = 0;
+    std::uint64_t device_equations = 0;  ///< lowered, of all groups of examples
+    std::uint64_t host_equations = 0;
+};
+
+struct PopulationOutputs {
+    std::uint32_t examples = 0;
+    std::uint32_t candidates = 0;
+    std::vector<Value> values{};  ///< [examples, candidates], candidate fastest
+    /// By candidate: the first error of its host functions; empty where all went well. Its values are then meaningless.
+    std::vector<std::optional<Error>> errors{};
+    PopulationCounts counts{};
+};
+
+/// Where the equations of a graph run, found once per structure.
+enum class Placement { Data, Device, Host };  ///< Data: does not depend on what varies; computed once, in the trace
+struct PlacedEquation {
+    Placement placement = Placement::Data;
+    std::string reason{};  ///< why on the host: "host function", "argmax over 3 dimensions has no kernel"
+};
+[[nodiscard]] std::vector<PlacedEquation> place(const Graph& graph, std::span<const std::string> varying_groups);
+
+/// Prepared for a set of examples; evaluates any number of populations. One thread at a time. Everything it is given
+/// must outlive it. After an error it can be used again.
+class PopulationEvaluator {
+   public:
+    struct Context {
+        Dispatcher* dispatcher = nullptr;
+        HostPool* pool = nullptr;
+    };
+    /// Groups the examples by signature, plans every stage. Errors: no examples, one without an output, a group that
+    /// the graphs name and the set lacks, no memory for a single candidate.
+    [[nodiscard]] static Result<PopulationEvaluator> create(const Context& context,
+                                                            std::span<const TracedExample> examples,
+                                                            const ParameterSet& parameters,
+                                                            const PopulationOptions& options);
+    /// Errors: a table that is not the set's optimized groups, driver errors. Host functions' errors are per candidate.
+    [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates);
+    /// Errors: unknown groups (lists the known), another shape, values outside the bounds.
+    [[nodiscard]] Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
+    /// Sentences: what runs on the host, and why.
+    [[nodiscard]] std::vector<std::string> fallbacks() const;
+
+    ~PopulationEvaluator();
+    PopulationEvaluator(PopulationEvaluator&&) noexcept;
+    PopulationEvaluator& operator=(PopulationEvaluator&&) noexcept;
+
+   private:
+    struct Impl;
+    explicit PopulationEvaluator(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// The table of a set's optimized groups and their coordinates: what Perturbations and the update walk over.
+struct SearchSpace {
+    ParameterTable table;
+    std::vector<float> centre;
+};
+[[nodiscard]] Result<SearchSpace> search_space(const ParameterSet& parameters);
+/// Coordinates back into natural values of the optimized groups.
+[[nodiscard]] Result<void> apply_coordinates(ParameterSet& parameters, std::span<const float> coordinates);
+
+}  // namespace yolk::hyper

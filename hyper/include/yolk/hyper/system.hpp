@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program over hyperfunctions: run it, score it, look at its graph, make it better.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/hyper/hyperfunction.hpp"
+#include "yolk/hyper/metric.hpp"
+#include "yolk/hyper/population.hpp"
+#include "yolk/hyper/traced.hpp"
+
+namespace yolk::hyper {
+
+struct Example {
+    std::map<std::string, Value> inputs;
+    Value expected;
+};
+
+/// The inputs of one example under the tracer.
+class Inputs {
+   public:
+    /// An unknown key is an error that sticks, naming the keys there are.
+    [[nodiscard]] Traced operator[](const std::string& key) const;
+
+   private:
+    friend class System;
+    std::map<std::string, Traced> values_;
+    std::shared_ptr<Tracer> tracer_;
+};
+
+struct Evaluation {
+    double reward = 0.0;
+    std::vector<double> per_example{};
+    std::vector<Value> predictions{};
+};
+
+/// [candidates] rewards, [examples, candidates] outputs.
+struct PopulationEvaluation {
+    std::vector<double> rewards{};  ///< NaN where `errors` says why
+    PopulationOutputs outputs{};
+    std::vector<std::optional<Error>> errors{};  ///< of host functions or the metric, by candidate
+};
+
+struct OptimizeOptions;  // optimize.hpp
+struct OptimizeOutcome;
+
+/// One thread at a time. Movable.
+class System {
+   public:
+    using Function = std::function<Traced(const Inputs&)>;
+    System(std::string name, Function function, std::uint64_t seed = 1);
+
+    [[nodiscard]] const std::string& name() const noexcept;
+    /// Explicit registration, with the hyperfunction's own first values or given ones. Without it a hyperfunction is
+    /// registered at its first call. Errors: ParameterSet::add's.
+    [[nodiscard]] Result<void> add(const AnyHyperfunction& function);
+    [[nodiscard]] Result<void> add(const AnyHyperfunction& function, Tensor values);
+    [[nodiscard]] const ParameterSet& parameters() const noexcept;
+    [[nodiscard]] ParameterSet& parameters() noexcept;
+    /// The tuned values of one hyperfunction. Error: it is not registered.
+    template <class P>
+    [[nodiscard]] Result<P> parameters(const Hyperfunction<P>& function) const {
+        YOLK_TRY(const Tensor values, values_of(function.name()));
+        return function.from_values(values);
+    }
+    /// Where tensor equations of populations run; without it the first device there is, opened when it is needed. Both
+    /// must outlive the system.
+    void use(Dispatcher& dispatcher) noexcept;
+    [[nodiscard]] Result<Dispatcher*> dispatcher();
+    [[nodiscard]] HostPool& pool();
+
+    /// Runs the function once under the tracer. Errors: what stuck in it; they name the example by `index` where given.
+    [[nodiscard]] Result<TracedExample> trace(const Example& example, std::optional<std::size_t> index = {});
+    [[nodiscard]] Result<std::vector<TracedExample>> trace_all(std::span<const Example> examples);
+    [[nodiscard]] std::uint64_t function_runs() const noexcept;  ///< of the user's function, so far
+
+    /// The system's answer.
+    [[nodiscard]] Result<Value> call(const std::map<std::string, Value>& inputs);
+    /// Errors: no examples, differing keys, the function's, the metric's (exception, not finite); they name the
+    /// example.
+    [[nodiscard]] Result<Evaluation> evaluate(std::span<const Example> examples, const Metric& metric);
+    /// No candidates: empty. The system's own parameters stay as they are, whatever happens.
+    [[nodiscard]] Result<PopulationEvaluation> evaluate_population(std::span<const Candidate> candidates,
+                                                                   std::span<const Example> examples,
+                                                                   const Metric& metric,
+                                                                   const PopulationOptions& options = {});
+    /// optimize.hpp. The parameters become the best found; after an error they are what they were.
+    [[nodiscard]] Result<OptimizeOutcome> optimize(std::span<const Example> examples, const Metric& metric,
+                                                   const OptimizeOptions& options);
+    [[nodiscard]] Result<OptimizeOutcome> optimize(std::span<const Example> examples, const Metric& metric);
+
+    ~System();
+    System(System&&) noexcept;
+    System& operator=(System&&) noexcept;
+
+   private:
+    [[nodiscard]] Result<Tensor> values_of(const std::string& name) const;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Rewards of evaluated outputs: the metric over each candidate, on the pool's threads where it may be.
+[[nodiscard]] Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::span<const Value> expected,
+                                                            const Metric& metric);
+
+}  // namespace yolk::hyper

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What flows through a system: tensors, text, numbers, booleans.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "yolk/core/json.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/core/shape.hpp"
+
+namespace yolk::hyper {
+
+/// fp32, row-major, on the host. Immutable; copies share the elements. Threads may share it.
+class Tensor {
+   public:
+    Tensor();  ///< rank 1, no element
+    /// Errors: values that do not fill the shape.
+    [[nodiscard]] static Result<Tensor> create(Shape shape, std::vector<float> values);
+    [[nodiscard]] static Tensor vector(std::vector<float> values);  ///< [values.size()]
+    [[nodiscard]] static Tensor filled(Shape shape, float value);   ///< the shape must not overflow
+
+    [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+    [[nodiscard]] std::span<const float> values() const noexcept { return *values_; }
+    /// Same shape, same bits.
+    friend bool operator==(const Tensor& a, const Tensor& b);
+
+   private:
+    Tensor(Shape shape, std::shared_ptr<const std::vector<float>> values);
+    Shape shape_;
+    std::shared_ptr<const std::vector<float>> values_;
+};
+
+/// Parts side by side along `dimension` (negative ones count from the last). Errors: no part, a dimension out of range,
+/// shapes that differ elsewhere.
+[[nodiscard]] Result<Tensor> combine(std::span<const Tensor> parts, std::int64_t dimension);
+/// The reverse. Errors: a dimension out of range, sizes that do not sum to its extent.
+[[nodiscard]] Result<std::vector<Tensor>> split(const Tensor& whole, std::span<const std::uint64_t> sizes,
+                                                std::int64_t dimension);
+
+enum class ValueKind { Tensor, Text, Number, Boolean };
+[[nodiscard]] std::string_view to_string(ValueKind kind) noexcept;
+
+class Value {
+   public:
+    // Implicit on purpose: examples and predictions are written as literals.
+    Value() : state_(0.0) {}
+    Value(Tensor tensor) : state_(std::move(tensor)) {}         // NOLINT(google-explicit-constructor)
+    Value(std::string text) : state_(std::move(text)) {}        // NOLINT(google-explicit-constructor)
+    Value(const char* text) : state_(std::string(text)) {}      // NOLINT(google-explicit-constructor)
+    Value(double number) : state_(number) {}                    // NOLINT(google-explicit-constructor)
+    Value(int number) : state_(static_cast<double>(number)) {}  // NOLINT(google-explicit-constructor)
+    Value(bool truth) : state_(truth) {}                        // NOLINT(google-explicit-constructor)
+
+    [[nodiscard]] ValueKind kind() const noexcept { return static_cast<ValueKind>(state_.index()); }
+    [[nodiscard]] const Tensor* tensor() const noexcept { return std::get_if<Tensor>(&state_); }
+    [[nodiscard]] const std::string* text() const noexcept { return std::get_if<std::string>(&state_); }
+    [[nodiscard]] const double* number() const noexcept { return std::get_if<double>(&state_); }
+    [[nodiscard]] const bool* boolean() const noexcept { return std::get_if<bool>(&state_); }
+    /// A number, a boolean as 0 or 1, the element of a tensor that has one. Error: anything else, saying what it is.
+    [[nodiscard]] Result<double> as_number() const;
+
+    friend bool operator==(const Value&, const Value&) = default;
+
+   private:
+    std::variant<Tensor, std::string, double, bool> state_;
+};
+
+/// Kind and shape: what an equation's result must keep for all candidates. `shape` is of tensors only.
+struct ValueType {
+    ValueKind kind = ValueKind::Number;
+    Shape shape{};
+    friend bool operator==(const ValueType&, const ValueType&) = default;
+};
+[[nodiscard]] ValueType type_of(const Value& value);
+[[nodiscard]] std::string to_string(const ValueType& type);  ///< "tensor [2, 3]", "text"
+/// Short, for messages and graphs: tensors of more than eight elements are cut.
+[[nodiscard]] std::string to_string(const Value& value);
+/// Numbers and booleans as such, text as strings, tensors as nested arrays; and back (an array is a tensor).
+[[nodiscard]] Json to_json(const Value& value);
+[[nodiscard]] Result<Value> value_from_json(const Json& json);
+
+}  // namespace yolk::hyper
