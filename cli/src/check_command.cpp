@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "check_progress.hpp"
 #include "check_run.hpp"
+#include "interrupt.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
 #include "train_flags.hpp"
@@ -25,6 +27,7 @@ struct Flags {
     std::vector<std::string> kernels;
     std::uint32_t configurations = 16;
     bool all = false;
+    Part part;
     TrainFlags train;  ///< of --run; its seed is also that of the kernels' cases
 };
 
@@ -52,10 +55,12 @@ Result<std::vector<const oracle::Family*>> wanted_families(const std::vector<std
     return wanted;
 }
 
+/// Ends behind the family in which the check was stopped.
 std::vector<Outcome> check_kernels(const std::vector<const oracle::Family*>& families,
                                    const oracle::CheckContext& context) {
     std::vector<Outcome> outcomes;
     for (const oracle::Family* family : families) {
+        if (context.stop()) break;
         Result<oracle::CheckReport> report = oracle::check_family(context, *family);
         Outcome outcome;
         if (report) {
@@ -69,15 +74,11 @@ std::vector<Outcome> check_kernels(const std::vector<const oracle::Family*>& fam
     return outcomes;
 }
 
-/// One line of a terminal, rewritten.
-void show_progress(const char* family, std::size_t problem, std::size_t problems, std::size_t configuration,
-                   std::size_t configurations) {
-    fmt::print("\r  {:<70}", fmt::format("{}: case {} of {}, configuration {} of {}", family, problem + 1, problems,
-                                         configuration + 1, configurations));
-    std::fflush(stdout);
+std::string result_text(const Outcome& outcome) {
+    if (outcome.passed()) return "good";
+    const bool failed = !outcome.error.empty() || outcome.report.failure_count > 0 || outcome.report.finished();
+    return failed ? "FAILED" : "interrupted";
 }
-
-void clear_progress() { fmt::print("\r{:<72}\r", ""); }
 
 Json outcome_json(const Outcome& outcome) {
     const oracle::CheckReport& report = outcome.report;
@@ -85,6 +86,10 @@ Json outcome_json(const Outcome& outcome) {
               {"passed", outcome.passed()},
               {"exactness", report.exactness},
               {"cases", report.cases},
+              {"runs", report.runs},
+              {"runs_of_part", report.runs_of_part},
+              {"configurations", report.configurations},
+              {"configurations_of_all", report.configurations_of_all},
               {"worst_error", report.worst_error},
               {"worst_case", report.worst_case},
               {"twin_mismatches", report.twin_mismatches},
@@ -98,12 +103,13 @@ Json outcome_json(const Outcome& outcome) {
 void print_outcomes(const DeviceInfo& info, const std::vector<Outcome>& outcomes) {
     print_line(fmt::format("{} ({})", info.name, driver_text(info)));
     std::vector<std::vector<std::string>> rows{
-        {"  kernel", "class", "cases", "worst error", "twin mismatches", "result"}};
+        {"  kernel", "class", "cases", "configurations", "worst error", "twin mismatches", "result"}};
     for (const Outcome& outcome : outcomes) {
         const oracle::CheckReport& report = outcome.report;
         rows.push_back({"  " + report.kernel, report.exactness, fmt::format("{}", report.cases),
+                        fmt::format("{} of {}", report.configurations, report.configurations_of_all),
                         fmt::format("{:.3g}", report.worst_error), fmt::format("{}", report.twin_mismatches),
-                        outcome.passed() ? "good" : "FAILED"});
+                        result_text(outcome)});
     }
     print_line(table(rows));
     for (const Outcome& outcome : outcomes) {
@@ -115,33 +121,56 @@ void print_outcomes(const DeviceInfo& info, const std::vector<Outcome>& outcomes
         if (report.failure_count > report.failures.size()) {
             print_line(fmt::format("  {}: and {} more", report.kernel, report.failure_count - report.failures.size()));
         }
-        if (outcome.error.empty() && report.cases == 0) print_line(fmt::format("  {}: no case was run", report.kernel));
+        if (!outcome.error.empty()) continue;
+        if (report.configurations_of_all == 0) print_line(fmt::format("  {}: there is no case", report.kernel));
+        if (!report.finished()) {
+            print_line(
+                fmt::format("  {}: interrupted after {} of {} runs", report.kernel, report.runs, report.runs_of_part));
+        }
     }
 }
 
-/// Returns how many kernels failed.
+oracle::CheckContext context_of(const Device& device, Dispatcher& dispatcher, const Flags& flags,
+                                CheckDisplay& display) {
+    oracle::CheckContext context{.device = device,
+                                 .dispatcher = dispatcher,
+                                 .seed = flags.train.options.evolution.seed,
+                                 .configurations = flags.configurations,
+                                 .all_configurations = flags.all,
+                                 .part = flags.part.number,
+                                 .parts = flags.part.count,
+                                 .stop = [] { return InterruptGuard::requested(); }};
+    if (flags.common.quiet) return context;
+    context.progress = [&display](const oracle::CheckProgress& progress) { display.show(progress); };
+    context.on_failure = [&display](const char* family, const std::string& failure) {
+        display.show_failure(family, failure);
+    };
+    return context;
+}
+
+/// Returns how many kernels did not pass, those that an interrupt kept from being begun included.
 Result<std::uint64_t> check_device(const Device& device, const Flags& flags,
                                    const std::vector<const oracle::Family*>& families) {
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
-    const bool live = !flags.common.json && !flags.common.quiet && output_is_terminal();
-    const std::vector<Outcome> outcomes = check_kernels(families, {.device = device,
-                                                                   .dispatcher = dispatcher,
-                                                                   .seed = flags.train.options.evolution.seed,
-                                                                   .configurations = flags.configurations,
-                                                                   .all_configurations = flags.all,
-                                                                   .progress = live ? &show_progress : nullptr});
-    if (live) clear_progress();
-    std::uint64_t failed = 0;
-    for (const Outcome& outcome : outcomes) failed += outcome.passed() ? 0U : 1U;
+    CheckDisplay display;
+    const std::vector<Outcome> outcomes = check_kernels(families, context_of(device, dispatcher, flags, display));
+    display.finish();
+    const auto passed = static_cast<std::uint64_t>(std::ranges::count_if(outcomes, &Outcome::passed));
+    const std::uint64_t failed = families.size() - passed;
     if (!flags.common.json) {
         print_outcomes(device.info(), outcomes);
+        if (outcomes.size() < families.size())
+            print_line(fmt::format("interrupted: {} kernels were not begun", families.size() - outcomes.size()));
         return failed;
     }
     Json kernels = Json::array();
     for (const Outcome& outcome : outcomes) kernels.push_back(outcome_json(outcome));
     print_json({{"device", device.info().name},
                 {"driver", driver_text(device.info())},
+                {"part", flags.part.number},
+                {"parts", flags.part.count},
+                {"interrupted", InterruptGuard::requested()},
                 {"kernels", kernels},
                 {"failed", failed}});
     return failed;
@@ -156,8 +185,10 @@ Result<int> run_check(const Flags& flags, bool whole_run) {
     }
     YOLK_TRY(const std::vector<const oracle::Family*> families, wanted_families(flags.kernels));
     YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common.device));
+    const InterruptGuard interrupt;
     std::uint64_t failed = 0;
     for (const Device& device : devices) {
+        if (InterruptGuard::requested()) break;
         Result<std::uint64_t> failed_here = check_device(device, flags, families);
         if (!failed_here)
             return std::move(failed_here).error().while_doing(fmt::format("checking '{}'", device.info().name));
@@ -184,11 +215,16 @@ Command add_check_command(CLI::App& app) {
         ->default_str("16");
     command->add_flag("--all", flags->all, "Every configuration of every family's tuning space; hours")
         ->excludes("--configurations");
+    add_parsed(*command, "--part", flags->part,
+               "Only the K-th of N parts of the runs: several runs or machines share them, and what was interrupted "
+               "goes on with the next part",
+               &parse_part)
+        ->type_name("K/N");
     CLI::Option* whole_run =
         command->add_option("--run", flags->train.options.task,
                             "Instead train this task on each device, with two tile configurations, and compare the "
                             "state after each generation with the exact twin");
-    whole_run->type_name("TASK")->excludes("--kernel");
+    whole_run->type_name("TASK")->excludes("--kernel")->excludes("--part");
     add_train_flags(*command, flags->train);
     command->get_option("--generations")->default_str("20");
     add_output_flags(*command, flags->common);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C during training: the first one ends it after the running generation, the second one ends the process.
+// Ctrl-C during long work: the first one ends it after the running generation, check or repeat, the second one ends the
+// process.
 #pragma once
 
 namespace yolk::cli {

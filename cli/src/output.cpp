@@ -37,6 +37,7 @@ Result<void> finish_output() {
 }
 
 bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
+bool errors_are_terminal() { return ::isatty(STDERR_FILENO) == 1; }
 
 std::uint32_t terminal_columns() {
     winsize size{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard output for results, standard error for errors; numbers as people read them.
+// Standard output for results, standard error for errors and what goes on meanwhile; numbers as people read them.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ void print_error(std::string_view message);
 [[nodiscard]] Result<void> finish_output();
 
 [[nodiscard]] bool output_is_terminal();
+[[nodiscard]] bool errors_are_terminal();
 /// Columns of the terminal behind standard output; 80 where that cannot be told.
 [[nodiscard]] std::uint32_t terminal_columns();
 

@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "check_tools.hpp"
+#include "family_runs.hpp"
 #include "yolk/core/hash.hpp"
 
 namespace yolk::oracle {
@@ -17,6 +21,9 @@ struct Case {
     const Problem& problem;
     std::vector<ProblemBuffer> buffers;
     std::vector<Expected> expected;
+
+    Case(const Problem& of, std::vector<ProblemBuffer> with, std::vector<Expected> what)
+        : problem(of), buffers(std::move(with)), expected(std::move(what)) {}
 };
 
 std::vector<double> values_of(std::span<const std::uint32_t> words, ElementType element) {
@@ -132,51 +139,98 @@ Result<void> run_once(const CheckContext& context, const Case& c, const Configur
     return {};
 }
 
-/// The default first, then the drawn ones that are not it. `index` of `count` cases; `turn` counts the drawn ones over
-/// all cases.
-std::vector<Configuration> configurations_of(const CheckContext& context, const Family& family, const Problem& problem,
-                                             std::size_t index, std::size_t count, std::size_t& turn) {
-    const DeviceInfo& info = context.device.info();
-    const TuningSpace space = problem.space(info);
-    std::vector<Configuration> chosen{problem.default_configuration(info)};
-    std::vector<Configuration> drawn =
-        context.all_configurations ? space.all() : space.draw(context.configurations, context.seed);
-    if (family.each_configuration_once && !context.all_configurations) {
-        const std::size_t end = (index + 1) * drawn.size() / count;
-        for (std::size_t i = index * drawn.size() / count; i < end; ++i) chosen.push_back(drawn[i]);
-        return chosen;
+/// What one run found goes to the whole.
+void add_report(const CheckContext& context, CheckReport& whole, const CheckReport& run) {
+    whole.cases += run.cases;
+    whole.twin_mismatches += run.twin_mismatches;
+    if (run.worst_error > whole.worst_error) {
+        whole.worst_error = run.worst_error;
+        whole.worst_case = run.worst_case;
     }
-    std::erase(drawn, chosen.front());
-    const bool by_turns = family.configurations_per_case != 0 && !context.all_configurations;
-    const std::size_t taken =
-        std::min<std::size_t>(by_turns ? family.configurations_per_case : drawn.size(), drawn.size());
-    for (std::size_t i = 0; i < taken; ++i) chosen.push_back(drawn[by_turns ? turn++ % drawn.size() : i]);
-    return chosen;
+    for (const std::string& failure : run.failures) {
+        whole.fail(failure);
+        if (context.on_failure) context.on_failure(whole.kernel.c_str(), failure);
+    }
+    whole.failure_count += run.failure_count - run.failures.size();
 }
+
+/// Whether the check may go on after an error, which is then a failure like any other.
+bool is_refusal(const Error& error) noexcept {
+    return error.kind == ErrorKind::BadInput || error.kind == ErrorKind::Unsupported;
+}
+
+/// The runs of a part, in their order.
+class Runs {
+   public:
+    Runs(const CheckContext& context, const Problems& problems, CheckReport& report)
+        : context_(context), problems_(problems), report_(report) {}
+
+    /// Leaves early where the context says so.
+    [[nodiscard]] Result<void> run(std::span<const Batch> batches) {
+        for (const Batch& batch : batches) {
+            TemporaryPipelines pipelines;
+            if (context_.all_configurations) {
+                YOLK_TRY(pipelines, TemporaryPipelines::begin(context_.device));
+            }
+            if (!case_ || &case_->problem != problems_[batch.problem].get()) {
+                const Problem& problem = *problems_[batch.problem];
+                case_.emplace(problem, problem.buffers(), problem.expected());
+            }
+            for (const Configuration& configuration : batch.configurations) {
+                if (context_.stop && context_.stop()) return {};
+                YOLK_TRY_VOID(run(configuration, batch.is_default));
+            }
+        }
+        return {};
+    }
+    [[nodiscard]] std::uint64_t different_configurations() const noexcept { return met_.size(); }
+    [[nodiscard]] std::string hash() const { return hasher_.hex(); }
+
+   private:
+    [[nodiscard]] Result<void> run(const Configuration& configuration, bool is_default) {
+        if (context_.progress)
+            context_.progress({report_.kernel.c_str(), report_.runs, report_.runs_of_part, report_.failure_count});
+        CheckReport found;
+        for (const std::uint32_t poison : kPoisons) {
+            const bool is_hashed = is_default && poison == kPoisons[0];
+            Result<void> ran = run_once(context_, *case_, configuration, poison, found, is_hashed ? &hasher_ : nullptr);
+            if (ran) continue;
+            if (!context_.all_configurations || !is_refusal(ran.error())) return std::move(ran).error();
+            found.fail(std::move(ran).error().message);
+        }
+        add_report(context_, report_, found);
+        ++report_.runs;
+        met_.insert(configuration);
+        return {};
+    }
+
+    const CheckContext& context_;
+    const Problems& problems_;
+    CheckReport& report_;
+    std::optional<Case> case_;
+    std::set<Configuration> met_;
+    Hasher hasher_;
+};
 
 }  // namespace
 
 Result<CheckReport> check_family(const CheckContext& context, const Family& family) {
+    if (context.part == 0 || context.part > context.parts) {
+        return bad_input(fmt::format("Part {} of {} was asked of [{}]; parts are counted from 1.", context.part,
+                                     context.parts, family.name));
+    }
     CheckReport report;
     report.kernel = family.name;
     report.exactness = family.exactness;
     const Problems problems = family.cases(context.seed);
-    Hasher hasher;
-    std::size_t turn = 0;
-    for (std::size_t p = 0; p < problems.size(); ++p) {
-        const Problem& problem = *problems[p];
-        const Case c{problem, problem.buffers(), problem.expected()};
-        const std::vector<Configuration> configurations =
-            configurations_of(context, family, problem, p, problems.size(), turn);
-        for (std::size_t i = 0; i < configurations.size(); ++i) {
-            if (context.progress) context.progress(family.name, p, problems.size(), i, configurations.size());
-            for (const std::uint32_t poison : kPoisons) {
-                const bool first = i == 0 && poison == kPoisons[0];
-                YOLK_TRY_VOID(run_once(context, c, configurations[i], poison, report, first ? &hasher : nullptr));
-            }
-        }
-    }
-    report.output_hash = hasher.hex();
+    const std::vector<Batch> all = choose_batches(context.device.info(), context, family, problems);
+    const std::vector<Batch> ours = part_of(all, context.part, context.parts);
+    report.runs_of_part = runs_of(ours);
+    report.configurations_of_all = different_configurations(all);
+    Runs runs(context, problems, report);
+    YOLK_TRY_VOID(runs.run(ours));
+    report.configurations = runs.different_configurations();
+    if (context.parts == 1 && report.finished()) report.output_hash = runs.hash();
     return report;
 }
 

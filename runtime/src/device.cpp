@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "binding_impl.hpp"
 #include "buffer_impl.hpp"
 #include "device_impl.hpp"
@@ -61,5 +63,23 @@ DeviceInfo Device::usable_info() const { return without_wrong_paths(info(), find
 const DeviceFindings& Device::findings() const noexcept { return impl_->findings(); }
 void Device::set_findings(DeviceFindings findings) const { impl_->set_findings(std::move(findings)); }
 Result<void> Device::save_pipeline_cache() const { return impl_->pipelines->save(); }
+
+Result<TemporaryPipelines> TemporaryPipelines::begin(const Device& device) {
+    if (!device.impl()->context.health.good()) return device.impl()->context.failed("begin temporary pipelines");
+    YOLK_TRY_VOID(device.impl()->pipelines->begin_temporary());
+    TemporaryPipelines begun;
+    begun.device_ = device.impl();
+    return begun;
+}
+
+TemporaryPipelines::TemporaryPipelines() noexcept = default;
+TemporaryPipelines::TemporaryPipelines(TemporaryPipelines&&) noexcept = default;
+TemporaryPipelines& TemporaryPipelines::operator=(TemporaryPipelines&& other) noexcept {
+    std::swap(device_, other.device_);
+    return *this;
+}
+TemporaryPipelines::~TemporaryPipelines() {
+    if (device_) device_->pipelines->end_temporary();
+}
 
 }  // namespace yolk

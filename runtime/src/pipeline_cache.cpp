@@ -31,22 +31,30 @@ std::vector<SpecConstant> constants_of(const std::vector<std::pair<std::uint32_t
     return all;
 }
 
+/// Entries whose pipeline was made.
+template <class Entries>
+std::uint64_t made_of(const Entries& entries) {
+    return static_cast<std::uint64_t>(std::ranges::count_if(
+        entries, [](const auto& entry) { return entry.second->pipeline.handle != VK_NULL_HANDLE; }));
+}
+
 }  // namespace
 
 PipelineCache::PipelineCache(const DeviceContext& context) : context_(context) {}
 
 PipelineCache::~PipelineCache() {
-    const auto made = std::count_if(entries_.begin(), entries_.end(),
-                                    [](const auto& entry) { return entry.second->pipeline.handle != VK_NULL_HANDLE; });
-    if (context_.abandon(static_cast<std::uint64_t>(made) + 2 * layouts_.size() + (cache_ != VK_NULL_HANDLE ? 1 : 0)))
-        return;
-    for (const auto& [key, entry] : entries_)
-        context_.vk.vkDestroyPipeline(context_.handle, entry->pipeline.handle, nullptr);
+    if (context_.abandon(made_of(entries_) + 2 * layouts_.size() + (cache_ != VK_NULL_HANDLE ? 1 : 0))) return;
+    destroy(entries_);
     for (const auto& [key, layout] : layouts_) {
         context_.vk.vkDestroyPipelineLayout(context_.handle, layout.pipeline, nullptr);
         context_.vk.vkDestroyDescriptorSetLayout(context_.handle, layout.set, nullptr);
     }
     context_.vk.vkDestroyPipelineCache(context_.handle, cache_, nullptr);
+}
+
+void PipelineCache::destroy(const Entries& entries) const noexcept {
+    for (const auto& [key, entry] : entries)
+        context_.vk.vkDestroyPipeline(context_.handle, entry->pipeline.handle, nullptr);
 }
 
 std::vector<std::byte> PipelineCache::read_file_payload() const {
@@ -69,11 +77,49 @@ Result<void> PipelineCache::open(const std::filesystem::path& folder) {
     if (!folder.empty()) file_ = folder / pipeline_file_name(context_.info);
     const std::vector<std::byte> payload = read_file_payload();
     saved_hash_ = payload.empty() ? 0 : hash64(payload);
+    YOLK_TRY(cache_, make_driver_cache(payload));
+    return {};
+}
+
+Result<VkPipelineCache> PipelineCache::make_driver_cache(std::span<const std::byte> payload) const {
     const VkPipelineCacheCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
                                          .initialDataSize = payload.size(),
                                          .pInitialData = payload.empty() ? nullptr : payload.data()};
-    const VkResult result = context_.vk.vkCreatePipelineCache(context_.handle, &info, nullptr, &cache_);
-    return vk_check(result, fmt::format("create the pipeline cache of device '{}'", context_.info.name));
+    VkPipelineCache made = VK_NULL_HANDLE;
+    const VkResult result = context_.vk.vkCreatePipelineCache(context_.handle, &info, nullptr, &made);
+    if (result != VK_SUCCESS)
+        return vk_error(result, fmt::format("create the pipeline cache of device '{}'", context_.info.name));
+    return made;
+}
+
+Result<void> PipelineCache::begin_temporary() {
+    auto begun = std::make_unique<Temporary>();
+    begun->owner = std::this_thread::get_id();
+    YOLK_TRY(begun->cache, make_driver_cache({}));
+    const std::unique_lock lock(mutex_);
+    if (temporary_ == nullptr) {
+        temporary_ = std::move(begun);
+        return {};
+    }
+    context_.vk.vkDestroyPipelineCache(context_.handle, begun->cache, nullptr);
+    return bad_input(
+        fmt::format("Temporary pipelines of device '{}' are open already; end those first.", context_.info.name));
+}
+
+void PipelineCache::end_temporary() noexcept {
+    std::unique_ptr<Temporary> ended;
+    {
+        const std::lock_guard lock(mutex_);
+        ended = std::move(temporary_);
+    }
+    if (ended == nullptr || context_.abandon(made_of(ended->entries) + 1)) return;
+    destroy(ended->entries);
+    context_.vk.vkDestroyPipelineCache(context_.handle, ended->cache, nullptr);
+}
+
+PipelineCache::Temporary* PipelineCache::temporary_of_this_thread() const noexcept {
+    const bool ours = temporary_ != nullptr && temporary_->owner == std::this_thread::get_id();
+    return ours ? temporary_.get() : nullptr;
 }
 
 Result<void> PipelineCache::save() {
@@ -117,18 +163,25 @@ Result<const Pipeline*> PipelineCache::get(const KernelModule& kernel, std::span
     for (const SpecConstant& constant : constants) key.constants.emplace_back(constant.id, constant.value);
     std::sort(key.constants.begin(), key.constants.end());
     Entry* entry = nullptr;
+    bool temporary = false;
     {
         const std::lock_guard lock(mutex_);
-        const auto found = entries_.find(key);
-        if (found != entries_.end()) entry = found->second.get();
+        Entries* into = &entries_;
+        if (Temporary* ours = temporary_of_this_thread(); ours != nullptr && !entries_.contains(key)) {
+            into = &ours->entries;
+            temporary = true;
+        }
+        const auto found = into->find(key);
+        if (found != into->end()) entry = found->second.get();
     }
     if (entry == nullptr) {
         YOLK_TRY_VOID(check(kernel, key));
         const std::lock_guard lock(mutex_);
-        entry = entries_.try_emplace(key, std::make_unique<Entry>()).first->second.get();
+        Entries& into = temporary ? temporary_->entries : entries_;
+        entry = into.try_emplace(key, std::make_unique<Entry>()).first->second.get();
     }
     const std::lock_guard making(entry->making);
-    if (entry->pipeline.handle == VK_NULL_HANDLE) YOLK_TRY_VOID(make(kernel, key, entry->pipeline));
+    if (entry->pipeline.handle == VK_NULL_HANDLE) YOLK_TRY_VOID(make(kernel, key, temporary, entry->pipeline));
     return &entry->pipeline;
 }
 
@@ -202,9 +255,14 @@ Result<PipelineCache::Layout> PipelineCache::layout(const KernelModule& kernel) 
     return made;
 }
 
-Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, Pipeline& pipeline) {
+Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline) {
     YOLK_TRY(const Layout layout_of_kernel, layout(kernel));
-    YOLK_TRY(const VkPipeline handle, compile(kernel, key, layout_of_kernel.pipeline));
+    VkPipelineCache cache = cache_;
+    if (temporary) {
+        const std::lock_guard lock(mutex_);
+        cache = temporary_->cache;
+    }
+    YOLK_TRY(const VkPipeline handle, compile(kernel, key, layout_of_kernel.pipeline, cache));
     pipeline = {.handle = handle,
                 .layout = layout_of_kernel.pipeline,
                 .set_layout = layout_of_kernel.set,
@@ -215,12 +273,14 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, Pip
                 .context = &context_};
     context_.name(VK_OBJECT_TYPE_PIPELINE, handle, pipeline.name);
     context_.counters.pipelines_created.fetch_add(1);
+    if (temporary) return {};
     const std::lock_guard lock(mutex_);
     made_since_save_ = true;
     return {};
 }
 
-Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout) const {
+Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout,
+                                          VkPipelineCache cache) const {
     const std::string what = fmt::format("compile the kernel [{}] with {} on device '{}'", kernel.name,
                                          constants_text(key.constants), context_.info.name);
     std::vector<std::uint32_t> specialized;
@@ -252,7 +312,7 @@ Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key&
                                                      .pSpecializationInfo = &specialization},
                                            .layout = layout};
     VkPipeline pipeline = VK_NULL_HANDLE;
-    const VkResult result = context_.vk.vkCreateComputePipelines(context_.handle, cache_, 1, &info, nullptr, &pipeline);
+    const VkResult result = context_.vk.vkCreateComputePipelines(context_.handle, cache, 1, &info, nullptr, &pipeline);
     context_.vk.vkDestroyShaderModule(context_.handle, module, nullptr);
     if (result != VK_SUCCESS) return vk_error(result, what);
     return pipeline;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compute pipelines by kernel and specialization constants, made on first use, kept as long as the device; and the file
-// that saves drivers from compiling them again.
+// Compute pipelines by kernel and specialization constants, made on first use, kept as long as the device or, for those
+// who try thousands, until they let them go; and the file that saves drivers from compiling them again.
 #pragma once
 
 #include <volk.h>
@@ -13,6 +13,8 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "device_context.hpp"
@@ -63,6 +65,11 @@ class PipelineCache {
     /// Writes the file where pipelines were made and the driver's data changed since it was read or written.
     [[nodiscard]] Result<void> save();
     [[nodiscard]] Result<const Pipeline*> get(const KernelModule& kernel, std::span<const SpecConstant> constants);
+    /// From here to end_temporary(), what this thread asks for and the cache does not hold is made in a driver's cache
+    /// that no file keeps, and destroyed at the end; other threads do not see it. Error: another one is open.
+    [[nodiscard]] Result<void> begin_temporary();
+    /// On the thread that began.
+    void end_temporary() noexcept;
 
    private:
     struct Key {
@@ -76,6 +83,12 @@ class PipelineCache {
     struct Entry {
         std::mutex making;  ///< held while the pipeline is made
         Pipeline pipeline;
+    };
+    using Entries = std::map<Key, std::unique_ptr<Entry>>;
+    struct Temporary {
+        std::thread::id owner;
+        VkPipelineCache cache = VK_NULL_HANDLE;
+        Entries entries;
     };
     struct LayoutKey {
         std::uint32_t binding_count = 0;
@@ -91,8 +104,13 @@ class PipelineCache {
     [[nodiscard]] Result<void> check(const KernelModule& kernel, const Key& key) const;
     [[nodiscard]] Result<Layout> layout(const KernelModule& kernel);
     [[nodiscard]] Result<VkDescriptorSetLayout> make_set_layout(const KernelModule& kernel) const;
-    [[nodiscard]] Result<void> make(const KernelModule& kernel, const Key& key, Pipeline& pipeline);
-    [[nodiscard]] Result<VkPipeline> compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout) const;
+    [[nodiscard]] Result<VkPipelineCache> make_driver_cache(std::span<const std::byte> payload) const;
+    /// What this thread has open, else null. The caller holds mutex_.
+    [[nodiscard]] Temporary* temporary_of_this_thread() const noexcept;
+    [[nodiscard]] Result<void> make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline);
+    [[nodiscard]] Result<VkPipeline> compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout,
+                                             VkPipelineCache cache) const;
+    void destroy(const Entries& entries) const noexcept;
     [[nodiscard]] std::vector<std::byte> read_file_payload() const;
 
     const DeviceContext& context_;
@@ -100,7 +118,8 @@ class PipelineCache {
     std::filesystem::path file_;  ///< empty: none
 
     std::mutex mutex_;  ///< of the maps; never held while a pipeline is made
-    std::map<Key, std::unique_ptr<Entry>> entries_;
+    Entries entries_;
+    std::unique_ptr<Temporary> temporary_;  ///< null: none is open
     std::map<LayoutKey, Layout> layouts_;
     std::mutex file_mutex_;
     bool made_since_save_ = false;  ///< guarded by mutex_

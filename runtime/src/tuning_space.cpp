@@ -70,11 +70,19 @@ Result<void> TuningSpace::check(const Configuration& configuration) const {
 
 std::vector<Configuration> TuningSpace::all() const {
     std::vector<Configuration> legal;
-    for (std::uint64_t i = 0; i < combinations(); ++i) {
-        Configuration candidate = combination(i);
-        if (!legality_ || legality_(candidate)) legal.push_back(std::move(candidate));
+    std::vector<std::size_t> at(knobs_.size(), 0);  // indices into the domains; counts up, the last one fastest
+    Configuration candidate = combination(0);
+    while (true) {
+        if (!legality_ || legality_(candidate)) legal.push_back(candidate);
+        std::size_t knob = knobs_.size();
+        while (knob > 0 && at[knob - 1] + 1 == knobs_[knob - 1].values.size()) {
+            --knob;
+            at[knob] = 0;
+            candidate[knob] = knobs_[knob].values[0];
+        }
+        if (knob == 0) return legal;
+        candidate[knob - 1] = knobs_[knob - 1].values[++at[knob - 1]];
     }
-    return legal;
 }
 
 std::vector<Configuration> TuningSpace::draw(std::size_t count, std::uint64_t seed) const {

@@ -199,6 +199,45 @@ TEST(pipeline_cache, makes_a_pipeline_once_for_many_threads) {
     EXPECT_EQ(driver.living_objects, 0);
 }
 
+TEST(pipeline_cache, lets_temporary_pipelines_go) {
+    FakeDriver driver;
+    PipelineCache cache(driver.context);
+    ASSERT_OK_AND_ASSIGN(const Pipeline* const kept, cache.get(noise(), Constants{{0, 64}}));
+    const int before = driver.living_objects;
+    ASSERT_OK(cache.begin_temporary());
+    EXPECT_TRUE(expect_error(cache.begin_temporary(), ErrorKind::BadInput, "open already"));
+    EXPECT_EQ(driver.living_objects, before + 1);  // the driver's cache
+    EXPECT_EQ(*cache.get(noise(), Constants{{0, 64}}), kept);
+    ASSERT_OK_AND_ASSIGN(const Pipeline* const temporary, cache.get(noise(), Constants{{0, 32}}));
+    EXPECT_EQ(*cache.get(noise(), Constants{{0, 32}}), temporary);
+    EXPECT_EQ(temporary->layout, kept->layout);
+    EXPECT_EQ(driver.compilations, 2);
+    // Another thread's are kept, the same kernel and constants among them.
+    const Pipeline* of_another = nullptr;
+    std::thread([&] { of_another = *cache.get(noise(), Constants{{0, 16}}); }).join();
+    std::thread([&] { EXPECT_NE(*cache.get(noise(), Constants{{0, 32}}), temporary); }).join();
+    EXPECT_EQ(driver.living_objects, before + 4);
+    cache.end_temporary();
+    EXPECT_EQ(driver.living_objects, before + 2);
+    EXPECT_EQ(*cache.get(noise(), Constants{{0, 16}}), of_another);
+    EXPECT_EQ(driver.compilations, 4);
+    ASSERT_OK(cache.get(noise(), Constants{{0, 128}}));
+    EXPECT_EQ(driver.living_objects, before + 3);
+}
+
+TEST(pipeline_cache, no_file_keeps_temporary_pipelines) {
+    const Folder folder("temporary");
+    FakeDriver driver;
+    driver.cache_data = bytes_of("compiled");
+    PipelineCache cache(driver.context);
+    ASSERT_OK(cache.open(folder.path()));
+    ASSERT_OK(cache.begin_temporary());
+    ASSERT_OK(cache.get(noise(), {}));
+    cache.end_temporary();
+    EXPECT_OK(cache.save());
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
 TEST(pipeline_cache, tries_again_after_a_failure) {
     FakeDriver driver;
     driver.compile_result = VK_ERROR_OUT_OF_HOST_MEMORY;

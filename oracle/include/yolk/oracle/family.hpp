@@ -113,14 +113,15 @@ struct Family {
     Problems (*cases)(std::uint64_t seed);  ///< every shape class; small, for the oracle is slow
     Problems (*benchmarks)();               ///< shapes worth timing
     /// Where making a pipeline takes long, each case takes the default and so many of the drawn configurations, by
-    /// turns; 0: all of them.
+    /// turns; 0: all of them. Of all configurations each meets one case.
     std::uint32_t configurations_per_case = 0;
-    /// Where it takes very long, every drawn configuration meets one case; the default meets all.
+    /// Where it takes very long, every drawn configuration meets one case, too; the default meets all.
     bool each_configuration_once = false;
 };
 
 /// Every case with the default configuration and those that `context` draws, twice, with different poisons: guard
-/// bands, inputs, twin, oracle, and `hold`.
+/// bands, inputs, twin, oracle, and `hold`. Errors: a part that is none, what a plan refuses (all configurations: only
+/// what the device cannot go on from).
 [[nodiscard]] Result<CheckReport> check_family(const CheckContext& context, const Family& family);
 
 /// A PlannedProblem of a primitive's plan and a function `bind(plan, views, scratch) -> Result<Record>`.

@@ -39,7 +39,8 @@ struct DeviceOptions {
 /// told.
 [[nodiscard]] std::filesystem::path default_cache_folder();
 
-/// A pipeline of the device's cache; valid as long as the device. Plain handle.
+/// A pipeline of the device's cache; valid as long as the device, or the TemporaryPipelines it was made in. Plain
+/// handle.
 struct PipelineHandle {
     const void* impl = nullptr;
 };
@@ -136,6 +137,22 @@ class Device {
     friend struct Interop;  // runtime/src/interop.cpp
     explicit Device(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
     std::shared_ptr<Impl> impl_;
+};
+
+/// While it lives, pipelines that its thread asks of the device for the first time are destroyed with it, and no file
+/// keeps them: for those who try thousands of configurations, each once. Plans, bindings and work that use them must
+/// have ended before it. Lives on one thread, one at a time for a device; other threads are not concerned. Move-only.
+class TemporaryPipelines {
+   public:
+    /// Errors: another one of the device lives, driver.
+    [[nodiscard]] static Result<TemporaryPipelines> begin(const Device& device);
+    TemporaryPipelines() noexcept;
+    ~TemporaryPipelines();
+    TemporaryPipelines(TemporaryPipelines&&) noexcept;
+    TemporaryPipelines& operator=(TemporaryPipelines&&) noexcept;
+
+   private:
+    std::shared_ptr<Device::Impl> device_;  ///< null: ended, or never begun
 };
 
 }  // namespace yolk

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a check is shared out, watched and interrupted.
+#include <gmock/gmock.h>
+
+#include <array>
+
+#include "command.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::map<std::string, std::string> both_drivers() { return only(std::string(kLavapipe) + ":" + kSwiftShader); }
+
+TEST(check, parts_together_are_the_whole) {
+    const std::vector<std::string> arguments{"check", "--kernel", "noise", "--kernel", "transpose", "--all", "--json"};
+    const Ran whole = run_command(arguments, only(kLavapipe));
+    ASSERT_EQ(whole.code, 0) << whole.err;
+    EXPECT_EQ(whole.last()["parts"], 1);
+    EXPECT_EQ(whole.last()["interrupted"], false);
+    for (std::size_t kernel = 0; kernel < 2; ++kernel) {
+        const Json all = whole.last()["kernels"][kernel];
+        EXPECT_EQ(all["runs"], all["runs_of_part"]);
+        EXPECT_EQ(all["configurations"], all["configurations_of_all"]);
+        EXPECT_NE(all["output_hash"], "");
+    }
+    std::array<std::uint64_t, 2> runs{};
+    for (const char* part : {"1/3", "2/3", "3/3"}) {
+        std::vector<std::string> of_part = arguments;
+        of_part.insert(of_part.end(), {"--part", part});
+        const Ran ran = run_command(of_part, only(kLavapipe));
+        ASSERT_EQ(ran.code, 0) << ran.err;
+        EXPECT_EQ(ran.last()["part"], part[0] - '0');
+        EXPECT_EQ(ran.last()["parts"], 3);
+        for (std::size_t kernel = 0; kernel < 2; ++kernel) {
+            const Json json = ran.last()["kernels"][kernel];
+            EXPECT_EQ(json["runs"], json["runs_of_part"]);
+            EXPECT_EQ(json["configurations_of_all"], whole.last()["kernels"][kernel]["configurations_of_all"]);
+            EXPECT_EQ(json["output_hash"], "");  // of all cases, or of none
+            runs[kernel] += json["runs"].get<std::uint64_t>();
+        }
+    }
+    for (std::size_t kernel = 0; kernel < 2; ++kernel) EXPECT_EQ(runs[kernel], whole.last()["kernels"][kernel]["runs"]);
+}
+
+TEST(check, says_how_many_configurations) {
+    const Ran ran = run_command({"check", "--kernel", "noise", "--configurations", "2"}, only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("configurations"));
+    EXPECT_THAT(ran.out, ::testing::ContainsRegex("noise +E +[0-9]+ +[23] of [23] "));
+    EXPECT_EQ(ran.err, "");
+}
+
+// One device's outcome is out; the other's check ends, and tells what it has.
+TEST(check, an_interrupt_tells_what_was_checked) {
+    const Ran ran = run_and_interrupt(
+        {"check", "--kernel", "noise", "--kernel", "transpose", "--kernel", "reduce", "--devices", "all", "--json"},
+        both_drivers());
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    ASSERT_EQ(ran.lines().size(), 2U) << ran.out;
+    EXPECT_EQ(ran.lines()[0]["interrupted"], false);
+    const Json json = ran.last();
+    EXPECT_EQ(json["interrupted"], true);
+    EXPECT_GE(json["failed"], 1);
+    std::size_t finished = 0;
+    for (const Json& kernel : json["kernels"]) {
+        EXPECT_THAT(kernel["failures"], IsEmpty());
+        EXPECT_LE(kernel["configurations"], kernel["configurations_of_all"]);
+        if (kernel["runs"] == kernel["runs_of_part"]) ++finished;
+        EXPECT_EQ(kernel["passed"], kernel["runs"] == kernel["runs_of_part"]);
+    }
+    EXPECT_LT(finished, 3U);
+}
+
+TEST(check, a_part_that_is_none_is_refused) {
+    for (const char* part : {"0/2", "3/2", "2", "1/0"}) {
+        const Ran ran = run_command({"check", "--kernel", "noise", "--part", part}, only(kLavapipe));
+        EXPECT_EQ(ran.code, 2);
+        EXPECT_EQ(ran.out, "");
+        EXPECT_THAT(ran.err, HasSubstr("K/N"));
+    }
+}
+
+}  // namespace
+}  // namespace yolk::cli
