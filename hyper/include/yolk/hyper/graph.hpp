@@ -51,8 +51,8 @@ struct Operation {
 
 struct Equation {
     const Operation* operation = nullptr;
-    std::vector<Atom> operands;
-    std::vector<VariableId> results;
+    std::vector<Atom> operands{};
+    std::vector<VariableId> results{};
     Attributes attributes{};
     HostFunctionPtr host{};                              ///< of `host_call`
     std::vector<std::shared_ptr<const Graph>> bodies{};  ///< of higher-order equations (call, switch, loops, batch)

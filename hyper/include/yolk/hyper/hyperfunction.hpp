@@ -101,10 +101,12 @@ class AnyHyperfunction {
         std::size_t arity = 1;  ///< operands
         TensorBody tensor{};    ///< one of the two
         HostFunctionPtr host{};
+        Value stand_in{};  ///< of the result's kind: what a call comes back with after an error
     };
     explicit AnyHyperfunction(Parts parts);
     [[nodiscard]] const std::string& name() const noexcept { return parts_->spec.name; }
     [[nodiscard]] const Parts& parts() const noexcept { return *parts_; }
+    [[nodiscard]] const std::shared_ptr<const Parts>& shared_parts() const noexcept { return parts_; }
 
     /// Within a system's function: an equation (host) or the body's equations (tensor). Registers itself on its first
     /// call. Errors stick in the tracer: outside any trace, another number of operands.

@@ -73,6 +73,7 @@ class ParameterSet {
     [[nodiscard]] Result<void> set_optimized(std::string_view name, bool optimize);
 
    private:
+    [[nodiscard]] Error unknown(std::string_view name) const;
     std::vector<ParameterGroup> groups_;
 };
 

@@ -16,13 +16,16 @@
 namespace yolk::hyper {
 
 class Tracer;  // hyper/src/tracer.hpp
+class Traced;
 class TracedNumber;
 
 /// A truth value that may depend on a parameter. Using it to steer (if, while, ?:, &&, ||) is refused where it does:
 /// the graph would hold for this candidate only. `select` chooses by data flow instead.
 class TracedTruth {
    public:
-    explicit operator bool() const;  ///< where refused, the error sticks in the tracer and false comes back
+    /// Where refused, the error sticks in the tracer, and false and true come back by turns, so that loops on it end.
+    explicit operator bool() const;
+
    private:
     friend class TracedNumber;
     TracedTruth(bool truth, bool from_parameter, std::shared_ptr<Tracer> tracer);
@@ -41,14 +44,29 @@ class TracedNumber {
     friend TracedTruth operator<=(const TracedNumber& a, double b) { return a.compared(a.value_ <= b); }
     friend TracedTruth operator>=(const TracedNumber& a, double b) { return a.compared(a.value_ >= b); }
     friend TracedTruth operator==(const TracedNumber& a, double b) { return a.compared(a.value_ == b); }
+    friend TracedTruth operator!=(const TracedNumber& a, double b) { return a.compared(a.value_ != b); }
+    friend TracedTruth operator<(const TracedNumber& a, const TracedNumber& b) {
+        return a.compared(a.value_ < b.value_, b);
+    }
+    friend TracedTruth operator>(const TracedNumber& a, const TracedNumber& b) { return b < a; }
+    friend TracedTruth operator<=(const TracedNumber& a, const TracedNumber& b) {
+        return a.compared(a.value_ <= b.value_, b);
+    }
+    friend TracedTruth operator>=(const TracedNumber& a, const TracedNumber& b) { return b <= a; }
+    friend TracedTruth operator<(double a, const TracedNumber& b) { return b > a; }
+    friend TracedTruth operator>(double a, const TracedNumber& b) { return b < a; }
+    friend TracedTruth operator<=(double a, const TracedNumber& b) { return b >= a; }
+    friend TracedTruth operator>=(double a, const TracedNumber& b) { return b <= a; }
 
    private:
     friend class Traced;
-    TracedNumber(double value, bool from_parameter, std::shared_ptr<Tracer> tracer);
+    TracedNumber(double value, bool from_parameter, std::shared_ptr<Tracer> tracer, Traced source);
     [[nodiscard]] TracedTruth compared(bool truth) const;
+    [[nodiscard]] TracedTruth compared(bool truth, const TracedNumber& other) const;
     double value_;
     bool from_parameter_;
     std::shared_ptr<Tracer> tracer_;
+    std::shared_ptr<const Traced> source_;
 };
 
 /// A value of a trace, or a plain one (a literal) where it was made from a Value. Cheap to copy. Operations never fail
@@ -77,7 +95,7 @@ class Traced {
     std::shared_ptr<Tracer> tracer_;  ///< null: a literal
 };
 
-// Elementwise; numbers and tensors. The second operand has the first's shape, or is a number, or a row [columns].
+// Elementwise; numbers and tensors. One operand has the other's shape, or is a number, or a row [columns] of the other.
 [[nodiscard]] Traced operator+(const Traced& a, const Traced& b);
 [[nodiscard]] Traced operator-(const Traced& a, const Traced& b);
 [[nodiscard]] Traced operator*(const Traced& a, const Traced& b);
@@ -90,7 +108,7 @@ class Traced {
 [[nodiscard]] Traced sigmoid(const Traced& x);
 [[nodiscard]] Traced exp(const Traced& x);
 [[nodiscard]] Traced log(const Traced& x);
-// Along the last dimension.
+// Along the last dimension. sum, mean and argmax of [n] are of shape [1].
 [[nodiscard]] Traced softmax(const Traced& x);
 [[nodiscard]] Traced log_softmax(const Traced& x);
 [[nodiscard]] Traced sum(const Traced& x);
@@ -112,6 +130,13 @@ class Traced {
 [[nodiscard]] Traced reshape(const Traced& x, Shape shape);
 /// a < b as a truth value in the graph, and choosing by it: control that depends on parameters.
 [[nodiscard]] Traced less(const Traced& a, const Traced& b);
+[[nodiscard]] Traced equal(const Traced& a, const Traced& b);
+[[nodiscard]] Traced both(const Traced& a, const Traced& b);    ///< of two truth values
+[[nodiscard]] Traced either(const Traced& a, const Traced& b);  ///< of two truth values
+[[nodiscard]] Traced negated(const Traced& a);                  ///< of a truth value
 [[nodiscard]] Traced select(const Traced& condition, const Traced& if_true, const Traced& if_false);
+/// Text: each {} in the pattern takes the next value, texts as they are, others as JSON.
+[[nodiscard]] Traced format(std::string pattern, std::span<const Traced> values);
+[[nodiscard]] Traced format(std::string pattern, std::initializer_list<Traced> values);
 
 }  // namespace yolk::hyper
