@@ -2,4 +2,336 @@
 // The templates of hyperfunction.hpp; not to be included by anyone else.
 #pragma once
 
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <limits>
+#include <stop_token>
+#include <tuple>
+
 #include "yolk/hyper/hyperfunction.hpp"
+
+namespace yolk::hyper {
+
+namespace detail {
+
+template <class M>
+[[nodiscard]] constexpr FieldKind field_kind() {
+    static_assert(std::is_arithmetic_v<M>, "a field is a floating point number, an integer or a bool");
+    if constexpr (std::is_same_v<M, bool>) return FieldKind::Boolean;
+    return std::is_integral_v<M> ? FieldKind::Integer : FieldKind::Real;
+}
+
+/// Bounds that validation refuses: reals and integers need between().
+inline constexpr double kNoBound = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+concept HasFieldsMember = requires {
+    { T::fields() } -> std::convertible_to<FieldsOf<T>>;
+};
+template <class T>
+concept HasFieldsFunction = requires(const T* type) {
+    { fields_of(type) } -> std::convertible_to<FieldsOf<T>>;
+};
+
+template <class T>
+[[nodiscard]] FieldsOf<T> fields() {
+    static_assert(
+        HasFieldsMember<T> || HasFieldsFunction<T>,
+        "a parameter struct needs `static FieldsOf<T> fields()`, or a function `FieldsOf<T> fields_of(const T*)`");
+    if constexpr (HasFieldsMember<T>) {
+        return T::fields();
+    } else {
+        return fields_of(static_cast<const T*>(nullptr));
+    }
+}
+
+/// What a parameter type is as a group: its description, its first values, and the way back.
+template <class P>
+struct ParameterCodec {
+    static void describe(ParameterSpec& spec) {
+        for (FieldOf<P>& of : fields<P>()) spec.fields.push_back(std::move(of.field));
+        spec.shape = Shape{spec.fields.size()};
+    }
+    static Tensor values(const P& parameters) {
+        std::vector<float> natural;
+        for (const FieldOf<P>& of : fields<P>()) natural.push_back(static_cast<float>(of.get(parameters)));
+        return Tensor::vector(std::move(natural));
+    }
+    static Result<P> from(const Tensor& values, const ParameterSpec&) {
+        const FieldsOf<P> all = fields<P>();
+        if (values.values().size() != all.size()) return bad_input("A struct of fields needs as many values.");
+        P parameters{};
+        for (std::size_t i = 0; i < all.size(); ++i) all[i].set(parameters, double{values.values()[i]});
+        return parameters;
+    }
+};
+template <>
+struct ParameterCodec<LoraWeight> {
+    static void describe(ParameterSpec&) {}
+    static Tensor values(const LoraWeight& weight) { return weight.values; }
+    static Result<LoraWeight> from(const Tensor& values, const ParameterSpec& spec) {
+        return LoraWeight::from_tensor(values, spec.noise_rank);
+    }
+};
+template <>
+struct ParameterCodec<VectorWeight> {
+    static void describe(ParameterSpec&) {}
+    static Tensor values(const VectorWeight& weight) { return weight.values; }
+    static Result<VectorWeight> from(const Tensor& values, const ParameterSpec&) {
+        return VectorWeight{static_cast<std::uint32_t>(values.values().size()), values};
+    }
+};
+template <>
+struct ParameterCodec<NoParameters> {
+    static void describe(ParameterSpec& spec) { spec.shape = Shape{0}; }
+    static Tensor values(const NoParameters&) { return {}; }
+    static Result<NoParameters> from(const Tensor&, const ParameterSpec&) { return NoParameters{}; }
+};
+
+template <class P>
+[[nodiscard]] ParameterSpec spec_of(const std::string& name, const P& initial, bool optimize) {
+    ParameterSpec spec;
+    spec.name = name;
+    spec.optimize = optimize;
+    if constexpr (std::is_same_v<P, LoraWeight>) {
+        spec.shape = Shape{initial.out, initial.in};
+        spec.noise_rank = initial.noise_rank;
+    } else if constexpr (std::is_same_v<P, VectorWeight>) {
+        spec.shape = Shape{initial.size};
+    } else {
+        ParameterCodec<P>::describe(spec);
+    }
+    return spec;
+}
+
+[[nodiscard]] Error operand_error(std::size_t index, const Value& value, std::string_view wanted);
+
+/// A plain argument out of a value.
+template <class T>
+[[nodiscard]] Result<T> plain_from(const Value& value, std::size_t index) {
+    if constexpr (std::is_same_v<T, Value>) {
+        return value;
+    } else if constexpr (std::is_same_v<T, Tensor>) {
+        if (value.tensor() == nullptr) return operand_error(index, value, "a tensor");
+        return *value.tensor();
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        if (value.text() == nullptr) return operand_error(index, value, "text");
+        return *value.text();
+    } else if constexpr (std::is_same_v<T, bool>) {
+        if (value.boolean() == nullptr) return operand_error(index, value, "a boolean");
+        return *value.boolean();
+    } else {
+        static_assert(std::is_arithmetic_v<T>,
+                      "a host function takes numbers, bool, std::string, Tensor and Value (and std::stop_token last)");
+        const Result<double> number = value.as_number();
+        if (!number) return operand_error(index, value, "a number");
+        if constexpr (std::is_integral_v<T>) {
+            const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);
+            if (*number != std::floor(*number) || *number >= limit || *number < (std::is_signed_v<T> ? -limit : 0.0))
+                return operand_error(index, value, "a whole number in range");
+        }
+        return static_cast<T>(*number);
+    }
+}
+
+template <class T>
+struct PlainResult {
+    using Type = T;
+};
+template <class T>
+struct PlainResult<Result<T>> {
+    using Type = T;
+};
+
+template <class T>
+[[nodiscard]] Value plain_to(T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return Value(value);
+    } else if constexpr (std::is_arithmetic_v<T>) {
+        return Value(static_cast<double>(value));
+    } else {
+        static_assert(std::is_constructible_v<Value, T>,
+                      "a host function returns a number, bool, std::string, Tensor or Value, or a Result of one");
+        return Value(std::move(value));
+    }
+}
+
+template <class T>
+[[nodiscard]] Value stand_in() {
+    using Plain = typename PlainResult<T>::Type;
+    if constexpr (std::is_same_v<Plain, Traced> || std::is_same_v<Plain, Tensor>) {
+        return Tensor::filled({1}, 0.0F);
+    } else if constexpr (std::is_constructible_v<Plain>) {
+        return plain_to(Plain{});
+    } else {
+        return Value(std::string());
+    }
+}
+
+template <class F>
+struct Signature : Signature<decltype(&F::operator())> {};
+template <class R, class... A>
+struct Signature<R (*)(A...)> {
+    using Return = R;
+    using Arguments = std::tuple<std::remove_cvref_t<A>...>;
+};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...)> : Signature<R (*)(A...)> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) const noexcept> : Signature<R (*)(A...)> {};
+
+template <class Body>
+concept HasSignature = std::is_pointer_v<Body> || requires {
+    &Body::operator();
+};
+
+template <class Tuple>
+inline constexpr bool kFirstIsTraced = false;
+template <class... Rest>
+inline constexpr bool kFirstIsTraced<std::tuple<Traced, Rest...>> = true;
+
+template <class Tuple>
+inline constexpr bool kLastIsStop = false;
+template <class First, class... Rest>
+inline constexpr bool kLastIsStop<std::tuple<First, Rest...>> =
+    std::is_same_v<std::tuple_element_t<sizeof...(Rest), std::tuple<First, Rest...>>, std::stop_token>;
+
+/// Operands of a host body [first, first + I...) out of the call's.
+template <class Arguments, std::size_t kFirst, std::size_t... I>
+[[nodiscard]] Result<std::tuple<std::tuple_element_t<kFirst + I, Arguments>...>> plain_operands(
+    std::span<const Value> operands, std::index_sequence<I...>) {
+    std::tuple<Result<std::tuple_element_t<kFirst + I, Arguments>>...> all{
+        plain_from<std::tuple_element_t<kFirst + I, Arguments>>(operands[I], I)...};
+    const Error* error = nullptr;
+    ((error == nullptr && !std::get<I>(all) ? void(error = &std::get<I>(all).error()) : void()), ...);
+    if (error != nullptr) return *error;
+    return std::tuple<std::tuple_element_t<kFirst + I, Arguments>...>{*std::move(std::get<I>(all))...};
+}
+
+template <class P, class Body>
+[[nodiscard]] std::function<Result<Value>(const HostCall&)> host_body(Body body, const ParameterSpec& spec) {
+    using Arguments = typename Signature<Body>::Arguments;
+    using Return = typename Signature<Body>::Return;
+    constexpr bool kHasParameters = !std::is_same_v<P, NoParameters>;
+    constexpr std::size_t kFirst = kHasParameters ? 1 : 0;
+    constexpr std::size_t kStop = kLastIsStop<Arguments> ? 1 : 0;
+    constexpr std::size_t kArity = std::tuple_size_v<Arguments> - kFirst - kStop;
+    return [body = std::move(body), spec](const HostCall& call) -> Result<Value> {
+        if (call.operands.size() != kArity)
+            return bad_input("It was called with " + std::to_string(call.operands.size()) + " operands; it takes " +
+                             std::to_string(kArity) + ".");
+        YOLK_TRY(auto operands, plain_operands<Arguments, kFirst>(call.operands, std::make_index_sequence<kArity>()));
+        const auto run = [&](auto&&... leading) -> Return {
+            return std::apply(
+                [&](auto&... plain) -> Return {
+                    if constexpr (kStop == 1) {
+                        return body(leading..., std::move(plain)..., call.stop);
+                    } else {
+                        return body(leading..., std::move(plain)...);
+                    }
+                },
+                operands);
+        };
+        const auto convert = [](Return result) -> Result<Value> {
+            if constexpr (std::is_same_v<Return, typename PlainResult<Return>::Type>) {
+                return plain_to(std::move(result));
+            } else {
+                if (!result) return std::move(result).error();
+                return plain_to(*std::move(result));
+            }
+        };
+        if constexpr (kHasParameters) {
+            YOLK_TRY(Tensor values, Tensor::create(spec.shape, {call.parameters.begin(), call.parameters.end()}));
+            YOLK_TRY(const P parameters, ParameterCodec<P>::from(values, spec));
+            return convert(run(parameters));
+        } else {
+            return convert(run());
+        }
+    };
+}
+
+template <class P, class Body>
+[[nodiscard]] TensorBody tensor_body(Body body) {
+    constexpr std::size_t kCount = std::tuple_size_v<typename Signature<Body>::Arguments>;
+    return [body = std::move(body)](const Traced& parameters, std::span<const Traced> operands) -> Traced {
+        return [&]<std::size_t... I>(std::index_sequence<I...>)->Traced {
+            if constexpr (std::is_same_v<P, NoParameters>) {
+                return body(operands[I]...);
+            } else {
+                return body(parameters, operands[I]...);
+            }
+        }
+        (std::make_index_sequence<kCount - (std::is_same_v<P, NoParameters> ? 0 : 1)>());
+    };
+}
+
+}  // namespace detail
+
+template <class T, class M>
+FieldOf<T> field_of(std::string name, M T::*member) {
+    Field field{.name = std::move(name), .kind = detail::field_kind<M>()};
+    field.initial = static_cast<double>(T{}.*member);
+    if (field.kind != FieldKind::Boolean) field.lower = field.upper = detail::kNoBound;
+    return {std::move(field), [member](const T& of) { return static_cast<double>(of.*member); },
+            [member](T& of, double value) { of.*member = static_cast<M>(value); }};
+}
+
+template <class T, class M>
+FieldOf<T> choice_of(std::string name, M T::*member, std::vector<std::string> choices) {
+    static_assert(std::is_integral_v<M> || std::is_enum_v<M>, "a choice's member is its index");
+    Field field{.name = std::move(name), .kind = FieldKind::Choice};
+    field.initial = static_cast<double>(T{}.*member);
+    field.upper = choices.empty() ? 0.0 : static_cast<double>(choices.size() - 1);
+    field.choices = std::move(choices);
+    return {std::move(field), [member](const T& of) { return static_cast<double>(of.*member); },
+            [member](T& of, double value) { of.*member = static_cast<M>(value); }};
+}
+
+template <class P>
+Result<Value> Hyperfunction<P>::call(const P& parameters, std::span<const Value> operands) const {
+    Tensor values = detail::ParameterCodec<P>::values(parameters);
+    return call_with(values, operands);
+}
+template <class P>
+Result<Value> Hyperfunction<P>::call(const P& parameters, std::initializer_list<Value> operands) const {
+    return call(parameters, std::span<const Value>(operands.begin(), operands.size()));
+}
+template <class P>
+Result<P> Hyperfunction<P>::from_values(const Tensor& values) const {
+    return detail::ParameterCodec<P>::from(values, parts().spec);
+}
+
+template <class P, class Body>
+Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, HyperfunctionOptions options) {
+    static_assert(
+        detail::HasSignature<Body>,
+        "a body is a lambda or function whose arguments have types (no auto): that is how it says where it runs");
+    using Arguments = typename detail::Signature<Body>::Arguments;
+    using Return = typename detail::Signature<Body>::Return;
+    constexpr std::size_t kCount = std::tuple_size_v<Arguments>;
+    constexpr bool kHasParameters = !std::is_same_v<P, NoParameters>;
+    AnyHyperfunction::Parts parts;
+    parts.spec = detail::spec_of(name, initial, options.optimize);
+    parts.values = detail::ParameterCodec<P>::values(initial);
+    parts.stand_in = detail::stand_in<Return>();
+    if constexpr (detail::kFirstIsTraced<Arguments>) {
+        static_assert(std::is_convertible_v<Return, Traced>, "a body over traced values returns one");
+        parts.arity = kCount - (kHasParameters ? 1 : 0);
+        parts.tensor = detail::tensor_body<P>(std::move(body));
+    } else {
+        if constexpr (kHasParameters) {
+            static_assert(kCount > 0, "a body takes its parameters first");
+            static_assert(std::is_same_v<std::tuple_element_t<0, Arguments>, P>, "a body takes its parameters first");
+        }
+        parts.arity = kCount - (kHasParameters ? 1 : 0) - (detail::kLastIsStop<Arguments> ? 1 : 0);
+        parts.host = std::make_shared<const HostFunction>(
+            HostFunction{std::move(name), detail::host_body<P>(std::move(body), parts.spec), options.host});
+    }
+    return Hyperfunction<P>(std::move(parts));
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations that equations are made of. Operands and attributes, by name:
+//
+//   add, subtract, multiply, maximum   (a, b): b has a's shape, is a number, or is a row [columns] of a's last
+//                                      dimension. A number counts as a row of it, rounded to fp32. Of two numbers: in
+//                                      double
+//   negate, relu, gelu, silu, tanh, sigmoid, exp, log   (x): a tensor or a number
+//   softmax, log_softmax               (x): along the last dimension
+//   sum, mean, argmax                  (x): along the last dimension, which goes; of [n] comes [1]. argmax: fp32
+//   indices linear, linear_transposed          (weight [out, in], x [..., in]) -> [..., out]; transposed: x [..., out]
+//   embedding                          (table [vocabulary, width], ids [n]) -> [n, width]
+//   combine                            (part, ...); dimension: integer, not negative
+//   split                              (whole) -> parts; dimension: integer, not negative; sizes: integers
+//   reshape                            (x); shape: integers
+//   less                               (a, b): numbers or tensors of one element -> boolean
+//   equal                              (a, b): any two values of one kind, by bits or characters -> boolean
+//   and, or, not                       booleans
+//   select                             (condition: boolean, a, b of one type)
+//   format                             (value, ...) -> text; pattern: text, each {} in it takes the next value
+//   host_call                          (parameters, operand, ...) -> one value; the first operand is always the
+//                                      hyperfunction's parameters (of shape [0] for one without). Equation::host runs
+//   call                               (operand, ...) -> the body's outputs; operands go to the body's inputs in order
+//
+// Tensor operations give the bits of their kernels (the twins in oracle/).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/hyper/graph.hpp"
+#include "yolk/hyper/value.hpp"
+
+namespace yolk::hyper {
+
+/// One equation on the host: operands checked, evaluated, host functions called once with their exceptions caught (no
+/// time-out, no retry). Errors name the operation and the hyperfunction.
+[[nodiscard]] Result<std::vector<Value>> evaluate_equation(const Equation& equation, std::span<const Value> operands);
+
+/// Attributes that an operation needs. Errors: it is missing or of another type.
+[[nodiscard]] Result<std::int64_t> integer_attribute(const Equation& equation, std::string_view name);
+[[nodiscard]] Result<std::vector<std::int64_t>> integers_attribute(const Equation& equation, std::string_view name);
+[[nodiscard]] Result<std::string> text_attribute(const Equation& equation, std::string_view name);
+
+/// A host function's result for these arguments, its exceptions caught. Errors name the function.
+[[nodiscard]] Result<Value> run_caught(const HostFunction& function, const HostCall& call);
+
+}  // namespace yolk::hyper

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/hyper/hyperfunction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tracer.hpp"
+#include "yolk/hyper/operations.hpp"
+
+namespace yolk::hyper {
+
+Error detail::operand_error(std::size_t index, const Value& value, std::string_view wanted) {
+    return bad_input(fmt::format("Its operand {} is {}; the body takes {}.", index, to_string(type_of(value)), wanted));
+}
+
+Result<LoraWeight> LoraWeight::from_tensor(Tensor values, std::uint32_t noise_rank) {
+    const Shape& shape = values.shape();
+    if (shape.rank() != 2 || shape[0] == 0 || shape[1] == 0 || shape[0] > UINT32_MAX || shape[1] > UINT32_MAX) {
+        return bad_input(
+            fmt::format("LoraWeight::from_tensor: a tensor {}; it takes a matrix [out, in].", shape.to_string()));
+    }
+    const auto out = static_cast<std::uint32_t>(shape[0]);
+    const auto in = static_cast<std::uint32_t>(shape[1]);
+    return LoraWeight{out, in, noise_rank, std::move(values)};
+}
+
+std::int64_t LmParam::max_tokens(std::int64_t limit) const noexcept {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(max_tokens_fraction * static_cast<double>(limit)));
+}
+
+FieldsOf<LmParam> fields_of(const LmParam*) {
+    return {field_of("temperature", &LmParam::temperature).between(0.0, 2.0),
+            field_of("top_p", &LmParam::top_p).between(0.0, 1.0),
+            field_of("presence_penalty", &LmParam::presence_penalty).between(-2.0, 2.0),
+            field_of("frequency_penalty", &LmParam::frequency_penalty).between(-2.0, 2.0),
+            field_of("max_tokens_fraction", &LmParam::max_tokens_fraction).between(0.0, 1.0)};
+}
+
+FieldsOf<LmTokenParam> fields_of(const LmTokenParam*) {
+    return {field_of("temperature", &LmTokenParam::temperature).between(0.0, 2.0),
+            field_of("top_p", &LmTokenParam::top_p).between(0.0, 1.0),
+            field_of("presence_penalty", &LmTokenParam::presence_penalty).between(-2.0, 2.0),
+            field_of("frequency_penalty", &LmTokenParam::frequency_penalty).between(-2.0, 2.0),
+            field_of("top_k", &LmTokenParam::top_k).between(1.0, 1000.0).log(),
+            field_of("max_tokens", &LmTokenParam::max_tokens).between(1.0, 32768.0).log()};
+}
+
+AnyHyperfunction::AnyHyperfunction(Parts parts) : parts_(std::make_shared<const Parts>(std::move(parts))) {}
+
+Traced AnyHyperfunction::operator()(std::span<const Traced> operands) const {
+    auto tracer = tracer_for(operands);
+    if (tracer == nullptr) {
+        tracer = Tracer::failed(bad_input(fmt::format(
+            "Hyperfunction '{}' was called outside a system's function; use call() with its parameters.", name())));
+        return tracer->input("error", parts_->stand_in);
+    }
+    if (tracer->error()) return Traced(parts_->stand_in);
+    const Traced parameters = tracer->parameters(*this);
+    return tracer->call(*this, parameters, operands);
+}
+
+Result<Value> AnyHyperfunction::call_with(const Tensor& parameters, std::span<const Value> operands) const {
+    ParameterSet checked;
+    YOLK_TRY_VOID(checked.add(parts_->spec, parameters));
+    if (operands.size() != parts_->arity) {
+        return bad_input(fmt::format("Hyperfunction '{}' was called with {} operands; it takes {}.", name(),
+                                     operands.size(), parts_->arity));
+    }
+    if (parts_->host != nullptr) return run_caught(*parts_->host, {parameters.values(), operands, {}});
+    const auto tracer = Tracer::create(name(), {});
+    const Tracer::Scope scope(tracer);
+    std::vector<Traced> traced;
+    for (std::size_t i = 0; i < operands.size(); ++i)
+        traced.push_back(tracer->input(fmt::format("{}", i), operands[i]));
+    const Traced result = tracer->call(*this, tracer->parameters(name(), parameters), traced);
+    YOLK_TRY(const TracedExample trace, tracer->finish(result));
+    const Value* literal = std::get_if<Value>(&trace.graph.outputs[0]);
+    return literal != nullptr ? *literal : trace.values[std::get<VariableId>(trace.graph.outputs[0]).value];
+}
+
+}  // namespace yolk::hyper

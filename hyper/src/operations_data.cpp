@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on numbers, booleans and text. They have no kernels.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "operations_impl.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+bool is_single(const ValueType& type) {
+    if (type.kind == ValueKind::Number) return true;
+    return type.kind == ValueKind::Tensor && type.shape.element_count().value_or(0) == 1;
+}
+
+Result<Types> less_types(const Equation& equation, std::span<const ValueType> operands) {
+    YOLK_TRY_VOID(expect_operands(equation, operands, 2));
+    if (!is_single(operands[0]) || !is_single(operands[1]))
+        return operand_error(equation, operands, "two numbers or tensors of one element");
+    return Types{{ValueKind::Boolean, {}}};
+}
+
+Result<Values> evaluate_less(const Equation&, std::span<const Value> operands) {
+    YOLK_TRY(const double a, operands[0].as_number());
+    YOLK_TRY(const double b, operands[1].as_number());
+    return Values{Value(a < b)};
+}
+
+Result<Types> equal_types(const Equation& equation, std::span<const ValueType> operands) {
+    YOLK_TRY_VOID(expect_operands(equation, operands, 2));
+    if (operands[0].kind != operands[1].kind) return operand_error(equation, operands, "two values of one kind");
+    return Types{{ValueKind::Boolean, {}}};
+}
+
+Result<Values> evaluate_equal(const Equation&, std::span<const Value> operands) {
+    return Values{Value(operands[0] == operands[1])};
+}
+
+template <std::size_t kCount>
+Result<Types> logic_types(const Equation& equation, std::span<const ValueType> operands) {
+    YOLK_TRY_VOID(expect_operands(equation, operands, kCount));
+    for (const ValueType& type : operands) {
+        if (type.kind != ValueKind::Boolean)
+            return operand_error(equation, operands, kCount == 1 ? "a boolean" : "two booleans");
+    }
+    return Types{{ValueKind::Boolean, {}}};
+}
+
+Result<Values> evaluate_and(const Equation&, std::span<const Value> operands) {
+    return Values{Value(*operands[0].boolean() && *operands[1].boolean())};
+}
+Result<Values> evaluate_or(const Equation&, std::span<const Value> operands) {
+    return Values{Value(*operands[0].boolean() || *operands[1].boolean())};
+}
+Result<Values> evaluate_not(const Equation&, std::span<const Value> operands) {
+    return Values{Value(!*operands[0].boolean())};
+}
+
+constexpr std::string_view kHole = "{}";
+
+std::size_t holes(std::string_view pattern) {
+    std::size_t count = 0;
+    for (std::size_t at = pattern.find(kHole); at != std::string_view::npos; at = pattern.find(kHole, at + 2)) ++count;
+    return count;
+}
+
+Result<Types> format_types(const Equation& equation, std::span<const ValueType> operands) {
+    YOLK_TRY(const std::string pattern, text_attribute(equation, "pattern"));
+    if (holes(pattern) != operands.size()) {
+        return bad_input(fmt::format("format: {} values for the pattern \"{}\"; it has {} places {{}}.",
+                                     operands.size(), pattern, holes(pattern)));
+    }
+    return Types{{ValueKind::Text, {}}};
+}
+
+Result<Values> evaluate_format(const Equation& equation, std::span<const Value> operands) {
+    YOLK_TRY(const std::string pattern, text_attribute(equation, "pattern"));
+    std::string text;
+    std::size_t from = 0;
+    for (const Value& operand : operands) {
+        const std::size_t at = pattern.find(kHole, from);
+        text.append(pattern, from, at - from);
+        text += operand.text() != nullptr ? *operand.text() : to_line(to_json(operand));
+        from = at + kHole.size();
+    }
+    text.append(pattern, from);
+    return Values{Value(std::move(text))};
+}
+
+constexpr std::array kDataOperations{
+    Operation{"less", less_types, evaluate_less},   Operation{"equal", equal_types, evaluate_equal},
+    Operation{"and", logic_types<2>, evaluate_and}, Operation{"or", logic_types<2>, evaluate_or},
+    Operation{"not", logic_types<1>, evaluate_not}, Operation{"format", format_types, evaluate_format},
+};
+
+}  // namespace
+
+std::span<const Operation> data_operations() noexcept { return kDataOperations; }
+
+}  // namespace yolk::hyper

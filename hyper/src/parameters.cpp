@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/hyper/parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "yolk/abi/noise_scale.h"
+#include "yolk/core/hash.hpp"
+#include "yolk/core/noise.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+constexpr std::uint32_t kMaxNoiseRank = 32;
+
+std::string named(const Field& field) { return field.name.empty() ? "A field" : fmt::format("Field '{}'", field.name); }
+
+/// Half the range: what one unit of a search coordinate is.
+double unit_of(const Field& field) {
+    if (field.scale == FieldScale::Log) return 0.5 * std::log(field.upper / field.lower);
+    return 0.5 * (field.upper - field.lower);
+}
+
+double coordinate_of(const Field& field, double natural) {
+    return (field.scale == FieldScale::Log ? std::log(natural) : natural) / unit_of(field);
+}
+
+struct Bounds {
+    double lower = 0.0;
+    double upper = 0.0;
+};
+Bounds coordinate_bounds(const Field& field) {
+    if (field.kind == FieldKind::Choice) return {0.0, 1.0};
+    return {coordinate_of(field, field.lower), coordinate_of(field, field.upper)};
+}
+
+double natural_of(const Field& field, double coordinate) {
+    const double scaled = coordinate * unit_of(field);
+    const double value =
+        std::clamp(field.scale == FieldScale::Log ? std::exp(scaled) : scaled, field.lower, field.upper);
+    if (field.kind == FieldKind::Real) return value;
+    return std::clamp(std::round(value), std::ceil(field.lower), std::floor(field.upper));
+}
+
+std::uint32_t coordinates_of(const Field& field) {
+    return field.kind == FieldKind::Choice ? static_cast<std::uint32_t>(field.choices.size()) : 1;
+}
+
+/// Bounds are doubles, natural values floats: the bounds' own floats are inside.
+bool is_inside(const Field& field, float value) {
+    return value >= static_cast<float>(field.lower) && value <= static_cast<float>(field.upper);
+}
+
+Result<void> validate(const Field& field) {
+    if (field.kind == FieldKind::Choice && field.choices.empty())
+        return bad_input(fmt::format("{} is a choice without any; name at least one.", named(field)));
+    if (field.kind == FieldKind::Choice || field.kind == FieldKind::Boolean) {
+        const double last = field.kind == FieldKind::Boolean ? 1.0 : static_cast<double>(field.choices.size() - 1);
+        if (field.lower != 0.0 || field.upper != last || field.scale == FieldScale::Log)
+            return bad_input(
+                fmt::format("{}: a boolean or choice has linear bounds from 0 to {}.", named(field), last));
+    } else if (!std::isfinite(field.lower) || !std::isfinite(field.upper) || field.lower >= field.upper) {
+        return bad_input(
+            fmt::format("{} has bounds {} to {}; give it finite ones, the lower below the upper, with "
+                        "between().",
+                        named(field), field.lower, field.upper));
+    }
+    if (field.scale == FieldScale::Log && field.lower <= 0.0)
+        return bad_input(
+            fmt::format("{} has a log scale and the lower bound {}; it must be above 0.", named(field), field.lower));
+    if (field.kind == FieldKind::Integer && std::ceil(field.lower) > std::floor(field.upper))
+        return bad_input(fmt::format("{}: there is no integer from {} to {}.", named(field), field.lower, field.upper));
+    if (!is_inside(field, static_cast<float>(field.initial)))
+        return bad_input(fmt::format("{} has the default {}; its bounds are {} to {}.", named(field), field.initial,
+                                     field.lower, field.upper));
+    return {};
+}
+
+std::string described(const ParameterSpec& spec) {
+    if (!spec.fields.empty()) return fmt::format("a struct of {} fields", spec.fields.size());
+    if (spec.shape == Shape{0}) return "without parameters";
+    return fmt::format("{} {}", spec.is_matrix() ? "a matrix" : "a vector", spec.shape.to_string());
+}
+
+Result<void> validate(const ParameterSpec& spec) {
+    if (spec.name.empty()) return bad_input("A hyperfunction has no name; give it one.");
+    const std::string who = fmt::format("Hyperfunction '{}'", spec.name);
+    if (!spec.fields.empty()) {
+        if (auto valid = validate(std::span<const Field>(spec.fields)); !valid)
+            return std::move(valid).error().while_doing(fmt::format("registering hyperfunction '{}'", spec.name));
+        if (spec.shape != Shape{spec.fields.size()})
+            return bad_input(fmt::format("{} has {} fields and the shape {}; it must be [{}].", who, spec.fields.size(),
+                                         spec.shape.to_string(), spec.fields.size()));
+        return {};
+    }
+    if (spec.shape.rank() != 1 && spec.shape.rank() != 2)
+        return bad_input(fmt::format("{} has parameters {}; a matrix [out, in] or a vector [n] is allowed.", who,
+                                     spec.shape.to_string()));
+    if (spec.is_matrix() && (spec.shape[0] == 0 || spec.shape[1] == 0))
+        return bad_input(fmt::format("{} has a matrix {}; neither extent may be 0.", who, spec.shape.to_string()));
+    if (spec.noise_rank < 1 || spec.noise_rank > kMaxNoiseRank)
+        return bad_input(
+            fmt::format("{} has the noise rank {}; it must be from 1 to {}.", who, spec.noise_rank, kMaxNoiseRank));
+    return {};
+}
+
+Result<void> validate_values(const ParameterSpec& spec, const Tensor& values) {
+    if (values.shape() != spec.shape) {
+        return bad_input(fmt::format("Values {} were given for '{}', which is {} of shape {}.",
+                                     values.shape().to_string(), spec.name, described(spec), spec.shape.to_string()));
+    }
+    for (std::size_t i = 0; i < values.values().size(); ++i) {
+        const float value = values.values()[i];
+        if (!std::isfinite(value))
+            return bad_input(fmt::format("Value {} of '{}' is {}; parameters are finite.", i, spec.name, value));
+        if (spec.fields.empty()) continue;
+        const Field& field = spec.fields[i];
+        if (!is_inside(field, value))
+            return bad_input(fmt::format("'{}' of '{}' is {}; its bounds are {} to {}.", field.name, spec.name, value,
+                                         field.lower, field.upper));
+        if (field.kind != FieldKind::Real && value != std::round(value))
+            return bad_input(fmt::format("'{}' of '{}' is {}; it is a whole number.", field.name, spec.name, value));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> validate(std::span<const Field> fields) {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        if (fields[i].name.empty()) return bad_input(fmt::format("Field {} has no name.", i));
+        for (std::size_t j = 0; j < i; ++j) {
+            if (fields[i].name == fields[j].name)
+                return bad_input(fmt::format("Fields {} and {} are both called '{}'.", j, i, fields[i].name));
+        }
+        YOLK_TRY_VOID(validate(fields[i]));
+    }
+    return {};
+}
+
+std::uint32_t coordinate_count(std::span<const Field> fields) {
+    std::uint32_t count = 0;
+    for (const Field& field : fields) count += coordinates_of(field);
+    return count;
+}
+
+std::vector<float> to_coordinates(std::span<const Field> fields, std::span<const float> natural) {
+    std::vector<float> coordinates;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const Field& field = fields[i];
+        if (field.kind == FieldKind::Choice) {
+            for (std::size_t c = 0; c < field.choices.size(); ++c)
+                coordinates.push_back(static_cast<float>(c) == natural[i] ? 1.0F : 0.0F);
+        } else {
+            const double inside = std::clamp(double{natural[i]}, field.lower, field.upper);
+            coordinates.push_back(static_cast<float>(coordinate_of(field, inside)));
+        }
+    }
+    return coordinates;
+}
+
+std::vector<float> to_natural(std::span<const Field> fields, std::span<const float> coordinates) {
+    std::vector<float> natural;
+    std::size_t next = 0;
+    for (const Field& field : fields) {
+        const auto own = coordinates.subspan(next, coordinates_of(field));
+        next += own.size();
+        if (field.kind == FieldKind::Choice) {
+            natural.push_back(static_cast<float>(std::ranges::max_element(own) - own.begin()));
+        } else {
+            natural.push_back(static_cast<float>(natural_of(field, own[0])));
+        }
+    }
+    return natural;
+}
+
+void clamp_coordinates(std::span<const Field> fields, std::span<float> coordinates) {
+    std::size_t next = 0;
+    for (const Field& field : fields) {
+        const Bounds bounds = coordinate_bounds(field);
+        for (std::uint32_t i = 0; i < coordinates_of(field); ++i, ++next) {
+            coordinates[next] =
+                std::clamp(coordinates[next], static_cast<float>(bounds.lower), static_cast<float>(bounds.upper));
+        }
+    }
+}
+
+Result<void> ParameterSet::add(ParameterSpec spec, Tensor values) {
+    YOLK_TRY_VOID(validate(spec));
+    if (const ParameterGroup* other = find(spec.name)) {
+        return bad_input(
+            fmt::format("Two hyperfunctions are called '{}': one is {}, the other {}. Names are unique in "
+                        "a system; rename one.",
+                        spec.name, described(other->spec), described(spec)));
+    }
+    YOLK_TRY_VOID(validate_values(spec, values));
+    groups_.push_back({std::move(spec), values, values});
+    return {};
+}
+
+const ParameterGroup* ParameterSet::find(std::string_view name) const noexcept {
+    const auto found = std::ranges::find_if(groups_, [&](const ParameterGroup& g) { return g.spec.name == name; });
+    return found == groups_.end() ? nullptr : &*found;
+}
+
+Result<void> ParameterSet::set(std::string_view name, Tensor values) {
+    for (ParameterGroup& group : groups_) {
+        if (group.spec.name != name) continue;
+        YOLK_TRY_VOID(validate_values(group.spec, values));
+        group.values = std::move(values);
+        return {};
+    }
+    return unknown(name);
+}
+
+Result<void> ParameterSet::set_optimized(std::string_view name, bool optimize) {
+    for (ParameterGroup& group : groups_) {
+        if (group.spec.name != name) continue;
+        group.spec.optimize = optimize;
+        return {};
+    }
+    return unknown(name);
+}
+
+Error ParameterSet::unknown(std::string_view name) const {
+    std::vector<std::string_view> known;
+    for (const ParameterGroup& group : groups_) known.push_back(group.spec.name);
+    return bad_input(fmt::format("There is no hyperfunction '{}'; registered are {}.", name,
+                                 known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+}
+
+Tensor initial_weights(const ParameterSpec& spec, std::uint64_t seed) {
+    const std::uint64_t count = spec.shape.element_count().value_or(0);
+    std::vector<float> values(count, 0.0F);
+    if (spec.is_matrix()) {
+        const auto noise_scale = std::bit_cast<float>(abi::noise::kNoiseScaleBits);
+        const float scale = noise_scale * (1.0F / std::sqrt(static_cast<float>(spec.shape[1])));
+        const std::uint64_t hash = hash64(std::as_bytes(std::span(spec.name)));
+        const NoiseStream stream{.seed = seed,
+                                 .parameter = static_cast<std::uint32_t>(hash & kMaxParameterId),
+                                 .domain = Domain::Initialization};
+        for (std::uint64_t first = 0; first < count; first += kNoiseElementsPerBlock) {
+            const auto block = noise_block(stream, static_cast<std::uint32_t>(first / kNoiseElementsPerBlock));
+            for (std::uint64_t i = 0; i < std::min<std::uint64_t>(kNoiseElementsPerBlock, count - first); ++i)
+                values[first + i] = static_cast<float>(block[i]) * scale;
+        }
+    }
+    return Tensor::create(spec.shape, std::move(values)).value();
+}
+
+}  // namespace yolk::hyper

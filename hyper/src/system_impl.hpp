@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a System holds. Shared by the files that implement it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "yolk/hyper/system.hpp"
+
+namespace yolk::hyper {
+
+struct System::Impl {
+    std::string name;
+    Function body;
+    std::uint64_t seed = 1;
+    ParameterSet parameters;
+    /// Which hyperfunction a name belongs to: two of one name are refused, copies of one are not.
+    std::map<std::string, std::shared_ptr<const AnyHyperfunction::Parts>> functions;
+    std::uint64_t function_runs = 0;
+    Dispatcher* dispatcher = nullptr;
+    std::shared_ptr<void> own_device;  ///< what `dispatcher` needs where it is the system's own
+    std::shared_ptr<HostPool> pool;
+
+    [[nodiscard]] Result<Tensor> values_for(const AnyHyperfunction& function);
+    [[nodiscard]] Result<void> add(const AnyHyperfunction& function, Tensor values);
+};
+
+/// "example 3", or "the example" without a number.
+[[nodiscard]] std::string example_name(std::optional<std::size_t> index);
+
+}  // namespace yolk::hyper

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records what a function does with traced values, and evaluates each equation as it is recorded.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/hyper/graph.hpp"
+#include "yolk/hyper/hyperfunction.hpp"
+#include "yolk/hyper/population.hpp"
+#include "yolk/hyper/traced.hpp"
+
+namespace yolk::hyper {
+
+/// One run of one function. One thread at a time. Operations find it through their operands, and through current()
+/// where all of those are literals.
+class Tracer : public std::enable_shared_from_this<Tracer> {
+   public:
+    /// A hyperfunction's parameters; registers it where it is not yet. Errors: a name that is another's.
+    using Registrar = std::function<Result<Tensor>(const AnyHyperfunction&)>;
+    /// Calls a host function where that is not done right here (time-outs, retries); may be empty.
+    using HostRunner = std::function<Result<Value>(const HostFunctionPtr&, const HostCall&)>;
+
+    [[nodiscard]] static std::shared_ptr<Tracer> create(std::string name, Registrar registrar, HostRunner runner = {});
+    /// The tracer of the run that this thread is in; null outside.
+    [[nodiscard]] static std::shared_ptr<Tracer> current();
+    /// A tracer that holds nothing but an error: what operations outside any trace come back with.
+    [[nodiscard]] static std::shared_ptr<Tracer> failed(Error error);
+
+    /// current() while it lives.
+    class Scope {
+       public:
+        explicit Scope(std::shared_ptr<Tracer> tracer);
+        ~Scope();
+        Scope(const Scope&) = delete;
+        Scope& operator=(const Scope&) = delete;
+
+       private:
+        std::shared_ptr<Tracer> outer_;
+    };
+
+    [[nodiscard]] Traced input(const std::string& name, Value value);
+    /// The variable of a hyperfunction's parameters, made at its first call in this trace.
+    [[nodiscard]] Traced parameters(const AnyHyperfunction& function);
+    [[nodiscard]] Traced parameters(const std::string& group, const Tensor& values);
+    /// A call of a hyperfunction: its body's equations, or one host_call.
+    [[nodiscard]] Traced call(const AnyHyperfunction& function, const Traced& parameters,
+                              std::span<const Traced> operands);
+    /// Records and evaluates. After an error, `stand_in` so many times.
+    [[nodiscard]] std::vector<Traced> record(Equation equation, std::span<const Traced> operands,
+                                             std::size_t result_count, const Value& stand_in);
+
+    void stick(Error error);  ///< the first one stays
+    [[nodiscard]] const std::optional<Error>& error() const noexcept { return error_; }
+    /// Reading past the tracer: recorded, warned about where it depends on a parameter.
+    void note_read(const Traced& value, std::string_view how);
+    /// Whether a value depends on a parameter.
+    [[nodiscard]] bool from_parameter(const Traced& value) const;
+    /// A truth value is about to steer: refused where it depends on a parameter. What comes back then is false and true
+    /// by turns, so that loops on either end.
+    [[nodiscard]] bool steer(bool truth, bool from_parameter);
+
+    /// The trace with `output`. Errors: what stuck; an output of another trace.
+    [[nodiscard]] Result<TracedExample> finish(const Traced& output);
+
+    // Of Traced, whose friend this is.
+    [[nodiscard]] static const std::shared_ptr<Tracer>& tracer_of(const Traced& value) { return value.tracer_; }
+    [[nodiscard]] static const Value& value_of(const Traced& value) { return value.value_; }
+
+   private:
+    [[nodiscard]] Traced variable(Value value, std::string name, bool from_parameter);
+    /// Errors: a value of another trace.
+    [[nodiscard]] Result<Atom> atom_of(const Traced& value) const;
+    [[nodiscard]] Result<std::vector<Value>> evaluate(const Equation& equation, std::span<const Value> operands);
+    [[nodiscard]] std::string place() const;  ///< " in hyperfunction 'f'"
+
+    TracedExample trace_;
+    std::vector<bool> from_parameter_;  ///< by variable
+    std::map<std::string, VariableId> groups_;
+    std::map<std::string, std::uint32_t> calls_;  ///< by hyperfunction, so far
+    Registrar registrar_;
+    HostRunner runner_;
+    std::string hyperfunction_;  ///< whose body is running
+    std::uint32_t call_ = 0;
+    std::uint64_t refused_ = 0;
+    std::optional<Error> error_;
+};
+
+/// Records one equation of the operation `name` where an operand is traced, otherwise computes it at once. Errors stick
+/// in the operands' tracer, or the current one.
+[[nodiscard]] std::vector<Traced> apply(std::string_view name, std::span<const Traced> operands, Attributes attributes,
+                                        std::size_t result_count);
+[[nodiscard]] Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attributes attributes = {});
+
+/// The tracer of the first traced operand, or the current one, or null.
+[[nodiscard]] std::shared_ptr<Tracer> tracer_for(std::span<const Traced> operands);
+
+}  // namespace yolk::hyper

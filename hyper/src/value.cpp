@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/hyper/value.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace yolk::hyper {
+namespace {
+
+constexpr std::size_t kShownElements = 8;
+
+/// What lies before and behind one dimension, as counts of elements.
+struct Around {
+    std::size_t outer = 1;
+    std::size_t inner = 1;
+};
+Around around(const Shape& shape, std::size_t dimension) {
+    Around result;
+    for (std::size_t i = 0; i < shape.rank(); ++i) {
+        if (i < dimension) result.outer *= shape[i];
+        if (i > dimension) result.inner *= shape[i];
+    }
+    return result;
+}
+
+Result<std::size_t> checked_dimension(const char* what, const Shape& shape, std::int64_t dimension) {
+    const auto rank = static_cast<std::int64_t>(shape.rank());
+    if (dimension >= rank || dimension < -rank) {
+        return bad_input(fmt::format("{}: dimension {} of a tensor {}; it must be from {} to {}.", what, dimension,
+                                     shape.to_string(), -rank, rank - 1));
+    }
+    return static_cast<std::size_t>(dimension < 0 ? dimension + rank : dimension);
+}
+
+Shape with_extent(const Shape& shape, std::size_t dimension, std::uint64_t extent) {
+    std::vector<std::uint64_t> extents(shape.extents().begin(), shape.extents().end());
+    extents[dimension] = extent;
+    return Shape(std::move(extents));
+}
+
+/// The double that prints as short as the float does: 0.3 and not 0.30000001192092896; it reads back as the same float.
+double shortest(float value) {
+    if (!std::isfinite(value)) return value;
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+    double result = 0.0;
+    std::from_chars(text, end, result);
+    return result;
+}
+
+Json nested(const Tensor& tensor, std::size_t dimension, std::size_t& next) {
+    if (dimension == tensor.shape().rank()) return shortest(tensor.values()[next++]);
+    Json array = Json::array();
+    for (std::uint64_t i = 0; i < tensor.shape()[dimension]; ++i) array.push_back(nested(tensor, dimension + 1, next));
+    return array;
+}
+
+/// Appends the elements of `json`, whose extents below `dimension` must be those found before.
+Result<void> collect(const Json& json, std::size_t dimension, std::vector<std::uint64_t>& extents,
+                     std::vector<float>& values) {
+    if (!json.is_array()) {
+        if (!json.is_number() || dimension != extents.size())
+            return bad_input(
+                fmt::format("An array that is no tensor: {} among its elements. Tensors are numbers, or "
+                            "arrays of the same length, at every level.",
+                            to_line(json)));
+        values.push_back(json.get<float>());
+        return {};
+    }
+    if (dimension == extents.size()) {
+        if (!values.empty()) return bad_input("An array that is no tensor: numbers beside arrays.");
+        extents.push_back(json.size());
+    }
+    if (extents[dimension] != json.size())
+        return bad_input(fmt::format("An array that is no tensor: {} elements beside {} at level {}.", json.size(),
+                                     extents[dimension], dimension));
+    for (const Json& element : json) YOLK_TRY_VOID(collect(element, dimension + 1, extents, values));
+    return {};
+}
+
+std::string elements_to_string(std::span<const float> values) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(values.size(), kShownElements); ++i)
+        text += fmt::format("{}{}", i == 0 ? "" : ", ", values[i]);
+    return values.size() > kShownElements ? text + ", ..." : text;
+}
+
+}  // namespace
+
+Tensor::Tensor() : shape_({0}), values_(std::make_shared<const std::vector<float>>()) {}
+Tensor::Tensor(Shape shape, std::shared_ptr<const std::vector<float>> values)
+    : shape_(std::move(shape)), values_(std::move(values)) {}
+
+Result<Tensor> Tensor::create(Shape shape, std::vector<float> values) {
+    YOLK_TRY(const std::uint64_t count, shape.element_count());
+    if (count != values.size()) {
+        return bad_input(
+            fmt::format("A tensor {} has {} elements; {} were given.", shape.to_string(), count, values.size()));
+    }
+    return Tensor(std::move(shape), std::make_shared<const std::vector<float>>(std::move(values)));
+}
+
+Tensor Tensor::vector(std::vector<float> values) {
+    Shape shape{values.size()};
+    return {std::move(shape), std::make_shared<const std::vector<float>>(std::move(values))};
+}
+
+Tensor Tensor::filled(Shape shape, float value) {
+    const std::uint64_t count = shape.element_count().value();
+    return {std::move(shape), std::make_shared<const std::vector<float>>(count, value)};
+}
+
+bool operator==(const Tensor& a, const Tensor& b) {
+    if (a.shape_ != b.shape_) return false;
+    return a.values_->empty() || std::memcmp(a.values_->data(), b.values_->data(), 4 * a.values_->size()) == 0;
+}
+
+Result<Tensor> combine(std::span<const Tensor> parts, std::int64_t dimension) {
+    if (parts.empty()) return bad_input("combine: no parts were given; it needs at least one.");
+    const Shape& first = parts[0].shape();
+    YOLK_TRY(const std::size_t along, checked_dimension("combine", first, dimension));
+    std::uint64_t extent = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const Shape& shape = parts[i].shape();
+        if (shape.rank() != first.rank() || with_extent(shape, along, first[along]) != first) {
+            return bad_input(
+                fmt::format("combine: part {} is {}, the first is {}; they may differ along dimension {} "
+                            "only.",
+                            i, shape.to_string(), first.to_string(), along));
+        }
+        extent += shape[along];
+    }
+    const Around counts = around(first, along);
+    std::vector<float> values;
+    values.reserve(counts.outer * extent * counts.inner);
+    for (std::size_t o = 0; o < counts.outer; ++o) {
+        for (const Tensor& part : parts) {
+            const std::size_t size = part.shape()[along] * counts.inner;
+            const auto piece = part.values().subspan(o * size, size);
+            values.insert(values.end(), piece.begin(), piece.end());
+        }
+    }
+    return Tensor::create(with_extent(first, along, extent), std::move(values));
+}
+
+Result<std::vector<Tensor>> split(const Tensor& whole, std::span<const std::uint64_t> sizes, std::int64_t dimension) {
+    YOLK_TRY(const std::size_t along, checked_dimension("split", whole.shape(), dimension));
+    const std::uint64_t extent = whole.shape()[along];
+    std::uint64_t sum = 0;
+    for (const std::uint64_t size : sizes) sum = size > extent - std::min(sum, extent) ? extent + 1 : sum + size;
+    if (sum != extent || sizes.empty()) {
+        return bad_input(fmt::format("split: sizes [{}] of a tensor {}; along dimension {} they must sum to {}.",
+                                     fmt::join(sizes, ", "), whole.shape().to_string(), along, extent));
+    }
+    const Around counts = around(whole.shape(), along);
+    std::vector<Tensor> parts;
+    std::size_t first = 0;
+    for (const std::uint64_t size : sizes) {
+        std::vector<float> values;
+        values.reserve(counts.outer * size * counts.inner);
+        for (std::size_t o = 0; o < counts.outer; ++o) {
+            const auto piece = whole.values().subspan((o * extent + first) * counts.inner, size * counts.inner);
+            values.insert(values.end(), piece.begin(), piece.end());
+        }
+        YOLK_TRY(Tensor part, Tensor::create(with_extent(whole.shape(), along, size), std::move(values)));
+        parts.push_back(std::move(part));
+        first += size;
+    }
+    return parts;
+}
+
+std::string_view to_string(ValueKind kind) noexcept {
+    switch (kind) {
+        case ValueKind::Tensor: return "tensor";
+        case ValueKind::Text: return "text";
+        case ValueKind::Number: return "number";
+        case ValueKind::Boolean: return "boolean";
+    }
+    return "unknown";
+}
+
+Result<double> Value::as_number() const {
+    if (number() != nullptr) return *number();
+    if (boolean() != nullptr) return *boolean() ? 1.0 : 0.0;
+    if (tensor() != nullptr && tensor()->values().size() == 1) return double{tensor()->values()[0]};
+    return bad_input(
+        fmt::format("A {} was given where a number is needed: a number, a boolean, or a tensor of one "
+                    "element.",
+                    to_string(type_of(*this))));
+}
+
+ValueType type_of(const Value& value) {
+    return {value.kind(), value.tensor() != nullptr ? value.tensor()->shape() : Shape()};
+}
+
+std::string to_string(const ValueType& type) {
+    const std::string kind(to_string(type.kind));
+    return type.kind == ValueKind::Tensor ? kind + " " + type.shape.to_string() : kind;
+}
+
+std::string to_string(const Value& value) {
+    if (value.text() != nullptr) return to_line(Json(*value.text()));
+    if (value.number() != nullptr) return fmt::format("{}", *value.number());
+    if (value.boolean() != nullptr) return *value.boolean() ? "true" : "false";
+    const Tensor& tensor = *value.tensor();
+    return fmt::format("tensor {} ({})", tensor.shape().to_string(), elements_to_string(tensor.values()));
+}
+
+Json to_json(const Value& value) {
+    if (value.text() != nullptr) return *value.text();
+    if (value.number() != nullptr) return *value.number();
+    if (value.boolean() != nullptr) return *value.boolean();
+    std::size_t next = 0;
+    return nested(*value.tensor(), 0, next);
+}
+
+Result<Value> value_from_json(const Json& json) {
+    if (json.is_boolean()) return Value(json.get<bool>());
+    if (json.is_number()) return Value(json.get<double>());
+    if (json.is_string()) return Value(json.get<std::string>());
+    if (!json.is_array()) {
+        return bad_input(fmt::format("{} is no value: values are numbers, true and false, text, and arrays of numbers.",
+                                     to_line(json)));
+    }
+    std::vector<std::uint64_t> extents;
+    std::vector<float> values;
+    YOLK_TRY_VOID(collect(json, 0, extents, values));
+    YOLK_TRY(Tensor tensor, Tensor::create(Shape(std::move(extents)), std::move(values)));
+    return Value(std::move(tensor));
+}
+
+}  // namespace yolk::hyper
