@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole populations of a system's parameters, and their rewards.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <thread>
+
+#include "system_impl.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+/// Threads are worth their start where the metric has been running for so long and is not done.
+constexpr std::chrono::microseconds kWorthThreads{500};
+/// A metric that takes so long waits for something else (a program, a service): more threads than cores.
+constexpr std::chrono::milliseconds kWaits{2};
+constexpr std::uint32_t kWaitingThreads = 16;
+
+class Scoring {
+   public:
+    Scoring(PopulationEvaluation& evaluation, std::span<const Value> expected, const Metric& metric)
+        : evaluation_(evaluation), expected_(expected), metric_(metric) {}
+
+    void run() {
+        const std::uint32_t count = evaluation_.outputs.candidates;
+        const auto start = std::chrono::steady_clock::now();
+        auto elapsed = std::chrono::steady_clock::duration::zero();
+        std::uint32_t done = 0;
+        while (done < count && (!metric_.concurrent || elapsed < kWorthThreads)) {
+            score_one(done++);
+            elapsed = std::chrono::steady_clock::now() - start;
+        }
+        next_ = done;
+        const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+        const std::uint32_t wanted = done > 0 && elapsed / done > kWaits ? std::max(cores, kWaitingThreads) : cores;
+        std::vector<std::jthread> threads;
+        for (std::uint32_t t = 1; t < std::min(wanted, count - done); ++t) threads.emplace_back([this] { work(); });
+        work();
+    }
+
+   private:
+    void work() {
+        for (std::uint32_t c = next_++; c < evaluation_.outputs.candidates; c = next_++) score_one(c);
+    }
+    void score_one(std::uint32_t candidate) {
+        double& reward = evaluation_.rewards[candidate];
+        std::optional<Error>& error = evaluation_.errors[candidate];
+        if (error) return;  // its host functions failed
+        const PopulationOutputs& outputs = evaluation_.outputs;
+        std::vector<Value> predictions;
+        predictions.reserve(outputs.examples);
+        for (std::uint32_t e = 0; e < outputs.examples; ++e)
+            predictions.push_back(outputs.values[std::size_t{e} * outputs.candidates + candidate]);
+        auto scores = score(metric_, predictions, expected_);
+        if (scores) {
+            reward = scores->reward;
+        } else {
+            error = std::move(scores).error().while_doing(fmt::format("scoring candidate {}", candidate));
+        }
+    }
+
+    PopulationEvaluation& evaluation_;
+    std::span<const Value> expected_;
+    const Metric& metric_;
+    std::atomic<std::uint32_t> next_{0};
+};
+
+}  // namespace
+
+Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::span<const Value> expected,
+                                              const Metric& metric) {
+    if (outputs.examples != expected.size() ||
+        outputs.values.size() != std::size_t{outputs.examples} * outputs.candidates) {
+        return bad_input(fmt::format("{} outputs of {} candidates beside {} expected values; they must be as many.",
+                                     outputs.values.size(), outputs.candidates, expected.size()));
+    }
+    PopulationEvaluation evaluation;
+    evaluation.rewards.assign(outputs.candidates, std::numeric_limits<double>::quiet_NaN());
+    evaluation.errors = outputs.errors;
+    evaluation.errors.resize(outputs.candidates);
+    evaluation.outputs = std::move(outputs);
+    Scoring(evaluation, expected, metric).run();
+    return evaluation;
+}
+
+Result<PopulationEvaluation> System::evaluate_population(std::span<const Candidate> candidates,
+                                                         std::span<const Example> examples, const Metric& metric,
+                                                         const PopulationOptions& options) {
+    if (candidates.empty()) return PopulationEvaluation{};
+    YOLK_TRY(const std::vector<TracedExample> traces, trace_all(examples));
+    YOLK_TRY(Dispatcher * device, dispatcher());
+    YOLK_TRY(PopulationEvaluator evaluator,
+             PopulationEvaluator::create({device, &pool()}, traces, impl_->parameters, options));
+    YOLK_TRY(PopulationOutputs outputs, evaluator.evaluate(candidates));
+    std::vector<Value> expected;
+    for (const Example& example : examples) expected.push_back(example.expected);
+    return score_population(std::move(outputs), expected, metric);
+}
+
+}  // namespace yolk::hyper
