@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -39,7 +40,9 @@ struct HostTask {
 };
 
 /// Threads for host functions. Any thread may use it. Concurrency per function is limited over all users of a pool.
-/// Calls that timed out are abandoned: their threads are replaced, the destructor does not wait for them.
+/// Calls that timed out are abandoned: their threads are replaced, the destructor does not wait for them. (It asks the
+/// others to stop and waits for them.) Where many abandoned calls still run (four times the threads, at least 64),
+/// further ones fail without being made. A host function must not wait for the pool that it runs on.
 class HostPool {
    public:
     struct Options {
@@ -53,6 +56,10 @@ class HostPool {
     /// exception, an error, a time-out, after all retries.
     [[nodiscard]] std::vector<Result<Value>> run_all(std::span<const HostTask> tasks);
     [[nodiscard]] std::future<Result<Value>> run(HostTask task);
+    /// The same, told by a call from one of the pool's threads (or this one, where the task cannot start). `done` must
+    /// not throw, nor wait for the pool. What the task points to is copied.
+    using Done = std::function<void(Result<Value>)>;
+    void start(HostTask task, Done done);
     [[nodiscard]] std::vector<HostStatistics> statistics() const;  ///< by name
     [[nodiscard]] std::uint64_t abandoned() const noexcept;        ///< calls that were given up and have not returned
 

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/hyper/external_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "process.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+constexpr std::size_t kQuoted = 200;
+
+std::string quoted(std::string_view text) {
+    if (text.size() <= kQuoted) return fmt::format("'{}'", text);
+    return fmt::format("'{}'...", text.substr(0, kQuoted));
+}
+
+std::string_view last_line(std::string_view text) {
+    constexpr std::string_view kBlank = " \t\r\n\v\f";
+    const std::size_t end = text.find_last_not_of(kBlank);
+    if (end == std::string_view::npos) return {};
+    text = text.substr(0, end + 1);
+    const std::size_t line_break = text.find_last_of('\n');
+    if (line_break != std::string_view::npos) text.remove_prefix(line_break + 1);
+    text.remove_prefix(text.find_first_not_of(kBlank));
+    return text;
+}
+
+Json field_value(const Field& field, float value) {
+    switch (field.kind) {
+        case FieldKind::Integer: return std::llround(value);
+        case FieldKind::Boolean: return value > 0.5F;
+        case FieldKind::Choice: {
+            const auto index = static_cast<std::size_t>(std::max(std::lround(value), 0L));
+            return field.choices.at(std::min(index, field.choices.size() - 1));
+        }
+        case FieldKind::Real: break;
+    }
+    return to_json(Value(Tensor::vector({value})))[0];  // as short as the float prints
+}
+
+Result<std::string> request(std::span<const Field> fields, const HostCall& call) {
+    Json parameters = Json::array();
+    if (fields.empty()) {
+        for (const float value : call.parameters) parameters.push_back(field_value({}, value));
+    } else if (fields.size() != call.parameters.size()) {
+        return bad_input(
+            fmt::format("It has {} fields, but {} parameters were given.", fields.size(), call.parameters.size()));
+    } else {
+        parameters = Json::object();
+        for (std::size_t i = 0; i < fields.size(); ++i) {
+            parameters[fields[i].name] = field_value(fields[i], call.parameters[i]);
+        }
+    }
+    Json operands = Json::array();
+    for (const Value& operand : call.operands) operands.push_back(to_json(operand));
+    return to_line({{"parameters", std::move(parameters)}, {"operands", std::move(operands)}}) + "\n";
+}
+
+Json values_json(std::span<const Value> values) {
+    Json array = Json::array();
+    for (const Value& value : values) array.push_back(to_json(value));
+    return array;
+}
+
+}  // namespace
+
+Result<Value> program_answer(const Program& program, const ProgramRun& run) {
+    const std::string& name = program.command.front();
+    if (program.answer == ProgramAnswer::ExitStatus) return Value(run.status);
+    if (program.answer == ProgramAnswer::Success) return Value(run.status == 0 ? 1.0 : 0.0);
+    if (run.status != 0 && !program.any_status) {
+        return bad_input(
+            fmt::format("Program '{}' ended with status {}; its answer counts with status 0 only, unless "
+                        "any_status is set.{}",
+                        name, run.status, quoted_errors(run.error_tail)));
+    }
+    if (program.answer == ProgramAnswer::WholeText) {
+        std::string text = run.output;
+        if (text.ends_with('\n')) text.pop_back();
+        if (text.ends_with('\r')) text.pop_back();
+        return Value(std::move(text));
+    }
+    const std::string_view line = last_line(run.output);
+    if (line.empty()) {
+        return bad_input(
+            fmt::format("Program '{}' printed nothing; its last line has to be its answer, a JSON value.{}", name,
+                        quoted_errors(run.error_tail)));
+    }
+    const Result<Json> json = parse_json(line, "the last line");
+    Result<Value> value = json ? value_from_json(*json) : Result<Value>(json.error());
+    if (value) return value;
+    return bad_input(
+        fmt::format("Program '{}' printed {} in the end, which is no answer: {} Give a number, true or "
+                    "false, \"text\" or an array of numbers.{}",
+                    name, quoted(line), value.error().message, quoted_errors(run.error_tail)));
+}
+
+Result<HostFunctionPtr> host_function_from_program(std::string name, Program program, std::vector<Field> fields,
+                                                   HostOptions options) {
+    YOLK_TRY_VOID(check_program(program));
+    if (!fields.empty()) YOLK_TRY_VOID(validate(fields));
+    if (options.timeout.count() == 0) options.timeout = program.timeout;
+    // Its own is for calls outside a pool, which asks it to stop.
+    HostFunction function{.name = std::move(name), .run = {}, .options = options};
+    function.run = [program = std::move(program), fields = std::move(fields)](const HostCall& call) -> Result<Value> {
+        YOLK_TRY(const std::string input, request(fields, call));
+        YOLK_TRY(const ProgramRun run, run_program(program, input, call.stop));
+        return program_answer(program, run);
+    };
+    return std::make_shared<const HostFunction>(std::move(function));
+}
+
+Result<AnyHyperfunction> program_hyperfunction(std::string name, Program program, std::vector<Field> fields,
+                                               std::size_t arity, HyperfunctionOptions options) {
+    std::vector<float> initial;
+    for (const Field& field : fields) initial.push_back(static_cast<float>(field.initial));
+    AnyHyperfunction::Parts parts;
+    parts.spec.name = name;
+    parts.spec.shape = Shape{fields.size()};
+    parts.spec.fields = fields;
+    parts.spec.optimize = options.optimize;
+    parts.values = Tensor::vector(std::move(initial));
+    parts.arity = arity;
+    YOLK_TRY(parts.host,
+             host_function_from_program(std::move(name), std::move(program), std::move(fields), options.host));
+    return AnyHyperfunction(std::move(parts));
+}
+
+Result<Metric> program_metric(Program program, std::string name) {
+    YOLK_TRY_VOID(check_program(program));
+    if (program.answer == ProgramAnswer::WholeText) {
+        return bad_input(
+            fmt::format("Metric '{}': a reward is a number; let the program print it as its last line.", name));
+    }
+    Metric metric;
+    metric.name = std::move(name);
+    metric.whole = [program = std::move(program)](std::span<const Value> predictions,
+                                                  std::span<const Value> expected) -> Result<double> {
+        const Json input{{"predictions", values_json(predictions)}, {"expected", values_json(expected)}};
+        YOLK_TRY(const ProgramRun run, run_program(program, to_line(input) + "\n"));
+        YOLK_TRY(const Value answer, program_answer(program, run));
+        return answer.as_number();
+    };
+    return metric;
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// The child is reaped last: until then its id, and that of its group, cannot become another's.
+#include "process.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+namespace yolk::hyper {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t kErrorTail = 2048;
+constexpr std::chrono::milliseconds kTick{10};  // between looks at the child where the kernel has no pidfd
+
+/// Keeps SIGPIPE from this thread while it writes to a child that may have stopped reading; other threads and the
+/// process's own handler are left alone.
+class NoSigpipe {
+   public:
+    NoSigpipe() noexcept {
+        ::sigemptyset(&sigpipe_);
+        ::sigaddset(&sigpipe_, SIGPIPE);
+        sigset_t pending;
+        ::sigpending(&pending);
+        was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+        ::pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
+    }
+    ~NoSigpipe() {
+        if (!was_pending_) {
+            const timespec none{};
+            while (::sigtimedwait(&sigpipe_, nullptr, &none) == -1 && errno == EINTR) {}
+        }
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    NoSigpipe(const NoSigpipe&) = delete;
+    NoSigpipe& operator=(const NoSigpipe&) = delete;
+
+   private:
+    sigset_t sigpipe_{};
+    sigset_t before_{};
+    bool was_pending_ = false;
+};
+
+/// Whether it has ended; it stays there to be reaped.
+bool has_ended(pid_t child) {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
+}
+
+int reap(pid_t child) {
+    int status = 0;
+    while (::waitpid(child, &status, 0) == -1 && errno == EINTR) {}
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// Talks to one child until it has ended or must be.
+class Conversation {
+   public:
+    Conversation(const Program& program, std::string_view input, Child child)
+        : program_(program), input_(input), child_(std::move(child)) {
+        // The kernel tells when a child ends; 434 is pidfd_open, without a flag.
+        pidfd_ = Descriptor(static_cast<int>(::syscall(434, child_.id, 0U)));
+        wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    }
+    ~Conversation() {
+        if (child_.id > 0) finish();
+    }
+    Conversation(const Conversation&) = delete;
+    Conversation& operator=(const Conversation&) = delete;
+
+    Result<ProgramRun> run(std::stop_token stop);
+
+   private:
+    enum class End { Itself, Timeout, Stop, Output };
+    End talk(const std::stop_token& stop);
+    void wait(std::chrono::nanoseconds limit);
+    void write_input();
+    void read_output();
+    void read_errors();
+    void terminate();
+    int finish();
+    Error error_for(End end) const;
+
+    const Program& program_;
+    std::string_view input_;
+    Child child_;
+    Descriptor pidfd_;
+    Descriptor wake_;
+    ProgramRun run_{};
+    bool too_much_ = false;
+};
+
+/// Until a descriptor is ready, or the child has ended (with a pidfd), or the limit.
+void Conversation::wait(std::chrono::nanoseconds limit) {
+    const std::array<pollfd, 5> all{pollfd{child_.in.get(), POLLOUT, 0}, pollfd{child_.out.get(), POLLIN, 0},
+                                    pollfd{child_.err.get(), POLLIN, 0}, pollfd{pidfd_.get(), POLLIN, 0},
+                                    pollfd{wake_.get(), POLLIN, 0}};  // those below 0 are left out
+    std::array<pollfd, 5> polled = all;
+    if (!pidfd_.is_open() || !wake_.is_open()) limit = std::min<std::chrono::nanoseconds>(limit, kTick);
+    limit = std::max<std::chrono::nanoseconds>(limit, std::chrono::nanoseconds(0));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+    const timespec time{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
+    ::ppoll(polled.data(), polled.size(), &time, nullptr);
+}
+
+void Conversation::write_input() {
+    if (!child_.in.is_open()) return;
+    const NoSigpipe guard;
+    while (!input_.empty()) {
+        const ssize_t written = ::write(child_.in.get(), input_.data(), input_.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0 && errno == EAGAIN) return;
+        if (written < 0) break;  // it does not read any further, which it need not
+        input_.remove_prefix(static_cast<std::size_t>(written));
+    }
+    child_.in.close();
+}
+
+void Conversation::read_output() {
+    std::array<char, 65536> block;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read()
+    while (child_.out.is_open() && !too_much_) {
+        const ssize_t got = ::read(child_.out.get(), block.data(), block.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EAGAIN) return;
+        if (got <= 0) return child_.out.close();
+        run_.output.append(block.data(), static_cast<std::size_t>(got));
+        too_much_ = run_.output.size() > program_.max_output_bytes;
+    }
+}
+
+void Conversation::read_errors() {
+    std::array<char, 65536> block;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read()
+    // Bounded, so that a child that never stops writing cannot keep us from looking at the clock.
+    for (int i = 0; i < 16 && child_.err.is_open(); ++i) {
+        const ssize_t got = ::read(child_.err.get(), block.data(), block.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EAGAIN) return;
+        if (got <= 0) return child_.err.close();
+        run_.error_tail.append(block.data(), static_cast<std::size_t>(got));
+        if (run_.error_tail.size() > kErrorTail) run_.error_tail.erase(0, run_.error_tail.size() - kErrorTail);
+    }
+}
+
+Conversation::End Conversation::talk(const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [this] {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof(one));
+    });
+    const Clock::time_point begun = Clock::now();
+    while (true) {
+        const bool ended = has_ended(child_.id);  // asked first: what it wrote before is read below
+        write_input();
+        read_output();
+        read_errors();
+        if (too_much_) return End::Output;
+        if (ended) return End::Itself;
+        if (stop.stop_requested()) return End::Stop;
+        std::chrono::nanoseconds left = std::chrono::hours(1);
+        if (program_.timeout.count() > 0) left = program_.timeout - (Clock::now() - begun);
+        if (left.count() <= 0) return End::Timeout;
+        wait(left);
+    }
+}
+
+/// SIGTERM to the group, and time to clean up; what it prints meanwhile is thrown away.
+void Conversation::terminate() {
+    ::kill(-child_.id, SIGTERM);
+    child_.in.close();
+    const Clock::time_point until = Clock::now() + program_.grace;
+    while (!has_ended(child_.id) && Clock::now() < until) {
+        run_.output.clear();
+        too_much_ = false;
+        read_output();
+        read_errors();
+        wake_.close();
+        wait(until - Clock::now());
+    }
+}
+
+/// Nothing of the group is left; the status of the child itself.
+int Conversation::finish() {
+    ::kill(-child_.id, SIGKILL);
+    ::kill(child_.id, SIGKILL);  // it may have moved to another group
+    return reap(std::exchange(child_.id, -1));
+}
+
+Error Conversation::error_for(End end) const {
+    const std::string& name = program_.command.front();
+    const std::string errors = quoted_errors(run_.error_tail);
+    switch (end) {
+        case End::Timeout:
+            return io_error(fmt::format("Program '{}' had not ended after {} ms and was killed with its children.{}",
+                                        name, program_.timeout.count(), errors),
+                            ETIMEDOUT);
+        case End::Stop:
+            return io_error(
+                fmt::format("Program '{}' was killed with its children: its caller asked to stop.{}", name, errors),
+                ECANCELED);
+        case End::Output:
+        case End::Itself: break;
+    }
+    return io_error(fmt::format("Program '{}' printed more than {} bytes and was killed with its children; raise "
+                                "max_output_bytes or print less.{}",
+                                name, program_.max_output_bytes, errors),
+                    EFBIG);
+}
+
+Result<ProgramRun> Conversation::run(std::stop_token stop) {
+    const End end = talk(stop);
+    if (end != End::Itself) {
+        terminate();
+        finish();
+        return error_for(end);
+    }
+    run_.status = finish();
+    return std::move(run_);
+}
+
+}  // namespace
+
+std::string quoted_errors(std::string_view tail) {
+    while (!tail.empty() && (tail.back() == '\n' || tail.back() == '\r')) tail.remove_suffix(1);
+    if (tail.empty()) return "";
+    constexpr std::size_t kShown = 600;
+    if (tail.size() > kShown) tail = tail.substr(tail.size() - kShown);
+    return fmt::format(" Its standard error ends with: {}", tail);
+}
+
+Result<ProgramRun> run_program(const Program& program, std::string_view input, std::stop_token stop) {
+    YOLK_TRY_VOID(check_program(program));
+    YOLK_TRY(Child child, spawn(program));
+    return Conversation(program, input, std::move(child)).run(std::move(stop));
+}
+
+}  // namespace yolk::hyper
