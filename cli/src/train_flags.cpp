@@ -16,7 +16,10 @@ Result<evolve::Determinism> parse_determinism(std::string_view text) {
 }
 
 void add_search_flags(CLI::App& app, evolve::EvolutionOptions& evolution) {
-    add_number(app, "--population", evolution.population, "Members per generation, even")->default_str("4096");
+    add_number(app, "--population", evolution.population, "Members per generation, even unless --no-antithetic")
+        ->default_str("4096");
+    app.add_flag("--antithetic,!--no-antithetic", evolution.antithetic,
+                 "Members in pairs of opposite noise (the default), or each with noise of its own");
     add_number(app, "--rank", evolution.rank, "Rank of the perturbations, 1 to 32")->default_str("1");
     add_number(app, "--sigma", evolution.sigma, "Size of the perturbations")->default_str("0.2");
     add_number(app, "--sigma-decay", evolution.sigma_decay, "Factor of sigma per generation, above 0, at most 1")

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -118,6 +119,7 @@ struct Evolution::Impl {
                 .rule = options.fitness,
                 .robust = options.robust,
                 .group_size = options.group_size,
+                .antithetic = options.antithetic,
                 .config = parts.config.fitness};
     }
     [[nodiscard]] std::uint64_t state_bytes() const {
@@ -137,6 +139,7 @@ Result<void> Evolution::Impl::plan() {
                                                       .rank = options.rank,
                                                       .weights = is_integer_rule(options.fitness) ? FitnessWeights::I8
                                                                                                   : FitnessWeights::F32,
+                                                      .antithetic = options.antithetic,
                                                       .config = parts.config.es_update}));
     YOLK_TRY(optimizer_plan, plan_optimizer(*device, {.rule = options.optimizer,
                                                       .element_count = parts.parameters.element_count(),
@@ -332,6 +335,27 @@ Result<std::vector<float>> Evolution::scores() const {
     std::vector<float> values(impl_->options.population);
     YOLK_TRY_VOID(impl_->dispatcher->download(impl_->scores, std::as_writable_bytes(std::span(values))));
     return values;
+}
+
+Result<void> Evolution::set_parameters(std::span<const float> values) {
+    const std::span<const float> now = parameters();
+    if (values.size() != now.size()) {
+        return bad_input(fmt::format("There are {} values for {} parameter elements; the two must be equal.",
+                                     values.size(), now.size()));
+    }
+    const auto bad = std::ranges::find_if_not(values, [](float value) { return std::isfinite(value); });
+    if (bad != values.end()) {
+        return bad_input(
+            fmt::format("Element {} of the parameters would be {}; all must be finite.", bad - values.begin(), *bad));
+    }
+    YOLK_TRY_VOID(impl_->dispatcher->upload(impl_->parameters, std::as_bytes(values)));
+    Recorder& recorder = *impl_->recorder;
+    recorder.begin();
+    recorder.barrier(Barrier::TransferToTransfer);
+    recorder.copy(impl_->parameters, impl_->mirror.parameters);
+    recorder.barrier(Barrier::ToHost);
+    YOLK_TRY_VOID(impl_->dispatcher->run(recorder));
+    return impl_->readback.invalidate();
 }
 
 Result<std::string> Evolution::state_hash() const {

@@ -51,12 +51,14 @@ Result<GenerationSummary> EvolutionTwin::step() {
                               .rule = options_.fitness,
                               .robust = options_.robust,
                               .group_size = options_.group_size,
+                              .antithetic = options_.antithetic,
                               .config = {}};
     const oracle::FitnessTwin shaped = oracle::fitness_twin(fitness, scored.returns);
     const EsUpdateDesc update{.parameters = parts_.parameters,
                               .population = options_.population,
                               .rank = options_.rank,
                               .weights = FitnessWeights::I8,
+                              .antithetic = options_.antithetic,
                               .config = {}};
     gradient_ = oracle::es_update_twin(update, shaped.integer_weights, shaped.summary, when);
     const OptimizerDesc optimizer{.rule = options_.optimizer,

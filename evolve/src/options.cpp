@@ -15,11 +15,16 @@ constexpr std::uint32_t kMaxEpisodes = 1U << 20U;
 constexpr std::uint64_t kMaxReturns = (std::uint64_t{128} << 20U) / 4;
 
 Result<void> validate_sizes(const EvolutionOptions& options) {
-    if (options.population < 2 || options.population > kMaxPopulation || options.population % 2 != 0) {
+    const bool in_range = options.population >= 2 && options.population <= kMaxPopulation;
+    if (options.antithetic && (!in_range || options.population % 2 != 0)) {
         return bad_input(
             fmt::format("The population is {}; it must be an even number from 2 to {}, because members come in pairs "
-                        "of opposite noise.",
+                        "of opposite noise (unless antithetic sampling is turned off).",
                         options.population, kMaxPopulation));
+    }
+    if (!in_range) {
+        return bad_input(
+            fmt::format("The population is {}; it must be from 2 to {}.", options.population, kMaxPopulation));
     }
     if (options.rank < 1 || options.rank > kMaxRank) {
         return bad_input(fmt::format("The rank is {}; it must be from 1 to {}.", options.rank, kMaxRank));
@@ -69,6 +74,13 @@ Result<void> validate_fitness(const EvolutionOptions& options) {
         return bad_input(fmt::format(
             "'robust' scales pair differences; with the fitness rule {} it has no meaning. Leave it out, or choose {}.",
             to_string(options.fitness), to_string(FitnessRule::PairDifference)));
+    }
+    if (!options.antithetic && is_pair_rule(options.fitness)) {
+        return bad_input(
+            fmt::format("The fitness rule {} compares the two members of a pair, and without antithetic sampling there "
+                        "are no pairs. Choose {}, {} or {} (the last two with fast determinism).",
+                        to_string(options.fitness), to_string(FitnessRule::CentredRank), to_string(FitnessRule::ZScore),
+                        to_string(FitnessRule::GroupZScore)));
     }
     const bool grouped = options.fitness == FitnessRule::GroupZScore;
     if (!grouped && options.group_size != 0) {

@@ -274,6 +274,52 @@ TEST_P(evolution, discrete_memory_gives_the_same_bits) {
     }
     EXPECT_EQ(*here.state_hash(), *there.state_hash());
 }
+TEST_P(evolution, scores_of_the_host_do_what_prepared_ones_do) {
+    const Setup setup{.options = {.population = kPopulation, .optimizer = OptimizerRule::Adam}};
+    for (const bool discrete : {false, true}) {
+        const Device& on = discrete ? discrete_device() : device();
+        Dispatcher& by = discrete ? discrete_dispatcher() : dispatcher();
+        ASSERT_OK_AND_ASSIGN(Evolution prepared, create_on(on, by, setup));
+        EvolutionParts parts{.parameters = layered_table(2), .initial = std::vector<float>(72, 0.0F)};
+        ASSERT_OK_AND_ASSIGN(auto evaluator, host_scores_evaluator(on, kPopulation));
+        const std::span<float> returns = evaluator->returns();
+        parts.evaluator = std::move(evaluator);
+        ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(on, by, std::move(parts), setup.options));
+        for (int i = 0; i < 2; ++i) {
+            std::ranges::copy(setup.scores, returns.begin());
+            ASSERT_OK(run.step());
+            ASSERT_OK(prepared.step());
+        }
+        EXPECT_EQ(*run.state_hash(), *prepared.state_hash());
+        std::ranges::fill(returns, 1.0F);  // and the next step sees what is written then
+        const std::vector<float> before(run.parameters().begin(), run.parameters().end());
+        ASSERT_OK_AND_ASSIGN(const GenerationSummary summary, run.step());
+        EXPECT_EQ(summary.variance, 0.0F);
+        EXPECT_EQ(summary.evaluations, 0U);
+    }
+    EXPECT_TRUE(expect_error(host_scores_evaluator(device(), 0), ErrorKind::BadInput, "at least one"));
+    EXPECT_TRUE(expect_error(host_scores_evaluator(device(), 0xFFFFFFFFU, 0xFFFFFFFFU), ErrorKind::BadInput, "bytes"));
+}
+TEST_P(evolution, parameters_can_be_set_between_steps) {
+    ASSERT_OK_AND_ASSIGN(Evolution run, create({}));
+    ASSERT_OK(run.step());
+    std::vector<float> values(run.parameters().begin(), run.parameters().end());
+    const std::vector<float> first = values;
+    for (float& value : values) value = std::min(value, 0.01F);
+    ASSERT_OK(run.set_parameters(values));
+    EXPECT_TRUE(std::ranges::equal(run.parameters(), values));
+    ASSERT_OK(run.step());
+    EvolutionParts parts{.parameters = layered_table(2), .initial = values, .generation = 1};
+    ASSERT_OK_AND_ASSIGN(parts.evaluator, PreparedScores::create(device(), dispatcher(), Setup{}.scores));
+    ASSERT_OK_AND_ASSIGN(Evolution resumed,
+                         Evolution::create(device(), dispatcher(), std::move(parts), Setup{}.options));
+    ASSERT_OK(resumed.step());
+    EXPECT_EQ(*run.state_hash(), *resumed.state_hash());
+    values.pop_back();
+    EXPECT_TRUE(expect_error(run.set_parameters(values), ErrorKind::BadInput, "71 values"));
+    values.push_back(kNan);
+    EXPECT_TRUE(expect_error(run.set_parameters(values), ErrorKind::BadInput, "finite"));
+}
 TEST_P(evolution, policy_evaluator_runs_after_the_update_in_the_same_submission) {
     const Setup setup;
     EvolutionParts parts{.parameters = layered_table(2), .initial = std::vector<float>(72, 0.0F)};

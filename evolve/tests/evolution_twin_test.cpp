@@ -100,6 +100,9 @@ TEST_P(exact_run, momentum_pair_sign_frozen) {
                          .freeze_vectors = true,
                          .exclude = {"layer1.weight"}});
 }
+TEST_P(exact_run, members_of_their_own_an_odd_number) {
+    expect_equal_hashes({.population = 33, .antithetic = false, .rank = 2, .fitness = FitnessRule::CentredRank});
+}
 TEST_P(exact_run, robust_pair_difference) { expect_equal_hashes({.population = 64, .robust = true}); }
 
 TEST(evolution_twin, refuses_what_has_no_twin) {

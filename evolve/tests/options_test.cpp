@@ -33,6 +33,20 @@ TEST(options, population_is_even_and_in_range) {
         EXPECT_REFUSED("population", o.population = bad);
     for (const std::uint32_t good : {2U, 4U, 4096U, 1U << 20U}) EXPECT_ALLOWED(o.population = good);
 }
+TEST(options, population_may_be_odd_where_members_do_not_come_in_pairs) {
+    const auto alone = [](EvolutionOptions& o) {
+        o.antithetic = false;
+        o.fitness = FitnessRule::CentredRank;
+    };
+    for (const std::uint32_t bad : {0U, 1U, (1U << 20U) + 1U})
+        EXPECT_REFUSED("from 2 to", alone(o); o.population = bad);
+    for (const std::uint32_t good : {2U, 3U, 4095U, 1U << 20U}) EXPECT_ALLOWED(alone(o); o.population = good);
+}
+TEST(options, pair_rules_need_antithetic_sampling) {
+    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::PairSign})
+        EXPECT_REFUSED("no pairs", o.antithetic = false; o.fitness = rule);
+    EXPECT_ALLOWED(o.antithetic = false; o.fitness = FitnessRule::ZScore; o.determinism = Determinism::Fast);
+}
 TEST(options, rank_is_in_range) {
     for (const std::uint32_t bad : {0U, 33U, 0xFFFFFFFFU}) EXPECT_REFUSED("rank", o.rank = bad);
     for (const std::uint32_t good : {1U, 4U, 32U}) EXPECT_ALLOWED(o.rank = good);

@@ -19,6 +19,9 @@ struct Case {
     std::uint32_t population = 2;
     std::uint32_t rank = 1;
     FitnessWeights weights = FitnessWeights::I8;
+    bool antithetic = true;
+
+    [[nodiscard]] std::uint32_t weight_count() const { return antithetic ? population / 2 : population; }
 };
 
 ParameterDesc matrix(std::string name, std::uint32_t rows, std::uint32_t columns) {
@@ -72,6 +75,9 @@ std::vector<Case> cases() {
          3,
          FitnessWeights::F32},
         {"rank 32, floats", {matrix("w", 3, 9), vector("v", 9)}, 18, 32, FitnessWeights::F32},
+        {"members of their own, rank 2", edges, 13, 2, FitnessWeights::I8, false},
+        {"policy 4-64-2, members of their own", policy, 35, 1, FitnessWeights::I8, false},
+        {"members of their own, floats", {matrix("w", 9, 17), vector("v", 9)}, 11, 3, FitnessWeights::F32, false},
     };
 }
 
@@ -85,7 +91,7 @@ struct Inputs {
 
 Inputs draw_inputs(const Case& item, Draws& draws) {
     Inputs inputs;
-    const std::uint32_t pairs = item.population / 2;
+    const std::uint32_t pairs = item.weight_count();
     inputs.when = {.seed = (std::uint64_t{draws.word()} << 32U) | draws.word(),
                    .generation = 9,
                    .time = draws.below(1000),
@@ -113,6 +119,7 @@ class EsUpdateProblem final : public Problem {
                 .population = item.population,
                 .rank = item.rank,
                 .weights = item.weights,
+                .antithetic = item.antithetic,
                 .config = {}} {
         Draws draws(seed, stream);
         inputs_ = draw_inputs(item, draws);
@@ -146,7 +153,7 @@ class EsUpdateProblem final : public Problem {
     [[nodiscard]] std::vector<Expected> expected() const override {
         Expected gradient{.oracle = oracle()};
         if (integer()) {
-            gradient.twin = words_of(es_update_twin(desc_, std::span(inputs_.integers).first(desc_.population / 2),
+            gradient.twin = words_of(es_update_twin(desc_, std::span(inputs_.integers).first(inputs_.values.size()),
                                                     inputs_.summary, inputs_.when));
         }
         return {std::move(gradient)};
@@ -160,7 +167,7 @@ class EsUpdateProblem final : public Problem {
             const double terms = parameter.perturbation == Perturbation::Vector ? 1.0 : desc_.rank;
             products += terms * parameter.rows * parameter.columns;
         }
-        const double pairs = desc_.population / 2;
+        const auto pairs = static_cast<double>(inputs_.values.size());
         return {.operations = 2.0 * pairs * products,
                 .bytes = pairs * (integer() ? 1.0 : 4.0) + static_cast<double>(desc_.parameters.size_bytes())};
     }

@@ -54,19 +54,30 @@ constexpr std::array<Kind, 14> kKinds{{
 struct Rule {
     FitnessRule rule;
     bool robust = false;
+    bool antithetic = true;
 };
-constexpr std::array<Rule, 6> kRules{{{FitnessRule::PairDifference},
+constexpr std::array<Rule, 9> kRules{{{FitnessRule::PairDifference},
                                       {FitnessRule::PairDifference, true},
                                       {FitnessRule::PairSign},
                                       {FitnessRule::CentredRank},
                                       {FitnessRule::ZScore},
-                                      {FitnessRule::GroupZScore}}};
+                                      {FitnessRule::GroupZScore},
+                                      {FitnessRule::CentredRank, false, false},
+                                      {FitnessRule::ZScore, false, false},
+                                      {FitnessRule::GroupZScore, false, false}}};
 
+/// Odd populations are taken where members do not come in pairs.
 struct Size {
     std::uint32_t population, episodes, group_size;
+    std::uint32_t odd_population, odd_group_size;
 };
-constexpr std::array<Size, 7> kSizes{
-    {{2, 1, 2}, {6, 3, 3}, {14, 2, 7}, {126, 1, 63}, {128, 1, 2}, {130, 5, 5}, {548, 1, 4}}};
+constexpr std::array<Size, 7> kSizes{{{2, 1, 2, 3, 3},
+                                      {6, 3, 3, 5, 5},
+                                      {14, 2, 7, 14, 2},
+                                      {126, 1, 63, 127, 127},
+                                      {128, 1, 2, 129, 43},
+                                      {130, 5, 5, 131, 131},
+                                      {548, 1, 4, 549, 9}}};
 constexpr int kSizesPerKindAndRule = 2;
 
 /// The twin's weights as the kernel stores them.
@@ -82,7 +93,7 @@ std::vector<std::uint32_t> stored_weights(const FitnessTwin& twin) {
 
 std::vector<double> weight_values(const FitnessDesc& desc, const std::vector<std::uint32_t>& words) {
     std::vector<double> values;
-    for (std::size_t pair = 0; pair < desc.population / 2; ++pair) {
+    for (std::size_t pair = 0; pair < (desc.antithetic ? desc.population / 2 : desc.population); ++pair) {
         const double value = is_integer_rule(desc.rule)
                                  ? static_cast<double>(static_cast<std::int8_t>(words[pair / 4] >> (8 * (pair % 4))))
                                  : static_cast<double>(std::bit_cast<float>(words[pair]));
@@ -132,8 +143,8 @@ class FitnessProblem final : public Problem {
         : desc_(desc), kind_(kind), returns_(std::move(returns)) {}
 
     [[nodiscard]] std::string name() const override {
-        return fmt::format("{}{} of {} x {}, {}", to_string(desc_.rule), desc_.robust ? ", robust" : "",
-                           desc_.population, desc_.episodes, kind_);
+        return fmt::format("{}{}{} of {} x {}, {}", to_string(desc_.rule), desc_.robust ? ", robust" : "",
+                           desc_.antithetic ? "" : ", not antithetic", desc_.population, desc_.episodes, kind_);
     }
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
         return fitness_space(info, desc_).space();
@@ -199,11 +210,13 @@ class FitnessProblem final : public Problem {
 };
 
 std::unique_ptr<Problem> make_problem(const Kind& kind, const Rule& rule, const Size& size, Draws& draws) {
-    const FitnessDesc desc{.population = size.population,
+    const bool pairs = rule.antithetic;
+    const FitnessDesc desc{.population = pairs ? size.population : size.odd_population,
                            .episodes = size.episodes,
                            .rule = rule.rule,
                            .robust = rule.robust,
-                           .group_size = size.group_size,
+                           .group_size = pairs ? size.group_size : size.odd_group_size,
+                           .antithetic = pairs,
                            .config = {}};
     std::vector<float> returns(std::size_t{desc.population} * desc.episodes);
     for (float& value : returns) value = kind.draw(draws);
@@ -227,7 +240,7 @@ Problems fitness_cases(std::uint64_t seed) {
 Problems fitness_benchmarks() {
     Problems problems;
     Draws draws(42, 6);
-    for (const Rule& rule : kRules) problems.push_back(make_problem(kKinds[0], rule, {65536, 1, 64}, draws));
+    for (const Rule& rule : kRules) problems.push_back(make_problem(kKinds[0], rule, {65536, 1, 64, 65536, 64}, draws));
     return problems;
 }
 

@@ -17,9 +17,9 @@ class PerturbedEmbeddingProblem final : public Problem {
         : desc_(desc), first_member_(first_member), when_{.seed = seed, .generation = 9, .time = 4, .sigma = sigma} {}
 
     [[nodiscard]] std::string name() const override {
-        return fmt::format("{} rows of {} x {} members from {}, {} ids{}, rank {}, sigma {}", desc_.table_rows,
+        return fmt::format("{} rows of {} x {} members from {}, {} ids{}, rank {}, sigma {}{}", desc_.table_rows,
                            desc_.columns, desc_.members, first_member_, desc_.rows, desc_.shared_ids ? " shared" : "",
-                           desc_.rank, when_.sigma);
+                           desc_.rank, when_.sigma, desc_.antithetic ? "" : ", not antithetic");
     }
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
         return perturbed_embedding_space(info, desc_).space();
@@ -94,17 +94,21 @@ struct Case {
     bool shared_ids;
     std::int32_t first_member;
     float sigma;
+    bool antithetic = true;
 };
 
 // Empty in each way, no table, ones, around a block of eight, primes; ranks around a block, up to 32; the mean, members
 // that begin with the second side of a pair; a sigma that the operand rule makes zero.
 constexpr std::array kCases{
-    Case{0, 2, 3, 5, 1, false, 0, 0.1F},  Case{2, 0, 3, 5, 1, true, 0, 0.1F},   Case{2, 2, 3, 0, 1, true, 0, 0.1F},
-    Case{3, 2, 0, 5, 1, false, 0, 0.1F},  Case{1, 1, 1, 1, 1, true, 0, 0.1F},   Case{1, 1, 1, 1, 1, false, -1, 0.1F},
-    Case{5, 3, 7, 7, 1, false, -1, 0.2F}, Case{4, 5, 13, 8, 2, true, 2, 1.0F},  Case{3, 9, 5, 9, 3, false, 1, 0.1F},
-    Case{4, 7, 11, 12, 4, true, 3, 0.1F}, Case{2, 6, 9, 13, 7, false, 0, 0.1F}, Case{6, 2, 17, 31, 8, true, -1, 0.1F},
-    Case{3, 5, 6, 5, 9, false, 5, 0.1F},  Case{2, 3, 8, 17, 32, true, 0, 3.0F}, Case{67, 2, 5, 3, 1, false, 0, 0.1F},
-    Case{2, 5, 4, 6, 6, true, 0, 1e-13F},
+    Case{0, 2, 3, 5, 1, false, 0, 0.1F},         Case{2, 0, 3, 5, 1, true, 0, 0.1F},
+    Case{2, 2, 3, 0, 1, true, 0, 0.1F},          Case{3, 2, 0, 5, 1, false, 0, 0.1F},
+    Case{1, 1, 1, 1, 1, true, 0, 0.1F},          Case{1, 1, 1, 1, 1, false, -1, 0.1F},
+    Case{5, 3, 7, 7, 1, false, -1, 0.2F},        Case{4, 5, 13, 8, 2, true, 2, 1.0F},
+    Case{3, 9, 5, 9, 3, false, 1, 0.1F},         Case{4, 7, 11, 12, 4, true, 3, 0.1F},
+    Case{2, 6, 9, 13, 7, false, 0, 0.1F},        Case{6, 2, 17, 31, 8, true, -1, 0.1F},
+    Case{3, 5, 6, 5, 9, false, 5, 0.1F},         Case{2, 3, 8, 17, 32, true, 0, 3.0F},
+    Case{67, 2, 5, 3, 1, false, 0, 0.1F},        Case{2, 5, 4, 6, 6, true, 0, 1e-13F},
+    Case{5, 3, 7, 7, 2, false, -1, 0.2F, false}, Case{4, 3, 9, 9, 5, true, 3, 0.2F, false},
 };
 
 std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
@@ -114,7 +118,8 @@ std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
                                                                               .columns = c.columns,
                                                                               .rank = c.rank,
                                                                               .parameter = ParameterId{13},
-                                                                              .shared_ids = c.shared_ids},
+                                                                              .shared_ids = c.shared_ids,
+                                                                              .antithetic = c.antithetic},
                                                        c.first_member, c.sigma, seed);
 }
 

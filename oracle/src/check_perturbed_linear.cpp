@@ -22,10 +22,10 @@ class PerturbedLinearProblem final : public Problem {
     }
 
     [[nodiscard]] std::string name() const override {
-        return fmt::format("{} -> {}{} x {} members from {} x {} rows{}, rank {}, sigma {}, {} by {}", inner(), outer(),
-                           desc_.transposed ? " transposed" : "", desc_.members, first_member_, desc_.rows,
+        return fmt::format("{} -> {}{} x {} members from {} x {} rows{}, rank {}, sigma {}, {} by {}{}", inner(),
+                           outer(), desc_.transposed ? " transposed" : "", desc_.members, first_member_, desc_.rows,
                            desc_.shared_input ? " shared" : "", desc_.rank, when_.sigma, to_string(desc_.input_format),
-                           to_string(desc_.weights_format));
+                           to_string(desc_.weights_format), desc_.antithetic ? "" : ", not antithetic");
     }
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
         return perturbed_linear_space(info, desc_).space();
@@ -111,6 +111,7 @@ struct Case {
     bool transposed = false;
     FloatFormat input = FloatFormat::F32;
     FloatFormat weights = FloatFormat::F32;
+    bool antithetic = true;
 };
 
 // Empty extents, ones, primes, around a block of 8 noise elements and tiles of 8, 16 and 64 outputs; ranks around a
@@ -149,6 +150,9 @@ constexpr std::array kCases{
     Case{3, 2, 9, 7, 1, false, -1, 0.1F, false, FloatFormat::F32, FloatFormat::BF16},
     Case{5, 3, 12, 64, 2, true, 1, 0.1F, false, FloatFormat::F16, FloatFormat::F16},
     Case{2, 2, 33, 12, 3, false, 0, 0.1F, true, FloatFormat::BF16, FloatFormat::BF16},
+    Case{5, 3, 12, 17, 2, false, -1, 0.2F, false, FloatFormat::F32, FloatFormat::F32, false},
+    Case{17, 1, 9, 16, 1, true, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, false},
+    Case{4, 2, 20, 11, 9, false, 0, 0.1F, true, FloatFormat::F32, FloatFormat::F32, false},
 };
 
 std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed, bool plain) {
@@ -160,7 +164,8 @@ std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed, bool plai
                                                                         .shared_input = c.shared_input,
                                                                         .weights_format = c.weights,
                                                                         .input_format = c.input,
-                                                                        .transposed = c.transposed},
+                                                                        .transposed = c.transposed,
+                                                                        .antithetic = c.antithetic},
                                                     c.first_member, c.sigma, seed, plain);
 }
 

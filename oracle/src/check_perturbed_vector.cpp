@@ -16,8 +16,9 @@ class PerturbedVectorProblem final : public Problem {
         : desc_(desc), first_member_(first_member), when_{.seed = seed, .generation = 9, .time = 4, .sigma = sigma} {}
 
     [[nodiscard]] std::string name() const override {
-        return fmt::format("{} elements x {} members from {}, sigma {}{}", desc_.element_count, desc_.members,
-                           first_member_, when_.sigma, desc_.frozen ? ", frozen" : "");
+        return fmt::format("{} elements x {} members from {}, sigma {}{}{}", desc_.element_count, desc_.members,
+                           first_member_, when_.sigma, desc_.frozen ? ", frozen" : "",
+                           desc_.antithetic ? "" : ", not antithetic");
     }
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
         return perturbed_vector_space(info, desc_).space();
@@ -70,22 +71,36 @@ struct Case {
     std::int32_t first_member;
     float sigma;
     bool frozen = false;
+    bool antithetic = true;
 };
 
 // Empty in both ways, ones, around a block of eight, primes, around a workgroup of 64 blocks; the mean, members that
 // begin with the second side of a pair; a sigma that the operand rule makes zero, and a large one.
 constexpr std::array kCases{
-    Case{0, 5, 0, 0.1F},         Case{3, 0, 0, 0.1F},   Case{1, 1, 0, 0.1F},    Case{1, 1, -1, 0.1F},
-    Case{5, 7, -1, 0.2F},        Case{4, 8, 2, 1.0F},   Case{3, 9, 1, 0.1F},    Case{2, 511, 6, 0.1F},
-    Case{3, 513, 5, 0.1F},       Case{67, 13, 0, 0.1F}, Case{2, 17, 0, 1e-13F}, Case{2, 17, 0, 1e20F},
+    Case{0, 5, 0, 0.1F},
+    Case{3, 0, 0, 0.1F},
+    Case{1, 1, 0, 0.1F},
+    Case{1, 1, -1, 0.1F},
+    Case{5, 7, -1, 0.2F},
+    Case{4, 8, 2, 1.0F},
+    Case{3, 9, 1, 0.1F},
+    Case{2, 511, 6, 0.1F},
+    Case{3, 513, 5, 0.1F},
+    Case{67, 13, 0, 0.1F},
+    Case{2, 17, 0, 1e-13F},
+    Case{2, 17, 0, 1e20F},
     Case{5, 19, -1, 0.1F, true},
+    Case{5, 19, -1, 0.1F, false, false},
+    Case{4, 9, 3, 0.1F, false, false},
 };
 
 std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
-    return std::make_unique<PerturbedVectorProblem>(
-        PerturbedVectorDesc{
-            .members = c.members, .element_count = c.element_count, .parameter = ParameterId{12}, .frozen = c.frozen},
-        c.first_member, c.sigma, seed);
+    return std::make_unique<PerturbedVectorProblem>(PerturbedVectorDesc{.members = c.members,
+                                                                        .element_count = c.element_count,
+                                                                        .parameter = ParameterId{12},
+                                                                        .frozen = c.frozen,
+                                                                        .antithetic = c.antithetic},
+                                                    c.first_member, c.sigma, seed);
 }
 
 Problems perturbed_vector_cases(std::uint64_t seed) {

@@ -25,6 +25,7 @@ struct Case {
     std::uint32_t frozen = 0;  // bit p: parameter p
     bool mean_only = false;
     bool never_stop = false;
+    bool antithetic = true;
     std::uint32_t first_episode = 0;
 };
 
@@ -44,6 +45,7 @@ std::vector<Case> cases() {
         {.what = "all frozen", .hidden = {5}, .members = 3, .max_steps = 19, .rank = 5, .frozen = 0b1111},
         {.what = "the mean", .hidden = {17}, .episodes = 37, .max_steps = 29, .rank = 3, .mean_only = true},
         {.what = "never stops", .hidden = {3}, .members = 9, .max_steps = 200, .never_stop = true},
+        {.what = "members of their own", .hidden = {6}, .members = 5, .max_steps = 19, .rank = 2, .antithetic = false},
     };
 }
 
@@ -54,6 +56,7 @@ RolloutDesc describe(const Case& c) {
                      .episodes = c.episodes,
                      .max_steps = c.max_steps,
                      .rank = c.rank,
+                     .antithetic = c.antithetic,
                      .mean_only = c.mean_only,
                      .never_stop = c.never_stop};
     desc.network.widths = {4};

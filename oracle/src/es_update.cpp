@@ -128,7 +128,8 @@ EsUpdateOracle es_update_oracle(const EsUpdateDesc& desc, std::span<const double
             const std::uint32_t offset = desc.parameters.offset(ParameterId{id});
             for (std::size_t i = elements_in(parameter); i-- > 0;) {
                 const Perturbed e = perturbation_element(desc, id, pair, i, when);
-                // Member + has fitness w/2 and perturbation +sigma E, member - has fitness -w/2 and -sigma E.
+                // Member + has fitness w/2 and perturbation +sigma E, member - has fitness -w/2 and -sigma E; without
+                // antithetic sampling the one member has w.
                 const double fitness = coefficient * weights[pair] / 2.0;
                 const double scale = static_cast<double>(when.sigma) * std::sqrt(members) / members;
                 oracle.gradient[offset + i] += (fitness * e.value + -fitness * -e.value) * scale;

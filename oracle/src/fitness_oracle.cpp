@@ -103,7 +103,7 @@ void weigh_signs(const Scores& all, FitnessOracle& oracle) {
     oracle.coefficient = {value, value * (0.51 * (kReciprocalError + 1.1 * kU) + kSqrtError)};
 }
 
-void weigh_ranks(const Scores& all, FitnessOracle& oracle) {
+void weigh_ranks(const FitnessDesc& desc, const Scores& all, FitnessOracle& oracle) {
     const auto count = static_cast<double>(all.f.size());
     std::vector<double> ranks;
     double squares = 0.0;
@@ -115,12 +115,12 @@ void weigh_ranks(const Scores& all, FitnessOracle& oracle) {
         squares += ranks.back() * ranks.back() / count;
     }
     double scale = 0.0;
-    for (std::size_t pair = 0; pair < all.pairs(); ++pair)
-        scale = std::max(scale, std::abs(ranks[2 * pair] - ranks[2 * pair + 1]));
+    std::vector<double> weighed;
+    for (std::size_t i = 0; i < (desc.antithetic ? all.pairs() : ranks.size()); ++i)
+        weighed.push_back(desc.antithetic ? ranks[2 * i] - ranks[2 * i + 1] : ranks[i]);
+    for (const double rank : weighed) scale = std::max(scale, std::abs(rank));
     if (scale < 1e-9) scale = 0.0;  // ranks are multiples of 1/(2 (N - 1))
-    for (std::size_t pair = 0; pair < all.pairs(); ++pair) {
-        oracle.weights.push_back({share_of(ranks[2 * pair] - ranks[2 * pair + 1], scale), 0.5 + 1e-9});
-    }
+    for (const double rank : weighed) oracle.weights.push_back({share_of(rank, scale), 0.5 + 1e-9});
     const double value = scale == 0.0 ? 0.0 : scale / 127.0 / std::sqrt(squares);
     oracle.coefficient = {value, value * (4.6 * kU + kSqrtError + kReciprocalError)};
 }
@@ -131,7 +131,23 @@ double group_mean(const Scores& all, std::size_t group, std::size_t size) {
     return sum;
 }
 
+void weigh_members(const FitnessDesc& desc, const Scores& all, FitnessOracle& oracle) {
+    const FitnessValue inverse = inverse_deviation(all);
+    const std::size_t size = desc.rule == FitnessRule::GroupZScore ? desc.group_size : all.f.size();
+    for (std::size_t member = 0; member < all.f.size(); ++member) {
+        const double value = (all.f[member] - group_mean(all, member / size, size)) * inverse.value;
+        // The quantized score and the mean of such; the sum's conversion, the reciprocal and its product round a
+        // difference below 2^(E+2). Beside them the mean in double, whose terms are below 2^(E+1).
+        const double absolute = all.lost() + 2.0 * all.quantum + 3.1 * kU * std::ldexp(1.0, all.exponent + 2) +
+                                std::ldexp(static_cast<double>(size), all.exponent - 51);
+        oracle.weights.push_back(
+            {value, std::abs(value) * (inverse.tolerance + 2.1 * kU) + absolute * inverse.value + kFlushed});
+    }
+    oracle.coefficient = {1.0, 0.0};
+}
+
 void weigh_floats(const FitnessDesc& desc, const Scores& all, FitnessOracle& oracle) {
+    if (!desc.antithetic) return weigh_members(desc, all, oracle);
     const FitnessValue inverse = inverse_deviation(all);
     const bool grouped = desc.rule == FitnessRule::GroupZScore;
     for (std::size_t pair = 0; pair < all.pairs(); ++pair) {
@@ -183,7 +199,7 @@ FitnessOracle fitness_oracle(const FitnessDesc& desc, std::span<const float> sco
     switch (desc.rule) {
         case FitnessRule::PairDifference: weigh_differences(desc, all, oracle); break;
         case FitnessRule::PairSign: weigh_signs(all, oracle); break;
-        case FitnessRule::CentredRank: weigh_ranks(all, oracle); break;
+        case FitnessRule::CentredRank: weigh_ranks(desc, all, oracle); break;
         case FitnessRule::ZScore:
         case FitnessRule::GroupZScore: weigh_floats(desc, all, oracle); break;
     }

@@ -167,16 +167,17 @@ std::vector<std::int64_t> centred_ranks(const std::vector<float>& scores) {
     return ranks;
 }
 
-void weigh_ranks(const Population& all, FitnessTwin& twin) {
+void weigh_ranks(const FitnessDesc& desc, const Population& all, FitnessTwin& twin) {
     const std::vector<std::int64_t> ranks = centred_ranks(all.counted);
     std::int64_t largest = 0;
     std::uint64_t squares = 0;
     for (const std::int64_t rank : ranks) squares += static_cast<std::uint64_t>(rank * rank);
-    for (std::size_t pair = 0; pair < ranks.size() / 2; ++pair) {
-        largest = std::max(largest, std::abs(ranks[2 * pair] - ranks[2 * pair + 1]));
-    }
-    for (std::size_t pair = 0; pair < ranks.size() / 2; ++pair) {
-        const auto difference = static_cast<double>(ranks[2 * pair] - ranks[2 * pair + 1]);
+    std::vector<std::int64_t> weighed;
+    for (std::size_t i = 0; i < (desc.antithetic ? ranks.size() / 2 : ranks.size()); ++i)
+        weighed.push_back(desc.antithetic ? ranks[2 * i] - ranks[2 * i + 1] : ranks[i]);
+    for (const std::int64_t rank : weighed) largest = std::max(largest, std::abs(rank));
+    for (const std::int64_t rank : weighed) {
+        const auto difference = static_cast<double>(rank);
         twin.integer_weights.push_back(
             largest == 0 ? std::int8_t{0}
                          : static_cast<std::int8_t>(rounded_share(difference, static_cast<double>(largest))));
@@ -193,7 +194,25 @@ float group_mean(const FitnessDesc& desc, const Population& all, std::size_t gro
     return scaled(product(static_cast<float>(sum), 1.0F / static_cast<float>(desc.group_size)), -24);
 }
 
+/// One per member, from the quantized scores: equal ones give zero.
+void weigh_members(const FitnessDesc& desc, const Population& all, FitnessTwin& twin) {
+    const std::size_t size = desc.rule == FitnessRule::GroupZScore ? desc.group_size : all.counted.size();
+    const float reciprocal = 1.0F / static_cast<float>(size);
+    const float inverse = all.inverse_deviation();
+    for (std::size_t first = 0; first < all.counted.size(); first += size) {
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < size; ++i) sum += all.quantized(first + i);
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::int64_t total = static_cast<std::int64_t>(size) * all.quantized(first + i) - sum;
+            const float difference = scaled(product(static_cast<float>(total), reciprocal), -24);
+            twin.float_weights.push_back(product(scaled(difference, all.exponent - all.unit()), inverse));
+        }
+    }
+    twin.summary.coefficient = 1.0F;
+}
+
 void weigh_floats(const FitnessDesc& desc, const Population& all, FitnessTwin& twin) {
+    if (!desc.antithetic) return weigh_members(desc, all, twin);
     const float inverse = all.inverse_deviation();
     for (std::size_t pair = 0; pair < all.counted.size() / 2; ++pair) {
         float difference = all.difference(pair);
@@ -220,7 +239,7 @@ FitnessTwin fitness_twin(const FitnessDesc& desc, std::span<const float> returns
     switch (desc.rule) {
         case FitnessRule::PairDifference: weigh_differences(desc, all, twin); break;
         case FitnessRule::PairSign: weigh_signs(all, twin); break;
-        case FitnessRule::CentredRank: weigh_ranks(all, twin); break;
+        case FitnessRule::CentredRank: weigh_ranks(desc, all, twin); break;
         case FitnessRule::ZScore:
         case FitnessRule::GroupZScore: weigh_floats(desc, all, twin); break;
     }

@@ -17,14 +17,15 @@ NoiseStream stream_of(const PerturbedEmbeddingDesc& desc, const NoiseTime& when,
     return {.seed = when.seed,
             .parameter = desc.parameter.value,
             .domain = domain,
-            .pair = static_cast<std::uint32_t>(member) / 2,
+            .pair = static_cast<std::uint32_t>(member) / (desc.antithetic ? 2 : 1),
             .time = when.time};
 }
 
 /// sigma / sqrt(r), with its side; 0 for the mean.
 double signed_sigma(const PerturbedEmbeddingDesc& desc, const NoiseTime& when, std::int32_t member) {
     if (member < 0) return 0.0;
-    return (member % 2 == 0 ? 1.0 : -1.0) * static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(desc.rank));
+    return (is_plus_side(desc.antithetic, member) ? 1.0 : -1.0) * static_cast<double>(when.sigma) /
+           std::sqrt(static_cast<double>(desc.rank));
 }
 
 /// Calls `visit(member, id)` for all rows of all members, in the order of the output.

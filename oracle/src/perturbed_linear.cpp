@@ -32,7 +32,7 @@ NoiseStream stream_of(const PerturbedLinearDesc& desc, const NoiseTime& when, Do
     return {.seed = when.seed,
             .parameter = desc.parameter.value,
             .domain = domain,
-            .pair = static_cast<std::uint32_t>(member) / 2,
+            .pair = static_cast<std::uint32_t>(member) / (desc.antithetic ? 2 : 1),
             .time = when.time};
 }
 
@@ -82,13 +82,14 @@ float twin_scale(const PerturbedLinearDesc& desc, const NoiseTime& when, std::in
     if (member < 0) return 0.0F;
     const double scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance;
     const float rounded = exact::exact_flush_operand(static_cast<float>(scale));
-    return member % 2 == 0 ? rounded : -rounded;
+    return is_plus_side(desc.antithetic, member) ? rounded : -rounded;
 }
 
 // sigma / sqrt(r) with its side, per unit-variance element of A and B.
 double oracle_scale(const PerturbedLinearDesc& desc, const NoiseTime& when, std::int32_t member) {
     if (member < 0) return 0.0;
-    return (member % 2 == 0 ? 1.0 : -1.0) * static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(desc.rank));
+    return (is_plus_side(desc.antithetic, member) ? 1.0 : -1.0) * static_cast<double>(when.sigma) /
+           std::sqrt(static_cast<double>(desc.rank));
 }
 
 // A member's weights, and the same sum with every term's magnitude: what the roundings of a dot product with it are

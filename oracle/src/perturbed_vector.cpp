@@ -16,7 +16,7 @@ NoiseStream stream_of(const PerturbedVectorDesc& desc, const NoiseTime& when, st
     return {.seed = when.seed,
             .parameter = desc.parameter.value,
             .domain = Domain::Vector,
-            .pair = static_cast<std::uint32_t>(member) / 2,
+            .pair = static_cast<std::uint32_t>(member) / (desc.antithetic ? 2 : 1),
             .time = when.time};
 }
 
@@ -31,7 +31,7 @@ std::vector<float> perturbed_vector_twin(const PerturbedVectorDesc& desc, std::s
     std::vector<float> output;
     for (std::uint32_t m = 0; m < desc.members; ++m) {
         const std::int32_t member = first_member + static_cast<std::int32_t>(m);
-        const float side = member % 2 == 0 ? rounded : -rounded;
+        const float side = is_plus_side(desc.antithetic, member) ? rounded : -rounded;
         const float scale = takes_noise(desc, member) ? side : 0.0F;
         const NoiseDesc noise{.element_count = desc.element_count, .pair_count = 1};
         const std::vector<std::int32_t> integers = noise_i32_twin(noise, stream_of(desc, when, member));
@@ -54,7 +54,7 @@ std::vector<OracleValue> perturbed_vector_oracle(const PerturbedVectorDesc& desc
             double term = 0.0;
             double dropped = std::abs(base) < kOperandFloor ? std::abs(base) : 0.0;
             if (takes_noise(desc, member)) {
-                const double side = member % 2 == 0 ? 1.0 : -1.0;
+                const double side = is_plus_side(desc.antithetic, member) ? 1.0 : -1.0;
                 term = side * static_cast<double>(when.sigma) * noise_f32_oracle(stream_of(desc, when, member), i);
                 dropped += kOperandFloor * kNoiseMaximum;
             }

@@ -36,7 +36,9 @@ PolicyOracle::PolicyOracle(const RolloutDesc& desc, std::span<const float> param
                            std::uint32_t member)
     : rank_(desc.rank) {
     const auto table = desc.parameters.parameters();
-    const double signed_sigma = desc.mean_only ? 0.0 : (member % 2 == 0 ? 1.0 : -1.0) * static_cast<double>(when.sigma);
+    const double side = is_plus_side(desc.antithetic, static_cast<std::int32_t>(member)) ? 1.0 : -1.0;
+    const double signed_sigma = desc.mean_only ? 0.0 : side * static_cast<double>(when.sigma);
+    const std::uint32_t pair = desc.antithetic ? member / 2 : member;
     for (std::size_t p = 0; p + 1 < table.size(); p += 2) {
         Layer layer;
         layer.inputs = table[p].columns;
@@ -50,8 +52,8 @@ PolicyOracle::PolicyOracle(const RolloutDesc& desc, std::span<const float> param
         for (const double weight : layer.weights) layer.magnitudes.push_back(std::abs(weight));
         const double matrix_sigma = table[p].perturbation == Perturbation::Frozen ? 0.0 : signed_sigma;
         if (matrix_sigma != 0.0) {
-            const auto a = noise_values(when, p, Domain::A, member / 2, std::size_t{layer.outputs} * rank_);
-            const auto b = noise_values(when, p, Domain::B, member / 2, std::size_t{layer.inputs} * rank_);
+            const auto a = noise_values(when, p, Domain::A, pair, std::size_t{layer.outputs} * rank_);
+            const auto b = noise_values(when, p, Domain::B, pair, std::size_t{layer.inputs} * rank_);
             const double scale = matrix_sigma / std::sqrt(static_cast<double>(rank_));
             for (std::size_t w = 0; w < weight_count; ++w) {
                 for (std::size_t r = 0; r < rank_; ++r) {
@@ -64,7 +66,7 @@ PolicyOracle::PolicyOracle(const RolloutDesc& desc, std::span<const float> param
         const double vector_sigma = table[p + 1].perturbation == Perturbation::Frozen ? 0.0 : signed_sigma;
         for (std::size_t o = 0; o < layer.outputs; ++o) {
             const double shift =
-                vector_sigma == 0.0 ? 0.0 : vector_sigma * noise_value(when, p + 1, Domain::Vector, member / 2, o);
+                vector_sigma == 0.0 ? 0.0 : vector_sigma * noise_value(when, p + 1, Domain::Vector, pair, o);
             layer.bias_magnitudes.push_back(std::abs(layer.biases[o]) + std::abs(shift));
             layer.biases[o] += shift;
         }

@@ -52,13 +52,14 @@ class TwinPolicy {
     TwinPolicy(const RolloutDesc& desc, std::span<const float> parameters, const NoiseTime& when, std::uint32_t member)
         : rank_(desc.rank) {
         const double sigma = when.sigma;
-        const float sign = member % 2 == 0 ? 1.0F : -1.0F;
+        const float sign = !desc.antithetic || member % 2 == 0 ? 1.0F : -1.0F;
+        const std::uint32_t pair = desc.antithetic ? member / 2 : member;
         const double matrix_scale = sigma / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance;
         const double vector_scale = sigma / std::sqrt(static_cast<double>(kNoiseVariance));
         matrix_scale_ = sign * exact::exact_flush_operand(static_cast<float>(matrix_scale));
         const float bias_scale = sign * exact::exact_flush_operand(static_cast<float>(vector_scale));
         for (std::size_t layer = 0; layer + 1 < desc.network.widths.size(); ++layer) {
-            layers_.push_back(make_layer(desc, parameters, when, member / 2, 2 * layer, bias_scale));
+            layers_.push_back(make_layer(desc, parameters, when, pair, 2 * layer, bias_scale));
         }
     }
 

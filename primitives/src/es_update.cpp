@@ -30,9 +30,9 @@ Result<void> validate(const Device& device, const EsUpdateDesc& desc) {
     YOLK_TRY_VOID(es_update_space(device.info(), desc).check(desc.config));
     YOLK_TRY_VOID(check_range(desc.rank, 1, kMaxRank, "rank of [es_update]"));
     YOLK_TRY_VOID(check_range(desc.population, 2, UINT32_MAX, "population of [es_update]"));
-    if (desc.population % 2 != 0) {
+    if (desc.antithetic && desc.population % 2 != 0) {
         return bad_input("The population of [es_update] is " + std::to_string(desc.population) +
-                         ", which is odd: members come in pairs. Give an even one.");
+                         ", which is odd: members come in pairs. Give an even one, or turn antithetic sampling off.");
     }
     if (desc.parameters.parameters().empty()) {
         return bad_input("The parameter table of [es_update] is empty. Make it with ParameterTable::create.");
@@ -40,16 +40,19 @@ Result<void> validate(const Device& device, const EsUpdateDesc& desc) {
     return check_binding_size(device, desc.parameters.size_bytes(), "the gradient of [es_update]");
 }
 
+/// Without antithetic sampling every member is a pair of its own.
+std::uint32_t pairs_of(const EsUpdateDesc& desc) { return desc.antithetic ? desc.population / 2 : desc.population; }
+
 /// One byte per pair, in whole words; or one float.
 std::uint64_t weights_bytes(const EsUpdateDesc& desc) {
-    const std::uint64_t pairs = desc.population / 2;
+    const std::uint64_t pairs = pairs_of(desc);
     return desc.weights == FitnessWeights::I8 ? round_up(pairs, 4) : 4 * pairs;
 }
 
 /// What the plan and the layout decide of the parameters of both kernels.
 Result<Params> fixed_params(const Device& device, const EsUpdateDesc& desc, const TileLayout& layout) {
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
-    YOLK_TRY(const Slices slices, choose_slices({.pair_count = desc.population / 2,
+    YOLK_TRY(const Slices slices, choose_slices({.pair_count = pairs_of(desc),
                                                  .rank = desc.rank,
                                                  .wanted_pairs_per_slice = desc.config.pairs_per_slice,
                                                  .tile_blocks = layout.tile_blocks,
@@ -57,7 +60,7 @@ Result<Params> fixed_params(const Device& device, const EsUpdateDesc& desc, cons
                                                  .max_scratch_bytes = device.info().limits.max_storage_buffer_range,
                                                  .loop_budget = loops}));
     Params params{};
-    params.pair_count = desc.population / 2;
+    params.pair_count = pairs_of(desc);
     params.pairs_per_slice = slices.pairs_per_slice;
     params.slice_count = slices.slice_count;
     params.parameter_count = static_cast<std::uint32_t>(layout.entries.size());

@@ -46,10 +46,18 @@ Result<void> validate_groups(const FitnessDesc& desc) {
 Result<void> validate(const Device& device, const FitnessDesc& desc) {
     YOLK_TRY_VOID(fitness_space(device.info(), desc).check(desc.config));
     YOLK_TRY_VOID(check_range(desc.population, 2, kMaxPopulation, "population of [fitness]"));
-    if (desc.population % 2 != 0) {
+    if (desc.antithetic && desc.population % 2 != 0) {
         return bad_input(
-            fmt::format("The population of [fitness] is {}, which is odd: members come in pairs. Give an even one.",
+            fmt::format("The population of [fitness] is {}, which is odd: members come in pairs. Give an even one, "
+                        "or turn antithetic sampling off.",
                         desc.population));
+    }
+    if (!desc.antithetic && is_pair_rule(desc.rule)) {
+        return bad_input(
+            fmt::format("The rule {} of [fitness] compares the two members of a pair, and without "
+                        "antithetic sampling there are no pairs. Choose centred-rank, z-score or "
+                        "group-z-score.",
+                        to_string(desc.rule)));
     }
     YOLK_TRY_VOID(check_range(desc.episodes, 1, UINT32_MAX, "episodes of [fitness]"));
     if (desc.robust && desc.rule != FitnessRule::PairDifference) {
@@ -88,8 +96,7 @@ bool is_same_for_all_rules(FitnessStage stage) {
         case FitnessStage::SortCount:
         case FitnessStage::SortOffsets:
         case FitnessStage::SortScatter:
-        case FitnessStage::SortedRanks:
-        case FitnessStage::RankMoments: return true;
+        case FitnessStage::SortedRanks: return true;
         default: return false;
     }
 }
@@ -112,8 +119,12 @@ Result<FitnessRule> parse_fitness_rule(std::string_view name) {
 
 bool is_integer_rule(FitnessRule rule) noexcept { return row_of(rule).integer; }
 
+bool is_pair_rule(FitnessRule rule) noexcept {
+    return rule == FitnessRule::PairDifference || rule == FitnessRule::PairSign;
+}
+
 std::uint64_t fitness_weights_bytes(const FitnessDesc& desc) noexcept {
-    const std::uint64_t pairs = desc.population / 2;
+    const std::uint64_t pairs = desc.antithetic ? desc.population / 2 : desc.population;
     return is_integer_rule(desc.rule) ? round_up(pairs, 4) : 4 * pairs;
 }
 
@@ -153,9 +164,10 @@ Result<FitnessPlan> plan_fitness(const Device& device, const FitnessDesc& desc) 
     impl->desc = desc;
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     YOLK_TRY(impl->steps, fitness_steps(desc, loops));
-    const std::array<SpecConstant, 3> constants{{{abi::fitness::kSpecWorkgroupSize, desc.config.workgroup_size},
+    const std::array<SpecConstant, 4> constants{{{abi::fitness::kSpecWorkgroupSize, desc.config.workgroup_size},
                                                  {abi::fitness::kSpecRule, row_of(desc.rule).constant},
-                                                 {abi::fitness::kSpecRobust, desc.robust ? 1U : 0U}}};
+                                                 {abi::fitness::kSpecRobust, desc.robust ? 1U : 0U},
+                                                 {abi::fitness::kSpecAntithetic, desc.antithetic ? 1U : 0U}}};
     for (const FitnessStep& step : impl->steps) {
         auto& pipeline = impl->pipelines[static_cast<std::size_t>(step.stage)];
         if (pipeline) continue;

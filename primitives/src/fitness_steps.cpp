@@ -125,7 +125,8 @@ void add_rank_steps(std::vector<FitnessStep>& steps, const Params& params, const
 
 Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uint64_t loop_budget) {
     YOLK_TRY_VOID(check_loops(desc, loop_budget));
-    const std::uint64_t pairs = desc.population / 2;
+    const auto twos = ceil_div<std::uint64_t>(desc.population, 2);  // an odd population's last member is alone
+    const std::uint64_t weight_count = desc.antithetic ? desc.population / 2 : desc.population;
     std::vector<FitnessStep> steps;
     Params params = common_params(desc);
     const std::uint64_t members_by_loops = iterations_within(loop_budget - kOtherLoops, loop_cost(desc.episodes));
@@ -133,13 +134,13 @@ Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uin
     params.invocation_count = strided(desc.population, std::max(kScoreInvocations, fewest));
     steps.push_back({FitnessStage::Scores, params, params.invocation_count});
     // From here on the count of fitness_moments: the last kernels must know it to undo its offsets.
-    params.invocation_count = strided(pairs, abi::fitness::kMaxInvocations);
+    params.invocation_count = strided(twos, abi::fitness::kMaxInvocations);
     steps.push_back({FitnessStage::Moments, params, params.invocation_count});
     if (desc.rule == FitnessRule::PairDifference && desc.robust) add_median_steps(steps, params);
     if (desc.rule == FitnessRule::CentredRank) add_rank_steps(steps, params, desc);
-    FitnessStep weights{FitnessStage::Weights, params, pairs};
+    FitnessStep weights{FitnessStage::Weights, params, weight_count};
     if (is_integer_rule(desc.rule)) {
-        weights.invocations = ceil_div<std::uint64_t>(pairs, 4);
+        weights.invocations = ceil_div<std::uint64_t>(weight_count, 4);
         weights.params.invocation_count = narrow(weights.invocations);
     }
     steps.push_back(weights);

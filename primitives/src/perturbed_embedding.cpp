@@ -57,7 +57,8 @@ Result<PerturbedEmbeddingPlan> plan_perturbed_embedding(const Device& device, co
     if (plan.output_bytes_ == 0) return plan;
     const std::array constants{SpecConstant{abi_pe::kSpecWorkgroupSize, desc.config.workgroup_size},
                                SpecConstant{abi_pe::kSpecRank, desc.rank},
-                               SpecConstant{abi_pe::kSpecSharedIds, desc.shared_ids ? 1U : 0U}};
+                               SpecConstant{abi_pe::kSpecSharedIds, desc.shared_ids ? 1U : 0U},
+                               SpecConstant{abi_pe::kSpecAntithetic, desc.antithetic ? 1U : 0U}};
     YOLK_TRY(plan.pipeline_, device.pipeline(kernels::kPerturbedEmbedding, constants));
     return plan;
 }
@@ -86,9 +87,7 @@ void BoundPerturbedEmbedding::record(Recorder& recorder, const NoiseTime& when,
     const auto stream = [&](Domain domain) {
         return desc_.parameter.value | (static_cast<std::uint32_t>(domain) << 24U);
     };
-    // An odd first member, the mean among them, is the second side of a pair.
-    const std::uint64_t odd = first_member % 2 == 0 ? 0 : 1;
-    const std::uint64_t pairs = (desc_.members + odd + 1) / 2;
+    const std::uint64_t pairs = pairs_drawn(desc_.members, first_member, desc_.antithetic);
     const std::uint64_t column_groups = ceil_div(desc_.columns, projection_step(desc_.rank));
     const ScopedLabel label(recorder, "perturbed_embedding");
     recorder.dispatch(binding_,

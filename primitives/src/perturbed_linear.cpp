@@ -101,7 +101,7 @@ Result<std::uint32_t> chunk_of(std::uint64_t budget, std::uint64_t reserved, std
 
 /// Pairs that the rows of a tile may belong to.
 std::uint64_t pairs_of_tile(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) noexcept {
-    const std::uint64_t whole = config.tile_m / (2 * std::uint64_t{desc.rows});
+    const std::uint64_t whole = config.tile_m / ((desc.antithetic ? 2 : 1) * std::uint64_t{desc.rows});
     return std::min<std::uint64_t>(config.tile_m, whole + 2);
 }
 
@@ -325,8 +325,7 @@ Params BoundPerturbedLinear::Impl::params(const NoiseTime& when, std::int32_t fi
 void BoundPerturbedLinear::Impl::record_projection(Recorder& recorder, Params params) const noexcept {
     const PerturbedLinearDesc& desc = layout.desc;
     const std::uint32_t chunk = std::min(layout.project_chunk, layout.k());
-    // An odd first member, the mean among them, is the second side of a pair.
-    const std::uint64_t pairs = (std::uint64_t{desc.members} + (params.first_member & 1) + 1) / 2;
+    const std::uint64_t pairs = pairs_drawn(desc.members, params.first_member, desc.antithetic);
     const std::uint64_t invocations =
         pairs * ceil_div(desc.rows, layout.config.projection_rows) * ceil_div(desc.rank, 8U);
     const LinearGrid grid =

@@ -37,7 +37,8 @@ Result<PerturbedVectorPlan> plan_perturbed_vector(const Device& device, const Pe
     YOLK_TRY_VOID(check_binding_size(device, plan.output_bytes_, "the output view of [perturbed_vector]"));
     if (plan.output_bytes_ == 0) return plan;
     const std::array constants{SpecConstant{abi_pv::kSpecWorkgroupSize, desc.config.workgroup_size},
-                               SpecConstant{abi_pv::kSpecFrozen, desc.frozen ? 1U : 0U}};
+                               SpecConstant{abi_pv::kSpecFrozen, desc.frozen ? 1U : 0U},
+                               SpecConstant{abi_pv::kSpecAntithetic, desc.antithetic ? 1U : 0U}};
     YOLK_TRY(plan.pipeline_, device.pipeline(kernels::kPerturbedVector, constants));
     return plan;
 }
@@ -59,9 +60,7 @@ void BoundPerturbedVector::record(Recorder& recorder, const NoiseTime& when, std
     YOLK_ASSERT(first_member >= -1);
     if (desc_.members == 0 || desc_.element_count == 0) return;
     const double scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(kNoiseVariance));
-    // An odd first member, the mean among them, is the second side of a pair.
-    const std::uint64_t odd = first_member % 2 == 0 ? 0 : 1;
-    const std::uint64_t pairs = (desc_.members + odd + 1) / 2;
+    const std::uint64_t pairs = pairs_drawn(desc_.members, first_member, desc_.antithetic);
     const ScopedLabel label(recorder, "perturbed_vector");
     recorder.dispatch(binding_,
                       {

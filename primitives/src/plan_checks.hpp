@@ -55,6 +55,15 @@ struct NeededView {
 /// About what a block of noise costs: ten rounds of Philox, and the sums of nibbles for eight elements.
 inline constexpr std::uint64_t kNoiseBlockCost = 256;
 
+/// Pairs that `members` members from `first_member` on belong to. An odd first member, the mean among them, is the
+/// second side of a pair; without antithetic sampling every member is a pair of its own.
+[[nodiscard]] constexpr std::uint64_t pairs_drawn(std::uint32_t members, std::int32_t first_member,
+                                                  bool antithetic) noexcept {
+    if (!antithetic) return members;
+    const std::uint64_t odd = first_member % 2 == 0 ? 0 : 1;
+    return (std::uint64_t{members} + odd + 1) / 2;
+}
+
 /// The grid of `count` items at `items_per_group`, each of which costs about `cost_per_item` multiply-adds.
 [[nodiscard]] LinearGrid grid_of(std::uint64_t count, std::uint64_t items_per_group,
                                  std::uint64_t cost_per_item) noexcept;

@@ -222,6 +222,7 @@ std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout) {
         {abi_ro::kSpecWidth2, width(2)},
         {abi_ro::kSpecWidth3, width(3)},
         {abi_ro::kSpecWidth4, width(4)},
+        {abi_ro::kSpecAntithetic, layout.desc.antithetic ? 1U : 0U},
     };
 }
 

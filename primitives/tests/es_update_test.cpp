@@ -277,6 +277,8 @@ TEST_P(es_update, refuses_bad_descriptions) {
     EXPECT_TRUE(refused(desc, "population"));
     desc.population = 7;
     EXPECT_TRUE(refused(desc, "odd"));
+    desc.antithetic = false;
+    EXPECT_OK(plan_es_update(device(), desc));
     desc = good;
     desc.rank = 0;
     EXPECT_TRUE(refused(desc, "rank"));

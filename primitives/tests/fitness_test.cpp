@@ -285,6 +285,24 @@ TEST_P(fitness, refuses_bad_descriptions) {
         desc.group_size = group_size;
         EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "group_size"));
     }
+    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::PairSign}) {
+        desc = {.population = 13, .rule = rule, .antithetic = false};
+        EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "no pairs"));
+    }
+    desc.rule = FitnessRule::CentredRank;
+    EXPECT_OK(plan_fitness(device(), desc));
+}
+
+TEST_P(fitness, members_of_their_own_are_weighed_one_by_one) {
+    const FitnessDesc desc{.rule = FitnessRule::CentredRank, .antithetic = false};
+    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, {5.0F, -1.0F, 9.0F, 2.0F, 3.0F}));
+    EXPECT_THAT(shaped.weights, ElementsAre(64, -127, 127, -64, 0, 0, 0, 0));  // ranks 3, 0, 4, 1, 2; 63.5 to even
+    EXPECT_NEAR(127.0F * shaped.summary.coefficient, std::sqrt(2.0F), 1e-6F);  // 2 / sqrt(mean of 4 1 0 1 4)
+    const std::vector<float> many = drawn_scores(1001);                        // sorted
+    ASSERT_OK_AND_ASSIGN(const Shaped sorted, shape(desc, many));
+    EXPECT_TRUE(sorted == twin_of(desc, many));
+    ASSERT_OK_AND_ASSIGN(const Shaped equal, shape(desc, std::vector<float>(7, 1e30F)));
+    EXPECT_THAT(equal.weights, ::testing::Each(0));
 }
 
 TEST_P(fitness, refuses_wrong_views) {

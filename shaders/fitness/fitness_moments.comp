@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fitness, second step: sums of the quantized scores and of their squares, the largest pair difference, how many pairs
-// differ, and (rule GroupZScore) the sum of each group. Items are pairs, strided over the invocations. Class E given
+// differ, and (rule GroupZScore) the sum of each group. Items are two members (a pair), strided over the invocations. Class E given
 // the scores: integers and maxima, any order gives the same words. An invocation has at most kMaxMembersPerInvocation
 // members, so its sum stays below 2^30 and its squares below 2^55; its limbs of 16 bits are added to the state's. Loop
 // iterations per invocation: pairs of it.
@@ -31,17 +31,20 @@ void main() {
     int sum = 0;
     uvec3 squares = uvec3(0u);
     uint largest = 0u, nonzero = 0u;
-    for (uint pair = first; pair < params.population / 2u; pair += params.invocation_count) {
+    for (uint pair = first; pair < (params.population + 1u) / 2u; pair += params.invocation_count) {
         int plus = quantized(2u * pair);
-        int minus = quantized(2u * pair + 1u);
+        bool whole = 2u * pair + 1u < params.population;  // an odd population's last member is alone
+        int minus = whole ? quantized(2u * pair + 1u) : 0;
         sum += plus + minus;
         squares = wide_add(squares, wide_add(square_of(plus), square_of(minus)));
-        uint magnitude = floatBitsToUint(pair_difference(pair)) & kExactMagnitudeMask;
-        largest = max(largest, magnitude);
-        if (magnitude != 0u) ++nonzero;
+        if (ANTITHETIC != 0u) {
+            uint magnitude = floatBitsToUint(pair_difference(pair)) & kExactMagnitudeMask;
+            largest = max(largest, magnitude);
+            if (magnitude != 0u) ++nonzero;
+        }
         if (RULE == kRuleGroupZScore) {
             add_to_group(2u * pair, plus);
-            add_to_group(2u * pair + 1u, minus);
+            if (whole) add_to_group(2u * pair + 1u, minus);
         }
     }
     uint offset_sum = uint(sum) + kSumOffset;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fitness, rule CentredRank: the sum of the squares of the doubled centred ranks, their largest pair difference, and
+// fitness, rule CentredRank: the sum of the squares of the doubled centred ranks, their largest pair difference (without
+// antithetic sampling the largest of them), and
 // how many pairs differ. Items are pairs, strided over the invocations. Class E. Loop iterations per invocation: pairs
 // of it.
 #version 460
@@ -19,11 +20,13 @@ void main() {
     if (first >= params.invocation_count) return;
     uvec3 squares = uvec3(0u);
     uint largest = 0u, nonzero = 0u;
-    for (uint pair = first; pair < params.population / 2u; pair += params.invocation_count) {
+    for (uint pair = first; pair < (params.population + 1u) / 2u; pair += params.invocation_count) {
         int plus = int(state[kStateArray + 2u * pair]) - int(params.population);
-        int minus = int(state[kStateArray + 2u * pair + 1u]) - int(params.population);
+        int minus = 0;  // an odd population's last member is alone
+        if (2u * pair + 1u < params.population)
+            minus = int(state[kStateArray + 2u * pair + 1u]) - int(params.population);
         squares = wide_add(squares, wide_add(square_of(plus), square_of(minus)));
-        uint magnitude = uint(abs(plus - minus));
+        uint magnitude = ANTITHETIC != 0u ? uint(abs(plus - minus)) : uint(max(abs(plus), abs(minus)));
         largest = max(largest, magnitude);
         if (magnitude != 0u) ++nonzero;
     }

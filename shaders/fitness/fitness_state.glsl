@@ -10,6 +10,7 @@ layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
 layout(constant_id = kSpecRule) const uint RULE = kRulePairDifference;
 layout(constant_id = kSpecRobust) const uint ROBUST = 0;
+layout(constant_id = kSpecAntithetic) const uint ANTITHETIC = 1;
 
 layout(set = 0, binding = kBindState, scalar) restrict buffer State { uint state[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };

@@ -42,8 +42,11 @@ int weight_of_difference(uint pair) {
     return negative ? -int(share) : int(share);
 }
 
+// Without antithetic sampling `pair` is a member, and its weight is its own rank's.
 int weight_of_ranks(uint pair) {
-    int difference = int(state[kStateArray + 2u * pair]) - int(state[kStateArray + 2u * pair + 1u]);
+    int difference;
+    if (ANTITHETIC != 0u) difference = int(state[kStateArray + 2u * pair]) - int(state[kStateArray + 2u * pair + 1u]);
+    else difference = int(state[kStateArray + pair]) - int(params.population);
     uint largest = state[kStateDifference];
     if (largest == 0u) return 0;
     int share = int(rounded_share(uint(abs(difference)), largest, 0u));
@@ -52,7 +55,7 @@ int weight_of_ranks(uint pair) {
 
 void main() {
     uint word = linear_invocation();
-    uint pairs = params.population / 2u;
+    uint pairs = params.population >> ANTITHETIC;
     if (word >= params.invocation_count) return;
     uint packed = 0u;
     for (uint lane = 0u; lane < 4u; ++lane) {

@@ -25,14 +25,14 @@ layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { floa
 layout(set = 0, binding = kBindStatus, scalar) restrict buffer Status { uint out_of_range; } status_;
 #include "perturbed_linear.glsl"
 
-float sums[2u * STEP_K];  // [side, column]
-uint ids[2];
+float sums[MEMBERS_OF_PAIR * STEP_K];  // [side, column]
+uint ids[MEMBERS_OF_PAIR];
 
 bool is_member(int m) { return m >= 0 && m < int(params.members); }
 
 // W's row of each side. What is not there is read as something that is, and not stored.
 void begin(int first_m, uint row, uint column) {
-    [[unroll]] for (uint side = 0u; side < 2u; ++side) {
+    [[unroll]] for (uint side = 0u; side < MEMBERS_OF_PAIR; ++side) {
         int m = first_m + int(side);
         bool exists = is_member(m);
         uint list = SHARED_IDS == 1u || !exists ? 0u : uint(m) * params.rows;
@@ -52,10 +52,10 @@ void add_perturbation(uint column, int pair) {
     for (uint chunk = 0u; chunk * 8u < RANK; ++chunk) {
         draw_step(params.column_stream, column, chunk, pair);
         uvec4 words = uvec4(0u);
-        [[unroll]] for (uint side = 0u; side < 2u; ++side) {
+        [[unroll]] for (uint side = 0u; side < MEMBERS_OF_PAIR; ++side) {
             if (side == 0u || SHARED_IDS == 0u)
                 words = noise_from(params.row_stream, ids[side] * RANK + chunk * 8u, pair);
-            float scale = scale_of(2 * pair + int(side));
+            float scale = scale_of(int(MEMBERS_OF_PAIR) * pair + int(side));
             [[unroll]] for (uint rho = 0u; rho < CHUNK; ++rho) {
                 precise float scaled = scale * noise_at(words, rho);
                 float t = mix(0.0, exact_flush_operand(scaled), chunk * 8u + rho < RANK);
@@ -74,12 +74,12 @@ void main() {
     uint groups = (params.columns + STEP_K - 1u) / STEP_K;
     uint column = linear % groups * STEP_K;
     uint row = linear / groups % params.rows;
-    int pair = (params.first_member >> 1) + int(linear / groups / params.rows);
-    int first_m = 2 * pair - params.first_member;  // of side 0, from the first member on; may be none, as may side 1
+    int pair = (params.first_member >> ANTITHETIC) + int(linear / groups / params.rows);
+    int first_m = int(MEMBERS_OF_PAIR) * pair - params.first_member;  // of side 0, from the first member on; may be none, as may side 1
     if (first_m >= int(params.members)) return;
     begin(first_m, row, column);
     add_perturbation(column, pair);
-    [[unroll]] for (uint side = 0u; side < 2u; ++side) {
+    [[unroll]] for (uint side = 0u; side < MEMBERS_OF_PAIR; ++side) {
         int m = first_m + int(side);
         if (is_member(m)) {
             uint start = (uint(m) * params.rows + row) * params.columns;

@@ -6,6 +6,9 @@
 #include "philox.glsl"
 
 layout(constant_id = kSpecRank) const uint RANK = 1;
+layout(constant_id = kSpecAntithetic) const uint ANTITHETIC = 1;
+
+const uint MEMBERS_OF_PAIR = 1u + ANTITHETIC;  // without antithetic sampling a member is its own pair
 
 // Rho that are handled at once: all, or eight from a multiple of eight on.
 const uint CHUNK = RANK < 8u ? RANK : 8u;
@@ -14,9 +17,9 @@ const uint CHUNK = RANK < 8u ? RANK : 8u;
 const uint STEP_K = RANK >= 8u ? 1u : RANK % 4u == 0u ? 2u : RANK % 2u == 0u ? 4u : 8u;
 const uint STEP_BLOCKS = RANK > 8u ? 1u : STEP_K * RANK / 8u;
 
-// +scale on side 0, -scale on side 1, 0 for the mean.
+// +scale on side 0, -scale on side 1, 0 for the mean. Without antithetic sampling there is no side 1.
 float scale_of(int member) {
-    float side = float(1 - 2 * (member & 1));
+    float side = float(1 - 2 * (member & int(ANTITHETIC)));
     return mix(params.scale * side, 0.0, member < 0);
 }
 

@@ -41,7 +41,7 @@ vec4 group_noise[CHUNK];  // [rho, column of the group]
 uvec4 group_words;
 
 // Of member -1, the mean: -1. All its projections are zero, so its noise does not count.
-int pair_of(uint instance) { return (params.first_member + int(instance / params.rows)) >> 1; }
+int pair_of(uint instance) { return (params.first_member + int(instance / params.rows)) >> ANTITHETIC; }
 
 uint instance_of(TilePlace place, uint i) {
     uint row = row_of(place, i);

@@ -30,7 +30,7 @@ layout(set = 0, binding = kBindProjection, scalar) restrict buffer Projection { 
 #include "matmul_operands.glsl"
 #include "perturbed_linear.glsl"
 
-const uint SIDES = INPUT_IS_SHARED == 1u ? 1u : 2u;  // that have sums of their own
+const uint SIDES = INPUT_IS_SHARED == 1u ? 1u : MEMBERS_OF_PAIR;  // that have sums of their own
 const uint CHUNKS = (RANK + 7u) / 8u;
 
 float sums[SIDES * ROWS * CHUNK];  // [side, row, rho]
@@ -58,8 +58,8 @@ void main() {
     uint row_groups = (params.rows + ROWS - 1u) / ROWS;
     uint chunk = linear % CHUNKS;
     uint first_row = linear / CHUNKS % row_groups * ROWS;
-    int pair = (params.first_member >> 1) + int(linear / CHUNKS / row_groups);
-    int first_m = 2 * pair - params.first_member;  // of side 0, from the first member on; may be none, as may side 1
+    int pair = (params.first_member >> ANTITHETIC) + int(linear / CHUNKS / row_groups);
+    int first_m = int(MEMBERS_OF_PAIR) * pair - params.first_member;  // of side 0, from the first member on; may be none, as may side 1
     if (first_m >= int(params.members)) return;
 
     // What is not there is computed as something that is, and not stored.
@@ -89,7 +89,7 @@ void main() {
         }
     }
     bool finished = params.end_k == params.k;
-    [[unroll]] for (uint i = 0u; i < 2u * ROWS; ++i) {
+    [[unroll]] for (uint i = 0u; i < MEMBERS_OF_PAIR * ROWS; ++i) {
         int m = first_m + int(i / ROWS);
         uint row = first_row + i % ROWS;
         if (is_member(m) && row < params.rows) {

@@ -15,6 +15,9 @@
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
 layout(constant_id = kSpecFrozen) const uint FROZEN = 0;
+layout(constant_id = kSpecAntithetic) const uint ANTITHETIC = 1;
+
+const int MEMBERS_OF_PAIR = 1 + int(ANTITHETIC);  // without antithetic sampling a member is its own pair
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 layout(set = 0, binding = kBindVector, scalar) readonly restrict buffer Vector { float values[]; } vector_;
@@ -24,15 +27,15 @@ void main() {
     uint linear = (gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x) * WORKGROUP_SIZE + gl_LocalInvocationID.x;
     uint blocks = (params.element_count + 7u) / 8u;
     uint block = linear % blocks;
-    int pair = (params.first_member >> 1) + int(linear / blocks);
-    int first_m = 2 * pair - params.first_member;
+    int pair = (params.first_member >> ANTITHETIC) + int(linear / blocks);
+    int first_m = MEMBERS_OF_PAIR * pair - params.first_member;
     if (first_m >= int(params.members)) return;
     uvec4 words = uvec4(0u);
     if (FROZEN == 0u) {
         words = philox4x32(uvec4(block, params.stream, uint(pair), params.time),
                            uvec2(params.seed_low, params.seed_high));
     }
-    for (int side = 0; side < 2; ++side) {
+    for (int side = 0; side < MEMBERS_OF_PAIR; ++side) {
         int m = first_m + side;
         if (m < 0 || m >= int(params.members)) continue;
         float scale = params.scale * float(1 - 2 * side);

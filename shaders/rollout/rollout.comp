@@ -26,6 +26,7 @@ layout(constant_id = kSpecWidth1) const uint WIDTH1 = 64;
 layout(constant_id = kSpecWidth2) const uint WIDTH2 = 2;
 layout(constant_id = kSpecWidth3) const uint WIDTH3 = 1;
 layout(constant_id = kSpecWidth4) const uint WIDTH4 = 1;
+layout(constant_id = kSpecAntithetic) const uint ANTITHETIC = 1;
 
 struct Slot {
     State state;
@@ -73,9 +74,9 @@ void main() {
     }
     if (slot.finished != 0u) return;
 
-    uint side = (member & 1u) << 31;  // a sign bit: member 2p is the positive side of pair p
+    uint side = (member & ANTITHETIC) << 31;  // a sign bit: member 2p is the positive side of pair p
     float matrix_scale = uintBitsToFloat(floatBitsToUint(params.matrix_scale) ^ side);
-    prepare_policy(member >> 1, uintBitsToFloat(floatBitsToUint(params.vector_scale) ^ side));
+    prepare_policy(member >> ANTITHETIC, uintBitsToFloat(floatBitsToUint(params.vector_scale) ^ side));
 
     uint steps = 0u;
     while (steps < params.step_count && slot.finished == 0u) {

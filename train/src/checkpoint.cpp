@@ -155,28 +155,32 @@ Settings run_settings(const TrainOptions& options, const EnvironmentInfo& enviro
     std::sort(exclude.begin(), exclude.end());
     exclude.erase(std::unique(exclude.begin(), exclude.end()), exclude.end());
     // fmt writes the shortest decimal that reads back as the same float.
-    return {{"task", std::string(environment.name)},
-            {"environment_source", environment_source(options)},
-            {"network", fmt::format("{}", fmt::join(options.network.widths, ","))},
-            {"max_steps", fmt::format("{}", options.max_steps == 0 ? environment.max_steps : options.max_steps)},
-            {"population", fmt::format("{}", e.population)},
-            {"rank", fmt::format("{}", e.rank)},
-            {"sigma", fmt::format("{}", e.sigma)},
-            {"learning_rate", fmt::format("{}", e.learning_rate)},
-            {"sigma_decay", fmt::format("{}", e.sigma_decay)},
-            {"learning_rate_decay", fmt::format("{}", e.learning_rate_decay)},
-            {"noise_reuse", fmt::format("{}", e.noise_reuse)},
-            {"fitness", std::string(to_string(e.fitness))},
-            {"robust", fmt::format("{}", e.robust)},
-            {"group_size", fmt::format("{}", e.group_size)},
-            {"optimizer", std::string(to_string(e.optimizer))},
-            {"beta1", fmt::format("{}", e.beta1)},
-            {"beta2", fmt::format("{}", e.beta2)},
-            {"seed", fmt::format("{}", e.seed)},
-            {"freeze_vectors", fmt::format("{}", e.freeze_vectors)},
-            {"exclude", fmt::format("{}", fmt::join(exclude, ","))},
-            {"episodes", fmt::format("{}", e.episodes)},
-            {"determinism", e.determinism == evolve::Determinism::Exact ? "exact" : "fast"}};
+    Settings settings{
+        {"task", std::string(environment.name)},
+        {"environment_source", environment_source(options)},
+        {"network", fmt::format("{}", fmt::join(options.network.widths, ","))},
+        {"max_steps", fmt::format("{}", options.max_steps == 0 ? environment.max_steps : options.max_steps)},
+        {"population", fmt::format("{}", e.population)},
+        {"rank", fmt::format("{}", e.rank)},
+        {"sigma", fmt::format("{}", e.sigma)},
+        {"learning_rate", fmt::format("{}", e.learning_rate)},
+        {"sigma_decay", fmt::format("{}", e.sigma_decay)},
+        {"learning_rate_decay", fmt::format("{}", e.learning_rate_decay)},
+        {"noise_reuse", fmt::format("{}", e.noise_reuse)},
+        {"fitness", std::string(to_string(e.fitness))},
+        {"robust", fmt::format("{}", e.robust)},
+        {"group_size", fmt::format("{}", e.group_size)},
+        {"optimizer", std::string(to_string(e.optimizer))},
+        {"beta1", fmt::format("{}", e.beta1)},
+        {"beta2", fmt::format("{}", e.beta2)},
+        {"seed", fmt::format("{}", e.seed)},
+        {"freeze_vectors", fmt::format("{}", e.freeze_vectors)},
+        {"exclude", fmt::format("{}", fmt::join(exclude, ","))},
+        {"episodes", fmt::format("{}", e.episodes)},
+        {"determinism", e.determinism == evolve::Determinism::Exact ? "exact" : "fast"}};
+    // Only where it is off, so that checkpoints from before there was the choice still resume.
+    if (!e.antithetic) settings.emplace_back("antithetic", "false");
+    return settings;
 }
 
 std::vector<std::byte> encode_checkpoint(const Checkpoint& checkpoint) {
@@ -229,6 +233,13 @@ Result<Checkpoint> load_checkpoint(const std::filesystem::path& path) {
 Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& options,
                              const EnvironmentInfo& environment, std::uint32_t element_count, std::string_view what) {
     const Settings given = run_settings(options, environment);
+    if (const bool stored = find_setting(checkpoint.settings, "antithetic") == nullptr;
+        stored != options.evolution.antithetic) {
+        return bad_input(
+            fmt::format("{} is of a run {} antithetic sampling. Give --{} to resume it, or train anew "
+                        "without resuming.",
+                        what, stored ? "with" : "without", stored ? "antithetic" : "no-antithetic"));
+    }
     for (const auto& [name, value] : given) {
         const std::string* const stored = find_setting(checkpoint.settings, name);
         if (stored == nullptr) return damaged(what, fmt::format("it does not say its '{}'", name));

@@ -83,6 +83,7 @@ Result<TaskSetup> set_up_task(const TrainOptions& options) {
     setup.population.episodes = options.evolution.episodes;
     setup.population.rank = options.evolution.rank;
     setup.population.mean_only = false;
+    setup.population.antithetic = options.evolution.antithetic;
     setup.population.config = options.rollout_config.value_or(RolloutConfig{});
     const EnvironmentInfo& environment = setup.environment;
     setup.solved_at = environment.solved_return + 0.5F * (environment.best_return - environment.solved_return);
@@ -135,6 +136,7 @@ Json settings_json(const TrainOptions& options, const TaskSetup& setup, const De
                         {"max_steps", options.max_steps},
                         {"evaluation_episodes", options.evaluation_episodes},
                         {"population", e.population},
+                        {"antithetic", e.antithetic},
                         {"rank", e.rank},
                         {"sigma", readable(e.sigma)},
                         {"learning_rate", readable(e.learning_rate)},

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of anything that scores a population on a device, and the one over the rollout kernel.
+// The interface of anything that scores a population on a device, the one over the rollout kernel, and one whose scores
+// come from the host.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "yolk/core/result.hpp"
 #include "yolk/primitives/rollout.hpp"
@@ -44,5 +46,17 @@ class Evaluator {
 /// evaluators with disjoint ranges of episodes never share a start. Errors: plan_rollout's. `device` must outlive it.
 [[nodiscard]] Result<std::unique_ptr<Evaluator>> rollout_evaluator(const Device& device, const RolloutDesc& desc,
                                                                    std::uint32_t first_episode = 0);
+
+/// Scores that the caller makes, by whatever means: it writes them before each step of Evolution, which copies them to
+/// the device with everything else.
+class HostScoresEvaluator : public Evaluator {
+   public:
+    /// [episodes, members], mapped; zeros at first. Not to be written while a step runs.
+    [[nodiscard]] virtual std::span<float> returns() noexcept = 0;
+};
+/// Counts no evaluations: only the caller knows. Errors: no members or episodes, sizes that overflow, no memory.
+[[nodiscard]] Result<std::unique_ptr<HostScoresEvaluator>> host_scores_evaluator(const Device& device,
+                                                                                 std::uint32_t members,
+                                                                                 std::uint32_t episodes = 1);
 
 }  // namespace yolk::evolve

@@ -62,6 +62,9 @@ class Evolution {
         const noexcept;  ///< first moments, then second; empty for SGD
     /// Scores of the last population as they came, [population]. Blocks; for tests and tools.
     [[nodiscard]] Result<std::vector<float>> scores() const;
+    /// Puts these in place of the parameters (moved into bounds, say): what the next step perturbs and updates. The
+    /// optimizer's state stays. Blocks. Errors: another number of values, one that is not finite, the driver's.
+    [[nodiscard]] Result<void> set_parameters(std::span<const float> values);
     /// The parameters on the device, for more work on them between steps.
     [[nodiscard]] BufferView device_parameters() const noexcept;
     /// As evolve::state_hash.

@@ -25,7 +25,9 @@ enum class Determinism {
 inline constexpr float kMinScale = 0x1p-40F;
 
 struct EvolutionOptions {
-    std::uint32_t population = 4096;   ///< members; even, 2 ... 2^20
+    std::uint32_t population = 4096;  ///< members; 2 ... 2^20, even where they come in pairs
+    /// Members in pairs of opposite noise; false: each has its own, and the rules that compare pairs are refused.
+    bool antithetic = true;
     std::uint32_t rank = 1;            ///< 1 ... 32
     float sigma = 0.2F;                ///< finite; at least kMinScale
     float learning_rate = 0.2F;        ///< finite; at least kMinScale

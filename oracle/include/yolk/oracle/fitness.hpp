@@ -13,8 +13,8 @@ namespace yolk::oracle {
 
 struct FitnessTwin {
     std::vector<float> scores;
-    std::vector<std::int8_t> integer_weights;  ///< one per pair; empty for float rules
-    std::vector<float> float_weights;          ///< one per pair; empty for integer rules
+    std::vector<std::int8_t> integer_weights;  ///< one per pair (or member); empty for float rules
+    std::vector<float> float_weights;          ///< one per pair (or member); empty for integer rules
     abi::fitness::Summary summary{};
 };
 /// The kernels' bits, whatever the configuration. `returns`: [episodes, population].
@@ -26,7 +26,7 @@ struct FitnessValue {
     double tolerance = 0.0;
 };
 struct FitnessOracle {
-    std::vector<FitnessValue> weights;  ///< one per pair; in steps of int8 for integer rules
+    std::vector<FitnessValue> weights;  ///< one per pair (or member); in steps of int8 for integer rules
     FitnessValue coefficient, mean, variance;
     double best = 0.0;
     double worst = 0.0;

@@ -20,4 +20,7 @@ namespace yolk::oracle {
 /// The float form in double: the integer over sqrt(85).
 [[nodiscard]] double noise_f32_oracle(const NoiseStream& stream, std::uint32_t index);
 
+/// Whether a member adds its pair's noise; without antithetic sampling each one adds its own.
+[[nodiscard]] inline bool is_plus_side(bool antithetic, std::int32_t member) { return !antithetic || member % 2 == 0; }
+
 }  // namespace yolk::oracle

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // es_update: the EGGROLL gradient estimate of all parameters, noise regenerated inside (docs/kernels/es_update.md).
 // G = (sqrt(N)/N) (sigma/sqrt(r)) sum over pairs w_i A_i B_i^T for matrices, (sqrt(N)/N) sigma sum over pairs w_i V_i
-// for vectors, with w_i = coefficient * q_i. Integer weights: class E sums, one stated conversion (P). Float weights:
-// class T.
+// for vectors, with w_i = coefficient * q_i; without antithetic sampling the sum is over members. Integer weights:
+// class E sums, one stated conversion (P). Float weights: class T.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,10 @@ struct EsUpdateConfig {
 
 struct EsUpdateDesc {
     ParameterTable parameters;
-    std::uint32_t population = 0;  ///< even
+    std::uint32_t population = 0;  ///< even where members come in pairs
     std::uint32_t rank = 1;        ///< 1 ... 32
     FitnessWeights weights = FitnessWeights::I8;
+    bool antithetic = true;  ///< weights are one per pair; false: one per member, whose noise is its own
     EsUpdateConfig config{};
 };
 

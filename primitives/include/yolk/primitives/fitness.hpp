@@ -27,17 +27,21 @@ enum class FitnessRule {
 [[nodiscard]] Result<FitnessRule> parse_fitness_rule(std::string_view name);
 /// Whether the rule ends in int8, as exact mode demands; else its weights are floats.
 [[nodiscard]] bool is_integer_rule(FitnessRule rule) noexcept;
+/// Whether the rule compares the two members of a pair, so that it needs antithetic sampling.
+[[nodiscard]] bool is_pair_rule(FitnessRule rule) noexcept;
 
 struct FitnessConfig {
     std::uint32_t workgroup_size = 64;
 };
 
 struct FitnessDesc {
-    std::uint32_t population = 0;  ///< even, 2 ... 2^20
+    std::uint32_t population = 0;  ///< 2 ... 2^20; even where members come in pairs
     std::uint32_t episodes = 1;    ///< a member's score is the mean over them, summed in ascending order
     FitnessRule rule = FitnessRule::PairDifference;
     bool robust = false;           ///< pair difference: scale by the smaller of the maximum and six medians
     std::uint32_t group_size = 0;  ///< members per group for GroupZScore; divides the population
+    /// Members come in pairs and weights are one per pair; false: one per member, and the pair rules are refused.
+    bool antithetic = true;
     FitnessConfig config{};
 };
 
@@ -48,7 +52,8 @@ struct FitnessViews {
     BufferView returns;  ///< fp32 [episodes, population]; not-finite ones count as the worst finite score
     BufferView scores;   ///< out, fp32 [population], as they came (not-finite kept)
     /// Out, one weight per pair. Integer rules: int8, four to a word, little end first, padded with zeros to a multiple
-    /// of 4 pairs. Float rules: fp32 w = shaped(f+) - shaped(f-).
+    /// of 4 pairs. Float rules: fp32 w = shaped(f+) - shaped(f-). Without antithetic sampling one per member,
+    /// shaped(f).
     BufferView weights;
     BufferView summary;  ///< out, one abi::fitness::Summary
 };
@@ -87,7 +92,8 @@ class FitnessPlan {
 };
 
 /// `device` must outlive the plan. Errors: population, episodes or group size outside their ranges, a configuration
-/// outside the space, robust with another rule than pair difference, returns above the device's binding limit;
+/// outside the space, robust with another rule than pair difference, a pair rule
+/// without antithetic sampling, returns above the device's binding limit;
 /// Unsupported: more episodes, or members to sort for ranks, than the device's loops allow.
 [[nodiscard]] Result<FitnessPlan> plan_fitness(const Device& device, const FitnessDesc& desc);
 

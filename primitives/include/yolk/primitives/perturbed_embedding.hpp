@@ -26,6 +26,7 @@ struct PerturbedEmbeddingDesc {
     std::uint32_t rank = 1;        ///< 1 ... 32
     ParameterId parameter{};       ///< whose noise streams (domains A and B) perturb W
     bool shared_ids = false;       ///< ids are [rows] for all members, else [members, rows]
+    bool antithetic = true;        ///< both sides of a pair share noise; false: every member has its own, pair = member
     PerturbedEmbeddingConfig config{};
 };
 

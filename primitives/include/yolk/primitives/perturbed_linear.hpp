@@ -48,6 +48,7 @@ struct PerturbedLinearDesc {
     FloatFormat weights_format = FloatFormat::F32;  ///< of W; 16-bit views take whole words (float_format.hpp)
     FloatFormat input_format = FloatFormat::F32;    ///< of x; products and output are fp32 whatever it is
     bool transposed = false;  ///< x has `out` columns and the output `in`, else x has `in` and the output `out`
+    bool antithetic = true;   ///< both sides of a pair share noise; false: every member has its own, pair = member
     std::optional<PerturbedLinearConfig> config{};  ///< default_perturbed_linear_config where unset
 };
 

@@ -23,6 +23,7 @@ struct PerturbedVectorDesc {
     std::uint32_t element_count = 0;  ///< of the vector
     ParameterId parameter{};          ///< whose noise stream perturbs it
     bool frozen = false;              ///< no noise: every member gets the vector
+    bool antithetic = true;  ///< both sides of a pair share noise; false: every member has its own, pair = member
     PerturbedVectorConfig config{};
 };
 

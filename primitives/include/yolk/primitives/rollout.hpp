@@ -62,8 +62,9 @@ struct RolloutDesc {
     std::uint32_t episodes = 1;      ///< per member
     std::uint32_t max_steps = 0;     ///< 0: the environment's; smaller truncates episodes
     std::uint32_t rank = 1;          ///< 1 ... 32
-    bool mean_only = false;          ///< member -1: the unperturbed policy; one row of `episodes` returns
-    bool never_stop = false;         ///< benchmarks: episodes go on to max_steps whatever the environment says
+    bool antithetic = true;   ///< both sides of a pair share noise; false: every member has its own, pair = member
+    bool mean_only = false;   ///< member -1: the unperturbed policy; one row of `episodes` returns
+    bool never_stop = false;  ///< benchmarks: episodes go on to max_steps whatever the environment says
     RolloutConfig config = {};
 };
 

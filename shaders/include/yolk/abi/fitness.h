@@ -7,7 +7,7 @@ ABI_BEGIN(fitness)
 
 ABI_CONST uint kBindReturns = 0;  // fp32 [episodes, population]
 ABI_CONST uint kBindScores = 1;   // out: fp32 [population]
-ABI_CONST uint kBindWeights = 2;  // out: int8, four to a word, or fp32; one per pair
+ABI_CONST uint kBindWeights = 2;  // out: int8, four to a word, or fp32; one per pair, or per member without antithetic sampling
 ABI_CONST uint kBindSummary = 3;  // out: Summary
 ABI_CONST uint kBindState = 4;    // scratch: uint32, kState... and what follows them
 ABI_CONST uint kBindingCount = 5;
@@ -16,6 +16,7 @@ ABI_CONST uint kUniformMask = 0;
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256
 ABI_CONST uint kSpecRule = 1;           // kRule...
 ABI_CONST uint kSpecRobust = 2;         // 0 or 1
+ABI_CONST uint kSpecAntithetic = 3;     // 1: members come in pairs; 0: each has noise, and a weight, of its own
 
 ABI_CONST uint kRulePairDifference = 0;
 ABI_CONST uint kRulePairSign = 1;
@@ -29,7 +30,7 @@ ABI_CONST uint kStateBest = 1;            // ordered key (fitness_state.glsl) of
 ABI_CONST uint kStateWorst = 2;           // complement of the ordered key of the worst
 ABI_CONST uint kStateNotFinite = 3;       // count
 ABI_CONST uint kStateFirstNotFinite = 4;  // complement of the lowest such member
-ABI_CONST uint kStateDifference = 5;      // bits of the largest |f+ - f-| in units of 2^E; ranks: the integer itself
+ABI_CONST uint kStateDifference = 5;      // bits of the largest |f+ - f-| in units of 2^E; ranks: the integer itself (or the largest |rank|)
 ABI_CONST uint kStateNonZero = 6;         // count of pairs with a difference
 ABI_CONST uint kStateScale = 7;           // robust: the magnitude that becomes 127; not a maximum, written once
 ABI_CONST uint kStateRemaining = 8;       // robust: position of the median among those that share the prefix

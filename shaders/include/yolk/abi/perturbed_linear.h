@@ -41,6 +41,7 @@ ABI_CONST uint kSpecInputIsShared = 15;  // 1: all members read the same x
 ABI_CONST uint kSpecProjectionRows = 16;  // rows of each member that an invocation of the projection serves
 ABI_CONST uint kSpecFormatA = 17;  // yolk/abi/float_format.h; perturbed_linear_*_formats, perturbed_linear_*_storage16
 ABI_CONST uint kSpecFormatB = 18;
+ABI_CONST uint kSpecAntithetic = 19;  // 1: both sides of a pair share noise; 0: each member has its own
 
 // Elements that one uniform buffer holds (64 KiB).
 ABI_CONST uint kUniformElements = 16384;

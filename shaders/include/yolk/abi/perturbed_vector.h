@@ -13,6 +13,7 @@ ABI_CONST uint kUniformMask = 0;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256
 ABI_CONST uint kSpecFrozen = 1;         // 1: no noise is drawn
+ABI_CONST uint kSpecAntithetic = 2;     // 1: both sides of a pair share noise; 0: each member has its own
 
 struct Params {
     uint seed_low;

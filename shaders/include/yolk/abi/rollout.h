@@ -24,6 +24,7 @@ ABI_CONST uint kSpecWidth1 = 7;
 ABI_CONST uint kSpecWidth2 = 8;
 ABI_CONST uint kSpecWidth3 = 9;
 ABI_CONST uint kSpecWidth4 = 10;
+ABI_CONST uint kSpecAntithetic = 11;        // 1: both sides of a pair share noise; 0: each member has its own
 
 ABI_CONST uint kMaxLayers = 4;
 ABI_CONST uint kMaxParameterCount = 16384;  // 64 KiB, the uniform range of the portable floor
