@@ -10,8 +10,8 @@
 #include <limits>
 
 #include "yolk/core/file.hpp"
+#include "yolk/core/safetensors.hpp"
 #include "yolk/primitives/environment_file.hpp"
-#include "yolk/train/safetensors.hpp"
 
 namespace yolk::train {
 namespace {
@@ -64,7 +64,7 @@ Result<PolicyNetwork> parse_widths(std::string_view text, std::string_view what)
 
 Result<void> append_parameter(const TensorFile& file, const ParameterDesc& p, std::string_view what,
                               std::vector<float>& out) {
-    const Tensor* const tensor = file.find_tensor(p.name);
+    const StoredTensor* const tensor = file.find_tensor(p.name);
     if (tensor == nullptr)
         return bad_input(fmt::format("{} has no tensor '{}', which its network needs.", what, p.name));
     const std::vector<std::uint64_t> wanted = shape_of(p);
@@ -140,7 +140,7 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
         const std::size_t count = std::size_t{p.rows} * p.columns;
         if (policy.parameters.size() - offset < count) break;
         const auto first = policy.parameters.begin() + static_cast<std::ptrdiff_t>(offset);
-        Tensor tensor{
+        StoredTensor tensor{
             .name = p.name, .shape = shape_of(p), .values = {first, first + static_cast<std::ptrdiff_t>(count)}};
         if (!std::all_of(tensor.values.begin(), tensor.values.end(), [](float v) { return std::isfinite(v); })) {
             return bad_input(

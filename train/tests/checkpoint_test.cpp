@@ -6,12 +6,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "mutation.hpp"
 #include "task_setup.hpp"
 #include "temporary_folder.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/testing/device_test.hpp"
+#include "yolk/testing/mutation.hpp"
 
 namespace yolk::train {
 namespace {
@@ -122,8 +122,8 @@ TEST(checkpoint, mutated_files_are_read_soundly_or_refused) {
                      .optimizer_state = {}};
     whole.state_hash = evolve::state_hash(whole.parameters, whole.optimizer_state, whole.generation).value();
     const std::vector<std::byte> original = encode_checkpoint(whole);
-    Mutator mutate(20250602);
-    const int files = mutation_count(10000);
+    ::yolk::testing::Mutator mutate(20250602);
+    const int files = ::yolk::testing::mutation_count(10000);
     int refused = 0, resumable = 0;
     for (int i = 0; i < files; ++i) {
         std::vector<std::byte> bytes = mutate(original);

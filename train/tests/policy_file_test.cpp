@@ -7,11 +7,11 @@
 #include <functional>
 #include <limits>
 
-#include "mutation.hpp"
 #include "temporary_folder.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/safetensors.hpp"
 #include "yolk/testing/device_test.hpp"
-#include "yolk/train/safetensors.hpp"
+#include "yolk/testing/mutation.hpp"
 
 namespace yolk::train {
 namespace {
@@ -129,8 +129,8 @@ TEST_F(policy_file, truncated_file_is_refused) {
 TEST_F(policy_file, mutated_files_are_read_soundly_or_refused) {
     ASSERT_OK(save_policy(path(), example()));
     ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> original, read_file(path(), 1U << 20U));
-    Mutator mutate(20250603);
-    const int files = mutation_count(2000);
+    ::yolk::testing::Mutator mutate(20250603);
+    const int files = ::yolk::testing::mutation_count(2000);
     int refused = 0;
     for (int i = 0; i < files; ++i) {
         const std::vector<std::byte> bytes = mutate(original);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/train/safetensors.hpp"
+#include "yolk/core/safetensors.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "mutation.hpp"
 #include "yolk/testing/device_test.hpp"
+#include "yolk/testing/mutation.hpp"
 
 namespace yolk::train {
 namespace {
@@ -157,7 +157,7 @@ TEST(safetensors, every_truncation_is_refused) {
 // What reads must be sound: every tensor fills its shape, and all of them together are the data.
 void expect_sound(const TensorFile& file, std::size_t file_size) {
     std::size_t total = 0;
-    for (const Tensor& tensor : file.tensors) {
+    for (const StoredTensor& tensor : file.tensors) {
         std::uint64_t product = 1;
         for (const std::uint64_t extent : tensor.shape) product *= extent;
         EXPECT_EQ(product, tensor.values.size());
@@ -167,8 +167,8 @@ void expect_sound(const TensorFile& file, std::size_t file_size) {
 }
 TEST(safetensors, mutated_files_are_read_soundly_or_refused) {
     ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> original, encode_safetensors(example()));
-    Mutator mutate(20250601);
-    const int files = mutation_count(20000);
+    ::yolk::testing::Mutator mutate(20250601);
+    const int files = ::yolk::testing::mutation_count(20000);
     int refused = 0;
     for (int i = 0; i < files; ++i) {
         const std::vector<std::byte> bytes = mutate(original);

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace yolk::train {
+namespace yolk::testing {
 
 /// Mutated files that a test makes: $YOLK_TEST_MUTATIONS, or `in_the_suite` where it is unset. Anything but a number
 /// from 1 on ends the process: a count that is silently another would claim what was not tested.
@@ -62,4 +62,4 @@ class Mutator {
     std::mt19937 random_;
 };
 
-}  // namespace yolk::train
+}  // namespace yolk::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/train/safetensors.hpp"
+#include "yolk/core/safetensors.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "yolk/core/json.hpp"
 #include "yolk/core/shape.hpp"
 
-namespace yolk::train {
+namespace yolk {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
@@ -171,9 +171,9 @@ const std::string* TensorFile::find_metadata(std::string_view key) const noexcep
     return found == metadata.end() ? nullptr : &found->second;
 }
 
-const Tensor* TensorFile::find_tensor(std::string_view name) const noexcept {
+const StoredTensor* TensorFile::find_tensor(std::string_view name) const noexcept {
     const auto found =
-        std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& tensor) { return tensor.name == name; });
+        std::find_if(tensors.begin(), tensors.end(), [&](const StoredTensor& tensor) { return tensor.name == name; });
     return found == tensors.end() ? nullptr : &*found;
 }
 
@@ -181,7 +181,7 @@ Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file) {
     Json header = Json::object();
     for (const auto& [key, value] : file.metadata) header[std::string(kMetadataKey)][key] = value;
     std::uint64_t offset = 0;
-    for (const Tensor& tensor : file.tensors) {
+    for (const StoredTensor& tensor : file.tensors) {
         if (tensor.name == kMetadataKey || header.contains(tensor.name)) {
             return bad_input(fmt::format("The tensor name '{}' is taken; names must be unique.", tensor.name));
         }
@@ -206,7 +206,7 @@ Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file) {
     std::memcpy(bytes.data(), &length, kLengthBytes);
     std::memcpy(bytes.data() + kLengthBytes, text.data(), text.size());
     std::byte* out = bytes.data() + kLengthBytes + text.size();
-    for (const Tensor& tensor : file.tensors) {
+    for (const StoredTensor& tensor : file.tensors) {
         if (tensor.values.empty()) continue;
         std::memcpy(out, tensor.values.data(), sizeof(float) * tensor.values.size());
         out += sizeof(float) * tensor.values.size();
@@ -230,4 +230,4 @@ Result<TensorFile> decode_safetensors(std::span<const std::byte> bytes, std::str
     return file;
 }
 
-}  // namespace yolk::train
+}  // namespace yolk

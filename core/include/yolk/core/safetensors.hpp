@@ -14,9 +14,9 @@
 
 #include "yolk/core/result.hpp"
 
-namespace yolk::train {
+namespace yolk {
 
-struct Tensor {
+struct StoredTensor {
     std::string name;
     std::vector<std::uint64_t> shape;  ///< outermost first
     std::vector<float> values;         ///< row-major; not-finite ones are kept
@@ -24,10 +24,10 @@ struct Tensor {
 
 struct TensorFile {
     std::vector<std::pair<std::string, std::string>> metadata;  ///< "__metadata__"
-    std::vector<Tensor> tensors;                                ///< in the header's order
+    std::vector<StoredTensor> tensors;                          ///< in the header's order
 
     [[nodiscard]] const std::string* find_metadata(std::string_view key) const noexcept;
-    [[nodiscard]] const Tensor* find_tensor(std::string_view name) const noexcept;
+    [[nodiscard]] const StoredTensor* find_tensor(std::string_view name) const noexcept;
 };
 
 inline constexpr std::uint64_t kMaxSafetensorsHeader = std::uint64_t{1} << 20U;
@@ -41,4 +41,4 @@ inline constexpr std::size_t kMaxTensorRank = 8;
 /// file or one another (the tensors must tile the data without gap or overlap).
 [[nodiscard]] Result<TensorFile> decode_safetensors(std::span<const std::byte> bytes, std::string_view what);
 
-}  // namespace yolk::train
+}  // namespace yolk
