@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <functional>
+#include <set>
 
+#include "family_runs.hpp"
 #include "yolk/oracle/noise.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -80,6 +83,26 @@ class family : public testing::DeviceTest {
         const Family faulty{.name = "faulty", .exactness = "E", .cases = &cases<kFault>, .benchmarks = nullptr};
         return check_family({.device = device(), .dispatcher = dispatcher(), .configurations = configurations}, faulty);
     }
+    struct AllOptions {
+        std::uint32_t part = 1;
+        std::uint32_t parts = 1;
+        std::function<void(const CheckProgress&)> progress{};
+        std::function<void(const char*, const std::string&)> on_failure{};
+        std::function<bool()> stop{};
+    };
+    template <Fault kFault>
+    Result<CheckReport> check_all(const AllOptions& options) {
+        const Family faulty{.name = "faulty", .exactness = "E", .cases = &cases<kFault>, .benchmarks = nullptr};
+        return check_family({.device = device(),
+                             .dispatcher = dispatcher(),
+                             .all_configurations = true,
+                             .part = options.part,
+                             .parts = options.parts,
+                             .progress = options.progress,
+                             .on_failure = options.on_failure,
+                             .stop = options.stop},
+                            faulty);
+    }
     template <Fault kFault>
     void expect_found(const char* what) {
         ASSERT_OK_AND_ASSIGN(const CheckReport report, check<kFault>());
@@ -117,6 +140,103 @@ TEST_P(family, a_changed_input_is_found) {
 // What a plan refuses is an error of the check, with the case's name.
 TEST_P(family, a_refusal_names_the_case) {
     EXPECT_TRUE(testing::expect_error(check<Fault::Beyond>(), ErrorKind::BadInput, "checking a faulty problem"));
+}
+
+// Of all configurations it is one failure of many.
+TEST_P(family, a_refusal_does_not_end_the_check_of_all) {
+    std::vector<std::string> told;
+    ASSERT_OK_AND_ASSIGN(const CheckReport report,
+                         check_all<Fault::Beyond>({.on_failure = [&](const char* kernel, const std::string& failure) {
+                             EXPECT_STREQ(kernel, "faulty");
+                             told.push_back(failure);
+                         }}));
+    EXPECT_TRUE(report.finished());
+    EXPECT_GT(report.runs, 2U);
+    EXPECT_EQ(report.failure_count, 2 * report.runs);  // poisons
+    EXPECT_EQ(told.size(), report.failure_count);
+    EXPECT_EQ(report.failures.size(), 8U);
+    EXPECT_THAT(told, Each(HasSubstr("checking a faulty problem")));
+}
+
+TEST_P(family, parts_share_the_runs) {
+    ASSERT_OK_AND_ASSIGN(const CheckReport whole, check_all<Fault::None>({}));
+    EXPECT_TRUE(whole.passed());
+    EXPECT_EQ(whole.configurations, whole.configurations_of_all);
+    std::uint64_t runs = 0;
+    std::uint64_t progress = 0;
+    for (std::uint32_t part = 1; part <= 3; ++part) {
+        std::uint64_t before = 0;
+        ASSERT_OK_AND_ASSIGN(const CheckReport report,
+                             check_all<Fault::None>({.part = part, .parts = 3, .progress = [&](const CheckProgress& p) {
+                                                         EXPECT_EQ(p.runs, before++);
+                                                         EXPECT_LE(p.runs, p.runs_of_part);
+                                                         ++progress;
+                                                     }}));
+        EXPECT_TRUE(report.passed());
+        EXPECT_EQ(report.output_hash, "");
+        EXPECT_EQ(report.configurations_of_all, whole.configurations_of_all);
+        runs += report.runs;
+    }
+    EXPECT_EQ(runs, whole.runs);
+    EXPECT_EQ(progress, whole.runs);
+    EXPECT_TRUE(
+        testing::expect_error(check_all<Fault::None>({.part = 4, .parts = 3}), ErrorKind::BadInput, "Part 4 of 3"));
+    EXPECT_TRUE(testing::expect_error(check_all<Fault::None>({.part = 0}), ErrorKind::BadInput, "Part 0 of 1"));
+}
+
+TEST_P(family, a_stop_leaves_what_was_checked) {
+    int asked = 0;
+    ASSERT_OK_AND_ASSIGN(const CheckReport report, check_all<Fault::None>({.stop = [&] { return asked++ == 2; }}));
+    EXPECT_EQ(report.runs, 2U);
+    EXPECT_EQ(report.cases, 4U);  // poisons
+    EXPECT_FALSE(report.finished());
+    EXPECT_FALSE(report.passed());
+    EXPECT_EQ(report.failure_count, 0U);
+    EXPECT_EQ(report.output_hash, "");
+}
+
+// Every kernel is made again for the next batch, and nothing of them stays.
+TEST_P(family, all_configurations_leave_no_pipelines_behind) {
+    const OperationCounts before = device().counts();
+    ASSERT_OK(check_all<Fault::None>({}));
+    const std::uint64_t made = device().counts().pipelines_created - before.pipelines_created;
+    ASSERT_OK(check_all<Fault::None>({}));
+    EXPECT_EQ(device().counts().pipelines_created - before.pipelines_created, 2 * made);
+}
+
+TEST_P(family, all_configurations_meet_one_case_each_where_compiling_takes_long) {
+    const Problems problems = matmul_family().cases(1);
+    const DeviceInfo& info = device().info();
+    const CheckContext all{.device = device(), .dispatcher = dispatcher(), .all_configurations = true};
+    const std::vector<Batch> batches = choose_batches(info, all, matmul_family(), problems);
+    std::set<Configuration> met;
+    std::vector<std::size_t> defaults(problems.size(), 0);
+    std::vector<std::uint64_t> runs(problems.size(), 0);
+    for (const Batch& batch : batches) {
+        const Problem& problem = *problems[batch.problem];
+        if (batch.is_default) {
+            ++defaults[batch.problem];
+            EXPECT_EQ(batch.configurations, std::vector{problem.default_configuration(info)});
+            continue;
+        }
+        EXPECT_GT(problem.work().operations, 0.0);
+        const TuningSpace space = problem.space(info);
+        for (const Configuration& configuration : batch.configurations) {
+            EXPECT_OK(space.check(configuration));
+            EXPECT_TRUE(met.insert(configuration).second) << "twice: " << space.text(configuration);
+            ++runs[batch.problem];
+        }
+    }
+    EXPECT_THAT(defaults, Each(1U));
+    for (const auto& problem : problems) {
+        if (problem->work().operations <= 0.0) continue;
+        for (const Configuration& configuration : problem->space(info).all()) EXPECT_TRUE(met.contains(configuration));
+    }
+    // Parts are disjoint and complete.
+    std::uint64_t in_parts = 0;
+    for (std::uint32_t part = 1; part <= 5; ++part) in_parts += runs_of(part_of(batches, part, 5));
+    EXPECT_EQ(in_parts, runs_of(batches));
+    EXPECT_EQ(runs_of(batches), met.size() + problems.size());
 }
 
 }  // namespace
