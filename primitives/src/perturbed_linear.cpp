@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "matmul_layout.hpp"
+#include "perturbed_linear_base.hpp"
 #include "perturbed_linear_shape.hpp"
 #include "plan_checks.hpp"
 #include "yolk/abi/perturbed_linear.h"
@@ -40,12 +42,24 @@ struct Layout {
     std::uint64_t input_bytes = 0;
     std::uint64_t output_bytes = 0;
     std::uint64_t projection_bytes = 0;
+    std::uint64_t base_bytes = 0;             ///< of x W^T in scratch, where it is a product of its own of a shared x
+    std::uint64_t product_scratch_bytes = 0;  ///< of the matmul that makes it
     std::uint32_t project_chunk = 0;
     std::uint32_t output_chunk = 0;
 
     [[nodiscard]] std::uint32_t instances() const noexcept { return desc.members * desc.rows; }
     [[nodiscard]] bool is_empty() const noexcept { return output_bytes == 0; }
     [[nodiscard]] bool is_fused() const noexcept { return config.fused == 1; }
+    [[nodiscard]] bool has_base() const noexcept { return config.base != kBaseInChain; }
+    // Scratch: the projection, the base, the matmul's own.
+    [[nodiscard]] std::uint64_t base_offset() const noexcept { return round_up(projection_bytes, kViewAlignment); }
+    [[nodiscard]] std::uint64_t product_scratch_offset() const noexcept {
+        return base_offset() + round_up(base_bytes, kViewAlignment);
+    }
+    [[nodiscard]] std::uint64_t scratch_bytes() const noexcept {
+        if (product_scratch_bytes > 0) return product_scratch_offset() + product_scratch_bytes;
+        return base_bytes > 0 ? base_offset() + base_bytes : projection_bytes;
+    }
     [[nodiscard]] std::uint32_t k() const noexcept { return inner_size(desc); }
     [[nodiscard]] std::uint32_t n() const noexcept { return outer_size(desc); }
 };
@@ -79,6 +93,8 @@ Result<void> measure(const Device& device, Layout& layout) {
     if (layout.is_fused()) return {};
     YOLK_TRY(layout.projection_bytes,
              binding_bytes(device, {d.members, d.rows, d.rank}, "the scratch of [perturbed_linear]"));
+    if (!layout.has_base() || !d.shared_input) return {};
+    YOLK_TRY(layout.base_bytes, binding_bytes(device, {d.rows, layout.n()}, "the base product of [perturbed_linear]"));
     return {};
 }
 
@@ -126,7 +142,7 @@ float scale_of(const PerturbedLinearDesc& desc, float sigma) noexcept {
     return exact::exact_flush_operand(static_cast<float>(scale));
 }
 
-std::array<SpecConstant, 7> project_constants(const Layout& layout) {
+std::array<SpecConstant, 8> project_constants(const Layout& layout) {
     const PerturbedLinearConfig& c = layout.config;
     const bool whole = layout.k() % projection_step(layout.desc.rank) == 0;
     const bool vectors = c.vector_width == 4 && whole && layout.k() % 4 == 0;
@@ -136,13 +152,15 @@ std::array<SpecConstant, 7> project_constants(const Layout& layout) {
              {abi_pl::kSpecInputIsShared, layout.desc.shared_input ? 1U : 0U},
              {abi_pl::kSpecVectorA, vectors ? 1U : 0U},
              {abi_pl::kSpecWholeK, whole ? 1U : 0U},
-             {abi_pl::kSpecFormatA, static_cast<std::uint32_t>(layout.desc.input_format)}}};
+             {abi_pl::kSpecFormatA, static_cast<std::uint32_t>(layout.desc.input_format)},
+             {abi_pl::kSpecAntithetic, layout.desc.antithetic ? 1U : 0U}}};
 }
 
-std::array<SpecConstant, 18> output_constants(const Layout& layout) {
+std::array<SpecConstant, 20> output_constants(const Layout& layout) {
     const PerturbedLinearConfig& c = layout.config;
     const PerturbedLinearDesc& d = layout.desc;
-    const std::uint32_t vector = c.vector_width == 4 ? 1 : 0;
+    const std::uint32_t base = !layout.has_base() ? 0 : d.shared_input ? abi_pl::kBaseInA : abi_pl::kBaseInOut;
+    const std::uint32_t vector = c.vector_width == 4 && base == 0 ? 1 : 0;
     const bool vector_b = (d.transposed ? layout.n() : layout.k()) % 4 == 0;
     const bool ragged = layout.instances() % c.block_m != 0 || layout.n() % c.block_n != 0;
     return {{{abi_pl::kSpecWorkgroupSize, c.workgroup_size},
@@ -155,17 +173,20 @@ std::array<SpecConstant, 18> output_constants(const Layout& layout) {
              {abi_pl::kSpecVectorB, vector_b ? vector : 0},
              {abi_pl::kSpecTransposeA, 0},
              {abi_pl::kSpecTransposeB, d.transposed ? 0U : 1U},
-             {abi_pl::kSpecPartial, layout.output_chunk < layout.k() ? 1U : 0U},
+             {abi_pl::kSpecPartial, base == 0 && layout.output_chunk < layout.k() ? 1U : 0U},
              {abi_pl::kSpecRagged, ragged ? 1U : 0U},
-             {abi_pl::kSpecWholeK, layout.k() % c.block_k == 0 ? 1U : 0U},
+             {abi_pl::kSpecWholeK, base != 0 || layout.k() % c.block_k == 0 ? 1U : 0U},
              {abi_pl::kSpecRank, d.rank},
              {abi_pl::kSpecFused, c.fused},
              {abi_pl::kSpecInputIsShared, d.shared_input ? 1U : 0U},
              {abi_pl::kSpecFormatA, static_cast<std::uint32_t>(d.input_format)},
-             {abi_pl::kSpecFormatB, static_cast<std::uint32_t>(d.weights_format)}}};
+             {abi_pl::kSpecFormatB, static_cast<std::uint32_t>(d.weights_format)},
+             {abi_pl::kSpecAntithetic, d.antithetic ? 1U : 0U},
+             {abi_pl::kSpecBase, base}}};
 }
 
 const Kernel<Params>& output_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
+    if (config.base != kBaseInChain) return kernels::kPerturbedLinearOutput;  // it reads neither x nor W
     if (config.storage16 == 1) return kernels::kPerturbedLinearOutputStorage16;
     if (is_16bit(desc)) return kernels::kPerturbedLinearOutputFormats;
     if (config.texel == 1) return kernels::kPerturbedLinearOutputTexel;
@@ -211,6 +232,7 @@ struct PerturbedLinearPlan::Impl {
     Layout layout;
     PipelineOf<Params> project;
     PipelineOf<Params> output;
+    std::optional<MatmulPlan> base;
 };
 
 struct BoundPerturbedLinear::Impl {
@@ -220,6 +242,7 @@ struct BoundPerturbedLinear::Impl {
     };
     Layout layout;
     BindingOf<Params> project;
+    std::optional<BoundMatmul> base;
     std::vector<Piece> pieces;
 
     [[nodiscard]] Params params(const NoiseTime& when, std::int32_t first_member) const noexcept;
@@ -236,7 +259,7 @@ BoundPerturbedLinear::~BoundPerturbedLinear() = default;
 BoundPerturbedLinear::BoundPerturbedLinear(BoundPerturbedLinear&&) noexcept = default;
 BoundPerturbedLinear& BoundPerturbedLinear::operator=(BoundPerturbedLinear&&) noexcept = default;
 
-MemoryNeeds PerturbedLinearPlan::scratch() const noexcept { return {.size_bytes = impl_->layout.projection_bytes}; }
+MemoryNeeds PerturbedLinearPlan::scratch() const noexcept { return {.size_bytes = impl_->layout.scratch_bytes()}; }
 const PerturbedLinearConfig& PerturbedLinearPlan::config() const noexcept { return impl_->layout.config; }
 
 Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const PerturbedLinearDesc& desc) {
@@ -258,6 +281,10 @@ Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const Pe
         YOLK_TRY(plan.impl_->project,
                  device.pipeline(project_kernel(layout.desc, layout.config), project_constants(layout)));
     }
+    if (layout.has_base()) {
+        YOLK_TRY(plan.impl_->base, plan_matmul(device, base_product(info, desc, layout.config.base)));
+        layout.product_scratch_bytes = plan.impl_->base->scratch().size_bytes;
+    }
     YOLK_TRY(plan.impl_->output, device.pipeline(output_kernel(layout.desc, layout.config), output_constants(layout)));
     return plan;
 }
@@ -269,7 +296,7 @@ Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearView
                               {{.view = views.weights, .needed_bytes = layout.weights_bytes, .name = "weights"},
                                {.view = views.input, .needed_bytes = layout.input_bytes, .name = "input"}},
                               {{.view = views.output, .needed_bytes = layout.output_bytes, .name = "output"},
-                               {.view = scratch, .needed_bytes = layout.projection_bytes, .name = "scratch"}}));
+                               {.view = scratch, .needed_bytes = layout.scratch_bytes(), .name = "scratch"}}));
     BoundPerturbedLinear bound;
     bound.impl_ = std::make_unique<BoundPerturbedLinear::Impl>();
     bound.impl_->layout = layout;
@@ -277,12 +304,21 @@ Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearView
     // What is not read is bound to something that is there, for a binding may not be empty.
     const BufferView weights = layout.weights_bytes == 0 ? views.output : views.weights;
     const BufferView input = layout.input_bytes == 0 ? views.output : views.input;
-    const BufferView projection = layout.projection_bytes == 0 ? views.output : scratch;
+    const auto of_scratch = [&](std::uint64_t offset, std::uint64_t size_bytes) {
+        return size_bytes == 0 ? BufferView{} : BufferView(*scratch.buffer, scratch.offset_bytes + offset, size_bytes);
+    };
+    const BufferView projection = layout.projection_bytes == 0 ? views.output : of_scratch(0, layout.projection_bytes);
+    const BufferView base = layout.base_bytes == 0 ? views.output : of_scratch(layout.base_offset(), layout.base_bytes);
+    if (layout.has_base()) {
+        YOLK_TRY(bound.impl_->base,
+                 impl_->base->bind({.a = views.input, .b = views.weights, .out = base},
+                                   of_scratch(layout.product_scratch_offset(), layout.product_scratch_bytes)));
+    }
     if (!layout.is_fused()) {
         YOLK_TRY(bound.impl_->project, impl_->device->bind(impl_->project, std::array{input, weights, views.output,
                                                                                       projection, input, weights}));
     }
-    for (Window& window : windows_of(layout, input)) {
+    for (Window& window : windows_of(layout, layout.has_base() ? base : input)) {
         BoundPerturbedLinear::Impl::Piece piece{.window = window, .output = {}};
         YOLK_TRY(piece.output, impl_->device->bind(impl_->output, std::array{window.input, weights, views.output,
                                                                              projection, window.input, weights}));
@@ -341,12 +377,15 @@ void BoundPerturbedLinear::Impl::record_projection(Recorder& recorder, Params pa
 
 void BoundPerturbedLinear::Impl::record_output(Recorder& recorder, Params params) const noexcept {
     const PerturbedLinearConfig& config = layout.config;
-    const std::uint32_t chunk = std::min(layout.output_chunk, layout.k());
+    const std::uint32_t chunk = layout.has_base() ? 0 : std::min(layout.output_chunk, layout.k());
     const std::uint64_t block = std::uint64_t{config.block_m} * config.block_n;
+    if (layout.has_base()) params.end_k = params.k;
+    bool continues = false;
     do {
         params.first_k = params.end_k;
         params.end_k += std::min(chunk, params.k - params.first_k);
-        if (params.first_k != 0) recorder.barrier(Barrier::ComputeToCompute);
+        if (continues) recorder.barrier(Barrier::ComputeToCompute);
+        continues = true;
         for (const Piece& piece : pieces) {
             params.first_instance = piece.window.first;
             params.m = piece.window.count;
@@ -364,6 +403,7 @@ void BoundPerturbedLinear::record(Recorder& recorder, const NoiseTime& when, std
     if (impl_->layout.is_empty()) return;
     const Params params = impl_->params(when, first_member);
     const ScopedLabel label(recorder, "perturbed_linear");
+    if (impl_->base) impl_->base->record(recorder);
     if (!impl_->layout.is_fused()) {
         impl_->record_projection(recorder, params);
         recorder.barrier(Barrier::ComputeToCompute);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "matmul_layout.hpp"
+#include "perturbed_linear_base.hpp"
 #include "perturbed_linear_shape.hpp"
 #include "plan_checks.hpp"
 #include "yolk/abi/perturbed_linear.h"
@@ -98,6 +99,7 @@ Result<void> check_config(const DeviceInfo& info, const PerturbedLinearDesc& des
     if (is_16bit(desc) && (c.uniform != 0 || c.texel != 0))
         return bad_input("x and W of 16 bits are storage buffers: uniform and texel must be 0.");
     YOLK_TRY_VOID(check_geometry(desc, c));
+    YOLK_TRY_VOID(check_base(c));
     YOLK_TRY_VOID(check_uniform(desc, c));
     if (c.texel == 1) YOLK_TRY_VOID(check_texel(info, desc, c));
     return check_projection(desc, c);
@@ -166,7 +168,8 @@ ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info
              {"storage16", &Config::storage16, storage16_values(info, desc)},
              {"fused", &Config::fused, {0, 1}},
              {"projection_workgroup", &Config::projection_workgroup, {8, 64}},
-             {"projection_rows", &Config::projection_rows, {1, 2, 4}}},
+             {"projection_rows", &Config::projection_rows, {1, 2, 4}},
+             {"base", &Config::base, base_values(info, desc)}},
             [info, desc](const Config& config) { return check_config(info, desc, config); }};
 }
 

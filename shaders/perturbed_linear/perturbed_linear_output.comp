@@ -3,6 +3,7 @@
 // projection[instance, rho] A_n_rho, A the integers of the stream of n, regenerated here. FUSED: each invocation makes
 // the projections of its rows itself. Layout, bindings, constants: yolk/abi/perturbed_linear.h. Between the dispatches
 // of a split chain the outputs hold the partial sums.
+// With BASE the sums over k were made before, by matmul: this adds the perturbation to them.
 // Work: matmul's register tile, rows are instances; then for each pair that the tile's rows belong to, one draw for all
 // of them, both sides. With MATMUL_TEXEL x and W are texel buffers; with MATMUL_UNIFORM x is read from uniform buffers
 // in windows of 64 KiB, with MATMUL_UNIFORM_B W from one. No subgroup assumption, no shared memory.
@@ -24,6 +25,7 @@
 layout(constant_id = kSpecPartial) const uint PARTIAL = 0;
 layout(constant_id = kSpecFused) const uint FUSED = 0;
 layout(constant_id = kSpecInputIsShared) const uint INPUT_IS_SHARED = 0;
+layout(constant_id = kSpecBase) const uint BASE = 0;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 layout(set = 0, binding = kBindOut, scalar) restrict buffer Out { float values[]; } out_;
@@ -48,6 +50,22 @@ uint instance_of(TilePlace place, uint i) {
     return params.first_instance + (RAGGED == 1u ? min(row, params.m - 1u) : row);
 }
 
+// The sums of the dispatch before, or of matmul.
+void load_sums(TilePlace place) {
+    uint last = params.n - 1u;
+    [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
+        uint instance = instance_of(place, i);
+        uint row = (BASE == kBaseInA ? instance % params.rows : instance) * params.n;
+        [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
+            uvec4 at = row + uvec4(min(column_of(place, 4u * j), last), min(column_of(place, 4u * j + 1u), last),
+                                   min(column_of(place, 4u * j + 2u), last), min(column_of(place, 4u * j + 3u), last));
+            if (BASE == kBaseInA) sums[i * GROUPS_N + j] = vec4(A_AT(at.x), A_AT(at.y), A_AT(at.z), A_AT(at.w));
+            else sums[i * GROUPS_N + j] = vec4(out_.values[at.x], out_.values[at.y], out_.values[at.z],
+                                               out_.values[at.w]);
+        }
+    }
+}
+
 void begin(TilePlace place) {
     locate_operands(place);
     [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
@@ -57,18 +75,8 @@ void begin(TilePlace place) {
         }
     }
     [[unroll]] for (uint i = 0u; i < TILE_M * GROUPS_N; ++i) sums[i] = vec4(0.0);
-    if (PARTIAL == 1u && params.first_k != 0u) {
-        [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
-            uint row = instance_of(place, i) * params.n;
-            [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
-                uint last = params.n - 1u;
-                sums[i * GROUPS_N + j] = vec4(out_.values[row + min(column_of(place, 4u * j), last)],
-                                              out_.values[row + min(column_of(place, 4u * j + 1u), last)],
-                                              out_.values[row + min(column_of(place, 4u * j + 2u), last)],
-                                              out_.values[row + min(column_of(place, 4u * j + 3u), last)]);
-            }
-        }
-    }
+    if (BASE != 0u) load_sums(place);
+    else if (PARTIAL == 1u && params.first_k != 0u) load_sums(place);
 }
 
 void store_element(uint row_start, uint column, float sum) {
@@ -181,7 +189,7 @@ void main() {
     TilePlace place = place_of_invocation(params.m, params.n, 1u);
     if (place.split != 0u) return;
     begin(place);
-    add_products(params.first_k, params.end_k);
+    if (BASE == 0u) add_products(params.first_k, params.end_k);
     if (PARTIAL == 0u || params.end_k == params.k) add_perturbation(place);
     store(place);
 }

@@ -9,17 +9,13 @@
 #include <optional>
 
 #include "yolk/primitives/activation.hpp"
+#include "yolk/primitives/determinism.hpp"
 #include "yolk/primitives/float_format.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
 #include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
-
-enum class Determinism {
-    Exact,  ///< the same bits on every device and for every configuration
-    Fast,   ///< within a derived tolerance
-};
 
 /// Tuning parameters. workgroup_size = (block_m / tile_m) * (block_n / tile_n).
 struct MatmulConfig {

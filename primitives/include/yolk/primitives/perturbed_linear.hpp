@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturbed_linear: y = x W^T + side * (sigma/sqrt(r)) (x B) A^T for every member of a population, and its transpose
 // y = x W + side * (sigma/sqrt(r)) (x A) B^T; neither W + A B^T nor the noise is ever stored
-// (docs/kernels/perturbed_linear.md). Class P: one ascending chain over the inputs per output. Its kin are
-// perturbed_embedding.hpp and perturbed_vector.hpp.
+// (docs/kernels/perturbed_linear.md). Exact: class P, one ascending chain over the inputs per output. Fast: class T.
+// Its kin are perturbed_embedding.hpp and perturbed_vector.hpp.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "yolk/core/typed_id.hpp"
+#include "yolk/primitives/determinism.hpp"
 #include "yolk/primitives/float_format.hpp"
 #include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/device.hpp"
@@ -18,8 +19,8 @@
 
 namespace yolk {
 
-/// Tuning parameters; any legal configuration gives the same bits. The output is matmul's register tile, its rows are
-/// instances: workgroup_size = (block_m / tile_m) * (block_n / tile_n).
+/// Tuning parameters; exact, any legal configuration gives the same bits. The output is matmul's register tile, its
+/// rows are instances: workgroup_size = (block_m / tile_m) * (block_n / tile_n).
 struct PerturbedLinearConfig {
     std::uint32_t workgroup_size = 8;
     std::uint32_t block_m = 8;               ///< instances of a workgroup
@@ -34,6 +35,9 @@ struct PerturbedLinearConfig {
     std::uint32_t fused = 0;                 ///< 1: one dispatch; every invocation makes its own x B
     std::uint32_t projection_workgroup = 8;  ///< of the dispatch that makes x B
     std::uint32_t projection_rows = 1;       ///< rows of each member for which one of its invocations draws B once
+    /// Who makes x W^T: 0: the output's own tile; 1: matmul, a shared x once for all members; 2: likewise, on matrix
+    /// units (path cooperative-matrix), x and W fp16, `Fast` only. The output then adds the perturbation to it.
+    std::uint32_t base = 0;
     friend bool operator==(const PerturbedLinearConfig&, const PerturbedLinearConfig&) = default;
 };
 
@@ -49,6 +53,7 @@ struct PerturbedLinearDesc {
     FloatFormat input_format = FloatFormat::F32;    ///< of x; products and output are fp32 whatever it is
     bool transposed = false;  ///< x has `out` columns and the output `in`, else x has `in` and the output `out`
     bool antithetic = true;   ///< both sides of a pair share noise; false: every member has its own, pair = member
+    Determinism determinism = Determinism::Exact;
     std::optional<PerturbedLinearConfig> config{};  ///< default_perturbed_linear_config where unset
 };
 
@@ -84,7 +89,9 @@ class BoundPerturbedLinear {
 /// Immutable: threads may share it. The device must outlive it.
 class PerturbedLinearPlan {
    public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;  ///< x B: fp32 [members, rows, rank]; none where fused
+    /// x B: fp32 [members, rows, rank], none where fused; where a base of its own is shared, x W^T: fp32 [rows, out]
+    /// (transposed: `in`); and what its matmul wants.
+    [[nodiscard]] MemoryNeeds scratch() const noexcept;
     [[nodiscard]] const PerturbedLinearConfig& config() const noexcept;
     [[nodiscard]] Result<BoundPerturbedLinear> bind(const PerturbedLinearViews& views, const BufferView& scratch) const;
     PerturbedLinearPlan() noexcept;

@@ -42,6 +42,11 @@ ABI_CONST uint kSpecProjectionRows = 16;  // rows of each member that an invocat
 ABI_CONST uint kSpecFormatA = 17;  // yolk/abi/float_format.h; perturbed_linear_*_formats, perturbed_linear_*_storage16
 ABI_CONST uint kSpecFormatB = 18;
 ABI_CONST uint kSpecAntithetic = 19;  // 1: both sides of a pair share noise; 0: each member has its own
+ABI_CONST uint kSpecBase = 20;  // of perturbed_linear_output: who has made a b; kBase...
+
+// 0: the output itself. Else it reads neither operand, and first_k = end_k = k.
+ABI_CONST uint kBaseInOut = 1;  // the product lies in out, [instances, n]
+ABI_CONST uint kBaseInA = 2;    // the product of the shared input lies in a: fp32 [rows, n]
 
 // Elements that one uniform buffer holds (64 KiB).
 ABI_CONST uint kUniformElements = 16384;

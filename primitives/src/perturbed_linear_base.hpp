@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// x W^T of a perturbed layer as a product of its own, made by matmul. Pure functions of plain data.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "yolk/primitives/matmul.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+
+namespace yolk {
+
+/// Values of PerturbedLinearConfig::base.
+inline constexpr std::uint32_t kBaseInChain = 0;
+inline constexpr std::uint32_t kBaseByMatmul = 1;
+inline constexpr std::uint32_t kBaseOnMatrixUnits = 2;
+
+/// [instances, n], or [rows, n] of a shared x; dense. With a configuration where `base` says how.
+[[nodiscard]] MatmulDesc base_product(const DeviceInfo& info, const PerturbedLinearDesc& desc, std::uint32_t base);
+
+/// The domain of the knob: with 2 where the device and the operands open the path.
+[[nodiscard]] std::vector<std::uint32_t> base_values(const DeviceInfo& info, const PerturbedLinearDesc& desc);
+
+/// What a base of its own excludes.
+[[nodiscard]] Result<void> check_base(const PerturbedLinearConfig& config);
+
+}  // namespace yolk
