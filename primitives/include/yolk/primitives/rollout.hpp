@@ -34,8 +34,8 @@ struct EnvironmentInfo {
 /// An environment of one's own (yolk/primitives/environment_file.hpp).
 class LoadedEnvironment;
 
-/// A multi-layer perceptron: widths[0] inputs, tanh between layers, linear outputs. 2 to 5 widths, each 1 ... 256. A
-/// plain struct until the graph of hyperfunctions exists.
+/// A multi-layer perceptron: widths[0] inputs, tanh between layers, linear outputs. 2 to 5 widths, each 1 ... 256. What
+/// the graph of a policy is lowered to (yolk/hyper/rollout_lowering.hpp).
 struct PolicyNetwork {
     std::vector<std::uint32_t> widths{4, 64, 2};
     /// layer0.weight [64, 4], layer0.bias [64], layer1.weight [2, 64], layer1.bias [2]; ids in this order.
