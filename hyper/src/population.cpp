@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/hyper/population.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "population_run.hpp"
+
+namespace yolk::hyper {
+
+using namespace population;
+
+struct PopulationEvaluator::Impl {
+    Context context;
+    const ParameterSet* parameters = nullptr;
+    PopulationOptions options;
+    std::vector<ExampleGroup> groups;
+    std::uint32_t examples = 0;
+    struct Known {
+        std::string key;
+        std::unique_ptr<Program> program;
+    };
+    std::vector<Known> programs;  // the latest last
+
+    Result<void> group_examples(std::span<const TracedExample> traced);
+    [[nodiscard]] bool is_used(const std::string& group) const;
+    /// Groups that are the same for all candidates, but not what they were in the trace.
+    [[nodiscard]] std::vector<const ParameterGroup*> changed_since_trace(const std::set<std::string>& varying) const;
+    Result<Program*> program_for(std::vector<Source> sources, std::uint32_t rank);
+    Result<PopulationOutputs> evaluate(const Perturbations& perturbations);
+    Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
+};
+
+namespace {
+
+constexpr std::size_t kKeptPrograms = 8;
+constexpr std::uint32_t kMaxRank = 32;
+
+std::string names_of(const ParameterSet& parameters) {
+    std::string names;
+    for (const ParameterGroup& group : parameters.groups())
+        names += fmt::format("{}'{}'", names.empty() ? "" : ", ", group.spec.name);
+    return names.empty() ? "none" : names;
+}
+
+std::uint64_t quarter_of_the_heap(const DeviceInfo& info) {
+    std::uint64_t largest = 0;
+    for (const MemoryHeapInfo& heap : info.heaps) largest = std::max(largest, heap.size_bytes);
+    return largest / 4;
+}
+
+Result<void> check_example(const TracedExample& example, std::size_t index, const ParameterSet& parameters) {
+    if (example.graph.outputs.empty())
+        return bad_input(fmt::format("Example {} has no output: its graph gives nothing to score.", index));
+    if (example.values.size() != example.graph.variables.size()) {
+        return bad_input(
+            fmt::format("Example {} has {} values for {} variables; each variable needs the value it was "
+                        "traced with.",
+                        index, example.values.size(), example.graph.variables.size()));
+    }
+    for (const GraphParameter& parameter : example.graph.parameters) {
+        if (parameters.find(parameter.group) != nullptr) continue;
+        return bad_input(
+            fmt::format("Example {} uses parameter group '{}', which the set has not. It has {}. Register "
+                        "the hyperfunction.",
+                        index, parameter.group, names_of(parameters)));
+    }
+    return {};
+}
+
+Result<void> check_table(const ParameterTable& table, const ParameterTable& wanted) {
+    const auto given = table.parameters();
+    const auto expected = wanted.parameters();
+    const auto same = [](const ParameterDesc& a, const ParameterDesc& b) {
+        return a.name == b.name && a.rows == b.rows && a.columns == b.columns &&
+               (a.perturbation == b.perturbation || a.perturbation == Perturbation::Frozen);
+    };
+    if (std::equal(given.begin(), given.end(), expected.begin(), expected.end(), same)) return {};
+    const auto list = [](std::span<const ParameterDesc> descs) {
+        std::string text;
+        for (const ParameterDesc& d : descs) text += fmt::format(" {} [{}, {}]", d.name, d.rows, d.columns);
+        return text.empty() ? std::string(" nothing") : text;
+    };
+    return bad_input(fmt::format("The table has{}; the set's optimized groups are{}. Take the table of search_space().",
+                                 list(given), list(expected)));
+}
+
+Result<void> check(const Perturbations& p, const ParameterSet& parameters) {
+    YOLK_TRY(const SearchSpace space, search_space(parameters));
+    YOLK_TRY_VOID(check_table(p.table, space.table));
+    if (p.centre.size() != p.table.element_count()) {
+        return bad_input(
+            fmt::format("The centre has {} elements; the table has {}.", p.centre.size(), p.table.element_count()));
+    }
+    if (p.rank < 1 || p.rank > kMaxRank)
+        return bad_input(fmt::format("Rank {} was given; it must be from 1 to {}.", p.rank, kMaxRank));
+    if (p.first_member < -1)
+        return bad_input(fmt::format("The first member is {}; -1 is the centre, 0 the first.", p.first_member));
+    if (!p.antithetic)
+        return unsupported("Perturbations without antithetic pairs cannot be evaluated yet; leave antithetic on.");
+    return {};
+}
+
+bool shares_values(const Value& traced, const Tensor& now) {
+    const Tensor* then = traced.tensor();
+    return then != nullptr &&
+           ((then->values().data() == now.values().data() && then->shape() == now.shape()) || *then == now);
+}
+
+}  // namespace
+
+Result<void> PopulationEvaluator::Impl::group_examples(std::span<const TracedExample> traced) {
+    std::map<std::string, std::size_t> known;
+    for (std::size_t i = 0; i < traced.size(); ++i) {
+        YOLK_TRY_VOID(check_example(traced[i], i, *parameters));
+        const auto [found, is_new] = known.emplace(signature(traced[i].graph), groups.size());
+        if (is_new) groups.emplace_back();
+        groups[found->second].examples.push_back(&traced[i]);
+        groups[found->second].indices.push_back(static_cast<std::uint32_t>(i));
+    }
+    examples = static_cast<std::uint32_t>(traced.size());
+    return {};
+}
+
+bool PopulationEvaluator::Impl::is_used(const std::string& name) const {
+    return std::any_of(groups.begin(), groups.end(), [&](const ExampleGroup& group) {
+        const auto& used = group.graph().parameters;
+        return std::any_of(used.begin(), used.end(), [&](const GraphParameter& p) { return p.group == name; });
+    });
+}
+
+std::vector<const ParameterGroup*> PopulationEvaluator::Impl::changed_since_trace(
+    const std::set<std::string>& varying) const {
+    std::vector<const ParameterGroup*> changed;
+    for (const ExampleGroup& group : groups) {
+        for (const TracedExample* example : group.examples) {
+            for (const GraphParameter& p : example->graph.parameters) {
+                const ParameterGroup* now = parameters->find(p.group);
+                if (varying.contains(p.group) || now == nullptr ||
+                    shares_values(example->values[p.variable.value], now->values) ||
+                    std::find(changed.begin(), changed.end(), now) != changed.end())
+                    continue;
+                changed.push_back(now);
+            }
+        }
+    }
+    return changed;
+}
+
+Result<Program*> PopulationEvaluator::Impl::program_for(std::vector<Source> sources, std::uint32_t rank) {
+    std::string key = fmt::format("rank {}", rank);
+    for (const Source& source : sources)
+        key += fmt::format("\n{} {} {}", source.spec.name, static_cast<int>(source.kind), source.id.value);
+    const auto found = std::find_if(programs.begin(), programs.end(), [&](const Known& k) { return k.key == key; });
+    if (found != programs.end()) {
+        std::rotate(found, found + 1, programs.end());
+        return programs.back().program.get();
+    }
+    const Program::Options wanted{.members_per_chunk = std::max(1U, options.max_batch_size / examples),
+                                  .budget_bytes = options.memory_budget_bytes > 0
+                                                      ? options.memory_budget_bytes
+                                                      : quarter_of_the_heap(context.dispatcher->device().info()),
+                                  .rank = rank};
+    YOLK_TRY(auto program, Program::create(*context.dispatcher, groups, std::move(sources), wanted));
+    if (programs.size() == kKeptPrograms) programs.erase(programs.begin());
+    programs.push_back({std::move(key), std::move(program)});
+    return programs.back().program.get();
+}
+
+namespace {
+
+/// A source of each row of the table that some graph uses; frozen ones are given, the same for all.
+std::vector<Source> sources_of(const ParameterTable& table, const ParameterSet& parameters) {
+    std::vector<Source> sources;
+    for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
+        const ParameterDesc& desc = table.parameters()[id];
+        const ParameterGroup* group = parameters.find(desc.name);
+        if (group == nullptr) continue;
+        sources.push_back(
+            {.spec = group->spec,
+             .kind = desc.perturbation == Perturbation::Frozen ? SourceKind::Given : SourceKind::Perturbed,
+             .id = ParameterId(id),
+             .offset = table.offset(ParameterId(id)),
+             .count = desc.rows * desc.columns});
+    }
+    return sources;
+}
+
+Tensor natural_of(const Source& source, std::span<const float> centre) {
+    const std::span<const float> part = centre.subspan(source.offset, source.count);
+    std::vector<float> values = source.spec.fields.empty() ? std::vector<float>(part.begin(), part.end())
+                                                           : to_natural(source.spec.fields, part);
+    return Tensor::create(source.spec.shape, std::move(values)).value_or(Tensor());
+}
+
+}  // namespace
+
+Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(const Perturbations& perturbations) {
+    YOLK_TRY_VOID(check(perturbations, *parameters));
+    std::vector<Source> sources = sources_of(perturbations.table, *parameters);
+    std::erase_if(sources, [&](const Source& source) { return !is_used(source.spec.name); });
+    std::vector<Tensor> given;
+    std::set<std::string> varying;
+    for (const Source& source : sources) {
+        given.push_back(source.kind == SourceKind::Given ? natural_of(source, perturbations.centre) : Tensor());
+        varying.insert(source.spec.name);
+    }
+    for (const ParameterGroup* group : changed_since_trace(varying)) {
+        sources.push_back({.spec = group->spec, .kind = SourceKind::Given});
+        given.push_back(group->values);
+    }
+    YOLK_TRY(Program* const program, program_for(std::move(sources), perturbations.rank));
+    Candidates candidates = Candidates::perturbed(program->sources(), perturbations, std::move(given));
+    return Run(*context.dispatcher, context.pool, *program, candidates, examples).all();
+}
+
+Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(std::span<const Candidate> list) {
+    std::set<std::string> varying;
+    ParameterSet scratch = *parameters;
+    for (std::size_t c = 0; c < list.size(); ++c) {
+        for (const auto& [name, values] : list[c].values) {
+            if (auto fits = scratch.set(name, values); !fits)
+                return std::move(fits).error().while_doing(fmt::format("reading candidate {}", c));
+            varying.insert(name);
+        }
+    }
+    std::vector<Source> sources;
+    std::vector<std::vector<Tensor>> values;
+    const std::vector<const ParameterGroup*> changed = changed_since_trace(varying);
+    for (const ParameterGroup& group : parameters->groups()) {
+        const bool varies = varying.contains(group.spec.name);
+        const bool is_changed = std::find(changed.begin(), changed.end(), &group) != changed.end();
+        if ((!varies && !is_changed) || !is_used(group.spec.name)) continue;
+        sources.push_back({.spec = group.spec, .kind = SourceKind::Given});
+        values.emplace_back(varies ? list.size() : 1, group.values);
+        if (!varies) continue;
+        for (std::size_t c = 0; c < list.size(); ++c) {
+            for (const auto& [name, tensor] : list[c].values) {
+                if (name == group.spec.name) values.back()[c] = tensor;
+            }
+        }
+    }
+    YOLK_TRY(Program* const program, program_for(std::move(sources), 1));
+    Candidates candidates =
+        Candidates::given(program->sources(), static_cast<std::uint32_t>(list.size()), std::move(values));
+    return Run(*context.dispatcher, context.pool, *program, candidates, examples).all();
+}
+
+Result<PopulationEvaluator> PopulationEvaluator::create(const Context& context, std::span<const TracedExample> examples,
+                                                        const ParameterSet& parameters,
+                                                        const PopulationOptions& options) {
+    if (context.dispatcher == nullptr)
+        return bad_input("A population evaluator needs a dispatcher: where tensor equations run.");
+    if (examples.empty()) return bad_input("No examples were given; a population is evaluated on at least one.");
+    if (options.max_batch_size == 0) return bad_input("max_batch_size is 0; it must be at least 1.");
+    auto impl = std::make_unique<Impl>();
+    impl->context = context;
+    impl->parameters = &parameters;
+    impl->options = options;
+    YOLK_TRY_VOID(impl->group_examples(examples));
+    // What a search will ask for: it says now what runs where, and whether one candidate fits.
+    YOLK_TRY(const SearchSpace space, search_space(parameters));
+    std::vector<Source> sources = sources_of(space.table, parameters);
+    std::erase_if(sources, [&](const Source& source) { return !impl->is_used(source.spec.name); });
+    YOLK_TRY([[maybe_unused]] Program* const program, impl->program_for(std::move(sources), 1));
+    return PopulationEvaluator(std::move(impl));
+}
+
+Result<PopulationOutputs> PopulationEvaluator::evaluate(const Perturbations& candidates) {
+    return impl_->evaluate(candidates);
+}
+Result<PopulationOutputs> PopulationEvaluator::evaluate(std::span<const Candidate> candidates) {
+    return impl_->evaluate(candidates);
+}
+
+std::vector<std::string> PopulationEvaluator::fallbacks() const {
+    std::set<std::string> sentences;
+    for (const Impl::Known& known : impl_->programs)
+        sentences.merge([&] {
+            const std::vector<std::string> list = known.program->fallbacks();
+            return std::set<std::string>(list.begin(), list.end());
+        }());
+    return {sentences.begin(), sentences.end()};
+}
+
+PopulationEvaluator::PopulationEvaluator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+PopulationEvaluator::~PopulationEvaluator() = default;
+PopulationEvaluator::PopulationEvaluator(PopulationEvaluator&&) noexcept = default;
+PopulationEvaluator& PopulationEvaluator::operator=(PopulationEvaluator&&) noexcept = default;
+
+}  // namespace yolk::hyper

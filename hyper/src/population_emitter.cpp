@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "population_emitter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+
+#include "yolk/core/shape.hpp"
+#include "yolk/exact/exact_math.h"
+#include "yolk/primitives/gather.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+
+namespace yolk::hyper::population {
+namespace {
+
+constexpr std::uint64_t kElementBytes = 4;
+
+Bind bind_gather(const GatherDesc& desc) {
+    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
+        YOLK_TRY(const GatherPlan plan, plan_gather(device, desc));
+        YOLK_TRY(BoundGather bound,
+                 plan.bind({.table = views[0], .ids = views[1], .out = views[2], .status = views[3]}));
+        return Record([held = std::make_shared<BoundGather>(std::move(bound))](Recorder& recorder, const Moment&) {
+            held->record(recorder);
+        });
+    };
+}
+
+Bind bind_perturbed_vector(const PerturbedVectorDesc& desc) {
+    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
+        YOLK_TRY(const PerturbedVectorPlan plan, plan_perturbed_vector(device, desc));
+        YOLK_TRY(BoundPerturbedVector bound, plan.bind({.vector = views[0], .output = views[1]}));
+        return Record([held = std::make_shared<BoundPerturbedVector>(std::move(bound))](Recorder& recorder,
+                                                                                        const Moment& moment) {
+            held->record(recorder, moment.when, moment.first_member);
+        });
+    };
+}
+
+void append_floats(const Value& value, std::uint64_t count, std::vector<std::uint32_t>& words) {
+    if (const Tensor* tensor = value.tensor()) {
+        const std::span<const float> from = tensor->values();
+        for (std::uint64_t i = 0; i < count; ++i) words.push_back(std::bit_cast<std::uint32_t>(from[i % from.size()]));
+        return;
+    }
+    const auto number = static_cast<float>(value.as_number().value_or(0.0));
+    words.insert(words.end(), count, std::bit_cast<std::uint32_t>(number));
+}
+
+}  // namespace
+
+Emitter::Emitter(const Inputs& inputs, Constants& constants)
+    : inputs_(inputs),
+      constants_(constants),
+      source_buffers_(inputs.sources.size()),
+      table_buffers_(inputs.sources.size()) {
+    for (const ExampleGroup& group : inputs.groups) buffers_of_.emplace_back(group.graph().variables.size());
+}
+
+void Emitter::begin_phase() {
+    layout_.phases.emplace_back();
+    phase_begin_ = event_++;
+}
+
+void Emitter::end_phase() { ++event_; }
+
+void Emitter::touch(const BufferRef& buffer) {
+    layout_.largest_bytes = std::max(layout_.largest_bytes, buffer.bytes);
+    if (buffer.home == BufferRef::Home::Arena)
+        layout_.buffers[buffer.index].last = std::max(layout_.buffers[buffer.index].last, event_);
+}
+
+BufferRef Emitter::temporary(std::uint64_t bytes) {
+    const auto index = static_cast<std::uint32_t>(layout_.buffers.size());
+    layout_.buffers.push_back({.bytes = bytes, .first = event_, .last = event_});
+    return {.home = BufferRef::Home::Arena, .index = index, .bytes = bytes};
+}
+
+BufferRef Emitter::result(VariableId variable) {
+    const std::uint64_t elements = element_count(type(variable)) * examples(traits(variable).per_example) * members();
+    const BufferRef buffer = temporary(kElementBytes * elements);
+    buffers_of_[group_][variable.value] = buffer;
+    return buffer;
+}
+
+void Emitter::step(std::vector<BufferRef> reads, std::vector<BufferRef> writes, std::uint64_t scratch_bytes,
+                   Bind bind) {
+    Step step{.views = std::move(reads), .bind = std::move(bind)};
+    step.read = step.views.size();
+    step.views.insert(step.views.end(), writes.begin(), writes.end());
+    if (scratch_bytes > 0) step.scratch = temporary(scratch_bytes);
+    for (const BufferRef& view : step.views) touch(view);
+    layout_.phases.back().steps.push_back(std::move(step));
+    ++event_;
+}
+
+BufferRef Emitter::centre(const Operand& operand) const {
+    const auto index = static_cast<std::size_t>(operand.traits.source);
+    return {.home = BufferRef::Home::Centre,
+            .offset = inputs_.centre_offsets[index],
+            .bytes = kElementBytes * inputs_.sources[index].count};
+}
+
+BufferRef Emitter::source_values(std::int32_t index) {
+    BufferRef& known = source_buffers_[static_cast<std::size_t>(index)];
+    if (known.home != BufferRef::Home::None) return known;
+    const Source& source = inputs_.sources[static_cast<std::size_t>(index)];
+    const std::uint64_t elements = source.spec.shape.element_count().value_or(0);
+    if (!source.drawn_on_device()) {
+        known = temporary(kElementBytes * elements * members());
+        return upload({.to = known, .source = index});
+    }
+    const BufferRef vector{.home = BufferRef::Home::Centre,
+                           .offset = inputs_.centre_offsets[static_cast<std::size_t>(index)],
+                           .bytes = kElementBytes * elements};
+    known = temporary(vector.bytes * members());
+    step({vector}, {known}, 0,
+         bind_perturbed_vector(
+             {.members = members(), .element_count = static_cast<std::uint32_t>(elements), .parameter = source.id}));
+    return known;
+}
+
+BufferRef Emitter::varying(const Operand& operand) {
+    if (operand.traits.source >= 0) return source_values(operand.traits.source);
+    BufferRef& known = buffers_of_[group_][operand.variable->value];
+    if (known.home != BufferRef::Home::None) return known;
+    known = result(*operand.variable);
+    return upload({.to = known, .group = group_, .variable = *operand.variable});
+}
+
+BufferRef Emitter::table(const Operand& operand) {
+    if (operand.traits.source < 0) {
+        return store(key_of(operand) + " as table", [&](std::vector<std::uint32_t>& words) {
+            for (const float x : traced_value(*group().examples.front(), operand.place).tensor()->values())
+                words.push_back(std::bit_cast<std::uint32_t>(exact::exact_flush_operand(x)));
+        });
+    }
+    BufferRef& known = table_buffers_[static_cast<std::size_t>(operand.traits.source)];
+    if (known.home != BufferRef::Home::None) return known;
+    known = temporary(kElementBytes * element_count(operand.type) * members());
+    return upload({.to = known, .source = operand.traits.source, .flush = true});
+}
+
+BufferRef Emitter::upload(Upload upload) {
+    layout_.buffers[upload.to.index].first = phase_begin_;
+    upload.staging = layout_.staging_bytes;
+    layout_.staging_bytes += round_up(upload.to.bytes, kViewAlignment);
+    layout_.phases.back().uploads.push_back(upload);
+    return upload.to;
+}
+
+BufferRef Emitter::full(const Operand& operand, bool per_example, const Shape& shape) {
+    const bool own_examples = operand.traits.per_example;
+    const std::uint64_t wanted = shape.element_count().value_or(0);
+    const std::uint64_t given = operand.traits.varies ? element_count(operand.type) : wanted;
+    const BufferRef table = operand.traits.varies ? varying(operand) : constant(operand, own_examples, shape);
+    if (operand.traits.varies && given == wanted && own_examples == per_example) return table;
+    const std::uint32_t table_rows = examples(own_examples);
+    const auto ids_count = static_cast<std::uint32_t>(examples(per_example) * (wanted / given));
+    const BufferRef ids = repeated(table_rows, ids_count / table_rows);
+    const BufferRef out = temporary(kElementBytes * members() * ids_count * given);
+    const BufferRef status = temporary(kElementBytes);
+    step({table, ids}, {out, status}, 0,
+         bind_gather({.members = members(),
+                      .table_rows = table_rows,
+                      .columns = static_cast<std::uint32_t>(given),
+                      .id_count = ids_count,
+                      .shared_table = !operand.traits.varies,
+                      .shared_ids = true}));
+    return out;
+}
+
+std::string Emitter::key_of(const Operand& operand) const {
+    if (operand.variable != nullptr) return fmt::format("{} variable {}", group_, operand.variable->value);
+    return fmt::format("{} literal {} {}", group_, operand.place.equation, operand.place.operand);
+}
+
+BufferRef Emitter::store(const std::string& key, const std::function<void(std::vector<std::uint32_t>&)>& fill) {
+    if (const auto found = constants_.known.find(key); found != constants_.known.end()) return found->second;
+    const std::size_t begin = round_up(constants_.words.size(), kViewAlignment / kElementBytes);
+    constants_.words.resize(begin);
+    fill(constants_.words);
+    const BufferRef buffer{.home = BufferRef::Home::Constants,
+                           .offset = kElementBytes * begin,
+                           .bytes = kElementBytes * (constants_.words.size() - begin)};
+    constants_.known.emplace(key, buffer);
+    return buffer;
+}
+
+BufferRef Emitter::constant(const Operand& operand, bool per_example, const Shape& shape) {
+    const std::uint64_t elements = shape.element_count().value_or(0);
+    return store(fmt::format("{} to {} {}", key_of(operand), elements, per_example),
+                 [&](std::vector<std::uint32_t>& words) {
+                     for (std::uint32_t e = 0; e < examples(per_example); ++e)
+                         append_floats(traced_value(*group().examples[e], operand.place), elements, words);
+                 });
+}
+
+BufferRef Emitter::constant_words(const Operand& operand, bool per_example) {
+    return store(fmt::format("{} as words {}", key_of(operand), per_example), [&](std::vector<std::uint32_t>& words) {
+        for (std::uint32_t e = 0; e < examples(per_example); ++e) {
+            const Value& value = traced_value(*group().examples[e], operand.place);
+            // A trace that gave these was refused where they are not whole numbers in range.
+            for (const float id : value.tensor()->values()) words.push_back(static_cast<std::uint32_t>(id));
+        }
+    });
+}
+
+BufferRef Emitter::repeated(std::uint32_t count, std::uint32_t each) {
+    return store(fmt::format("repeat {} {}", count, each), [&](std::vector<std::uint32_t>& words) {
+        for (std::uint32_t i = 0; i < count; ++i) words.insert(words.end(), each, i);
+    });
+}
+
+void Emitter::download(VariableId variable) {
+    const BufferRef from = buffers_of_[group_][variable.value];
+    touch(from);
+    layout_.phases.back().downloads.push_back(
+        {.from = from, .readback = layout_.readback_bytes, .group = group_, .variable = variable});
+    layout_.readback_bytes += round_up(from.bytes, kViewAlignment);
+}
+
+Layout Emitter::finish() {
+    place_in_arena(layout_);
+    return std::move(layout_);
+}
+
+void place_in_arena(Layout& layout) {
+    std::vector<std::size_t> order(layout.buffers.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    // Large ones first leave smaller gaps.
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return layout.buffers[a].bytes > layout.buffers[b].bytes; });
+    std::vector<std::size_t> placed;  // by offset
+    for (const std::size_t i : order) {
+        ArenaBuffer& buffer = layout.buffers[i];
+        std::uint64_t offset = 0;
+        for (const std::size_t other : placed) {
+            const ArenaBuffer& there = layout.buffers[other];
+            if (there.last < buffer.first || buffer.last < there.first) continue;
+            if (offset + buffer.bytes <= there.offset) break;
+            offset = std::max(offset, round_up(there.offset + there.bytes, kViewAlignment));
+        }
+        buffer.offset = offset;
+        layout.arena_bytes = std::max(layout.arena_bytes, offset + buffer.bytes);
+        placed.insert(std::upper_bound(placed.begin(), placed.end(), offset,
+                                       [&](std::uint64_t at, std::size_t p) { return at < layout.buffers[p].offset; }),
+                      i);
+    }
+}
+
+}  // namespace yolk::hyper::population

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lowering rules write to: steps over buffers that are placed in one arena when all of them are known.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "population_place.hpp"
+#include "yolk/primitives/parameters.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/recorder.hpp"
+
+namespace yolk::hyper::population {
+
+/// A buffer before it has a place.
+struct BufferRef {
+    enum class Home : std::uint8_t { None, Arena, Constants, Centre };
+    Home home = Home::None;
+    std::uint32_t index = 0;   ///< Arena: which
+    std::uint64_t offset = 0;  ///< Constants, Centre
+    std::uint64_t bytes = 0;
+};
+
+/// What is known only when a chunk is recorded.
+struct Moment {
+    NoiseTime when{};
+    std::int32_t first_member = 0;
+};
+using Record = std::function<void(Recorder&, const Moment&)>;
+/// Plans and binds; the views are those of Step, in order.
+using Bind = std::function<Result<Record>(const Device&, std::span<const BufferView>, const BufferView& scratch)>;
+
+struct Step {
+    std::vector<BufferRef> views;  ///< those read, then those written
+    std::size_t read = 0;
+    BufferRef scratch{};
+    Bind bind;
+    Record record{};
+    bool barrier = false;  ///< before it: it touches what steps since the last barrier wrote, or writes what they read
+};
+/// Host values that a phase needs: of a source [members, elements], or of a variable [members, examples or 1,
+/// elements].
+struct Upload {
+    BufferRef to;
+    std::uint64_t staging = 0;
+    std::int32_t source = -1;
+    bool flush = false;  ///< elements below 2^-40 in size become 0
+    std::uint32_t group = 0;
+    VariableId variable{};
+};
+/// Device values that the host needs.
+struct Download {
+    BufferRef from;
+    std::uint64_t readback = 0;
+    std::uint32_t group = 0;
+    VariableId variable{};
+};
+struct DevicePhase {
+    std::vector<Upload> uploads;
+    std::vector<Step> steps;
+    std::vector<Download> downloads;
+};
+
+struct ArenaBuffer {
+    std::uint64_t bytes = 0;
+    std::uint32_t first = 0;  ///< event at which it is written
+    std::uint32_t last = 0;   ///< last event that touches it
+    std::uint64_t offset = 0;
+};
+
+/// Data of the examples as the kernels want it, made once per program.
+struct Constants {
+    std::vector<std::uint32_t> words;
+    std::map<std::string, BufferRef> known;
+};
+
+/// All phases for one number of members.
+struct Layout {
+    std::vector<DevicePhase> phases;
+    std::vector<ArenaBuffer> buffers;
+    std::uint64_t arena_bytes = 0;
+    std::uint64_t staging_bytes = 0;
+    std::uint64_t readback_bytes = 0;
+    std::uint64_t largest_bytes = 0;  ///< of one buffer
+};
+
+class Emitter {
+   public:
+    struct Inputs {
+        std::span<const ExampleGroup> groups;
+        std::span<const PlacedGraph> placed;
+        std::span<const Source> sources;
+        std::span<const std::uint64_t> centre_offsets;  ///< bytes, by source
+        std::uint32_t members = 0;
+        std::uint32_t rank = 1;
+    };
+    Emitter(const Inputs& inputs, Constants& constants);
+
+    // The driver's side.
+    void begin_phase();
+    void begin_group(std::uint32_t group) { group_ = group; }
+    void download(VariableId variable);
+    void end_phase();
+    [[nodiscard]] Layout finish();
+
+    // The rules' side.
+    [[nodiscard]] std::uint32_t members() const { return inputs_.members; }
+    [[nodiscard]] std::uint32_t examples(bool per_example) const { return per_example ? group().count() : 1; }
+    [[nodiscard]] std::uint32_t rank() const { return inputs_.rank; }
+    [[nodiscard]] const Source& source(const Operand& operand) const {
+        return inputs_.sources[static_cast<std::size_t>(operand.traits.source)];
+    }
+    [[nodiscard]] std::span<const Source> sources() const { return inputs_.sources; }
+    [[nodiscard]] const Traits& traits(VariableId variable) const { return placed().variables[variable.value]; }
+    [[nodiscard]] const ValueType& type(VariableId variable) const {
+        return group().graph().variables[variable.value].type;
+    }
+
+    /// A new buffer for a result.
+    [[nodiscard]] BufferRef result(VariableId variable);
+    /// The result is the same memory.
+    void alias(VariableId variable, const BufferRef& buffer) { buffers_of_[group_][variable.value] = buffer; }
+    [[nodiscard]] BufferRef temporary(std::uint64_t bytes);
+    /// The values of a varying operand, as they are: [members, examples or 1, elements].
+    [[nodiscard]] BufferRef varying(const Operand& operand);
+    /// Of an operand of any kind [members, examples or 1, elements of shape], repeated where it lacks a dimension.
+    [[nodiscard]] BufferRef full(const Operand& operand, bool per_example, const Shape& shape);
+    /// Data, for each example one behind the other (or one for all), repeated to fill `shape`.
+    [[nodiscard]] BufferRef constant(const Operand& operand, bool per_example, const Shape& shape);
+    /// Whole numbers as uint32, likewise.
+    [[nodiscard]] BufferRef constant_words(const Operand& operand, bool per_example);
+    /// A table of rows: data, or given values. The elements that perturbed_embedding counts as zero are zero.
+    [[nodiscard]] BufferRef table(const Operand& operand);
+    /// The unperturbed weights of a source that the device draws.
+    [[nodiscard]] BufferRef centre(const Operand& operand) const;
+
+    void step(std::vector<BufferRef> reads, std::vector<BufferRef> writes, std::uint64_t scratch_bytes, Bind bind);
+
+   private:
+    [[nodiscard]] const ExampleGroup& group() const { return inputs_.groups[group_]; }
+    [[nodiscard]] const PlacedGraph& placed() const { return inputs_.placed[group_]; }
+    [[nodiscard]] BufferRef source_values(std::int32_t source);
+    BufferRef upload(Upload upload);
+    [[nodiscard]] BufferRef store(const std::string& key, const std::function<void(std::vector<std::uint32_t>&)>& fill);
+    [[nodiscard]] BufferRef repeated(std::uint32_t count, std::uint32_t each);
+    [[nodiscard]] std::string key_of(const Operand& operand) const;
+    void touch(const BufferRef& buffer);
+
+    Inputs inputs_;
+    Constants& constants_;
+    Layout layout_;
+    std::uint32_t event_ = 0;
+    std::uint32_t phase_begin_ = 0;
+    std::uint32_t group_ = 0;
+    std::vector<std::vector<BufferRef>> buffers_of_;  // by group and variable
+    std::vector<BufferRef> source_buffers_;
+    std::vector<BufferRef> table_buffers_;  // the same, small elements flushed
+};
+
+/// Finds offsets: buffers that live at the same time do not overlap.
+void place_in_arena(Layout& layout);
+
+}  // namespace yolk::hyper::population

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of products with a matrix, and of rows of a table. A perturbed matrix goes to the kernels that regenerate its
+// noise; any other to the exact matmul, whose chain is theirs without a perturbation.
+#include <memory>
+#include <utility>
+
+#include "population_lowering.hpp"
+#include "yolk/primitives/gather.hpp"
+#include "yolk/primitives/matmul.hpp"
+#include "yolk/primitives/perturbed_embedding.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+
+namespace yolk::hyper::population {
+namespace {
+
+constexpr std::uint64_t kElementBytes = 4;
+
+BufferView scratch_for(const BufferView& scratch, const MemoryNeeds& needs) {
+    return needs.size_bytes == 0 ? BufferView{} : BufferView{*scratch.buffer, scratch.offset_bytes, needs.size_bytes};
+}
+
+Bind bind_perturbed_linear(const PerturbedLinearDesc& desc) {
+    return
+        [desc](const Device& device, std::span<const BufferView> views, const BufferView& scratch) -> Result<Record> {
+            YOLK_TRY(const PerturbedLinearPlan plan, plan_perturbed_linear(device, desc));
+            YOLK_TRY(BoundPerturbedLinear bound, plan.bind({.weights = views[0], .input = views[1], .output = views[2]},
+                                                           scratch_for(scratch, plan.scratch())));
+            return Record([held = std::make_shared<BoundPerturbedLinear>(std::move(bound))](Recorder& recorder,
+                                                                                            const Moment& moment) {
+                held->record(recorder, moment.when, moment.first_member);
+            });
+        };
+}
+
+Bind bind_matmul(const MatmulDesc& desc) {
+    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
+        YOLK_TRY(const MatmulPlan plan, plan_matmul(device, desc));
+        YOLK_TRY(BoundMatmul bound, plan.bind({.a = views[1], .b = views[0], .out = views[2]}));
+        return Record([held = std::make_shared<BoundMatmul>(std::move(bound))](Recorder& recorder, const Moment&) {
+            held->record(recorder);
+        });
+    };
+}
+
+std::string refuses_linear(const Equation&, std::span<const Operand> operands, std::span<const ValueType>,
+                           std::span<const Source> sources) {
+    if (!operands[0].traits.varies && operands[0].traits.per_example)
+        return "each example has a matrix of its own, and no candidate changes it";
+    return refuses_matrices(operands.subspan(1), sources);
+}
+
+struct LinearSize {
+    std::uint32_t in = 0;
+    std::uint32_t out = 0;
+    std::uint32_t rows = 0;
+};
+
+void emit_perturbed(Emitter& emitter, const Equation& equation, std::span<const Operand> operands,
+                    const LinearSize& size, bool transposed) {
+    const Operand& x = operands[1];
+    const std::uint32_t rows = emitter.examples(x.traits.per_example) * size.rows;
+    const bool shared = !x.traits.varies;
+    const BufferRef input = shared ? emitter.constant(x, x.traits.per_example, x.type.shape) : emitter.varying(x);
+    const std::uint64_t scratch = kElementBytes * emitter.members() * rows * emitter.rank();
+    emitter.step({emitter.centre(operands[0]), input}, {emitter.result(equation.results[0])}, scratch,
+                 bind_perturbed_linear({.members = emitter.members(),
+                                        .rows = rows,
+                                        .in = size.in,
+                                        .out = size.out,
+                                        .rank = emitter.rank(),
+                                        .parameter = emitter.source(operands[0]).id,
+                                        .shared_input = shared,
+                                        .transposed = transposed}));
+}
+
+/// Values of each candidate (or of each of its examples), or data for all.
+void emit_given(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, const LinearSize& size,
+                bool transposed) {
+    const Operand& weight = operands[0];
+    const Operand& x = operands[1];
+    const bool per_example = emitter.traits(equation.results[0]).per_example;
+    const std::uint32_t examples = emitter.examples(per_example);
+    MatmulDesc desc{.n = transposed ? size.in : size.out,
+                    .k = transposed ? size.out : size.in,
+                    .b = {.transposed = !transposed},
+                    .determinism = Determinism::Exact};
+    BufferRef matrices;
+    BufferRef input;
+    if (!weight.traits.varies) {
+        matrices = emitter.constant(weight, false, weight.type.shape);
+        input = emitter.varying(x);
+        desc.m = emitter.members() * examples * size.rows;
+    } else if (!weight.traits.per_example) {
+        matrices = emitter.varying(weight);
+        input = x.traits.varies ? emitter.varying(x) : emitter.constant(x, x.traits.per_example, x.type.shape);
+        desc.batch = emitter.members();
+        desc.m = examples * size.rows;
+        if (!x.traits.varies) desc.a.batch_stride = 0;
+    } else {
+        matrices = emitter.varying(weight);
+        input = emitter.full(x, true, x.type.shape);
+        desc.batch = emitter.members() * examples;
+        desc.m = size.rows;
+    }
+    emitter.step({matrices, input}, {emitter.result(equation.results[0])}, 0, bind_matmul(desc));
+}
+
+void emit_linear_as(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed) {
+    const Shape& weight = operands[0].type.shape;
+    const LinearSize size{.in = static_cast<std::uint32_t>(weight[1]),
+                          .out = static_cast<std::uint32_t>(weight[0]),
+                          .rows = rows_columns(operands[1].type.shape).rows};
+    if (is_drawn_matrix(operands[0], emitter.sources())) {
+        emit_perturbed(emitter, equation, operands, size, transposed);
+    } else {
+        emit_given(emitter, equation, operands, size, transposed);
+    }
+}
+
+void emit_linear(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+    emit_linear_as(emitter, equation, operands, false);
+}
+void emit_linear_transposed(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+    emit_linear_as(emitter, equation, operands, true);
+}
+
+std::string refuses_embedding(const Equation&, std::span<const Operand> operands, std::span<const ValueType>,
+                              std::span<const Source>) {
+    if (operands[0].traits.source < 0 && operands[0].traits.varies) return "the table is computed";
+    if (!operands[0].traits.varies && operands[0].traits.per_example) return "each example has a table of its own";
+    if (operands[1].traits.varies && !operands[1].traits.words) return "the ids are computed as fp32";
+    return {};
+}
+
+Bind bind_perturbed_embedding(const PerturbedEmbeddingDesc& desc) {
+    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
+        YOLK_TRY(const PerturbedEmbeddingPlan plan, plan_perturbed_embedding(device, desc));
+        YOLK_TRY(BoundPerturbedEmbedding bound,
+                 plan.bind({.weights = views[0], .ids = views[1], .output = views[2], .status = views[3]}));
+        return Record([held = std::make_shared<BoundPerturbedEmbedding>(std::move(bound))](Recorder& recorder,
+                                                                                           const Moment& moment) {
+            held->record(recorder, moment.when, moment.first_member);
+        });
+    };
+}
+
+Bind bind_gather(const GatherDesc& desc) {
+    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
+        YOLK_TRY(const GatherPlan plan, plan_gather(device, desc));
+        YOLK_TRY(BoundGather bound,
+                 plan.bind({.table = views[0], .ids = views[1], .out = views[2], .status = views[3]}));
+        return Record([held = std::make_shared<BoundGather>(std::move(bound))](Recorder& recorder, const Moment&) {
+            held->record(recorder);
+        });
+    };
+}
+
+void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+    const Operand& table = operands[0];
+    const Operand& ids = operands[1];
+    const Shape& shape = table.type.shape;
+    const bool shared_ids = !ids.traits.varies;
+    const auto rows = static_cast<std::uint32_t>(emitter.examples(ids.traits.per_example) * element_count(ids.type));
+    const BufferRef which = shared_ids ? emitter.constant_words(ids, ids.traits.per_example) : emitter.varying(ids);
+    const BufferRef status = emitter.temporary(kElementBytes);
+    const auto table_rows = static_cast<std::uint32_t>(shape[0]);
+    const auto columns = static_cast<std::uint32_t>(shape[1]);
+    if (is_drawn_matrix(table, emitter.sources())) {
+        emitter.step({emitter.centre(table), which}, {emitter.result(equation.results[0]), status}, 0,
+                     bind_perturbed_embedding({.members = emitter.members(),
+                                               .rows = rows,
+                                               .table_rows = table_rows,
+                                               .columns = columns,
+                                               .rank = emitter.rank(),
+                                               .parameter = emitter.source(table).id,
+                                               .shared_ids = shared_ids}));
+        return;
+    }
+    const BufferRef values = emitter.table(table);
+    emitter.step({values, which}, {emitter.result(equation.results[0]), status}, 0,
+                 bind_gather({.members = emitter.members(),
+                              .table_rows = table_rows,
+                              .columns = columns,
+                              .id_count = rows,
+                              .shared_table = !table.traits.varies,
+                              .shared_ids = shared_ids}));
+}
+
+}  // namespace
+
+const Rule kLinear{refuses_linear, emit_linear};
+const Rule kLinearTransposed{refuses_linear, emit_linear_transposed};
+const Rule kEmbedding{refuses_embedding, emit_embedding, true};
+
+}  // namespace yolk::hyper::population

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules along the last dimension, and of what moves elements: combine, split, reshape.
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "population_lowering.hpp"
+#include "yolk/primitives/concat.hpp"
+#include "yolk/primitives/reduce.hpp"
+#include "yolk/primitives/softmax.hpp"
+
+namespace yolk::hyper::population {
+namespace {
+
+std::string refuses_rows(const Equation&, std::span<const Operand> operands, std::span<const ValueType>,
+                         std::span<const Source> sources) {
+    return refuses_matrices(operands, sources);
+}
+
+void emit_softmax(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+    const VariableId out = equation.results[0];
+    const RowsColumns size = rows_columns(emitter.type(out).shape);
+    const SoftmaxDesc desc{.members = emitter.members(),
+                           .rows = emitter.examples(emitter.traits(out).per_example) * size.rows,
+                           .columns = size.columns,
+                           .logarithm = equation.operation->name == std::string_view("log_softmax")};
+    const BufferRef x = emitter.varying(operands[0]);
+    emitter.step({x}, {emitter.result(out)}, 0,
+                 [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
+                     YOLK_TRY(const SoftmaxPlan plan, plan_softmax(device, desc));
+                     YOLK_TRY(BoundSoftmax bound, plan.bind({.in = views[0], .out = views[1]}));
+                     return Record([held = std::make_shared<BoundSoftmax>(std::move(bound))](
+                                       Recorder& recorder, const Moment&) { held->record(recorder); });
+                 });
+}
+
+ReduceOperation reduce_operation(std::string_view name) {
+    if (name == "sum") return ReduceOperation::Sum;
+    return name == "mean" ? ReduceOperation::Mean : ReduceOperation::Argmax;
+}
+
+void emit_reduce(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+    const VariableId out = equation.results[0];
+    const RowsColumns size = rows_columns(operands[0].type.shape);
+    const ReduceDesc desc{.operation = reduce_operation(equation.operation->name),
+                          .outer = emitter.members() * emitter.examples(emitter.traits(out).per_example) * size.rows,
+                          .columns = size.columns};
+    const BufferRef x = emitter.varying(operands[0]);
+    emitter.step({x}, {emitter.result(out)}, 0,
+                 [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
+                     YOLK_TRY(const ReducePlan plan, plan_reduce(device, desc));
+                     YOLK_TRY(BoundReduce bound, plan.bind({.in = views[0], .out = views[1]}));
+                     return Record([held = std::make_shared<BoundReduce>(std::move(bound))](
+                                       Recorder& recorder, const Moment&) { held->record(recorder); });
+                 });
+}
+
+std::size_t dimension_of(const Equation& equation) {
+    const Attribute* found = find_attribute(equation, "dimension");
+    const auto* dimension = found == nullptr ? nullptr : std::get_if<std::int64_t>(found);
+    return dimension == nullptr ? 0 : static_cast<std::size_t>(*dimension);
+}
+
+/// outer and inner of a whole whose parts lie along `dimension`; the parts are filled in by the callers.
+ConcatDesc concat_desc(Emitter& emitter, const Shape& shape, std::size_t dimension, bool per_example) {
+    ConcatDesc desc{.members = emitter.members(), .outer = emitter.examples(per_example)};
+    for (std::size_t i = 0; i < dimension; ++i) desc.outer *= static_cast<std::uint32_t>(shape[i]);
+    for (std::size_t i = dimension + 1; i < shape.rank(); ++i) desc.inner *= static_cast<std::uint32_t>(shape[i]);
+    return desc;
+}
+
+Record record_of(BoundConcat bound) {
+    return [held = std::make_shared<BoundConcat>(std::move(bound))](Recorder& recorder, const Moment&) {
+        held->record(recorder);
+    };
+}
+
+void emit_combine(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+    const VariableId out = equation.results[0];
+    const std::size_t dimension = dimension_of(equation);
+    const bool per_example = emitter.traits(out).per_example;
+    ConcatDesc desc = concat_desc(emitter, emitter.type(out).shape, dimension, per_example);
+    std::vector<BufferRef> parts;
+    for (const Operand& operand : operands) {
+        const bool shared = !operand.traits.varies;
+        desc.parts.push_back({.extent = static_cast<std::uint32_t>(operand.type.shape[dimension]), .shared = shared});
+        parts.push_back(shared ? emitter.constant(operand, per_example, operand.type.shape)
+                               : emitter.full(operand, per_example, operand.type.shape));
+    }
+    emitter.step(std::move(parts), {emitter.result(out)}, 0,
+                 [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
+                     YOLK_TRY(const ConcatPlan plan, plan_concat(device, desc));
+                     YOLK_TRY(BoundConcat bound,
+                              plan.bind({.whole = views.back(), .parts = views.first(views.size() - 1)}));
+                     return record_of(std::move(bound));
+                 });
+}
+
+void emit_split(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+    const std::size_t dimension = dimension_of(equation);
+    ConcatDesc desc =
+        concat_desc(emitter, operands[0].type.shape, dimension, emitter.traits(equation.results[0]).per_example);
+    const BufferRef whole = emitter.varying(operands[0]);
+    std::vector<BufferRef> parts;
+    for (const VariableId part : equation.results) {
+        desc.parts.push_back({.extent = static_cast<std::uint32_t>(emitter.type(part).shape[dimension])});
+        parts.push_back(emitter.result(part));
+    }
+    emitter.step({whole}, std::move(parts), 0,
+                 [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
+                     YOLK_TRY(const ConcatPlan plan, plan_split(device, desc));
+                     YOLK_TRY(BoundConcat bound, plan.bind({.whole = views[0], .parts = views.subspan(1)}));
+                     return record_of(std::move(bound));
+                 });
+}
+
+void emit_reshape(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+    emitter.alias(equation.results[0], emitter.varying(operands[0]));
+}
+
+}  // namespace
+
+const Rule kSoftmax{refuses_rows, emit_softmax};
+const Rule kReduce{refuses_rows, emit_reduce};
+const Rule kArgmax{refuses_rows, emit_reduce, false, true};
+const Rule kCombine{refuses_rows, emit_combine};
+const Rule kSplit{refuses_rows, emit_split};
+const Rule kReshape{refuses_rows, emit_reshape};
+
+}  // namespace yolk::hyper::population

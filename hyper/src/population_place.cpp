@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "population_place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "population_lowering.hpp"
+
+namespace yolk::hyper::population {
+
+const Atom& atom_at(const Graph& graph, const AtomPlace& place) {
+    return place.equation == kOutputs ? graph.outputs.at(place.operand)
+                                      : graph.equations.at(place.equation).operands.at(place.operand);
+}
+
+const Value& traced_value(const TracedExample& example, const AtomPlace& place) {
+    const Atom& atom = atom_at(example.graph, place);
+    if (const auto* variable = std::get_if<VariableId>(&atom)) return example.values.at(variable->value);
+    return std::get<Value>(atom);
+}
+
+std::uint64_t element_count(const ValueType& type) {
+    if (type.kind != ValueKind::Tensor) return 1;
+    return type.shape.element_count().value_or(0);
+}
+
+namespace {
+
+bool same_value(const Value& a, const Value& b) {
+    const Tensor* first = a.tensor();
+    const Tensor* second = b.tensor();
+    // The examples' parameters share their elements: no need to look at them all.
+    if (first != nullptr && second != nullptr && first->values().data() == second->values().data())
+        return first->shape() == second->shape();
+    return a == b;
+}
+
+Operand operand_at(const Graph& graph, const PlacedGraph& placed, const AtomPlace& place, const IsUniform& is_uniform) {
+    Operand operand{.place = place};
+    const Atom& atom = atom_at(graph, place);
+    if (const auto* variable = std::get_if<VariableId>(&atom)) {
+        operand.variable = variable;
+        operand.type = graph.variables[variable->value].type;
+        operand.traits = placed.variables[variable->value];
+    } else {
+        operand.type = type_of(std::get<Value>(atom));
+    }
+    if (!operand.traits.varies) operand.traits.per_example = !is_uniform(place);
+    return operand;
+}
+
+std::string reason_for_host(const Equation& equation, std::span<const Operand> operands,
+                            std::span<const ValueType> results, std::span<const Source> sources) {
+    if (equation.host) return "host function";
+    const Rule* rule = rule_of(equation.operation);
+    if (rule == nullptr) return fmt::format("{} has no kernel", equation.operation->name);
+    for (const ValueType& type : results) {
+        if (type.kind != ValueKind::Tensor)
+            return fmt::format("{} of a {} has no kernel", equation.operation->name, to_string(type.kind));
+        if (element_count(type) == 0) return fmt::format("{} gives no element", equation.operation->name);
+    }
+    for (const Operand& operand : operands) {
+        if (operand.type.kind != ValueKind::Tensor && operand.type.kind != ValueKind::Number)
+            return fmt::format("{} of a {} has no kernel", equation.operation->name, to_string(operand.type.kind));
+        if (element_count(operand.type) == 0) return fmt::format("{} of no element", equation.operation->name);
+        if (operand.traits.words && operand.traits.varies && !rule->takes_words)
+            return fmt::format("{} of indices that the device found has no kernel", equation.operation->name);
+    }
+    return rule->refuses(equation, operands, results, sources);
+}
+
+bool any_varies(std::span<const Operand> operands) {
+    return std::any_of(operands.begin(), operands.end(), [](const Operand& o) { return o.traits.varies; });
+}
+
+}  // namespace
+
+std::vector<Operand> operands_of(const Graph& graph, const PlacedGraph& placed, std::size_t equation,
+                                 const IsUniform& is_uniform) {
+    std::vector<Operand> operands;
+    for (std::size_t i = 0; i < graph.equations[equation].operands.size(); ++i)
+        operands.push_back(operand_at(graph, placed, {equation, i}, is_uniform));
+    return operands;
+}
+
+PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, const IsUniform& is_uniform) {
+    PlacedGraph placed{std::vector<PlacedEquation>(graph.equations.size()),
+                       std::vector<Traits>(graph.variables.size())};
+    for (const GraphParameter& parameter : graph.parameters) {
+        for (std::size_t s = 0; s < sources.size(); ++s) {
+            if (sources[s].spec.name != parameter.group) continue;
+            placed.variables[parameter.variable.value] = {
+                .varies = true, .per_example = false, .source = static_cast<std::int32_t>(s)};
+        }
+    }
+    for (std::size_t i = 0; i < graph.equations.size(); ++i) {
+        const Equation& equation = graph.equations[i];
+        const std::vector<Operand> operands = operands_of(graph, placed, i, is_uniform);
+        if (!any_varies(operands)) continue;  // data
+        std::vector<ValueType> results;
+        for (const VariableId id : equation.results) results.push_back(graph.variables[id.value].type);
+        std::string reason = reason_for_host(equation, operands, results, sources);
+        const bool device = reason.empty();
+        placed.equations[i] = {device ? Placement::Device : Placement::Host, std::move(reason)};
+        // A host function may have effects, or chance: it is called for each example whatever it is given.
+        const bool per_example = equation.host || std::any_of(operands.begin(), operands.end(),
+                                                              [](const Operand& o) { return o.traits.per_example; });
+        for (const VariableId id : equation.results) {
+            placed.variables[id.value] = {.varies = true,
+                                          .per_example = per_example,
+                                          .on_device = device,
+                                          .words = device && rule_of(equation.operation)->gives_words};
+        }
+    }
+    return placed;
+}
+
+IsUniform uniform_in(const ExampleGroup& group) {
+    return [&group](const AtomPlace& place) {
+        const Value& first = traced_value(*group.examples.front(), place);
+        return std::all_of(group.examples.begin() + 1, group.examples.end(), [&](const TracedExample* example) {
+            return same_value(first, traced_value(*example, place));
+        });
+    };
+}
+
+}  // namespace yolk::hyper::population
+
+namespace yolk::hyper {
+
+std::vector<PlacedEquation> place(const Graph& graph, std::span<const std::string> varying_groups) {
+    using namespace population;
+    std::vector<Source> sources;
+    for (const std::string& name : varying_groups) {
+        Source source;
+        source.spec.name = name;
+        sources.push_back(std::move(source));
+    }
+    // Without examples: what depends on an input may differ between them.
+    std::vector<bool> from_input(graph.variables.size(), false);
+    for (const auto& [key, id] : graph.inputs) from_input[id.value] = true;
+    for (const Equation& equation : graph.equations) {
+        const bool any = std::any_of(equation.operands.begin(), equation.operands.end(), [&](const Atom& atom) {
+            const auto* id = std::get_if<VariableId>(&atom);
+            return id != nullptr && from_input[id->value];
+        });
+        for (const VariableId id : equation.results) from_input[id.value] = any;
+    }
+    return place_graph(graph, sources,
+                       [&](const AtomPlace& place) {
+                           const auto* id = std::get_if<VariableId>(&atom_at(graph, place));
+                           return id == nullptr || !from_input[id->value];
+                       })
+        .equations;
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which equations vary with the candidates, and where they run. Examples of one structure form a batch.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/hyper/graph.hpp"
+#include "yolk/hyper/parameters.hpp"
+#include "yolk/hyper/population.hpp"
+
+namespace yolk::hyper::population {
+
+enum class SourceKind {
+    Perturbed,  ///< a centre and noise; a matrix is never formed
+    Given,      ///< values for each candidate, from the host
+};
+
+/// A parameter group that differs between candidates.
+struct Source {
+    ParameterSpec spec;
+    SourceKind kind = SourceKind::Perturbed;
+    ParameterId id{};          ///< in the search table
+    std::uint32_t offset = 0;  ///< of its coordinates in the centre
+    std::uint32_t count = 0;   ///< of coordinates
+    /// Whether the device draws its noise; otherwise the host sends natural values.
+    [[nodiscard]] bool drawn_on_device() const { return kind == SourceKind::Perturbed && spec.fields.empty(); }
+};
+
+/// Examples whose graphs have one signature.
+struct ExampleGroup {
+    std::vector<const TracedExample*> examples;
+    std::vector<std::uint32_t> indices;  ///< among all examples
+    [[nodiscard]] const Graph& graph() const { return examples.front()->graph; }
+    [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(examples.size()); }
+};
+
+inline constexpr std::size_t kOutputs = std::numeric_limits<std::size_t>::max();
+/// Operand `operand` of equation `equation`; of the graph's outputs where that is kOutputs.
+struct AtomPlace {
+    std::size_t equation = 0;
+    std::size_t operand = 0;
+};
+[[nodiscard]] const Atom& atom_at(const Graph& graph, const AtomPlace& place);
+/// What the atom was in that example's trace.
+[[nodiscard]] const Value& traced_value(const TracedExample& example, const AtomPlace& place);
+
+struct Traits {
+    bool varies = false;      ///< with the candidate
+    bool per_example = true;  ///< otherwise all examples share it
+    bool on_device = false;   ///< an equation on the device makes it
+    bool words = false;       ///< uint32 on the device, whole numbers for everyone else
+    std::int32_t source = -1;
+};
+
+/// What a lowering rule sees of an operand.
+struct Operand {
+    AtomPlace place;
+    const VariableId* variable = nullptr;  ///< none: a literal
+    ValueType type{};
+    Traits traits{};
+};
+
+struct PlacedGraph {
+    std::vector<PlacedEquation> equations;
+    std::vector<Traits> variables;
+};
+
+/// Whether the data atom at a place is the same in all examples.
+using IsUniform = std::function<bool(const AtomPlace&)>;
+[[nodiscard]] PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, const IsUniform& is_uniform);
+/// By comparing the examples' values.
+[[nodiscard]] IsUniform uniform_in(const ExampleGroup& group);
+
+[[nodiscard]] std::vector<Operand> operands_of(const Graph& graph, const PlacedGraph& placed, std::size_t equation,
+                                               const IsUniform& is_uniform);
+/// 1 for what is no tensor; 0 where the product does not fit.
+[[nodiscard]] std::uint64_t element_count(const ValueType& type);
+
+}  // namespace yolk::hyper::population

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "population_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "population_lowering.hpp"
+#include "yolk/core/shape.hpp"
+
+namespace yolk::hyper::population {
+namespace {
+
+constexpr std::size_t kKeptPlans = 4;
+
+/// The earliest phase of each equation that varies: even ones are the device's, odd ones the host's. Equations of one
+/// phase of the device may depend on each other, those of one phase of the host do not.
+std::vector<std::uint32_t> levels_of(const Graph& graph, const PlacedGraph& placed) {
+    std::vector<std::uint32_t> levels(graph.equations.size(), 0);
+    std::vector<std::int64_t> made(graph.variables.size(), -1);  // level of the equation that makes it
+    for (std::size_t i = 0; i < graph.equations.size(); ++i) {
+        const Placement placement = placed.equations[i].placement;
+        if (placement == Placement::Data) continue;
+        const bool device = placement == Placement::Device;
+        std::int64_t level = device ? 0 : 1;
+        for (const Atom& atom : graph.equations[i].operands) {
+            const auto* id = std::get_if<VariableId>(&atom);
+            if (id == nullptr || made[id->value] < 0) continue;
+            const std::int64_t before = made[id->value];
+            const bool before_device = before % 2 == 0;
+            std::int64_t earliest = before;
+            if (device != before_device) earliest = before + 1;
+            if (!device && !before_device) earliest = before + 2;
+            level = std::max(level, earliest);
+        }
+        levels[i] = static_cast<std::uint32_t>(level);
+        for (const VariableId id : graph.equations[i].results) made[id.value] = level;
+    }
+    return levels;
+}
+
+std::vector<bool> host_needs(const Graph& graph, const PlacedGraph& placed) {
+    std::vector<bool> needed(graph.variables.size(), false);
+    const auto need = [&](const Atom& atom) {
+        if (const auto* id = std::get_if<VariableId>(&atom)) needed[id->value] = true;
+    };
+    for (std::size_t i = 0; i < graph.equations.size(); ++i) {
+        if (placed.equations[i].placement != Placement::Host) continue;
+        for (const Atom& atom : graph.equations[i].operands) need(atom);
+    }
+    for (const Atom& atom : graph.outputs) need(atom);
+    return needed;
+}
+
+}  // namespace
+
+Program::Program(Dispatcher& dispatcher, std::span<const ExampleGroup> groups, std::vector<Source> sources,
+                 const Options& options)
+    : dispatcher_(&dispatcher),
+      groups_(groups),
+      sources_(std::move(sources)),
+      rank_(options.rank),
+      budget_bytes_(options.budget_bytes) {}
+
+Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::span<const ExampleGroup> groups,
+                                                 std::vector<Source> sources, const Options& options) {
+    std::unique_ptr<Program> program(new Program(dispatcher, groups, std::move(sources), options));
+    for (const ExampleGroup& group : groups) {
+        program->placed_.push_back(place_graph(group.graph(), program->sources_, uniform_in(group)));
+        program->wanted_on_host_.push_back(host_needs(group.graph(), program->placed_.back()));
+    }
+    program->find_phases();
+    program->lay_out_centre();
+    YOLK_TRY_VOID(program->choose_chunk(options));
+    return program;
+}
+
+void Program::find_phases() {
+    std::vector<std::vector<EquationRef>> by_level;
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+        const Graph& graph = groups_[g].graph();
+        const std::vector<std::uint32_t> levels = levels_of(graph, placed_[g]);
+        for (std::size_t i = 0; i < levels.size(); ++i) {
+            if (placed_[g].equations[i].placement == Placement::Data) continue;
+            if (by_level.size() <= levels[i]) by_level.resize(levels[i] + 1);
+            by_level[levels[i]].push_back({g, i});
+        }
+    }
+    std::size_t device_phases = 0;
+    for (std::size_t level = 0; level < by_level.size(); ++level) {
+        if (by_level[level].empty()) continue;
+        const bool device = level % 2 == 0;
+        phases_.push_back(
+            {.device = device, .equations = std::move(by_level[level]), .device_index = device ? device_phases++ : 0});
+    }
+}
+
+void Program::lay_out_centre() {
+    for (const Source& source : sources_) {
+        centre_offsets_.push_back(centre_bytes_);
+        if (source.drawn_on_device()) centre_bytes_ += round_up(std::uint64_t{4} * source.count, kViewAlignment);
+    }
+}
+
+Layout Program::emit(std::uint32_t members) {
+    Emitter emitter({.groups = groups_,
+                     .placed = placed_,
+                     .sources = sources_,
+                     .centre_offsets = centre_offsets_,
+                     .members = members,
+                     .rank = rank_},
+                    constants_);
+    for (const Phase& phase : phases_) {
+        if (!phase.device) continue;
+        emitter.begin_phase();
+        for (const auto& [group, index] : phase.equations) {
+            const Equation& equation = groups_[group].graph().equations[index];
+            emitter.begin_group(group);
+            const std::vector<Operand> operands =
+                operands_of(groups_[group].graph(), placed_[group], index, uniform_in(groups_[group]));
+            rule_of(equation.operation)->emit(emitter, equation, operands);
+        }
+        for (const auto& [group, index] : phase.equations) {
+            emitter.begin_group(group);
+            for (const VariableId id : groups_[group].graph().equations[index].results) {
+                if (wanted_on_host_[group][id.value]) emitter.download(id);
+            }
+        }
+        emitter.end_phase();
+    }
+    return emitter.finish();
+}
+
+bool Program::fits(const Layout& layout) const {
+    const DeviceLimits& limits = dispatcher_->device().info().limits;
+    return layout.arena_bytes <= budget_bytes_ && layout.arena_bytes <= limits.max_memory_allocation_size &&
+           layout.largest_bytes <= limits.max_storage_buffer_range;
+}
+
+Result<void> Program::choose_chunk(const Options& options) {
+    members_per_chunk_ = options.members_per_chunk;
+    if (fits(emit(members_per_chunk_))) return {};
+    const Layout least = emit(1);
+    if (!fits(least)) {
+        return Error{ErrorKind::OutOfMemory,
+                     fmt::format("One candidate over all examples needs {} bytes of device memory, {} of them in one "
+                                 "piece; {} bytes may be used (memory_budget_bytes, or a quarter of the heap). Raise "
+                                 "the budget, or evaluate fewer examples at once.",
+                                 least.arena_bytes, least.largest_bytes, budget_bytes_)};
+    }
+    std::uint32_t good = 1;
+    std::uint32_t bad = members_per_chunk_;
+    while (bad - good > 1) {
+        const std::uint32_t middle = good + (bad - good) / 2;
+        (fits(emit(middle)) ? good : bad) = middle;
+    }
+    members_per_chunk_ = good;
+    return {};
+}
+
+Result<void> Program::create_shared_buffers() {
+    const Device& device = dispatcher_->device();
+    if (!constants_.words.empty() && constants_buffer_.size_bytes() == 0) {
+        YOLK_TRY(constants_buffer_,
+                 device.create_buffer({.size_bytes = std::uint64_t{4} * constants_.words.size(), .label = "examples"}));
+        YOLK_TRY_VOID(dispatcher_->upload(constants_buffer_, std::as_bytes(std::span(constants_.words))));
+    }
+    if (centre_bytes_ > 0 && centre_buffer_.size_bytes() == 0) {
+        YOLK_TRY(centre_buffer_, device.create_buffer({.size_bytes = centre_bytes_, .label = "centre"}));
+        YOLK_TRY(centre_staging_,
+                 device.create_buffer(
+                     {.size_bytes = centre_bytes_, .domain = MemoryDomain::Upload, .label = "centre staging"}));
+    }
+    return {};
+}
+
+BufferView Program::view_of(const ChunkPlan& plan, const BufferRef& ref) const {
+    switch (ref.home) {
+        case BufferRef::Home::Arena: return {plan.arena, plan.layout.buffers[ref.index].offset, ref.bytes};
+        case BufferRef::Home::Constants: return {constants_buffer_, ref.offset, ref.bytes};
+        case BufferRef::Home::Centre: return {centre_buffer_, ref.offset, ref.bytes};
+        case BufferRef::Home::None: break;
+    }
+    return {};
+}
+
+Result<void> Program::bind(ChunkPlan& plan) {
+    const Device& device = dispatcher_->device();
+    for (DevicePhase& phase : plan.layout.phases) {
+        std::vector<BufferView> read;
+        std::vector<BufferView> written;
+        for (Step& step : phase.steps) {
+            std::vector<BufferView> views;
+            for (const BufferRef& ref : step.views) views.push_back(view_of(plan, ref));
+            const BufferView scratch = view_of(plan, step.scratch);
+            YOLK_TRY(step.record, step.bind(device, views, scratch));
+            const auto hits = [](const std::vector<BufferView>& some, const BufferView& view) {
+                return std::any_of(some.begin(), some.end(), [&](const BufferView& v) { return overlap(v, view); });
+            };
+            std::vector<BufferView> writes(views.begin() + static_cast<std::ptrdiff_t>(step.read), views.end());
+            if (!scratch.empty()) writes.push_back(scratch);
+            views.resize(step.read);
+            step.barrier =
+                std::any_of(views.begin(), views.end(), [&](const BufferView& v) { return hits(written, v); }) ||
+                std::any_of(writes.begin(), writes.end(),
+                            [&](const BufferView& v) { return hits(written, v) || hits(read, v); });
+            if (step.barrier) {
+                read.clear();
+                written.clear();
+            }
+            read.insert(read.end(), views.begin(), views.end());
+            written.insert(written.end(), writes.begin(), writes.end());
+        }
+    }
+    return {};
+}
+
+Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
+    const auto found = std::find_if(plans_.begin(), plans_.end(), [&](const auto& p) { return p->members == members; });
+    if (found != plans_.end()) {
+        std::rotate(found, found + 1, plans_.end());
+        return plans_.back().get();
+    }
+    auto plan = std::make_unique<ChunkPlan>();
+    plan->members = members;
+    plan->layout = emit(members);
+    YOLK_TRY_VOID(create_shared_buffers());
+    const Device& device = dispatcher_->device();
+    const auto make = [&](Buffer& buffer, std::uint64_t bytes, MemoryDomain domain, const char* label) -> Result<void> {
+        if (bytes == 0) return {};
+        YOLK_TRY(buffer, device.create_buffer({.size_bytes = bytes, .domain = domain, .label = label}));
+        return {};
+    };
+    YOLK_TRY_VOID(make(plan->arena, plan->layout.arena_bytes, MemoryDomain::Device, "population"));
+    YOLK_TRY_VOID(make(plan->staging, plan->layout.staging_bytes, MemoryDomain::Upload, "population staging"));
+    YOLK_TRY_VOID(make(plan->readback, plan->layout.readback_bytes, MemoryDomain::Readback, "population readback"));
+    YOLK_TRY(plan->recorder, Recorder::create(device, {.label = "population"}));
+    YOLK_TRY_VOID(bind(*plan));
+    if (plans_.size() == kKeptPlans) plans_.erase(plans_.begin());
+    plans_.push_back(std::move(plan));
+    return plans_.back().get();
+}
+
+Result<void> Program::stage_centre(std::span<const float> centre) {
+    if (centre_bytes_ == 0) return {};
+    YOLK_TRY_VOID(create_shared_buffers());
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+        if (!sources_[s].drawn_on_device()) continue;
+        const auto values = std::as_bytes(centre.subspan(sources_[s].offset, sources_[s].count));
+        std::memcpy(centre_staging_.mapped().data() + centre_offsets_[s], values.data(), values.size());
+    }
+    centre_dirty_ = true;
+    return centre_staging_.flush();
+}
+
+void Program::record(ChunkPlan& plan, const DevicePhase& phase, const Moment& moment) noexcept {
+    Recorder& recorder = *plan.recorder;
+    recorder.begin();
+    const ScopedLabel label(recorder, "population");
+    // The arena was in use by the submission before.
+    recorder.barrier(Barrier::ComputeToCompute);
+    recorder.barrier(Barrier::ComputeToTransfer);
+    recorder.barrier(Barrier::TransferToTransfer);
+    if (centre_dirty_) recorder.copy(centre_staging_, centre_buffer_);
+    centre_dirty_ = false;
+    for (const Upload& upload : phase.uploads)
+        recorder.copy({plan.staging, upload.staging, upload.to.bytes}, view_of(plan, upload.to));
+    recorder.barrier(Barrier::TransferToCompute);
+    for (const Step& step : phase.steps) {
+        if (step.barrier) recorder.barrier(Barrier::ComputeToCompute);
+        step.record(recorder, moment);
+    }
+    recorder.barrier(Barrier::ComputeToTransfer);
+    for (const Download& download : phase.downloads)
+        recorder.copy(view_of(plan, download.from), {plan.readback, download.readback, download.from.bytes});
+    recorder.barrier(Barrier::ToHost);
+}
+
+std::vector<std::string> Program::fallbacks() const {
+    std::set<std::string> sentences;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const Graph& graph = groups_[g].graph();
+        for (std::size_t i = 0; i < graph.equations.size(); ++i) {
+            if (placed_[g].equations[i].placement != Placement::Host) continue;
+            const Equation& equation = graph.equations[i];
+            const std::string of =
+                equation.hyperfunction.empty() ? "" : fmt::format(" of '{}'", equation.hyperfunction);
+            sentences.insert(fmt::format("{}{} runs on the host: {}.", equation.operation->name, of,
+                                         placed_[g].equations[i].reason));
+        }
+    }
+    return {sentences.begin(), sentences.end()};
+}
+
+std::uint64_t Program::equations(Placement placement) const {
+    std::uint64_t count = 0;
+    for (const PlacedGraph& placed : placed_) {
+        count += static_cast<std::uint64_t>(
+            std::count_if(placed.equations.begin(), placed.equations.end(),
+                          [&](const PlacedEquation& equation) { return equation.placement == placement; }));
+    }
+    return count;
+}
+
+}  // namespace yolk::hyper::population

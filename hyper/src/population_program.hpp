@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything about an evaluation that outlives it: placement, phases, data on the device, and the plans for each number
+// of candidates that was asked for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "population_emitter.hpp"
+#include "population_place.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk::hyper::population {
+
+struct EquationRef {
+    std::uint32_t group = 0;
+    std::size_t equation = 0;
+};
+/// Equations that run one after the other on the device, or independent ones on the host.
+struct Phase {
+    bool device = false;
+    std::vector<EquationRef> equations;
+    std::size_t device_index = 0;  ///< among the device's phases
+};
+
+/// Buffers and bound steps for one number of members.
+struct ChunkPlan {
+    std::uint32_t members = 0;
+    Buffer arena, staging, readback;  // before what is bound to them
+    Layout layout;
+    std::optional<Recorder> recorder;
+};
+
+class Program {
+   public:
+    struct Options {
+        std::uint32_t members_per_chunk = 1;
+        std::uint64_t budget_bytes = 0;
+        std::uint32_t rank = 1;
+    };
+    /// `groups` must outlive it. Errors: no memory for one candidate.
+    [[nodiscard]] static Result<std::unique_ptr<Program>> create(Dispatcher& dispatcher,
+                                                                 std::span<const ExampleGroup> groups,
+                                                                 std::vector<Source> sources, const Options& options);
+
+    [[nodiscard]] std::span<const Source> sources() const noexcept { return sources_; }
+    [[nodiscard]] std::span<const ExampleGroup> groups() const noexcept { return groups_; }
+    [[nodiscard]] std::span<const Phase> phases() const noexcept { return phases_; }
+    [[nodiscard]] const PlacedGraph& placed(std::uint32_t group) const { return placed_[group]; }
+    [[nodiscard]] std::uint32_t members_per_chunk() const noexcept { return members_per_chunk_; }
+    /// Made on first use; a few are kept.
+    [[nodiscard]] Result<ChunkPlan*> chunk_plan(std::uint32_t members);
+    /// Centre values into their staging; the next recording copies them.
+    [[nodiscard]] Result<void> stage_centre(std::span<const float> centre);
+    /// Uploads of a phase, its steps, its downloads.
+    void record(ChunkPlan& plan, const DevicePhase& phase, const Moment& moment) noexcept;
+    [[nodiscard]] std::vector<std::string> fallbacks() const;
+    /// Of all groups of examples.
+    [[nodiscard]] std::uint64_t equations(Placement placement) const;
+
+   private:
+    Program(Dispatcher& dispatcher, std::span<const ExampleGroup> groups, std::vector<Source> sources,
+            const Options& options);
+    void find_phases();
+    void lay_out_centre();
+    [[nodiscard]] Layout emit(std::uint32_t members);
+    [[nodiscard]] bool fits(const Layout& layout) const;
+    [[nodiscard]] Result<void> choose_chunk(const Options& options);
+    [[nodiscard]] Result<void> create_shared_buffers();
+    [[nodiscard]] Result<void> bind(ChunkPlan& plan);
+    [[nodiscard]] BufferView view_of(const ChunkPlan& plan, const BufferRef& ref) const;
+
+    Dispatcher* dispatcher_;
+    std::span<const ExampleGroup> groups_;
+    std::vector<Source> sources_;
+    std::vector<PlacedGraph> placed_;
+    std::vector<std::vector<bool>> wanted_on_host_;  // by group and variable
+    std::vector<Phase> phases_;
+    Constants constants_;
+    Buffer constants_buffer_, centre_buffer_, centre_staging_;
+    std::vector<std::uint64_t> centre_offsets_;
+    std::uint64_t centre_bytes_ = 0;
+    bool centre_dirty_ = false;
+    std::uint32_t rank_ = 1;
+    std::uint64_t budget_bytes_ = 0;
+    std::uint32_t members_per_chunk_ = 1;
+    std::vector<std::unique_ptr<ChunkPlan>> plans_;  // the latest last
+};
+
+}  // namespace yolk::hyper::population

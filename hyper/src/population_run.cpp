@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "population_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "population_host.hpp"
+#include "yolk/exact/exact_math.h"
+
+namespace yolk::hyper::population {
+namespace {
+
+/// Elements of a value as kernels see it; zeros where there is none of that type (a candidate that failed).
+void write_floats(const Value& value, std::uint64_t count, float* to) {
+    const Tensor* tensor = value.tensor();
+    if (tensor != nullptr && tensor->values().size() == count) {
+        std::copy(tensor->values().begin(), tensor->values().end(), to);
+        return;
+    }
+    const double* number = value.number();
+    std::fill(to, to + count, number == nullptr ? 0.0F : static_cast<float>(*number));
+}
+
+}  // namespace
+
+Run::Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples)
+    : dispatcher_(dispatcher), pool_(pool), program_(program), candidates_(candidates) {
+    result_.examples = examples;
+    result_.candidates = candidates.count();
+    result_.values.resize(std::size_t{examples} * candidates.count());
+    result_.errors.resize(candidates.count());
+    result_.counts.device_equations = program.equations(Placement::Device);
+    result_.counts.host_equations = program.equations(Placement::Host);
+    for (const ExampleGroup& group : program.groups()) values_.emplace_back(group.graph().variables.size());
+}
+
+Result<PopulationOutputs> Run::all() {
+    if (candidates_.count() == 0) return std::move(result_);
+    YOLK_TRY_VOID(program_.stage_centre(candidates_.centre()));
+    for (std::uint32_t first = 0; first < candidates_.count(); first += count_) {
+        const std::uint32_t count = std::min(program_.members_per_chunk(), candidates_.count() - first);
+        YOLK_TRY_VOID(chunk(first, count));
+    }
+    return std::move(result_);
+}
+
+Result<void> Run::chunk(std::uint32_t first, std::uint32_t count) {
+    first_ = first;
+    count_ = count;
+    YOLK_TRY(plan_, program_.chunk_plan(count));
+    for (const Phase& phase : program_.phases()) {
+        if (phase.device) {
+            YOLK_TRY_VOID(device_phase(phase));
+        } else {
+            host_phase(phase);
+        }
+    }
+    outputs();
+    candidates_.forget();
+    ++result_.counts.chunks;
+    return {};
+}
+
+Result<void> Run::device_phase(const Phase& phase) {
+    const DevicePhase& device = plan_->layout.phases[phase.device_index];
+    for (const Upload& upload : device.uploads) fill(upload);
+    if (!device.uploads.empty()) YOLK_TRY_VOID(plan_->staging.flush());
+    program_.record(
+        *plan_, device,
+        {.when = candidates_.when(), .first_member = candidates_.first_member() + static_cast<std::int32_t>(first_)});
+    result_.counts.dispatches += plan_->recorder->dispatch_count();
+    result_.counts.submissions += plan_->recorder->submission_count();
+    YOLK_TRY_VOID(dispatcher_.run(*plan_->recorder));
+    if (!device.downloads.empty()) YOLK_TRY_VOID(plan_->readback.invalidate());
+    for (const Download& download : device.downloads) take(download);
+    return {};
+}
+
+std::uint32_t Run::examples_of(std::uint32_t group, VariableId variable) const {
+    return program_.placed(group).variables[variable.value].per_example ? program_.groups()[group].count() : 1;
+}
+
+void Run::fill(const Upload& upload) {
+    auto* to = reinterpret_cast<float*>(plan_->staging.mapped().data() + upload.staging);
+    const std::uint64_t elements = upload.to.bytes / sizeof(float);
+    if (upload.source >= 0) {
+        const std::uint64_t each = elements / count_;
+        for (std::uint32_t m = 0; m < count_; ++m) {
+            const Tensor& values = candidates_.natural(static_cast<std::size_t>(upload.source), first_ + m);
+            write_floats(values, each, to + m * each);
+        }
+        if (upload.flush) std::transform(to, to + elements, to, exact::exact_flush_operand);
+        return;
+    }
+    const std::vector<Value>& values = values_[upload.group][upload.variable.value];
+    const std::uint64_t each = elements / values.size();
+    for (std::size_t i = 0; i < values.size(); ++i) write_floats(values[i], each, to + i * each);
+}
+
+void Run::take(const Download& download) {
+    const Graph& graph = program_.groups()[download.group].graph();
+    const ValueType& type = graph.variables[download.variable.value].type;
+    const bool words = program_.placed(download.group).variables[download.variable.value].words;
+    const std::size_t count = std::size_t{count_} * examples_of(download.group, download.variable);
+    const auto* from = reinterpret_cast<const float*>(plan_->readback.mapped().data() + download.readback);
+    const std::size_t each = element_count(type);
+    std::vector<Value>& values = values_[download.group][download.variable.value];
+    values.clear();
+    values.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        std::vector<float> elements(from + i * each, from + (i + 1) * each);
+        if (words) {
+            for (float& element : elements) element = static_cast<float>(std::bit_cast<std::uint32_t>(element));
+        }
+        values.emplace_back(Tensor::create(type.shape, std::move(elements)).value_or(Tensor()));
+    }
+}
+
+Value Run::operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m, std::uint32_t e) {
+    const ExampleGroup& examples = program_.groups()[group];
+    if (const auto* id = std::get_if<VariableId>(&atom_at(examples.graph(), place))) {
+        const Traits& traits = program_.placed(group).variables[id->value];
+        if (traits.source >= 0) return candidates_.natural(static_cast<std::size_t>(traits.source), first_ + m);
+        if (traits.varies) {
+            const std::uint32_t count = examples_of(group, *id);
+            return values_[group][id->value][std::size_t{m} * count + (count == 1 ? 0 : e)];
+        }
+    }
+    return traced_value(*examples.examples[e], place);
+}
+
+void Run::fail(std::uint32_t m, Error error) {
+    if (!failed(m)) result_.errors[first_ + m] = std::move(error);
+}
+
+void Run::keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::uint32_t e,
+               std::vector<Value> results) {
+    const Graph& graph = program_.groups()[group].graph();
+    const Equation& of = graph.equations[equation];
+    for (std::size_t i = 0; i < of.results.size() && i < results.size(); ++i) {
+        const VariableId id = of.results[i];
+        const ValueType& wanted = graph.variables[id.value].type;
+        if (const ValueType given = type_of(results[i]); given != wanted) {
+            fail(m, bad_input(fmt::format("'{}' gave {} for example {}, candidate {}; the trace had {}. It must give "
+                                          "the same kind and shape whatever its parameters are.",
+                                          of.host ? of.host->name : std::string(of.operation->name), to_string(given),
+                                          program_.groups()[group].indices[e], first_ + m, to_string(wanted))));
+            return;
+        }
+        const std::uint32_t count = examples_of(group, id);
+        values_[group][id.value][std::size_t{m} * count + (count == 1 ? 0 : e)] = std::move(results[i]);
+    }
+}
+
+void Run::host_phase(const Phase& phase) {
+    std::vector<EquationRef> calls;
+    for (const EquationRef& ref : phase.equations) {
+        const Equation& equation = program_.groups()[ref.group].graph().equations[ref.equation];
+        for (const VariableId id : equation.results)
+            values_[ref.group][id.value].assign(std::size_t{count_} * examples_of(ref.group, id), Value());
+        if (equation.host) {
+            calls.push_back(ref);
+        } else {
+            evaluate(ref);
+        }
+    }
+    call_hosts(calls);
+}
+
+void Run::call_hosts(std::span<const EquationRef> equations) {
+    struct Origin {
+        EquationRef equation;
+        std::uint32_t m = 0;
+        std::uint32_t e = 0;
+    };
+    std::vector<HostTask> tasks;
+    std::vector<Origin> origins;
+    std::vector<Tensor> parameters;  // what the tasks' spans look at
+    for (const EquationRef& ref : equations) {
+        const ExampleGroup& group = program_.groups()[ref.group];
+        const Equation& equation = group.graph().equations[ref.equation];
+        for (std::uint32_t m = 0; m < count_; ++m) {
+            if (failed(m)) continue;
+            for (std::uint32_t e = 0; e < group.count(); ++e) {
+                HostTask task{.function = equation.host};
+                const Value first = operand(ref.group, {ref.equation, 0}, m, e);
+                if (const Tensor* tensor = first.tensor()) {
+                    parameters.push_back(*tensor);
+                    task.parameters = tensor->values();
+                }
+                for (std::size_t i = 1; i < equation.operands.size(); ++i)
+                    task.operands.push_back(operand(ref.group, {ref.equation, i}, m, e));
+                task.label = fmt::format("example {}, candidate {}", group.indices[e], first_ + m);
+                tasks.push_back(std::move(task));
+                origins.push_back({ref, m, e});
+            }
+        }
+    }
+    result_.counts.host_calls += tasks.size();
+    std::vector<Result<Value>> results = run_tasks(pool_, tasks);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const auto& [ref, m, e] = origins[i];
+        if (!results[i]) {
+            fail(m, std::move(results[i]).error());
+        } else {
+            keep(ref.group, ref.equation, m, e, {*std::move(results[i])});
+        }
+    }
+}
+
+void Run::evaluate(const EquationRef& ref) {
+    const ExampleGroup& group = program_.groups()[ref.group];
+    const Equation& equation = group.graph().equations[ref.equation];
+    const std::uint32_t examples = equation.results.empty() ? 0 : examples_of(ref.group, equation.results[0]);
+    for (std::uint32_t m = 0; m < count_; ++m) {
+        for (std::uint32_t e = 0; e < examples && !failed(m); ++e) {
+            std::vector<Value> operands;
+            for (std::size_t i = 0; i < equation.operands.size(); ++i)
+                operands.push_back(operand(ref.group, {ref.equation, i}, m, e));
+            auto results = evaluate_caught(equation, operands);
+            if (results) {
+                keep(ref.group, ref.equation, m, e, *std::move(results));
+                continue;
+            }
+            fail(m, std::move(results).error().while_doing(
+                        fmt::format("evaluating example {}, candidate {}", group.indices[e], first_ + m)));
+        }
+    }
+}
+
+void Run::outputs() {
+    for (std::uint32_t g = 0; g < program_.groups().size(); ++g) {
+        const ExampleGroup& group = program_.groups()[g];
+        for (std::uint32_t e = 0; e < group.count(); ++e) {
+            Value* to = &result_.values[std::size_t{group.indices[e]} * result_.candidates + first_];
+            for (std::uint32_t m = 0; m < count_; ++m) to[m] = operand(g, {kOutputs, 0}, m, e);
+        }
+    }
+}
+
+}  // namespace yolk::hyper::population

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One evaluation of a program: chunk by chunk, phase by phase.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "population_candidates.hpp"
+#include "population_program.hpp"
+
+namespace yolk::hyper::population {
+
+class Run {
+   public:
+    Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples);
+    [[nodiscard]] Result<PopulationOutputs> all();
+
+   private:
+    /// Candidates `first` ... `first + count` of the evaluation.
+    [[nodiscard]] Result<void> chunk(std::uint32_t first, std::uint32_t count);
+    [[nodiscard]] Result<void> device_phase(const Phase& phase);
+    void host_phase(const Phase& phase);
+    void call_hosts(std::span<const EquationRef> equations);
+    void evaluate(const EquationRef& equation);
+    void outputs();
+
+    void fill(const Upload& upload);
+    void take(const Download& download);
+    [[nodiscard]] Value operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m, std::uint32_t e);
+    void keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::uint32_t e, std::vector<Value> results);
+    void fail(std::uint32_t m, Error error);
+    [[nodiscard]] bool failed(std::uint32_t m) const { return result_.errors[first_ + m].has_value(); }
+    [[nodiscard]] std::uint32_t examples_of(std::uint32_t group, VariableId variable) const;
+
+    Dispatcher& dispatcher_;
+    HostPool* pool_;
+    Program& program_;
+    Candidates& candidates_;
+    PopulationOutputs result_;
+    ChunkPlan* plan_ = nullptr;
+    std::uint32_t first_ = 0;
+    std::uint32_t count_ = 0;
+    std::vector<std::vector<std::vector<Value>>> values_;  // by group and variable; [members, examples or 1]
+};
+
+}  // namespace yolk::hyper::population

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimized groups as one table of search coordinates, and back.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "yolk/hyper/population.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+bool has_fields(const ParameterGroup& group) { return !group.spec.fields.empty(); }
+
+ParameterDesc desc_of(const ParameterGroup& group) {
+    const ParameterSpec& spec = group.spec;
+    if (spec.is_matrix()) {
+        return {.name = spec.name,
+                .rows = static_cast<std::uint32_t>(spec.shape[0]),
+                .columns = static_cast<std::uint32_t>(spec.shape[1])};
+    }
+    const std::uint64_t count = has_fields(group) ? coordinate_count(spec.fields) : group.values.values().size();
+    return {.name = spec.name, .rows = static_cast<std::uint32_t>(count), .perturbation = Perturbation::Vector};
+}
+
+/// What an optimizer has nothing to do with: no parameters.
+bool is_searched(const ParameterGroup& group) { return group.spec.optimize && !group.values.values().empty(); }
+
+}  // namespace
+
+Result<SearchSpace> search_space(const ParameterSet& parameters) {
+    std::vector<ParameterDesc> descs;
+    std::vector<float> centre;
+    for (const ParameterGroup& group : parameters.groups()) {
+        if (!is_searched(group)) continue;
+        descs.push_back(desc_of(group));
+        const std::span<const float> natural = group.values.values();
+        const std::vector<float> coordinates = has_fields(group) ? to_coordinates(group.spec.fields, natural)
+                                                                 : std::vector<float>(natural.begin(), natural.end());
+        centre.insert(centre.end(), coordinates.begin(), coordinates.end());
+    }
+    YOLK_TRY(ParameterTable table, ParameterTable::create(std::move(descs)));
+    return SearchSpace{std::move(table), std::move(centre)};
+}
+
+Result<void> apply_coordinates(ParameterSet& parameters, std::span<const float> coordinates) {
+    YOLK_TRY(const SearchSpace space, search_space(parameters));
+    if (coordinates.size() != space.centre.size()) {
+        return bad_input(fmt::format("{} coordinates were given; the optimized groups have {}.", coordinates.size(),
+                                     space.centre.size()));
+    }
+    ParameterSet changed = parameters;
+    std::size_t at = 0;
+    for (const ParameterGroup& group : parameters.groups()) {
+        if (!is_searched(group)) continue;
+        const std::size_t count =
+            has_fields(group) ? coordinate_count(group.spec.fields) : group.values.values().size();
+        const std::span<const float> part = coordinates.subspan(at, count);
+        at += count;
+        std::vector<float> natural =
+            has_fields(group) ? to_natural(group.spec.fields, part) : std::vector<float>(part.begin(), part.end());
+        YOLK_TRY(Tensor values, Tensor::create(group.values.shape(), std::move(natural)));
+        YOLK_TRY_VOID(changed.set(group.spec.name, std::move(values)));
+    }
+    parameters = std::move(changed);
+    return {};
+}
+
+}  // namespace yolk::hyper

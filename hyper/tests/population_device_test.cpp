@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Populations on the device against one call at a time.
+#include "population_fixtures.hpp"
+#include "yolk/oracle/elementwise.hpp"
+#include "yolk/oracle/perturbed_linear.hpp"
+#include "yolk/oracle/perturbed_vector.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+constexpr NoiseTime kWhen{.seed = 7, .generation = 3, .time = 3, .sigma = 0.1F};
+
+class population_device : public ::yolk::testing::DeviceTest {
+   protected:
+    [[nodiscard]] Result<PopulationEvaluator> evaluator(const std::vector<TracedExample>& examples,
+                                                        const ParameterSet& set,
+                                                        const PopulationOptions& options = {}) const {
+        return PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, options);
+    }
+};
+YOLK_FOR_EACH_DEVICE(population_device);
+
+std::vector<TracedExample> some_examples(const ParameterSet& set, std::uint32_t count, std::uint64_t rows = 0) {
+    std::vector<TracedExample> examples;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const Shape shape = rows == 0 ? Shape{4} : Shape{rows, 4};
+        examples.push_back(two_layer_example(set, drawn_tensor(shape, 100 + i)));
+    }
+    return examples;
+}
+
+Perturbations perturbations_of(const SearchSpace& space, std::int32_t first, std::uint32_t members,
+                               std::uint32_t rank = 1) {
+    return {.table = space.table,
+            .centre = space.centre,
+            .when = kWhen,
+            .rank = rank,
+            .first_member = first,
+            .members = members};
+}
+
+/// What the layers' kernels give for one member, by their twins.
+std::vector<float> twin_of(const ParameterSet& set, std::span<const float> x, std::int32_t member, std::uint32_t rank) {
+    const auto w = [&](const char* name) { return set.find(name)->values.values(); };
+    const auto rows = static_cast<std::uint32_t>(x.size() / 4);
+    const std::vector<float> hidden = oracle::perturbed_linear_twin(
+        {.members = 1, .rows = rows, .in = 4, .out = 5, .rank = rank, .parameter = ParameterId(0)}, w("w1"), x, kWhen,
+        member);
+    const std::vector<float> bias = oracle::perturbed_vector_twin(
+        {.members = 1, .element_count = 5, .parameter = ParameterId(1)}, w("b1"), kWhen, member);
+    const std::vector<float> sum = oracle::elementwise_twin(
+        {.operation = ElementwiseOperation::Add, .rows = rows, .columns = 5, .second = SecondOperand::Row}, hidden,
+        bias);
+    const std::vector<float> active =
+        oracle::elementwise_twin({.operation = ElementwiseOperation::Tanh, .rows = rows, .columns = 5}, sum);
+    return oracle::perturbed_linear_twin(
+        {.members = 1, .rows = rows, .in = 5, .out = 3, .rank = rank, .parameter = ParameterId(2)}, w("w2"), active,
+        kWhen, member);
+}
+
+TEST_P(population_device, members_are_their_twins) {
+    const ParameterSet set = two_layers();
+    ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+    for (const std::uint64_t rows : {0U, 3U}) {
+        const std::vector<TracedExample> examples = some_examples(set, 3, rows);
+        ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
+        EXPECT_TRUE(evaluate.fallbacks().empty());
+        for (const std::uint32_t rank : {1U, 4U}) {
+            ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(perturbations_of(space, -1, 6, rank)));
+            ASSERT_EQ(out.values.size(), 18U);
+            for (std::uint32_t e = 0; e < 3; ++e) {
+                for (std::uint32_t c = 0; c < 6; ++c) {
+                    const auto x = examples[e].values[examples[e].graph.inputs[0].second.value].tensor()->values();
+                    const std::vector<float> wanted = twin_of(set, x, static_cast<std::int32_t>(c) - 1, rank);
+                    const Tensor* got = out.values[e * 6 + c].tensor();
+                    ASSERT_NE(got, nullptr);
+                    EXPECT_EQ(std::vector<float>(got->values().begin(), got->values().end()), wanted)
+                        << "example " << e << ", member " << static_cast<int>(c) - 1;
+                }
+                EXPECT_EQ(out.values[e * 6], answer(examples[e], {}));  // the centre is the call
+            }
+        }
+    }
+}
+
+TEST_P(population_device, candidates_are_calls) {
+    const ParameterSet set = two_layers();
+    const std::vector<TracedExample> examples = some_examples(set, 3, 2);
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
+    std::vector<Candidate> candidates;
+    for (std::uint32_t c = 0; c < 5; ++c) {
+        Candidate candidate;
+        if (c != 1) candidate.values.emplace_back("w1", drawn_tensor({5, 4}, 40 + c));
+        if (c != 2) candidate.values.emplace_back("b1", drawn_tensor({5}, 50 + c));
+        candidates.push_back(std::move(candidate));
+    }
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(candidates));
+    for (std::uint32_t e = 0; e < 3; ++e) {
+        for (std::uint32_t c = 0; c < 5; ++c) {
+            const std::map<std::string, Tensor> values(candidates[c].values.begin(), candidates[c].values.end());
+            EXPECT_EQ(out.values[e * 5 + c], answer(examples[e], values)) << e << " " << c;
+        }
+    }
+    EXPECT_EQ(out.counts.host_equations, 0U);
+}
+
+TEST_P(population_device, no_candidates_no_values) {
+    const ParameterSet set = two_layers();
+    const std::vector<TracedExample> examples = some_examples(set, 2);
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
+    ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs none, evaluate.evaluate(perturbations_of(space, 0, 0)));
+    EXPECT_TRUE(none.values.empty());
+    EXPECT_EQ(none.counts.dispatches, 0U);
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs empty, evaluate.evaluate(std::span<const Candidate>{}));
+    EXPECT_TRUE(empty.values.empty());
+}
+
+}  // namespace
+}  // namespace yolk::hyper
