@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks, groups of examples, host functions in between, and what an evaluation leaves behind.
+#include <atomic>
+#include <limits>
+#include <stdexcept>
+
+#include "population_fixtures.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+using ::yolk::testing::expect_error;
+
+class population_chunks : public ::yolk::testing::DeviceTest {
+   protected:
+    [[nodiscard]] Result<PopulationEvaluator> evaluator(const std::vector<TracedExample>& examples,
+                                                        const ParameterSet& set,
+                                                        const PopulationOptions& options = {}) const {
+        return PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, options);
+    }
+};
+YOLK_FOR_EACH_DEVICE(population_chunks);
+
+Perturbations perturbations_of(const SearchSpace& space, std::int32_t first, std::uint32_t members) {
+    return {.table = space.table,
+            .centre = space.centre,
+            .when = {.seed = 3, .sigma = 0.1F},
+            .first_member = first,
+            .members = members};
+}
+
+std::vector<TracedExample> some_examples(const ParameterSet& set, std::uint32_t count) {
+    std::vector<TracedExample> examples;
+    for (std::uint32_t i = 0; i < count; ++i) examples.push_back(two_layer_example(set, drawn_tensor({4}, 100 + i)));
+    return examples;
+}
+
+TEST_P(population_chunks, any_size_gives_the_same_bits) {
+    const ParameterSet set = two_layers();
+    const std::vector<TracedExample> examples = some_examples(set, 3);
+    ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+    std::vector<Value> wanted;
+    for (const std::uint32_t batch : {1024U, 1U, 12U}) {
+        ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set, {.max_batch_size = batch}));
+        ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(perturbations_of(space, -1, 11)));
+        if (wanted.empty()) wanted = out.values;
+        EXPECT_EQ(out.values, wanted) << batch;
+        const std::uint64_t per_chunk = std::min(11U, std::max(1U, batch / 3));
+        EXPECT_EQ(out.counts.chunks, (11 + per_chunk - 1) / per_chunk);
+        EXPECT_EQ(out.counts.submissions, out.counts.chunks);
+    }
+}
+
+TEST_P(population_chunks, a_budget_makes_them_small) {
+    const ParameterSet set = two_layers();
+    const std::vector<TracedExample> examples = some_examples(set, 3);
+    ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator whole, evaluator(examples, set));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, whole.evaluate(perturbations_of(space, 0, 40)));
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator small, evaluator(examples, set, {.memory_budget_bytes = 2048}));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs got, small.evaluate(perturbations_of(space, 0, 40)));
+    EXPECT_EQ(got.values, wanted.values);
+    EXPECT_GT(got.counts.chunks, wanted.counts.chunks);
+    EXPECT_TRUE(
+        expect_error(evaluator(examples, set, {.memory_budget_bytes = 64}), ErrorKind::OutOfMemory, "One candidate"));
+}
+
+TEST_P(population_chunks, one_stage_takes_two_dispatches_whatever_the_population) {
+    ParameterSet set;
+    ASSERT_OK(set.add(matrix_spec("w", 2, 3), drawn_tensor({2, 3}, 1)));
+    std::vector<TracedExample> examples;
+    for (std::uint32_t i = 0; i < 200; ++i) {
+        Sketch s(set);
+        const Atom y = s.one("linear", {s.parameter("w"), s.input("x", drawn_tensor({3}, i))});
+        examples.push_back(s.finish(y));
+    }
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
+    ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(perturbations_of(space, 0, 32)));
+    EXPECT_EQ(out.counts.chunks, 7U);  // 1024 / 200 candidates each
+    EXPECT_LE(out.counts.dispatches, 2 * out.counts.chunks);
+    EXPECT_EQ(out.counts.host_calls, 0U);
+    const std::uint64_t dispatches = device().counts().dispatches;
+    ASSERT_OK(evaluate.evaluate(perturbations_of(space, 0, 32)));
+    EXPECT_EQ(device().counts().dispatches - dispatches, out.counts.dispatches);  // the device counts the same
+}
+
+TEST_P(population_chunks, the_second_time_makes_no_objects) {
+    const ParameterSet set = two_layers();
+    const std::vector<TracedExample> examples = some_examples(set, 3);
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set, {.max_batch_size = 15}));
+    ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+    ASSERT_OK(evaluate.evaluate(perturbations_of(space, 0, 12)));  // five, five, two
+    const OperationCounts before = device().counts();
+    ASSERT_OK(evaluate.evaluate(perturbations_of(space, 12, 12)));
+    const OperationCounts after = device().counts();
+    EXPECT_EQ(after.buffers_created, before.buffers_created);
+    EXPECT_EQ(after.pipelines_created, before.pipelines_created);
+    EXPECT_EQ(after.memory_blocks, before.memory_blocks);
+}
+
+TEST_P(population_chunks, what_others_left_in_the_arena_is_not_read) {
+    const ParameterSet set = two_layers();
+    const std::vector<TracedExample> examples = some_examples(set, 3);
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
+    ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, evaluate.evaluate(perturbations_of(space, 0, 6)));
+    const std::vector<float> poison(space.centre.size(), std::numeric_limits<float>::quiet_NaN());
+    Perturbations poisoned = perturbations_of(space, 0, 6);
+    poisoned.centre = poison;
+    ASSERT_OK(evaluate.evaluate(poisoned));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs again, evaluate.evaluate(perturbations_of(space, 0, 6)));
+    EXPECT_EQ(again.values, wanted.values);
+}
+
+TEST_P(population_chunks, examples_of_differing_structure_are_groups) {
+    const ParameterSet set = two_layers();
+    std::vector<TracedExample> examples = some_examples(set, 5);
+    Sketch other(set);
+    const Atom y = other.one("linear", {other.parameter("w1"), other.input("x", drawn_tensor({4}, 7))});
+    examples.insert(examples.begin() + 1, other.finish(y));
+    Sketch data(set);
+    examples.push_back(data.finish(data.input("x", "a text")));
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
+    std::vector<Candidate> candidates(4);
+    for (std::uint32_t c = 0; c < 4; ++c) candidates[c].values = {{"w1", drawn_tensor({5, 4}, 30 + c)}};
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(candidates));
+    for (std::size_t e = 0; e < examples.size(); ++e) {
+        for (std::size_t c = 0; c < 4; ++c)
+            EXPECT_EQ(out.values[e * 4 + c],
+                      answer(examples[e], {{"w1", drawn_tensor({5, 4}, 30 + static_cast<std::uint32_t>(c))}}));
+    }
+    EXPECT_EQ(out.counts.chunks, 1U);
+    EXPECT_EQ(out.counts.submissions, 1U);
+}
+
+}  // namespace
+}  // namespace yolk::hyper
