@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "yolk/core/log.hpp"
+#include "yolk/core/shape.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<std::string> optimized_groups(const ParameterSet& set) {
+    std::vector<std::string> names;
+    for (const ParameterGroup& group : set.groups()) {
+        if (group.spec.optimize) names.push_back(group.spec.name);
+    }
+    return names;
+}
+
+std::uint64_t count_placed(std::span<const PlacedEquation> placed, Placement where) {
+    return static_cast<std::uint64_t>(std::ranges::count(placed, where, &PlacedEquation::placement));
+}
+
+}  // namespace
+
+Json to_json(const StepReport& report) {
+    Json json{{"step", report.step},
+              {"mean", report.mean},
+              {"best", report.best},
+              {"centre", report.centre},
+              {"metric_calls", report.metric_calls},
+              {"failed", report.failed},
+              {"sigma", report.sigma},
+              {"learning_rate", report.learning_rate},
+              {"seconds", report.seconds}};
+    if (report.held_out) json["held_out"] = *report.held_out;
+    return json;
+}
+
+Result<ParameterSet> working_set(const ParameterSet& set, std::span<const std::string> freeze) {
+    ParameterSet working = set;
+    for (const std::string& name : freeze) YOLK_TRY_VOID(working.set_optimized(name, false));
+    if (!optimized_groups(working).empty()) return working;
+    return bad_input(freeze.empty()
+                         ? "No hyperfunction of the system is optimized, so there is nothing to search. Make one with "
+                           "the option 'optimize', or call ParameterSet::set_optimized."
+                         : "Every optimized hyperfunction is frozen, so there is nothing to search. Freeze fewer.");
+}
+
+Result<void> SystemObjective::plan(Prepared& prepared) {
+    const PopulationEvaluator::Context context{.dispatcher = dispatcher_, .pool = &system_->pool()};
+    YOLK_TRY(PopulationEvaluator evaluator,
+             PopulationEvaluator::create(context, prepared.traced, set_, options_.population_options));
+    prepared.evaluator = std::make_unique<PopulationEvaluator>(std::move(evaluator));
+    return {};
+}
+
+Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system, std::span<const Example> examples,
+                                                                 const Metric& metric, const OptimizeOptions& options) {
+    std::unique_ptr<SystemObjective> made(new SystemObjective(system, metric, options));
+    const auto trace = [&](std::span<const Example> of, Prepared& prepared) -> Result<void> {
+        YOLK_TRY(prepared.traced, system.trace_all(of));
+        for (const Example& example : of) prepared.expected.push_back(example.expected);
+        return {};
+    };
+    YOLK_TRY_VOID(trace(examples, made->training_));
+    if (!options.held_out.empty()) YOLK_TRY_VOID(trace(options.held_out, made->held_out_.emplace()));
+    // Now that tracing has registered every hyperfunction.
+    YOLK_TRY(made->set_, working_set(system.parameters(), options.freeze));
+    YOLK_TRY(made->space_, search_space(made->set_));
+    YOLK_TRY(made->dispatcher_, system.dispatcher());
+    YOLK_TRY_VOID(made->plan(made->training_));
+    if (made->held_out_) YOLK_TRY_VOID(made->plan(*made->held_out_));
+    made->outcome_.cost.numbers = made->space_.table.element_count();
+    made->outcome_.fallbacks = made->training_.evaluator->fallbacks();
+    return made;
+}
+
+std::uint32_t SystemObjective::noise_rank() const noexcept {
+    std::uint32_t largest = 1;
+    for (const ParameterGroup& group : set_.groups()) {
+        if (group.spec.optimize && group.spec.is_matrix()) largest = std::max(largest, group.spec.noise_rank);
+    }
+    return largest;
+}
+
+bool SystemObjective::clamp(std::span<float> coordinates) const {
+    bool moved = false;
+    std::uint32_t id = 0;
+    for (const ParameterGroup& group : set_.groups()) {
+        if (!group.spec.optimize) continue;
+        const std::size_t first = space_.table.offset(ParameterId{id++});
+        if (group.spec.fields.empty()) continue;
+        const std::span<float> part = coordinates.subspan(first, coordinate_count(group.spec.fields));
+        const std::vector<float> before(part.begin(), part.end());
+        clamp_coordinates(group.spec.fields, part);
+        moved = moved || !std::ranges::equal(before, part);
+    }
+    return moved;
+}
+
+bool SystemObjective::affords(std::uint64_t candidates) const noexcept {
+    if (options_.metric_budget == 0) return true;
+    const std::uint64_t left = options_.metric_budget - std::min(options_.metric_budget, outcome_.cost.metric_calls);
+    return candidates <= left / options_.samples_per_example;
+}
+
+void SystemObjective::count_failures(const PopulationEvaluation& evaluation) {
+    for (std::size_t i = 0; i < evaluation.rewards.size(); ++i) {
+        if (std::isfinite(evaluation.rewards[i])) continue;
+        ++failed_in_step_;
+        if (std::exchange(failure_named_, true)) continue;
+        const bool told = i < evaluation.errors.size() && evaluation.errors[i].has_value();
+        log_warning(
+            fmt::format("A candidate has failed and counts as the worst: {} Later ones are counted without a "
+                        "notice.",
+                        told ? evaluation.errors[i]->message : "its reward is not finite."));
+    }
+}
+
+template <class Evaluate>
+Result<std::vector<double>> SystemObjective::rewards_of(std::uint32_t count, Evaluate evaluate) {
+    if (!affords(count)) {
+        out_of_budget_ = true;
+        return std::vector<double>();
+    }
+    std::vector<double> sums(count, 0.0);
+    for (std::uint32_t sample = 0; sample < options_.samples_per_example; ++sample) {
+        YOLK_TRY(PopulationOutputs outputs, evaluate());
+        outcome_.cost.dispatches += outputs.counts.dispatches;
+        outcome_.cost.host_calls += outputs.counts.host_calls;
+        outcome_.cost.metric_calls += count;
+        YOLK_TRY(const PopulationEvaluation evaluation,
+                 score_population(std::move(outputs), training_.expected, *metric_));
+        count_failures(evaluation);
+        for (std::uint32_t i = 0; i < count; ++i) sums[i] += evaluation.rewards[i];
+    }
+    for (double& sum : sums) sum = std::isfinite(sum) ? sum / options_.samples_per_example : kNan;
+    return sums;
+}
+
+void SystemObjective::compete(std::span<const float> coordinates, double reward) {
+    if (!(reward > outcome_.best_reward)) return;
+    outcome_.best_reward = reward;
+    best_.emplace(coordinates.begin(), coordinates.end());
+}
+
+Result<std::vector<double>> SystemObjective::evaluate(const Perturbations& candidates) {
+    YOLK_TRY(std::vector<double> rewards,
+             rewards_of(candidates.members, [&] { return training_.evaluator->evaluate(candidates); }));
+    if (!rewards.empty() && candidates.first_member == -1) compete(candidates.centre, rewards.front());
+    return rewards;
+}
+
+Result<std::vector<Candidate>> SystemObjective::candidates_at(std::span<const float> points,
+                                                              std::uint32_t count) const {
+    const std::size_t elements = space_.table.element_count();
+    if (points.size() != elements * count) {
+        return bad_input(
+            fmt::format("There are {} coordinates for {} points of {} each.", points.size(), count, elements));
+    }
+    std::vector<Candidate> candidates(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        ParameterSet at = set_;
+        YOLK_TRY_VOID(apply_coordinates(at, points.subspan(elements * i, elements)));
+        for (const ParameterGroup& group : at.groups()) {
+            if (group.spec.optimize) candidates[i].values.emplace_back(group.spec.name, group.values);
+        }
+    }
+    return candidates;
+}
+
+Result<std::vector<double>> SystemObjective::evaluate(std::span<const float> points, std::uint32_t count) {
+    const std::size_t elements = space_.table.element_count();
+    std::vector<float> clamped(points.begin(), points.end());
+    for (std::uint32_t i = 0; i < count && clamped.size() == elements * count; ++i)
+        clamp(std::span(clamped).subspan(elements * i, elements));
+    YOLK_TRY(const std::vector<Candidate> candidates, candidates_at(clamped, count));
+    YOLK_TRY(std::vector<double> rewards, rewards_of(count, [&] { return training_.evaluator->evaluate(candidates); }));
+    for (std::size_t i = 0; i < rewards.size(); ++i)
+        compete(std::span(clamped).subspan(elements * i, elements), rewards[i]);
+    return rewards;
+}
+
+Result<std::optional<double>> SystemObjective::held_out_reward(std::span<const float> coordinates) {
+    if (!held_out_) return std::optional<double>();
+    YOLK_TRY(const std::vector<Candidate> candidates, candidates_at(coordinates, 1));
+    YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(candidates));
+    YOLK_TRY(const PopulationEvaluation evaluation,
+             score_population(std::move(outputs), held_out_->expected, *metric_));
+    return std::optional(evaluation.rewards.front());
+}
+
+bool SystemObjective::report(const StepReport& step, std::span<const float> centre) {
+    StepReport told = step;
+    told.metric_calls = outcome_.cost.metric_calls;
+    told.failed = std::exchange(failed_in_step_, 0);
+    told.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    outcome_.failed_candidates += told.failed;
+    ++outcome_.steps;
+    const auto tell = [&]() -> Result<void> {
+        YOLK_TRY(told.held_out, held_out_reward(centre));
+        outcome_.history.push_back(told);
+        return log_line(to_json(told));
+    };
+    if (const Result<void> done = tell(); !done) {
+        report_error_ = done.error();
+        return false;
+    }
+    stopped_by_caller_ = options_.on_step && !options_.on_step(told);
+    return !stopped_by_caller_;
+}
+
+OptimizeOutcome SystemObjective::expected(const Optimizer& optimizer) const {
+    const std::vector<std::string> groups = optimized_groups(set_);
+    std::uint64_t host_equations = 0;
+    std::uint64_t device_equations = 0;
+    std::vector<std::string> structures;
+    for (const TracedExample& example : training_.traced) {
+        const std::vector<PlacedEquation> placed = place(example.graph, groups);
+        host_equations += count_placed(placed, Placement::Host);
+        std::string structure = signature(example.graph);
+        if (std::ranges::find(structures, structure) != structures.end()) continue;
+        structures.push_back(std::move(structure));
+        device_equations += count_placed(placed, Placement::Device);
+    }
+    const std::uint64_t samples = options_.samples_per_example;
+    const std::uint64_t per_step = optimizer.candidates_per_step(options_);
+    const std::uint64_t candidates = per_step * options_.steps + 2;
+    const std::uint64_t per_chunk =
+        std::max<std::uint64_t>(1, options_.population_options.max_batch_size / training_.traced.size());
+    const std::uint64_t chunks = options_.steps * ceil_div(per_step, per_chunk) + 2;
+    OptimizeOutcome outcome = outcome_;
+    outcome.stopped_by = "dry run";
+    outcome.cost = {.metric_calls = samples * candidates,
+                    .host_calls = samples * candidates * host_equations,
+                    .dispatches = samples * chunks * device_equations,
+                    .numbers = space_.table.element_count()};
+    return outcome;
+}
+
+Result<OptimizeOutcome> SystemObjective::run(Optimizer& optimizer) {
+    YOLK_TRY_VOID(log_begin(optimizer));
+    outcome_.best_reward = -std::numeric_limits<double>::infinity();
+    YOLK_TRY(const std::vector<double> start, evaluate(space_.centre, 1));
+    if (start.empty()) {
+        return bad_input(fmt::format("The budget of {} metric calls does not even score the start, which takes {}.",
+                                     options_.metric_budget, options_.samples_per_example));
+    }
+    best_.reset();
+    outcome_.start_reward = start.front();
+    YOLK_TRY(outcome_.held_out_start, held_out_reward(space_.centre));
+    YOLK_TRY_VOID(optimizer.run(*this));
+    if (report_error_) return *report_error_;
+    outcome_.failed_candidates += std::exchange(failed_in_step_, 0);
+    if (!std::isfinite(outcome_.best_reward)) {
+        return bad_input(
+            "Neither the start nor any centre of the search has a finite reward, so there is nothing to "
+            "keep. Evaluate the system to see why.");
+    }
+    outcome_.stopped_by = stopped_by_caller_                                  ? "caller"
+                          : out_of_budget_ && outcome_.steps < options_.steps ? "budget"
+                                                                              : "steps";
+    YOLK_TRY(outcome_.held_out_best, held_out_reward(best_ ? *best_ : space_.centre));
+    YOLK_TRY_VOID(log_end());
+    return outcome_;
+}
+
+Result<void> SystemObjective::log_begin(const Optimizer& optimizer) {
+    if (options_.log.empty()) return {};
+    log_.emplace(options_.log, std::ios::trunc);
+    return log_line(Json{{"system", system_->name()},
+                         {"optimizer", optimizer.name()},
+                         {"steps", options_.steps},
+                         {"population", options_.population},
+                         {"seed", options_.seed},
+                         {"numbers", space_.table.element_count()},
+                         {"fallbacks", outcome_.fallbacks}});
+}
+
+Result<void> SystemObjective::log_line(const Json& line) {
+    if (!log_) return {};
+    *log_ << to_line(line) << '\n' << std::flush;
+    if (*log_) return {};
+    return io_error(fmt::format("The log '{}' cannot be written.", options_.log.string()), errno);
+}
+
+Result<void> SystemObjective::log_end() {
+    if (!log_) return {};
+    Json functions = Json::array();
+    for (const HostStatistics& statistics : system_->pool().statistics()) functions.push_back(to_json(statistics));
+    Json end = to_json(outcome_);
+    end["hyperfunctions"] = std::move(functions);
+    return log_line(end);
+}
+
+Json to_json(const OptimizeOutcome& outcome) {
+    Json json{{"start_reward", outcome.start_reward},
+              {"best_reward", outcome.best_reward},
+              {"steps", outcome.steps},
+              {"stopped_by", outcome.stopped_by},
+              {"metric_calls", outcome.cost.metric_calls},
+              {"host_calls", outcome.cost.host_calls},
+              {"dispatches", outcome.cost.dispatches},
+              {"numbers", outcome.cost.numbers},
+              {"failed_candidates", outcome.failed_candidates}};
+    if (outcome.held_out_start) json["held_out_start"] = *outcome.held_out_start;
+    if (outcome.held_out_best) json["held_out_best"] = *outcome.held_out_best;
+    return json;
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What System::optimize gives to an optimizer: the system's examples and metric as a function of search coordinates.
+#pragma once
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "yolk/hyper/optimize.hpp"
+
+namespace yolk::hyper {
+
+/// `set` with the groups of `freeze` not optimized. Errors: an unknown name (lists the known ones), nothing left to
+/// optimize.
+[[nodiscard]] Result<ParameterSet> working_set(const ParameterSet& set, std::span<const std::string> freeze);
+
+/// One thread at a time. System, metric, and what the options point to must outlive it.
+class SystemObjective final : public Objective {
+   public:
+    /// Traces the examples and plans their evaluation.
+    [[nodiscard]] static Result<std::unique_ptr<SystemObjective>> create(System& system,
+                                                                         std::span<const Example> examples,
+                                                                         const Metric& metric,
+                                                                         const OptimizeOptions& options);
+
+    [[nodiscard]] const SearchSpace& space() const noexcept override { return space_; }
+    [[nodiscard]] const OptimizeOptions& options() const noexcept override { return options_; }
+    [[nodiscard]] Dispatcher& dispatcher() noexcept override { return *dispatcher_; }
+    [[nodiscard]] std::uint32_t noise_rank() const noexcept override;
+    bool clamp(std::span<float> coordinates) const override;
+    [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates) override;
+    [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count) override;
+    [[nodiscard]] bool report(const StepReport& step, std::span<const float> centre) override;
+
+    /// What the optimizer would cost.
+    [[nodiscard]] OptimizeOutcome expected(const Optimizer& optimizer) const;
+    /// Scores the start, runs, and says what came of it. Errors: the optimizer's, a budget below the start, a log that
+    /// cannot be written, no centre with a finite reward.
+    [[nodiscard]] Result<OptimizeOutcome> run(Optimizer& optimizer);
+    /// The best coordinates found; nothing where that is the start.
+    [[nodiscard]] const std::optional<std::vector<float>>& best() const noexcept { return best_; }
+    [[nodiscard]] const ParameterSet& set() const noexcept { return set_; }
+
+   private:
+    /// One set of examples, prepared. The evaluator refers to the others.
+    struct Prepared {
+        std::vector<TracedExample> traced;
+        std::vector<Value> expected;
+        std::unique_ptr<PopulationEvaluator> evaluator;
+    };
+    SystemObjective(System& system, const Metric& metric, const OptimizeOptions& options)
+        : system_(&system), metric_(&metric), options_(options) {}
+    [[nodiscard]] Result<void> plan(Prepared& prepared);
+    [[nodiscard]] Result<std::vector<Candidate>> candidates_at(std::span<const float> points,
+                                                               std::uint32_t count) const;
+    /// Rewards over all samples; `evaluate` makes the outputs of one.
+    template <class Evaluate>
+    [[nodiscard]] Result<std::vector<double>> rewards_of(std::uint32_t count, Evaluate evaluate);
+    [[nodiscard]] Result<std::optional<double>> held_out_reward(std::span<const float> coordinates);
+    void compete(std::span<const float> coordinates, double reward);
+    [[nodiscard]] bool affords(std::uint64_t candidates) const noexcept;
+    void count_failures(const PopulationEvaluation& evaluation);
+    [[nodiscard]] Result<void> log_begin(const Optimizer& optimizer);
+    [[nodiscard]] Result<void> log_line(const Json& line);
+    [[nodiscard]] Result<void> log_end();
+
+    System* system_;
+    const Metric* metric_;
+    OptimizeOptions options_;
+    Dispatcher* dispatcher_ = nullptr;
+    ParameterSet set_;
+    SearchSpace space_;
+    Prepared training_;
+    std::optional<Prepared> held_out_;
+    std::optional<std::ofstream> log_;
+    std::optional<Error> report_error_;  ///< report() has no way to tell; run() does
+    std::optional<std::vector<float>> best_;
+    OptimizeOutcome outcome_;
+    bool failure_named_ = false;
+    bool out_of_budget_ = false;
+    bool stopped_by_caller_ = false;
+    std::uint32_t failed_in_step_ = 0;
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace yolk::hyper

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "objective.hpp"
+#include "yolk/hyper/optimize.hpp"
+#include "yolk/hyper/system.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+/// Those that no optimizer can do without; EGGROLL checks its own.
+Result<void> check_options(const OptimizeOptions& options) {
+    if (options.steps < 1) return bad_input("The number of steps is 0; it must be at least 1.");
+    if (options.samples_per_example < 1) return bad_input("The samples per example are 0; there must be at least 1.");
+    if (options.population_options.max_batch_size < 1)
+        return bad_input("The largest batch is 0; it must be at least 1 (one candidate is always taken).");
+    return {};
+}
+
+}  // namespace
+
+Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, const Metric& metric,
+                                         const OptimizeOptions& options) {
+    YOLK_TRY_VOID(check_options(options));
+    YOLK_TRY(const std::unique_ptr<SystemObjective> objective,
+             SystemObjective::create(*this, examples, metric, options));
+    const std::unique_ptr<Optimizer> own = options.optimizer == nullptr ? eggroll() : nullptr;
+    Optimizer& optimizer = own ? *own : *options.optimizer;
+    if (options.dry_run) return objective->expected(optimizer);
+    YOLK_TRY(OptimizeOutcome outcome, objective->run(optimizer));
+    if (!objective->best()) return outcome;
+    ParameterSet tuned = objective->set();
+    YOLK_TRY_VOID(apply_coordinates(tuned, *objective->best()));
+    // The frozen groups of `tuned` are not optimized only there: each group's values go back one by one.
+    for (const ParameterGroup& group : tuned.groups()) {
+        if (group.spec.optimize) YOLK_TRY_VOID(parameters().set(group.spec.name, group.values));
+    }
+    return outcome;
+}
+
+Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, const Metric& metric) {
+    return optimize(examples, metric, {});
+}
+
+}  // namespace yolk::hyper
