@@ -68,9 +68,9 @@ Graph scaled() {
     const VariableId x = b.input("x");
     const VariableId knob = b.parameter("scale", Shape{1});
     const VariableId more = b.equation("add", {x, Value(1.0)});
-    const VariableId product =
-        b.host("scale", [](const HostCall& call) -> Result<Value> { return number(call) * double{call.parameters[0]}; },
-               knob, {more});
+    const VariableId product = b.host(
+        "scale", [](const HostCall& call) -> Result<Value> { return Value(number(call) * double{call.parameters[0]}); },
+        knob, {more});
     const VariableId sum = b.equation("add", {product, x});
     return b.outputs({product, sum, Value("a literal")});
 }
@@ -99,15 +99,15 @@ TEST(threads, host_equations_overlap_and_wait_for_their_operands) {
     std::barrier both(2);  // passes only where two calls are inside at the same time
     const HostBody meets = [&both](const HostCall& call) -> Result<Value> {
         both.arrive_and_wait();
-        return number(call) * 10;
+        return Value(number(call) * 10);
     };
     Builder b;
     const VariableId x = b.input("x");
     const VariableId first = b.host("first", meets, kNone, {x});
     const VariableId second = b.host("second", meets, kNone, {b.equation("add", {x, Value(1.0)})});
     const VariableId third =
-        b.host("third", [](const HostCall& call) -> Result<Value> { return number(call, 0) + number(call, 1); }, kNone,
-               {first, second});
+        b.host("third", [](const HostCall& call) -> Result<Value> { return Value(number(call, 0) + number(call, 1)); },
+               kNone, {first, second});
     const Graph graph = b.outputs({third});
     ASSERT_OK_AND_ASSIGN(HostPool pool, HostPool::create({.threads = 2}));
     ASSERT_OK_AND_ASSIGN(const std::vector<Value> outputs, call_async(graph, {.inputs = {Value(1)}}, pool));
@@ -121,14 +121,14 @@ TEST(threads, tensor_equations_run_while_host_functions_do) {
     const VariableId slow = b.host("slow",
                                    [&added](const HostCall& call) -> Result<Value> {
                                        added.wait();
-                                       return number(call);
+                                       return Value(number(call));
                                    },
                                    kNone, {x});
     const VariableId sum = b.equation("add", {x, Value(1.0)});
     const VariableId opens = b.host("opens",
                                     [&added](const HostCall& call) -> Result<Value> {
                                         added.count_down();
-                                        return number(call);
+                                        return Value(number(call));
                                     },
                                     kNone, {sum});
     const Graph graph = b.outputs({slow, opens});

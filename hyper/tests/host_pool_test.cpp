@@ -66,7 +66,7 @@ TEST(threads, calls_of_a_function_overlap_up_to_its_limit) {
                                                 note_highest(highest, ++inside);
                                                 together.arrive_and_wait();
                                                 --inside;
-                                                return *call.operands[0].number() * 2.0;
+                                                return Value(*call.operands[0].number() * 2.0);
                                             },
                                             {.max_concurrency = 16});
     ASSERT_OK_AND_ASSIGN(HostPool pool, HostPool::create());

@@ -33,7 +33,7 @@ struct HostStatistics {
 /// One call of a host function. What it points to must live until run_all returns; what an abandoned call may still
 /// read is copied.
 struct HostTask {
-    HostFunctionPtr function;
+    HostFunctionPtr function{};
     std::span<const float> parameters{};
     std::vector<Value> operands{};
     std::string label{};  ///< for errors: "example 3, candidate 17"
@@ -75,8 +75,8 @@ class HostPool {
 
 /// Values for a graph, in its own order.
 struct GraphArguments {
-    std::vector<Value> inputs;       ///< as Graph::inputs
-    std::vector<Tensor> parameters;  ///< natural values, as Graph::parameters
+    std::vector<Value> inputs{};       ///< as Graph::inputs
+    std::vector<Tensor> parameters{};  ///< natural values, as Graph::parameters
 };
 
 /// In order, in the caller's thread (host functions too, without time-outs). Errors name the equation: its operation,
