@@ -126,6 +126,7 @@ Result<AnyHyperfunction> program_hyperfunction(std::string name, Program program
     parts.spec.optimize = options.optimize;
     parts.values = Tensor::vector(std::move(initial));
     parts.arity = arity;
+    if (program.answer == ProgramAnswer::WholeText) parts.stand_in = Value("");
     YOLK_TRY(parts.host,
              host_function_from_program(std::move(name), std::move(program), std::move(fields), options.host));
     return AnyHyperfunction(std::move(parts));
