@@ -8,6 +8,7 @@
 
 #include "system_impl.hpp"
 #include "tracer.hpp"
+#include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -119,7 +120,12 @@ Result<Tensor> System::values_of(const std::string& name) const {
 
 Result<TracedExample> System::trace(const Example& example, std::optional<std::size_t> index) {
     const auto tracer = Tracer::create(
-        impl_->name, [impl = impl_.get()](const AnyHyperfunction& function) { return impl->values_for(function); });
+        impl_->name, [impl = impl_.get()](const AnyHyperfunction& function) { return impl->values_for(function); },
+        [this](const HostFunctionPtr& function, const HostCall& call) -> Result<Value> {
+            if (function->options.timeout.count() == 0 && function->options.retries == 0)
+                return run_caught(*function, call);
+            return pool().run({function, call.parameters, {call.operands.begin(), call.operands.end()}}).get();
+        });
     const std::string doing = fmt::format("running system '{}' on {}", impl_->name, example_name(index));
     if (!impl_->body) return bad_input(fmt::format("System '{}' has no function.", impl_->name));
     Inputs inputs;

@@ -207,15 +207,19 @@ Result<TracedExample> Tracer::finish(const Traced& output) {
         if (atom) trace_.graph.outputs.push_back(*std::move(atom));
         if (!atom) stick(std::move(atom).error());
     }
+    registrar_ = {};  // values of this trace may outlive what these refer to
+    runner_ = {};
     if (error_) return *error_;
-    return std::move(trace_);
+    stick(bad_input(fmt::format("A value of another trace (of '{}'), which is over, was used; take values from this "
+                                "run's inputs, or read() them.",
+                                trace_.graph.name)));
+    TracedExample result = std::move(trace_);
+    trace_ = {};
+    return result;
 }
 
 std::shared_ptr<Tracer> tracer_for(std::span<const Traced> operands) {
-    for (const Traced& operand : operands) {
-        if (Tracer::tracer_of(operand) != nullptr && !Tracer::tracer_of(operand)->error())
-            return Tracer::tracer_of(operand);
-    }
+    // The run that goes on comes first: it is the one that can say that a value is another's.
     if (auto current = Tracer::current()) return current;
     for (const Traced& operand : operands) {
         if (Tracer::tracer_of(operand) != nullptr) return Tracer::tracer_of(operand);

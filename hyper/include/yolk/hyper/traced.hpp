@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "yolk/hyper/graph.hpp"
@@ -39,24 +40,51 @@ class TracedTruth {
 class TracedNumber {
    public:
     operator double() const;  // NOLINT(google-explicit-constructor): the noted way out
-    friend TracedTruth operator<(const TracedNumber& a, double b) { return a.compared(a.value_ < b); }
-    friend TracedTruth operator>(const TracedNumber& a, double b) { return a.compared(a.value_ > b); }
-    friend TracedTruth operator<=(const TracedNumber& a, double b) { return a.compared(a.value_ <= b); }
-    friend TracedTruth operator>=(const TracedNumber& a, double b) { return a.compared(a.value_ >= b); }
-    friend TracedTruth operator==(const TracedNumber& a, double b) { return a.compared(a.value_ == b); }
-    friend TracedTruth operator!=(const TracedNumber& a, double b) { return a.compared(a.value_ != b); }
+    // Templates, so that no built-in comparison of the double is as good.
+    template <class N>
+    requires(std::is_arithmetic_v<N>) friend TracedTruth operator<(const TracedNumber& a, N b) {
+        return a.compared(a.value_ < static_cast<double>(b));
+    }
+    template <class N>
+    requires(std::is_arithmetic_v<N>) friend TracedTruth operator>(const TracedNumber& a, N b) {
+        return a.compared(a.value_ > static_cast<double>(b));
+    }
+    template <class N>
+    requires(std::is_arithmetic_v<N>) friend TracedTruth operator<=(const TracedNumber& a, N b) {
+        return a.compared(a.value_ <= static_cast<double>(b));
+    }
+    template <class N>
+    requires(std::is_arithmetic_v<N>) friend TracedTruth operator>=(const TracedNumber& a, N b) {
+        return a.compared(a.value_ >= static_cast<double>(b));
+    }
+    template <class N>
+    requires(std::is_arithmetic_v<N>) friend TracedTruth operator==(const TracedNumber& a, N b) {
+        return a.compared(a.value_ == static_cast<double>(b));
+    }
+    template <class N>
+    requires(std::is_arithmetic_v<N>) friend TracedTruth operator!=(const TracedNumber& a, N b) {
+        return a.compared(a.value_ != static_cast<double>(b));
+    }
+    template <class N>
+    requires(std::is_arithmetic_v<N>) friend TracedTruth operator<(N a, const TracedNumber& b) { return b > a; }
+    template <class N>
+    requires(std::is_arithmetic_v<N>) friend TracedTruth operator>(N a, const TracedNumber& b) { return b < a; }
+    template <class N>
+    requires(std::is_arithmetic_v<N>) friend TracedTruth operator<=(N a, const TracedNumber& b) { return b >= a; }
+    template <class N>
+    requires(std::is_arithmetic_v<N>) friend TracedTruth operator>=(N a, const TracedNumber& b) { return b <= a; }
     friend TracedTruth operator<(const TracedNumber& a, const TracedNumber& b) {
         return a.compared(a.value_ < b.value_, b);
     }
-    friend TracedTruth operator>(const TracedNumber& a, const TracedNumber& b) { return b < a; }
+    friend TracedTruth operator>(const TracedNumber& a, const TracedNumber& b) {
+        return a.compared(a.value_ > b.value_, b);
+    }
     friend TracedTruth operator<=(const TracedNumber& a, const TracedNumber& b) {
         return a.compared(a.value_ <= b.value_, b);
     }
-    friend TracedTruth operator>=(const TracedNumber& a, const TracedNumber& b) { return b <= a; }
-    friend TracedTruth operator<(double a, const TracedNumber& b) { return b > a; }
-    friend TracedTruth operator>(double a, const TracedNumber& b) { return b < a; }
-    friend TracedTruth operator<=(double a, const TracedNumber& b) { return b >= a; }
-    friend TracedTruth operator>=(double a, const TracedNumber& b) { return b <= a; }
+    friend TracedTruth operator>=(const TracedNumber& a, const TracedNumber& b) {
+        return a.compared(a.value_ >= b.value_, b);
+    }
 
    private:
     friend class Traced;
