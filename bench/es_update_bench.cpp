@@ -52,10 +52,11 @@ void add(std::span<BenchDevice> devices) {
             for (const std::uint32_t rank : {1U, 4U}) {
                 for (const std::uint32_t slice : {64U, 256U, 2048U}) {
                     for (const std::uint32_t blocks : {1U, 2U}) {
-                        const EsUpdateDesc desc{.parameters = {},
-                                                .population = kMembers,
-                                                .rank = rank,
-                                                .config = {.pairs_per_slice = slice, .tile_blocks = blocks}};
+                        const EsUpdateDesc desc{
+                            .parameters = {},
+                            .population = kMembers,
+                            .rank = rank,
+                            .config = EsUpdateConfig{.pairs_per_slice = slice, .tile_blocks = blocks}};
                         const auto name = fmt::format("es_update/{}/{}/rank:{}/slice:{}/blocks:{}", on.name, system,
                                                       rank, slice, blocks);
                         benchmark::RegisterBenchmark(name.c_str(), [&on, parameters, desc](benchmark::State& state) {

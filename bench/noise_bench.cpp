@@ -46,7 +46,7 @@ void add(std::span<BenchDevice> devices) {
                 const NoiseDesc desc{.element_count = kElements,
                                      .pair_count = kPairs,
                                      .format = format,
-                                     .config = {.blocks_per_invocation = blocks}};
+                                     .config = NoiseConfig{.blocks_per_invocation = blocks}};
                 const auto name =
                     fmt::format("noise/{}/{}/blocks:{}", on.name, format == NoiseFormat::I32 ? "i32" : "f32", blocks);
                 benchmark::RegisterBenchmark(name.c_str(), [&on, desc](benchmark::State& state) {

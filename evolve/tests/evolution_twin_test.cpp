@@ -26,7 +26,7 @@ RolloutDesc cartpole(const EvolutionOptions& options, std::uint32_t workgroup_si
     desc.episodes = options.episodes;
     desc.max_steps = 30;
     desc.rank = options.rank;
-    desc.config.workgroup_size = workgroup_size;
+    desc.config = RolloutConfig{.workgroup_size = workgroup_size};
     return desc;
 }
 std::vector<float> cartpole_start(const EvolutionOptions& options) {

@@ -94,7 +94,7 @@ Result<std::vector<float>> trained_with_long_scratch(const Device& device) {
     const EvolutionOptions options{.population = 256};
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     EvolutionParts parts;
-    parts.config.es_update.pairs_per_slice = 1;
+    parts.config.es_update = EsUpdateConfig{.pairs_per_slice = 1};
     YOLK_TRY(parts.parameters, trained_parameters(layered_table(40), options));
     parts.initial.assign(parts.parameters.element_count(), 0.5F);
     YOLK_TRY(parts.evaluator, PreparedScores::create(device, dispatcher, drawn_scores(256)));

@@ -11,6 +11,7 @@
 #include "block_inverse_layout.hpp"
 #include "block_inverse_record.hpp"
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -127,10 +128,12 @@ BoundBlockInverse::BoundBlockInverse(BoundBlockInverse&&) noexcept = default;
 BoundBlockInverse& BoundBlockInverse::operator=(BoundBlockInverse&&) noexcept = default;
 
 ConfigSpace<BlockInverseConfig> block_inverse_space(const DeviceInfo& /*info*/, const BlockInverseDesc& desc) {
-    return {"block_inverse",
-            {{"style", &BlockInverseConfig::style, {0, 1, 2}},
-             {"workgroup_size", &BlockInverseConfig::workgroup_size, {8, 64}}},
-            [desc](const BlockInverseConfig& config) { return check_style(desc, config); }};
+    return {
+        "block_inverse",
+        {{"style", &BlockInverseConfig::style, {0, 1, 2}},
+         {"workgroup_size", &BlockInverseConfig::workgroup_size, {8, 64}}},
+        [desc](const BlockInverseConfig& config) { return check_style(desc, config); },
+        {.variant = desc.mode == InverseMode::Spd ? "f32, spd" : "f32, symmetric", .extents = {desc.n, desc.blocks}}};
 }
 
 BlockInverseConfig default_block_inverse_config(const DeviceInfo& info, const BlockInverseDesc& desc) {
@@ -155,7 +158,10 @@ Result<BlockInversePlan> plan_block_inverse(const Device& device, const BlockInv
     auto impl = std::make_unique<BlockInversePlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
-    impl->config = desc.config.value_or(default_block_inverse_config(device.info(), desc));
+    if (!desc.config)
+        return plan_tuned(device, desc, block_inverse_space(device.info(), desc),
+                          default_block_inverse_config(device.info(), desc), &plan_block_inverse);
+    impl->config = *desc.config;
     YOLK_TRY_VOID(block_inverse_space(device.info(), desc).check(impl->config));
     YOLK_TRY(impl->layout, lay_out_block_inverse(device, desc, impl->config));
     if (!impl->is_empty()) {

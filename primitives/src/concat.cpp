@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -34,6 +35,16 @@ bool quads_allowed(const ConcatDesc& desc) {
 
 }  // namespace
 
+namespace {
+
+std::uint64_t extent_sum(const ConcatDesc& desc) {
+    std::uint64_t sum = 0;
+    for (const ConcatPart& part : desc.parts) sum += part.extent;
+    return sum;
+}
+
+}  // namespace
+
 ConfigSpace<ConcatConfig> concat_space(const DeviceInfo& /*info*/, const ConcatDesc& desc) {
     const auto legality = [quads = quads_allowed(desc)](const ConcatConfig& config) -> Result<void> {
         if (config.elements_per_load == 1 || quads) return {};
@@ -44,7 +55,9 @@ ConfigSpace<ConcatConfig> concat_space(const DeviceInfo& /*info*/, const ConcatD
             {{"workgroup_size", &ConcatConfig::workgroup_size, workgroup_sizes()},
              {"loads_per_invocation", &ConcatConfig::loads_per_invocation, {1, 2, 4, 8}},
              {"elements_per_load", &ConcatConfig::elements_per_load, {1, kQuad}}},
-            legality};
+            legality,
+            {.variant = fmt::format("f32, {} parts", desc.parts.size()),
+             .extents = {desc.members, desc.outer, desc.inner, extent_sum(desc)}}};
 }
 
 ConcatConfig default_concat_config(const DeviceInfo& /*info*/, const ConcatDesc& desc) {
@@ -52,12 +65,20 @@ ConcatConfig default_concat_config(const DeviceInfo& /*info*/, const ConcatDesc&
 }
 
 Result<ConcatPlan> plan_concat(const Device& device, const ConcatDesc& desc) {
+    if (!desc.config) {
+        return plan_tuned(device, desc, concat_space(device.info(), desc), default_concat_config(device.info(), desc),
+                          &plan_concat);
+    }
     return ConcatPlan::make(device, desc, false);
 }
 
 Result<ConcatPlan> plan_split(const Device& device, const ConcatDesc& desc) {
     if (std::ranges::any_of(desc.parts, &ConcatPart::shared))
         return bad_input("A part of [split] is shared, but every member has its own; leave `shared` to concat.");
+    if (!desc.config) {
+        return plan_tuned(device, desc, concat_space(device.info(), desc), default_concat_config(device.info(), desc),
+                          &plan_split);
+    }
     return ConcatPlan::make(device, desc, true);
 }
 
@@ -66,7 +87,7 @@ Result<ConcatPlan> ConcatPlan::make(const Device& device, const ConcatDesc& desc
     ConcatPlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
-    plan.config_ = desc.config.value_or(default_concat_config(device.info(), desc));
+    plan.config_ = *desc.config;
     plan.split_ = split;
     YOLK_TRY_VOID(concat_space(device.info(), desc).check(plan.config_));
     YOLK_TRY(plan.whole_bytes_, checked_bytes({desc.members, desc.outer, extent_of(desc), desc.inner}, kElementBytes,

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -17,10 +18,12 @@ constexpr std::uint64_t kCostPerWord = 64;
 
 }  // namespace
 
-ConfigSpace<ConvertConfig> convert_space(const DeviceInfo& /*info*/, const ConvertDesc& /*desc*/) {
+ConfigSpace<ConvertConfig> convert_space(const DeviceInfo& /*info*/, const ConvertDesc& desc) {
     return {"convert",
             {{"workgroup_size", &ConvertConfig::workgroup_size, workgroup_sizes()},
-             {"words_per_invocation", &ConvertConfig::words_per_invocation, {1, 2, 4, 8}}}};
+             {"words_per_invocation", &ConvertConfig::words_per_invocation, {1, 2, 4, 8}}},
+            {},
+            {.variant = fmt::format("{} to {}", to_string(desc.from), to_string(desc.to)), .extents = {desc.count}}};
 }
 
 Result<ConvertPlan> plan_convert(const Device& device, const ConvertDesc& desc) {
@@ -30,7 +33,9 @@ Result<ConvertPlan> plan_convert(const Device& device, const ConvertDesc& desc) 
                         "bf16. Convert by way of f32.",
                         to_string(desc.from), to_string(desc.to)));
     }
-    YOLK_TRY_VOID(convert_space(device.info(), desc).check(desc.config));
+    if (!desc.config)
+        return plan_tuned(device, desc, convert_space(device.info(), desc), ConvertConfig{}, &plan_convert);
+    YOLK_TRY_VOID(convert_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_binding_size(device, float_bytes(desc.from, desc.count), "the in view of [convert]"));
     YOLK_TRY_VOID(check_binding_size(device, float_bytes(desc.to, desc.count), "the out view of [convert]"));
     ConvertPlan plan;
@@ -39,8 +44,8 @@ Result<ConvertPlan> plan_convert(const Device& device, const ConvertDesc& desc) 
     if (desc.count == 0) return plan;
     const bool narrow = desc.from == FloatFormat::F32;
     const std::array constants{
-        SpecConstant{abi::convert::kSpecWorkgroupSize, desc.config.workgroup_size},
-        SpecConstant{abi::convert::kSpecWordsPerInvocation, desc.config.words_per_invocation},
+        SpecConstant{abi::convert::kSpecWorkgroupSize, desc.config->workgroup_size},
+        SpecConstant{abi::convert::kSpecWordsPerInvocation, desc.config->words_per_invocation},
         SpecConstant{abi::convert::kSpecFormat, static_cast<std::uint32_t>(narrow ? desc.to : desc.from)}};
     YOLK_TRY(plan.pipeline_, device.pipeline(narrow ? kernels::kConvertNarrow : kernels::kConvertWiden, constants));
     return plan;
@@ -63,7 +68,7 @@ void BoundConvert::record(Recorder& recorder) const noexcept {
     const std::uint64_t words = ceil_div<std::uint64_t>(desc_.count, 2);
     recorder.dispatch(
         binding_, {.count = desc_.count},
-        grid_of(words, std::uint64_t{desc_.config.workgroup_size} * desc_.config.words_per_invocation, kCostPerWord));
+        grid_of(words, std::uint64_t{desc_.config->workgroup_size} * desc_.config->words_per_invocation, kCostPerWord));
 }
 
 }  // namespace yolk

@@ -11,6 +11,7 @@
 #include "curvature_plan.hpp"
 #include "matmul_layout.hpp"
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/abi/covariance.h"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -66,7 +67,9 @@ Params params_of(const CovarianceDesc& desc, bool first) {
 
 ConfigSpace<MatmulConfig> covariance_space(const DeviceInfo& info, const CovarianceDesc& desc) {
     const MatmulDesc product = product_of(desc);
-    return product_space("covariance", info, product, product);
+    return product_space(
+        "covariance", info, {product, product},
+        {.variant = desc.average ? "f32, average" : "f32", .extents = {desc.n, desc.samples, desc.blocks}});
 }
 
 MatmulConfig default_covariance_config(const DeviceInfo& info, const CovarianceDesc& desc) {
@@ -133,7 +136,7 @@ Result<void> CovariancePlan::Impl::lay_out() {
 
 Result<void> CovariancePlan::Impl::make_pipelines() {
     MatmulDesc of_product = product_of(desc);
-    of_product.config = desc.config.value_or(default_covariance_config(device->info(), desc));
+    of_product.config = *desc.config;
     YOLK_TRY_VOID(covariance_space(device->info(), desc).check(*of_product.config));
     if (matrix_bytes == 0) return {};
     YOLK_TRY(product, plan_matmul(*device, of_product));
@@ -151,6 +154,9 @@ Result<void> CovariancePlan::Impl::make_pipelines() {
 
 Result<CovariancePlan> plan_covariance(const Device& device, const CovarianceDesc& desc) {
     YOLK_TRY_VOID(validate(desc));
+    if (!desc.config)
+        return plan_tuned(device, desc, covariance_space(device.info(), desc),
+                          default_covariance_config(device.info(), desc), &plan_covariance);
     auto impl = std::make_unique<CovariancePlan::Impl>();
     impl->device = &device;
     impl->desc = desc;

@@ -6,6 +6,7 @@
 
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -19,12 +20,16 @@ constexpr std::uint64_t kStatusBytes = 4;
 
 }  // namespace
 
-ConfigSpace<RowConfig> cross_entropy_space(const DeviceInfo& /*info*/, const CrossEntropyDesc& /*desc*/) {
-    return row_space("cross_entropy");
+ConfigSpace<RowConfig> cross_entropy_space(const DeviceInfo& /*info*/, const CrossEntropyDesc& desc) {
+    return row_space("cross_entropy", {.variant = desc.shared_targets ? "f32, shared targets" : "f32",
+                                       .extents = {row_count(desc.members, desc.rows), desc.columns}});
 }
 
 Result<CrossEntropyPlan> plan_cross_entropy(const Device& device, const CrossEntropyDesc& desc) {
-    YOLK_TRY_VOID(cross_entropy_space(device.info(), desc).check(desc.config));
+    if (!desc.config)
+        return plan_tuned(device, desc, cross_entropy_space(device.info(), desc),
+                          heuristic_row_config(device.info(), desc.columns), &plan_cross_entropy);
+    YOLK_TRY_VOID(cross_entropy_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_range(desc.columns, 1, UINT32_MAX, "columns of [cross_entropy]"));
     CrossEntropyPlan plan;
     plan.device_ = &device;
@@ -34,10 +39,10 @@ Result<CrossEntropyPlan> plan_cross_entropy(const Device& device, const CrossEnt
     if (plan.logits_bytes_ == 0) return plan;
     plan.losses_bytes_ = plan.logits_bytes_ / desc.columns;
     plan.targets_bytes_ = desc.shared_targets ? plan.losses_bytes_ / desc.members : plan.losses_bytes_;
-    YOLK_TRY_VOID(check_row_loops(device, "[cross_entropy]", desc.columns, {.reductions = 2}, desc.config));
-    const std::array constants{SpecConstant{abi_ce::kSpecWorkgroupSize, row_workgroup_size(desc.config)}};
+    YOLK_TRY_VOID(check_row_loops(device, "[cross_entropy]", desc.columns, {.reductions = 2}, *desc.config));
+    const std::array constants{SpecConstant{abi_ce::kSpecWorkgroupSize, row_workgroup_size(*desc.config)}};
     const auto& kernel =
-        desc.config.row_per_invocation != 0 ? kernels::kCrossEntropyByInvocation : kernels::kCrossEntropyByGroup;
+        desc.config->row_per_invocation != 0 ? kernels::kCrossEntropyByInvocation : kernels::kCrossEntropyByGroup;
     YOLK_TRY(plan.pipeline_, device.pipeline(kernel, constants));
     return plan;
 }
@@ -66,7 +71,7 @@ void BoundCrossEntropy::record(Recorder& recorder) const noexcept {
                           .columns = desc_.columns,
                           .target_count = desc_.shared_targets ? desc_.rows : static_cast<std::uint32_t>(rows),
                       },
-                      row_grid(rows, desc_.columns, kElementCost, desc_.config));
+                      row_grid(rows, desc_.columns, kElementCost, *desc_.config));
 }
 
 }  // namespace yolk

@@ -44,18 +44,20 @@ std::vector<Knob<MatmulConfig>> knobs_of(const TuningSpace& space) {
 
 }  // namespace
 
-ConfigSpace<MatmulConfig> product_space(const char* family, const DeviceInfo& info, const MatmulDesc& first,
-                                        const MatmulDesc& second) {
-    const ConfigSpace<MatmulConfig> of_first = matmul_space(info, first);
-    const ConfigSpace<MatmulConfig> of_second = matmul_space(info, second);
-    return {family, knobs_of(of_first.space()), [of_first, of_second](const MatmulConfig& config) -> Result<void> {
+ConfigSpace<MatmulConfig> product_space(const char* family, const DeviceInfo& info, const ProductPair& products,
+                                        TuningShape shape) {
+    const ConfigSpace<MatmulConfig> of_first = matmul_space(info, products.first);
+    const ConfigSpace<MatmulConfig> of_second = matmul_space(info, products.second);
+    return {family, knobs_of(of_first.space()),
+            [of_first, of_second](const MatmulConfig& config) -> Result<void> {
                 YOLK_TRY_VOID(of_first.check(config));
                 return of_second.check(config);
-            }};
+            },
+            std::move(shape)};
 }
 
 MatmulConfig default_product_config(const DeviceInfo& info, const MatmulDesc& first, const MatmulDesc& second) {
-    const ConfigSpace<MatmulConfig> space = product_space("product", info, first, second);
+    const ConfigSpace<MatmulConfig> space = product_space("product", info, {first, second}, {});
     for (const MatmulDesc* desc : {&first, &second}) {
         MatmulConfig config = default_matmul_config(info, *desc);
         if (config.uniform == 1 && prefers_no_uniform(*desc)) config.uniform = 0;

@@ -19,10 +19,15 @@ inline constexpr std::uint32_t kMaxBlockSize = 1024;
 /// Of the kernels of one element per invocation.
 inline constexpr std::uint32_t kElementWorkgroup = 64;
 
-/// matmul's space for the products that a primitive is made of, under that primitive's name: legal is what is legal
-/// for both. `second` may be `first`.
+/// The products that a primitive is made of; the second may be the first.
+struct ProductPair {
+    MatmulDesc first;
+    MatmulDesc second;
+};
+
+/// matmul's space for both, under the primitive's name and shape: legal is what is legal for both.
 [[nodiscard]] ConfigSpace<MatmulConfig> product_space(const char* family, const DeviceInfo& info,
-                                                      const MatmulDesc& first, const MatmulDesc& second);
+                                                      const ProductPair& products, TuningShape shape);
 /// matmul's default, but for batches of small products: uniform operands take a dispatch per matrix.
 [[nodiscard]] MatmulConfig default_product_config(const DeviceInfo& info, const MatmulDesc& first,
                                                   const MatmulDesc& second);

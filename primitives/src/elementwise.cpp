@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -98,7 +99,10 @@ ConfigSpace<ElementwiseConfig> elementwise_space(const DeviceInfo& /*info*/, con
             {{"workgroup_size", &ElementwiseConfig::workgroup_size, workgroup_sizes()},
              {"loads_per_invocation", &ElementwiseConfig::loads_per_invocation, {1, 2, 4, 8}},
              {"elements_per_load", &ElementwiseConfig::elements_per_load, {1, kQuad}}},
-            legality};
+            legality,
+            {.variant = fmt::format("f32, operation {}, second {}", static_cast<std::uint32_t>(desc.operation),
+                                    static_cast<std::uint32_t>(desc.second)),
+             .extents = {row_count(desc.members, desc.rows), desc.columns}}};
 }
 
 ElementwiseConfig default_elementwise_config(const DeviceInfo& /*info*/, const ElementwiseDesc& desc) {
@@ -110,7 +114,10 @@ Result<ElementwisePlan> plan_elementwise(const Device& device, const Elementwise
     ElementwisePlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
-    plan.config_ = desc.config.value_or(default_elementwise_config(device.info(), desc));
+    if (!desc.config)
+        return plan_tuned(device, desc, elementwise_space(device.info(), desc),
+                          default_elementwise_config(device.info(), desc), &plan_elementwise);
+    plan.config_ = *desc.config;
     YOLK_TRY_VOID(elementwise_space(device.info(), desc).check(plan.config_));
     YOLK_TRY(plan.out_bytes_,
              checked_bytes({desc.members, desc.rows, desc.columns}, kElementBytes, "the out view of [elementwise]"));

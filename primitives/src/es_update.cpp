@@ -10,6 +10,7 @@
 #include "es_update_slices.hpp"
 #include "es_update_tiles.hpp"
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/abi/es_update.h"
 #include "yolk/core/noise.hpp"
 #include "yolk/core/shape.hpp"
@@ -27,7 +28,7 @@ constexpr std::uint64_t kCombineCost = 8;  ///< of one partial sum, added up
 constexpr std::uint64_t kEnoughScratchBytes = std::uint64_t{128} << 20U;
 
 Result<void> validate(const Device& device, const EsUpdateDesc& desc) {
-    YOLK_TRY_VOID(es_update_space(device.info(), desc).check(desc.config));
+    YOLK_TRY_VOID(es_update_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_range(desc.rank, 1, kMaxRank, "rank of [es_update]"));
     YOLK_TRY_VOID(check_range(desc.population, 2, UINT32_MAX, "population of [es_update]"));
     if (desc.antithetic && desc.population % 2 != 0) {
@@ -54,7 +55,7 @@ Result<Params> fixed_params(const Device& device, const EsUpdateDesc& desc, cons
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     YOLK_TRY(const Slices slices, choose_slices({.pair_count = pairs_of(desc),
                                                  .rank = desc.rank,
-                                                 .wanted_pairs_per_slice = desc.config.pairs_per_slice,
+                                                 .wanted_pairs_per_slice = desc.config->pairs_per_slice,
                                                  .tile_blocks = layout.tile_blocks,
                                                  .tile_bytes = kUnitBytes * layout.largest_tile,
                                                  .max_scratch_bytes = device.info().limits.max_storage_buffer_range,
@@ -122,12 +123,12 @@ Result<void> EsUpdatePlan::Impl::make_pipelines() {
     const bool integer = desc.weights == FitnessWeights::I8;
     const auto& narrow = integer ? kernels::kEsUpdateSumI8 : kernels::kEsUpdateSumF32;
     const auto& wide = integer ? kernels::kEsUpdateSumWideI8 : kernels::kEsUpdateSumWideF32;
-    const SpecConstant workgroup_size{abi::es_update::kSpecWorkgroupSize, desc.config.workgroup_size};
-    YOLK_TRY(sum, device->pipeline(desc.config.tile_blocks == 1 ? narrow : wide,
+    const SpecConstant workgroup_size{abi::es_update::kSpecWorkgroupSize, desc.config->workgroup_size};
+    YOLK_TRY(sum, device->pipeline(desc.config->tile_blocks == 1 ? narrow : wide,
                                    std::array{workgroup_size, SpecConstant{abi::es_update::kSpecRank, desc.rank}}));
     YOLK_TRY(combine, device->pipeline(integer ? kernels::kEsUpdateCombineI8 : kernels::kEsUpdateCombineF32,
                                        std::array{workgroup_size, SpecConstant{abi::es_update::kSpecTileBlocks,
-                                                                               desc.config.tile_blocks}}));
+                                                                               desc.config->tile_blocks}}));
     return {};
 }
 
@@ -137,21 +138,26 @@ std::uint64_t EsUpdatePlan::dispatch_count(std::uint64_t scratch_bytes) const {
     return std::max<std::uint64_t>(1, 2 * impl_->windows(scratch_bytes).size());
 }
 
-ConfigSpace<EsUpdateConfig> es_update_space(const DeviceInfo& /*info*/, const EsUpdateDesc& /*desc*/) {
+ConfigSpace<EsUpdateConfig> es_update_space(const DeviceInfo& /*info*/, const EsUpdateDesc& desc) {
     return {"es_update",
             {{"workgroup_size", &EsUpdateConfig::workgroup_size, workgroup_sizes()},
              {"pairs_per_slice",
               &EsUpdateConfig::pairs_per_slice,
               {1, 2, 3, 5, 7, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}},
-             {"tile_blocks", &EsUpdateConfig::tile_blocks, {1, 2}}}};
+             {"tile_blocks", &EsUpdateConfig::tile_blocks, {1, 2}}},
+            {},
+            {.variant = desc.weights == FitnessWeights::I8 ? "i8" : "f32",
+             .extents = {desc.parameters.element_count(), desc.population, desc.rank}}};
 }
 
 Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& desc) {
+    if (!desc.config)
+        return plan_tuned(device, desc, es_update_space(device.info(), desc), EsUpdateConfig{}, &plan_es_update);
     YOLK_TRY_VOID(validate(device, desc));
     auto impl = std::make_unique<EsUpdatePlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
-    impl->layout = lay_out_tiles(desc.parameters, desc.config.tile_blocks);
+    impl->layout = lay_out_tiles(desc.parameters, desc.config->tile_blocks);
     YOLK_TRY(impl->params, fixed_params(device, desc, impl->layout));
     const auto bytes = std::as_bytes(std::span(impl->layout.entries));
     YOLK_TRY(Buffer entries, device.create_buffer({.size_bytes = bytes.size(), .label = "parameters of [es_update]"}));
@@ -172,7 +178,7 @@ Result<BoundEsUpdate> EsUpdatePlan::bind(const EsUpdateViews& views, const Buffe
          {views.summary, sizeof(abi::fitness::Summary), "summary"}},
         {{views.gradient, impl_->desc.parameters.size_bytes(), "gradient"}, {scratch, needs.least(), "scratch"}}));
     auto bound = std::make_unique<BoundEsUpdate::Impl>();
-    bound->config = impl_->desc.config;
+    bound->config = *impl_->desc.config;
     bound->population = impl_->desc.population;
     bound->rank = impl_->desc.rank;
     bound->frozen_count = impl_->layout.frozen_count;

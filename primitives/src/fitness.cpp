@@ -10,6 +10,7 @@
 
 #include "fitness_steps.hpp"
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -44,7 +45,7 @@ Result<void> validate_groups(const FitnessDesc& desc) {
 }
 
 Result<void> validate(const Device& device, const FitnessDesc& desc) {
-    YOLK_TRY_VOID(fitness_space(device.info(), desc).check(desc.config));
+    YOLK_TRY_VOID(fitness_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_range(desc.population, 2, kMaxPopulation, "population of [fitness]"));
     if (desc.antithetic && desc.population % 2 != 0) {
         return bad_input(
@@ -128,8 +129,13 @@ std::uint64_t fitness_weights_bytes(const FitnessDesc& desc) noexcept {
     return is_integer_rule(desc.rule) ? round_up(pairs, 4) : 4 * pairs;
 }
 
-ConfigSpace<FitnessConfig> fitness_space(const DeviceInfo& /*info*/, const FitnessDesc& /*desc*/) {
-    return {"fitness", {{"workgroup_size", &FitnessConfig::workgroup_size, workgroup_sizes()}}};
+ConfigSpace<FitnessConfig> fitness_space(const DeviceInfo& /*info*/, const FitnessDesc& desc) {
+    return {
+        "fitness",
+        {{"workgroup_size", &FitnessConfig::workgroup_size, workgroup_sizes()}},
+        {},
+        {.variant = fmt::format("f32, rule {}{}", static_cast<std::uint32_t>(desc.rule), desc.robust ? ", robust" : ""),
+         .extents = {desc.population, desc.episodes, desc.group_size}}};
 }
 
 struct FitnessPlan::Impl {
@@ -158,13 +164,15 @@ BoundFitness& BoundFitness::operator=(BoundFitness&&) noexcept = default;
 MemoryNeeds FitnessPlan::scratch() const noexcept { return {.size_bytes = 4 * fitness_state_words(impl_->desc)}; }
 
 Result<FitnessPlan> plan_fitness(const Device& device, const FitnessDesc& desc) {
+    if (!desc.config)
+        return plan_tuned(device, desc, fitness_space(device.info(), desc), FitnessConfig{}, &plan_fitness);
     YOLK_TRY_VOID(validate(device, desc));
     auto impl = std::make_unique<FitnessPlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     YOLK_TRY(impl->steps, fitness_steps(desc, loops));
-    const std::array<SpecConstant, 4> constants{{{abi::fitness::kSpecWorkgroupSize, desc.config.workgroup_size},
+    const std::array<SpecConstant, 4> constants{{{abi::fitness::kSpecWorkgroupSize, desc.config->workgroup_size},
                                                  {abi::fitness::kSpecRule, row_of(desc.rule).constant},
                                                  {abi::fitness::kSpecRobust, desc.robust ? 1U : 0U},
                                                  {abi::fitness::kSpecAntithetic, desc.antithetic ? 1U : 0U}}};
@@ -188,7 +196,7 @@ Result<BoundFitness> FitnessPlan::bind(const FitnessViews& views, const BufferVi
                                {views.summary, sizeof(abi::fitness::Summary), "summary"},
                                {scratch, 4 * fitness_state_words(desc), "scratch"}}));
     auto bound = std::make_unique<BoundFitness::Impl>();
-    bound->workgroup_size = desc.config.workgroup_size;
+    bound->workgroup_size = desc.config->workgroup_size;
     bound->steps = impl_->steps;
     bound->zeroed = BufferView{*scratch.buffer, scratch.offset_bytes, 4 * fitness_zeroed_words(desc)};
     const std::array<BufferView, abi::fitness::kBindingCount> all{views.returns, views.scores, views.weights,

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -38,7 +39,10 @@ ConfigSpace<GatherConfig> gather_space(const DeviceInfo& /*info*/, const GatherD
             {{"workgroup_size", &GatherConfig::workgroup_size, workgroup_sizes()},
              {"loads_per_invocation", &GatherConfig::loads_per_invocation, {1, 2, 4, 8}},
              {"elements_per_load", &GatherConfig::elements_per_load, {1, kQuad}}},
-            legality};
+            legality,
+            {.variant = fmt::format("f32{}{}", desc.shared_table ? ", shared table" : "",
+                                    desc.shared_ids ? ", shared ids" : ""),
+             .extents = {desc.members, desc.table_rows, desc.columns, desc.id_count}}};
 }
 
 GatherConfig default_gather_config(const DeviceInfo& /*info*/, const GatherDesc& desc) {
@@ -49,7 +53,10 @@ Result<GatherPlan> plan_gather(const Device& device, const GatherDesc& desc) {
     GatherPlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
-    plan.config_ = desc.config.value_or(default_gather_config(device.info(), desc));
+    if (!desc.config)
+        return plan_tuned(device, desc, gather_space(device.info(), desc), default_gather_config(device.info(), desc),
+                          &plan_gather);
+    plan.config_ = *desc.config;
     YOLK_TRY_VOID(gather_space(device.info(), desc).check(plan.config_));
     const std::uint64_t tables = desc.shared_table ? 1 : desc.members;
     const std::uint64_t lists = desc.shared_ids ? 1 : desc.members;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/gru_step.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -18,14 +21,20 @@ constexpr std::uint64_t kElementCost = 48;  // a sigmoid or a tanh, and a few mo
 
 }  // namespace
 
-ConfigSpace<GruStepConfig> gru_step_space(const DeviceInfo& /*info*/, const GruStepDesc& /*desc*/) {
+ConfigSpace<GruStepConfig> gru_step_space(const DeviceInfo& /*info*/, const GruStepDesc& desc) {
     return {"gru_step",
             {{"workgroup_size", &GruStepConfig::workgroup_size, workgroup_sizes()},
-             {"elements_per_invocation", &GruStepConfig::elements_per_invocation, {1, 2, 4, 8}}}};
+             {"elements_per_invocation", &GruStepConfig::elements_per_invocation, {1, 2, 4, 8}}},
+            {},
+            {.variant = fmt::format("f32, gate bias {}, candidate bias {}", static_cast<std::uint32_t>(desc.gate_bias),
+                                    static_cast<std::uint32_t>(desc.candidate_bias)),
+             .extents = {row_count(desc.members, desc.rows), desc.columns}}};
 }
 
 Result<GruStepPlan> plan_gru_step(const Device& device, const GruStepDesc& desc) {
-    YOLK_TRY_VOID(gru_step_space(device.info(), desc).check(desc.config));
+    if (!desc.config)
+        return plan_tuned(device, desc, gru_step_space(device.info(), desc), GruStepConfig{}, &plan_gru_step);
+    YOLK_TRY_VOID(gru_step_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_row_vector(desc.gate_bias, "the kind of gate_bias of [gru_step]"));
     YOLK_TRY_VOID(check_row_vector(desc.candidate_bias, "the kind of candidate_bias of [gru_step]"));
     GruStepPlan plan;
@@ -36,8 +45,8 @@ Result<GruStepPlan> plan_gru_step(const Device& device, const GruStepDesc& desc)
     if (plan.size_bytes_ == 0) return plan;
     const auto constants = [&](RowVector bias) {
         return std::array{
-            SpecConstant{abi_g::kSpecWorkgroupSize, desc.config.workgroup_size},
-            SpecConstant{abi_g::kSpecElementsPerInvocation, desc.config.elements_per_invocation},
+            SpecConstant{abi_g::kSpecWorkgroupSize, desc.config->workgroup_size},
+            SpecConstant{abi_g::kSpecElementsPerInvocation, desc.config->elements_per_invocation},
             SpecConstant{abi_g::kSpecHasBias, bias != RowVector::None ? 1U : 0U},
         };
     };
@@ -88,7 +97,7 @@ void BoundGruStep::record(Recorder& recorder, const BindingOf<abi_g::Params>& bi
             .member_elements = static_cast<std::uint32_t>(member_elements),
             .bias_stride = row_vector_stride(bias, desc_.columns),
         },
-        grid_of(elements, std::uint64_t{desc_.config.workgroup_size} * desc_.config.elements_per_invocation,
+        grid_of(elements, std::uint64_t{desc_.config->workgroup_size} * desc_.config->elements_per_invocation,
                 kElementCost));
 }
 

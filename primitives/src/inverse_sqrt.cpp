@@ -10,6 +10,7 @@
 #include "curvature_plan.hpp"
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/abi/inverse_sqrt.h"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -53,7 +54,8 @@ struct Stage {
 
 ConfigSpace<MatmulConfig> inverse_sqrt_space(const DeviceInfo& info, const InverseSqrtDesc& desc) {
     const MatmulDesc product = product_of(desc);
-    return product_space("inverse_sqrt", info, product, product);
+    return product_space("inverse_sqrt", info, {product, product},
+                         {.variant = "f32", .extents = {desc.n, desc.blocks}});
 }
 
 MatmulConfig default_inverse_sqrt_config(const DeviceInfo& info, const InverseSqrtDesc& desc) {
@@ -116,7 +118,7 @@ Result<void> InverseSqrtPlan::Impl::lay_out() {
 
 Result<void> InverseSqrtPlan::Impl::make_pipelines() {
     MatmulDesc of_product = product_of(desc);
-    of_product.config = desc.config.value_or(default_inverse_sqrt_config(device->info(), desc));
+    of_product.config = *desc.config;
     YOLK_TRY_VOID(inverse_sqrt_space(device->info(), desc).check(*of_product.config));
     if (matrix_bytes == 0) return {};
     YOLK_TRY(product, plan_matmul(*device, of_product));
@@ -140,6 +142,9 @@ Result<void> InverseSqrtPlan::Impl::make_pipelines() {
 
 Result<InverseSqrtPlan> plan_inverse_sqrt(const Device& device, const InverseSqrtDesc& desc) {
     YOLK_TRY_VOID(validate(desc));
+    if (!desc.config)
+        return plan_tuned(device, desc, inverse_sqrt_space(device.info(), desc),
+                          default_inverse_sqrt_config(device.info(), desc), &plan_inverse_sqrt);
     auto impl = std::make_unique<InverseSqrtPlan::Impl>();
     impl->device = &device;
     impl->desc = desc;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/kronecker_precondition.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +12,7 @@
 #include "curvature_plan.hpp"
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/abi/kronecker_precondition.h"
 #include "yolk/primitives/block_inverse.hpp"
 #include "yolk/shaders/catalogue.hpp"
@@ -43,7 +46,9 @@ MatmulDesc right_product_of(const KroneckerPreconditionDesc& d) {
 }  // namespace
 
 ConfigSpace<MatmulConfig> kronecker_precondition_space(const DeviceInfo& info, const KroneckerPreconditionDesc& desc) {
-    return product_space("kronecker_precondition", info, left_product_of(desc), right_product_of(desc));
+    return product_space("kronecker_precondition", info, {left_product_of(desc), right_product_of(desc)},
+                         {.variant = fmt::format("f32, factors {}", static_cast<std::uint32_t>(desc.factors)),
+                          .extents = {desc.n_out, desc.n_in, desc.blocks}});
 }
 
 MatmulConfig default_kronecker_precondition_config(const DeviceInfo& info, const KroneckerPreconditionDesc& desc) {
@@ -127,7 +132,7 @@ Result<void> KroneckerPreconditionPlan::Impl::measure() {
 }
 
 Result<void> KroneckerPreconditionPlan::Impl::make_products() {
-    const MatmulConfig config = desc.config.value_or(default_kronecker_precondition_config(device->info(), desc));
+    const MatmulConfig config = *desc.config;
     YOLK_TRY_VOID(kronecker_precondition_space(device->info(), desc).check(config));
     if (step_bytes == 0) return {};
     MatmulDesc of_left = left_product_of(desc);
@@ -168,6 +173,9 @@ void KroneckerPreconditionPlan::Impl::lay_out() {
 
 Result<KroneckerPreconditionPlan> plan_kronecker_precondition(const Device& device,
                                                               const KroneckerPreconditionDesc& desc) {
+    if (!desc.config)
+        return plan_tuned(device, desc, kronecker_precondition_space(device.info(), desc),
+                          default_kronecker_precondition_config(device.info(), desc), &plan_kronecker_precondition);
     auto impl = std::make_unique<KroneckerPreconditionPlan::Impl>();
     impl->device = &device;
     impl->desc = desc;

@@ -12,6 +12,7 @@
 #include "matmul_formats.hpp"
 #include "matmul_layout.hpp"
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/abi/matmul.h"
 #include "yolk/core/shape.hpp"
 #include "yolk/primitives/convert.hpp"
@@ -203,7 +204,9 @@ Result<MatmulPlan> plan_matmul(const Device& device, const MatmulDesc& desc) {
     YOLK_TRY_VOID(check_bindings(device, impl->layout));
     YOLK_TRY_VOID(loop_budget(device));  // has the self-checks made that usable_info() knows
     const DeviceInfo info = device.usable_info();
-    impl->config = desc.config.value_or(default_matmul_config(info, desc));
+    if (!desc.config)
+        return plan_tuned(device, desc, matmul_space(info, desc), default_matmul_config(info, desc), &plan_matmul);
+    impl->config = *desc.config;
     YOLK_TRY_VOID(matmul_space(info, desc).check(impl->config));
     const MatmulDesc& resolved = impl->layout.desc;
     if (!impl->layout.is_empty()) {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/runtime/loop_budget.hpp"
 #include "yolk/shaders/catalogue.hpp"
@@ -115,14 +116,15 @@ abi_i8::Params params_of(const MatmulI8Desc& d) noexcept {
 
 }  // namespace
 
-ConfigSpace<MatmulI8Config> matmul_i8_space(const DeviceInfo& info, const MatmulI8Desc& /*desc*/) {
+ConfigSpace<MatmulI8Config> matmul_i8_space(const DeviceInfo& info, const MatmulI8Desc& desc) {
     return {"matmul_i8",
             {{"workgroup_size", &MatmulI8Config::workgroup_size, {1, 4, 8, 16, 32, 64, 128, 256}},
              {"lanes_n", &MatmulI8Config::lanes_n, {1, 4, 8, 16, 32}},
              {"tile_m", &MatmulI8Config::tile_m, {1, 2, 4, 8, 16}},
              {"tile_n", &MatmulI8Config::tile_n, {1, 2, 4, 8}},
              {"dot", &MatmulI8Config::dot, {0, 1}}},
-            [info](const MatmulI8Config& config) { return check_config(info, config); }};
+            [info](const MatmulI8Config& config) { return check_config(info, config); },
+            {.variant = "i8", .extents = {desc.m, desc.n, desc.k, desc.batch}}};
 }
 
 MatmulI8Config default_matmul_i8_config(const DeviceInfo& info, const MatmulI8Desc& desc) {
@@ -156,7 +158,10 @@ Result<MatmulI8Plan> plan_matmul_i8(const Device& device, const MatmulI8Desc& de
     YOLK_TRY_VOID(check_binding_size(device, plan.out_bytes_, "the out view of [matmul_i8]"));
     YOLK_TRY_VOID(check_loops(device, d, {}));  // and has the self-checks made that usable_info() knows
     const DeviceInfo info = device.usable_info();
-    plan.config_ = desc.config.value_or(default_matmul_i8_config(info, desc));
+    if (!desc.config)
+        return plan_tuned(device, desc, matmul_i8_space(info, desc), default_matmul_i8_config(info, desc),
+                          &plan_matmul_i8);
+    plan.config_ = *desc.config;
     YOLK_TRY_VOID(matmul_i8_space(info, desc).check(plan.config_));
     YOLK_TRY_VOID(check_loops(device, d, plan.config_));
     if (is_empty(d)) return plan;

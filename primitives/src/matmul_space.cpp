@@ -131,6 +131,19 @@ constexpr std::array kForGpus{
 
 }  // namespace
 
+namespace {
+
+/// What changes the kernel or what it may do, but for sizes.
+std::string variant_of(const MatmulDesc& desc) {
+    const auto operand = [](const MatrixLayout& layout) {
+        return fmt::format("{}{}", to_string(layout.format), layout.transposed ? "^T" : "");
+    };
+    return fmt::format("{} {} {} {}", desc.determinism == Determinism::Exact ? "exact" : "fast", operand(desc.a),
+                       operand(desc.b), operand(desc.out));
+}
+
+}  // namespace
+
 ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc& desc) {
     const Result<MatmulLayout> layout = lay_out_matmul(desc);
     const MatmulDesc resolved = layout ? layout->desc : desc;  // a plan of it is refused anyway
@@ -148,7 +161,8 @@ ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc&
              {"storage16", &MatmulConfig::storage16, storage16_values(info, resolved)},
              {"cooperative", &MatmulConfig::cooperative, cooperative_values(info, resolved)},
              {"split_k", &MatmulConfig::split_k, {1, 2, 4, 8}}},
-            [info, resolved](const MatmulConfig& config) { return check_config(info, resolved, config); }};
+            [info, resolved](const MatmulConfig& config) { return check_config(info, resolved, config); },
+            {.variant = variant_of(desc), .extents = {desc.m, desc.n, desc.k, desc.batch}}};
 }
 
 MatmulConfig default_matmul_config(const DeviceInfo& info, const MatmulDesc& desc) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/natural_gradient.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
 #include "curvature_plan.hpp"
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -46,15 +49,20 @@ Result<PipelineOf<Params>> project_pipeline(const Device& device, const RowConfi
 
 }  // namespace
 
-ConfigSpace<RowConfig> natural_gradient_space(const DeviceInfo& /*info*/, const NaturalGradientDesc& /*desc*/) {
-    return row_space("natural_gradient");
+ConfigSpace<RowConfig> natural_gradient_space(const DeviceInfo& /*info*/, const NaturalGradientDesc& desc) {
+    return row_space("natural_gradient", {.variant = fmt::format("f32{}{}", desc.identity ? ", identity" : "",
+                                                                 desc.project_mean ? ", projected" : ""),
+                                          .extents = {desc.blocks, desc.n}});
 }
 
 Result<NaturalGradientPlan> plan_natural_gradient(const Device& device, const NaturalGradientDesc& desc) {
+    if (!desc.config)
+        return plan_tuned(device, desc, natural_gradient_space(device.info(), desc), default_row_config(device.info()),
+                          &plan_natural_gradient);
     NaturalGradientPlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
-    plan.config_ = desc.config.value_or(default_row_config(device.info()));
+    plan.config_ = *desc.config;
     YOLK_TRY_VOID(natural_gradient_space(device.info(), desc).check(plan.config_));
     YOLK_TRY(plan.vector_bytes_, row_bytes(device, {desc.blocks, desc.n}, "the gradient view of [natural_gradient]"));
     if (!desc.identity) {

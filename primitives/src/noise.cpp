@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/core/check.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/shaders/catalogue.hpp"
@@ -21,14 +22,18 @@ std::uint64_t out_bytes(const NoiseDesc& desc) noexcept {
 
 }  // namespace
 
-ConfigSpace<NoiseConfig> noise_space(const DeviceInfo& /*info*/, const NoiseDesc& /*desc*/) {
-    return {"noise",
-            {{"workgroup_size", &NoiseConfig::workgroup_size, workgroup_sizes()},
-             {"blocks_per_invocation", &NoiseConfig::blocks_per_invocation, {1, 2, 3, 4, 5, 6, 7, 8}}}};
+ConfigSpace<NoiseConfig> noise_space(const DeviceInfo& /*info*/, const NoiseDesc& desc) {
+    return {
+        "noise",
+        {{"workgroup_size", &NoiseConfig::workgroup_size, workgroup_sizes()},
+         {"blocks_per_invocation", &NoiseConfig::blocks_per_invocation, {1, 2, 3, 4, 5, 6, 7, 8}}},
+        {},
+        {.variant = desc.format == NoiseFormat::I32 ? "i32" : "f32", .extents = {desc.element_count, desc.pair_count}}};
 }
 
 Result<NoisePlan> plan_noise(const Device& device, const NoiseDesc& desc) {
-    YOLK_TRY_VOID(noise_space(device.info(), desc).check(desc.config));
+    if (!desc.config) return plan_tuned(device, desc, noise_space(device.info(), desc), NoiseConfig{}, &plan_noise);
+    YOLK_TRY_VOID(noise_space(device.info(), desc).check(*desc.config));
     YOLK_TRY(const std::uint64_t size_bytes,
              checked_bytes({desc.element_count, desc.pair_count}, kElementBytes, "the out view of [noise]"));
     YOLK_TRY_VOID(check_binding_size(device, size_bytes, "the out view of [noise]"));
@@ -38,8 +43,8 @@ Result<NoisePlan> plan_noise(const Device& device, const NoiseDesc& desc) {
     plan.desc_ = desc;
     if (size_bytes == 0) return plan;
     const std::array constants{
-        SpecConstant{abi::noise::kSpecWorkgroupSize, desc.config.workgroup_size},
-        SpecConstant{abi::noise::kSpecBlocksPerInvocation, desc.config.blocks_per_invocation},
+        SpecConstant{abi::noise::kSpecWorkgroupSize, desc.config->workgroup_size},
+        SpecConstant{abi::noise::kSpecBlocksPerInvocation, desc.config->blocks_per_invocation},
     };
     const auto& kernel = desc.format == NoiseFormat::I32 ? kernels::kNoiseI32 : kernels::kNoiseF32;
     YOLK_TRY(plan.pipeline_, device.pipeline(kernel, constants));
@@ -73,7 +78,7 @@ void BoundNoise::record(Recorder& recorder, const NoiseStream& stream) const noe
                           .element_count = desc_.element_count,
                           .pair_count = desc_.pair_count,
                       },
-                      grid_of(blocks, std::uint64_t{desc_.config.workgroup_size} * desc_.config.blocks_per_invocation,
+                      grid_of(blocks, std::uint64_t{desc_.config->workgroup_size} * desc_.config->blocks_per_invocation,
                               kNoiseBlockCost));
 }
 

@@ -8,6 +8,7 @@
 
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -40,12 +41,18 @@ Result<void> check_desc(const NormalizeDesc& desc) {
 
 }  // namespace
 
-ConfigSpace<RowConfig> normalize_space(const DeviceInfo& /*info*/, const NormalizeDesc& /*desc*/) {
-    return row_space("normalize");
+ConfigSpace<RowConfig> normalize_space(const DeviceInfo& /*info*/, const NormalizeDesc& desc) {
+    return row_space("normalize", {.variant = fmt::format(
+                                       "f32, rule {}, scale {}, bias {}", static_cast<std::uint32_t>(desc.rule),
+                                       static_cast<std::uint32_t>(desc.scale), static_cast<std::uint32_t>(desc.bias)),
+                                   .extents = {row_count(desc.members, desc.rows), desc.columns}});
 }
 
 Result<NormalizePlan> plan_normalize(const Device& device, const NormalizeDesc& desc) {
-    YOLK_TRY_VOID(normalize_space(device.info(), desc).check(desc.config));
+    if (!desc.config)
+        return plan_tuned(device, desc, normalize_space(device.info(), desc),
+                          heuristic_row_config(device.info(), desc.columns), &plan_normalize);
+    YOLK_TRY_VOID(normalize_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_desc(desc));
     NormalizePlan plan;
     plan.device_ = &device;
@@ -56,15 +63,15 @@ Result<NormalizePlan> plan_normalize(const Device& device, const NormalizeDesc& 
     const bool is_layer = desc.rule == NormalizeRule::Layer;
     YOLK_TRY_VOID(check_row_loops(device, "[normalize]", desc.columns,
                                   {.reductions = is_layer ? std::uint64_t{2} : std::uint64_t{1}, .writes = 1},
-                                  desc.config));
+                                  *desc.config));
     const std::array constants{
-        SpecConstant{abi_n::kSpecWorkgroupSize, row_workgroup_size(desc.config)},
+        SpecConstant{abi_n::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
         SpecConstant{abi_n::kSpecCentred, is_layer ? 1U : 0U},
         SpecConstant{abi_n::kSpecHasScale, desc.scale != RowVector::None ? 1U : 0U},
         SpecConstant{abi_n::kSpecHasBias, desc.bias != RowVector::None ? 1U : 0U},
     };
     const auto& kernel =
-        desc.config.row_per_invocation != 0 ? kernels::kNormalizeByInvocation : kernels::kNormalizeByGroup;
+        desc.config->row_per_invocation != 0 ? kernels::kNormalizeByInvocation : kernels::kNormalizeByGroup;
     YOLK_TRY(plan.pipeline_, device.pipeline(kernel, constants));
     return plan;
 }
@@ -102,7 +109,7 @@ void BoundNormalize::record(Recorder& recorder) const noexcept {
                           .factor = 1.0F / static_cast<float>(desc_.columns),
                           .epsilon = desc_.epsilon,
                       },
-                      row_grid(rows, desc_.columns, kElementCost, desc_.config));
+                      row_grid(rows, desc_.columns, kElementCost, *desc_.config));
 }
 
 }  // namespace yolk

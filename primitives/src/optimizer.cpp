@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/abi/optimizer.h"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -40,7 +41,7 @@ Result<void> check_decay(float beta, const char* name) {
 }
 
 Result<void> validate(const Device& device, const OptimizerDesc& desc) {
-    YOLK_TRY_VOID(optimizer_space(device.info(), desc).check(desc.config));
+    YOLK_TRY_VOID(optimizer_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_decay(desc.beta1, "beta1"));
     YOLK_TRY_VOID(check_decay(desc.beta2, "beta2"));
     if (!std::isfinite(desc.epsilon) || desc.epsilon < kSmallestEpsilon || desc.epsilon > 1.0F) {
@@ -74,8 +75,12 @@ Result<OptimizerRule> parse_optimizer_rule(std::string_view name) {
 
 std::uint32_t optimizer_state_arrays(OptimizerRule rule) noexcept { return row_of(rule).state_arrays; }
 
-ConfigSpace<OptimizerConfig> optimizer_space(const DeviceInfo& /*info*/, const OptimizerDesc& /*desc*/) {
-    return {"optimizer", {{"workgroup_size", &OptimizerConfig::workgroup_size, workgroup_sizes()}}};
+ConfigSpace<OptimizerConfig> optimizer_space(const DeviceInfo& /*info*/, const OptimizerDesc& desc) {
+    return {"optimizer",
+            {{"workgroup_size", &OptimizerConfig::workgroup_size, workgroup_sizes()}},
+            {},
+            {.variant = fmt::format("f32, rule {}", static_cast<std::uint32_t>(desc.rule)),
+             .extents = {desc.element_count}}};
 }
 
 struct OptimizerPlan::Impl {
@@ -99,11 +104,13 @@ BoundOptimizer::BoundOptimizer(BoundOptimizer&&) noexcept = default;
 BoundOptimizer& BoundOptimizer::operator=(BoundOptimizer&&) noexcept = default;
 
 Result<OptimizerPlan> plan_optimizer(const Device& device, const OptimizerDesc& desc) {
+    if (!desc.config)
+        return plan_tuned(device, desc, optimizer_space(device.info(), desc), OptimizerConfig{}, &plan_optimizer);
     YOLK_TRY_VOID(validate(device, desc));
     auto impl = std::make_unique<OptimizerPlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
-    const std::array<SpecConstant, 2> constants{{{abi::optimizer::kSpecWorkgroupSize, desc.config.workgroup_size},
+    const std::array<SpecConstant, 2> constants{{{abi::optimizer::kSpecWorkgroupSize, desc.config->workgroup_size},
                                                  {abi::optimizer::kSpecRule, row_of(desc.rule).constant}}};
     YOLK_TRY(impl->pipeline, device.pipeline(kernels::kOptimizer, constants));
     OptimizerPlan plan;
@@ -144,7 +151,7 @@ void BoundOptimizer::record(Recorder& recorder, float learning_rate, std::uint32
                         .unbias1 = unbias(desc.beta1, t),
                         .unbias2 = unbias(desc.beta2, t)};
     const ScopedLabel label(recorder, "optimizer");
-    recorder.dispatch(impl_->binding, params, grid_of(desc.element_count, desc.config.workgroup_size, kElementCost));
+    recorder.dispatch(impl_->binding, params, grid_of(desc.element_count, desc.config->workgroup_size, kElementCost));
 }
 
 }  // namespace yolk

@@ -6,6 +6,7 @@
 
 #include "perturbed_linear_shape.hpp"
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/core/check.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/core/shape.hpp"
@@ -32,8 +33,12 @@ Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<
 }  // namespace
 
 ConfigSpace<PerturbedEmbeddingConfig> perturbed_embedding_space(const DeviceInfo& /*info*/,
-                                                                const PerturbedEmbeddingDesc& /*desc*/) {
-    return {"perturbed_embedding", {{"workgroup_size", &PerturbedEmbeddingConfig::workgroup_size, workgroup_sizes()}}};
+                                                                const PerturbedEmbeddingDesc& desc) {
+    return {"perturbed_embedding",
+            {{"workgroup_size", &PerturbedEmbeddingConfig::workgroup_size, workgroup_sizes()}},
+            {},
+            {.variant = desc.shared_ids ? "f32, shared ids" : "f32",
+             .extents = {desc.members, desc.rows, desc.table_rows, desc.columns, desc.rank}}};
 }
 
 Result<PerturbedEmbeddingPlan> plan_perturbed_embedding(const Device& device, const PerturbedEmbeddingDesc& desc) {
@@ -44,7 +49,10 @@ Result<PerturbedEmbeddingPlan> plan_perturbed_embedding(const Device& device, co
         check_range(desc.table_rows * rank, 0, kMaxNoiseElements, "table_rows * rank of [perturbed_embedding]"));
     YOLK_TRY_VOID(check_range((desc.columns + 8 * rank) * rank, 0, kMaxNoiseElements,
                               "(columns + 8 * rank) * rank of [perturbed_embedding]"));
-    YOLK_TRY_VOID(perturbed_embedding_space(device.info(), desc).check(desc.config));
+    if (!desc.config)
+        return plan_tuned(device, desc, perturbed_embedding_space(device.info(), desc), PerturbedEmbeddingConfig{},
+                          &plan_perturbed_embedding);
+    YOLK_TRY_VOID(perturbed_embedding_space(device.info(), desc).check(*desc.config));
     PerturbedEmbeddingPlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
@@ -55,7 +63,7 @@ Result<PerturbedEmbeddingPlan> plan_perturbed_embedding(const Device& device, co
     YOLK_TRY(plan.ids_bytes_, binding_bytes(device, {desc.shared_ids ? 1 : desc.members, desc.rows},
                                             "the ids view of [perturbed_embedding]"));
     if (plan.output_bytes_ == 0) return plan;
-    const std::array constants{SpecConstant{abi_pe::kSpecWorkgroupSize, desc.config.workgroup_size},
+    const std::array constants{SpecConstant{abi_pe::kSpecWorkgroupSize, desc.config->workgroup_size},
                                SpecConstant{abi_pe::kSpecRank, desc.rank},
                                SpecConstant{abi_pe::kSpecSharedIds, desc.shared_ids ? 1U : 0U},
                                SpecConstant{abi_pe::kSpecAntithetic, desc.antithetic ? 1U : 0U}};
@@ -104,7 +112,7 @@ void BoundPerturbedEmbedding::record(Recorder& recorder, const NoiseTime& when,
                           .columns = desc_.columns,
                           .scale = exact::exact_flush_operand(static_cast<float>(scale)),
                       },
-                      grid_of(pairs * desc_.rows * column_groups, desc_.config.workgroup_size,
+                      grid_of(pairs * desc_.rows * column_groups, desc_.config->workgroup_size,
                               4 * kNoiseBlockCost * ceil_div(desc_.rank, 8U)));
 }
 

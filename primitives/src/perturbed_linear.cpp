@@ -14,6 +14,7 @@
 #include "perturbed_linear_base.hpp"
 #include "perturbed_linear_shape.hpp"
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/abi/perturbed_linear.h"
 #include "yolk/core/check.hpp"
 #include "yolk/core/noise.hpp"
@@ -271,7 +272,10 @@ Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const Pe
     layout.desc = desc;
     YOLK_TRY_VOID(loop_budget(device));  // has the self-checks made that usable_info() knows
     const DeviceInfo info = device.usable_info();
-    layout.config = desc.config.value_or(default_perturbed_linear_config(info, desc));
+    if (!desc.config)
+        return plan_tuned(device, desc, perturbed_linear_space(info, desc), default_perturbed_linear_config(info, desc),
+                          &plan_perturbed_linear);
+    layout.config = *desc.config;
     YOLK_TRY_VOID(perturbed_linear_space(info, desc).check(layout.config));
     YOLK_TRY_VOID(measure(device, layout));
     if (layout.is_empty()) return plan;

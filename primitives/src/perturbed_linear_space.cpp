@@ -154,6 +154,16 @@ std::uint32_t uniform_input_rows(const PerturbedLinearDesc& desc, const Perturbe
     return uniform_window_rows(product, {.block_m = config.block_m});
 }
 
+namespace {
+
+/// What changes the kernel or what it may do, but for sizes.
+std::string variant_of(const PerturbedLinearDesc& desc) {
+    return fmt::format("{} by {}{}{}", to_string(desc.input_format), to_string(desc.weights_format),
+                       desc.transposed ? ", transposed" : "", desc.shared_input ? ", shared input" : "");
+}
+
+}  // namespace
+
 ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     return {"perturbed_linear",
             {{"workgroup_size", &Config::workgroup_size, {1, 4, 8, 16, 32, 64, 128, 256}},
@@ -170,7 +180,8 @@ ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info
              {"projection_workgroup", &Config::projection_workgroup, {8, 64}},
              {"projection_rows", &Config::projection_rows, {1, 2, 4}},
              {"base", &Config::base, base_values(info, desc)}},
-            [info, desc](const Config& config) { return check_config(info, desc, config); }};
+            [info, desc](const Config& config) { return check_config(info, desc, config); },
+            {.variant = variant_of(desc), .extents = {desc.members, desc.rows, desc.in, desc.out, desc.rank}}};
 }
 
 PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, const PerturbedLinearDesc& desc) {

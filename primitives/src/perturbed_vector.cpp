@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/core/check.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/core/shape.hpp"
@@ -21,14 +22,19 @@ constexpr std::uint64_t kElementBytes = 4;
 
 }  // namespace
 
-ConfigSpace<PerturbedVectorConfig> perturbed_vector_space(const DeviceInfo& /*info*/,
-                                                          const PerturbedVectorDesc& /*desc*/) {
-    return {"perturbed_vector", {{"workgroup_size", &PerturbedVectorConfig::workgroup_size, workgroup_sizes()}}};
+ConfigSpace<PerturbedVectorConfig> perturbed_vector_space(const DeviceInfo& /*info*/, const PerturbedVectorDesc& desc) {
+    return {"perturbed_vector",
+            {{"workgroup_size", &PerturbedVectorConfig::workgroup_size, workgroup_sizes()}},
+            {},
+            {.variant = desc.frozen ? "f32, frozen" : "f32", .extents = {desc.members, desc.element_count}}};
 }
 
 Result<PerturbedVectorPlan> plan_perturbed_vector(const Device& device, const PerturbedVectorDesc& desc) {
     YOLK_TRY_VOID(check_range(desc.parameter.value, 0, kMaxParameterId, "parameter of [perturbed_vector]"));
-    YOLK_TRY_VOID(perturbed_vector_space(device.info(), desc).check(desc.config));
+    if (!desc.config)
+        return plan_tuned(device, desc, perturbed_vector_space(device.info(), desc), PerturbedVectorConfig{},
+                          &plan_perturbed_vector);
+    YOLK_TRY_VOID(perturbed_vector_space(device.info(), desc).check(*desc.config));
     PerturbedVectorPlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
@@ -36,7 +42,7 @@ Result<PerturbedVectorPlan> plan_perturbed_vector(const Device& device, const Pe
              checked_bytes({desc.members, desc.element_count}, kElementBytes, "the output view of [perturbed_vector]"));
     YOLK_TRY_VOID(check_binding_size(device, plan.output_bytes_, "the output view of [perturbed_vector]"));
     if (plan.output_bytes_ == 0) return plan;
-    const std::array constants{SpecConstant{abi_pv::kSpecWorkgroupSize, desc.config.workgroup_size},
+    const std::array constants{SpecConstant{abi_pv::kSpecWorkgroupSize, desc.config->workgroup_size},
                                SpecConstant{abi_pv::kSpecFrozen, desc.frozen ? 1U : 0U},
                                SpecConstant{abi_pv::kSpecAntithetic, desc.antithetic ? 1U : 0U}};
     YOLK_TRY(plan.pipeline_, device.pipeline(kernels::kPerturbedVector, constants));
@@ -74,7 +80,7 @@ void BoundPerturbedVector::record(Recorder& recorder, const NoiseTime& when, std
                           .scale = exact::exact_flush_operand(static_cast<float>(scale)),
                       },
                       grid_of(pairs * ceil_div(desc_.element_count, kNoiseElementsPerBlock),
-                              desc_.config.workgroup_size, kNoiseBlockCost));
+                              desc_.config->workgroup_size, kNoiseBlockCost));
 }
 
 }  // namespace yolk

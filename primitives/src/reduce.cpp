@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/reduce.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -18,12 +21,16 @@ std::uint64_t passes_of(ReduceOperation operation) noexcept { return operation =
 
 }  // namespace
 
-ConfigSpace<RowConfig> reduce_space(const DeviceInfo& /*info*/, const ReduceDesc& /*desc*/) {
-    return row_space("reduce");
+ConfigSpace<RowConfig> reduce_space(const DeviceInfo& /*info*/, const ReduceDesc& desc) {
+    return row_space("reduce", {.variant = fmt::format("f32, operation {}", static_cast<std::uint32_t>(desc.operation)),
+                                .extents = {row_count(desc.outer, desc.inner), desc.columns}});
 }
 
 Result<ReducePlan> plan_reduce(const Device& device, const ReduceDesc& desc) {
-    YOLK_TRY_VOID(reduce_space(device.info(), desc).check(desc.config));
+    if (!desc.config)
+        return plan_tuned(device, desc, reduce_space(device.info(), desc),
+                          heuristic_row_config(device.info(), desc.columns), &plan_reduce);
+    YOLK_TRY_VOID(reduce_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_range(static_cast<std::uint32_t>(desc.operation), 0, abi_r::kOperationCount - 1,
                               "the operation of [reduce]"));
     YOLK_TRY_VOID(check_range(desc.columns, 1, UINT32_MAX, "columns of [reduce]"));
@@ -34,12 +41,12 @@ Result<ReducePlan> plan_reduce(const Device& device, const ReduceDesc& desc) {
     YOLK_TRY(plan.out_bytes_, row_bytes(device, {desc.outer, desc.inner}, "the out view of [reduce]"));
     if (plan.out_bytes_ == 0) return plan;
     YOLK_TRY_VOID(
-        check_row_loops(device, "[reduce]", desc.columns, {.reductions = passes_of(desc.operation)}, desc.config));
+        check_row_loops(device, "[reduce]", desc.columns, {.reductions = passes_of(desc.operation)}, *desc.config));
     const std::array constants{
-        SpecConstant{abi_r::kSpecWorkgroupSize, row_workgroup_size(desc.config)},
+        SpecConstant{abi_r::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
         SpecConstant{abi_r::kSpecOperation, static_cast<std::uint32_t>(desc.operation)},
     };
-    const auto& kernel = desc.config.row_per_invocation != 0 ? kernels::kReduceByInvocation : kernels::kReduceByGroup;
+    const auto& kernel = desc.config->row_per_invocation != 0 ? kernels::kReduceByInvocation : kernels::kReduceByGroup;
     YOLK_TRY(plan.pipeline_, device.pipeline(kernel, constants));
     return plan;
 }
@@ -66,7 +73,7 @@ void BoundReduce::record(Recorder& recorder) const noexcept {
                           .inner = desc_.inner,
                           .factor = is_mean ? 1.0F / static_cast<float>(desc_.columns) : 1.0F,
                       },
-                      row_grid(rows, desc_.columns, passes_of(desc_.operation), desc_.config));
+                      row_grid(rows, desc_.columns, passes_of(desc_.operation), *desc_.config));
 }
 
 }  // namespace yolk

@@ -8,6 +8,7 @@
 
 #include "plan_checks.hpp"
 #include "rollout_layout.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/exact/exact_math.h"
@@ -70,6 +71,9 @@ BoundRollout::BoundRollout(BoundRollout&&) noexcept = default;
 BoundRollout& BoundRollout::operator=(BoundRollout&&) noexcept = default;
 
 Result<RolloutPlan> plan_rollout(const Device& device, const RolloutDesc& desc) {
+    if (!desc.config)
+        return plan_tuned(device, desc, rollout_space(device.info(), desc), rollout_config(device.info(), desc),
+                          &plan_rollout);
     RolloutPlan plan;
     plan.impl_ = std::make_unique<RolloutPlan::Impl>();
     plan.impl_->device = &device;
@@ -153,7 +157,7 @@ void BoundRollout::Impl::record_steps(Recorder& recorder, abi_ro::Params params)
         if (params.first_step != 0) recorder.barrier(Barrier::ComputeToCompute);
         params.step_count = std::min(layout.steps_per_dispatch, layout.max_steps - params.first_step);
         recorder.dispatch(binding, params,
-                          grid_of(params.index_count, layout.desc.config.workgroup_size,
+                          grid_of(params.index_count, layout.desc.config->workgroup_size,
                                   rollout_step_cost(layout) * params.step_count));
     }
 }

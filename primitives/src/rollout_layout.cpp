@@ -116,11 +116,27 @@ std::uint64_t draw_cost(std::uint64_t elements) noexcept {
 
 }  // namespace
 
-ConfigSpace<RolloutConfig> rollout_space(const DeviceInfo& /*info*/, const RolloutDesc& /*desc*/) {
+namespace {
+
+/// Steps are all alike, so their number is no part of it.
+TuningShape shape_of(const RolloutDesc& desc) {
+    TuningShape shape{.variant = fmt::format("{}{}{}", desc.environment, desc.own_environment != nullptr ? ", own" : "",
+                                             desc.mean_only ? ", mean" : ""),
+                      .extents = {desc.network.widths.begin(), desc.network.widths.end()}};
+    for (const std::uint32_t extent : {desc.mean_only ? 1U : desc.members, desc.episodes, desc.rank})
+        shape.extents.push_back(extent);
+    return shape;
+}
+
+}  // namespace
+
+ConfigSpace<RolloutConfig> rollout_space(const DeviceInfo& /*info*/, const RolloutDesc& desc) {
     return {"rollout",
             {{"workgroup_size", &RolloutConfig::workgroup_size, workgroup_sizes()},
              {"unrolled", &RolloutConfig::unrolled, {0, 1}},
-             {"private_parameters", &RolloutConfig::private_parameters, {0, 1}}}};
+             {"private_parameters", &RolloutConfig::private_parameters, {0, 1}}},
+            {},
+            shape_of(desc)};
 }
 
 /// CPU drivers: everything at constant indices in private memory, where the compiler can hold it. Elsewhere the
@@ -128,7 +144,7 @@ ConfigSpace<RolloutConfig> rollout_space(const DeviceInfo& /*info*/, const Rollo
 RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) noexcept {
     const bool small = products_per_step(desc) <= kMaxUnrolledProducts;
     const bool few = desc.parameters.element_count() <= kMaxPrivateParameters;
-    RolloutConfig config = desc.config;
+    RolloutConfig config = desc.config.value_or(RolloutConfig{});
     if (config.unrolled == RolloutConfig::kAutomatic) config.unrolled = small && !desc.mean_only;
     if (config.private_parameters == RolloutConfig::kAutomatic)
         config.private_parameters = info.kind == DeviceKind::Cpu && few;
@@ -143,13 +159,13 @@ Result<RolloutLayout> make_rollout_layout(const DeviceInfo& device, const Rollou
     YOLK_TRY_VOID(check_parameters(desc));
     YOLK_TRY_VOID(check_counts(desc, layout.environment.info));
     layout.desc.config = rollout_config(device, desc);
-    YOLK_TRY_VOID(rollout_space(device, desc).check(layout.desc.config));
+    YOLK_TRY_VOID(rollout_space(device, desc).check(*layout.desc.config));
     layout.members = desc.mean_only ? 1 : desc.members;
     layout.max_steps = desc.max_steps == 0 ? layout.environment.info.max_steps : desc.max_steps;
     layout.frozen = frozen_mask(desc);
     layout.rank = any_matrix_perturbed(layout) ? desc.rank : 1;
-    layout.unrolled = layout.desc.config.unrolled != 0;
-    layout.private_parameters = layout.desc.config.private_parameters != 0;
+    layout.unrolled = layout.desc.config->unrolled != 0;
+    layout.private_parameters = layout.desc.config->private_parameters != 0;
     return layout;
 }
 
@@ -194,7 +210,7 @@ Result<std::uint32_t> rollout_steps_per_dispatch(const RolloutLayout& layout, co
                         budget.loops, cost.start + loop_cost(1, cost.step)));
     }
     const std::uint64_t short_work = std::max<std::uint64_t>(
-        budget.workgroup_cost / (rollout_step_cost(layout) * layout.desc.config.workgroup_size), 1);
+        budget.workgroup_cost / (rollout_step_cost(layout) * layout.desc.config->workgroup_size), 1);
     return static_cast<std::uint32_t>(
         std::min({steps, short_work, std::uint64_t{kMaxStepsPerDispatch}, std::uint64_t{layout.max_steps}}));
 }
@@ -211,7 +227,7 @@ std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout) {
     const auto& widths = layout.desc.network.widths;
     const auto width = [&](std::size_t i) { return i < widths.size() ? widths[i] : 1U; };
     return {
-        {abi_ro::kSpecWorkgroupSize, layout.desc.config.workgroup_size},
+        {abi_ro::kSpecWorkgroupSize, layout.desc.config->workgroup_size},
         {abi_ro::kSpecParameterCount, layout.desc.parameters.element_count()},
         {abi_ro::kSpecPrivateParameters, layout.private_parameters ? 1U : 0U},
         {abi_ro::kSpecRank, layout.rank},

@@ -11,7 +11,8 @@ namespace yolk {
 
 namespace {
 
-constexpr std::uint32_t kMaxRowsByGroup = 8;  // workgroups of 32 invocations each
+constexpr std::uint32_t kMaxRowsByGroup = 8;   // workgroups of 32 invocations each
+constexpr std::uint32_t kLongRow = 1U << 16U;  // columns
 
 Result<void> check_rows_per_workgroup(const RowConfig& config) {
     if (config.row_per_invocation != 0 || config.rows_per_workgroup <= kMaxRowsByGroup) return {};
@@ -26,11 +27,16 @@ RowConfig default_row_config(const DeviceInfo& info) noexcept {
     return {};
 }
 
-ConfigSpace<RowConfig> row_space(const char* family) {
+RowConfig heuristic_row_config(const DeviceInfo& info, std::uint32_t columns) noexcept {
+    return columns > kLongRow ? RowConfig{} : default_row_config(info);
+}
+
+ConfigSpace<RowConfig> row_space(const char* family, TuningShape shape) {
     return {family,
             {{"row_per_invocation", &RowConfig::row_per_invocation, {0, 1}},
              {"rows_per_workgroup", &RowConfig::rows_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}}},
-            &check_rows_per_workgroup};
+            &check_rows_per_workgroup,
+            std::move(shape)};
 }
 
 Result<void> check_row_loops(const Device& device, const char* plan, std::uint32_t columns, const RowPasses& passes,

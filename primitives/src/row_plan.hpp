@@ -15,8 +15,12 @@
 
 namespace yolk {
 
-/// The same for every shape and device.
-[[nodiscard]] ConfigSpace<RowConfig> row_space(const char* family);
+/// The same configurations for every shape and device.
+[[nodiscard]] ConfigSpace<RowConfig> row_space(const char* family, TuningShape shape);
+
+/// default_row_config, but a workgroup per row where rows are so long that one invocation's loops over them may not be
+/// allowed.
+[[nodiscard]] RowConfig heuristic_row_config(const DeviceInfo& info, std::uint32_t columns) noexcept;
 
 [[nodiscard]] constexpr std::uint32_t row_workgroup_size(const RowConfig& config) noexcept {
     return config.row_per_invocation != 0 ? config.rows_per_workgroup : config.rows_per_workgroup * 32;

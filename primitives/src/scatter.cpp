@@ -7,6 +7,7 @@
 #include <array>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/runtime/loop_budget.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -44,7 +45,10 @@ ConfigSpace<ScatterConfig> scatter_space(const DeviceInfo& /*info*/, const Scatt
             {{"workgroup_size", &ScatterConfig::workgroup_size, workgroup_sizes()},
              {"elements_per_load", &ScatterConfig::elements_per_load, {1, kQuad}},
              {"ids_per_dispatch", &ScatterConfig::ids_per_dispatch, {16, 256, 4096, 16384}}},
-            legality};
+            legality,
+            {.variant = fmt::format("f32, mode {}{}{}", static_cast<std::uint32_t>(desc.mode),
+                                    desc.shared_ids ? ", shared ids" : "", desc.shared_values ? ", shared values" : ""),
+             .extents = {desc.members, desc.target_rows, desc.columns, desc.id_count}}};
 }
 
 ScatterConfig default_scatter_config(const DeviceInfo& info, const ScatterDesc& desc) {
@@ -57,7 +61,10 @@ Result<ScatterPlan> plan_scatter(const Device& device, const ScatterDesc& desc) 
     ScatterPlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
-    plan.config_ = desc.config.value_or(default_scatter_config(device.info(), desc));
+    if (!desc.config)
+        return plan_tuned(device, desc, scatter_space(device.info(), desc), default_scatter_config(device.info(), desc),
+                          &plan_scatter);
+    plan.config_ = *desc.config;
     YOLK_TRY_VOID(scatter_space(device.info(), desc).check(plan.config_));
     const std::uint64_t lists = desc.shared_ids ? 1 : desc.members;
     const std::uint64_t arrays = desc.shared_values ? 1 : desc.members;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -26,7 +27,7 @@ std::uint32_t tile_words(const TransposeConfig& config) {
 
 }  // namespace
 
-ConfigSpace<TransposeConfig> transpose_space(const DeviceInfo& info, const TransposeDesc& /*desc*/) {
+ConfigSpace<TransposeConfig> transpose_space(const DeviceInfo& info, const TransposeDesc& desc) {
     const std::uint32_t shared_bytes = info.limits.max_shared_memory_size;
     const auto legality = [shared_bytes](const TransposeConfig& config) -> Result<void> {
         if (config.staged == 0) {
@@ -44,7 +45,8 @@ ConfigSpace<TransposeConfig> transpose_space(const DeviceInfo& info, const Trans
              {"tile_columns", &TransposeConfig::tile_columns, sides},
              {"staged", &TransposeConfig::staged, {0, 1}},
              {"padding", &TransposeConfig::padding, {0, 1}}},
-            legality};
+            legality,
+            {.variant = "f32", .extents = {desc.members, desc.rows, desc.columns}}};
 }
 
 // Where the cache is large and shared memory is ordinary memory, staging only copies twice.
@@ -57,7 +59,10 @@ Result<TransposePlan> plan_transpose(const Device& device, const TransposeDesc& 
     TransposePlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
-    plan.config_ = desc.config.value_or(default_transpose_config(device.info(), desc));
+    if (!desc.config)
+        return plan_tuned(device, desc, transpose_space(device.info(), desc),
+                          default_transpose_config(device.info(), desc), &plan_transpose);
+    plan.config_ = *desc.config;
     YOLK_TRY_VOID(transpose_space(device.info(), desc).check(plan.config_));
     YOLK_TRY(plan.size_bytes_,
              checked_bytes({desc.members, desc.rows, desc.columns}, kElementBytes, "the out view of [transpose]"));

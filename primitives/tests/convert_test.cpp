@@ -37,7 +37,8 @@ TEST_P(convert, bad_input_is_refused) {
     EXPECT_TRUE(refused({.count = 1, .from = FloatFormat::F32, .to = FloatFormat::F32}, "f32 to f32"));
     EXPECT_TRUE(refused({.count = 1, .from = FloatFormat::F16, .to = FloatFormat::BF16}, "f16 to bf16"));
     EXPECT_TRUE(refused({.count = 0xFFFFFFFFU}, "the in view of [convert]"));
-    EXPECT_TRUE(refused({.count = 1, .config = {.words_per_invocation = 3}}, "words_per_invocation of [convert]"));
+    EXPECT_TRUE(
+        refused({.count = 1, .config = ConvertConfig{.words_per_invocation = 3}}, "words_per_invocation of [convert]"));
     ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 1024, .label = "floats"}));
     ASSERT_OK_AND_ASSIGN(const ConvertPlan plan, plan_convert(device(), {.count = 33}));
     const auto bind = [&](const BufferView& in, const BufferView& out) { return plan.bind({.in = in, .out = out}); };

@@ -121,7 +121,7 @@ TEST_P(cross_entropy, bad_descriptions_are_refused) {
     EXPECT_TRUE(refused({.rows = 1, .columns = 0}, "columns of [cross_entropy]"));
     EXPECT_TRUE(refused({.members = 0xFFFFFFFFU, .rows = 0xFFFFFFFFU, .columns = 2}, "the logits view"));
     EXPECT_TRUE(refused({.rows = 0x40000000U, .columns = 1}, "the logits view"));
-    EXPECT_TRUE(refused({.rows = 1, .config = {.rows_per_workgroup = 5}}, "rows_per_workgroup"));
+    EXPECT_TRUE(refused({.rows = 1, .config = RowConfig{.rows_per_workgroup = 5}}, "rows_per_workgroup"));
 }
 
 TEST_P(cross_entropy, wrong_views_are_refused) {

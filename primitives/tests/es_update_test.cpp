@@ -125,7 +125,7 @@ TEST_P(es_update, any_scratch_gives_the_same) {
         const EsUpdateDesc desc{.parameters = mixed_table(),
                                 .population = 90,
                                 .rank = 2,
-                                .config = {.pairs_per_slice = 7, .tile_blocks = blocks}};
+                                .config = EsUpdateConfig{.pairs_per_slice = 7, .tile_blocks = blocks}};
         ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
         const std::uint64_t unit = 7 * 8 * 4;  // seven slices, the last of 3 pairs
         const std::uint64_t units = blocks == 1 ? 17 * 8 + 3 + 2 * 5 * 8 : 17 * 16 + 3 + 2 * 3 * 16;
@@ -148,7 +148,7 @@ TEST_P(es_update, any_scratch_gives_the_same_for_floats) {
                             .population = 90,
                             .rank = 3,
                             .weights = FitnessWeights::F32,
-                            .config = {.pairs_per_slice = 7}};
+                            .config = EsUpdateConfig{.pairs_per_slice = 7}};
     std::vector<float> weights(45);
     for (std::size_t pair = 0; pair < weights.size(); ++pair)
         weights[pair] = 0.1F * static_cast<float>(pair % 11) - 0.37F;
@@ -160,7 +160,8 @@ TEST_P(es_update, any_scratch_gives_the_same_for_floats) {
 }
 
 TEST_P(es_update, a_table_far_larger_than_its_scratch) {
-    const EsUpdateDesc desc{.parameters = one_matrix(300, 300), .population = 12, .config = {.pairs_per_slice = 1}};
+    const EsUpdateDesc desc{
+        .parameters = one_matrix(300, 300), .population = 12, .config = EsUpdateConfig{.pairs_per_slice = 1}};
     ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
     EXPECT_EQ(plan.scratch().least(), 6U * 256);
     EXPECT_EQ(plan.dispatch_count(plan.scratch().least()), 2U * 38 * 38);
@@ -230,7 +231,7 @@ TEST_P(es_update, sums_beyond_float_and_int32_are_rounded_once) {
     // 2^13 pairs pass 2^24, where odd sums are ties; 2^19 (2^20 members) pass 2^31 and need the second word.
     for (const std::uint32_t pairs : {8191U, 8192U, 524288U}) {
         const EsUpdateDesc desc{
-            .parameters = one_matrix(1, 1), .population = 2 * pairs, .config = {.pairs_per_slice = 4096}};
+            .parameters = one_matrix(1, 1), .population = 2 * pairs, .config = EsUpdateConfig{.pairs_per_slice = 4096}};
         const std::vector<std::int8_t> weights = coherent_weights(pairs, kWhen);
         ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
         EXPECT_THAT(gradient, ElementsAreArray(oracle::es_update_twin(desc, weights, kSummary, kWhen))) << pairs;
@@ -243,7 +244,7 @@ TEST_P(es_update, whole_slices_of_16384_pairs_respect_the_loop_limit) {
         const EsUpdateDesc desc{.parameters = one_matrix(1, 1),
                                 .population = 2 * pairs,
                                 .rank = rank,
-                                .config = {.pairs_per_slice = 16384}};
+                                .config = EsUpdateConfig{.pairs_per_slice = 16384}};
         const std::vector<std::int8_t> weights(pairs, 127);
         ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
         EXPECT_THAT(gradient, ElementsAreArray(oracle::es_update_twin(desc, weights, kSummary, kWhen))) << rank;
@@ -285,12 +286,12 @@ TEST_P(es_update, refuses_bad_descriptions) {
     desc.rank = 33;
     EXPECT_TRUE(refused(desc, "rank"));
     desc = good;
-    desc.config.workgroup_size = 257;
+    desc.config = EsUpdateConfig{.workgroup_size = 257};
     EXPECT_TRUE(refused(desc, "workgroup_size"));
     desc = good;
-    desc.config.pairs_per_slice = 0;
+    desc.config = EsUpdateConfig{.pairs_per_slice = 0};
     EXPECT_TRUE(refused(desc, "pairs_per_slice"));
-    desc.config = {.tile_blocks = 3};
+    desc.config = EsUpdateConfig{.tile_blocks = 3};
     EXPECT_TRUE(refused(desc, "tile_blocks"));
     desc = good;
     desc.parameters = {};

@@ -155,8 +155,10 @@ TEST_P(fitness, differences_below_two_to_the_minus_100_of_the_largest_score_are_
 TEST_P(fitness, statistics_do_not_depend_on_the_order_or_the_configuration) {
     std::vector<float> scores = drawn_scores(1022);
     for (std::size_t i = 0; i < scores.size(); i += 3) scores[i] *= 1e-4F;
-    ASSERT_OK_AND_ASSIGN(const Shaped first, shape({.robust = true, .config = {.workgroup_size = 64}}, scores));
-    ASSERT_OK_AND_ASSIGN(const Shaped other, shape({.robust = true, .config = {.workgroup_size = 16}}, scores));
+    ASSERT_OK_AND_ASSIGN(const Shaped first,
+                         shape({.robust = true, .config = FitnessConfig{.workgroup_size = 64}}, scores));
+    ASSERT_OK_AND_ASSIGN(const Shaped other,
+                         shape({.robust = true, .config = FitnessConfig{.workgroup_size = 16}}, scores));
     EXPECT_EQ(first, other);
     for (std::size_t pair = 0; pair < scores.size() / 4; ++pair) {  // whole pairs, back to front
         std::swap(scores[2 * pair], scores[scores.size() - 2 - 2 * pair]);
@@ -221,7 +223,7 @@ TEST_P(fitness, ranks_of_large_populations_keep_the_bits_of_the_twin) {
     for (const std::uint32_t population : {32768U, 32770U, 65536U, 65538U}) {
         for (const char* kind : {"equal", "descending", "many ties", "any bits"}) {
             const std::vector<float> scores = scores_of_kind(kind, population);
-            const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {.workgroup_size = 256}};
+            const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = FitnessConfig{.workgroup_size = 256}};
             ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, scores));
             EXPECT_TRUE(shaped == twin_of(desc, scores)) << population << ", " << kind;
         }
@@ -241,7 +243,8 @@ TEST_P(fitness, ranks_of_a_million_members_keep_the_bits_of_the_twin) {
 TEST_P(fitness, sorted_ranks_do_not_depend_on_the_configuration_nor_on_earlier_scratch) {
     const std::vector<float> scores = scores_of_kind("any bits", 1030);
     for (const std::uint32_t workgroup_size : {1U, 16U, 64U, 256U}) {
-        const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {.workgroup_size = workgroup_size}};
+        const FitnessDesc desc{.rule = FitnessRule::CentredRank,
+                               .config = FitnessConfig{.workgroup_size = workgroup_size}};
         ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, scores, 2));
         EXPECT_TRUE(shaped == twin_of(desc, scores)) << workgroup_size;
     }
@@ -252,7 +255,7 @@ TEST_P(fitness, sorted_ranks_do_not_depend_on_where_long_work_is_cut) {
                          Device::create(testing::instance(), device().info().index, {.max_submission_cost = 1}));
     ASSERT_OK_AND_ASSIGN(Dispatcher its_dispatcher, Dispatcher::create(impatient));
     const std::vector<float> scores = scores_of_kind("any bits", 1030);
-    const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {.workgroup_size = 4}};
+    const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = FitnessConfig{.workgroup_size = 4}};
     const std::uint64_t before = impatient.counts().submissions;
     ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape_on(impatient, its_dispatcher, desc, scores));
     EXPECT_TRUE(shaped == twin_of(desc, scores));
@@ -273,7 +276,7 @@ TEST_P(fitness, refuses_bad_descriptions) {
     desc.episodes = 0;
     EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "episodes"));
     desc = good;
-    desc.config.workgroup_size = 300;
+    desc.config = FitnessConfig{.workgroup_size = 300};
     EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "workgroup_size"));
     desc = good;
     desc.rule = FitnessRule::PairSign;

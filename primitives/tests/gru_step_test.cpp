@@ -114,8 +114,8 @@ TEST_P(gru_step, bad_descriptions_are_refused) {
     EXPECT_TRUE(refused({.candidate_bias = static_cast<RowVector>(9)}, "the kind of candidate_bias of [gru_step]"));
     EXPECT_TRUE(refused({.members = 0xFFFFFFFFU, .rows = 0xFFFFFFFFU, .columns = 2}, "the state view of [gru_step]"));
     EXPECT_TRUE(refused({.rows = 0x40000000U, .columns = 1}, "the state view of [gru_step]"));
-    EXPECT_TRUE(refused({.config = {.workgroup_size = 257}}, "workgroup_size"));
-    EXPECT_TRUE(refused({.config = {.elements_per_invocation = 3}}, "elements_per_invocation"));
+    EXPECT_TRUE(refused({.config = GruStepConfig{.workgroup_size = 257}}, "workgroup_size"));
+    EXPECT_TRUE(refused({.config = GruStepConfig{.elements_per_invocation = 3}}, "elements_per_invocation"));
 }
 
 TEST_P(gru_step, wrong_views_are_refused) {

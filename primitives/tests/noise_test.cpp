@@ -68,15 +68,16 @@ TEST_P(noise, pairs_do_not_depend_on_the_range_they_are_made_in) {
 // More than 65,535 workgroups are folded into the second dimension of the grid. One invocation of one block per group
 // is the smallest such grid: 65,537 pairs of one element.
 TEST_P(noise, grids_beyond_one_dimension) {
-    const NoiseDesc desc{.element_count = 1, .pair_count = 65537, .config = {.workgroup_size = 1}};
+    const NoiseDesc desc{.element_count = 1, .pair_count = 65537, .config = NoiseConfig{.workgroup_size = 1}};
     ASSERT_OK_AND_ASSIGN(const auto got, run<std::int32_t>(desc, kStream));
     EXPECT_EQ(got, oracle::noise_i32_twin(desc, kStream));
 }
 
 TEST_P(noise, bad_configurations_are_refused) {
     const auto planned = [&](std::uint32_t workgroup_size, std::uint32_t blocks) {
-        return plan_noise(device(), {.element_count = 1,
-                                     .config = {.workgroup_size = workgroup_size, .blocks_per_invocation = blocks}});
+        return plan_noise(device(),
+                          {.element_count = 1,
+                           .config = NoiseConfig{.workgroup_size = workgroup_size, .blocks_per_invocation = blocks}});
     };
     for (const std::uint32_t workgroup_size : {0U, 257U}) {
         EXPECT_TRUE(

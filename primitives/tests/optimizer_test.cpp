@@ -84,7 +84,7 @@ TEST_P(optimizer, first_adam_step_has_the_size_of_the_learning_rate) {
 
 TEST_P(optimizer, many_steps_keep_the_bits_of_the_twin) {
     for (const OptimizerRule rule : {OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam}) {
-        const OptimizerDesc desc{.rule = rule, .element_count = 5, .config = {.workgroup_size = 4}};
+        const OptimizerDesc desc{.rule = rule, .element_count = 5, .config = OptimizerConfig{.workgroup_size = 4}};
         const std::vector<float> gradient{0.3F, -1e-7F, 1e4F, 7e-20F, -0.01F};
         std::vector<float> state(desc.element_count * optimizer_state_arrays(rule), 0.0F);
         std::vector<float> twin_state = state;
@@ -132,7 +132,7 @@ TEST_P(optimizer, refuses_bad_descriptions_and_views) {
         EXPECT_TRUE(refused(desc, "epsilon"));
     }
     OptimizerDesc desc = good;
-    desc.config.workgroup_size = 0;
+    desc.config = OptimizerConfig{.workgroup_size = 0};
     EXPECT_TRUE(refused(desc, "workgroup_size"));
     ASSERT_OK_AND_ASSIGN(const OptimizerPlan plan, plan_optimizer(device(), good));
     ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 2048, .label = "views"}));

@@ -35,7 +35,7 @@ TEST_P(perturbed_embedding, bad_descriptions_are_refused) {
         change(desc);
         EXPECT_TRUE(expect_error(plan_perturbed_embedding(device(), desc), ErrorKind::BadInput, part));
     };
-    expect_refused([](auto& d) { d.config.workgroup_size = 3; }, "workgroup_size");
+    expect_refused([](auto& d) { d.config = PerturbedEmbeddingConfig{.workgroup_size = 3}; }, "workgroup_size");
     expect_refused([](auto& d) { d.parameter = ParameterId{kMaxParameterId + 1}; },
                    "parameter of [perturbed_embedding]");
     for (const std::uint32_t rank : {0U, 33U})

@@ -35,7 +35,7 @@ TEST_P(perturbed_vector, bad_descriptions_are_refused) {
         change(desc);
         EXPECT_TRUE(expect_error(plan_perturbed_vector(device(), desc), ErrorKind::BadInput, part));
     };
-    expect_refused([](auto& d) { d.config.workgroup_size = 3; }, "workgroup_size");
+    expect_refused([](auto& d) { d.config = PerturbedVectorConfig{.workgroup_size = 3}; }, "workgroup_size");
     expect_refused([](auto& d) { d.parameter = ParameterId{kMaxParameterId + 1}; }, "parameter of [perturbed_vector]");
     expect_refused([](auto& d) { d.members = d.element_count = 0xFFFFFFFFU; }, "output view of [perturbed_vector]");
 }

@@ -98,7 +98,7 @@ TEST_P(reduce, grids_beyond_one_dimension) {
     const std::vector<float> in(kRows, 3.0F);
     ASSERT_OK_AND_ASSIGN(
         const auto got,
-        run({.outer = kRows, .columns = 1, .config = {.row_per_invocation = 1, .rows_per_workgroup = 1}}, in));
+        run({.outer = kRows, .columns = 1, .config = RowConfig{.row_per_invocation = 1, .rows_per_workgroup = 1}}, in));
     EXPECT_THAT(got, Each(std::bit_cast<std::uint32_t>(3.0F)));
 }
 
@@ -130,9 +130,9 @@ TEST_P(reduce, bad_descriptions_are_refused) {
     EXPECT_TRUE(refused({.operation = static_cast<ReduceOperation>(4), .outer = 1}, "operation of [reduce]"));
     EXPECT_TRUE(refused({.outer = 0xFFFFFFFFU, .columns = 0xFFFFFFFFU, .inner = 2}, "the in view of [reduce]"));
     EXPECT_TRUE(refused({.outer = 0x40000000U, .columns = 1}, "the in view of [reduce]"));
-    EXPECT_TRUE(refused({.outer = 1, .config = {.rows_per_workgroup = 3}}, "rows_per_workgroup"));
-    EXPECT_TRUE(refused({.outer = 1, .config = {.rows_per_workgroup = 16}}, "rows_per_workgroup"));
-    EXPECT_TRUE(refused({.outer = 1, .config = {.row_per_invocation = 2}}, "row_per_invocation"));
+    EXPECT_TRUE(refused({.outer = 1, .config = RowConfig{.rows_per_workgroup = 3}}, "rows_per_workgroup"));
+    EXPECT_TRUE(refused({.outer = 1, .config = RowConfig{.rows_per_workgroup = 16}}, "rows_per_workgroup"));
+    EXPECT_TRUE(refused({.outer = 1, .config = RowConfig{.row_per_invocation = 2}}, "row_per_invocation"));
 }
 
 TEST_P(reduce, wrong_views_are_refused) {

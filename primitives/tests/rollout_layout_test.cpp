@@ -35,7 +35,7 @@ TEST(rollout_layout, forms_are_chosen_by_device_and_size) {
 
 TEST(rollout_layout, a_configuration_decides_the_form) {
     RolloutDesc desc = describe({4, 64, 2});
-    desc.config = {.unrolled = false, .private_parameters = false};
+    desc.config = RolloutConfig{.unrolled = false, .private_parameters = false};
     EXPECT_FALSE(layout_of(desc).unrolled);
     EXPECT_FALSE(layout_of(desc).private_parameters);
 }

@@ -109,7 +109,7 @@ TEST_P(rollout, matches_oracle_and_twin) {
 TEST_P(rollout, long_episodes_are_split_over_dispatches) {
     RolloutDesc desc = describe({4, 256, 2}, 10, 150);
     desc.never_stop = true;
-    desc.config.unrolled = false;
+    desc.config = RolloutConfig{.unrolled = false};
     ASSERT_OK_AND_ASSIGN(const RolloutPlan plan, plan_rollout(device(), desc));
     EXPECT_GE(plan.dispatch_count(), device().findings().loop_limit.has_value() ? 4U : 2U);
     ASSERT_OK_AND_ASSIGN(const Outcome outcome, run(desc));
@@ -188,7 +188,7 @@ TEST_P(rollout, episodes_do_not_depend_on_the_range_they_are_run_in) {
 // One invocation per workgroup makes the smallest grid that needs folding: more groups than a dimension takes.
 TEST_P(rollout, grids_beyond_one_dimension) {
     RolloutDesc desc = describe({4, 2}, 65537, 1);
-    desc.config.workgroup_size = 1;
+    desc.config = RolloutConfig{.workgroup_size = 1};
     ASSERT_OK_AND_ASSIGN(const Outcome outcome, run(desc));
     EXPECT_THAT(outcome.returns, Each(1.0F));
     EXPECT_EQ(outcome.evaluations, 65537U);
@@ -208,8 +208,10 @@ TEST_P(rollout, descriptions_outside_their_limits_are_refused) {
     EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.rank = 0; }), "rank of [rollout] is 0"));
     EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.rank = 33; }), "rank of [rollout] is 33"));
     EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.max_steps = 501; }), "max_steps of [rollout]"));
-    EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.config.workgroup_size = 0; }), "workgroup_size of [rollout]"));
-    EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.config.workgroup_size = 257; }), "workgroup_size of [rollout]"));
+    EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.config = RolloutConfig{.workgroup_size = 0}; }),
+                        "workgroup_size of [rollout]"));
+    EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.config = RolloutConfig{.workgroup_size = 257}; }),
+                        "workgroup_size of [rollout]"));
 }
 
 TEST_P(rollout, networks_that_do_not_fit_are_refused) {

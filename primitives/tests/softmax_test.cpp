@@ -96,7 +96,8 @@ TEST_P(softmax, rows_beyond_the_loops_are_refused) {
     EXPECT_TRUE(
         refused_by_loops(device(), plan_softmax(device(), {.rows = 1, .columns = 32 * 21844 + 1}), "Use shorter rows"));
     EXPECT_TRUE(refused_by_loops(
-        device(), plan_softmax(device(), {.rows = 1, .columns = 32 * 10922 + 1, .config = {.row_per_invocation = 1}}),
+        device(),
+        plan_softmax(device(), {.rows = 1, .columns = 32 * 10922 + 1, .config = RowConfig{.row_per_invocation = 1}}),
         "or row_per_invocation 0"));
 }
 
@@ -106,8 +107,9 @@ TEST_P(softmax, bad_descriptions_are_refused) {
     };
     EXPECT_TRUE(refused({.members = 0xFFFFFFFFU, .rows = 0xFFFFFFFFU, .columns = 2}, "the in view of [softmax]"));
     EXPECT_TRUE(refused({.rows = 0x40000000U, .columns = 1}, "the in view of [softmax]"));
-    EXPECT_TRUE(refused({.rows = 1, .columns = 1, .config = {.rows_per_workgroup = 16}}, "rows_per_workgroup"));
-    EXPECT_TRUE(refused({.rows = 1, .config = {.row_per_invocation = 2}}, "row_per_invocation"));
+    EXPECT_TRUE(
+        refused({.rows = 1, .columns = 1, .config = RowConfig{.rows_per_workgroup = 16}}, "rows_per_workgroup"));
+    EXPECT_TRUE(refused({.rows = 1, .config = RowConfig{.row_per_invocation = 2}}, "row_per_invocation"));
 }
 
 TEST_P(softmax, wrong_views_are_refused) {

@@ -62,6 +62,10 @@ std::uint64_t Device::max_submission_cost() const noexcept { return impl_->conte
 DeviceInfo Device::usable_info() const { return without_wrong_paths(info(), findings().wrong_paths); }
 const DeviceFindings& Device::findings() const noexcept { return impl_->findings(); }
 void Device::set_findings(DeviceFindings findings) const { impl_->set_findings(std::move(findings)); }
+std::shared_ptr<const TuningTable> Device::tuning_table() const { return impl_->tuning_table(); }
+void Device::set_tuning_table(std::shared_ptr<const TuningTable> table) const {
+    impl_->set_tuning_table(std::move(table));
+}
 Result<void> Device::save_pipeline_cache() const { return impl_->pipelines->save(); }
 
 Result<TemporaryPipelines> TemporaryPipelines::begin(const Device& device) {

@@ -53,6 +53,15 @@ struct Device::Impl {
     [[nodiscard]] const DeviceFindings& findings() const noexcept { return *current_findings_.load(); }
     void set_findings(DeviceFindings findings);
 
+    [[nodiscard]] std::shared_ptr<const TuningTable> tuning_table() {
+        const std::lock_guard lock(tuning_mutex_);
+        return tuning_table_;
+    }
+    void set_tuning_table(std::shared_ptr<const TuningTable> table) {
+        const std::lock_guard lock(tuning_mutex_);
+        tuning_table_.swap(table);  // the old one dies outside, with `table`
+    }
+
     /// Of a timestamp, from the first one that was asked about: drivers count from anywhere, and a double holds only 53
     /// bits.
     [[nodiscard]] double nanoseconds(std::uint64_t ticks) noexcept;
@@ -62,6 +71,8 @@ struct Device::Impl {
     std::mutex findings_mutex_;
     std::deque<DeviceFindings> all_findings_;  ///< none is dropped: references given out stay good
     std::atomic<const DeviceFindings*> current_findings_;
+    std::mutex tuning_mutex_;
+    std::shared_ptr<const TuningTable> tuning_table_;
 };
 
 /// Everything of a device that has its VkDevice, queue family and info already: the function table, the queue where

@@ -24,8 +24,13 @@ std::uint64_t index_below(std::uint64_t count, std::uint32_t draw, const PhiloxK
 
 }  // namespace
 
-TuningSpace::TuningSpace(std::string family, std::vector<TuningKnob> knobs, Legality legality)
-    : family_(std::move(family)), knobs_(std::move(knobs)), legality_(std::move(legality)) {
+TuningSpace::TuningSpace(std::string family, std::vector<TuningKnob> knobs, Legality legality, TuningShape shape,
+                         Configuration plain)
+    : family_(std::move(family)),
+      knobs_(std::move(knobs)),
+      legality_(std::move(legality)),
+      shape_(std::move(shape)),
+      plain_(std::move(plain)) {
     for (const TuningKnob& knob : knobs_) {
         YOLK_ASSERT(!knob.values.empty());
         YOLK_ASSERT(std::ranges::adjacent_find(knob.values, std::greater_equal<>()) == knob.values.end());

@@ -86,7 +86,7 @@ Result<TaskSetup> set_up_task(const TrainOptions& options) {
     setup.population.rank = options.evolution.rank;
     setup.population.mean_only = false;
     setup.population.antithetic = options.evolution.antithetic;
-    setup.population.config = options.rollout_config.value_or(RolloutConfig{});
+    setup.population.config = options.rollout_config;
     const EnvironmentInfo& environment = setup.environment;
     setup.solved_at = environment.solved_return + 0.5F * (environment.best_return - environment.solved_return);
     return setup;

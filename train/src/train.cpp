@@ -36,7 +36,7 @@ Result<evolve::Evolution> create_evolution(const Device& device, Dispatcher& dis
         parts.optimizer_state = from->optimizer_state;
         parts.generation = from->generation;
     }
-    if (options.pairs_per_slice) parts.config.es_update.pairs_per_slice = *options.pairs_per_slice;
+    if (options.pairs_per_slice) parts.config.es_update = EsUpdateConfig{.pairs_per_slice = *options.pairs_per_slice};
     YOLK_TRY(parts.evaluator, evolve::rollout_evaluator(device, setup.population, kTrainingEpisodes));
     YOLK_TRY(parts.policy_evaluator, evolve::rollout_evaluator(device, setup.checks, kCheckEpisodes));
     return evolve::Evolution::create(device, dispatcher, std::move(parts), options.evolution);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,11 +21,11 @@
 
 namespace yolk::evolve {
 
-/// Tile configurations; in exact mode they change nothing but the time.
+/// Tile configurations, as the primitives' descriptions have them; in exact mode they change nothing but the time.
 struct EvolutionConfig {
-    FitnessConfig fitness{};
-    EsUpdateConfig es_update{};
-    OptimizerConfig optimizer{};
+    std::optional<FitnessConfig> fitness{};
+    std::optional<EsUpdateConfig> es_update{};
+    std::optional<OptimizerConfig> optimizer{};
 };
 
 struct EvolutionParts {

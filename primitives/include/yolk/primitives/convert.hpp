@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "yolk/abi/convert.h"
 #include "yolk/primitives/float_format.hpp"
@@ -22,8 +23,8 @@ struct ConvertConfig {
 struct ConvertDesc {
     std::uint32_t count = 0;  ///< elements; 0 is legal
     FloatFormat from = FloatFormat::F32;
-    FloatFormat to = FloatFormat::F16;  ///< one of the two is F32, the other is not
-    ConvertConfig config{};
+    FloatFormat to = FloatFormat::F16;      ///< one of the two is F32, the other is not
+    std::optional<ConvertConfig> config{};  ///< unset: the device's table, else ConvertConfig{}
 };
 
 /// The same for every shape and device.

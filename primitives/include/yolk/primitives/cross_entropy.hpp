@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "yolk/abi/cross_entropy.h"
 #include "yolk/primitives/row_config.hpp"
@@ -14,11 +15,11 @@
 namespace yolk {
 
 struct CrossEntropyDesc {
-    std::uint32_t members = 1;    ///< 0 is legal
-    std::uint32_t rows = 0;       ///< examples per member; 0 is legal
-    std::uint32_t columns = 1;    ///< classes, at least 1
-    bool shared_targets = false;  ///< targets are [rows] for all members, else [members, rows]
-    RowConfig config{};
+    std::uint32_t members = 1;          ///< 0 is legal
+    std::uint32_t rows = 0;             ///< examples per member; 0 is legal
+    std::uint32_t columns = 1;          ///< classes, at least 1
+    bool shared_targets = false;        ///< targets are [rows] for all members, else [members, rows]
+    std::optional<RowConfig> config{};  ///< unset: the device's table, else default_row_config
 };
 
 /// Its tuning space; the same for every shape and device.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/device.hpp"
@@ -32,7 +33,7 @@ struct EsUpdateDesc {
     std::uint32_t rank = 1;        ///< 1 ... 32
     FitnessWeights weights = FitnessWeights::I8;
     bool antithetic = true;  ///< weights are one per pair; false: one per member, whose noise is its own
-    EsUpdateConfig config{};
+    std::optional<EsUpdateConfig> config{};  ///< unset: the device's table, else EsUpdateConfig{}
 };
 
 /// Its tuning space; the same for every shape and device. Any configuration gives the same bytes for int8 weights.

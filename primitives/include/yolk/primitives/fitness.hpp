@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "yolk/abi/fitness.h"
@@ -42,7 +43,7 @@ struct FitnessDesc {
     std::uint32_t group_size = 0;  ///< members per group for GroupZScore; divides the population
     /// Members come in pairs and weights are one per pair; false: one per member, and the pair rules are refused.
     bool antithetic = true;
-    FitnessConfig config{};
+    std::optional<FitnessConfig> config{};  ///< unset: the device's table, else FitnessConfig{}
 };
 
 /// Its tuning space; the same for every shape and device. Any configuration gives the same bytes.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "yolk/abi/gru_step.h"
 #include "yolk/primitives/row_vector.hpp"
@@ -29,7 +30,7 @@ struct GruStepDesc {
     std::uint32_t columns = 0;  ///< of the state
     RowVector gate_bias = RowVector::None;
     RowVector candidate_bias = RowVector::None;
-    GruStepConfig config{};
+    std::optional<GruStepConfig> config{};  ///< unset: the device's table, else GruStepConfig{}
 };
 
 /// Its tuning space; the same for every shape and device.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "yolk/abi/noise.h"
 #include "yolk/core/noise.hpp"
@@ -27,7 +28,7 @@ struct NoiseDesc {
     std::uint32_t element_count = 0;  ///< per pair; 0 is legal
     std::uint32_t pair_count = 1;
     NoiseFormat format = NoiseFormat::I32;
-    NoiseConfig config{};
+    std::optional<NoiseConfig> config{};  ///< unset: the device's table, else NoiseConfig{}
 };
 
 /// Its tuning space; the same for every shape and device.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "yolk/abi/normalize.h"
 #include "yolk/primitives/row_config.hpp"
@@ -28,7 +29,7 @@ struct NormalizeDesc {
     RowVector scale = RowVector::None;  ///< every row is multiplied by it
     RowVector bias = RowVector::None;   ///< added; of Layer only
     float epsilon = 1e-5F;              ///< 2^-40 (9.1e-13) ... 2^40
-    RowConfig config{};
+    std::optional<RowConfig> config{};  ///< unset: the device's table, else default_row_config
 };
 
 /// Its tuning space; the same for every shape and device.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "yolk/runtime/device.hpp"
@@ -25,11 +26,11 @@ struct OptimizerConfig {
 
 struct OptimizerDesc {
     OptimizerRule rule = OptimizerRule::Sgd;
-    std::uint32_t element_count = 0;  ///< 0 is legal
-    float beta1 = 0.9F;               ///< momentum's and Adam's first decay, in [0, 1)
-    float beta2 = 0.999F;             ///< Adam's second, in [0, 1)
-    float epsilon = 1e-8F;            ///< Adam's, in [2^-40, 1]
-    OptimizerConfig config{};
+    std::uint32_t element_count = 0;          ///< 0 is legal
+    float beta1 = 0.9F;                       ///< momentum's and Adam's first decay, in [0, 1)
+    float beta2 = 0.999F;                     ///< Adam's second, in [0, 1)
+    float epsilon = 1e-8F;                    ///< Adam's, in [2^-40, 1]
+    std::optional<OptimizerConfig> config{};  ///< unset: the device's table, else OptimizerConfig{}
 };
 
 /// Its tuning space; the same for every shape and device. Any configuration gives the same bytes.

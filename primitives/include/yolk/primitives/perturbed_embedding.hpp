@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "yolk/abi/perturbed_embedding.h"
 #include "yolk/primitives/parameters.hpp"
@@ -27,7 +28,7 @@ struct PerturbedEmbeddingDesc {
     ParameterId parameter{};       ///< whose noise streams (domains A and B) perturb W
     bool shared_ids = false;       ///< ids are [rows] for all members, else [members, rows]
     bool antithetic = true;        ///< both sides of a pair share noise; false: every member has its own, pair = member
-    PerturbedEmbeddingConfig config{};
+    std::optional<PerturbedEmbeddingConfig> config{};  ///< unset: the device's table, else PerturbedEmbeddingConfig{}
 };
 
 /// Workgroups of 1 to 256.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "yolk/abi/perturbed_vector.h"
 #include "yolk/primitives/parameters.hpp"
@@ -24,7 +25,7 @@ struct PerturbedVectorDesc {
     ParameterId parameter{};          ///< whose noise stream perturbs it
     bool frozen = false;              ///< no noise: every member gets the vector
     bool antithetic = true;  ///< both sides of a pair share noise; false: every member has its own, pair = member
-    PerturbedVectorConfig config{};
+    std::optional<PerturbedVectorConfig> config{};  ///< unset: the device's table, else PerturbedVectorConfig{}
 };
 
 /// Workgroups of 1 to 256.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "yolk/abi/reduce.h"
 #include "yolk/primitives/row_config.hpp"
@@ -23,10 +24,10 @@ enum class ReduceOperation : std::uint32_t {
 /// out[o, j] over in[o, i, j], i below `columns`; inner 1 reduces the last dimension.
 struct ReduceDesc {
     ReduceOperation operation = ReduceOperation::Sum;
-    std::uint32_t outer = 0;    ///< 0 is legal
-    std::uint32_t columns = 1;  ///< at least 1
-    std::uint32_t inner = 1;    ///< 0 is legal
-    RowConfig config{};
+    std::uint32_t outer = 0;            ///< 0 is legal
+    std::uint32_t columns = 1;          ///< at least 1
+    std::uint32_t inner = 1;            ///< 0 is legal
+    std::optional<RowConfig> config{};  ///< unset: the device's table, else default_row_config
 };
 
 /// Its tuning space; the same for every shape and device.

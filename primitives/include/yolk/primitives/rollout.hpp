@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,7 +66,7 @@ struct RolloutDesc {
     bool antithetic = true;   ///< both sides of a pair share noise; false: every member has its own, pair = member
     bool mean_only = false;   ///< member -1: the unperturbed policy; one row of `episodes` returns
     bool never_stop = false;  ///< benchmarks: episodes go on to max_steps whatever the environment says
-    RolloutConfig config = {};
+    std::optional<RolloutConfig> config{};  ///< unset: the device's table, else rollout_config
 };
 
 /// Its tuning space; the same for every shape and device. Its switches are 0 and 1.

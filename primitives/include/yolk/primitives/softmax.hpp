@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "yolk/abi/softmax.h"
 #include "yolk/primitives/row_config.hpp"
@@ -17,8 +18,8 @@ struct SoftmaxDesc {
     std::uint32_t members = 1;  ///< 0 is legal, for each of the three
     std::uint32_t rows = 0;     ///< per member
     std::uint32_t columns = 0;
-    bool logarithm = false;  ///< log_softmax
-    RowConfig config{};
+    bool logarithm = false;             ///< log_softmax
+    std::optional<RowConfig> config{};  ///< unset: the device's table, else default_row_config
 };
 
 /// Its tuning space; the same for every shape and device.

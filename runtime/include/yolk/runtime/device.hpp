@@ -84,7 +84,9 @@ struct DeviceFindings {
     bool probed = false;
 };
 
-/// Threading: every member may be called from any thread, set_findings included; recorders and
+class TuningTable;  // yolk/runtime/tuning_table.hpp
+
+/// Threading: every member may be called from any thread, set_findings and set_tuning_table included; recorders and
 /// dispatchers have their own contracts. Movable; the buffers, bindings, recorders and dispatchers made from it share
 /// ownership of the VkDevice.
 class Device {
@@ -126,6 +128,11 @@ class Device {
     /// Findings of the probes; made by probe() in yolk/runtime/probe.hpp, kept here for plans to respect.
     [[nodiscard]] const DeviceFindings& findings() const noexcept;
     void set_findings(DeviceFindings findings) const;
+
+    /// What plans look configurations up in that their descriptions leave unset; null: nothing is tuned, as in the
+    /// beginning. Plans made after set_tuning_table returns see the new table, plans made before stay as they are.
+    [[nodiscard]] std::shared_ptr<const TuningTable> tuning_table() const;
+    void set_tuning_table(std::shared_ptr<const TuningTable> table) const;
 
     /// Writes the pipeline cache file now (the destructor tries, too, and logs a failure).
     [[nodiscard]] Result<void> save_pipeline_cache() const;

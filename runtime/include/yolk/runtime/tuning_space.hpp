@@ -23,15 +23,27 @@ struct TuningKnob {
     std::vector<std::uint32_t> values;
 };
 
+/// What a configuration is chosen for, besides its family and device: the key of a tuning table's entries.
+struct TuningShape {
+    std::string variant{};  ///< what makes another kernel of it: types, layouts, rules ("exact f32 f32^T f32")
+    std::vector<std::uint64_t> extents{};  ///< what only makes it larger, in an order of the family's own
+    friend bool operator==(const TuningShape&, const TuningShape&) = default;
+};
+
 /// The configurations of one family for one shape on one device. Immutable: threads may share it.
 class TuningSpace {
    public:
     /// Why a combination of values from the domains is not allowed; called with one value per knob.
     using Legality = std::function<Result<void>(std::span<const std::uint32_t>)>;
 
-    TuningSpace(std::string family, std::vector<TuningKnob> knobs, Legality legality = {});
+    TuningSpace(std::string family, std::vector<TuningKnob> knobs, Legality legality = {}, TuningShape shape = {},
+                Configuration plain = {});
 
     [[nodiscard]] const std::string& family() const noexcept { return family_; }
+    [[nodiscard]] const TuningShape& shape() const noexcept { return shape_; }
+    /// The configuration struct as it is initialized, which need not be legal; empty where there is no struct. What a
+    /// plan takes untuned is the primitive's heuristic, which looks at shape and device.
+    [[nodiscard]] const Configuration& plain() const noexcept { return plain_; }
     [[nodiscard]] std::span<const TuningKnob> knobs() const noexcept { return knobs_; }
     /// The product of the domains' sizes, legal or not. 1 where there are no knobs.
     [[nodiscard]] std::uint64_t combinations() const noexcept;
@@ -53,6 +65,8 @@ class TuningSpace {
     std::string family_;
     std::vector<TuningKnob> knobs_;
     Legality legality_;
+    TuningShape shape_;
+    Configuration plain_;
 };
 
 /// A knob that is a field of a primitive's configuration struct.
@@ -69,18 +83,16 @@ class ConfigSpace {
    public:
     using Legality = std::function<Result<void>(const Config&)>;
 
-    ConfigSpace(std::string family, std::vector<Knob<Config>> knobs, Legality legality = {})
-        : fields_(fields_of(knobs)), space_(std::move(family), untyped(std::move(knobs)), typed(fields_, legality)) {}
+    ConfigSpace(std::string family, std::vector<Knob<Config>> knobs, Legality legality = {}, TuningShape shape = {})
+        : fields_(fields_of(knobs)),
+          space_(std::move(family), untyped(std::move(knobs)), typed(fields_, legality), std::move(shape),
+                 values_of(fields_, Config{})) {}
 
     [[nodiscard]] const TuningSpace& space() const noexcept { return space_; }
     [[nodiscard]] Config config(std::span<const std::uint32_t> configuration) const {
         return make(fields_, configuration);
     }
-    [[nodiscard]] Configuration configuration(const Config& config) const {
-        Configuration values;
-        for (const auto field : fields_) values.push_back(config.*field);
-        return values;
-    }
+    [[nodiscard]] Configuration configuration(const Config& config) const { return values_of(fields_, config); }
     /// As TuningSpace::check.
     [[nodiscard]] Result<void> check(const Config& config) const { return space_.check(configuration(config)); }
 
@@ -96,6 +108,11 @@ class ConfigSpace {
         std::vector<TuningKnob> plain;
         for (Knob<Config>& knob : knobs) plain.push_back({std::move(knob.name), std::move(knob.values)});
         return plain;
+    }
+    static Configuration values_of(const Fields& fields, const Config& config) {
+        Configuration values;
+        for (const auto field : fields) values.push_back(config.*field);
+        return values;
     }
     static Config make(const Fields& fields, std::span<const std::uint32_t> values) {
         Config config{};

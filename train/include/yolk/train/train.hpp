@@ -38,7 +38,8 @@ struct TrainOptions {
     /// settings that those depend on must be the checkpoint's.
     bool resume = false;
     std::uint32_t evaluation_episodes = 100;
-    std::optional<RolloutConfig> rollout_config{};   ///< tile configurations; the defaults where unset
+    std::optional<RolloutConfig>
+        rollout_config{};  ///< tile configurations; what is tuned, else the defaults, where unset
     std::optional<std::uint32_t> pairs_per_slice{};  ///< es_update's
     /// Of the dispatcher: training ends with an error when nothing on the device has moved for so long.
     std::chrono::nanoseconds hang_limit = DispatcherOptions{}.hang_limit;
