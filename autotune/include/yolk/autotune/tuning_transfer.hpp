@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choices as JSON: from machine to machine, and for people.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/core/result.hpp"
+
+namespace yolk::autotune {
+
+[[nodiscard]] Json configuration_json(const NamedConfiguration& configuration);
+[[nodiscard]] Json choice_json(const TuningChoice& choice);
+
+/// {"yolk_tuning": 1, "choices": [...]}, a choice a line.
+[[nodiscard]] std::string export_text(const std::vector<TuningChoice>& choices);
+
+struct Imported {
+    std::vector<TuningChoice> choices;
+    std::size_t left_out = 0;  ///< entries that are no choices
+};
+/// Error (BadInput): not such a text, or of a newer Yolk; `name` stands for it in messages.
+[[nodiscard]] Result<Imported> import_text(std::string_view text, std::string_view name);
+
+}  // namespace yolk::autotune

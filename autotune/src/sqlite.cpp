@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqlite.hpp"
+
+#include <fmt/format.h>
+
+namespace yolk::autotune {
+namespace {
+
+constexpr int kBusyMilliseconds = 20000;
+
+Error sqlite_error(sqlite3* database, int code, std::string_view what) {
+    return io_error(fmt::format("The tuning table cannot {}: {}.", what,
+                                database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code)),
+                    code);
+}
+
+}  // namespace
+
+bool says_damaged(int code) noexcept {
+    const int primary = code & 0xFF;
+    return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT;
+}
+
+Statement& Statement::bind(std::string_view text) noexcept {
+    sqlite3_bind_text64(statement_.get(), ++bound_, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    return *this;
+}
+Statement& Statement::bind(std::int64_t number) noexcept {
+    sqlite3_bind_int64(statement_.get(), ++bound_, number);
+    return *this;
+}
+Statement& Statement::bind(double number) noexcept {
+    sqlite3_bind_double(statement_.get(), ++bound_, number);
+    return *this;
+}
+Statement& Statement::bind_null() noexcept {
+    sqlite3_bind_null(statement_.get(), ++bound_);
+    return *this;
+}
+
+Result<bool> Statement::step() {
+    const int code = sqlite3_step(statement_.get());
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) return false;
+    return sqlite_error(sqlite3_db_handle(statement_.get()), code, "be read or written");
+}
+
+Result<void> Statement::run() {
+    for (bool more = true; more;) {
+        YOLK_TRY(more, step());
+    }
+    return {};
+}
+
+void Statement::reset() noexcept {
+    sqlite3_reset(statement_.get());
+    bound_ = 0;
+}
+
+std::string Statement::text(int column) const {
+    const unsigned char* const text = sqlite3_column_text(statement_.get(), column);
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
+    return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text), size);
+}
+std::int64_t Statement::integer(int column) const noexcept { return sqlite3_column_int64(statement_.get(), column); }
+std::optional<double> Statement::real(int column) const noexcept {
+    const int type = sqlite3_column_type(statement_.get(), column);
+    if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) return std::nullopt;
+    return sqlite3_column_double(statement_.get(), column);
+}
+
+Result<Database> Database::open(const std::filesystem::path& path, OpenMode mode) {
+    const int create = mode == OpenMode::Create ? SQLITE_OPEN_CREATE : 0;
+    sqlite3* raw = nullptr;
+    const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, nullptr);
+    Database database;
+    database.database_.reset(raw);
+    if (code != SQLITE_OK) return sqlite_error(raw, code, fmt::format("be opened at '{}'", path.string()));
+    sqlite3_extended_result_codes(raw, 1);
+    sqlite3_busy_timeout(raw, kBusyMilliseconds);
+    return database;
+}
+
+Result<Statement> Database::prepare(std::string_view sql) const {
+    sqlite3_stmt* raw = nullptr;
+    const int code = sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
+    Statement statement;
+    statement.statement_.reset(raw);
+    if (code != SQLITE_OK) return sqlite_error(database_.get(), code, "be read or written");
+    return statement;
+}
+
+Result<void> Database::execute(const char* sql) const {
+    const int code = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) return sqlite_error(database_.get(), code, "be read or written");
+    return {};
+}
+
+Result<Transaction> Transaction::begin(const Database& database) {
+    YOLK_TRY_VOID(database.execute("BEGIN IMMEDIATE"));
+    return Transaction(database);
+}
+Transaction::~Transaction() {
+    if (database_ != nullptr) static_cast<void>(database_->execute("ROLLBACK"));
+}
+Result<void> Transaction::commit() {
+    const Database* const database = std::exchange(database_, nullptr);
+    Result<void> committed = database->execute("COMMIT");
+    if (!committed) static_cast<void>(database->execute("ROLLBACK"));
+    return committed;
+}
+
+}  // namespace yolk::autotune

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SQLite with our errors and owners. One thread at a time.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "yolk/core/result.hpp"
+
+namespace yolk::autotune {
+
+/// Whether a code of SQLite's says that the file's bytes are wrong, not that it could not be read just now.
+[[nodiscard]] bool says_damaged(int code) noexcept;
+
+class Statement {
+   public:
+    Statement& bind(std::string_view text) noexcept;
+    Statement& bind(std::int64_t number) noexcept;
+    Statement& bind(double number) noexcept;
+    Statement& bind_null() noexcept;
+
+    /// Whether there is a row. `native` of an error is SQLite's code.
+    [[nodiscard]] Result<bool> step();
+    /// Steps until there are no rows.
+    [[nodiscard]] Result<void> run();
+    /// For the next run with other values.
+    void reset() noexcept;
+
+    [[nodiscard]] std::string text(int column) const;  ///< empty for NULL
+    [[nodiscard]] std::int64_t integer(int column) const noexcept;
+    [[nodiscard]] std::optional<double> real(int column) const noexcept;  ///< none for NULL and what is no number
+
+   private:
+    friend class Database;
+    struct Finalize {
+        void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+    };
+    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+    int bound_ = 0;
+};
+
+enum class OpenMode { Existing, Create };
+
+class Database {
+   public:
+    /// With a busy time-out; nothing of the file is read yet. Error (Io): cannot be opened.
+    [[nodiscard]] static Result<Database> open(const std::filesystem::path& path, OpenMode mode);
+
+    [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
+    [[nodiscard]] Result<void> execute(const char* sql) const;
+    [[nodiscard]] std::int64_t last_row() const noexcept { return sqlite3_last_insert_rowid(database_.get()); }
+    [[nodiscard]] std::int64_t changed_rows() const noexcept { return sqlite3_changes(database_.get()); }
+
+   private:
+    struct Close {
+        void operator()(sqlite3* database) const noexcept { sqlite3_close_v2(database); }
+    };
+    std::unique_ptr<sqlite3, Close> database_;
+};
+
+/// Rolls back unless committed.
+class Transaction {
+   public:
+    /// Takes the write lock at once, so that what is read in it is what is written over.
+    [[nodiscard]] static Result<Transaction> begin(const Database& database);
+    ~Transaction();
+    Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+    Transaction& operator=(Transaction&&) = delete;
+    [[nodiscard]] Result<void> commit();
+
+   private:
+    explicit Transaction(const Database& database) : database_(&database) {}
+    const Database* database_;
+};
+
+}  // namespace yolk::autotune

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/autotune/tuning_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+
+#include "sqlite.hpp"
+#include "table_schema.hpp"
+#include "yolk/autotune/surface.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+std::int64_t now() {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+std::string extents_text(const TuningShape& shape) { return Json(shape.extents).dump(); }
+
+std::optional<std::vector<std::uint64_t>> parse_extents(const std::string& text) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_array()) return std::nullopt;
+    std::vector<std::uint64_t> extents;
+    for (const Json& extent : json) {
+        if (!extent.is_number_unsigned()) return std::nullopt;
+        extents.push_back(extent.get<std::uint64_t>());
+    }
+    return extents;
+}
+
+/// Of a row that begins with device, driver, family, kernels, variant, extents.
+std::optional<TuningKey> key_of(const Statement& row) {
+    std::optional<std::vector<std::uint64_t>> extents = parse_extents(row.text(5));
+    if (!extents) return std::nullopt;
+    return TuningKey{.device = {.device = row.text(0), .driver = row.text(1)},
+                     .family = row.text(2),
+                     .shape = {.variant = row.text(4), .extents = std::move(*extents)},
+                     .kernels = row.text(3)};
+}
+
+Statement& bind_key(Statement& statement, const TuningKey& key) {
+    return statement.bind(std::string_view(key.device.device))
+        .bind(std::string_view(key.device.driver))
+        .bind(std::string_view(key.family))
+        .bind(std::string_view(key.kernels))
+        .bind(std::string_view(key.shape.variant))
+        .bind(std::string_view(extents_text(key.shape)));
+}
+
+constexpr const char* kKeyColumns = "k.device, k.driver, k.family, k.kernels, k.variant, k.extents";
+
+/// The key's row, made where there is none.
+Result<std::int64_t> key_row(const Database& database, const TuningKey& key) {
+    YOLK_TRY(Statement insert, database.prepare("INSERT INTO keys(device, driver, family, kernels, variant, extents) "
+                                                "VALUES(?,?,?,?,?,?) ON CONFLICT DO NOTHING"));
+    YOLK_TRY_VOID(bind_key(insert, key).run());
+    YOLK_TRY(Statement select, database.prepare("SELECT id FROM keys WHERE device=? AND driver=? AND family=? AND "
+                                                "kernels=? AND variant=? AND extents=?"));
+    YOLK_TRY(const bool found, bind_key(select, key).step());
+    if (!found) return io_error("The tuning table lost a key that was just written.", 0);
+    return select.integer(0);
+}
+
+bool is_time(const std::optional<double>& value) { return value && std::isfinite(*value) && *value >= 0.0; }
+
+/// Smaller is better; a choice that was not measured is worth as much as the heuristic.
+double quality(double milliseconds, double heuristic) {
+    return milliseconds > 0.0 && heuristic > 0.0 ? milliseconds / heuristic : 1.0;
+}
+
+}  // namespace
+
+struct TuningFile::Impl {
+    std::filesystem::path path;
+    Database database;
+};
+
+TuningFile::TuningFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TuningFile::~TuningFile() = default;
+TuningFile::TuningFile(TuningFile&&) noexcept = default;
+TuningFile& TuningFile::operator=(TuningFile&&) noexcept = default;
+const std::filesystem::path& TuningFile::path() const noexcept { return impl_->path; }
+
+std::filesystem::path default_table_path() {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing of ours sets the environment
+    if (const char* own = std::getenv("YOLK_TABLE"); own != nullptr && *own != '\0') return own;
+    const std::filesystem::path folder = default_cache_folder();
+    return folder.empty() ? folder : folder / "tuning.sqlite";
+}
+
+Result<TuningFile> TuningFile::open(const std::filesystem::path& path) {
+    std::error_code failed;
+    if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failed);
+    for (int attempt = 0;; ++attempt) {
+        YOLK_TRY(Database database, Database::open(path, OpenMode::Create));
+        YOLK_TRY(const TableState state, examine_table(database, true));
+        if (state == TableState::Foreign) {
+            return bad_input(
+                fmt::format("'{}' is another program's database; give the tuning table a place of its own "
+                            "($YOLK_TABLE).",
+                            path.string()));
+        }
+        if (state == TableState::Good || state == TableState::Empty) {
+            // Busy is no harm: the log of whoever holds the file is kept.
+            static_cast<void>(database.execute("PRAGMA journal_mode=WAL"));
+            YOLK_TRY_VOID(database.execute("PRAGMA synchronous=NORMAL"));
+            if (state == TableState::Empty) YOLK_TRY_VOID(make_schema(database));
+            return TuningFile(std::make_unique<Impl>(Impl{path, std::move(database)}));
+        }
+        if (attempt == 2) return io_error(fmt::format("The tuning table '{}' stays damaged.", path.string()), 0);
+        database = {};
+        YOLK_TRY_VOID(set_aside(path, true));
+    }
+}
+
+Result<std::optional<TuningFile>> TuningFile::open_existing(const std::filesystem::path& path) {
+    std::error_code failed;
+    if (path.empty() || !std::filesystem::exists(path, failed)) return std::optional<TuningFile>();
+    YOLK_TRY(Database database, Database::open(path, OpenMode::Existing));
+    YOLK_TRY(const TableState state, examine_table(database, false));
+    if (state == TableState::Empty || state == TableState::Foreign) return std::optional<TuningFile>();
+    if (state != TableState::Good) {
+        database = {};
+        YOLK_TRY_VOID(set_aside(path, false));
+        return std::optional<TuningFile>();
+    }
+    return std::optional<TuningFile>(TuningFile(std::make_unique<Impl>(Impl{path, std::move(database)})));
+}
+
+Result<std::vector<TuningChoice>> TuningFile::choices() const {
+    YOLK_TRY(Statement rows,
+             impl_->database.prepare(fmt::format("SELECT {}, c.configuration, c.milliseconds, c.heuristic, c.plain, "
+                                                 "c.spread, c.evaluations, c.pinned FROM choices c JOIN keys k ON "
+                                                 "k.id = c.key ORDER BY k.family, k.variant, k.id",
+                                                 kKeyColumns)));
+    std::vector<TuningChoice> all;
+    while (true) {
+        YOLK_TRY(const bool row, rows.step());
+        if (!row) return all;
+        std::optional<TuningKey> key = key_of(rows);
+        std::optional<NamedConfiguration> configuration = parse_configuration(rows.text(6));
+        if (!key || !configuration || !is_time(rows.real(7)) || !is_time(rows.real(8)) || !is_time(rows.real(9)) ||
+            !is_time(rows.real(10)))
+            continue;
+        all.push_back({.key = std::move(*key),
+                       .configuration = std::move(*configuration),
+                       .milliseconds = *rows.real(7),
+                       .heuristic_milliseconds = *rows.real(8),
+                       .plain_milliseconds = *rows.real(9),
+                       .spread = *rows.real(10),
+                       .evaluations = static_cast<std::uint64_t>(std::max<std::int64_t>(rows.integer(11), 0)),
+                       .pinned = rows.integer(12) != 0});
+    }
+}
+
+Result<std::vector<Quarantined>> TuningFile::quarantined() const {
+    YOLK_TRY(Statement rows,
+             impl_->database.prepare(fmt::format("SELECT {}, q.configuration, q.reason FROM quarantine q JOIN keys k "
+                                                 "ON k.id = q.key ORDER BY q.written",
+                                                 kKeyColumns)));
+    std::vector<Quarantined> all;
+    while (true) {
+        YOLK_TRY(const bool row, rows.step());
+        if (!row) return all;
+        std::optional<TuningKey> key = key_of(rows);
+        std::optional<NamedConfiguration> configuration = parse_configuration(rows.text(6));
+        if (key && configuration) all.push_back({std::move(*key), std::move(*configuration), rows.text(7)});
+    }
+}
+
+Result<std::vector<TuningSample>> TuningFile::samples(const TuningKey& key) const {
+    YOLK_TRY(Statement rows,
+             impl_->database.prepare("SELECT s.configuration, s.milliseconds, s.reason, s.stage FROM samples s JOIN "
+                                     "keys k ON k.id = s.key WHERE k.device=? AND k.driver=? AND k.family=? AND "
+                                     "k.kernels=? AND k.variant=? AND k.extents=? ORDER BY s.id"));
+    bind_key(rows, key);
+    std::vector<TuningSample> all;
+    while (true) {
+        YOLK_TRY(const bool row, rows.step());
+        if (!row) return all;
+        std::optional<NamedConfiguration> configuration = parse_configuration(rows.text(0));
+        const std::optional<double> time = rows.real(1);
+        const bool measured = is_time(time) && *time > 0.0;
+        if (!configuration) continue;
+        all.push_back({.configuration = std::move(*configuration),
+                       .milliseconds = measured ? *time : kInvalidCost,
+                       .reason = rows.text(2),
+                       .stage = rows.text(3) == "final" ? SampleStage::Final : SampleStage::Search});
+    }
+}
+
+Result<void> TuningFile::add(const TuningKey& key, const TuningSample& sample) const {
+    YOLK_TRY(Transaction transaction, Transaction::begin(impl_->database));
+    YOLK_TRY(const std::int64_t row, key_row(impl_->database, key));
+    YOLK_TRY(Statement insert, impl_->database.prepare("INSERT INTO samples(key, configuration, milliseconds, reason, "
+                                                       "stage, written) VALUES(?,?,?,?,?,?)"));
+    insert.bind(row).bind(std::string_view(configuration_text(sample.configuration)));
+    if (std::isfinite(sample.milliseconds)) {
+        insert.bind(sample.milliseconds);
+    } else {
+        insert.bind_null();
+    }
+    insert.bind(std::string_view(sample.reason))
+        .bind(std::string_view(sample.stage == SampleStage::Final ? "final" : "search"))
+        .bind(now());
+    YOLK_TRY_VOID(insert.run());
+    return transaction.commit();
+}
+
+Result<bool> TuningFile::put(const TuningChoice& choice, const std::optional<NamedConfiguration>& expected) const {
+    const Database& database = impl_->database;
+    YOLK_TRY(Transaction transaction, Transaction::begin(database));
+    YOLK_TRY(const std::int64_t row, key_row(database, choice.key));
+    {
+        YOLK_TRY(Statement found, database.prepare("SELECT configuration, milliseconds, heuristic, pinned FROM choices "
+                                                   "WHERE key=?"));
+        YOLK_TRY(const bool there, found.bind(row).step());
+        const std::optional<NamedConfiguration> current =
+            there ? parse_configuration(found.text(0)) : std::optional<NamedConfiguration>();
+        if (current && found.integer(3) != 0 && !choice.pinned) return false;
+        const double quality_of_current = quality(found.real(1).value_or(0.0), found.real(2).value_or(0.0));
+        if (current && !choice.pinned && current != expected && current != choice.configuration &&
+            quality_of_current <= quality(choice.milliseconds, choice.heuristic_milliseconds))
+            return false;
+    }
+    YOLK_TRY(Statement insert, database.prepare("INSERT OR REPLACE INTO choices(key, configuration, milliseconds, "
+                                                "heuristic, plain, spread, evaluations, pinned, written) "
+                                                "VALUES(?,?,?,?,?,?,?,?,?)"));
+    insert.bind(row)
+        .bind(std::string_view(configuration_text(choice.configuration)))
+        .bind(choice.milliseconds)
+        .bind(choice.heuristic_milliseconds)
+        .bind(choice.plain_milliseconds)
+        .bind(choice.spread)
+        .bind(static_cast<std::int64_t>(choice.evaluations))
+        .bind(std::int64_t{choice.pinned ? 1 : 0})
+        .bind(now());
+    YOLK_TRY_VOID(insert.run());
+    YOLK_TRY_VOID(transaction.commit());
+    return true;
+}
+
+Result<void> TuningFile::quarantine(const Quarantined& entry) const {
+    YOLK_TRY(Transaction transaction, Transaction::begin(impl_->database));
+    YOLK_TRY(const std::int64_t row, key_row(impl_->database, entry.key));
+    YOLK_TRY(Statement insert, impl_->database.prepare("INSERT OR REPLACE INTO quarantine(key, configuration, reason, "
+                                                       "written) VALUES(?,?,?,?)"));
+    insert.bind(row)
+        .bind(std::string_view(configuration_text(entry.configuration)))
+        .bind(std::string_view(entry.reason))
+        .bind(now());
+    YOLK_TRY_VOID(insert.run());
+    return transaction.commit();
+}
+
+Result<std::size_t> TuningFile::forget(std::string_view family, std::string_view part) const {
+    const Database& database = impl_->database;
+    YOLK_TRY(Transaction transaction, Transaction::begin(database));
+    std::vector<std::int64_t> chosen;
+    {
+        YOLK_TRY(Statement rows, database.prepare(fmt::format("SELECT {}, k.id FROM keys k", kKeyColumns)));
+        while (true) {
+            YOLK_TRY(const bool row, rows.step());
+            if (!row) break;
+            const std::optional<TuningKey> key = key_of(rows);
+            const std::string text = key ? shape_text(key->family, key->shape) : std::string();
+            if ((family.empty() || rows.text(2) == family) && text.find(part) != std::string::npos)
+                chosen.push_back(rows.integer(6));
+        }
+    }
+    for (const std::int64_t id : chosen) {
+        for (const char* sql : {"DELETE FROM choices WHERE key=?", "DELETE FROM samples WHERE key=?",
+                                "DELETE FROM quarantine WHERE key=?", "DELETE FROM keys WHERE id=?"}) {
+            YOLK_TRY(Statement remove, database.prepare(sql));
+            YOLK_TRY_VOID(remove.bind(id).run());
+        }
+    }
+    YOLK_TRY_VOID(transaction.commit());
+    return chosen.size();
+}
+
+std::string configuration_text(const NamedConfiguration& configuration) {
+    Json json = Json::object();
+    for (const auto& [name, value] : configuration) json[name] = value;
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<NamedConfiguration> parse_configuration(std::string_view text) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object()) return std::nullopt;
+    NamedConfiguration configuration;
+    for (const auto& [name, value] : json.items()) {
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > UINT32_MAX) return std::nullopt;
+        configuration.emplace_back(name, value.get<std::uint32_t>());
+    }
+    return configuration;
+}
+
+TuningTable usable_choices(const std::vector<TuningChoice>& choices, const std::vector<Quarantined>& quarantined,
+                           const DeviceKey& device) {
+    std::vector<TuningEntry> entries;
+    std::string family;
+    std::string kernels;
+    for (const TuningChoice& choice : choices) {
+        if (choice.key.device != device) continue;
+        if (choice.key.family != family) {
+            family = choice.key.family;
+            kernels = kernel_hash(family);
+        }
+        const bool bad = std::ranges::any_of(quarantined, [&](const Quarantined& entry) {
+            return entry.key == choice.key && entry.configuration == choice.configuration;
+        });
+        if (choice.key.kernels != kernels || bad) continue;
+        entries.push_back({.family = choice.key.family,
+                           .shape = choice.key.shape,
+                           .configuration = choice.configuration,
+                           .pinned = choice.pinned});
+    }
+    return TuningTable(std::move(entries));
+}
+
+std::size_t load_tuning(const Device& device, const std::filesystem::path& path) {
+    const auto load = [&]() -> Result<TuningTable> {
+        YOLK_TRY(const std::optional<TuningFile> file, TuningFile::open_existing(path));
+        if (!file) return TuningTable();
+        YOLK_TRY(const std::vector<TuningChoice> choices, file->choices());
+        YOLK_TRY(const std::vector<Quarantined> quarantined, file->quarantined());
+        return usable_choices(choices, quarantined, device_key(device.info()));
+    };
+    Result<TuningTable> table = load();
+    if (!table && says_damaged(table.error().native)) {
+        if (Result<void> renamed = set_aside(path, true); renamed) return 0;
+    }
+    if (!table) {
+        log(LogLevel::Info,
+            fmt::format("Nothing is taken from the tuning table '{}': {}", path.string(), table.error().message));
+        return 0;
+    }
+    const std::size_t count = table->entries().size();
+    if (count > 0) device.set_tuning_table(std::make_shared<const TuningTable>(*std::move(table)));
+    return count;
+}
+
+}  // namespace yolk::autotune

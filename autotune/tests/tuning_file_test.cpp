@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/autotune/tuning_file.hpp"
+
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+#include "table_folder.hpp"
+#include "yolk/autotune/surface.hpp"
+#include "yolk/core/hash.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+using ::testing::SizeIs;
+
+using tuning_file = TableFolder;
+
+/// The folder's files that were set aside, by the word in their names.
+std::size_t files_with(const std::filesystem::path& folder, const std::string& word) {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        const std::string name = entry.path().filename().string();
+        count += name.find(word) != std::string::npos && name.find("-wal") == std::string::npos &&
+                 name.find("-shm") == std::string::npos;
+    }
+    return count;
+}
+
+void run_sql(const std::filesystem::path& path, const std::string& sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+    sqlite3_close(database);
+}
+
+int setting(const char* name, int unset) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? unset : std::atoi(text);
+}
+
+TEST_F(tuning_file, keeps_choices_samples_and_quarantine) {
+    const TuningKey key = some_key();
+    {
+        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+        ASSERT_OK_AND_ASSIGN(const bool written, file.put(some_choice(key, 32, 1.0), std::nullopt));
+        EXPECT_TRUE(written);
+        ASSERT_OK(file.add(key, {.configuration = {{"rows_per_workgroup", 8}}, .milliseconds = 1.5}));
+        ASSERT_OK(file.add(key, {.configuration = {{"rows_per_workgroup", 4}},
+                                 .milliseconds = kInvalidCost,
+                                 .reason = "wrong",
+                                 .stage = SampleStage::Final}));
+        ASSERT_OK(file.quarantine({key, {{"rows_per_workgroup", 4}}, "wrong"}));
+    }
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+    ASSERT_THAT(choices, SizeIs(1));
+    EXPECT_EQ(choices[0].key, key);
+    EXPECT_EQ(choices[0].configuration, some_choice(key, 32, 1.0).configuration);
+    EXPECT_EQ(choices[0].evaluations, 7U);
+    ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key));
+    ASSERT_THAT(samples, SizeIs(2));
+    EXPECT_EQ(samples[0].milliseconds, 1.5);
+    EXPECT_EQ(samples[1].milliseconds, kInvalidCost);
+    EXPECT_EQ(samples[1].reason, "wrong");
+    EXPECT_EQ(samples[1].stage, SampleStage::Final);
+    ASSERT_OK_AND_ASSIGN(const auto others, file.samples(some_key(513)));
+    EXPECT_THAT(others, SizeIs(0));
+    ASSERT_OK_AND_ASSIGN(const auto quarantined, file.quarantined());
+    ASSERT_THAT(quarantined, SizeIs(1));
+    EXPECT_EQ(quarantined[0].reason, "wrong");
+    ASSERT_OK_AND_ASSIGN(const std::size_t forgotten, file.forget("reduce", "512"));
+    EXPECT_EQ(forgotten, 1U);
+    ASSERT_OK_AND_ASSIGN(const auto none, file.choices());
+    EXPECT_THAT(none, SizeIs(0));
+}
+
+TEST_F(tuning_file, a_choice_goes_over_what_it_was_measured_against_only) {
+    const TuningKey key = some_key();
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    const TuningChoice first = some_choice(key, 32, 1.0);
+    ASSERT_OK_AND_ASSIGN(const bool a, file.put(first, std::nullopt));
+    EXPECT_TRUE(a);
+    // Measured against `first`: replaces it, whatever the two runs' clocks said.
+    ASSERT_OK_AND_ASSIGN(const bool b, file.put(some_choice(key, 16, 1.1), first.configuration));
+    EXPECT_TRUE(b);
+    // Measured against nothing, while another process wrote: the better one stays.
+    ASSERT_OK_AND_ASSIGN(const bool c, file.put(some_choice(key, 8, 1.2), std::nullopt));
+    EXPECT_FALSE(c);
+    ASSERT_OK_AND_ASSIGN(const bool d, file.put(some_choice(key, 8, 0.9), std::nullopt));
+    EXPECT_TRUE(d);
+    TuningChoice pinned = some_choice(key, 4, 5.0);
+    pinned.pinned = true;
+    ASSERT_OK_AND_ASSIGN(const bool e, file.put(pinned, std::nullopt));
+    EXPECT_TRUE(e);
+    ASSERT_OK_AND_ASSIGN(const bool f, file.put(some_choice(key, 2, 0.1), pinned.configuration));
+    EXPECT_FALSE(f);
+}
+
+TEST_F(tuning_file, that_is_damaged_newer_or_cut_off_is_set_aside) {
+    std::ofstream(table()) << "this is no database, but it is long enough to be taken for one by its size";
+    {
+        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+        ASSERT_OK_AND_ASSIGN(const bool written, file.put(some_choice(some_key(), 32, 1.0), std::nullopt));
+        EXPECT_TRUE(written);
+    }
+    EXPECT_EQ(files_with(folder_, ".damaged-"), 1U);
+    run_sql(table(), "PRAGMA user_version=99");
+    ASSERT_OK_AND_ASSIGN(const auto none, TuningFile::open_existing(table()));
+    EXPECT_FALSE(none);
+    EXPECT_EQ(files_with(folder_, ".newer-"), 1U);
+    {
+        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+        for (std::uint64_t i = 0; i < 200; ++i)
+            ASSERT_OK(file.add(some_key(i), {.configuration = {{"tile", 8}}, .milliseconds = 1.0}));
+    }
+    run_sql(table(), "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE");
+    std::filesystem::resize_file(table(), std::filesystem::file_size(table()) / 2);
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    EXPECT_EQ(files_with(folder_, ".damaged-"), 2U);
+}
+
+TEST_F(tuning_file, of_another_program_is_refused_and_left_alone) {
+    run_sql(table(), "CREATE TABLE songs(title TEXT)");
+    const Result<TuningFile> file = TuningFile::open(table());
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().kind, ErrorKind::BadInput);
+    ASSERT_OK_AND_ASSIGN(const auto none, TuningFile::open_existing(table()));
+    EXPECT_FALSE(none);
+    EXPECT_TRUE(std::filesystem::exists(table()));
+    ASSERT_OK_AND_ASSIGN(const auto missing, TuningFile::open_existing(folder_ / "missing"));
+    EXPECT_FALSE(missing);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "missing"));
+}
+
+TEST_F(tuning_file, rows_that_are_no_choices_are_misses) {
+    {
+        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+        for (std::uint64_t i = 0; i < 6; ++i) {
+            ASSERT_OK_AND_ASSIGN(const bool written, file.put(some_choice(some_key(i), 32, 1.0), std::nullopt));
+            EXPECT_TRUE(written);
+        }
+    }
+    run_sql(table(),
+            "UPDATE choices SET configuration='{\"tile\": -1}' WHERE key=1;"
+            "UPDATE choices SET configuration='[8' WHERE key=2;"
+            "UPDATE choices SET milliseconds='fast' WHERE key=3;"
+            "UPDATE keys SET extents='[1.5]' WHERE id=4;"
+            "UPDATE keys SET extents=x'00ff' WHERE id=5");
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+    EXPECT_THAT(choices, SizeIs(1));
+}
+
+// Any bytes at all in place of the file's: a table is opened, perhaps a new one, and what it gives parses.
+// $YOLK_TEST_MUTATIONS damages so many.
+TEST_F(tuning_file, mutated_bytes_never_stop_a_run) {
+    {
+        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+        for (std::uint64_t i = 0; i < 4; ++i) {
+            ASSERT_OK_AND_ASSIGN(const bool written, file.put(some_choice(some_key(i), 32, 1.0), std::nullopt));
+            EXPECT_TRUE(written);
+        }
+    }
+    run_sql(table(), "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE");
+    std::ifstream whole(table(), std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
+    ::setenv("YOLK_LOG", "off", 1);
+    std::mt19937 random(1);
+    for (int round = 0; round < setting("YOLK_TEST_MUTATIONS", 60); ++round) {
+        std::string damaged = bytes;
+        for (std::uint32_t i = 1 + random() % 8; i > 0; --i) {
+            const std::size_t at = random() % 3 == 0 ? random() % 200 : random() % damaged.size();
+            damaged[at] = static_cast<char>(random());
+        }
+        if (random() % 8 == 0) damaged.resize(random() % damaged.size());
+        const std::filesystem::path path = folder_ / "mutated";
+        std::filesystem::remove(path);
+        std::filesystem::remove(folder_ / "mutated-wal");
+        std::filesystem::remove(folder_ / "mutated-shm");
+        std::ofstream(path, std::ios::binary) << damaged;
+        Result<std::optional<TuningFile>> read = TuningFile::open_existing(path);
+        if (read && *read) {
+            static_cast<void>((*read)->choices());
+            static_cast<void>((*read)->quarantined());
+        }
+        read = Result<std::optional<TuningFile>>(std::optional<TuningFile>());
+        const Result<TuningFile> file = TuningFile::open(path);
+        if (!file) {
+            EXPECT_EQ(file.error().kind, ErrorKind::BadInput) << file.error().message;  // it became another program's
+            continue;
+        }
+        static_cast<void>(file->choices());
+        for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+            if (entry.path().filename().string().find("mutated.") == 0) std::filesystem::remove(entry.path());
+        }
+    }
+}
+
+TEST_F(tuning_file, two_processes_lose_nothing) {
+    constexpr int kProcesses = 3;
+    constexpr int kSamples = 60;
+    std::vector<pid_t> children;
+    for (int process = 0; process < kProcesses; ++process) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            bool good = true;
+            const Result<TuningFile> file = TuningFile::open(table());  // they make it at once, too
+            for (int i = 0; good && i < kSamples; ++i) {
+                good = file && file->add(some_key(static_cast<std::uint64_t>(i % 3)),
+                                         {.configuration = {{"process", static_cast<std::uint32_t>(process)},
+                                                            {"sample", static_cast<std::uint32_t>(i)}},
+                                          .milliseconds = 1.0});
+                if (good && i % 10 == 0) {
+                    good = static_cast<bool>(
+                        file->put(some_choice(some_key(7), 1U << static_cast<unsigned>(process), 1.0 + 0.1 * process),
+                                  std::nullopt));
+                }
+            }
+            ::_exit(good ? 0 : 1);
+        }
+        children.push_back(child);
+    }
+    for (const pid_t child : children) {
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        EXPECT_EQ(status, 0);
+    }
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    std::size_t count = 0;
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(some_key(i)));
+        count += samples.size();
+    }
+    EXPECT_EQ(count, std::size_t{kProcesses * kSamples});
+    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+    ASSERT_THAT(choices, SizeIs(1));
+    EXPECT_EQ(choices[0].milliseconds, 1.0);  // the best of them
+    EXPECT_EQ(files_with(folder_, ".damaged-"), 0U);
+}
+
+TEST_F(tuning_file, a_killed_writer_leaves_a_whole_table) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 5; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const Result<TuningFile> file = TuningFile::open(table());
+            for (std::uint64_t i = 0; file; ++i)
+                static_cast<void>(file->add(some_key(i), {.configuration = {{"tile", 8}}, .milliseconds = 1.0}));
+            ::_exit(1);
+        }
+        ::usleep(static_cast<useconds_t>(random() % 60000));
+        ::kill(child, SIGKILL);
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+        ASSERT_OK(file.choices());
+    }
+    EXPECT_EQ(files_with(folder_, ".damaged-"), 0U);
+}
+
+TEST(usable_choices, are_those_of_device_driver_and_modules) {
+    const TuningKey mine = some_key();
+    TuningKey other_modules = some_key(1024);
+    other_modules.kernels = "0";
+    const std::vector<TuningChoice> choices{some_choice(mine, 32, 1.0), some_choice(some_key(600, "driver 2"), 16, 1.0),
+                                            some_choice(other_modules, 8, 1.0), some_choice(some_key(700), 4, 1.0)};
+    const std::vector<Quarantined> bad{{some_key(700), choices[3].configuration, "wrong"}};
+    const TuningTable table = usable_choices(choices, bad, mine.device);
+    ASSERT_THAT(table.entries(), SizeIs(1));
+    EXPECT_EQ(table.entries()[0].shape, mine.shape);
+    EXPECT_THAT(usable_choices(choices, {}, mine.device).entries(), SizeIs(2));
+    EXPECT_THAT(usable_choices(choices, {}, {.device = "device", .driver = "driver 3"}).entries(), SizeIs(0));
+}
+
+TEST(tuning_key, tells_drivers_and_processors_apart) {
+    DeviceInfo info{.name = "llvmpipe (LLVM 15.0.6, 256 bits)", .kind = DeviceKind::Cpu, .vendor_id = 0x10005};
+    info.driver_name = "llvmpipe";
+    DeviceInfo newer = info;
+    newer.name = "llvmpipe (LLVM 19.1.4, 256 bits)";
+    newer.driver_info = "Mesa 25";
+    EXPECT_EQ(device_key(info, "Xeon"), device_key(info, "Xeon"));
+    EXPECT_EQ(device_key(info, "Xeon").device, device_key(newer, "Xeon").device);
+    EXPECT_NE(device_key(info, "Xeon").driver, device_key(newer, "Xeon").driver);
+    EXPECT_NE(device_key(info, "Xeon").device, device_key(info, "EPYC").device);
+    DeviceInfo wider = info;
+    wider.limits.subgroup_size = 16;
+    EXPECT_NE(device_key(info, "Xeon").driver, device_key(wider, "Xeon").driver);
+    EXPECT_NE(kernel_hash("matmul"), kernel_hash("reduce"));
+    EXPECT_NE(kernel_hash("covariance"), kernel_hash("inverse_sqrt"));
+    EXPECT_EQ(kernel_hash("reduce").size(), 32U);
+}
+
+}  // namespace
+}  // namespace yolk::autotune
