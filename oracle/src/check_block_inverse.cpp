@@ -295,6 +295,10 @@ Problems block_inverse_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_block_inverse_problem(const BlockInverseDesc& desc) {
+    return std::make_unique<BlockInverseProblem>(desc, Blocks::Fisher, 1);
+}
+
 const Family& block_inverse_family() noexcept {
     static constexpr Family kFamily{.name = "block_inverse",
                                     .exactness = "P",

@@ -225,6 +225,17 @@ Problems es_update_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_es_update_problem(const EsUpdateDesc& desc) {
+    return std::make_unique<EsUpdateProblem>(
+        Case{.name = fmt::format("{} parameters, {} members, rank {}", desc.parameters.element_count(), desc.population,
+                                 desc.rank),
+             .parameters = {desc.parameters.parameters().begin(), desc.parameters.parameters().end()},
+             .population = desc.population,
+             .rank = desc.rank,
+             .weights = desc.weights},
+        42, kStreams);
+}
+
 const Family& es_update_family() noexcept {
     // Where pipelines take long to make (SwiftShader), they are what a check waits for.
     static constexpr Family kFamily{.name = "es_update",

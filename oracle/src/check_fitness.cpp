@@ -246,6 +246,13 @@ Problems fitness_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_fitness_problem(const FitnessDesc& desc) {
+    Draws draws(42, 6);
+    std::vector<float> returns(std::size_t{desc.population} * desc.episodes);
+    for (float& value : returns) value = kKinds[0].draw(draws);
+    return std::make_unique<FitnessProblem>(desc, kKinds[0].name, std::move(returns));
+}
+
 const Family& fitness_family() noexcept {
     static constexpr Family kFamily{.name = "fitness",
                                     .exactness = "E+P",

@@ -140,6 +140,12 @@ Problems optimizer_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_optimizer_problem(const OptimizerDesc& desc) {
+    Draws draws(42, 5);
+    const Case item{.elements = desc.element_count};
+    return std::make_unique<OptimizerProblem>(item, desc, draw_inputs(item, desc, draws));
+}
+
 const Family& optimizer_family() noexcept {
     static constexpr Family kFamily{
         .name = "optimizer", .exactness = "P", .cases = &optimizer_cases, .benchmarks = &optimizer_benchmarks};

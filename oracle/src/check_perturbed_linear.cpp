@@ -201,6 +201,10 @@ Problems perturbed_linear_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_perturbed_linear_problem(const PerturbedLinearDesc& desc) {
+    return std::make_unique<PerturbedLinearProblem>(desc, 0, 0.1F, 42, false);
+}
+
 const Family& perturbed_linear_family() noexcept {
     static constexpr Family kFamily{.name = "perturbed_linear",
                                     .exactness = "P+T",

@@ -104,6 +104,10 @@ Problems reduce_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_reduce_problem(const ReduceDesc& desc) {
+    return std::make_unique<ReduceProblem>(desc, RowInputs::Plain, 1);
+}
+
 const Family& reduce_family() noexcept {
     static constexpr Family kFamily{.name = "reduce",
                                     .exactness = "P",

@@ -236,6 +236,19 @@ Problems rollout_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_rollout_problem(const RolloutDesc& desc) {
+    return std::make_unique<RolloutProblem>(
+        Case{.what = "policy",
+             .hidden = {desc.network.widths.begin() + 1, desc.network.widths.end() - 1},
+             .members = desc.members,
+             .episodes = desc.episodes,
+             .max_steps = desc.max_steps,
+             .rank = desc.rank,
+             .mean_only = desc.mean_only,
+             .never_stop = desc.never_stop},
+        42);
+}
+
 const Family& rollout_family() noexcept {
     static constexpr Family kFamily{.name = "rollout",
                                     .exactness = "P",

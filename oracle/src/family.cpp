@@ -19,11 +19,8 @@ namespace {
 /// One case with everything that is the same for all its runs.
 struct Case {
     const Problem& problem;
-    std::vector<ProblemBuffer> buffers;
-    std::vector<Expected> expected;
-
-    Case(const Problem& of, std::vector<ProblemBuffer> with, std::vector<Expected> what)
-        : problem(of), buffers(std::move(with)), expected(std::move(what)) {}
+    const std::vector<ProblemBuffer>& buffers;
+    const std::vector<Expected>& expected;
 };
 
 std::vector<double> values_of(std::span<const std::uint32_t> words, ElementType element) {
@@ -172,9 +169,10 @@ class Runs {
             if (context_.all_configurations) {
                 YOLK_TRY(pipelines, TemporaryPipelines::begin(context_.device));
             }
-            if (!case_ || &case_->problem != problems_[batch.problem].get()) {
-                const Problem& problem = *problems_[batch.problem];
-                case_.emplace(problem, problem.buffers(), problem.expected());
+            if (problem_ != problems_[batch.problem].get()) {
+                problem_ = problems_[batch.problem].get();
+                buffers_ = problem_->buffers();
+                expected_ = problem_->expected();
             }
             for (const Configuration& configuration : batch.configurations) {
                 if (context_.stop && context_.stop()) return {};
@@ -193,7 +191,8 @@ class Runs {
         CheckReport found;
         for (const std::uint32_t poison : kPoisons) {
             const bool is_hashed = is_default && poison == kPoisons[0];
-            Result<void> ran = run_once(context_, *case_, configuration, poison, found, is_hashed ? &hasher_ : nullptr);
+            Result<void> ran = run_once(context_, {*problem_, buffers_, expected_}, configuration, poison, found,
+                                        is_hashed ? &hasher_ : nullptr);
             if (ran) continue;
             if (!context_.all_configurations || !is_refusal(ran.error())) return std::move(ran).error();
             found.fail(std::move(ran).error().message);
@@ -207,7 +206,9 @@ class Runs {
     const CheckContext& context_;
     const Problems& problems_;
     CheckReport& report_;
-    std::optional<Case> case_;
+    const Problem* problem_ = nullptr;  // of the last run, with what is the same for all its runs
+    std::vector<ProblemBuffer> buffers_;
+    std::vector<Expected> expected_;
     std::set<Configuration> met_;
     Hasher hasher_;
 };
@@ -231,6 +232,17 @@ Result<CheckReport> check_family(const CheckContext& context, const Family& fami
     YOLK_TRY_VOID(runs.run(ours));
     report.configurations = runs.different_configurations();
     if (context.parts == 1 && report.finished()) report.output_hash = runs.hash();
+    return report;
+}
+
+ProblemProof::ProblemProof(const Problem& problem)
+    : problem_(problem), buffers_(problem.buffers()), expected_(problem.expected()) {}
+
+Result<CheckReport> ProblemProof::prove(const CheckContext& context, const Configuration& configuration,
+                                        std::size_t poison) const {
+    CheckReport report;
+    YOLK_TRY_VOID(
+        run_once(context, {problem_, buffers_, expected_}, configuration, kPoisons.at(poison), report, nullptr));
     return report;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -41,5 +42,8 @@ struct BlockInverseOutputs {
 [[nodiscard]] std::vector<OracleValue> block_inverse_oracle(const BlockInverseDesc& desc,
                                                             const BlockInverseInputs& inputs,
                                                             std::span<const std::uint32_t> status);
+
+/// A problem of no particular values, for benchmarks and the tuner.
+[[nodiscard]] std::unique_ptr<Problem> make_block_inverse_problem(const BlockInverseDesc& desc);
 
 }  // namespace yolk::oracle

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "yolk/abi/fitness.h"
+#include "yolk/oracle/family.hpp"
 #include "yolk/primitives/es_update.hpp"
 
 namespace yolk::oracle {
@@ -25,5 +27,8 @@ struct EsUpdateOracle {
 /// order.
 [[nodiscard]] EsUpdateOracle es_update_oracle(const EsUpdateDesc& desc, std::span<const double> weights,
                                               double coefficient, const NoiseTime& when);
+
+/// A problem of no particular values, for benchmarks and the tuner.
+[[nodiscard]] std::unique_ptr<Problem> make_es_update_problem(const EsUpdateDesc& desc);
 
 }  // namespace yolk::oracle

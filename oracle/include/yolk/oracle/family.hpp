@@ -124,6 +124,22 @@ struct Family {
 /// what the device cannot go on from).
 [[nodiscard]] Result<CheckReport> check_family(const CheckContext& context, const Family& family);
 
+/// A problem with its inputs and expectations, made once: proves configurations one by one, as check_family does.
+class ProblemProof {
+   public:
+    explicit ProblemProof(const Problem& problem);
+    /// One run from poisoned buffers; `poison`: an index into kPoisons (guarded.hpp). The report's failures say what is
+    /// wrong. Errors: those of the plan, device lost, driver.
+    [[nodiscard]] Result<CheckReport> prove(const CheckContext& context, const Configuration& configuration,
+                                            std::size_t poison) const;
+    [[nodiscard]] const std::vector<ProblemBuffer>& buffers() const noexcept { return buffers_; }
+
+   private:
+    const Problem& problem_;
+    std::vector<ProblemBuffer> buffers_;
+    std::vector<Expected> expected_;
+};
+
 /// A PlannedProblem of a primitive's plan and a function `bind(plan, views, scratch) -> Result<Record>`.
 template <class Plan, class Bind>
 [[nodiscard]] std::unique_ptr<PlannedProblem> planned(Plan plan, Bind bind) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "yolk/abi/fitness.h"
+#include "yolk/oracle/family.hpp"
 #include "yolk/primitives/fitness.hpp"
 
 namespace yolk::oracle {
@@ -37,5 +39,8 @@ struct FitnessOracle {
 [[nodiscard]] std::vector<FitnessValue> fitness_score_oracle(const FitnessDesc& desc, std::span<const float> returns);
 /// Everything after the scores, from the fp32 scores as the kernel wrote them.
 [[nodiscard]] FitnessOracle fitness_oracle(const FitnessDesc& desc, std::span<const float> scores);
+
+/// A problem of no particular values, for benchmarks and the tuner.
+[[nodiscard]] std::unique_ptr<Problem> make_fitness_problem(const FitnessDesc& desc);
 
 }  // namespace yolk::oracle

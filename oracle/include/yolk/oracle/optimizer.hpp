@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "yolk/oracle/family.hpp"
 #include "yolk/primitives/optimizer.hpp"
 
 namespace yolk::oracle {
@@ -27,5 +29,8 @@ struct OptimizerOracle {
 [[nodiscard]] OptimizerOracle optimizer_oracle(const OptimizerDesc& desc, std::span<const float> gradient,
                                                std::span<const float> parameters, std::span<const float> state,
                                                float learning_rate, std::uint32_t step);
+
+/// A problem of no particular values, for benchmarks and the tuner.
+[[nodiscard]] std::unique_ptr<Problem> make_optimizer_problem(const OptimizerDesc& desc);
 
 }  // namespace yolk::oracle

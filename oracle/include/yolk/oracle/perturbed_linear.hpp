@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "yolk/oracle/family.hpp"
 #include "yolk/primitives/perturbed_linear.hpp"
 
 namespace yolk::oracle {
@@ -34,5 +36,8 @@ struct PerturbedLinearOracle {
                                                             std::span<const float> weights,
                                                             std::span<const float> input, const NoiseTime& when,
                                                             std::int32_t first_member = 0);
+
+/// A problem of no particular values, for benchmarks and the tuner.
+[[nodiscard]] std::unique_ptr<Problem> make_perturbed_linear_problem(const PerturbedLinearDesc& desc);
 
 }  // namespace yolk::oracle

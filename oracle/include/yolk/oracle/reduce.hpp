@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
@@ -17,5 +18,8 @@ namespace yolk::oracle {
 /// tree, (ceil(columns / 32) + 5) 2^-24 of the sum of magnitudes, and columns 2^-40 for the operands that count as
 /// zero.
 [[nodiscard]] std::vector<OracleValue> reduce_oracle(const ReduceDesc& desc, const std::vector<float>& in);
+
+/// A problem of no particular values, for benchmarks and the tuner.
+[[nodiscard]] std::unique_ptr<Problem> make_reduce_problem(const ReduceDesc& desc);
 
 }  // namespace yolk::oracle

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "yolk/oracle/family.hpp"
 #include "yolk/primitives/rollout.hpp"
 
 namespace yolk::oracle {
@@ -79,5 +81,9 @@ struct EnvironmentOracle {
 };
 /// nullptr where there is none of that name.
 [[nodiscard]] const EnvironmentOracle* find_environment_oracle(std::string_view name) noexcept;
+
+/// Of CartPole, with parameters drawn; widths, members, episodes, max_steps, rank, mean_only and never_stop are the
+/// description's. `desc.network` has 4 inputs and 2 outputs.
+[[nodiscard]] std::unique_ptr<Problem> make_rollout_problem(const RolloutDesc& desc);
 
 }  // namespace yolk::oracle

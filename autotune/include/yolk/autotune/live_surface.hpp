@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel's surface on a device: each configuration is proven right before it is timed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/autotune/race.hpp"
+#include "yolk/autotune/surface.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/oracle/family.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk::autotune {
+
+struct LiveOptions {
+    std::size_t candidate_limit = 2000;     ///< larger spaces are sampled
+    std::uint64_t seed = 1;                 ///< of the sample
+    std::vector<Configuration> included{};  ///< in the sample in any case; those that are not legal are left out
+    RaceRules race{};
+    /// The device's limit (measure_multiply_adds_per_second): times that are below what the work takes at it by more
+    /// than a quarter are refused, as those of work that was not done. 0: none.
+    double multiply_adds_per_second = 0.0;
+    /// Told before a configuration runs, and after: a journal. An error ends the search.
+    std::function<Result<void>(const Configuration&)> before{};
+    std::function<Result<void>()> after{};
+};
+
+/// What came of one candidate.
+struct LiveMeasurement {
+    std::vector<double> milliseconds{};  ///< samples; empty where it failed
+    std::string reason{};                ///< why it failed
+    bool quarantine = false;             ///< it ran, and wrongly, or the driver failed with it: never again
+};
+
+/// Milliseconds by the device's clock. One thread at a time; device, dispatcher and problem must outlive it.
+class LiveSurface final : public Surface {
+   public:
+    /// Takes the problem's expectations, which are slow to make, and fills its buffers. Errors: no timestamps, out of
+    /// memory, driver.
+    [[nodiscard]] static Result<std::unique_ptr<LiveSurface>> create(const Device& device, Dispatcher& dispatcher,
+                                                                     const oracle::Problem& problem,
+                                                                     LiveOptions options = {});
+    ~LiveSurface() override;
+
+    [[nodiscard]] const CandidateSet& candidates() const noexcept override { return *candidates_; }
+    [[nodiscard]] const std::shared_ptr<const CandidateSet>& shared_candidates() const noexcept { return candidates_; }
+    [[nodiscard]] const TuningSpace& space() const noexcept { return space_; }
+    [[nodiscard]] const Configuration& configuration(std::size_t candidate) const { return configurations_[candidate]; }
+    [[nodiscard]] std::optional<std::size_t> find(const Configuration& configuration) const;
+    [[nodiscard]] std::size_t heuristic() const noexcept { return heuristic_; }  ///< what an untuned plan takes
+
+    /// Proves, warms up, times once, and again while it is near the best so far. An Error: device lost.
+    [[nodiscard]] Result<LiveMeasurement> run(std::size_t candidate);
+    /// The median of run().
+    [[nodiscard]] Result<Measurement> measure(std::size_t candidate) override;
+
+    /// Proves each with other poisons than run() did, then times them one after the other, round by round. Those that
+    /// fail have no samples.
+    [[nodiscard]] Result<std::vector<LiveMeasurement>> final_rounds(std::span<const std::size_t> finalists,
+                                                                    std::size_t rounds);
+
+   private:
+    struct Timed;
+    LiveSurface(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem, LiveOptions options);
+    [[nodiscard]] Result<void> choose_candidates();
+    [[nodiscard]] Result<void> fill_buffers();
+    [[nodiscard]] Result<std::string> prove(const Configuration& configuration, std::size_t poison);
+    [[nodiscard]] Result<std::unique_ptr<Timed>> prepare(const Configuration& configuration);
+    [[nodiscard]] Result<double> time(Timed& timed);
+    [[nodiscard]] Result<LiveMeasurement> failed(Error error) const;
+    [[nodiscard]] Result<LiveMeasurement> prove_and_time(std::size_t candidate);
+
+    const Device& device_;
+    Dispatcher& dispatcher_;
+    const oracle::Problem& problem_;
+    LiveOptions options_;
+    oracle::ProblemProof proof_;
+    TuningSpace space_;
+    std::vector<Configuration> configurations_;
+    std::shared_ptr<const CandidateSet> candidates_;
+    std::size_t heuristic_ = 0;
+    std::vector<Buffer> buffers_;
+    std::vector<BufferView> views_;
+    double best_ = std::numeric_limits<double>::infinity();
+    std::uint32_t repeats_ = 1;  ///< runs between two timestamps, more where one is short
+};
+
+}  // namespace yolk::autotune

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was measured live, in the formats of other tuners: RecordedSurface reads both again.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/runtime/tuning_space.hpp"
+
+namespace yolk::autotune {
+
+enum class RecordingFormat { KernelTuner, T4 };
+/// T4 for names that end in .t4.json or .T4.json, else Kernel Tuner's cache.
+[[nodiscard]] RecordingFormat recording_format(const std::filesystem::path& path);
+
+/// One entry per configuration, with the median of its samples; failed where one of them did. Configurations that are
+/// not the space's are left out. `device` is a name for people.
+[[nodiscard]] std::string recording_text(const TuningSpace& space, const std::vector<TuningSample>& samples,
+                                         const std::string& device, RecordingFormat format);
+
+}  // namespace yolk::autotune

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tuning one shape on a device: search, finals, and what is written to the table.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "yolk/autotune/live_surface.hpp"
+#include "yolk/autotune/run_journal.hpp"
+#include "yolk/autotune/tuner.hpp"
+#include "yolk/autotune/tuning_file.hpp"
+
+namespace yolk::autotune {
+
+/// How a search stands.
+struct LiveProgress {
+    std::size_t evaluations = 0;
+    std::size_t rejected = 0;  ///< of them, those that failed
+    std::size_t budget = 0;
+    double best_milliseconds = kInvalidCost;
+    double heuristic_milliseconds = kInvalidCost;
+};
+
+struct TuneLiveOptions {
+    TunerOptions tuner{};  ///< its budget counts what earlier runs measured of this shape, too
+    bool again = false;    ///< what earlier runs measured is not believed; the choice so far still is to be beaten
+    std::size_t candidate_limit = 2000;
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+    double multiply_adds_per_second = 0.0;  ///< LiveOptions'
+    std::size_t finalists = 4;              ///< besides the heuristic, the plain one and the choice so far
+    std::function<bool(const LiveProgress&)> progress{};  ///< after each evaluation; false stops the search
+};
+
+/// The end of a search.
+struct TuneLiveOutcome {
+    TuningChoice choice;  ///< as measured; what is in the table unless another process had a better one
+    Configuration heuristic;
+    bool replaced = false;  ///< the choice is not the heuristic: something was faster beyond the noise
+    bool interrupted = false;
+    std::size_t measured = 0;  ///< evaluations of this run
+    std::size_t rejected = 0;
+    std::size_t known = 0;  ///< evaluations that earlier runs had made
+};
+
+/// What a table says about a shape before anything is measured.
+struct KnownChoices {
+    std::optional<TuningChoice> exact{};            ///< same device, driver and modules, same extents
+    std::vector<NamedConfiguration> to_validate{};  ///< of the same device with another driver or other modules, and of
+                                                    ///< near shapes: measured first
+};
+[[nodiscard]] KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key);
+
+/// Where the processes that tune into a table keep their journals.
+[[nodiscard]] std::filesystem::path journal_folder(const std::filesystem::path& table);
+/// Quarantines what processes that are gone were running; how many configurations.
+[[nodiscard]] Result<std::size_t> recover_journals(const TuningFile& file);
+
+/// Measures the heuristic, what is known, then what the strategy asks for; the best few again, interleaved with
+/// heuristic and earlier choice, and the fastest of them is written where it is faster beyond the noise, else what was
+/// there, else the heuristic. Samples are in the file as soon as they are taken. Errors: device lost, those of the
+/// file.
+[[nodiscard]] Result<TuneLiveOutcome> tune_live(const Device& device, Dispatcher& dispatcher,
+                                                const oracle::Problem& problem, const TuningFile& file,
+                                                RunJournal& journal, const TuneLiveOptions& options);
+
+}  // namespace yolk::autotune

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/autotune/live_surface.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace yolk::autotune {
+namespace {
+
+constexpr double kShortMilliseconds = 0.25;  // what is timed takes at least so long, where eight runs do
+constexpr std::uint32_t kMostRepeats = 8;
+constexpr double kLimitSlack = 1.25;
+
+/// Positions in the knobs' domains, which are the domains of the Space.
+Choice choice_of(const TuningSpace& space, const Configuration& configuration) {
+    Choice choice;
+    for (std::size_t k = 0; k < configuration.size(); ++k) {
+        const std::vector<std::uint32_t>& values = space.knobs()[k].values;
+        choice.push_back(static_cast<std::uint16_t>(std::ranges::find(values, configuration[k]) - values.begin()));
+    }
+    return choice;
+}
+
+}  // namespace
+
+/// A configuration that is ready to be timed again and again.
+struct LiveSurface::Timed {
+    std::unique_ptr<oracle::PlannedProblem> plan;
+    Buffer scratch;
+    oracle::PlannedProblem::Record record;
+    std::optional<Recorder> recorder;
+    std::uint32_t repeats = 1;
+};
+
+LiveSurface::LiveSurface(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem,
+                         LiveOptions options)
+    : device_(device),
+      dispatcher_(dispatcher),
+      problem_(problem),
+      options_(std::move(options)),
+      proof_(problem),
+      space_(problem.space(device.usable_info())) {}
+LiveSurface::~LiveSurface() = default;
+
+Result<std::unique_ptr<LiveSurface>> LiveSurface::create(const Device& device, Dispatcher& dispatcher,
+                                                         const oracle::Problem& problem, LiveOptions options) {
+    if (device.info().limits.timestamp_period_ns <= 0.0) {
+        return unsupported(
+            fmt::format("'{}' has no timestamps, by which the tuner times kernels.", device.info().name));
+    }
+    std::unique_ptr<LiveSurface> surface(new LiveSurface(device, dispatcher, problem, std::move(options)));
+    YOLK_TRY_VOID(surface->choose_candidates());
+    YOLK_TRY_VOID(surface->fill_buffers());
+    return surface;
+}
+
+Result<void> LiveSurface::choose_candidates() {
+    const Configuration heuristic = problem_.default_configuration(device_.usable_info());
+    configurations_ = {heuristic};
+    const auto add = [this](const Configuration& configuration) {
+        if (configuration.size() == space_.knobs().size() && space_.check(configuration) &&
+            std::ranges::find(configurations_, configuration) == configurations_.end())
+            configurations_.push_back(configuration);
+    };
+    for (const Configuration& included : options_.included) add(included);
+    const std::size_t drawn_from = configurations_.size();
+    std::vector<Configuration> drawn = space_.draw(options_.candidate_limit, options_.seed);
+    std::erase_if(drawn, [&](const Configuration& c) {
+        return std::find(configurations_.begin(), configurations_.end(), c) != configurations_.end();
+    });
+    configurations_.insert(configurations_.begin() + static_cast<std::ptrdiff_t>(drawn_from), drawn.begin(),
+                           drawn.end());
+    YOLK_TRY(Space space, space_of(space_));
+    std::vector<std::uint16_t> choices;
+    for (const Configuration& configuration : configurations_) {
+        const Choice choice = choice_of(space_, configuration);
+        choices.insert(choices.end(), choice.begin(), choice.end());
+    }
+    YOLK_TRY(CandidateSet set, CandidateSet::of(std::move(space), std::move(choices)));
+    candidates_ = std::make_shared<const CandidateSet>(std::move(set));
+    heuristic_ = 0;
+    return {};
+}
+
+Result<void> LiveSurface::fill_buffers() {
+    for (const oracle::ProblemBuffer& wanted : proof_.buffers()) {
+        if (wanted.size_bytes == 0) {
+            buffers_.emplace_back();
+            continue;
+        }
+        YOLK_TRY(Buffer buffer, device_.create_buffer({.size_bytes = wanted.size_bytes, .label = wanted.name}));
+        if (!wanted.contents.empty()) YOLK_TRY_VOID(dispatcher_.upload(buffer, wanted.contents));
+        buffers_.push_back(std::move(buffer));
+    }
+    for (const Buffer& buffer : buffers_)
+        views_.push_back(buffer.impl() == nullptr ? BufferView{} : BufferView(buffer));
+    return {};
+}
+
+std::optional<std::size_t> LiveSurface::find(const Configuration& configuration) const {
+    const auto at = std::ranges::find(configurations_, configuration);
+    if (at == configurations_.end()) return std::nullopt;
+    return static_cast<std::size_t>(at - configurations_.begin());
+}
+
+/// What is wrong, empty where nothing is. An error: it could not be run.
+Result<std::string> LiveSurface::prove(const Configuration& configuration, std::size_t poison) {
+    const oracle::CheckContext context{.device = device_, .dispatcher = dispatcher_};
+    YOLK_TRY(const oracle::CheckReport report, proof_.prove(context, configuration, poison));
+    if (report.passed()) return std::string();
+    return report.failures.empty() ? std::string("The check ran nothing.") : report.failures.front();
+}
+
+Result<std::unique_ptr<LiveSurface::Timed>> LiveSurface::prepare(const Configuration& configuration) {
+    auto timed = std::make_unique<Timed>();
+    timed->repeats = repeats_;
+    YOLK_TRY(timed->plan, problem_.plan(device_, configuration));
+    const std::uint64_t scratch_bytes = timed->plan->scratch().size_bytes;
+    if (scratch_bytes != 0) {
+        YOLK_TRY(timed->scratch, device_.create_buffer({.size_bytes = scratch_bytes, .label = "scratch"}));
+    }
+    YOLK_TRY(timed->record, timed->plan->bind(views_, scratch_bytes == 0 ? BufferView{} : BufferView(timed->scratch)));
+    YOLK_TRY(Recorder recorder, Recorder::create(device_, {.timestamp_count = 2, .label = "tune"}));
+    recorder.begin();
+    recorder.timestamp(0);
+    for (std::uint32_t i = 0; i < timed->repeats; ++i) {
+        if (i > 0) recorder.barrier(Barrier::ComputeToCompute);
+        timed->record(recorder);
+    }
+    recorder.timestamp(1);
+    timed->recorder = std::move(recorder);
+    return timed;
+}
+
+Result<double> LiveSurface::time(Timed& timed) {
+    YOLK_TRY_VOID(dispatcher_.run(*timed.recorder));
+    std::array<double, 2> nanoseconds{};
+    YOLK_TRY_VOID(timed.recorder->read_timestamps(nanoseconds));
+    return (nanoseconds[1] - nanoseconds[0]) * 1e-6 / timed.repeats;
+}
+
+/// A measurement that failed, unless the device is gone. Drivers that fail with a configuration do so again; sizes and
+/// limits that a plan refuses are no one's fault.
+Result<LiveMeasurement> LiveSurface::failed(Error error) const {
+    if (error.kind == ErrorKind::DeviceLost) return error;
+    return LiveMeasurement{.reason = std::move(error.message), .quarantine = error.kind == ErrorKind::Driver};
+}
+
+Result<LiveMeasurement> LiveSurface::prove_and_time(std::size_t candidate) {
+    const Configuration& configuration = configurations_[candidate];
+    Result<std::string> wrong = prove(configuration, 0);
+    if (!wrong) return failed(std::move(wrong).error());
+    if (!wrong->empty()) return LiveMeasurement{.reason = *wrong, .quarantine = true};
+    Result<std::unique_ptr<Timed>> timed = prepare(configuration);
+    if (!timed) return failed(std::move(timed).error());
+    LiveMeasurement measured;
+    while (wants_another_sample(measured.milliseconds, best_, options_.race)) {
+        const Result<double> milliseconds = time(**timed);
+        if (!milliseconds) return failed(milliseconds.error());
+        measured.milliseconds.push_back(*milliseconds);
+        const double least = options_.multiply_adds_per_second > 0.0
+                                 ? 500.0 * problem_.work().operations / options_.multiply_adds_per_second / kLimitSlack
+                                 : 0.0;
+        if (!(*milliseconds > 0.0) || *milliseconds < least) {
+            return LiveMeasurement{
+                .reason = fmt::format("It took {:.4g} ms; at the device's limit the work takes {:.4g} ms.",
+                                      *milliseconds, least * kLimitSlack),
+                .quarantine = candidate != heuristic_};
+        }
+    }
+    best_ = std::min(best_, median_of(measured.milliseconds));
+    return measured;
+}
+
+Result<LiveMeasurement> LiveSurface::run(std::size_t candidate) {
+    if (options_.before) YOLK_TRY_VOID(options_.before(configurations_[candidate]));
+    Result<LiveMeasurement> measured = prove_and_time(candidate);
+    if (options_.after) YOLK_TRY_VOID(options_.after());
+    if (candidate != heuristic_ || !measured) return measured;
+    if (measured->milliseconds.empty() && options_.multiply_adds_per_second > 0.0) {
+        // The family's operations are not the limit's multiply-adds.
+        options_.multiply_adds_per_second = 0.0;
+        return run(candidate);
+    }
+    if (!measured->milliseconds.empty()) {
+        const double wanted = kShortMilliseconds / measured->milliseconds.front();
+        repeats_ = static_cast<std::uint32_t>(std::clamp(std::ceil(wanted), 1.0, double{kMostRepeats}));
+    }
+    return measured;
+}
+
+Result<Measurement> LiveSurface::measure(std::size_t candidate) {
+    YOLK_TRY(const LiveMeasurement measured, run(candidate));
+    if (measured.milliseconds.empty()) return Measurement{.cost = kInvalidCost, .reason = measured.reason};
+    return Measurement{.cost = median_of(measured.milliseconds), .reason = {}};
+}
+
+Result<std::vector<LiveMeasurement>> LiveSurface::final_rounds(std::span<const std::size_t> finalists,
+                                                               std::size_t rounds) {
+    std::vector<LiveMeasurement> results(finalists.size());
+    std::vector<std::unique_ptr<Timed>> ready(finalists.size());
+    for (std::size_t f = 0; f < finalists.size(); ++f) {
+        const Configuration& configuration = configurations_[finalists[f]];
+        if (options_.before) YOLK_TRY_VOID(options_.before(configuration));
+        const Result<std::string> wrong = prove(configuration, 1);
+        if (!wrong) {
+            YOLK_TRY(results[f], failed(wrong.error()));
+        } else if (!wrong->empty()) {
+            results[f] = {.reason = *wrong, .quarantine = true};
+        } else {
+            YOLK_TRY(ready[f], prepare(configuration));
+            YOLK_TRY_VOID(time(*ready[f]));  // a warm-up: dropped
+        }
+        if (options_.after) YOLK_TRY_VOID(options_.after());
+    }
+    for (std::size_t round = 0; round < rounds; ++round) {
+        for (std::size_t f = 0; f < finalists.size(); ++f) {
+            if (ready[f] == nullptr) continue;
+            YOLK_TRY(const double milliseconds, time(*ready[f]));
+            results[f].milliseconds.push_back(milliseconds);
+        }
+    }
+    return results;
+}
+
+}  // namespace yolk::autotune

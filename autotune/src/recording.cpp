@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/autotune/recording.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "yolk/autotune/race.hpp"
+#include "yolk/autotune/surface.hpp"
+#include "yolk/autotune/tuning_key.hpp"
+#include "yolk/core/json.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+/// A configuration with all its samples.
+struct Row {
+    std::vector<double> milliseconds;
+    std::string reason;  ///< of a failure
+    [[nodiscard]] bool failed() const { return !reason.empty() || milliseconds.empty(); }
+};
+
+std::map<Configuration, Row> rows_of(const TuningSpace& space, const std::vector<TuningSample>& samples) {
+    std::map<Configuration, Row> rows;
+    for (const TuningSample& sample : samples) {
+        const std::optional<Configuration> configuration = ordered_configuration(space, sample.configuration);
+        if (!configuration || !space.check(*configuration)) continue;
+        Row& row = rows[*configuration];
+        if (std::isfinite(sample.milliseconds)) {
+            row.milliseconds.push_back(sample.milliseconds);
+        } else {
+            row.reason = sample.reason.empty() ? "failed" : sample.reason;
+        }
+    }
+    return rows;
+}
+
+Json values_of(const TuningSpace& space, const Configuration& configuration) {
+    Json json = Json::object();
+    for (std::size_t k = 0; k < configuration.size(); ++k) json[space.knobs()[k].name] = configuration[k];
+    return json;
+}
+
+std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configuration, Row>& rows,
+                              const std::string& device) {
+    Json json{{"device_name", device},
+              {"kernel_name", space.family()},
+              {"problem_size", Json(space.shape().extents)},
+              {"tune_params_keys", Json::array()},
+              {"tune_params", Json::object()},
+              {"objective", "time"},
+              {"cache", Json::object()}};
+    for (const TuningKnob& knob : space.knobs()) {
+        json["tune_params_keys"].push_back(knob.name);
+        json["tune_params"][knob.name] = knob.values;
+    }
+    for (const auto& [configuration, row] : rows) {
+        std::string name;
+        for (const std::uint32_t value : configuration) name += (name.empty() ? "" : ",") + std::to_string(value);
+        Json entry = values_of(space, configuration);
+        if (row.failed()) {
+            entry["time"] = "RuntimeFailedConfig";
+        } else {
+            entry["time"] = median_of(row.milliseconds);
+            entry["times"] = row.milliseconds;
+        }
+        json["cache"][name] = std::move(entry);
+    }
+    return json.dump(1) + "\n";
+}
+
+std::string t4_text(const TuningSpace& space, const std::map<Configuration, Row>& rows, const std::string& device) {
+    Json results = Json::array();
+    for (const auto& [configuration, row] : rows) {
+        Json result{{"configuration", values_of(space, configuration)},
+                    {"objectives", Json::array({"time"})},
+                    {"times", {{"runtimes", row.failed() ? Json::array() : Json(row.milliseconds)}}},
+                    {"invalidity", row.failed() ? "runtime" : "correct"},
+                    {"correctness", row.failed() ? 0 : 1},
+                    {"measurements", Json::array()}};
+        if (!row.failed()) {
+            result["measurements"].push_back(
+                {{"name", "time"}, {"value", median_of(row.milliseconds)}, {"unit", "milliseconds"}});
+        }
+        results.push_back(std::move(result));
+    }
+    const Json json{{"schema_version", "1.0.0"},
+                    {"metadata", {{"device", device}, {"kernel", shape_text(space.family(), space.shape())}}},
+                    {"results", std::move(results)}};
+    return json.dump(1) + "\n";
+}
+
+}  // namespace
+
+RecordingFormat recording_format(const std::filesystem::path& path) {
+    std::string name = path.filename().string();
+    std::ranges::transform(name, name.begin(), [](char c) { return c == 'T' ? 't' : c; });
+    return name.ends_with(".t4.json") ? RecordingFormat::T4 : RecordingFormat::KernelTuner;
+}
+
+std::string recording_text(const TuningSpace& space, const std::vector<TuningSample>& samples,
+                           const std::string& device, RecordingFormat format) {
+    const std::map<Configuration, Row> rows = rows_of(space, samples);
+    return format == RecordingFormat::T4 ? t4_text(space, rows, device) : kernel_tuner_text(space, rows, device);
+}
+
+}  // namespace yolk::autotune

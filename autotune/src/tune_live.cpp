@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/autotune/tune_live.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+constexpr std::size_t kFewestRounds = 5;
+constexpr std::size_t kMostRounds = 15;
+constexpr double kFinalMilliseconds = 3000.0;        // about what the rounds may take
+constexpr double kInterruptedMilliseconds = 1500.0;  // finals that are short enough for somebody who waits
+constexpr const char* kEndedWhileRunning = "The process ended while it ran.";
+
+Json journal_entry(const TuningKey& key, const NamedConfiguration& configuration) {
+    return {{"device", key.device.device},
+            {"driver", key.device.driver},
+            {"family", key.family},
+            {"kernels", key.kernels},
+            {"variant", key.shape.variant},
+            {"extents", key.shape.extents},
+            {"configuration", Json::parse(configuration_text(configuration))}};
+}
+
+std::optional<Quarantined> parse_journal_entry(const std::string& text) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object()) return std::nullopt;
+    for (const char* name : {"device", "driver", "family", "kernels", "variant"}) {
+        if (!json.contains(name) || !json[name].is_string()) return std::nullopt;
+    }
+    if (!json.contains("configuration") || !json.contains("extents") || !json["extents"].is_array())
+        return std::nullopt;
+    std::optional<NamedConfiguration> configuration = parse_configuration(json["configuration"].dump());
+    if (!configuration) return std::nullopt;
+    TuningKey key{.device = {.device = json["device"], .driver = json["driver"]},
+                  .family = json["family"],
+                  .shape = {.variant = json["variant"], .extents = {}},
+                  .kernels = json["kernels"]};
+    for (const Json& extent : json["extents"]) {
+        if (!extent.is_number_unsigned()) return std::nullopt;
+        key.shape.extents.push_back(extent.get<std::uint64_t>());
+    }
+    return Quarantined{std::move(key), std::move(*configuration), kEndedWhileRunning};
+}
+
+/// One search, from what is known to what is written.
+class LiveSearch {
+   public:
+    LiveSearch(const TuningFile& file, const TuneLiveOptions& options, TuningKey key)
+        : file_(file), options_(options), key_(std::move(key)) {}
+
+    Result<TuneLiveOutcome> run(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem,
+                                RunJournal& journal);
+
+   private:
+    Result<void> begin(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem,
+                       RunJournal& journal);
+    Result<void> tell_known();
+    Result<bool> measure(std::size_t candidate);  ///< false: somebody wants it to stop
+    Result<void> search();
+    Result<void> add_sample(std::size_t candidate, double milliseconds, const std::string& reason, SampleStage stage);
+    Result<void> quarantine(std::size_t candidate, const std::string& reason);
+    [[nodiscard]] NamedConfiguration named(std::size_t candidate) const {
+        return named_configuration(surface_->space(), surface_->configuration(candidate));
+    }
+    [[nodiscard]] std::optional<std::size_t> find(const NamedConfiguration& configuration) const;
+    [[nodiscard]] std::vector<std::size_t> finalists() const;
+    [[nodiscard]] std::size_t rounds_of(const std::vector<std::size_t>& finalists, double milliseconds) const;
+    Result<void> decide(const std::vector<std::size_t>& finalists, std::size_t rounds);
+
+    const TuningFile& file_;
+    const TuneLiveOptions& options_;
+    TuningKey key_;
+    KnownChoices known_;
+    std::vector<Quarantined> quarantined_;
+    std::unique_ptr<LiveSurface> surface_;
+    std::optional<Tuner> tuner_;
+    TuneLiveOutcome outcome_;
+    std::optional<std::size_t> plain_;
+};
+
+std::optional<std::size_t> LiveSearch::find(const NamedConfiguration& configuration) const {
+    const std::optional<Configuration> values = ordered_configuration(surface_->space(), configuration);
+    return values ? surface_->find(*values) : std::nullopt;
+}
+
+Result<void> LiveSearch::begin(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem,
+                               RunJournal& journal) {
+    YOLK_TRY(const std::vector<TuningChoice> choices, file_.choices());
+    known_ = known_choices(choices, key_);
+    YOLK_TRY(quarantined_, file_.quarantined());
+    std::erase_if(quarantined_, [this](const Quarantined& entry) { return entry.key != key_; });
+    const TuningSpace space = problem.space(device.usable_info());
+    LiveOptions live{.candidate_limit = options_.candidate_limit,
+                     .seed = options_.tuner.seed,
+                     .included = {space.plain()},
+                     .multiply_adds_per_second = options_.multiply_adds_per_second};
+    YOLK_TRY(const std::vector<TuningSample> samples, file_.samples(key_));
+    const auto include = [&](const NamedConfiguration& configuration) {
+        if (auto values = ordered_configuration(space, configuration)) live.included.push_back(std::move(*values));
+    };
+    if (known_.exact) include(known_.exact->configuration);
+    for (const NamedConfiguration& configuration : known_.to_validate) include(configuration);
+    for (const TuningSample& sample : samples) include(sample.configuration);
+    live.before = [this, &journal, space](const Configuration& configuration) {
+        return journal.begin(journal_entry(key_, named_configuration(space, configuration)).dump());
+    };
+    live.after = [&journal] { return journal.end(); };
+    YOLK_TRY(surface_, LiveSurface::create(device, dispatcher, problem, std::move(live)));
+    outcome_.heuristic = surface_->configuration(surface_->heuristic());
+    plain_ = surface_->find(space.plain());
+    YOLK_TRY(Tuner tuner, Tuner::create(surface_->shared_candidates(), options_.tuner));
+    tuner_.emplace(std::move(tuner));
+    return tell_known();
+}
+
+/// Samples of earlier runs, and what must not be run.
+Result<void> LiveSearch::tell_known() {
+    YOLK_TRY(const std::vector<TuningSample> samples, file_.samples(key_));
+    for (const TuningSample& sample : samples) {
+        const std::optional<std::size_t> candidate = find(sample.configuration);
+        if (candidate && *candidate != surface_->heuristic() && !options_.again)
+            YOLK_TRY_VOID(tuner_->tell(*candidate, sample.milliseconds));
+    }
+    outcome_.known = tuner_->history().size();
+    for (const Quarantined& entry : quarantined_) {
+        const std::optional<std::size_t> candidate = find(entry.configuration);
+        // What an untuned plan takes runs anyway, whoever ended a process while it did.
+        if (candidate && *candidate != surface_->heuristic()) YOLK_TRY_VOID(tuner_->tell(*candidate, kInvalidCost));
+    }
+    return {};
+}
+
+Result<void> LiveSearch::add_sample(std::size_t candidate, double milliseconds, const std::string& reason,
+                                    SampleStage stage) {
+    return file_.add(
+        key_, {.configuration = named(candidate), .milliseconds = milliseconds, .reason = reason, .stage = stage});
+}
+
+Result<void> LiveSearch::quarantine(std::size_t candidate, const std::string& reason) {
+    log(LogLevel::Info, fmt::format("Quarantined for {}: {}; {}", shape_text(key_.family, key_.shape),
+                                    surface_->space().text(surface_->configuration(candidate)), reason));
+    return file_.quarantine({key_, named(candidate), reason});
+}
+
+Result<bool> LiveSearch::measure(std::size_t candidate) {
+    Result<LiveMeasurement> ran = surface_->run(candidate);
+    if (!ran) {
+        if (ran.error().kind == ErrorKind::DeviceLost) YOLK_TRY_VOID(quarantine(candidate, ran.error().message));
+        return std::move(ran).error();
+    }
+    ++outcome_.measured;
+    if (ran->milliseconds.empty()) {
+        ++outcome_.rejected;
+        YOLK_TRY_VOID(add_sample(candidate, kInvalidCost, ran->reason, SampleStage::Search));
+        if (ran->quarantine) YOLK_TRY_VOID(quarantine(candidate, ran->reason));
+        YOLK_TRY_VOID(tuner_->tell(candidate, kInvalidCost));
+    }
+    for (const double milliseconds : ran->milliseconds) {
+        YOLK_TRY_VOID(add_sample(candidate, milliseconds, {}, SampleStage::Search));
+        YOLK_TRY_VOID(tuner_->tell(candidate, milliseconds));
+    }
+    const History& history = tuner_->history();
+    const std::size_t heuristic = surface_->heuristic();
+    LiveProgress progress{
+        .evaluations = history.size(), .rejected = outcome_.rejected, .budget = options_.tuner.budget};
+    if (const auto best = tuner_->best()) progress.best_milliseconds = best->cost;
+    if (history.known(heuristic)) progress.heuristic_milliseconds = history.cost(heuristic);
+    const bool goes_on = !options_.progress || options_.progress(progress);
+    outcome_.interrupted = outcome_.interrupted || !goes_on;
+    return goes_on && std::chrono::steady_clock::now() < options_.deadline;
+}
+
+Result<void> LiveSearch::search() {
+    std::vector<std::size_t> first{surface_->heuristic()};
+    if (plain_) first.push_back(*plain_);
+    if (known_.exact) {
+        if (const auto candidate = find(known_.exact->configuration)) first.push_back(*candidate);
+    }
+    for (const NamedConfiguration& configuration : known_.to_validate) {
+        if (const auto candidate = find(configuration)) first.push_back(*candidate);
+    }
+    for (const std::size_t candidate : first) {
+        if (tuner_->history().known(candidate)) continue;
+        YOLK_TRY(const bool goes_on, measure(candidate));
+        if (!goes_on) return {};
+    }
+    while (const std::optional<std::size_t> candidate = tuner_->ask()) {
+        YOLK_TRY(const bool goes_on, measure(*candidate));
+        if (!goes_on) return {};
+    }
+    return {};
+}
+
+/// The heuristic, the choice so far, the plain one, and the cheapest of the search.
+std::vector<std::size_t> LiveSearch::finalists() const {
+    const History& history = tuner_->history();
+    std::vector<std::size_t> chosen;
+    const auto add = [&](std::optional<std::size_t> candidate) {
+        if (candidate && history.known(*candidate) && std::isfinite(history.cost(*candidate)) &&
+            std::ranges::find(chosen, *candidate) == chosen.end())
+            chosen.push_back(*candidate);
+    };
+    add(surface_->heuristic());
+    if (known_.exact) add(find(known_.exact->configuration));
+    add(plain_);
+    std::vector<std::size_t> order = history.order().empty()
+                                         ? std::vector<std::size_t>()
+                                         : std::vector<std::size_t>(history.order().begin(), history.order().end());
+    std::ranges::stable_sort(order, {}, [&](std::size_t candidate) { return history.cost(candidate); });
+    for (std::size_t i = 0; i < std::min(order.size(), options_.finalists); ++i) add(order[i]);
+    return chosen;
+}
+
+std::size_t LiveSearch::rounds_of(const std::vector<std::size_t>& finalists, double milliseconds) const {
+    double round = 1e-3;
+    for (const std::size_t candidate : finalists) round += tuner_->history().cost(candidate);
+    return static_cast<std::size_t>(std::clamp(milliseconds / round, double{kFewestRounds}, double{kMostRounds}));
+}
+
+Result<void> LiveSearch::decide(const std::vector<std::size_t>& finalists, std::size_t rounds) {
+    YOLK_TRY(const std::vector<LiveMeasurement> results, surface_->final_rounds(finalists, rounds));
+    const std::size_t heuristic = surface_->heuristic();
+    std::size_t best = 0;
+    for (std::size_t f = 0; f < finalists.size(); ++f) {
+        for (const double milliseconds : results[f].milliseconds)
+            YOLK_TRY_VOID(add_sample(finalists[f], milliseconds, {}, SampleStage::Final));
+        if (results[f].quarantine) YOLK_TRY_VOID(quarantine(finalists[f], results[f].reason));
+        if (results[f].milliseconds.empty()) continue;
+        if (results[best].milliseconds.empty() ||
+            median_of(results[f].milliseconds) < median_of(results[best].milliseconds))
+            best = f;
+    }
+    if (results[best].milliseconds.empty()) return {};
+    // The incumbent is what a plan takes now: the choice in the table, else the heuristic.
+    std::size_t incumbent = 0;
+    const std::optional<std::size_t> earlier = known_.exact ? find(known_.exact->configuration) : std::nullopt;
+    for (std::size_t f = 0; f < finalists.size(); ++f) {
+        if (earlier && finalists[f] == *earlier && !results[f].milliseconds.empty()) incumbent = f;
+    }
+    const bool replace = results[incumbent].milliseconds.empty() ||
+                         replaces(compare(results[best].milliseconds, results[incumbent].milliseconds));
+    const std::size_t winner = replace ? best : incumbent;
+    TuningChoice& choice = outcome_.choice;
+    choice.configuration = named(finalists[winner]);
+    choice.milliseconds = median_of(results[winner].milliseconds);
+    choice.spread = spread_of(results[winner].milliseconds);
+    for (std::size_t f = 0; f < finalists.size(); ++f) {
+        if (results[f].milliseconds.empty()) continue;
+        if (finalists[f] == heuristic) choice.heuristic_milliseconds = median_of(results[f].milliseconds);
+        if (plain_ && finalists[f] == *plain_) choice.plain_milliseconds = median_of(results[f].milliseconds);
+    }
+    choice.evaluations = tuner_->history().size();
+    outcome_.replaced = finalists[winner] != heuristic;
+    const auto expected =
+        known_.exact ? std::optional(known_.exact->configuration) : std::optional<NamedConfiguration>();
+    YOLK_TRY(const bool written, file_.put(choice, expected));
+    if (!written)
+        log(LogLevel::Info,
+            fmt::format("The table keeps a better or pinned choice for {}.", shape_text(key_.family, key_.shape)));
+    return {};
+}
+
+Result<TuneLiveOutcome> LiveSearch::run(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem,
+                                        RunJournal& journal) {
+    YOLK_TRY_VOID(begin(device, dispatcher, problem, journal));
+    outcome_.choice.key = key_;
+    YOLK_TRY_VOID(search());
+    const std::vector<std::size_t> last = finalists();
+    if (last.empty()) return std::move(outcome_);
+    double round = 0.0;
+    for (const std::size_t candidate : last) round += tuner_->history().cost(candidate);
+    // Somebody who waits does not wait for long finals; the samples are kept, and the next run goes on from them.
+    if (outcome_.interrupted && round * static_cast<double>(kFewestRounds) > kInterruptedMilliseconds)
+        return std::move(outcome_);
+    YOLK_TRY_VOID(decide(last, rounds_of(last, outcome_.interrupted ? kInterruptedMilliseconds : kFinalMilliseconds)));
+    return std::move(outcome_);
+}
+
+}  // namespace
+
+KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key) {
+    struct Near {
+        double distance;
+        const TuningChoice* choice;
+    };
+    KnownChoices known;
+    std::vector<Near> near;
+    for (const TuningChoice& choice : choices) {
+        if (choice.key == key) {
+            known.exact = choice;
+            continue;
+        }
+        if (choice.key.family != key.family || choice.key.device.device != key.device.device) continue;
+        const std::optional<double> distance = tuning_distance(choice.key.shape, key.shape);
+        if (distance && *distance <= kFarthestShape) near.push_back({*distance, &choice});
+    }
+    std::ranges::stable_sort(near, {}, &Near::distance);
+    constexpr std::size_t kMost = 4;
+    for (const Near& entry : near) {
+        if (known.to_validate.size() == kMost) break;
+        if (std::ranges::find(known.to_validate, entry.choice->configuration) == known.to_validate.end())
+            known.to_validate.push_back(entry.choice->configuration);
+    }
+    return known;
+}
+
+std::filesystem::path journal_folder(const std::filesystem::path& table) {
+    std::filesystem::path folder = table;
+    return folder += ".running";
+}
+
+Result<std::size_t> recover_journals(const TuningFile& file) {
+    std::size_t count = 0;
+    for (const std::string& text : RunJournal::take_abandoned(journal_folder(file.path()))) {
+        const std::optional<Quarantined> entry = parse_journal_entry(text);
+        if (!entry) continue;  // the process ended while it wrote: nothing had begun to run
+        YOLK_TRY_VOID(file.quarantine(*entry));
+        log_warning(fmt::format("A process ended while it ran {} with {}; this configuration is quarantined.",
+                                shape_text(entry->key.family, entry->key.shape),
+                                configuration_text(entry->configuration)));
+        ++count;
+    }
+    return count;
+}
+
+Result<TuneLiveOutcome> tune_live(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem,
+                                  const TuningFile& file, RunJournal& journal, const TuneLiveOptions& options) {
+    LiveSearch search(file, options, tuning_key(device.info(), problem.space(device.usable_info())));
+    return search.run(device, dispatcher, problem, journal);
+}
+
+}  // namespace yolk::autotune

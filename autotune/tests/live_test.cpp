@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Live surfaces and searches on devices, with problems some of whose configurations are wrong on purpose.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "table_folder.hpp"
+#include "yolk/autotune/live_surface.hpp"
+#include "yolk/autotune/recorded_surface.hpp"
+#include "yolk/autotune/recording.hpp"
+#include "yolk/autotune/tune_live.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/oracle/reduce.hpp"
+#include "yolk/primitives/reduce.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr ReduceDesc kSum{.operation = ReduceOperation::Sum, .outer = 64, .columns = 96};
+
+/// A sum; groups of 2 rows compute the maximum instead, groups of 4 cannot be planned, and drivers fail with 8.
+class TreacherousProblem final : public oracle::Problem {
+   public:
+    [[nodiscard]] std::string name() const override { return right_->name(); }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return right_->space(info); }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return right_->default_configuration(info);
+    }
+    [[nodiscard]] Result<std::unique_ptr<oracle::PlannedProblem>> plan(
+        const Device& device, const Configuration& configuration) const override {
+        ++plans;
+        if (configuration == Configuration{0, 4}) return unsupported("Groups of 4 do not fit.");
+        if (configuration == Configuration{0, 8}) return Error{ErrorKind::Driver, "The driver fails.", -3};
+        return configuration == Configuration{0, 2} ? wrong_->plan(device, configuration)
+                                                    : right_->plan(device, configuration);
+    }
+    [[nodiscard]] std::vector<oracle::ProblemBuffer> buffers() const override { return right_->buffers(); }
+    [[nodiscard]] std::vector<oracle::Expected> expected() const override { return right_->expected(); }
+    [[nodiscard]] oracle::Work work() const override { return right_->work(); }
+
+    mutable std::size_t plans = 0;
+
+   private:
+    std::unique_ptr<oracle::Problem> right_ = oracle::make_reduce_problem(kSum);
+    std::unique_ptr<oracle::Problem> wrong_ =
+        oracle::make_reduce_problem({.operation = ReduceOperation::Max, .outer = 64, .columns = 96});
+};
+
+class live : public testing::DeviceTest {
+   protected:
+    void SetUp() override {
+        folder_ = std::filesystem::temp_directory_path() / ("yolk-live-" + std::to_string(::getpid()));
+        std::filesystem::remove_all(folder_);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    [[nodiscard]] Result<TuneLiveOutcome> tune(const oracle::Problem& problem, const TuneLiveOptions& options) const {
+        YOLK_TRY(const TuningFile file, TuningFile::open(table()));
+        YOLK_TRY(RunJournal journal, RunJournal::create(journal_folder(table())));
+        return tune_live(device(), dispatcher(), problem, file, journal, options);
+    }
+    [[nodiscard]] std::filesystem::path table() const { return folder_ / "tuning.sqlite"; }
+    [[nodiscard]] TuningKey key() const {
+        return tuning_key(device().info(), reduce_space(device().usable_info(), kSum).space());
+    }
+    std::filesystem::path folder_;
+};
+YOLK_FOR_EACH_DEVICE(live);
+
+TEST_P(live, wrong_configurations_are_never_timed) {
+    const TreacherousProblem problem;
+    ASSERT_OK_AND_ASSIGN(const auto surface, LiveSurface::create(device(), dispatcher(), problem));
+    EXPECT_THAT(surface->candidates().size(), 13U);  // 9 per invocation, 4 by groups
+    const auto run = [&](Configuration configuration) { return surface->run(*surface->find(configuration)); };
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement wrong, run({0, 2}));
+    EXPECT_TRUE(wrong.milliseconds.empty());
+    EXPECT_TRUE(wrong.quarantine);
+    EXPECT_THAT(wrong.reason, HasSubstr("out"));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, run({0, 4}));
+    EXPECT_TRUE(refused.milliseconds.empty());
+    EXPECT_FALSE(refused.quarantine);
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement failing, run({0, 8}));
+    EXPECT_TRUE(failing.quarantine);
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement good, run({0, 1}));
+    EXPECT_FALSE(good.milliseconds.empty());
+    EXPECT_GT(good.milliseconds.front(), 0.0);
+}
+
+TEST_P(live, times_beyond_the_devices_limit_are_refused) {
+    const TreacherousProblem problem;
+    // A device on which the sum takes an hour at best.
+    LiveOptions options{.multiply_adds_per_second = 1e-3};
+    ASSERT_OK_AND_ASSIGN(const auto surface, LiveSurface::create(device(), dispatcher(), problem, options));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, surface->run(*surface->find({0, 1})));
+    EXPECT_TRUE(refused.quarantine);
+    EXPECT_THAT(refused.reason, HasSubstr("limit"));
+}
+
+TEST_P(live, a_search_writes_its_choice_and_what_must_not_run) {
+    const TreacherousProblem problem;
+    std::size_t told = 0;
+    TuneLiveOptions options{.tuner = {.strategy = "random", .budget = 20}};
+    options.progress = [&told](const LiveProgress& progress) {
+        EXPECT_EQ(progress.evaluations, ++told);
+        return true;
+    };
+    ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome, tune(problem, options));
+    EXPECT_EQ(outcome.measured, 13U);
+    EXPECT_EQ(outcome.rejected, 3U);
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+    ASSERT_THAT(choices, SizeIs(1));
+    EXPECT_EQ(choices[0].key, key());
+    EXPECT_LE(choices[0].milliseconds, 1.01 * choices[0].heuristic_milliseconds);
+    ASSERT_OK_AND_ASSIGN(const auto quarantined, file.quarantined());
+    EXPECT_THAT(quarantined, SizeIs(2));
+    ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key()));
+    EXPECT_GE(samples.size(), 13U);
+    // What is quarantined is not run again; what is known is not measured again, but for the heuristic.
+    problem.plans = 0;
+    options.progress = {};
+    ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome second, tune(problem, options));
+    EXPECT_EQ(second.measured, 1U);
+    options.again = true;
+    ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome again, tune(problem, options));
+    EXPECT_EQ(again.measured, 11U);
+    EXPECT_EQ(again.rejected, 1U);
+}
+
+TEST_P(live, an_interrupted_search_goes_on_where_it_was) {
+    const auto problem = oracle::make_reduce_problem(kSum);
+    TuneLiveOptions options{.tuner = {.strategy = "random", .budget = 8}};
+    options.progress = [](const LiveProgress& progress) { return progress.evaluations < 5; };
+    ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome first, tune(*problem, options));
+    EXPECT_TRUE(first.interrupted);
+    EXPECT_EQ(first.measured, 5U);
+    options.progress = {};
+    ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome second, tune(*problem, options));
+    EXPECT_EQ(second.known, 4U);     // without the heuristic, which is measured in each run
+    EXPECT_EQ(second.measured, 4U);  // and the heuristic
+}
+
+TEST_P(live, what_a_dead_process_ran_is_quarantined) {
+    const auto problem = oracle::make_reduce_problem(kSum);
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    std::filesystem::create_directories(journal_folder(table()));
+    // As tune_live writes it, left by a process that is gone.
+    {
+        ASSERT_OK_AND_ASSIGN(RunJournal journal, RunJournal::create(journal_folder(table())));
+        TuneLiveOptions options{.tuner = {.strategy = "random", .budget = 3}};
+        std::string left;
+        options.progress = [](const LiveProgress&) { return true; };
+        ASSERT_OK(tune_live(device(), dispatcher(), *problem, file, journal, options));
+    }
+    std::ofstream(journal_folder(table()) / "1-1")
+        << "{\"device\":" << Json(key().device.device).dump() << ",\"driver\":" << Json(key().device.driver).dump()
+        << ",\"family\":\"reduce\",\"kernels\":\"" << key().kernels
+        << "\",\"variant\":" << Json(key().shape.variant).dump() << ",\"extents\":" << Json(key().shape.extents).dump()
+        << ",\"configuration\":{\"row_per_invocation\":1,\"rows_per_workgroup\":1}}";
+    std::ofstream(journal_folder(table()) / "1-2") << "{\"device\":\"cut o";
+    ASSERT_OK_AND_ASSIGN(const std::size_t count, recover_journals(file));
+    EXPECT_EQ(count, 1U);
+    ASSERT_OK_AND_ASSIGN(const auto quarantined, file.quarantined());
+    ASSERT_THAT(quarantined, SizeIs(1));
+    EXPECT_EQ(quarantined[0].key, key());
+    EXPECT_THAT(quarantined[0].reason, HasSubstr("ended while"));
+    ASSERT_OK_AND_ASSIGN(const std::size_t none, recover_journals(file));
+    EXPECT_EQ(none, 0U);
+}
+
+TEST_P(live, plans_take_the_choice_from_the_file) {
+    const auto space = reduce_space(device().usable_info(), kSum);
+    {
+        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+        ASSERT_OK_AND_ASSIGN(
+            const bool written,
+            file.put({.key = key(), .configuration = {{"row_per_invocation", 1}, {"rows_per_workgroup", 4}}},
+                     std::nullopt));
+        EXPECT_TRUE(written);
+    }
+    EXPECT_EQ(load_tuning(device(), table()), 1U);
+    const auto answer = device().tuning_table()->find(space.space());
+    device().set_tuning_table(nullptr);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->configuration, (Configuration{1, 4}));
+    EXPECT_EQ(load_tuning(device(), folder_ / "missing"), 0U);
+    EXPECT_EQ(device().tuning_table(), nullptr);
+}
+
+TEST_P(live, recordings_are_read_again) {
+    const TuningSpace space = reduce_space(device().info(), kSum).space();
+    std::vector<TuningSample> samples;
+    for (const Configuration& configuration : space.all())
+        samples.push_back({.configuration = named_configuration(space, configuration),
+                           .milliseconds = 1.0 + 0.25 * configuration[1] + configuration[0]});
+    samples[3].milliseconds = kInvalidCost;
+    samples[3].reason = "wrong";
+    samples.push_back(samples[0]);  // a second sample of the same
+    samples.push_back({.configuration = {{"tile", 3}}, .milliseconds = 1.0});
+    for (const RecordingFormat format : {RecordingFormat::KernelTuner, RecordingFormat::T4}) {
+        const std::string text = recording_text(space, samples, device().info().name, format);
+        ASSERT_OK_AND_ASSIGN(const RecordedSurface surface, RecordedSurface::parse(text, "the recording"));
+        EXPECT_EQ(surface.candidates().size(), 13U);
+        EXPECT_EQ(surface.valid_count(), 12U);
+        EXPECT_EQ(surface.optimum(), 1.25);
+        EXPECT_EQ(surface.candidates().dimensions(), 2U);
+        EXPECT_THAT(std::vector<double>(surface.costs().begin(), surface.costs().end()), Contains(1.0 + 64.0 + 1.0));
+    }
+    EXPECT_EQ(recording_format("a/b.t4.json"), RecordingFormat::T4);
+    EXPECT_EQ(recording_format("a/b.T4.json"), RecordingFormat::T4);
+    EXPECT_EQ(recording_format("a/b.json"), RecordingFormat::KernelTuner);
+}
+
+}  // namespace
+}  // namespace yolk::autotune

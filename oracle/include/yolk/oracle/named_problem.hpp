@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Problems from text: a family and its sizes by name, for what people write into files and commands.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/oracle/family.hpp"
+
+namespace yolk::oracle {
+
+/// "matmul m=512 n=512 k=512 exact=1": a family, then sizes and switches; those left out have defaults.
+///   matmul            m n k batch=1 transposed=1 (b is stored as its transpose) exact=0
+///   perturbed_linear  members rows=1 in out rank=1 shared_input=0 transposed=0
+///   rollout           members hidden=64 episodes=1 rank=1 steps=40 mean=0  (CartPole; every episode takes all steps)
+///   fitness           population episodes=1
+///   es_update         population rank=1, and hidden=64 (CartPole's policy) or rows and columns (one matrix)
+///   optimizer         elements rule=0 (sgd, momentum, adam)
+///   block_inverse     n blocks symmetric=0
+///   reduce            outer columns inner=1 operation=0 (sum, mean, max, argmax)
+/// or a family and, after a colon, a part of the name of one of its benchmarks: "softmax: 1024".
+/// Error (BadInput): another family, an unknown or missing size, no number.
+[[nodiscard]] Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text);
+
+/// The kernels of a training run on CartPole with the default flags.
+[[nodiscard]] std::vector<std::string_view> cartpole_job();
+/// What tuning is measured on: cartpole_job, and products, layers, updates, inverses and sums of two sizes.
+[[nodiscard]] std::vector<std::string_view> named_set();
+
+}  // namespace yolk::oracle

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/oracle/named_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <set>
+#include <string>
+
+#include "yolk/oracle/block_inverse.hpp"
+#include "yolk/oracle/es_update.hpp"
+#include "yolk/oracle/fitness.hpp"
+#include "yolk/oracle/matmul.hpp"
+#include "yolk/oracle/optimizer.hpp"
+#include "yolk/oracle/perturbed_linear.hpp"
+#include "yolk/oracle/reduce.hpp"
+#include "yolk/oracle/rollout.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+using ProblemPtr = std::unique_ptr<Problem>;
+
+/// Sizes by name; each that is read is ticked off, so that what nobody reads can be named.
+class Sizes {
+   public:
+    explicit Sizes(std::string_view text) : text_(text) {}
+
+    Result<void> parse(std::string_view words) {
+        while (!words.empty()) {
+            const std::size_t end = std::min(words.find_first_of(" \t"), words.size());
+            const std::string_view word = words.substr(0, end);
+            words.remove_prefix(std::min(end + 1, words.size()));
+            if (word.empty()) continue;
+            const std::size_t sign = word.find('=');
+            std::uint32_t value = 0;
+            const std::string_view number = sign == std::string_view::npos ? "" : word.substr(sign + 1);
+            const auto [stop, failed] = std::from_chars(number.data(), number.data() + number.size(), value);
+            if (number.empty() || failed != std::errc() || stop != number.data() + number.size()) {
+                return bad_input(fmt::format("'{}' of the shape '{}' is not name=number, such as m=512.", word, text_));
+            }
+            values_[std::string(word.substr(0, sign))] = value;
+        }
+        return {};
+    }
+    std::uint32_t get(const char* name, std::uint32_t fallback) {
+        read_.insert(name);
+        const auto found = values_.find(name);
+        return found == values_.end() ? fallback : found->second;
+    }
+    std::uint32_t need(const char* name) {
+        const std::uint32_t value = get(name, 0);
+        if (value == 0 && missing_.empty()) missing_ = name;
+        return value;
+    }
+    bool has(const char* name) const { return values_.contains(name); }
+    /// After all have been read.
+    [[nodiscard]] Result<void> check() const {
+        if (!missing_.empty())
+            return bad_input(fmt::format("The shape '{}' needs {}, which is above 0.", text_, missing_));
+        for (const auto& [name, value] : values_) {
+            if (read_.contains(name)) continue;
+            std::string known;
+            for (const std::string& other : read_) known += (known.empty() ? "" : ", ") + other;
+            return bad_input(fmt::format("The shape '{}' has '{}'; its family knows {}.", text_, name, known));
+        }
+        return {};
+    }
+
+   private:
+    std::string text_;
+    std::map<std::string, std::uint32_t> values_;
+    std::set<std::string> read_;
+    std::string missing_;
+};
+
+ProblemPtr matmul(Sizes& sizes) {
+    const std::uint32_t m = sizes.need("m");
+    const std::uint32_t n = sizes.need("n");
+    const std::uint32_t k = sizes.need("k");
+    return make_matmul_problem({.m = m,
+                                .n = n,
+                                .k = k,
+                                .batch = sizes.get("batch", 1),
+                                .b = {.transposed = sizes.get("transposed", 1) != 0},
+                                .determinism = sizes.get("exact", 0) != 0 ? Determinism::Exact : Determinism::Fast});
+}
+
+ProblemPtr perturbed_linear(Sizes& sizes) {
+    return make_perturbed_linear_problem({.members = sizes.need("members"),
+                                          .rows = sizes.get("rows", 1),
+                                          .in = sizes.need("in"),
+                                          .out = sizes.need("out"),
+                                          .rank = sizes.get("rank", 1),
+                                          .parameter = ParameterId{11},
+                                          .shared_input = sizes.get("shared_input", 0) != 0,
+                                          .transposed = sizes.get("transposed", 0) != 0});
+}
+
+ProblemPtr rollout(Sizes& sizes) {
+    RolloutDesc desc{.members = sizes.need("members"),
+                     .episodes = sizes.get("episodes", 1),
+                     .max_steps = sizes.get("steps", 40),
+                     .rank = sizes.get("rank", 1),
+                     .mean_only = sizes.get("mean", 0) != 0,
+                     .never_stop = true};
+    desc.network.widths = {4, sizes.get("hidden", 64), 2};
+    return make_rollout_problem(desc);
+}
+
+ProblemPtr fitness(Sizes& sizes) {
+    return make_fitness_problem(
+        {.population = sizes.need("population"), .episodes = sizes.get("episodes", 1), .config = {}});
+}
+
+ProblemPtr es_update(Sizes& sizes) {
+    const std::uint32_t population = sizes.need("population");
+    const std::uint32_t rank = sizes.get("rank", 1);
+    std::vector<ParameterDesc> parameters;
+    if (sizes.has("rows") || sizes.has("columns")) {
+        parameters.push_back({.name = "w",
+                              .rows = sizes.need("rows"),
+                              .columns = sizes.need("columns"),
+                              .perturbation = Perturbation::LowRank});
+    } else {
+        parameters = PolicyNetwork{.widths = {4, sizes.get("hidden", 64), 2}}.parameters();
+    }
+    if (!sizes.check()) return nullptr;
+    return make_es_update_problem(
+        {.parameters = *ParameterTable::create(std::move(parameters)), .population = population, .rank = rank});
+}
+
+ProblemPtr optimizer(Sizes& sizes) {
+    const std::uint32_t rule = std::min(sizes.get("rule", 0), 2U);
+    return make_optimizer_problem(
+        {.rule = static_cast<OptimizerRule>(rule), .element_count = sizes.need("elements"), .config = {}});
+}
+
+ProblemPtr block_inverse(Sizes& sizes) {
+    const bool symmetric = sizes.get("symmetric", 0) != 0;
+    return make_block_inverse_problem({.n = sizes.need("n"),
+                                       .blocks = sizes.need("blocks"),
+                                       .mode = symmetric ? InverseMode::Symmetric : InverseMode::Spd,
+                                       .damping = 1e-3F});
+}
+
+ProblemPtr reduce(Sizes& sizes) {
+    const std::uint32_t operation = std::min(sizes.get("operation", 0), 3U);
+    return make_reduce_problem({.operation = static_cast<ReduceOperation>(operation),
+                                .outer = sizes.need("outer"),
+                                .columns = sizes.need("columns"),
+                                .inner = sizes.get("inner", 1)});
+}
+
+using Make = ProblemPtr (*)(Sizes&);
+const std::map<std::string_view, Make>& makers() {
+    static const std::map<std::string_view, Make> kMakers{{"matmul", &matmul},
+                                                          {"perturbed_linear", &perturbed_linear},
+                                                          {"rollout", &rollout},
+                                                          {"fitness", &fitness},
+                                                          {"es_update", &es_update},
+                                                          {"optimizer", &optimizer},
+                                                          {"block_inverse", &block_inverse},
+                                                          {"reduce", &reduce}};
+    return kMakers;
+}
+
+Result<ProblemPtr> benchmark_of(std::string_view family_name, std::string_view part) {
+    for (const Family* family : families()) {
+        if (family_name != family->name) continue;
+        std::string names;
+        for (ProblemPtr& problem : family->benchmarks()) {
+            if (problem->name().find(part) != std::string::npos) return std::move(problem);
+            names += "\n  " + problem->name();
+        }
+        return bad_input(
+            fmt::format("No benchmark of {} has '{}' in its name; there are:{}", family_name, part, names));
+    }
+    return bad_input(fmt::format("There is no kernel family '{}' (yolk check --list names them).", family_name));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    const std::size_t end = std::min(text.find_first_of(" \t:"), text.size());
+    const std::string_view family = text.substr(0, end);
+    if (end < text.size() && text[end] == ':') {
+        std::string_view part = text.substr(end + 1);
+        while (part.starts_with(' ')) part.remove_prefix(1);
+        return benchmark_of(family, part);
+    }
+    const auto maker = makers().find(family);
+    if (maker == makers().end()) {
+        std::string known;
+        for (const auto& [name, make] : makers()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+        return bad_input(
+            fmt::format("The shape '{}' is of the family '{}'; sizes can be given for {}; of the others "
+                        "a benchmark can be named: 'softmax: 1024'.",
+                        text, family, known));
+    }
+    Sizes sizes(text);
+    YOLK_TRY_VOID(sizes.parse(text.substr(end)));
+    ProblemPtr problem = maker->second(sizes);
+    YOLK_TRY_VOID(sizes.check());
+    return problem;
+}
+
+std::vector<std::string_view> cartpole_job() {
+    return {"rollout members=4096", "rollout members=1 mean=1 episodes=100", "fitness population=4096",
+            "es_update population=4096", "optimizer elements=450"};
+}
+
+std::vector<std::string_view> named_set() {
+    std::vector<std::string_view> all = cartpole_job();
+    for (const std::string_view shape :
+         {"matmul m=512 n=512 k=512", "matmul m=1024 n=1024 k=1024",
+          "perturbed_linear members=256 rows=8 in=256 out=256", "perturbed_linear members=64 rows=8 in=1024 out=1024",
+          "es_update population=4096 rows=256 columns=256", "block_inverse n=32 blocks=1024",
+          "block_inverse n=128 blocks=64", "reduce outer=65536 columns=64"})
+        all.push_back(shape);
+    return all;
+}
+
+}  // namespace yolk::oracle
