@@ -172,7 +172,7 @@ void print_timing(const Json& json) {
 Result<int> run_rollout(const RolloutFlags& flags) {
     RolloutBench bench;
     YOLK_TRY(bench.desc, describe(flags));
-    YOLK_TRY(const Device device, open_device(flags.common.device));
+    YOLK_TRY(const Device device, open_device(flags.common));
     YOLK_TRY_VOID(probe(device));  // the plan splits its loops by what this finds
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     YOLK_TRY_VOID(prepare(dispatcher, bench));

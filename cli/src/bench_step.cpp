@@ -136,7 +136,7 @@ Result<int> run_step(const Flags& flags) {
         return bad_input(fmt::format("--count is {}; it is from 1 to {}.", flags.count, kLargestCount));
     if (flags.size == 0 || flags.size > kLargestSize)
         return bad_input(fmt::format("--size is {}; it is from 1 to {}.", flags.size, kLargestSize));
-    YOLK_TRY(const Device device, open_device(flags.common.device));
+    YOLK_TRY(const Device device, open_device(flags.common));
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     Json steps = Json::array();

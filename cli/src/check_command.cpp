@@ -180,11 +180,11 @@ Result<int> run_check(const Flags& flags, bool whole_run) {
     if (flags.configurations == 0) return bad_input("--configurations is 0; at least 1 is needed.");
     if (whole_run) {
         YOLK_TRY(const train::TrainOptions options, resolve(flags.train));
-        YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common.device));
+        YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
         return check_run(devices, options, flags.common.json, flags.common.quiet);
     }
     YOLK_TRY(const std::vector<const oracle::Family*> families, wanted_families(flags.kernels));
-    YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common.device));
+    YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
     const InterruptGuard interrupt;
     std::uint64_t failed = 0;
     for (const Device& device : devices) {

@@ -25,7 +25,7 @@ Result<int> run_eval(const Flags& flags) {
     if (!flags.environment.empty()) {
         YOLK_TRY(options.own_environment, load_environment(flags.environment));
     }
-    YOLK_TRY(const Device device, open_device(flags.common.device));
+    YOLK_TRY(const Device device, open_device(flags.common));
     YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(device, flags.policy, options));
     if (flags.common.json) {
         print_json({{"policy", flags.policy},

@@ -39,7 +39,8 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, T& target, const
 
 /// What every command that talks to a device offers.
 struct CommonFlags {
-    std::string device;  ///< index, UUID or part of a name; empty: $YOLK_DEVICE, else the best
+    std::string device;      ///< index, UUID or part of a name; empty: $YOLK_DEVICE, else the best
+    bool no_tuning = false;  ///< the tuning table is not looked into
     bool json = false;
     bool quiet = false;
 };
@@ -54,6 +55,7 @@ inline void add_device_flag(CLI::App& app, CommonFlags& flags) {
            "Device: index, UUID or part of a name (`yolk devices` lists them; default $YOLK_DEVICE, else the best)")
         ->type_name("DEVICE")
         ->check(not_empty, "", "");
+    app.add_flag("--no-tuning", flags.no_tuning, "Kernels take their defaults, whatever `yolk tune` found out");
 }
 
 inline void add_output_flags(CLI::App& app, CommonFlags& flags) {

@@ -25,7 +25,7 @@ constexpr int kBadInput = 2;
 constexpr const char* kFooter =
     "\nExit codes: 0 good, 1 failed work or a failed check, 2 bad input.\n"
     "Environment: YOLK_DEVICE (as --device), YOLK_LOG (debug, info, warning, error, off), YOLK_CACHE (folder of "
-    "pipeline caches).\n";
+    "pipeline caches), YOLK_TABLE (file of the tuning table).\n";
 
 int report(const Error& error) {
     print_error(error.message);

@@ -5,14 +5,17 @@
 #include <cstdlib>
 
 #include "numbers.hpp"
+#include "yolk/autotune/tuning_file.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/device_selection.hpp"
 
 namespace yolk::cli {
 namespace {
 
-Result<Device> create_device(const Instance& instance, std::uint32_t index) {
-    return Device::create(instance, index, {.pipeline_cache_folder = default_cache_folder()});
+Result<Device> create_device(const Instance& instance, std::uint32_t index, const CommonFlags& flags) {
+    YOLK_TRY(Device device, Device::create(instance, index, {.pipeline_cache_folder = default_cache_folder()}));
+    if (!flags.no_tuning) autotune::load_tuning(device, autotune::default_table_path());
+    return device;
 }
 
 Result<std::vector<std::uint32_t>> indices_above_floor(const Instance& instance) {
@@ -53,18 +56,18 @@ std::string device_request(const std::string& flag) {
     return wanted != nullptr ? wanted : "";
 }
 
-Result<Device> open_device(const std::string& flag) {
+Result<Device> open_device(const CommonFlags& flags) {
     YOLK_TRY(const Instance instance, Instance::create());
-    YOLK_TRY(const DeviceChoice choice, choose_device(instance.devices(), device_request(flag)));
-    return create_device(instance, choice.index);
+    YOLK_TRY(const DeviceChoice choice, choose_device(instance.devices(), device_request(flags.device)));
+    return create_device(instance, choice.index, flags);
 }
 
-Result<std::vector<Device>> open_devices(const std::string& list, const std::string& flag) {
+Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags) {
     YOLK_TRY(const Instance instance, Instance::create());
-    YOLK_TRY(const std::vector<std::uint32_t> indices, indices_of(instance, list, flag));
+    YOLK_TRY(const std::vector<std::uint32_t> indices, indices_of(instance, list, flags.device));
     std::vector<Device> devices;
     for (const std::uint32_t index : indices) {
-        YOLK_TRY(Device device, create_device(instance, index));
+        YOLK_TRY(Device device, create_device(instance, index, flags));
         devices.push_back(std::move(device));
     }
     return devices;

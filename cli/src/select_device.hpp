@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "options.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/instance.hpp"
@@ -14,11 +15,12 @@ namespace yolk::cli {
 /// The flag, else $YOLK_DEVICE, else empty (the best device).
 [[nodiscard]] std::string device_request(const std::string& flag);
 
-[[nodiscard]] Result<Device> open_device(const std::string& flag);
+/// With what the tuning table says about the device, but for --no-tuning.
+[[nodiscard]] Result<Device> open_device(const CommonFlags& flags);
 
-/// `list`: "all" for every device above the floor, or requests separated by commas; empty: as open_device(flag)
+/// `list`: "all" for every device above the floor, or requests separated by commas; empty: as open_device(flags)
 /// chooses. Each device once, in the order of the list.
-[[nodiscard]] Result<std::vector<Device>> open_devices(const std::string& list, const std::string& flag);
+[[nodiscard]] Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags);
 
 /// Name and version of the driver: "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)".
 [[nodiscard]] std::string driver_text(const DeviceInfo& info);

@@ -84,7 +84,7 @@ Result<train::TrainOptions> resolve_task(const Flags& flags) {
 Result<int> run_train(const Flags& flags) {
     YOLK_TRY(train::TrainOptions options, resolve_task(flags));
     options.stop_when_solved = !flags.keep_going;
-    YOLK_TRY(const Device device, open_device(flags.common.device));
+    YOLK_TRY(const Device device, open_device(flags.common));
     const DeviceInfo& info = device.info();
 
     const bool human = !flags.common.json && !flags.common.quiet;

@@ -3,27 +3,46 @@
 
 #include <memory>
 
+#include "tune_live.hpp"
 #include "tune_surface.hpp"
+#include "tune_table.hpp"
 
 namespace yolk::cli {
 namespace {
 
 struct TuneFlags {
     SurfaceFlags surface;
+    LiveFlags live;
+    TableFlags table;
     CommonFlags common;
+    const CLI::Option* budget = nullptr;
 };
 
-Result<int> run_tune(const TuneFlags& flags) {
+Result<int> run_tune(TuneFlags& flags) {
     if (!flags.surface.surface.empty()) return tune_surface(flags.surface, flags.common);
-    return bad_input("tune needs to be told what to tune: --surface FILE, a recorded surface (see yolk tune --help).");
+    if (flags.table.any()) return tune_table(flags.table, flags.common);
+    if (flags.budget->count() > 0) {
+        if (flags.surface.budget == 0) return bad_input("--budget is 0; at least 1 measurement is needed.");
+        flags.live.budget = flags.surface.budget;
+    }
+    flags.live.strategy = flags.surface.strategy;
+    flags.live.seed = flags.surface.seed;
+    return tune_live(flags.live, flags.common);
 }
 
 }  // namespace
 
 Command add_tune_command(CLI::App& app) {
     const auto flags = std::make_shared<TuneFlags>();
-    CLI::App* command = app.add_subcommand("tune", "Tune kernels; with --surface, try a strategy on recorded times");
+    CLI::App* command = app.add_subcommand(
+        "tune",
+        "Tune kernels on a device, look into the tuning table, or (--surface) try a strategy on recorded times");
+    add_live_flags(*command, flags->live);
+    add_device_flag(*command, flags->common);
+    add_table_flags(*command, flags->table);
     add_surface_flags(*command, flags->surface);
+    flags->budget = command->get_option("--budget");
+    command->get_option("--budget")->default_str("60 a shape; 200 with --surface");
     add_output_flags(*command, flags->common);
     return {command, [flags] { return run_tune(*flags); }};
 }

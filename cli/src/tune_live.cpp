@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune_live.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "select_device.hpp"
+#include "yolk/autotune/recording.hpp"
+#include "yolk/autotune/tune_live.hpp"
+#include "yolk/core/file.hpp"
+#include "yolk/oracle/named_problem.hpp"
+#include "yolk/primitives/limits.hpp"
+#include "yolk/runtime/probe.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using autotune::TuneLiveOutcome;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kDefaultBudget = 60;
+constexpr std::uint32_t kLargestBudget = 100'000;
+constexpr double kDefaultSeconds = 540.0;
+constexpr std::size_t kLargestShapesFile = 1U << 20U;
+
+/// A shape that is to be tuned, and what came of it.
+struct Job {
+    std::unique_ptr<oracle::Problem> problem;
+    std::string shape;  ///< as a table's key has it
+    std::optional<autotune::TuningChoice> known{};
+    std::optional<TuneLiveOutcome> outcome{};
+    std::string error{};
+};
+
+Result<std::vector<std::string>> shape_lines(const LiveFlags& flags) {
+    std::vector<std::string> lines;
+    if (!flags.shapes.empty()) {
+        YOLK_TRY(const std::vector<std::byte> bytes, read_file(flags.shapes, kLargestShapesFile));
+        std::string line;
+        for (std::size_t i = 0; i <= bytes.size(); ++i) {
+            const char c = i < bytes.size() ? static_cast<char>(bytes[i]) : '\n';
+            if (c != '\n' && c != '\r') {
+                line += c;
+                continue;
+            }
+            if (line.find_first_not_of(" \t") != std::string::npos && !line.starts_with('#')) lines.push_back(line);
+            line.clear();
+        }
+        if (lines.empty()) return bad_input(fmt::format("'{}' names no shape; see docs/autotune.md.", flags.shapes));
+        return lines;
+    }
+    if (!flags.job.empty() && flags.job != "cartpole")
+        return bad_input(fmt::format("There is no job '{}'; there is cartpole.", flags.job));
+    for (const std::string_view line : flags.job.empty() ? oracle::named_set() : oracle::cartpole_job())
+        lines.emplace_back(line);
+    return lines;
+}
+
+Result<std::vector<Job>> make_jobs(const LiveFlags& flags, const Device& device) {
+    YOLK_TRY(const std::vector<std::string> lines, shape_lines(flags));
+    std::vector<Job> jobs;
+    for (const std::string& line : lines) {
+        YOLK_TRY(std::unique_ptr<oracle::Problem> problem, oracle::make_named_problem(line));
+        const TuningSpace space = problem->space(device.usable_info());
+        jobs.push_back({.problem = std::move(problem), .shape = autotune::shape_text(space.family(), space.shape())});
+    }
+    return jobs;
+}
+
+/// One line that is rewritten on a terminal, JSON lines with --json, nothing with --quiet.
+class SearchProgress {
+   public:
+    explicit SearchProgress(const CommonFlags& common)
+        : live_(output_is_terminal() && !common.json && !common.quiet), json_(common.json && !common.quiet) {}
+    void show(const Job& job, const autotune::LiveProgress& progress) const {
+        const double speed_up = progress.heuristic_milliseconds / progress.best_milliseconds;
+        if (json_) {
+            print_json({{"shape", job.shape},
+                        {"evaluations", progress.evaluations},
+                        {"rejected", progress.rejected},
+                        {"best_milliseconds", progress.best_milliseconds},
+                        {"heuristic_milliseconds", progress.heuristic_milliseconds}});
+        }
+        if (!live_) return;
+        std::string line =
+            fmt::format("{} of {}, {} rejected, best {:.4g} ms against {:.4g} ms ({:.2f}x)  {}", progress.evaluations,
+                        progress.budget, progress.rejected, progress.best_milliseconds, progress.heuristic_milliseconds,
+                        speed_up, job.shape);
+        line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
+        fmt::print("\r\033[K{}", line);
+        std::fflush(stdout);
+    }
+    void finish() const {
+        if (live_) fmt::print("\r\033[K");
+        std::fflush(stdout);
+    }
+
+   private:
+    bool live_;
+    bool json_;
+};
+
+/// What the run shares over its shapes.
+struct Tuning {
+    const LiveFlags& flags;
+    const CommonFlags& common;
+    const Device& device;
+    Dispatcher& dispatcher;
+    const autotune::TuningFile& file;
+    autotune::RunJournal& journal;
+    double multiply_adds_per_second = 0.0;
+    Clock::time_point end;
+    SearchProgress progress;
+};
+
+/// The time that is left is shared by the shapes that are left.
+Clock::time_point deadline_of(const Tuning& tuning, std::size_t left) {
+    const auto now = Clock::now();
+    return now + (std::max(tuning.end, now) - now) / static_cast<int>(left);
+}
+
+Result<void> tune_job(Tuning& tuning, Job& job, std::size_t left) {
+    const LiveFlags& flags = tuning.flags;
+    autotune::TuneLiveOptions options{
+        .tuner = {.strategy = flags.strategy,
+                  .budget = flags.budget == 0 ? kDefaultBudget : flags.budget,
+                  .seed = flags.seed},
+        .again = flags.again,
+        .deadline = deadline_of(tuning, left),
+        .multiply_adds_per_second = tuning.multiply_adds_per_second,
+        .progress =
+            [&](const autotune::LiveProgress& progress) {
+                tuning.progress.show(job, progress);
+                return !InterruptGuard::requested();
+            },
+    };
+    Result<TuneLiveOutcome> outcome =
+        autotune::tune_live(tuning.device, tuning.dispatcher, *job.problem, tuning.file, tuning.journal, options);
+    tuning.progress.finish();
+    if (outcome) {
+        job.outcome = *std::move(outcome);
+        return {};
+    }
+    // A lost device takes the rest of the run with it; the next run goes on, without what lost it.
+    if (outcome.error().kind == ErrorKind::DeviceLost || outcome.error().kind == ErrorKind::Io)
+        return std::move(outcome).error();
+    job.error = outcome.error().message;
+    return {};
+}
+
+Result<void> find_known(const Tuning& tuning, std::vector<Job>& jobs) {
+    YOLK_TRY(const std::vector<autotune::TuningChoice> choices, tuning.file.choices());
+    for (Job& job : jobs) {
+        const autotune::TuningKey key =
+            autotune::tuning_key(tuning.device.info(), job.problem->space(tuning.device.usable_info()));
+        job.known = autotune::known_choices(choices, key).exact;
+    }
+    return {};
+}
+
+Json choice_json(const Job& job, const autotune::TuningChoice& choice) {
+    Json configuration = Json::object();
+    for (const auto& [name, value] : choice.configuration) configuration[name] = value;
+    const double tuned = choice.milliseconds;
+    return {{"shape", job.shape},
+            {"family", choice.key.family},
+            {"default_milliseconds", choice.plain_milliseconds > 0.0 ? Json(choice.plain_milliseconds) : Json()},
+            {"heuristic_milliseconds", choice.heuristic_milliseconds},
+            {"tuned_milliseconds", tuned},
+            {"speed_up", tuned > 0.0 ? choice.heuristic_milliseconds / tuned : 1.0},
+            {"spread", choice.spread},
+            {"evaluations", choice.evaluations},
+            {"configuration", std::move(configuration)}};
+}
+
+Json outcome_json(const Tuning& tuning, const std::vector<Job>& jobs, double seconds) {
+    Json shapes = Json::array();
+    std::size_t measured = 0;
+    double logs = 0.0;
+    double reached = 0.0;
+    std::size_t count = 0;
+    for (const Job& job : jobs) {
+        Json json;
+        if (job.outcome) {
+            json = choice_json(job, job.outcome->choice);
+            json["measured"] = job.outcome->measured;
+            json["rejected"] = job.outcome->rejected;
+            json["replaced"] = job.outcome->replaced;
+            json["interrupted"] = job.outcome->interrupted;
+            measured += job.outcome->measured;
+        } else if (job.known) {
+            json = choice_json(job, *job.known);
+            json["measured"] = 0;
+        } else {
+            json = {{"shape", job.shape}, {"measured", 0}, {"error", job.error}};
+        }
+        const double speed_up = json.value("speed_up", 0.0);
+        if (speed_up > 0.0 && json.value("tuned_milliseconds", 0.0) > 0.0) {
+            logs += std::log(speed_up);
+            reached += 1.0 / speed_up;
+            ++count;
+        }
+        shapes.push_back(std::move(json));
+    }
+    const auto of_count = [count](double sum) { return count == 0 ? 0.0 : sum / static_cast<double>(count); };
+    return {{"tune", "live"},
+            {"device", tuning.device.info().name},
+            {"driver", driver_text(tuning.device.info())},
+            {"table", tuning.file.path().string()},
+            {"measured", measured},
+            {"seconds", seconds},
+            {"speed_up", count == 0 ? 1.0 : std::exp(of_count(logs))},
+            {"heuristic_of_tuned", of_count(reached)},
+            {"shapes", std::move(shapes)}};
+}
+
+std::string milliseconds_text(const Json& json, const char* name) {
+    const Json value = json.value(name, Json());
+    return value.is_number() && value.get<double>() > 0.0 ? fmt::format("{:.4g}", value.get<double>()) : "-";
+}
+
+void print_outcome(const Json& json) {
+    std::vector<std::vector<std::string>> rows{
+        {"shape", "default ms", "heuristic ms", "tuned ms", "speed-up", "spread", "evaluations", "measured now"}};
+    for (const Json& shape : json["shapes"]) {
+        const bool there = shape.value("tuned_milliseconds", 0.0) > 0.0;
+        rows.push_back({shape["shape"].get<std::string>(), milliseconds_text(shape, "default_milliseconds"),
+                        milliseconds_text(shape, "heuristic_milliseconds"),
+                        milliseconds_text(shape, "tuned_milliseconds"),
+                        there ? fmt::format("{:.2f}x", shape["speed_up"].get<double>()) : "-",
+                        there ? fmt::format("{:.1f} %", 100.0 * shape["spread"].get<double>()) : "-",
+                        fmt::format("{}", shape.value("evaluations", std::uint64_t{0})),
+                        fmt::format("{}", shape["measured"].get<std::size_t>())});
+    }
+    print_line(table(rows));
+    for (const Json& shape : json["shapes"]) {
+        if (const std::string error = shape.value("error", std::string()); !error.empty())
+            print_line(fmt::format("{}: {}", shape["shape"].get<std::string>(), error));
+    }
+    print_line(fmt::format("{} evaluations in {}; {:.2f}x over the heuristic on average; kept in {}",
+                           json["measured"].get<std::size_t>(), duration_text(json["seconds"].get<double>()),
+                           json["speed_up"].get<double>(), json["table"].get<std::string>()));
+}
+
+/// FILE for one shape; FILE with -1, -2, ... before its first dot for several.
+std::filesystem::path numbered(const std::filesystem::path& path, std::size_t number) {
+    const std::string name = path.filename().string();
+    const std::size_t dot = std::min(name.find('.', 1), name.size());
+    return path.parent_path() / fmt::format("{}-{}{}", name.substr(0, dot), number, name.substr(dot));
+}
+
+Result<void> write_recordings(const Tuning& tuning, const std::vector<Job>& jobs) {
+    if (tuning.flags.record.empty()) return {};
+    std::size_t number = 0;
+    for (const Job& job : jobs) {
+        const TuningSpace space = job.problem->space(tuning.device.usable_info());
+        YOLK_TRY(const std::vector<autotune::TuningSample> samples,
+                 tuning.file.samples(autotune::tuning_key(tuning.device.info(), space)));
+        const std::filesystem::path path =
+            jobs.size() == 1 ? std::filesystem::path(tuning.flags.record) : numbered(tuning.flags.record, ++number);
+        YOLK_TRY_VOID(write_file_atomically(path, autotune::recording_text(space, samples, tuning.device.info().name,
+                                                                           autotune::recording_format(path))));
+    }
+    return {};
+}
+
+Result<void> check_flags(const LiveFlags& flags) {
+    if (flags.budget > kLargestBudget)
+        return bad_input(fmt::format("--budget is {}; 1 to {} are allowed.", flags.budget, kLargestBudget));
+    if (!(flags.seconds >= 0.0F && flags.seconds < 1e7F))
+        return bad_input(fmt::format("--seconds is {}; it is above 0.", flags.seconds));
+    const auto strategies = autotune::strategy_names();
+    if (std::ranges::find(strategies, flags.strategy) == strategies.end())
+        return bad_input(
+            fmt::format("There is no strategy '{}'; there are {}.", flags.strategy, fmt::join(strategies, ", ")));
+    if (!flags.job.empty() && !flags.shapes.empty())
+        return bad_input("--job and --shapes both say what to tune; give one of them.");
+    return {};
+}
+
+Result<void> tune_all(Tuning& tuning, std::vector<Job>& jobs) {
+    const bool human = !tuning.common.json && !tuning.common.quiet;
+    std::size_t left = jobs.size();
+    for (Job& job : jobs) {
+        const std::size_t sharing = left--;
+        if (InterruptGuard::requested() || (job.known && !tuning.flags.again)) continue;
+        if (human && !output_is_terminal()) print_line(fmt::format("tuning {}", job.shape));
+        YOLK_TRY_VOID(tune_job(tuning, job, sharing));
+    }
+    return {};
+}
+
+}  // namespace
+
+void add_live_flags(CLI::App& app, LiveFlags& flags) {
+    app.add_option("--job", flags.job, "Tune the kernels of a job: cartpole (default: a set of shapes of all kinds)")
+        ->type_name("NAME");
+    app.add_option("--shapes", flags.shapes, "Tune the shapes of a file, one a line: matmul m=512 n=512 k=512")
+        ->type_name("FILE");
+    add_number(app, "--seconds", flags.seconds, "Time for all shapes together (default 540)")->type_name("SECONDS");
+    app.add_flag("--again", flags.again, "Tune what is tuned already, too");
+    app.add_option("--record", flags.record,
+                   "Write what was measured: T4 where the name ends in .t4.json, else a Kernel Tuner cache; numbered "
+                   "where there are several shapes")
+        ->type_name("FILE");
+}
+
+Result<int> tune_live(const LiveFlags& flags, const CommonFlags& common) {
+    YOLK_TRY_VOID(check_flags(flags));
+    const std::filesystem::path path = autotune::default_table_path();
+    if (path.empty()) return bad_input("There is no place for a tuning table; name one in $YOLK_TABLE.");
+    CommonFlags untuned = common;
+    untuned.no_tuning =
+        true;  // candidates name their configurations; what a plan inside takes must not change meanwhile
+    YOLK_TRY(const Device device, open_device(untuned));
+    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY(std::vector<Job> jobs, make_jobs(flags, device));
+    YOLK_TRY(const autotune::TuningFile file, autotune::TuningFile::open(path));
+    YOLK_TRY_VOID(autotune::recover_journals(file));
+    YOLK_TRY(autotune::RunJournal journal, autotune::RunJournal::create(autotune::journal_folder(path)));
+    const auto begin = Clock::now();
+    const double seconds = flags.seconds > 0.0F ? static_cast<double>(flags.seconds) : kDefaultSeconds;
+    Tuning tuning{.flags = flags,
+                  .common = common,
+                  .device = device,
+                  .dispatcher = dispatcher,
+                  .file = file,
+                  .journal = journal,
+                  .end = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)),
+                  .progress = SearchProgress(common)};
+    YOLK_TRY_VOID(find_known(tuning, jobs));
+    const InterruptGuard interrupt;
+    const bool any_new = std::ranges::any_of(jobs, [&](const Job& job) { return flags.again || !job.known; });
+    if (any_new) {
+        YOLK_TRY(tuning.multiply_adds_per_second, measure_multiply_adds_per_second(device, dispatcher));
+    }
+    const Result<void> tuned = tune_all(tuning, jobs);
+    YOLK_TRY_VOID(write_recordings(tuning, jobs));
+    const Json json = outcome_json(tuning, jobs, std::chrono::duration<double>(Clock::now() - begin).count());
+    if (common.json) {
+        print_json(json);
+    } else {
+        print_outcome(json);
+    }
+    if (!tuned) return tuned.error();
+    return std::ranges::any_of(jobs, [](const Job& job) { return !job.error.empty(); }) ? 1 : 0;
+}
+
+}  // namespace yolk::cli
