@@ -91,9 +91,12 @@ std::string elements_to_string(std::span<const float> values) {
 
 }  // namespace
 
-Tensor::Tensor() : shape_({0}), values_(std::make_shared<const std::vector<float>>()) {}
-Tensor::Tensor(Shape shape, std::shared_ptr<const std::vector<float>> values)
-    : shape_(std::move(shape)), values_(std::move(values)) {}
+Tensor::Tensor() : Tensor(Shape{0}, {}) {}
+Tensor::Tensor(Shape shape, std::vector<float> values)
+    : storage_(std::make_shared<const Storage>(Storage{std::move(shape), std::move(values)})),
+      values_(storage_->values) {}
+Tensor::Tensor(std::shared_ptr<const Storage> storage, std::span<const float> values)
+    : storage_(std::move(storage)), values_(values) {}
 
 Result<Tensor> Tensor::create(Shape shape, std::vector<float> values) {
     YOLK_TRY(const std::uint64_t count, shape.element_count());
@@ -101,22 +104,37 @@ Result<Tensor> Tensor::create(Shape shape, std::vector<float> values) {
         return bad_input(
             fmt::format("A tensor {} has {} elements; {} were given.", shape.to_string(), count, values.size()));
     }
-    return Tensor(std::move(shape), std::make_shared<const std::vector<float>>(std::move(values)));
+    return Tensor(std::move(shape), std::move(values));
+}
+
+Result<std::vector<Tensor>> Tensor::slices(Shape each, std::vector<float> values) {
+    YOLK_TRY(const std::uint64_t count, each.element_count());
+    if (count == 0 || values.size() % count != 0) {
+        return bad_input(fmt::format("Tensors {} of {} elements each were to share {} elements; they must fill them.",
+                                     each.to_string(), count, values.size()));
+    }
+    const auto storage = std::make_shared<const Storage>(Storage{std::move(each), std::move(values)});
+    const std::span<const float> all = storage->values;
+    std::vector<Tensor> tensors;
+    tensors.reserve(all.size() / count);
+    for (std::size_t at = 0; at < all.size(); at += count) tensors.push_back(Tensor(storage, all.subspan(at, count)));
+    return tensors;
 }
 
 Tensor Tensor::vector(std::vector<float> values) {
     Shape shape{values.size()};
-    return {std::move(shape), std::make_shared<const std::vector<float>>(std::move(values))};
+    return {std::move(shape), std::move(values)};
 }
 
 Tensor Tensor::filled(Shape shape, float value) {
     const std::uint64_t count = shape.element_count().value();
-    return {std::move(shape), std::make_shared<const std::vector<float>>(count, value)};
+    return {std::move(shape), std::vector<float>(count, value)};
 }
 
 bool operator==(const Tensor& a, const Tensor& b) {
-    if (a.shape_ != b.shape_) return false;
-    return a.values_->empty() || std::memcmp(a.values_->data(), b.values_->data(), 4 * a.values_->size()) == 0;
+    if (a.shape() != b.shape()) return false;
+    return a.values_.data() == b.values_.data() || a.values_.empty() ||
+           std::memcmp(a.values_.data(), b.values_.data(), a.values_.size_bytes()) == 0;
 }
 
 Result<Tensor> combine(std::span<const Tensor> parts, std::int64_t dimension) {

@@ -24,16 +24,24 @@ class Tensor {
     [[nodiscard]] static Result<Tensor> create(Shape shape, std::vector<float> values);
     [[nodiscard]] static Tensor vector(std::vector<float> values);  ///< [values.size()]
     [[nodiscard]] static Tensor filled(Shape shape, float value);   ///< the shape must not overflow
+    /// Tensors of one shape that lie one behind the other in `values`. They share it: a copy of one keeps all of it.
+    /// Errors: values that fill no whole number of them.
+    [[nodiscard]] static Result<std::vector<Tensor>> slices(Shape each, std::vector<float> values);
 
-    [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
-    [[nodiscard]] std::span<const float> values() const noexcept { return *values_; }
+    [[nodiscard]] const Shape& shape() const noexcept { return storage_->shape; }
+    [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
     /// Same shape, same bits.
     friend bool operator==(const Tensor& a, const Tensor& b);
 
    private:
-    Tensor(Shape shape, std::shared_ptr<const std::vector<float>> values);
-    Shape shape_;
-    std::shared_ptr<const std::vector<float>> values_;
+    struct Storage {
+        Shape shape;
+        std::vector<float> values;
+    };
+    Tensor(Shape shape, std::vector<float> values);
+    Tensor(std::shared_ptr<const Storage> storage, std::span<const float> values);
+    std::shared_ptr<const Storage> storage_;
+    std::span<const float> values_;  ///< in the storage
 };
 
 /// Parts side by side along `dimension` (negative ones count from the last). Errors: no part, a dimension out of range,
