@@ -30,7 +30,7 @@ struct PopulationEvaluator::Impl {
     [[nodiscard]] bool is_used(const std::string& group) const;
     /// Groups that are the same for all candidates, but not what they were in the trace.
     [[nodiscard]] std::vector<const ParameterGroup*> changed_since_trace(const std::set<std::string>& varying) const;
-    Result<Program*> program_for(std::vector<Source> sources, std::uint32_t rank);
+    Result<Program*> program_for(std::vector<Source> sources, std::uint32_t rank, bool antithetic = true);
     Result<PopulationOutputs> evaluate(const Perturbations& perturbations);
     Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
 };
@@ -100,8 +100,6 @@ Result<void> check(const Perturbations& p, const ParameterSet& parameters) {
         return bad_input(fmt::format("Rank {} was given; it must be from 1 to {}.", p.rank, kMaxRank));
     if (p.first_member < -1)
         return bad_input(fmt::format("The first member is {}; -1 is the centre, 0 the first.", p.first_member));
-    if (!p.antithetic)
-        return unsupported("Perturbations without antithetic pairs cannot be evaluated yet; leave antithetic on.");
     return {};
 }
 
@@ -151,8 +149,9 @@ std::vector<const ParameterGroup*> PopulationEvaluator::Impl::changed_since_trac
     return changed;
 }
 
-Result<Program*> PopulationEvaluator::Impl::program_for(std::vector<Source> sources, std::uint32_t rank) {
-    std::string key = fmt::format("rank {}", rank);
+Result<Program*> PopulationEvaluator::Impl::program_for(std::vector<Source> sources, std::uint32_t rank,
+                                                        bool antithetic) {
+    std::string key = fmt::format("rank {}{}", rank, antithetic ? "" : ", each member its own noise");
     for (const Source& source : sources)
         key += fmt::format("\n{} {} {}", source.spec.name, static_cast<int>(source.kind), source.id.value);
     const auto found = std::find_if(programs.begin(), programs.end(), [&](const Known& k) { return k.key == key; });
@@ -164,7 +163,8 @@ Result<Program*> PopulationEvaluator::Impl::program_for(std::vector<Source> sour
                                   .budget_bytes = options.memory_budget_bytes > 0
                                                       ? options.memory_budget_bytes
                                                       : quarter_of_the_heap(context.dispatcher->device().info()),
-                                  .rank = rank};
+                                  .rank = rank,
+                                  .antithetic = antithetic};
     YOLK_TRY(auto program, Program::create(*context.dispatcher, groups, std::move(sources), wanted));
     if (programs.size() == kKeptPrograms) programs.erase(programs.begin());
     programs.push_back({std::move(key), std::move(program)});
@@ -213,7 +213,7 @@ Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(const Perturbation
         sources.push_back({.spec = group->spec, .kind = SourceKind::Given});
         given.push_back(group->values);
     }
-    YOLK_TRY(Program* const program, program_for(std::move(sources), perturbations.rank));
+    YOLK_TRY(Program* const program, program_for(std::move(sources), perturbations.rank, perturbations.antithetic));
     Candidates candidates = Candidates::perturbed(program->sources(), perturbations, std::move(given));
     return Run(*context.dispatcher, context.pool, *program, candidates, examples).all();
 }

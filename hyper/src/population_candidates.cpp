@@ -65,12 +65,14 @@ Tensor Candidates::form(const Source& source, std::uint32_t candidate) const {
                                        .in = static_cast<std::uint32_t>(source.spec.shape[1]),
                                        .out = static_cast<std::uint32_t>(source.spec.shape[0]),
                                        .rank = p.rank,
-                                       .parameter = source.id};
+                                       .parameter = source.id,
+                                       .antithetic = p.antithetic};
         const std::vector<double> weights = oracle::perturbed_weights_oracle(desc, centre, p.when, member);
         return tensor_of(source.spec.shape, {weights.begin(), weights.end()});
     }
     std::vector<float> values = oracle::perturbed_vector_twin(
-        {.members = 1, .element_count = source.count, .parameter = source.id}, centre, p.when, member);
+        {.members = 1, .element_count = source.count, .parameter = source.id, .antithetic = p.antithetic}, centre,
+        p.when, member);
     if (!source.spec.fields.empty()) values = to_natural(source.spec.fields, values);
     return tensor_of(source.spec.shape, std::move(values));
 }

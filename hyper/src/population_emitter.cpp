@@ -118,8 +118,10 @@ BufferRef Emitter::source_values(std::int32_t index) {
                            .bytes = kElementBytes * elements};
     known = temporary(vector.bytes * members());
     step({vector}, {known}, 0,
-         bind_perturbed_vector(
-             {.members = members(), .element_count = static_cast<std::uint32_t>(elements), .parameter = source.id}));
+         bind_perturbed_vector({.members = members(),
+                                .element_count = static_cast<std::uint32_t>(elements),
+                                .parameter = source.id,
+                                .antithetic = inputs_.antithetic}));
     return known;
 }
 
@@ -215,11 +217,14 @@ BufferRef Emitter::repeated(std::uint32_t count, std::uint32_t each) {
     });
 }
 
-void Emitter::download(VariableId variable) {
+void Emitter::download(VariableId variable, bool output_only) {
     const BufferRef from = buffers_of_[group_][variable.value];
     touch(from);
-    layout_.phases.back().downloads.push_back(
-        {.from = from, .readback = layout_.readback_bytes, .group = group_, .variable = variable});
+    layout_.phases.back().downloads.push_back({.from = from,
+                                               .readback = layout_.readback_bytes,
+                                               .group = group_,
+                                               .variable = variable,
+                                               .output_only = output_only});
     layout_.readback_bytes += round_up(from.bytes, kViewAlignment);
 }
 

@@ -59,6 +59,7 @@ struct Download {
     std::uint64_t readback = 0;
     std::uint32_t group = 0;
     VariableId variable{};
+    bool output_only = false;  ///< no equation on the host reads it
 };
 struct DevicePhase {
     std::vector<Upload> uploads;
@@ -98,13 +99,14 @@ class Emitter {
         std::span<const std::uint64_t> centre_offsets;  ///< bytes, by source
         std::uint32_t members = 0;
         std::uint32_t rank = 1;
+        bool antithetic = true;
     };
     Emitter(const Inputs& inputs, Constants& constants);
 
     // The driver's side.
     void begin_phase();
     void begin_group(std::uint32_t group) { group_ = group; }
-    void download(VariableId variable);
+    void download(VariableId variable, bool output_only);
     void end_phase();
     [[nodiscard]] Layout finish();
 
@@ -112,6 +114,7 @@ class Emitter {
     [[nodiscard]] std::uint32_t members() const { return inputs_.members; }
     [[nodiscard]] std::uint32_t examples(bool per_example) const { return per_example ? group().count() : 1; }
     [[nodiscard]] std::uint32_t rank() const { return inputs_.rank; }
+    [[nodiscard]] bool antithetic() const { return inputs_.antithetic; }
     [[nodiscard]] const Source& source(const Operand& operand) const {
         return inputs_.sources[static_cast<std::size_t>(operand.traits.source)];
     }

@@ -61,7 +61,10 @@ void emit_perturbed(Emitter& emitter, const Equation& equation, std::span<const 
     const std::uint32_t rows = emitter.examples(x.traits.per_example) * size.rows;
     const bool shared = !x.traits.varies;
     const BufferRef input = shared ? emitter.constant(x, x.traits.per_example, x.type.shape) : emitter.varying(x);
-    const std::uint64_t scratch = kElementBytes * emitter.members() * rows * emitter.rank();
+    // x B, and x W^T where that is a product of its own of an x that all members share.
+    const std::uint64_t base = shared ? kElementBytes * rows * (transposed ? size.in : size.out) : 0;
+    const std::uint64_t scratch =
+        round_up(kElementBytes * emitter.members() * rows * emitter.rank(), kViewAlignment) + base;
     emitter.step({emitter.centre(operands[0]), input}, {emitter.result(equation.results[0])}, scratch,
                  bind_perturbed_linear({.members = emitter.members(),
                                         .rows = rows,
@@ -70,7 +73,8 @@ void emit_perturbed(Emitter& emitter, const Equation& equation, std::span<const 
                                         .rank = emitter.rank(),
                                         .parameter = emitter.source(operands[0]).id,
                                         .shared_input = shared,
-                                        .transposed = transposed}));
+                                        .transposed = transposed,
+                                        .antithetic = emitter.antithetic()}));
 }
 
 /// Values of each candidate (or of each of its examples), or data for all.
@@ -173,7 +177,8 @@ void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const 
                                                .columns = columns,
                                                .rank = emitter.rank(),
                                                .parameter = emitter.source(table).id,
-                                               .shared_ids = shared_ids}));
+                                               .shared_ids = shared_ids,
+                                               .antithetic = emitter.antithetic()}));
         return;
     }
     const BufferRef values = emitter.table(table);

@@ -41,7 +41,7 @@ std::vector<std::uint32_t> levels_of(const Graph& graph, const PlacedGraph& plac
     return levels;
 }
 
-std::vector<bool> host_needs(const Graph& graph, const PlacedGraph& placed) {
+std::vector<bool> read_on_host(const Graph& graph, const PlacedGraph& placed) {
     std::vector<bool> needed(graph.variables.size(), false);
     const auto need = [&](const Atom& atom) {
         if (const auto* id = std::get_if<VariableId>(&atom)) needed[id->value] = true;
@@ -50,8 +50,12 @@ std::vector<bool> host_needs(const Graph& graph, const PlacedGraph& placed) {
         if (placed.equations[i].placement != Placement::Host) continue;
         for (const Atom& atom : graph.equations[i].operands) need(atom);
     }
-    for (const Atom& atom : graph.outputs) need(atom);
     return needed;
+}
+
+bool is_output(const Graph& graph, VariableId variable) {
+    const auto* id = std::get_if<VariableId>(&graph.outputs.front());
+    return id != nullptr && *id == variable;
 }
 
 }  // namespace
@@ -62,6 +66,7 @@ Program::Program(Dispatcher& dispatcher, std::span<const ExampleGroup> groups, s
       groups_(groups),
       sources_(std::move(sources)),
       rank_(options.rank),
+      antithetic_(options.antithetic),
       budget_bytes_(options.budget_bytes) {}
 
 Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::span<const ExampleGroup> groups,
@@ -69,7 +74,7 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::sp
     std::unique_ptr<Program> program(new Program(dispatcher, groups, std::move(sources), options));
     for (const ExampleGroup& group : groups) {
         program->placed_.push_back(place_graph(group.graph(), program->sources_, uniform_in(group)));
-        program->wanted_on_host_.push_back(host_needs(group.graph(), program->placed_.back()));
+        program->read_on_host_.push_back(read_on_host(group.graph(), program->placed_.back()));
     }
     program->find_phases();
     program->lay_out_centre();
@@ -110,7 +115,8 @@ Layout Program::emit(std::uint32_t members) {
                      .sources = sources_,
                      .centre_offsets = centre_offsets_,
                      .members = members,
-                     .rank = rank_},
+                     .rank = rank_,
+                     .antithetic = antithetic_},
                     constants_);
     for (const Phase& phase : phases_) {
         if (!phase.device) continue;
@@ -125,7 +131,8 @@ Layout Program::emit(std::uint32_t members) {
         for (const auto& [group, index] : phase.equations) {
             emitter.begin_group(group);
             for (const VariableId id : groups_[group].graph().equations[index].results) {
-                if (wanted_on_host_[group][id.value]) emitter.download(id);
+                const bool read = read_on_host_[group][id.value];
+                if (read || is_output(groups_[group].graph(), id)) emitter.download(id, !read);
             }
         }
         emitter.end_phase();
@@ -234,9 +241,12 @@ Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
         return {};
     };
     YOLK_TRY_VOID(make(plan->arena, plan->layout.arena_bytes, MemoryDomain::Device, "population"));
-    YOLK_TRY_VOID(make(plan->staging, plan->layout.staging_bytes, MemoryDomain::Upload, "population staging"));
-    YOLK_TRY_VOID(make(plan->readback, plan->layout.readback_bytes, MemoryDomain::Readback, "population readback"));
-    YOLK_TRY(plan->recorder, Recorder::create(device, {.label = "population"}));
+    for (ChunkPlan::Slot& slot : plan->slots) {
+        YOLK_TRY_VOID(make(slot.staging, plan->layout.staging_bytes, MemoryDomain::Upload, "population staging"));
+        YOLK_TRY_VOID(make(slot.readback, plan->layout.readback_bytes, MemoryDomain::Readback, "population readback"));
+        YOLK_TRY(slot.recorder, Recorder::create(device, {.label = "population"}));
+        if (!is_device_only()) break;  // the host's part of a chunk waits for the device's: no turns
+    }
     YOLK_TRY_VOID(bind(*plan));
     if (plans_.size() == kKeptPlans) plans_.erase(plans_.begin());
     plans_.push_back(std::move(plan));
@@ -255,8 +265,8 @@ Result<void> Program::stage_centre(std::span<const float> centre) {
     return centre_staging_.flush();
 }
 
-void Program::record(ChunkPlan& plan, const DevicePhase& phase, const Moment& moment) noexcept {
-    Recorder& recorder = *plan.recorder;
+void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept {
+    Recorder& recorder = *slot.recorder;
     recorder.begin();
     const ScopedLabel label(recorder, "population");
     // The arena was in use by the submission before.
@@ -266,7 +276,7 @@ void Program::record(ChunkPlan& plan, const DevicePhase& phase, const Moment& mo
     if (centre_dirty_) recorder.copy(centre_staging_, centre_buffer_);
     centre_dirty_ = false;
     for (const Upload& upload : phase.uploads)
-        recorder.copy({plan.staging, upload.staging, upload.to.bytes}, view_of(plan, upload.to));
+        recorder.copy({slot.staging, upload.staging, upload.to.bytes}, view_of(plan, upload.to));
     recorder.barrier(Barrier::TransferToCompute);
     for (const Step& step : phase.steps) {
         if (step.barrier) recorder.barrier(Barrier::ComputeToCompute);
@@ -274,8 +284,13 @@ void Program::record(ChunkPlan& plan, const DevicePhase& phase, const Moment& mo
     }
     recorder.barrier(Barrier::ComputeToTransfer);
     for (const Download& download : phase.downloads)
-        recorder.copy(view_of(plan, download.from), {plan.readback, download.readback, download.from.bytes});
+        recorder.copy(view_of(plan, download.from), {slot.readback, download.readback, download.from.bytes});
     recorder.barrier(Barrier::ToHost);
+}
+
+bool Program::output_is_direct(std::uint32_t group) const {
+    const auto* id = std::get_if<VariableId>(&groups_[group].graph().outputs.front());
+    return id != nullptr && placed_[group].variables[id->value].on_device && !read_on_host_[group][id->value];
 }
 
 std::vector<std::string> Program::fallbacks() const {

@@ -3,6 +3,7 @@
 // of candidates that was asked for.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,9 +32,14 @@ struct Phase {
 /// Buffers and bound steps for one number of members.
 struct ChunkPlan {
     std::uint32_t members = 0;
-    Buffer arena, staging, readback;  // before what is bound to them
+    Buffer arena;  // before what is bound to it
     Layout layout;
-    std::optional<Recorder> recorder;
+    /// What the host writes while the device works on another chunk: two, by turns.
+    struct Slot {
+        Buffer staging, readback;
+        std::optional<Recorder> recorder;
+    };
+    std::array<Slot, 2> slots;
 };
 
 class Program {
@@ -42,6 +48,7 @@ class Program {
         std::uint32_t members_per_chunk = 1;
         std::uint64_t budget_bytes = 0;
         std::uint32_t rank = 1;
+        bool antithetic = true;
     };
     /// `groups` must outlive it. Errors: no memory for one candidate.
     [[nodiscard]] static Result<std::unique_ptr<Program>> create(Dispatcher& dispatcher,
@@ -58,7 +65,11 @@ class Program {
     /// Centre values into their staging; the next recording copies them.
     [[nodiscard]] Result<void> stage_centre(std::span<const float> centre);
     /// Uploads of a phase, its steps, its downloads.
-    void record(ChunkPlan& plan, const DevicePhase& phase, const Moment& moment) noexcept;
+    void record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept;
+    /// No equation that varies runs on the host.
+    [[nodiscard]] bool is_device_only() const noexcept { return phases_.size() == 1 && phases_[0].device; }
+    /// The group's output goes from the device to the caller; no equation on the host reads it.
+    [[nodiscard]] bool output_is_direct(std::uint32_t group) const;
     [[nodiscard]] std::vector<std::string> fallbacks() const;
     /// Of all groups of examples.
     [[nodiscard]] std::uint64_t equations(Placement placement) const;
@@ -79,7 +90,7 @@ class Program {
     std::span<const ExampleGroup> groups_;
     std::vector<Source> sources_;
     std::vector<PlacedGraph> placed_;
-    std::vector<std::vector<bool>> wanted_on_host_;  // by group and variable
+    std::vector<std::vector<bool>> read_on_host_;  // by group and variable: by an equation
     std::vector<Phase> phases_;
     Constants constants_;
     Buffer constants_buffer_, centre_buffer_, centre_staging_;
@@ -87,6 +98,7 @@ class Program {
     std::uint64_t centre_bytes_ = 0;
     bool centre_dirty_ = false;
     std::uint32_t rank_ = 1;
+    bool antithetic_ = true;
     std::uint64_t budget_bytes_ = 0;
     std::uint32_t members_per_chunk_ = 1;
     std::vector<std::unique_ptr<ChunkPlan>> plans_;  // the latest last

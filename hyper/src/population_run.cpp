@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "population_host.hpp"
@@ -41,42 +41,74 @@ Run::Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& c
 Result<PopulationOutputs> Run::all() {
     if (candidates_.count() == 0) return std::move(result_);
     YOLK_TRY_VOID(program_.stage_centre(candidates_.centre()));
-    for (std::uint32_t first = 0; first < candidates_.count(); first += count_) {
-        const std::uint32_t count = std::min(program_.members_per_chunk(), candidates_.count() - first);
-        YOLK_TRY_VOID(chunk(first, count));
-    }
+    YOLK_TRY_VOID(program_.is_device_only() ? overlapped() : in_turn());
     return std::move(result_);
 }
 
-Result<void> Run::chunk(std::uint32_t first, std::uint32_t count) {
-    first_ = first;
-    count_ = count;
-    YOLK_TRY(plan_, program_.chunk_plan(count));
-    for (const Phase& phase : program_.phases()) {
-        if (phase.device) {
-            YOLK_TRY_VOID(device_phase(phase));
-        } else {
-            host_phase(phase);
-        }
-    }
-    outputs();
-    candidates_.forget();
+Result<void> Run::begin_chunk(std::uint32_t first, std::size_t slot) {
+    chunk_ = {.first = first, .count = std::min(program_.members_per_chunk(), candidates_.count() - first)};
+    YOLK_TRY(chunk_.plan, program_.chunk_plan(chunk_.count));
+    chunk_.slot = &chunk_.plan->slots[slot];
     ++result_.counts.chunks;
     return {};
 }
 
-Result<void> Run::device_phase(const Phase& phase) {
-    const DevicePhase& device = plan_->layout.phases[phase.device_index];
+Result<void> Run::in_turn() {
+    for (std::uint32_t first = 0; first < candidates_.count(); first += chunk_.count) {
+        YOLK_TRY_VOID(begin_chunk(first, 0));
+        for (const Phase& phase : program_.phases()) {
+            if (phase.device) {
+                YOLK_TRY_VOID(submit(phase));
+                YOLK_TRY_VOID(collect(chunk_, phase));
+            } else {
+                host_phase(phase);
+            }
+        }
+        host_outputs();
+        candidates_.forget();
+    }
+    return {};
+}
+
+Result<void> Run::overlapped() {
+    const Phase& phase = program_.phases().front();
+    std::optional<Chunk> before;
+    std::size_t turn = 0;
+    const auto run = [&]() -> Result<void> {
+        for (std::uint32_t first = 0; first < candidates_.count(); first += chunk_.count, turn ^= 1U) {
+            YOLK_TRY_VOID(begin_chunk(first, turn));
+            YOLK_TRY_VOID(submit(phase));
+            host_outputs();
+            candidates_.forget();
+            const std::optional<Chunk> done = std::exchange(before, chunk_);
+            if (done) YOLK_TRY_VOID(collect(*done, phase));
+        }
+        return before ? collect(*std::exchange(before, {}), phase) : Result<void>();
+    };
+    Result<void> result = run();
+    // Nothing may be left running: the buffers are used again.
+    if (!result && before) (void)dispatcher_.wait(before->submission).has_value();
+    return result;
+}
+
+Result<void> Run::submit(const Phase& phase) {
+    const DevicePhase& device = chunk_.plan->layout.phases[phase.device_index];
     for (const Upload& upload : device.uploads) fill(upload);
-    if (!device.uploads.empty()) YOLK_TRY_VOID(plan_->staging.flush());
-    program_.record(
-        *plan_, device,
-        {.when = candidates_.when(), .first_member = candidates_.first_member() + static_cast<std::int32_t>(first_)});
-    result_.counts.dispatches += plan_->recorder->dispatch_count();
-    result_.counts.submissions += plan_->recorder->submission_count();
-    YOLK_TRY_VOID(dispatcher_.run(*plan_->recorder));
-    if (!device.downloads.empty()) YOLK_TRY_VOID(plan_->readback.invalidate());
-    for (const Download& download : device.downloads) take(download);
+    if (!device.uploads.empty()) YOLK_TRY_VOID(chunk_.slot->staging.flush());
+    program_.record(*chunk_.plan, *chunk_.slot, device,
+                    {.when = candidates_.when(),
+                     .first_member = candidates_.first_member() + static_cast<std::int32_t>(chunk_.first)});
+    YOLK_TRY(chunk_.submission, dispatcher_.submit(*chunk_.slot->recorder));
+    result_.counts.dispatches += chunk_.slot->recorder->dispatch_count();
+    result_.counts.submissions += chunk_.slot->recorder->submission_count();
+    return {};
+}
+
+Result<void> Run::collect(const Chunk& chunk, const Phase& phase) {
+    const DevicePhase& device = chunk.plan->layout.phases[phase.device_index];
+    YOLK_TRY_VOID(dispatcher_.wait(chunk.submission));
+    if (!device.downloads.empty()) YOLK_TRY_VOID(chunk.slot->readback.invalidate());
+    for (const Download& download : device.downloads) take(chunk, download);
     return {};
 }
 
@@ -85,12 +117,12 @@ std::uint32_t Run::examples_of(std::uint32_t group, VariableId variable) const {
 }
 
 void Run::fill(const Upload& upload) {
-    auto* to = reinterpret_cast<float*>(plan_->staging.mapped().data() + upload.staging);
+    auto* to = reinterpret_cast<float*>(chunk_.slot->staging.mapped().data() + upload.staging);
     const std::uint64_t elements = upload.to.bytes / sizeof(float);
     if (upload.source >= 0) {
-        const std::uint64_t each = elements / count_;
-        for (std::uint32_t m = 0; m < count_; ++m) {
-            const Tensor& values = candidates_.natural(static_cast<std::size_t>(upload.source), first_ + m);
+        const std::uint64_t each = elements / chunk_.count;
+        for (std::uint32_t m = 0; m < chunk_.count; ++m) {
+            const Tensor& values = candidates_.natural(static_cast<std::size_t>(upload.source), chunk_.first + m);
             write_floats(values, each, to + m * each);
         }
         if (upload.flush) std::transform(to, to + elements, to, exact::exact_flush_operand);
@@ -101,22 +133,25 @@ void Run::fill(const Upload& upload) {
     for (std::size_t i = 0; i < values.size(); ++i) write_floats(values[i], each, to + i * each);
 }
 
-void Run::take(const Download& download) {
-    const Graph& graph = program_.groups()[download.group].graph();
-    const ValueType& type = graph.variables[download.variable.value].type;
-    const bool words = program_.placed(download.group).variables[download.variable.value].words;
-    const std::size_t count = std::size_t{count_} * examples_of(download.group, download.variable);
-    const auto* from = reinterpret_cast<const float*>(plan_->readback.mapped().data() + download.readback);
-    const std::size_t each = element_count(type);
-    std::vector<Value>& values = values_[download.group][download.variable.value];
-    values.clear();
-    values.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        std::vector<float> elements(from + i * each, from + (i + 1) * each);
-        if (words) {
-            for (float& element : elements) element = static_cast<float>(std::bit_cast<std::uint32_t>(element));
-        }
-        values.emplace_back(Tensor::create(type.shape, std::move(elements)).value_or(Tensor()));
+void Run::take(const Chunk& chunk, const Download& download) {
+    const ExampleGroup& group = program_.groups()[download.group];
+    const ValueType& type = group.graph().variables[download.variable.value].type;
+    const std::uint32_t examples = examples_of(download.group, download.variable);
+    const auto* from = reinterpret_cast<const float*>(chunk.slot->readback.mapped().data() + download.readback);
+    std::vector<float> elements(from, from + element_count(type) * chunk.count * examples);
+    if (program_.placed(download.group).variables[download.variable.value].words) {
+        for (float& element : elements) element = static_cast<float>(std::bit_cast<std::uint32_t>(element));
+    }
+    std::vector<Tensor> tensors = Tensor::slices(type.shape, std::move(elements)).value();
+    if (!download.output_only) {
+        values_[download.group][download.variable.value].assign(std::make_move_iterator(tensors.begin()),
+                                                                std::make_move_iterator(tensors.end()));
+        return;
+    }
+    for (std::uint32_t e = 0; e < group.count(); ++e) {
+        Value* to = &result_.values[std::size_t{group.indices[e]} * result_.candidates + chunk.first];
+        for (std::uint32_t m = 0; m < chunk.count; ++m)
+            to[m] = tensors[std::size_t{m} * examples + (examples == 1 ? 0 : e)];
     }
 }
 
@@ -124,7 +159,7 @@ Value Run::operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m,
     const ExampleGroup& examples = program_.groups()[group];
     if (const auto* id = std::get_if<VariableId>(&atom_at(examples.graph(), place))) {
         const Traits& traits = program_.placed(group).variables[id->value];
-        if (traits.source >= 0) return candidates_.natural(static_cast<std::size_t>(traits.source), first_ + m);
+        if (traits.source >= 0) return candidates_.natural(static_cast<std::size_t>(traits.source), chunk_.first + m);
         if (traits.varies) {
             const std::uint32_t count = examples_of(group, *id);
             return values_[group][id->value][std::size_t{m} * count + (count == 1 ? 0 : e)];
@@ -134,7 +169,7 @@ Value Run::operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m,
 }
 
 void Run::fail(std::uint32_t m, Error error) {
-    if (!failed(m)) result_.errors[first_ + m] = std::move(error);
+    if (!failed(m)) result_.errors[chunk_.first + m] = std::move(error);
 }
 
 void Run::keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::uint32_t e,
@@ -148,7 +183,7 @@ void Run::keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::
             fail(m, bad_input(fmt::format("'{}' gave {} for example {}, candidate {}; the trace had {}. It must give "
                                           "the same kind and shape whatever its parameters are.",
                                           of.host ? of.host->name : std::string(of.operation->name), to_string(given),
-                                          program_.groups()[group].indices[e], first_ + m, to_string(wanted))));
+                                          program_.groups()[group].indices[e], chunk_.first + m, to_string(wanted))));
             return;
         }
         const std::uint32_t count = examples_of(group, id);
@@ -161,7 +196,7 @@ void Run::host_phase(const Phase& phase) {
     for (const EquationRef& ref : phase.equations) {
         const Equation& equation = program_.groups()[ref.group].graph().equations[ref.equation];
         for (const VariableId id : equation.results)
-            values_[ref.group][id.value].assign(std::size_t{count_} * examples_of(ref.group, id), Value());
+            values_[ref.group][id.value].assign(std::size_t{chunk_.count} * examples_of(ref.group, id), Value());
         if (equation.host) {
             calls.push_back(ref);
         } else {
@@ -183,7 +218,7 @@ void Run::call_hosts(std::span<const EquationRef> equations) {
     for (const EquationRef& ref : equations) {
         const ExampleGroup& group = program_.groups()[ref.group];
         const Equation& equation = group.graph().equations[ref.equation];
-        for (std::uint32_t m = 0; m < count_; ++m) {
+        for (std::uint32_t m = 0; m < chunk_.count; ++m) {
             if (failed(m)) continue;
             for (std::uint32_t e = 0; e < group.count(); ++e) {
                 HostTask task{.function = equation.host};
@@ -194,7 +229,7 @@ void Run::call_hosts(std::span<const EquationRef> equations) {
                 }
                 for (std::size_t i = 1; i < equation.operands.size(); ++i)
                     task.operands.push_back(operand(ref.group, {ref.equation, i}, m, e));
-                task.label = fmt::format("example {}, candidate {}", group.indices[e], first_ + m);
+                task.label = fmt::format("example {}, candidate {}", group.indices[e], chunk_.first + m);
                 tasks.push_back(std::move(task));
                 origins.push_back({ref, m, e});
             }
@@ -216,7 +251,7 @@ void Run::evaluate(const EquationRef& ref) {
     const ExampleGroup& group = program_.groups()[ref.group];
     const Equation& equation = group.graph().equations[ref.equation];
     const std::uint32_t examples = equation.results.empty() ? 0 : examples_of(ref.group, equation.results[0]);
-    for (std::uint32_t m = 0; m < count_; ++m) {
+    for (std::uint32_t m = 0; m < chunk_.count; ++m) {
         for (std::uint32_t e = 0; e < examples && !failed(m); ++e) {
             std::vector<Value> operands;
             for (std::size_t i = 0; i < equation.operands.size(); ++i)
@@ -227,17 +262,17 @@ void Run::evaluate(const EquationRef& ref) {
                 continue;
             }
             fail(m, std::move(results).error().while_doing(
-                        fmt::format("evaluating example {}, candidate {}", group.indices[e], first_ + m)));
+                        fmt::format("evaluating example {}, candidate {}", group.indices[e], chunk_.first + m)));
         }
     }
 }
 
-void Run::outputs() {
+void Run::host_outputs() {
     for (std::uint32_t g = 0; g < program_.groups().size(); ++g) {
         const ExampleGroup& group = program_.groups()[g];
-        for (std::uint32_t e = 0; e < group.count(); ++e) {
-            Value* to = &result_.values[std::size_t{group.indices[e]} * result_.candidates + first_];
-            for (std::uint32_t m = 0; m < count_; ++m) to[m] = operand(g, {kOutputs, 0}, m, e);
+        for (std::uint32_t e = 0; !program_.output_is_direct(g) && e < group.count(); ++e) {
+            Value* to = &result_.values[std::size_t{group.indices[e]} * result_.candidates + chunk_.first];
+            for (std::uint32_t m = 0; m < chunk_.count; ++m) to[m] = operand(g, {kOutputs, 0}, m, e);
         }
     }
 }

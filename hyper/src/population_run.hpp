@@ -18,20 +18,33 @@ class Run {
     [[nodiscard]] Result<PopulationOutputs> all();
 
    private:
-    /// Candidates `first` ... `first + count` of the evaluation.
-    [[nodiscard]] Result<void> chunk(std::uint32_t first, std::uint32_t count);
-    [[nodiscard]] Result<void> device_phase(const Phase& phase);
+    /// Phase by phase, the host waiting for the device.
+    [[nodiscard]] Result<void> in_turn();
+    /// Without a host's part: chunks are prepared and read while the device works on others.
+    [[nodiscard]] Result<void> overlapped();
+
+    /// A part of the candidates, on the device or done.
+    struct Chunk {
+        ChunkPlan* plan = nullptr;
+        ChunkPlan::Slot* slot = nullptr;
+        std::uint32_t first = 0;
+        std::uint32_t count = 0;
+        Submission submission{};
+    };
+    [[nodiscard]] Result<void> begin_chunk(std::uint32_t first, std::size_t slot);
+    [[nodiscard]] Result<void> submit(const Phase& phase);
+    [[nodiscard]] Result<void> collect(const Chunk& chunk, const Phase& phase);
     void host_phase(const Phase& phase);
     void call_hosts(std::span<const EquationRef> equations);
     void evaluate(const EquationRef& equation);
-    void outputs();
+    void host_outputs();
 
     void fill(const Upload& upload);
-    void take(const Download& download);
+    void take(const Chunk& chunk, const Download& download);
     [[nodiscard]] Value operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m, std::uint32_t e);
     void keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::uint32_t e, std::vector<Value> results);
     void fail(std::uint32_t m, Error error);
-    [[nodiscard]] bool failed(std::uint32_t m) const { return result_.errors[first_ + m].has_value(); }
+    [[nodiscard]] bool failed(std::uint32_t m) const { return result_.errors[chunk_.first + m].has_value(); }
     [[nodiscard]] std::uint32_t examples_of(std::uint32_t group, VariableId variable) const;
 
     Dispatcher& dispatcher_;
@@ -39,9 +52,7 @@ class Run {
     Program& program_;
     Candidates& candidates_;
     PopulationOutputs result_;
-    ChunkPlan* plan_ = nullptr;
-    std::uint32_t first_ = 0;
-    std::uint32_t count_ = 0;
+    Chunk chunk_;
     std::vector<std::vector<std::vector<Value>>> values_;  // by group and variable; [members, examples or 1]
 };
 

@@ -5,6 +5,8 @@
 #include <stdexcept>
 
 #include "population_fixtures.hpp"
+#include "yolk/oracle/perturbed_linear.hpp"
+#include "yolk/oracle/perturbed_vector.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -114,6 +116,29 @@ TEST_P(population_chunks, what_others_left_in_the_arena_is_not_read) {
     EXPECT_EQ(again.values, wanted.values);
 }
 
+TEST_P(population_chunks, without_pairs_each_member_has_noise_of_its_own) {
+    ParameterSet set;
+    ASSERT_OK(set.add(vector_spec("v", 5), drawn_tensor({5}, 2)));
+    ASSERT_OK(set.add(matrix_spec("w", 2, 5), drawn_tensor({2, 5}, 3)));
+    Sketch s(set);
+    std::vector<TracedExample> examples;
+    examples.push_back(s.finish(s.one("linear", {s.parameter("w"), s.parameter("v")})));
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
+    ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+    Perturbations alone = perturbations_of(space, -1, 4);
+    alone.antithetic = false;
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(alone));
+    for (std::int32_t member = -1; member < 3; ++member) {
+        const std::vector<float> v = oracle::perturbed_vector_twin(
+            {.members = 1, .element_count = 5, .parameter = ParameterId(0), .antithetic = false},
+            set.find("v")->values.values(), alone.when, member);
+        const std::vector<float> y = oracle::perturbed_linear_twin(
+            {.members = 1, .rows = 1, .in = 5, .out = 2, .parameter = ParameterId(1), .antithetic = false},
+            set.find("w")->values.values(), v, alone.when, member);
+        EXPECT_EQ(out.values[static_cast<std::size_t>(member + 1)], Value(Tensor::vector(y))) << member;
+    }
+}
+
 TEST_P(population_chunks, examples_of_differing_structure_are_groups) {
     const ParameterSet set = two_layers();
     std::vector<TracedExample> examples = some_examples(set, 5);
@@ -133,6 +158,9 @@ TEST_P(population_chunks, examples_of_differing_structure_are_groups) {
     }
     EXPECT_EQ(out.counts.chunks, 1U);
     EXPECT_EQ(out.counts.submissions, 1U);
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator by_one, evaluator(examples, set, {.max_batch_size = 1}));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs again, by_one.evaluate(candidates));
+    EXPECT_EQ(again.values, out.values);
 }
 
 }  // namespace
