@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates per second of a traced system, scored by a metric: a population at once on the device (all 4,096 members,
+// by members per chunk), one member at a time by the same evaluator, and one candidate at a time on the host, its
+// weights formed, by the graph's executor. Items are candidates. Two systems: 8-16-16-4 over 8 examples and
+// 32-64-64-8 over 64.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "bench.hpp"
+#include "yolk/core/noise.hpp"
+#include "yolk/hyper/executor.hpp"
+#include "yolk/hyper/population.hpp"
+#include "yolk/hyper/system.hpp"
+
+namespace yolk::bench {
+namespace {
+
+constexpr std::uint32_t kPopulation = 4096;
+constexpr std::uint64_t kSeed = 42;
+
+struct Sizes {
+    std::uint32_t inputs, hidden, outputs, examples;
+};
+constexpr Sizes kSmall{8, 16, 4, 8};
+constexpr Sizes kLarge{32, 64, 8, 64};
+
+hyper::Tensor drawn(std::uint32_t count, std::uint32_t stream) {
+    std::vector<float> values;
+    for (std::uint32_t block = 0; values.size() < count; ++block) {
+        const NoiseStream of{.seed = kSeed, .parameter = stream, .domain = Domain::Data};
+        for (const std::int8_t element : noise_block(of, block)) values.push_back(static_cast<float>(element) / 9.2F);
+    }
+    values.resize(count);
+    return hyper::Tensor::vector(std::move(values));
+}
+
+/// A system, its traces, and a metric over them.
+struct Setup {
+    hyper::System system;
+    std::vector<hyper::TracedExample> traces;
+    std::vector<hyper::Value> expected;
+    hyper::Metric metric = hyper::numeric_distance();
+    hyper::SearchSpace space;
+
+    [[nodiscard]] hyper::Perturbations perturbed(std::int32_t first, std::uint32_t members) const {
+        return {.table = space.table,
+                .centre = space.centre,
+                .when = {.seed = kSeed, .sigma = 0.05F},
+                .first_member = first,
+                .members = members};
+    }
+};
+
+Result<Setup> set_up(const Sizes& sizes) {
+    const auto layer = [](const char* name, std::uint32_t out, std::uint32_t in) {
+        return hyper::hyperfunction(
+            name, hyper::LoraWeight{.out = out, .in = in},
+            [](const hyper::Traced& weight, const hyper::Traced& x) { return hyper::tanh(hyper::linear(weight, x)); },
+            {.optimize = true});
+    };
+    hyper::System system("network", [first = layer("first", sizes.hidden, sizes.inputs),
+                                     second = layer("second", sizes.hidden, sizes.hidden),
+                                     third = layer("third", sizes.outputs, sizes.hidden)](const hyper::Inputs& inputs) {
+        return third(second(first(inputs["x"])));
+    });
+    std::vector<hyper::Example> examples;
+    std::vector<hyper::Value> expected;
+    for (std::uint32_t i = 0; i < sizes.examples; ++i) {
+        expected.emplace_back(drawn(sizes.outputs, 100 + i));
+        examples.push_back({.inputs = {{"x", drawn(sizes.inputs, i)}}, .expected = expected.back()});
+    }
+    YOLK_TRY(std::vector<hyper::TracedExample> traces, system.trace_all(examples));
+    YOLK_TRY(hyper::SearchSpace space, hyper::search_space(system.parameters()));
+    return Setup{.system = std::move(system),
+                 .traces = std::move(traces),
+                 .expected = std::move(expected),
+                 .space = std::move(space)};
+}
+
+Result<void> evaluate_members(hyper::PopulationEvaluator& evaluator, const Setup& setup, std::int32_t first,
+                              std::uint32_t members, hyper::PopulationCounts& counts) {
+    YOLK_TRY(hyper::PopulationOutputs outputs, evaluator.evaluate(setup.perturbed(first, members)));
+    counts = outputs.counts;
+    YOLK_TRY(const hyper::PopulationEvaluation scored,
+             hyper::score_population(std::move(outputs), setup.expected, setup.metric));
+    benchmark::DoNotOptimize(scored.rewards.data());
+    return {};
+}
+
+/// `members` at a time until all of a population have been scored, or, one by one, some of them.
+Result<void> time_evaluator(benchmark::State& state, BenchDevice& on, const Sizes& sizes, std::uint32_t chunk,
+                            std::uint32_t members) {
+    YOLK_TRY(const Setup setup, set_up(sizes));
+    YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
+    YOLK_TRY(hyper::PopulationEvaluator evaluator,
+             hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher, .pool = &pool}, setup.traces,
+                                                setup.system.parameters(), {.max_batch_size = chunk * sizes.examples}));
+    hyper::PopulationCounts counts;
+    YOLK_TRY_VOID(evaluate_members(evaluator, setup, 0, members, counts));
+    std::uint32_t first = 0;
+    for ([[maybe_unused]] const auto _ : state) {
+        YOLK_TRY_VOID(evaluate_members(evaluator, setup, static_cast<std::int32_t>(first), members, counts));
+        first = (first + members) % kPopulation;
+    }
+    state.counters["items_per_second"] = benchmark::Counter(
+        static_cast<double>(members) * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+    state.counters["dispatches"] = static_cast<double>(counts.dispatches);
+    state.counters["chunks"] = static_cast<double>(counts.chunks);
+    return {};
+}
+
+/// The weights of some candidates, formed: centre + noise.
+std::vector<std::vector<hyper::Tensor>> formed_candidates(const Setup& setup, std::uint32_t count) {
+    std::vector<std::vector<hyper::Tensor>> candidates(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        for (const hyper::GraphParameter& parameter : setup.traces[0].graph.parameters) {
+            const hyper::Tensor& mean = setup.system.parameters().find(parameter.group)->values;
+            std::vector<float> values(mean.values().begin(), mean.values().end());
+            const hyper::Tensor noise = drawn(static_cast<std::uint32_t>(values.size()), 1000 + i);
+            for (std::size_t k = 0; k < values.size(); ++k) values[k] += 0.05F * noise.values()[k];
+            candidates[i].push_back(hyper::Tensor::create(mean.shape(), std::move(values)).value());
+        }
+    }
+    return candidates;
+}
+
+Result<void> time_calls(benchmark::State& state, const Sizes& sizes) {
+    YOLK_TRY(const Setup setup, set_up(sizes));
+    const std::vector<std::vector<hyper::Tensor>> candidates = formed_candidates(setup, 64);
+    std::vector<hyper::GraphArguments> arguments(setup.traces.size());
+    for (std::size_t e = 0; e < arguments.size(); ++e) {
+        const hyper::TracedExample& trace = setup.traces[e];
+        for (const auto& [key, id] : trace.graph.inputs) arguments[e].inputs.push_back(trace.values[id.value]);
+    }
+    std::size_t next = 0;
+    for ([[maybe_unused]] const auto _ : state) {
+        std::vector<hyper::Value> predictions;
+        for (std::size_t e = 0; e < arguments.size(); ++e) {
+            arguments[e].parameters = candidates[next];
+            YOLK_TRY(std::vector<hyper::Value> outputs, hyper::call(setup.traces[e].graph, arguments[e]));
+            predictions.push_back(std::move(outputs[0]));
+        }
+        YOLK_TRY(const hyper::Scores scores, hyper::score(setup.metric, predictions, setup.expected));
+        benchmark::DoNotOptimize(scores.reward);
+        next = (next + 1) % candidates.size();
+    }
+    state.counters["items_per_second"] =
+        benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+    return {};
+}
+
+void add_one(const std::string& name, const std::function<Result<void>(benchmark::State&)>& time) {
+    benchmark::RegisterBenchmark(name.c_str(), [time](benchmark::State& state) {
+        if (const Result<void> timed = time(state); !timed) state.SkipWithError(timed.error().message.c_str());
+    })->UseRealTime();
+}
+
+void add(std::span<BenchDevice> devices) {
+    for (const Sizes& sizes : {kSmall, kLarge}) {
+        const auto network = fmt::format("hyper_population/{0}-{1}-{1}-{2}x{3}", sizes.inputs, sizes.hidden,
+                                         sizes.outputs, sizes.examples);
+        for (BenchDevice& on : devices) {
+            for (const std::uint32_t chunk : {128U, 1024U, kPopulation}) {
+                add_one(fmt::format("{}/{}/population/chunk:{}", network, on.name, chunk),
+                        [&on, sizes, chunk](benchmark::State& state) {
+                            return time_evaluator(state, on, sizes, chunk, kPopulation);
+                        });
+            }
+            add_one(fmt::format("{}/{}/one_by_one", network, on.name),
+                    [&on, sizes](benchmark::State& state) { return time_evaluator(state, on, sizes, 1, 1); });
+        }
+        add_one(fmt::format("{}/host/one_by_one", network),
+                [sizes](benchmark::State& state) { return time_calls(state, sizes); });
+    }
+}
+
+const Registration kRegistration(add);
+
+}  // namespace
+}  // namespace yolk::bench
