@@ -203,7 +203,7 @@ inline constexpr bool kLastIsStop<std::tuple<First, Rest...>> =
 /// Operands of a host body [first, first + I...) out of the call's.
 template <class Arguments, std::size_t kFirst, std::size_t... I>
 [[nodiscard]] Result<std::tuple<std::tuple_element_t<kFirst + I, Arguments>...>> plain_operands(
-    std::span<const Value> operands, std::index_sequence<I...>) {
+    [[maybe_unused]] std::span<const Value> operands, std::index_sequence<I...>) {
     std::tuple<Result<std::tuple_element_t<kFirst + I, Arguments>>...> all{
         plain_from<std::tuple_element_t<kFirst + I, Arguments>>(operands[I], I)...};
     const Error* error = nullptr;
