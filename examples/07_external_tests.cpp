@@ -13,27 +13,27 @@ namespace hyper = yolk::hyper;
 
 /// The matcher's configuration, as someone guessed it.
 struct Knobs {
-    double gap = 1.0;         // cost of a character too many or too few
-    double letter_case = 1;   // of a letter in the other case
-    double swap = 2.0;        // of two neighbours in the other order
-    double threshold = .4;    // at most so much cost per character is a match
-    bool punctuation = true;  // whether it counts
+    double gap = 1.0;          // cost of a character too many or too few
+    double punctuation = 1.0;  // of a punctuation mark too many or too few
+    double letter_case = 1.0;  // of a letter in the other case
+    double swap = 2.0;         // of two neighbours in the other order
+    double threshold = .4;     // at most so much cost per character is a match
 
     static hyper::FieldsOf<Knobs> fields() {
         return {hyper::field_of("gap", &Knobs::gap).between(.05, 4).log(),
+                hyper::field_of("punctuation", &Knobs::punctuation).between(0, 2),
                 hyper::field_of("letter_case", &Knobs::letter_case).between(0, 2),
                 hyper::field_of("swap", &Knobs::swap).between(.05, 4).log(),
-                hyper::field_of("threshold", &Knobs::threshold).between(.01, 1).log(),
-                hyper::field_of("punctuation", &Knobs::punctuation)};
+                hyper::field_of("threshold", &Knobs::threshold).between(.01, 1).log()};
     }
 };
 
 std::string configuration(const Knobs& knobs) {
     return yolk::to_line({{"gap", knobs.gap},
+                          {"punctuation", knobs.punctuation},
                           {"letter_case", knobs.letter_case},
                           {"swap", knobs.swap},
-                          {"threshold", knobs.threshold},
-                          {"punctuation", knobs.punctuation}});
+                          {"threshold", knobs.threshold}});
 }
 
 yolk::Result<hyper::OptimizeOutcome> run() {

@@ -9,7 +9,6 @@
 #include <iostream>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "yolk/core/json.hpp"
@@ -17,17 +16,14 @@
 namespace {
 
 struct Configuration {
-    double gap = 0, letter_case = 0, swap = 0, threshold = 0;
-    bool punctuation = true;
+    double gap = 0, punctuation = 0, letter_case = 0, swap = 0, threshold = 0;
 };
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-std::string without_punctuation(std::string_view name) {
-    std::string kept;
-    std::ranges::copy_if(name, std::back_inserter(kept),
-                         [](char c) { return std::ispunct(static_cast<unsigned char>(c)) == 0; });
-    return kept;
+/// Of a character that only one of the two has.
+double left_out(char c, const Configuration& with) {
+    return std::ispunct(static_cast<unsigned char>(c)) != 0 ? with.punctuation : with.gap;
 }
 
 double difference(char a, char b, const Configuration& with) {
@@ -41,8 +37,8 @@ double distance(const std::string& a, const std::string& b, const Configuration&
     for (std::size_t i = 0; i <= a.size(); ++i) {
         for (std::size_t j = 0; j <= b.size(); ++j) {
             double least = i == 0 && j == 0 ? 0.0 : HUGE_VAL;
-            if (i > 0) least = std::min(least, cost[i - 1][j] + with.gap);
-            if (j > 0) least = std::min(least, cost[i][j - 1] + with.gap);
+            if (i > 0) least = std::min(least, cost[i - 1][j] + left_out(a[i - 1], with));
+            if (j > 0) least = std::min(least, cost[i][j - 1] + left_out(b[j - 1], with));
             if (i > 0 && j > 0) least = std::min(least, cost[i - 1][j - 1] + difference(a[i - 1], b[j - 1], with));
             if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1])) {
                 const double cases = difference(a[i - 1], b[j - 2], with) + difference(a[i - 2], b[j - 1], with);
@@ -54,11 +50,7 @@ double distance(const std::string& a, const std::string& b, const Configuration&
     return cost[a.size()][b.size()];
 }
 
-bool same_name(std::string a, std::string b, const Configuration& with) {
-    if (!with.punctuation) {
-        a = without_punctuation(a);
-        b = without_punctuation(b);
-    }
+bool same_name(const std::string& a, const std::string& b, const Configuration& with) {
     const auto length = static_cast<double>(std::max<std::size_t>({a.size(), b.size(), 1}));
     return distance(a, b, with) <= with.threshold * length;
 }
@@ -102,10 +94,10 @@ yolk::Result<Configuration> read_configuration() {
     YOLK_TRY(const yolk::Json of,
              yolk::parse_json(request.value("predictions", std::vector<std::string>{""}).at(0), "the configuration"));
     return Configuration{.gap = of.value("gap", 1.0),
+                         .punctuation = of.value("punctuation", 1.0),
                          .letter_case = of.value("letter_case", 1.0),
                          .swap = of.value("swap", 1.0),
-                         .threshold = of.value("threshold", 1.0),
-                         .punctuation = of.value("punctuation", true)};
+                         .threshold = of.value("threshold", 1.0)};
 }
 
 }  // namespace
