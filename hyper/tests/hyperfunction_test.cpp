@@ -24,7 +24,7 @@ double halved(double x) { return x / 2.0; }
 
 std::string refusal(const auto& result) { return result ? "it went through" : result.error().message; }
 
-TEST(Hyperfunction, ParametersReachTheBody) {
+TEST(hyperfunction, parameters_reach_the_body) {
     const auto times = hyperfunction("times", Factor{}, [](const Factor& p, double x) { return p.factor * x; });
     EXPECT_EQ(*times.call(Factor{10}, {2.0}), Value(20.0));
     System system("s", [=](const Inputs& in) { return times(in["x"]); });
@@ -36,7 +36,7 @@ TEST(Hyperfunction, ParametersReachTheBody) {
     EXPECT_EQ(*system.call({{"x", 2.0}}), Value(6.0));
 }
 
-TEST(Hyperfunction, TakesAndReturnsPlainTypes) {
+TEST(hyperfunction, takes_and_returns_plain_types) {
     const auto all = hyperfunction("all", NoParameters{},
                                    [](int i, bool b, const std::string& s, const Tensor& t, const Value& v, float f,
                                       std::stop_token stop) -> Result<std::string> {
@@ -58,7 +58,7 @@ TEST(Hyperfunction, TakesAndReturnsPlainTypes) {
     EXPECT_EQ(*hyperfunction("none", NoParameters{}, [] { return true; }).call({}, {}), Value(true));
 }
 
-TEST(Hyperfunction, RunsAloneWithExplicitWeights) {
+TEST(hyperfunction, runs_alone_with_explicit_weights) {
     const auto layer = hyperfunction("layer", LoraWeight{.out = 2, .in = 2},
                                      [](const Traced& w, const Traced& x) { return relu(linear(w, x)); });
     const Tensor weight = Tensor::create({2, 2}, {1, 2, 3, -4}).value();
@@ -76,7 +76,7 @@ TEST(Hyperfunction, RunsAloneWithExplicitWeights) {
     EXPECT_NEAR(one.as_number().value(), 1.0, 1e-6);
 }
 
-TEST(Hyperfunction, WeightsRegisterThemselves) {
+TEST(hyperfunction, weights_register_themselves) {
     const auto layer = hyperfunction("layer", LoraWeight{.out = 2, .in = 3, .noise_rank = 2},
                                      [](const Traced& w, const Traced& x) { return linear(w, x); }, {.optimize = true});
     System system(
@@ -95,7 +95,7 @@ TEST(Hyperfunction, WeightsRegisterThemselves) {
     EXPECT_THAT(refusal(System("s", {}).add(layer, Tensor::filled({2, 2}, 0.0F))), HasSubstr("[2, 2]"));
 }
 
-TEST(Hyperfunction, NamesAreUniqueInASystem) {
+TEST(hyperfunction, names_are_unique_in_a_system) {
     const auto one = hyperfunction("f", Factor{}, [](const Factor& p, double x) { return p.factor * x; });
     const auto other = hyperfunction("f", Factor{}, [](const Factor& p, double x) { return p.factor + x; });
     System system("s", [=](const Inputs& in) { return other(one(in["x"])); });
@@ -107,7 +107,7 @@ TEST(Hyperfunction, NamesAreUniqueInASystem) {
     EXPECT_EQ(*copies.call({{"x", 1.0}}), Value(4.0)) << "a copy is the same hyperfunction";
 }
 
-TEST(Hyperfunction, WhatItThrowsIsAnErrorThatNamesIt) {
+TEST(hyperfunction, what_it_throws_is_an_error_that_names_it) {
     const auto thrower = hyperfunction("thrower", NoParameters{}, [](double x) -> double {
         if (x > 1.0) throw std::runtime_error("too large");
         if (x < 0.0) throw 7;
@@ -135,7 +135,7 @@ TEST(Hyperfunction, WhatItThrowsIsAnErrorThatNamesIt) {
     EXPECT_THAT(refusal(System("s", {}).call({})), HasSubstr("has no function"));
 }
 
-TEST(Hyperfunction, TheNumberOfOperandsIsChecked) {
+TEST(hyperfunction, the_number_of_operands_is_checked) {
     const auto one = hyperfunction("one", NoParameters{}, [](double x) { return x; });
     System system("s", [=](const Inputs& in) { return one(in["x"], in["x"]); });
     EXPECT_THAT(refusal(system.call({{"x", 1.0}})), HasSubstr("2 operands; it takes 1"));
@@ -143,7 +143,7 @@ TEST(Hyperfunction, TheNumberOfOperandsIsChecked) {
     EXPECT_THAT(refusal(text.call({{"x", "words"}})), HasSubstr("operand 0 is text; the body takes a number"));
 }
 
-TEST(Hyperfunction, BadDefaultsAreFoundAtRegistration) {
+TEST(hyperfunction, bad_defaults_are_found_at_registration) {
     struct Unbounded {
         double value = 1.0;
         static FieldsOf<Unbounded> fields() { return {field_of("value", &Unbounded::value)}; }

@@ -30,7 +30,7 @@ struct Knobs {
 const auto kKnobs = hyperfunction("knobs", Knobs{}, [](const Knobs& knobs, double x) { return knobs.rate * x; });
 std::span<const Field> knob_fields() { return kKnobs.parts().spec.fields; }
 
-TEST(Parameters, LanguageModelParametersAreFiveNumbersAndBack) {
+TEST(parameters, language_model_parameters_are_five_numbers_and_back) {
     const LmParam given{.temperature = 0.25,
                         .top_p = 0.5,
                         .presence_penalty = -1.5,
@@ -46,7 +46,7 @@ TEST(Parameters, LanguageModelParametersAreFiveNumbersAndBack) {
     EXPECT_EQ(LmParam{.max_tokens_fraction = 0.0}.max_tokens(), 1);
 }
 
-TEST(Parameters, CoordinatesOfEqualReach) {
+TEST(parameters, coordinates_of_equal_reach) {
     const std::vector<float> natural{0.01F, 3.0F, 1.0F, 1.0F};
     ASSERT_EQ(coordinate_count(knob_fields()), 6U);
     const std::vector<float> coordinates = to_coordinates(knob_fields(), natural);
@@ -58,7 +58,7 @@ TEST(Parameters, CoordinatesOfEqualReach) {
     EXPECT_THAT(std::vector<float>(again.begin() + 1, again.end()), ElementsAre(3.0F, 1.0F, 1.0F));
 }
 
-TEST(Parameters, DecodingKeepsTheBounds) {
+TEST(parameters, decoding_keeps_the_bounds) {
     const float far = 1e6F;
     EXPECT_THAT(to_natural(knob_fields(), std::vector<float>{far, far, far, 0.0F, 0.0F, far}),
                 ElementsAre(1.0F, 9.0F, 1.0F, 2.0F));
@@ -74,7 +74,7 @@ TEST(Parameters, DecodingKeepsTheBounds) {
         << "integers are the nearest";
 }
 
-TEST(Parameters, BadFieldsAreNamed) {
+TEST(parameters, bad_fields_are_named) {
     const auto message = [](Field field) {
         const auto result = validate(std::span<const Field>(&field, 1));
         return result ? std::string() : result.error().message;
@@ -92,7 +92,7 @@ TEST(Parameters, BadFieldsAreNamed) {
     EXPECT_THAT(validate(twice).error().message, HasSubstr("both called 'a'"));
 }
 
-TEST(Parameters, ASetKeepsWhatIsAllowed) {
+TEST(parameters, a_set_keeps_what_is_allowed) {
     ParameterSet set;
     const ParameterSpec& spec = kKnobs.parts().spec;
     ASSERT_OK(set.add(spec, kKnobs.parts().values));
@@ -117,7 +117,7 @@ TEST(Parameters, ASetKeepsWhatIsAllowed) {
     EXPECT_EQ(copy.find("m")->initial, Tensor::filled({2, 3}, 0.0F));
 }
 
-TEST(Parameters, DeclaredBoundsMayBeTouched) {
+TEST(parameters, declared_bounds_may_be_touched) {
     struct Narrow {
         double value = 0.1;
         static FieldsOf<Narrow> fields() { return {field_of("value", &Narrow::value).between(0.1, 0.3)}; }
@@ -128,7 +128,7 @@ TEST(Parameters, DeclaredBoundsMayBeTouched) {
     ASSERT_OK(set.set("narrow", Tensor::vector({0.3F})));
 }
 
-TEST(Parameters, FirstWeightsHaveUnitVariancePerOutput) {
+TEST(parameters, first_weights_have_unit_variance_per_output) {
     const ParameterSpec spec{.name = "w", .shape = {64, 100}};
     const Tensor weights = initial_weights(spec, 7);
     double sum = 0.0;

@@ -7,7 +7,7 @@
 namespace yolk::hyper {
 namespace {
 
-TEST(System, ChainsHostFunctions) {
+TEST(system, chains_host_functions) {
     const auto twice = hyperfunction("twice", NoParameters{}, [](double x) { return 2.0 * x; });
     const auto next = hyperfunction("next", NoParameters{}, [](double x) { return x + 1.0; });
     System system("chain", [=](const Inputs& in) { return next(twice(in["x"])); });
@@ -23,7 +23,7 @@ TEST(System, ChainsHostFunctions) {
     EXPECT_EQ(signature((*traces)[0].graph), signature((*traces)[1].graph));
 }
 
-TEST(System, RunsTensorBodies) {
+TEST(system, runs_tensor_bodies) {
     const auto layer = hyperfunction("layer", LoraWeight{.out = 3, .in = 2},
                                      [](const Traced& weight, const Traced& x) { return relu(linear(weight, x)); });
     System system("net", [=](const Inputs& in) { return sigmoid(sum(layer(in["x"]) * 2.0)); });

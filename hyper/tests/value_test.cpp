@@ -17,7 +17,7 @@ Tensor counted(Shape shape) {
     return Tensor::create(std::move(shape), std::move(values)).value();
 }
 
-TEST(Value, TensorsFillTheirShape) {
+TEST(value, tensors_fill_their_shape) {
     EXPECT_EQ(Tensor().shape(), Shape{0});
     const auto short_one = Tensor::create({2, 3}, {1.0F, 2.0F});
     ASSERT_FALSE(short_one);
@@ -26,7 +26,7 @@ TEST(Value, TensorsFillTheirShape) {
     EXPECT_FALSE(Tensor::vector({0.0F}) == Tensor::vector({-0.0F})) << "the same bits, not the same number";
 }
 
-TEST(Value, CombinesAlongADimension) {
+TEST(value, combines_along_a_dimension) {
     const std::vector<Tensor> pair{counted({2, 2}), counted({2, 2})};
     ASSERT_OK_AND_ASSIGN(const Tensor below, combine(pair, 0));
     EXPECT_EQ(below.shape(), (Shape{4, 2}));
@@ -37,7 +37,7 @@ TEST(Value, CombinesAlongADimension) {
     EXPECT_EQ(mixed, Tensor::create({2, 3}, {0, 0, 1, 1, 2, 3}).value());
 }
 
-TEST(Value, SplitsWhatWasCombined) {
+TEST(value, splits_what_was_combined) {
     for (const std::int64_t dimension : {0, 1, 2, -1, -2, -3}) {
         const std::size_t along = static_cast<std::size_t>(dimension < 0 ? dimension + 3 : dimension);
         const Tensor whole = counted({3, 4, 5});
@@ -49,7 +49,7 @@ TEST(Value, SplitsWhatWasCombined) {
     }
 }
 
-TEST(Value, RefusesWhatDoesNotFit) {
+TEST(value, refuses_what_does_not_fit) {
     const auto message = [](const auto& result) { return result ? std::string() : result.error().message; };
     EXPECT_THAT(message(combine({}, 0)), HasSubstr("no parts"));
     const std::vector<Tensor> unequal{counted({2, 2}), counted({2, 3})};
@@ -66,13 +66,13 @@ TEST(Value, RefusesWhatDoesNotFit) {
     EXPECT_THAT(message(Value(counted({2})).as_number()), HasSubstr("tensor [2]"));
 }
 
-TEST(Value, IsANumberWhereItCanBe) {
+TEST(value, is_a_number_where_it_can_be) {
     EXPECT_EQ(Value(true).as_number().value(), 1.0);
     EXPECT_EQ(Value(2.5).as_number().value(), 2.5);
     EXPECT_EQ(Value(Tensor::vector({3.0F})).as_number().value(), 3.0);
 }
 
-TEST(Value, GoesThroughJson) {
+TEST(value, goes_through_json) {
     const std::vector<Value> values{1.5,
                                     true,
                                     "text \"quoted\"",
@@ -90,7 +90,7 @@ TEST(Value, GoesThroughJson) {
         EXPECT_FALSE(value_from_json(Json::parse(bad))) << bad;
 }
 
-TEST(Value, IsShownShort) {
+TEST(value, is_shown_short) {
     EXPECT_EQ(to_string(Value(counted({3, 4}))), "tensor [3, 4] (0, 1, 2, 3, 4, 5, 6, 7, ...)");
     EXPECT_EQ(to_string(Value("a\nb")), "\"a\\nb\"");
     EXPECT_EQ(to_string(type_of(Value(counted({3, 4})))), "tensor [3, 4]");
