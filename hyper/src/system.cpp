@@ -8,6 +8,7 @@
 
 #include "system_impl.hpp"
 #include "tracer.hpp"
+#include "yolk/core/log.hpp"
 #include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper {
@@ -140,6 +141,9 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
         tracer->stick(bad_input(fmt::format("Its function threw: {}", exception.what())));
     } catch (...) {
         tracer->stick(bad_input("Its function threw something that is no std::exception."));
+    }
+    for (const std::string& warning : tracer->warnings()) {
+        if (impl_->warned.insert(warning).second) log_warning(warning);
     }
     auto traced = tracer->finish(output);
     if (!traced) return std::move(traced).error().while_doing(doing);

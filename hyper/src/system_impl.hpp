@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "yolk/hyper/system.hpp"
@@ -18,6 +19,7 @@ struct System::Impl {
     /// Which hyperfunction a name belongs to: two of one name are refused, copies of one are not.
     std::map<std::string, std::shared_ptr<const AnyHyperfunction::Parts>> functions;
     std::uint64_t function_runs = 0;
+    std::set<std::string> warned{};  ///< each warning is logged once, not for every example
     Dispatcher* dispatcher = nullptr;
     std::shared_ptr<void> own_device;  ///< what `dispatcher` needs where it is the system's own
     std::shared_ptr<HostPool> pool;

@@ -20,9 +20,10 @@ Traced commutative(std::string_view name, const Traced& a, const Traced& b) {
     return is_second_larger(a, b) ? apply(name, {b, a}) : apply(name, {a, b});
 }
 
-/// Counted from the front. An error's dimension stays what it is: the operation refuses it.
+/// Counted from the front. A dimension out of range stays what it is: the operation refuses it.
 std::int64_t from_front(std::int64_t dimension, const Shape& shape) {
-    return dimension < 0 ? dimension + static_cast<std::int64_t>(shape.rank()) : dimension;
+    const auto rank = static_cast<std::int64_t>(shape.rank());
+    return dimension < 0 && dimension >= -rank ? dimension + rank : dimension;
 }
 
 template <class Extents>
@@ -44,7 +45,7 @@ TracedNumber::TracedNumber(double value, bool from_parameter, std::shared_ptr<Tr
       tracer_(std::move(tracer)),
       source_(std::make_shared<const Traced>(std::move(source))) {}
 TracedNumber::operator double() const {
-    if (tracer_ != nullptr) tracer_->note_read(*source_, "as a number");
+    if (Tracer::tracer_of(*source_) != nullptr) tracer_->note_read(*source_, "as a number");
     return value_;
 }
 TracedTruth TracedNumber::compared(bool truth) const { return {truth, from_parameter_, tracer_}; }
@@ -67,7 +68,7 @@ TracedNumber Traced::number() const {
     auto number = value_.as_number();
     const auto tracer = tracer_ != nullptr ? tracer_ : Tracer::current();
     if (!number && tracer != nullptr) tracer->stick(std::move(number).error());
-    return {number ? *number : 0.0, tracer_ != nullptr && tracer_->from_parameter(*this), tracer_, *this};
+    return {number ? *number : 0.0, tracer_ != nullptr && tracer_->from_parameter(*this), tracer, *this};
 }
 const Value& Traced::read() const {
     if (tracer_ != nullptr) tracer_->note_read(*this, "past the tracer");

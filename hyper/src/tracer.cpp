@@ -5,7 +5,6 @@
 
 #include <exception>
 
-#include "yolk/core/log.hpp"
 #include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper {
@@ -105,12 +104,14 @@ void Tracer::note_read(const Traced& value, std::string_view how) {
         note +=
             "; it depends on a parameter, so what is computed from it holds for this candidate only: compute with "
             "traced values, combine, split and select instead";
-        log_warning(fmt::format("System '{}': {}.", trace_.graph.name, note));
+        warnings_.push_back(fmt::format("System '{}': {}.", trace_.graph.name, note));
     }
     trace_.notes.push_back(std::move(note) + '.');
 }
 
 bool Tracer::steer(bool truth, bool from_parameter) {
+    // After an error the values are stand-ins: a loop that waits for one of them to change must end, too.
+    if (error_ && !over_) return refused_++ % 2 != 0;
     if (!from_parameter) return truth;
     stick(bad_input(
         fmt::format("Control flow depends on a parameter{}: an if, while, ?:, && or || on a value that another "
@@ -209,10 +210,12 @@ Result<TracedExample> Tracer::finish(const Traced& output) {
     }
     registrar_ = {};  // values of this trace may outlive what these refer to
     runner_ = {};
+    over_ = true;
     if (error_) return *error_;
-    stick(bad_input(fmt::format("A value of another trace (of '{}'), which is over, was used; take values from this "
-                                "run's inputs, or read() them.",
-                                trace_.graph.name)));
+    stick(
+        bad_input(fmt::format("A value of another trace (of '{}'), which is over, was used; take values from this "
+                              "run's inputs, or read() them.",
+                              trace_.graph.name)));
     TracedExample result = std::move(trace_);
     trace_ = {};
     return result;

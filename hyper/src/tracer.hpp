@@ -61,8 +61,9 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     void note_read(const Traced& value, std::string_view how);
     /// Whether a value depends on a parameter.
     [[nodiscard]] bool from_parameter(const Traced& value) const;
-    /// A truth value is about to steer: refused where it depends on a parameter. What comes back then is false and true
-    /// by turns, so that loops on either end.
+    [[nodiscard]] std::span<const std::string> warnings() const noexcept { return warnings_; }
+    /// A truth value is about to steer: refused where it depends on a parameter. What comes back then, and after any
+    /// error, is false and true by turns, so that loops on either end.
     [[nodiscard]] bool steer(bool truth, bool from_parameter);
 
     /// The trace with `output`. Errors: what stuck; an output of another trace.
@@ -88,6 +89,8 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     std::string hyperfunction_;  ///< whose body is running
     std::uint32_t call_ = 0;
     std::uint64_t refused_ = 0;
+    bool over_ = false;
+    std::vector<std::string> warnings_;
     std::optional<Error> error_;
 };
 

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include "yolk/hyper/system.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -133,6 +136,30 @@ TEST(hyperfunction, what_it_throws_is_an_error_that_names_it) {
     System broken("s", [](const Inputs&) -> Traced { throw std::runtime_error("of the function"); });
     EXPECT_THAT(refusal(broken.call({})), HasSubstr("Its function threw: of the function"));
     EXPECT_THAT(refusal(System("s", {}).call({})), HasSubstr("has no function"));
+}
+
+TEST(threads, time_outs_and_retries_hold_in_a_single_call) {
+    const auto slow = hyperfunction("slow", NoParameters{},
+                                    [](double x, std::stop_token stop) {
+                                        while (x > 0.0 && !stop.stop_requested())
+                                            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                        return x;
+                                    },
+                                    {.host = {.timeout = std::chrono::milliseconds(30)}});
+    System system("s", [=](const Inputs& in) { return slow(in["x"]); });
+    const std::vector<Example> examples{{{{"x", 0.0}}, 0.0}, {{{"x", 1.0}}, 1.0}};
+    EXPECT_THAT(refusal(system.evaluate(examples, exact_match())), AllOf(HasSubstr("example 1"), HasSubstr("slow")));
+    EXPECT_EQ(*system.call({{"x", 0.0}}), Value(0.0)) << "still usable";
+    const auto tries = std::make_shared<std::atomic<int>>(0);
+    const auto flaky = hyperfunction("flaky", NoParameters{},
+                                     [tries](double x) -> Result<double> {
+                                         if (++*tries < 3) return bad_input("Not yet.");
+                                         return x;
+                                     },
+                                     {.host = {.retries = 2, .backoff = std::chrono::milliseconds(1)}});
+    System again("s", [=](const Inputs& in) { return flaky(in["x"]); });
+    EXPECT_EQ(*again.call({{"x", 4.0}}), Value(4.0));
+    EXPECT_EQ(*tries, 3);
 }
 
 TEST(hyperfunction, the_number_of_operands_is_checked) {

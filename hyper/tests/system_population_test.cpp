@@ -224,11 +224,11 @@ TEST(scoring, slow_metrics_overlap_unless_they_may_not) {
     const std::vector<Value> expected{0.0};
     ASSERT_OK_AND_ASSIGN(const auto scored, score_population(outputs, expected, metric));
     EXPECT_EQ(scored.rewards, std::vector<double>(24, 1.0));
-    EXPECT_GT(most, 4) << "it waits, so there are more threads than cores";
+    EXPECT_GT(most.load(), 4) << "it waits, so there are more threads than cores";
     most = 0;
     metric.concurrent = false;
     ASSERT_OK(score_population(outputs, expected, metric));
-    EXPECT_EQ(most, 1);
+    EXPECT_EQ(most.load(), 1);
     EXPECT_FALSE(score_population(outputs, {}, metric)) << "expected values of another number";
 }
 

