@@ -49,14 +49,14 @@ Result<void> check_binding(const DeviceContext& context, const Pipeline& pipelin
 /// A view of the whole elements in `view`.
 Result<VkBufferView> make_texel_view(const DeviceContext& context, const Pipeline& pipeline, std::uint32_t index,
                                      const BufferView& view) {
-    const bool vectors = ((pipeline.kinds.texel4_mask >> index) & 1U) != 0;
+    // Where there is not one vector, none is read: an element stands in, so that the view does not leave its buffer.
+    const bool vectors = ((pipeline.kinds.texel4_mask >> index) & 1U) != 0 && view.size_bytes >= 16;
     const std::uint64_t element_bytes = vectors ? 16 : 4;
     const VkBufferViewCreateInfo info{
         .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
         .buffer = view.buffer->impl()->handle,
         .format = vectors ? VK_FORMAT_R32G32B32A32_SFLOAT : VK_FORMAT_R32_SFLOAT,
         .offset = view.offset_bytes,
-        // A view has one element at least; kernels read no vectors where there is none.
         .range = std::max(view.size_bytes / element_bytes, std::uint64_t{1}) * element_bytes};
     VkBufferView made = VK_NULL_HANDLE;
     const VkResult result = context.vk.vkCreateBufferView(context.handle, &info, nullptr, &made);
