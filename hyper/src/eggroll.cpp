@@ -26,15 +26,6 @@ Result<evolve::Determinism> determinism_of(const Device& device, FitnessRule rul
     return evolve::Determinism::Fast;
 }
 
-/// The largest of several noise ranks serves all matrices: one more accurate than asked for is no harm but in time.
-void note_ranks(const SearchSpace& space, std::uint32_t rank) {
-    if (rank == 1) return;
-    const auto matrices = std::ranges::count_if(
-        space.table.parameters(), [](const ParameterDesc& p) { return p.perturbation == Perturbation::LowRank; });
-    if (matrices > 1)
-        log_info(fmt::format("All {} matrices are perturbed at rank {}, the largest asked for.", matrices, rank));
-}
-
 Result<evolve::EvolutionOptions> evolution_options(Objective& objective) {
     const OptimizeOptions& o = objective.options();
     evolve::EvolutionOptions options{.population = o.population,
@@ -86,7 +77,6 @@ StepReport report_of(std::uint32_t step, std::span<const double> rewards, const 
 Result<void> Eggroll::run(Objective& objective) {
     YOLK_TRY(const evolve::EvolutionOptions options, evolution_options(objective));
     YOLK_TRY_VOID(evolve::validate(options));
-    note_ranks(objective.space(), options.rank);
     const Device& device = objective.dispatcher().device();
     evolve::EvolutionParts parts{.parameters = objective.space().table, .initial = objective.space().centre};
     YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,

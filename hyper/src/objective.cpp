@@ -25,6 +25,18 @@ std::vector<std::string> optimized_groups(const ParameterSet& set) {
     return names;
 }
 
+/// The largest of several noise ranks serves all matrices: a rank above what was asked for costs time and nothing else.
+void note_ranks(const ParameterSet& set, std::uint32_t rank) {
+    for (const ParameterGroup& group : set.groups()) {
+        if (!group.spec.optimize || !group.spec.is_matrix() || group.spec.noise_rank == rank) continue;
+        log_info(
+            fmt::format("'{}' asks for noise of rank {}; all matrices are perturbed at rank {}, the largest asked "
+                        "for.",
+                        group.spec.name, group.spec.noise_rank, rank));
+        return;
+    }
+}
+
 std::uint64_t count_placed(std::span<const PlacedEquation> placed, Placement where) {
     return static_cast<std::uint64_t>(std::ranges::count(placed, where, &PlacedEquation::placement));
 }
@@ -79,6 +91,7 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     YOLK_TRY(made->dispatcher_, system.dispatcher());
     YOLK_TRY_VOID(made->plan(made->training_));
     if (made->held_out_) YOLK_TRY_VOID(made->plan(*made->held_out_));
+    note_ranks(made->set_, made->noise_rank());
     made->outcome_.cost.numbers = made->space_.table.element_count();
     made->outcome_.fallbacks = made->training_.evaluator->fallbacks();
     return made;

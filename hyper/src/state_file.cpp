@@ -151,7 +151,7 @@ std::string misfit_of_field(const ParameterGroup& group, const Field& field, con
     const StoredField& old = stored.fields[at];
     const std::string label = fmt::format("'{}.{}'", group.spec.name, field.name);
     if (old.kind != kind_name(field.kind))
-        return fmt::format("{} was a {} and is a {}", label, old.kind, kind_name(field.kind));
+        return fmt::format("{} was '{}' and is '{}'", label, old.kind, kind_name(field.kind));
     if (old.choices != field.choices) {
         return fmt::format("{} chose among [{}] and chooses among [{}]", label, fmt::join(old.choices, ", "),
                            fmt::join(field.choices, ", "));

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The published settings, each over all its seeds: temperature and rotation in at least 17 of 20, with the default rule
+// and the z-score; XOR in at least 8 of 10, one layer never. On one driver: exact mode gives the others the same bits,
+// which same_result_on_every_device (optimize_test.cpp) holds.
+#include <gtest/gtest.h>
+
+#include "learning_systems.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+class published_settings : public ::testing::Test {
+   protected:
+    /// Rewards after optimization with seeds 1 ... count.
+    template <class MakeTask, class MakeOptions>
+    [[nodiscard]] std::vector<OptimizeOutcome> outcomes(int count, MakeTask make_task, MakeOptions make_options,
+                                                        FitnessRule rule) {
+        std::vector<OptimizeOutcome> all;
+        for (int seed = 1; seed <= count; ++seed) {
+            Task task = make_task(static_cast<std::uint64_t>(seed));
+            task.system.use(testing::shared_device(testing::devices().front()).dispatcher);
+            OptimizeOptions options = make_options(static_cast<std::uint64_t>(seed));
+            options.fitness = rule;
+            const Result<OptimizeOutcome> outcome = task.system.optimize(task.examples, task.metric, options);
+            EXPECT_OK(outcome);
+            if (!outcome) continue;
+            all.push_back(*outcome);
+            std::printf("%s, %s, seed %d: reward %.6f from %.6f\n", task.system.name().c_str(),
+                        std::string(to_string(rule)).c_str(), seed, outcome->best_reward, outcome->start_reward);
+        }
+        return all;
+    }
+    static auto good(const std::vector<OptimizeOutcome>& outcomes, double least) {
+        return std::ranges::count_if(outcomes, [&](const OptimizeOutcome& o) {
+            return o.best_reward > least && o.best_reward > o.start_reward;
+        });
+    }
+};
+
+TEST_F(published_settings, temperature) {
+    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::ZScore})
+        EXPECT_GE(good(outcomes(20, temperature_task, temperature_options, rule), -0.1), 17) << to_string(rule);
+}
+TEST_F(published_settings, rotation) {
+    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::ZScore})
+        EXPECT_GE(good(outcomes(20, rotation_task, rotation_options, rule), -0.1), 17) << to_string(rule);
+}
+TEST_F(published_settings, exclusive_or) {
+    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::ZScore}) {
+        int learned = 0;
+        for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+            Task task = xor_task(seed);
+            task.system.use(testing::shared_device(testing::devices().front()).dispatcher);
+            OptimizeOptions options = xor_options(seed);
+            options.fitness = rule;
+            ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome,
+                                 task.system.optimize(task.examples, task.metric, options));
+            ASSERT_OK_AND_ASSIGN(const Evaluation classes, task.system.evaluate(task.examples, classification()));
+            std::printf("xor, %s, seed %d: %.0f %%, reward %.6f\n", std::string(to_string(rule)).c_str(),
+                        static_cast<int>(seed), 100.0 * classes.reward, outcome.best_reward);
+            learned += classes.reward == 1.0 ? 1 : 0;
+        }
+        EXPECT_GE(learned, 8) << to_string(rule);
+    }
+}
+TEST_F(published_settings, one_layer_never_learns_exclusive_or) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        Task task = one_layer_task(seed);
+        task.system.use(testing::shared_device(testing::devices().front()).dispatcher);
+        ASSERT_OK(task.system.optimize(task.examples, task.metric, xor_options(seed)));
+        ASSERT_OK_AND_ASSIGN(const Evaluation classes, task.system.evaluate(task.examples, classification()));
+        EXPECT_LT(classes.reward, 1.0);
+    }
+}
+
+}  // namespace
+}  // namespace yolk::hyper
