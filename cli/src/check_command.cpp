@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -148,11 +149,18 @@ oracle::CheckContext context_of(const Device& device, Dispatcher& dispatcher, co
     return context;
 }
 
+/// CPU drivers compile a kernel when it first runs: the largest tiles take seconds there, and minutes where a long
+/// check is the least of a machine's work.
+std::chrono::nanoseconds hang_limit(const Device& device) {
+    constexpr std::chrono::minutes kOnCpus{30};
+    return device.info().kind == DeviceKind::Cpu ? kOnCpus : DispatcherOptions{}.hang_limit;
+}
+
 /// Returns how many kernels did not pass, those that an interrupt kept from being begun included.
 Result<std::uint64_t> check_device(const Device& device, const Flags& flags,
                                    const std::vector<const oracle::Family*>& families) {
     YOLK_TRY_VOID(probe(device));
-    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = hang_limit(device)}));
     CheckDisplay display;
     const std::vector<Outcome> outcomes = check_kernels(families, context_of(device, dispatcher, flags, display));
     display.finish();

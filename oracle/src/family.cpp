@@ -162,7 +162,8 @@ class Runs {
     Runs(const CheckContext& context, const Problems& problems, CheckReport& report)
         : context_(context), problems_(problems), report_(report) {}
 
-    /// Leaves early where the context says so.
+    /// Leaves early where the context says so, and, of all configurations, where the device cannot go on: what was
+    /// checked by then is worth telling.
     [[nodiscard]] Result<void> run(std::span<const Batch> batches) {
         for (const Batch& batch : batches) {
             TemporaryPipelines pipelines;
@@ -177,6 +178,7 @@ class Runs {
             for (const Configuration& configuration : batch.configurations) {
                 if (context_.stop && context_.stop()) return {};
                 YOLK_TRY_VOID(run(configuration, batch.is_default));
+                if (ended_) return {};
             }
         }
         return {};
@@ -194,10 +196,13 @@ class Runs {
             Result<void> ran = run_once(context_, {*problem_, buffers_, expected_}, configuration, poison, found,
                                         is_hashed ? &hasher_ : nullptr);
             if (ran) continue;
-            if (!context_.all_configurations || !is_refusal(ran.error())) return std::move(ran).error();
-            found.fail(std::move(ran).error().message);
+            if (!context_.all_configurations) return std::move(ran).error();
+            found.fail(ran.error().message);
+            ended_ = !is_refusal(ran.error());
+            if (ended_) break;
         }
         add_report(context_, report_, found);
+        if (ended_) return {};
         ++report_.runs;
         met_.insert(configuration);
         return {};
@@ -211,6 +216,7 @@ class Runs {
     std::vector<Expected> expected_;
     std::set<Configuration> met_;
     Hasher hasher_;
+    bool ended_ = false;
 };
 
 }  // namespace

@@ -44,19 +44,28 @@ std::vector<Configuration> share_of(const CheckContext& context, const TuningSpa
 
 using CasesOf = std::map<Configuration, std::vector<std::size_t>>;
 
-/// Every configuration of every case's space, with the cases that may take it. What computes nothing proves nothing, so
-/// such cases count only where there is no other.
+/// Cases that compute something, or where none does, that move something. What does neither proves nothing.
+std::vector<bool> cases_with_work(const Problems& problems) {
+    const bool computes = std::ranges::any_of(problems, [](const auto& p) { return p->work().operations > 0.0; });
+    std::vector<bool> with_work;
+    for (const auto& problem : problems) {
+        const Work work = problem->work();
+        with_work.push_back((computes ? work.operations : work.bytes) > 0.0);
+    }
+    return with_work;
+}
+
+/// Every configuration of every case's space, with the cases that may take it, ascending: those with work, where there
+/// are any.
 CasesOf cases_of_each(const DeviceInfo& info, const Problems& problems) {
+    const std::vector<bool> with_work = cases_with_work(problems);
     CasesOf all;
-    for (const bool with_work : {true, false}) {
-        for (std::size_t p = 0; p < problems.size(); ++p) {
-            if ((problems[p]->work().operations > 0.0) != with_work) continue;
-            for (Configuration& configuration : problems[p]->space(info).all()) {
-                auto& cases = all[std::move(configuration)];
-                const bool is_needed = with_work || cases.empty() || problems[cases.front()]->work().operations <= 0.0;
-                if (is_needed) cases.push_back(p);
-            }
-        }
+    for (std::size_t p = 0; p < problems.size(); ++p) {
+        for (Configuration& configuration : problems[p]->space(info).all()) all[std::move(configuration)].push_back(p);
+    }
+    for (auto& [configuration, cases] : all) {
+        const auto idle = [&](std::size_t p) { return !with_work[p]; };
+        if (!std::ranges::all_of(cases, idle)) std::erase_if(cases, idle);
     }
     return all;
 }

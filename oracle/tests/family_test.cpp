@@ -205,38 +205,37 @@ TEST_P(family, all_configurations_leave_no_pipelines_behind) {
 }
 
 TEST_P(family, all_configurations_meet_one_case_each_where_compiling_takes_long) {
-    const Problems problems = matmul_family().cases(1);
     const DeviceInfo& info = device().info();
     const CheckContext all{.device = device(), .dispatcher = dispatcher(), .all_configurations = true};
-    const std::vector<Batch> batches = choose_batches(info, all, matmul_family(), problems);
-    std::set<Configuration> met;
-    std::vector<std::size_t> defaults(problems.size(), 0);
-    std::vector<std::uint64_t> runs(problems.size(), 0);
-    for (const Batch& batch : batches) {
-        const Problem& problem = *problems[batch.problem];
-        if (batch.is_default) {
-            ++defaults[batch.problem];
-            EXPECT_EQ(batch.configurations, std::vector{problem.default_configuration(info)});
-            continue;
+    for (const Family* of : {&transpose_family(), &gru_step_family()}) {
+        const Problems problems = of->cases(1);
+        const std::vector<Batch> batches = choose_batches(info, all, *of, problems);
+        std::set<Configuration> met;
+        std::vector<std::size_t> defaults(problems.size(), 0);
+        for (const Batch& batch : batches) {
+            const Problem& problem = *problems[batch.problem];
+            const TuningSpace space = problem.space(info);
+            if (batch.is_default) {
+                ++defaults[batch.problem];
+                EXPECT_EQ(batch.configurations, std::vector<Configuration>{problem.default_configuration(info)});
+                continue;
+            }
+            EXPECT_GT(problem.work().operations + problem.work().bytes, 0.0) << of->name << " " << problem.name();
+            for (const Configuration& configuration : batch.configurations) {
+                EXPECT_OK(space.check(configuration));
+                EXPECT_TRUE(met.insert(configuration).second) << "twice: " << space.text(configuration);
+            }
         }
-        EXPECT_GT(problem.work().operations, 0.0);
-        const TuningSpace space = problem.space(info);
-        for (const Configuration& configuration : batch.configurations) {
-            EXPECT_OK(space.check(configuration));
-            EXPECT_TRUE(met.insert(configuration).second) << "twice: " << space.text(configuration);
-            ++runs[batch.problem];
+        EXPECT_THAT(defaults, Each(1U)) << of->name;
+        for (const auto& problem : problems) {
+            for (const Configuration& configuration : problem->space(info).all())
+                EXPECT_TRUE(met.contains(configuration)) << of->name << " " << problem->name();
         }
+        EXPECT_EQ(runs_of(batches), met.size() + problems.size());
+        std::uint64_t in_parts = 0;
+        for (std::uint32_t part = 1; part <= 5; ++part) in_parts += runs_of(part_of(batches, part, 5));
+        EXPECT_EQ(in_parts, runs_of(batches));
     }
-    EXPECT_THAT(defaults, Each(1U));
-    for (const auto& problem : problems) {
-        if (problem->work().operations <= 0.0) continue;
-        for (const Configuration& configuration : problem->space(info).all()) EXPECT_TRUE(met.contains(configuration));
-    }
-    // Parts are disjoint and complete.
-    std::uint64_t in_parts = 0;
-    for (std::uint32_t part = 1; part <= 5; ++part) in_parts += runs_of(part_of(batches, part, 5));
-    EXPECT_EQ(in_parts, runs_of(batches));
-    EXPECT_EQ(runs_of(batches), met.size() + problems.size());
 }
 
 }  // namespace

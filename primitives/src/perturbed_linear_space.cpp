@@ -184,8 +184,10 @@ ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info
             {.variant = variant_of(desc), .extents = {desc.members, desc.rows, desc.in, desc.out, desc.rank}}};
 }
 
-PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
-    const ConfigSpace<PerturbedLinearConfig> space = perturbed_linear_space(info, desc);
+namespace {
+
+Config default_of_one_chain(const DeviceInfo& info, const PerturbedLinearDesc& desc,
+                            const ConfigSpace<PerturbedLinearConfig>& space) {
     const auto first_legal = [&](const auto& candidates) {
         for (const Config& candidate : candidates) {
             if (space.check(candidate)) return candidate;
@@ -200,6 +202,21 @@ PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, co
         return first_legal(for_small_layers(on_cpu ? 8 : 64));
     }
     return on_cpu ? first_legal(kForCpus) : first_legal(kForGpus);
+}
+
+}  // namespace
+
+// Members that share x share x W^T, from a few members on.
+PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
+    constexpr std::uint32_t kFewMembers = 4;
+    const ConfigSpace<PerturbedLinearConfig> space = perturbed_linear_space(info, desc);
+    const Config chain = default_of_one_chain(info, desc, space);
+    if (!desc.shared_input || desc.members <= kFewMembers) return chain;
+    Config shared = chain;
+    shared.base = kBaseByMatmul;
+    shared.fused = shared.uniform = 0;
+    shared.block_k = 4;
+    return space.check(shared) ? shared : chain;
 }
 
 }  // namespace yolk

@@ -120,8 +120,8 @@ struct Family {
 };
 
 /// Every case with the default configuration and those that `context` draws, twice, with different poisons: guard
-/// bands, inputs, twin, oracle, and `hold`. Errors: a part that is none, what a plan refuses (all configurations: only
-/// what the device cannot go on from).
+/// bands, inputs, twin, oracle, and `hold`. Errors: a part that is none, what a plan refuses, and what the device
+/// does (of all configurations these are failures, and the check ends where the device cannot go on).
 [[nodiscard]] Result<CheckReport> check_family(const CheckContext& context, const Family& family);
 
 /// A problem with its inputs and expectations, made once: proves configurations one by one, as check_family does.
