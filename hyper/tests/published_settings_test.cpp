@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published settings, each over all its seeds: temperature and rotation in at least 17 of 20, with the default rule
-// and the z-score; XOR in at least 8 of 10, one layer never. On one driver: exact mode gives the others the same bits,
-// which same_result_on_every_device (optimize_test.cpp) holds.
+// The published settings over seeds 1, 2, ...: temperature and rotation in at least 17 of 20, with the default rule and
+// the z-score; XOR in at least 8 of 10, one layer never. The suite takes the first 6 (temperature all); a count of all:
+// YOLK_TEST_SEEDS=20. On one driver: exact mode gives the others the same bits, which same_result_on_every_device
+// (optimize_test.cpp) holds.
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include "learning_systems.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {
+
+/// Of the first so many seeds; a share of 17 in 20 allows none of 6 to fail, one of 7.
+int seeds(int all) {
+    const char* const text = std::getenv("YOLK_TEST_SEEDS");
+    return std::min(all, text == nullptr ? 6 : std::max(1, std::atoi(text)));
+}
+/// Those that may fail.
+int failures_allowed(int count, int of, int allowed) { return count * allowed / of; }
 
 class published_settings : public ::testing::Test {
    protected:
@@ -44,12 +57,15 @@ TEST_F(published_settings, temperature) {
 }
 TEST_F(published_settings, rotation) {
     for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::ZScore})
-        EXPECT_GE(good(outcomes(20, rotation_task, rotation_options, rule), -0.1), 17) << to_string(rule);
+        EXPECT_GE(good(outcomes(seeds(20), rotation_task, rotation_options, rule), -0.1),
+                  seeds(20) - failures_allowed(seeds(20), 20, 3))
+            << to_string(rule);
 }
 TEST_F(published_settings, exclusive_or) {
     for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::ZScore}) {
         int learned = 0;
-        for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const int count = seeds(10);
+        for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(count); ++seed) {
             Task task = xor_task(seed);
             task.system.use(testing::shared_device(testing::devices().front()).dispatcher);
             OptimizeOptions options = xor_options(seed);
@@ -61,11 +77,11 @@ TEST_F(published_settings, exclusive_or) {
                         static_cast<int>(seed), 100.0 * classes.reward, outcome.best_reward);
             learned += classes.reward == 1.0 ? 1 : 0;
         }
-        EXPECT_GE(learned, 8) << to_string(rule);
+        EXPECT_GE(learned, count - failures_allowed(count, 10, 2)) << to_string(rule);
     }
 }
 TEST_F(published_settings, one_layer_never_learns_exclusive_or) {
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(seeds(10)); ++seed) {
         Task task = one_layer_task(seed);
         task.system.use(testing::shared_device(testing::devices().front()).dispatcher);
         ASSERT_OK(task.system.optimize(task.examples, task.metric, xor_options(seed)));

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "example_systems.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "yolk/core/philox.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using namespace hyper;
+
+/// 2-4-1 without biases, as examples/08_xor.cpp has it.
+std::unique_ptr<ExampleSystem> make_xor() {
+    const auto hidden =
+        hyperfunction("hidden", LoraWeight{.out = 4, .in = 2},
+                      [](const Traced& w, const Traced& x) { return relu(linear(w, x)); }, {.optimize = true});
+    const auto output =
+        hyperfunction("output", LoraWeight{.out = 1, .in = 4},
+                      [](const Traced& w, const Traced& h) { return sigmoid(linear(w, h)); }, {.optimize = true});
+    std::vector<Example> examples;
+    for (const float a : {0.0F, 1.0F}) {
+        for (const float b : {0.0F, 1.0F})
+            examples.push_back({{{"x", Tensor::vector({a, b})}}, Tensor::vector({a == b ? 0.0F : 1.0F})});
+    }
+    return std::make_unique<ExampleSystem>(
+        ExampleSystem{System("xor", [=](const Inputs& in) { return output(hidden(in["x"])); }), std::move(examples),
+                      numeric_distance()});
+}
+
+/// y = B (A x), two 2x2 matrices from the identity, that together rotate by 45 degrees and double.
+std::unique_ptr<ExampleSystem> make_rotation() {
+    const LoraWeight identity{
+        .out = 2, .in = 2, .noise_rank = 2, .values = *Tensor::create({2, 2}, {1.0F, 0.0F, 0.0F, 1.0F})};
+    const auto matrix = [](const Traced& weight, const Traced& x) { return linear(weight, x); };
+    const auto a = hyperfunction("a", identity, matrix, {.optimize = true});
+    const auto b = hyperfunction("b", identity, matrix, {.optimize = true});
+    std::vector<Example> examples;
+    const float root = std::sqrt(2.0F);  // 2 cos 45 = 2 sin 45
+    for (std::uint32_t i = 0; i < 50; ++i) {
+        const auto words = philox4x32({i, 0, 0, 0}, {45, 2});
+        const float x = static_cast<float>(words[0] >> 8U) * 0x1p-23F - 1.0F;
+        const float y = static_cast<float>(words[1] >> 8U) * 0x1p-23F - 1.0F;
+        examples.push_back({{{"x", Tensor::vector({x, y})}}, Tensor::vector({root * (x - y), root * (x + y)})});
+    }
+    return std::make_unique<ExampleSystem>(ExampleSystem{
+        System("rotation", [=](const Inputs& in) { return b(a(in["x"])); }), std::move(examples), numeric_distance()});
+}
+
+/// A host function with a model's sampling parameters: x + temperature, wanted x + .5.
+std::unique_ptr<ExampleSystem> make_temperature() {
+    const auto warm = hyperfunction("warm", LmParam{.temperature = 0.0},
+                                    [](const LmParam& p, double x) { return x + p.temperature; }, {.optimize = true});
+    std::vector<Example> examples;
+    for (int x = 0; x < 5; ++x) examples.push_back({{{"x", x}}, x + 0.5});
+    Metric distance(
+        [](const Value& prediction, const Value& expected) {
+            constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+            return -std::abs(prediction.as_number().value_or(kNan) - expected.as_number().value_or(kNan));
+        },
+        "minus the distance");
+    return std::make_unique<ExampleSystem>(
+        ExampleSystem{System("temperature", [=](const Inputs& in) { return warm(in["x"]); }), std::move(examples),
+                      std::move(distance)});
+}
+
+constexpr std::array<ExampleSystemInfo, 3> kSystems{
+    {{"xor", "Exclusive or by two small layers (try optimize --steps 200 --population 64 --sigma 0.3 --lr 0.2)",
+      &make_xor},
+     {"rotation", "Two matrices whose product rotates and doubles (--steps 100 --sigma 0.1)", &make_rotation},
+     {"temperature", "One number of a host function (--steps 20 --population 20 --sigma 0.1)", &make_temperature}}};
+
+}  // namespace
+
+std::span<const ExampleSystemInfo> example_systems() noexcept { return kSystems; }
+
+}  // namespace yolk::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The systems that `yolk system` ships: small ones to try the commands on.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "yolk/hyper/metric.hpp"
+#include "yolk/hyper/system.hpp"
+
+namespace yolk::cli {
+
+struct ExampleSystem {
+    hyper::System system;
+    std::vector<hyper::Example> examples;
+    hyper::Metric metric;
+};
+
+struct ExampleSystemInfo {
+    std::string_view name;
+    std::string_view what;
+    std::unique_ptr<ExampleSystem> (*make)();
+};
+/// xor, rotation, temperature.
+[[nodiscard]] std::span<const ExampleSystemInfo> example_systems() noexcept;
+
+}  // namespace yolk::cli

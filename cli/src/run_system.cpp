@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/cli/run_system.hpp"
+
+#include <vector>
+
+#include "command_line.hpp"
+#include "system_commands.hpp"
+
+namespace yolk::cli {
+
+int run_system(int argc, const char* const* argv, hyper::System& system, std::span<const hyper::Example> examples,
+               const hyper::Metric& metric, std::span<const hyper::Example> held_out) {
+    CLI::App app("A system of hyperfunctions, made better without gradients.", system.name());
+    prepare(app);
+    const SystemTask task{.system = &system, .examples = examples, .metric = &metric, .held_out = held_out};
+    const std::vector<Command> commands = add_system_commands(app, [&task]() -> Result<SystemTask> { return task; });
+    return parse_and_run(app, argc, argv, commands);
+}
+
+}  // namespace yolk::cli

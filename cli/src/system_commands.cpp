@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system_commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "select_device.hpp"
+#include "yolk/core/file.hpp"
+#include "yolk/hyper/ablate.hpp"
+#include "yolk/hyper/graph_text.hpp"
+#include "yolk/hyper/optimize.hpp"
+#include "yolk/hyper/state_file.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk::cli {
+namespace {
+
+struct SystemFlags {
+    CommonFlags common;
+    std::string load;  ///< a file of save; empty: none
+};
+
+void add_system_flags(CLI::App& app, SystemFlags& flags) {
+    add_device_flag(app, flags.common);
+    add_output_flags(app, flags.common);
+    app.add_option("--load", flags.load, "Begin with the parameters of this file")->type_name("FILE");
+}
+
+/// A system ready to work: on its device, its hyperfunctions registered, its file loaded.
+struct OpenSystem {
+    SystemTask task;
+    std::optional<Device> device;
+    std::optional<Dispatcher> dispatcher;
+};
+
+Result<std::unique_ptr<OpenSystem>> open_system(const MakeSystemTask& make, const SystemFlags& flags) {
+    auto open = std::make_unique<OpenSystem>();
+    YOLK_TRY(open->task, make());
+    YOLK_TRY(open->device, open_device(flags.common));
+    YOLK_TRY(open->dispatcher, Dispatcher::create(*open->device));
+    open->task.system->use(*open->dispatcher);
+    if (open->task.examples.empty()) return bad_input("The system has no examples, so there is nothing to do.");
+    // Registers what the function calls.
+    YOLK_TRY_VOID(open->task.system->trace(open->task.examples.front(), 0));
+    if (!flags.load.empty()) YOLK_TRY_VOID(hyper::load_state(*open->task.system, flags.load));
+    return open;
+}
+
+std::string reward_text(double reward) { return fmt::format("{:.6g}", reward); }
+
+// evaluate
+
+struct EvaluateFlags : SystemFlags {
+    bool predictions = false;
+};
+
+Result<int> run_evaluate(const MakeSystemTask& make, const EvaluateFlags& flags) {
+    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
+    const SystemTask& task = open->task;
+    YOLK_TRY(const hyper::Evaluation evaluation, task.system->evaluate(task.examples, *task.metric));
+    std::optional<hyper::Evaluation> held_out;
+    if (!task.held_out.empty()) {
+        YOLK_TRY(held_out, task.system->evaluate(task.held_out, *task.metric));
+    }
+    if (flags.common.json) {
+        Json json{{"system", task.system->name()},
+                  {"metric", task.metric->name},
+                  {"examples", task.examples.size()},
+                  {"reward", evaluation.reward}};
+        if (!evaluation.per_example.empty()) json["per_example"] = evaluation.per_example;
+        if (held_out) json["held_out"] = held_out->reward;
+        json["predictions"] = Json::array();
+        for (const hyper::Value& value : evaluation.predictions) json["predictions"].push_back(to_json(value));
+        print_json(json);
+        return 0;
+    }
+    if (flags.predictions) {
+        std::vector<std::vector<std::string>> rows{{"example", "prediction", "expected", "reward"}};
+        for (std::size_t i = 0; i < evaluation.predictions.size(); ++i) {
+            rows.push_back({std::to_string(i), to_string(evaluation.predictions[i]),
+                            to_string(task.examples[i].expected),
+                            evaluation.per_example.empty() ? "" : reward_text(evaluation.per_example[i])});
+        }
+        print_line(table(rows));
+    }
+    print_line(fmt::format("{}: {} over {} examples is {}", task.system->name(), task.metric->name,
+                           task.examples.size(), reward_text(evaluation.reward)));
+    if (held_out) print_line(fmt::format("over {} held out: {}", task.held_out.size(), reward_text(held_out->reward)));
+    return 0;
+}
+
+// optimize
+
+struct OptimizeFlags : SystemFlags {
+    hyper::OptimizeOptions options;
+    std::string out, log;
+};
+
+void add_optimize_flags(CLI::App& app, hyper::OptimizeOptions& o) {
+    add_number(app, "--steps", o.steps, "Steps at most")->default_str("50");
+    add_number(app, "--population", o.population, "Candidates per step, even unless --no-antithetic")
+        ->default_str("32");
+    app.add_flag("--antithetic,!--no-antithetic", o.antithetic,
+                 "Candidates in pairs of opposite noise (the default), or each with noise of its own");
+    add_number(app, "--sigma", o.sigma, "Size of the perturbations")->default_str("0.05");
+    add_number(app, "--sigma-decay", o.sigma_decay, "Factor of sigma per step, above 0, at most 1")->default_str("1");
+    add_number(app, "--lr", o.learning_rate, "Learning rate")->default_str("0.1");
+    add_number(app, "--lr-decay", o.learning_rate_decay, "Factor of the learning rate per step")->default_str("1");
+    add_number(app, "--samples", o.samples_per_example, "Evaluations of each candidate, averaged")->default_str("1");
+    add_number(app, "--seed", o.seed, "Seed of the search")->default_str("1");
+    add_parsed(app, "--fitness", o.fitness,
+               "Fitness rule: pair-difference, pair-sign, centred-rank, z-score, group-z-score", &parse_fitness_rule)
+        ->type_name("RULE")
+        ->default_str("pair-difference");
+    app.add_flag("--robust", o.robust, "Pair difference: scale by the smaller of the maximum and six medians");
+    add_number(app, "--group-size", o.group_size, "Candidates per group of group-z-score");
+    add_parsed(app, "--optimizer", o.rule, "Optimizer: sgd, momentum, adam", &parse_optimizer_rule)
+        ->type_name("RULE")
+        ->default_str("sgd");
+    app.add_option("--freeze", o.freeze, "Hyperfunction to leave as it is; may be given more than once")
+        ->type_name("NAME")
+        ->allow_extra_args(false);
+    add_number(app, "--max-batch", o.population_options.max_batch_size, "Candidates times examples at once")
+        ->default_str("1024");
+    add_number(app, "--budget", o.metric_budget, "Metric calls at most; the best so far is kept");
+}
+
+void show_step(const hyper::StepReport& report, std::uint32_t steps) {
+    const std::string held_out = report.held_out ? fmt::format(", held out {}", reward_text(*report.held_out)) : "";
+    const std::string failed = report.failed > 0 ? fmt::format(", {} failed", report.failed) : "";
+    const std::string line = fmt::format("step {}/{}, reward {}, population mean {}, best {}{}{}, {:.1f} s",
+                                         report.step + 1, steps, reward_text(report.centre), reward_text(report.mean),
+                                         reward_text(report.best), held_out, failed, report.seconds);
+    if (!output_is_terminal()) return print_line(line);
+    fmt::print("\r\033[K{}", line.substr(0, std::max(terminal_columns(), 2U) - 1));
+    std::fflush(stdout);
+}
+
+void print_cost(const hyper::OptimizeOutcome& outcome) {
+    print_line(fmt::format("{} numbers; at most {} metric calls, {} host calls and about {} dispatches",
+                           outcome.cost.numbers, outcome.cost.metric_calls, outcome.cost.host_calls,
+                           outcome.cost.dispatches));
+    for (const std::string& sentence : outcome.fallbacks) print_line(sentence);
+}
+
+void print_outcome(const hyper::OptimizeOutcome& outcome) {
+    print_line(
+        fmt::format("reward {} from {} after {} steps (stopped by {}), {} metric calls, {} host calls, {} "
+                    "dispatches",
+                    reward_text(outcome.best_reward), reward_text(outcome.start_reward), outcome.steps,
+                    outcome.stopped_by, outcome.cost.metric_calls, outcome.cost.host_calls, outcome.cost.dispatches));
+    if (outcome.held_out_best) {
+        print_line(fmt::format("held out: {} from {}", reward_text(*outcome.held_out_best),
+                               reward_text(outcome.held_out_start.value_or(0.0))));
+    }
+    if (outcome.failed_candidates > 0)
+        print_line(fmt::format("{} candidates failed and counted as the worst", outcome.failed_candidates));
+}
+
+Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& flags) {
+    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
+    const SystemTask& task = open->task;
+    hyper::OptimizeOptions options = flags.options;
+    options.held_out = task.held_out;
+    options.log = flags.log;
+    const bool human = !flags.common.json && !flags.common.quiet;
+    const InterruptGuard interrupt;
+    options.on_step = [&](const hyper::StepReport& report) {
+        if (human) show_step(report, options.steps);
+        if (flags.common.json && !flags.common.quiet) print_json(to_json(report));
+        return !InterruptGuard::requested();
+    };
+    const Result<hyper::OptimizeOutcome> outcome = task.system->optimize(task.examples, *task.metric, options);
+    if (human && output_is_terminal() && outcome && outcome->steps > 0) print_line("");
+    if (!outcome) return outcome.error();
+    if (!flags.out.empty() && !options.dry_run) {
+        hyper::StateInfo info{.scores = {{"reward", outcome->best_reward}}, .seed = options.seed};
+        if (outcome->held_out_best) info.scores["held_out"] = *outcome->held_out_best;
+        YOLK_TRY_VOID(hyper::save_state(*task.system, flags.out, info));
+    }
+    if (flags.common.json) {
+        Json json = to_json(*outcome);
+        json["fallbacks"] = outcome->fallbacks;
+        print_json(json);
+    } else if (options.dry_run) {
+        print_cost(*outcome);
+    } else {
+        print_outcome(*outcome);
+        if (!flags.out.empty()) print_line(fmt::format("saved {}", flags.out));
+    }
+    return 0;
+}
+
+// graph
+
+struct GraphFlags : SystemFlags {
+    std::string dot, svg;
+    std::uint32_t example = 0;
+};
+
+Result<int> run_graph(const MakeSystemTask& make, const GraphFlags& flags) {
+    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
+    const SystemTask& task = open->task;
+    if (flags.example >= task.examples.size())
+        return bad_input(fmt::format("There is no example {}; there are {}.", flags.example, task.examples.size()));
+    YOLK_TRY(const hyper::TracedExample traced, task.system->trace(task.examples[flags.example], flags.example));
+    std::vector<std::string> groups;
+    for (const hyper::ParameterGroup& group : task.system->parameters().groups()) {
+        if (group.spec.optimize) groups.push_back(group.spec.name);
+    }
+    const std::vector<hyper::PlacedEquation> placed = place(traced.graph, groups);
+    if (!flags.dot.empty()) YOLK_TRY_VOID(write_file_atomically(flags.dot, to_dot(traced.graph, placed)));
+    if (!flags.svg.empty()) YOLK_TRY_VOID(write_file_atomically(flags.svg, to_svg(traced.graph, placed)));
+    std::string text = to_text(traced.graph, placed);
+    while (text.ends_with('\n')) text.pop_back();
+    print_line(text);
+    for (const std::string& note : traced.notes) print_line(note);
+    return 0;
+}
+
+// ablate
+
+struct AblateFlags : SystemFlags {
+    hyper::AblateOptions options;
+};
+
+Result<int> run_ablate(const MakeSystemTask& make, const AblateFlags& flags) {
+    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
+    const SystemTask& task = open->task;
+    YOLK_TRY(const std::vector<hyper::AblationRow> rows,
+             hyper::ablate(*task.system, task.examples, *task.metric, flags.options));
+    std::vector<std::vector<std::string>> lines{{"group", "reward", "change", "spread"}};
+    for (const hyper::AblationRow& row : rows) {
+        if (flags.common.json) print_json(to_json(row));
+        lines.push_back(
+            {row.group, reward_text(row.reward), fmt::format("{:+.6g}", row.change), reward_text(row.spread)});
+    }
+    if (!flags.common.json) print_line(table(lines));
+    return 0;
+}
+
+// save
+
+struct SaveFlags : SystemFlags {
+    std::string out = "system.safetensors";
+};
+
+Result<int> run_save(const MakeSystemTask& make, const SaveFlags& flags) {
+    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
+    const SystemTask& task = open->task;
+    YOLK_TRY(const hyper::Evaluation evaluation, task.system->evaluate(task.examples, *task.metric));
+    YOLK_TRY_VOID(hyper::save_state(*task.system, flags.out, {.scores = {{"reward", evaluation.reward}}}));
+    if (flags.common.json)
+        print_json(Json{{"file", flags.out}, {"reward", evaluation.reward}});
+    else
+        print_line(fmt::format("saved {} with a reward of {}", flags.out, reward_text(evaluation.reward)));
+    return 0;
+}
+
+template <class Flags, class Run>
+Command command_of(CLI::App* app, const std::shared_ptr<Flags>& flags, const MakeSystemTask& make, Run run) {
+    add_system_flags(*app, *flags);
+    return {.app = app, .run = [flags, make, run] { return run(make, *flags); }};
+}
+
+}  // namespace
+
+std::vector<Command> add_system_commands(CLI::App& app, const MakeSystemTask& make) {
+    const auto evaluate = std::make_shared<EvaluateFlags>();
+    CLI::App* const evaluates = app.add_subcommand("evaluate", "Score the system on its examples");
+    evaluates->add_flag("--predictions", evaluate->predictions, "Every example's prediction");
+
+    const auto optimize = std::make_shared<OptimizeFlags>();
+    CLI::App* const optimizes = app.add_subcommand("optimize", "Make the system better, without gradients");
+    add_optimize_flags(*optimizes, optimize->options);
+    optimizes->add_flag("--dry-run", optimize->options.dry_run, "Only say what it would cost");
+    optimizes->add_option("--log", optimize->log, "JSON lines: steps, then calls and latencies per hyperfunction")
+        ->type_name("FILE");
+    optimizes->add_option("--out", optimize->out, "Save the tuned system here")->type_name("FILE");
+
+    const auto graph = std::make_shared<GraphFlags>();
+    CLI::App* const graphs = app.add_subcommand("graph", "Show the graph: stages, and where each equation runs");
+    add_number(*graphs, "--example", graph->example, "Whose graph, from 0")->default_str("0");
+    graphs->add_option("--dot", graph->dot, "Write it for Graphviz")->type_name("FILE");
+    graphs->add_option("--svg", graph->svg, "Write it as a picture")->type_name("FILE");
+
+    const auto ablate = std::make_shared<AblateFlags>();
+    CLI::App* const ablates = app.add_subcommand("ablate", "What each hyperfunction's parameters are worth");
+    add_parsed(*ablates, "--how", ablate->options.how, "zero, reset, freeze or perturb", &hyper::parse_ablation)
+        ->type_name("HOW")
+        ->default_str("zero");
+    ablates->add_option("--group", ablate->options.groups, "Of this hyperfunction alone; may be given more than once")
+        ->type_name("NAME")
+        ->allow_extra_args(false);
+    add_number(*ablates, "--draws", ablate->options.draws, "Draws of noise, or of examples")->default_str("32");
+    add_number(*ablates, "--noise", ablate->options.sigma, "perturb: size of the noise")->default_str("0.05");
+    add_number(*ablates, "--seeds", ablate->options.seeds, "freeze: optimizations each")->default_str("3");
+    add_optimize_flags(*ablates, ablate->options.optimize);
+
+    const auto save = std::make_shared<SaveFlags>();
+    CLI::App* const saves = app.add_subcommand("save", "Save the system's parameters and score in one file");
+    saves->add_option("--out", save->out, "The file")->type_name("FILE")->default_str(save->out);
+
+    return {command_of(evaluates, evaluate, make, &run_evaluate), command_of(optimizes, optimize, make, &run_optimize),
+            command_of(graphs, graph, make, &run_graph), command_of(ablates, ablate, make, &run_ablate),
+            command_of(saves, save, make, &run_save)};
+}
+
+}  // namespace yolk::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands of a system of hyperfunctions, shared by a user's own program and `yolk system`.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "options.hpp"
+#include "yolk/hyper/metric.hpp"
+#include "yolk/hyper/system.hpp"
+
+namespace yolk::cli {
+
+/// What the subcommands work on. What it points to must outlive the command.
+struct SystemTask {
+    hyper::System* system = nullptr;
+    std::span<const hyper::Example> examples{};
+    const hyper::Metric* metric = nullptr;
+    std::span<const hyper::Example> held_out{};
+};
+/// Made when a subcommand runs, after parsing.
+using MakeSystemTask = std::function<Result<SystemTask>()>;
+
+/// evaluate, optimize, graph, ablate, save.
+[[nodiscard]] std::vector<Command> add_system_commands(CLI::App& app, const MakeSystemTask& make);
+
+}  // namespace yolk::cli

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "command.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class system_command : public InFolder {
+   protected:
+    [[nodiscard]] static Ran run(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), "system");
+        return run_command(arguments, only(kLavapipe));
+    }
+    [[nodiscard]] std::string file(const char* name) const { return (folder_ / name).string(); }
+};
+
+TEST_F(system_command, optimizes_saves_and_loads) {
+    const Ran tuned = run({"xor", "optimize", "--steps", "200", "--population", "64", "--sigma", "0.3", "--lr", "0.2",
+                           "--json", "--log", file("log.jsonl"), "--out", file("xor.safetensors")});
+    ASSERT_EQ(tuned.code, 0) << tuned.err;
+    ASSERT_EQ(tuned.lines().size(), 201U);
+    EXPECT_EQ(tuned.lines()[3]["step"], 3);
+    EXPECT_GT(tuned.last()["best_reward"], tuned.last()["start_reward"]);
+    EXPECT_EQ(tuned.last()["stopped_by"], "steps");
+    const Ran scored = run({"xor", "evaluate", "--load", file("xor.safetensors"), "--json"});
+    ASSERT_EQ(scored.code, 0) << scored.err;
+    EXPECT_EQ(scored.last()["reward"], tuned.last()["best_reward"]);
+    const Ran other = run({"rotation", "evaluate", "--load", file("xor.safetensors")});
+    EXPECT_EQ(other.code, 2);
+    EXPECT_THAT(other.err, HasSubstr("'hidden' is not in the system"));
+    const Ran saved =
+        run({"xor", "save", "--load", file("xor.safetensors"), "--out", file("again.safetensors"), "--json"});
+    EXPECT_EQ(saved.last()["reward"], tuned.last()["best_reward"]);
+    EXPECT_THAT(read_text(file("log.jsonl")), HasSubstr("\"optimizer\":\"eggroll\""));
+}
+TEST_F(system_command, dry_run_budget_and_host_functions) {
+    const std::vector<std::string> search{"temperature",  "optimize", "--steps", "20",
+                                          "--population", "20",       "--sigma", "0.1"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), search.begin(), search.end());
+        return run(std::move(more));
+    };
+    const Ran dry = with({"--dry-run"});
+    EXPECT_EQ(dry.code, 0) << dry.err;
+    EXPECT_THAT(dry.out, HasSubstr("5 numbers; at most 422 metric calls, 2110 host calls"));
+    const Ran cut = with({"--budget", "100", "--json", "--quiet"});
+    ASSERT_EQ(cut.lines().size(), 1U) << cut.out << cut.err;
+    EXPECT_EQ(cut.last()["stopped_by"], "budget");
+    const Ran whole = with({});
+    EXPECT_THAT(whole.out, HasSubstr("step 20/20"));
+    EXPECT_THAT(whole.out, HasSubstr("2110 host calls"));
+}
+TEST_F(system_command, draws_and_ablates) {
+    const Ran graph = run({"xor", "graph", "--dot", file("xor.dot"), "--svg", file("xor.svg")});
+    ASSERT_EQ(graph.code, 0) << graph.err;
+    EXPECT_THAT(graph.out, HasSubstr("hidden"));
+    EXPECT_THAT(read_text(file("xor.dot")), HasSubstr("digraph"));
+    EXPECT_THAT(read_text(file("xor.svg")), HasSubstr("<svg"));
+    for (const char* const how : {"zero", "reset", "perturb", "freeze"}) {
+        const Ran rows = run({"rotation", "ablate", "--how", how, "--json", "--steps", "2", "--seeds", "2"});
+        ASSERT_EQ(rows.lines().size(), 2U) << rows.err;
+        EXPECT_EQ(rows.last()["group"], "b");
+    }
+}
+TEST_F(system_command, bad_input_is_told) {
+    EXPECT_EQ(run({"xor"}).code, 2);
+    EXPECT_EQ(run({"nothing", "evaluate"}).code, 2);
+    const Ran odd = run({"xor", "optimize", "--population", "7"});
+    EXPECT_EQ(odd.code, 2);
+    EXPECT_THAT(odd.err, HasSubstr("even"));
+    EXPECT_THAT(run({"xor", "ablate", "--how", "remove"}).err, HasSubstr("zero, reset, freeze, perturb"));
+    EXPECT_THAT(run({"xor", "ablate", "--group", "third"}).err, HasSubstr("no group 'third'"));
+    EXPECT_THAT(run({"xor", "graph", "--example", "4"}).err, HasSubstr("There is no example 4; there are 4."));
+}
+
+}  // namespace
+}  // namespace yolk::cli

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exclusive or, learned without gradients: two small layers and what they are to answer. The same program evaluates,
+// optimizes, draws, ablates and saves: see --help.
+#include "yolk/cli/run_system.hpp"
+#include "yolk/hyper/system.hpp"
+
+using namespace yolk::hyper;
+
+int main(int argc, char** argv) {
+    const auto hidden =
+        hyperfunction("hidden", LoraWeight{.out = 4, .in = 2},
+                      [](const Traced& w, const Traced& x) { return relu(linear(w, x)); }, {.optimize = true});
+    const auto output =
+        hyperfunction("output", LoraWeight{.out = 1, .in = 4},
+                      [](const Traced& w, const Traced& h) { return sigmoid(linear(w, h)); }, {.optimize = true});
+    System system("xor", [&](const Inputs& in) { return output(hidden(in["x"])); });
+
+    std::vector<Example> examples;
+    for (const float a : {0.0F, 1.0F}) {
+        for (const float b : {0.0F, 1.0F})
+            examples.push_back({{{"x", Tensor::vector({a, b})}}, Tensor::vector({a == b ? 0.0F : 1.0F})});
+    }
+    return yolk::cli::run_system(argc, argv, system, examples, numeric_distance());
+}
