@@ -19,7 +19,7 @@ std::vector<Result<Value>> run_tasks(HostPool* pool, std::span<const HostTask> t
         if (result) {
             results.push_back(std::move(result));
         } else {
-            results.emplace_back(std::move(result).error().while_doing(task.label));
+            results.emplace_back(std::move(result).error().while_doing(fmt::format("running {}", task.label)));
         }
     }
     return results;
