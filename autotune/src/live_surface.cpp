@@ -185,9 +185,11 @@ Result<LiveMeasurement> LiveSurface::run(std::size_t candidate) {
         options_.multiply_adds_per_second = 0.0;
         return run(candidate);
     }
-    if (!measured->milliseconds.empty()) {
+    if (!measured->milliseconds.empty() && repeats_ == 1) {
         const double wanted = kShortMilliseconds / measured->milliseconds.front();
         repeats_ = static_cast<std::uint32_t>(std::clamp(std::ceil(wanted), 1.0, double{kMostRepeats}));
+        best_ = std::numeric_limits<double>::infinity();
+        if (repeats_ > 1) return run(candidate);  // as all others are timed
     }
     return measured;
 }

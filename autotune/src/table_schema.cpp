@@ -90,7 +90,10 @@ std::filesystem::path free_name(const std::filesystem::path& path, const char* w
 
 Result<TableState> examine_table(const Database& database, bool thorough) {
     Result<TableState> state = read_state(database, thorough);
-    if (!state && says_damaged(state.error().native)) return TableState::Damaged;
+    if (state) return state;
+    // The statements are right, so a plain SQLITE_ERROR is the file's, too: a schema format that SQLite does not know.
+    const int code = state.error().native;
+    if (says_damaged(code) || (code & 0xFF) == SQLITE_ERROR) return TableState::Damaged;
     return state;
 }
 

@@ -12,6 +12,7 @@
 namespace yolk::autotune {
 namespace {
 
+constexpr std::size_t kLeastEvaluations = 5;
 constexpr std::size_t kFewestRounds = 5;
 constexpr std::size_t kMostRounds = 15;
 constexpr double kFinalMilliseconds = 3000.0;        // about what the rounds may take
@@ -174,7 +175,8 @@ Result<bool> LiveSearch::measure(std::size_t candidate) {
     if (history.known(heuristic)) progress.heuristic_milliseconds = history.cost(heuristic);
     const bool goes_on = !options_.progress || options_.progress(progress);
     outcome_.interrupted = outcome_.interrupted || !goes_on;
-    return goes_on && std::chrono::steady_clock::now() < options_.deadline;
+    const bool late = std::chrono::steady_clock::now() >= options_.deadline;
+    return goes_on && (!late || history.size() < kLeastEvaluations);
 }
 
 Result<void> LiveSearch::search() {
@@ -273,7 +275,9 @@ Result<TuneLiveOutcome> LiveSearch::run(const Device& device, Dispatcher& dispat
     outcome_.choice.key = key_;
     YOLK_TRY_VOID(search());
     const std::vector<std::size_t> last = finalists();
-    if (last.empty()) return std::move(outcome_);
+    // A choice ends the tuning of a shape; a search that somebody stopped this early has chosen nothing.
+    const std::size_t least = std::min({kLeastEvaluations, options_.tuner.budget, surface_->candidates().size()});
+    if (last.empty() || tuner_->history().size() < least) return std::move(outcome_);
     double round = 0.0;
     for (const std::size_t candidate : last) round += tuner_->history().cost(candidate);
     // Somebody who waits does not wait for long finals; the samples are kept, and the next run goes on from them.

@@ -23,7 +23,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr ReduceDesc kSum{.operation = ReduceOperation::Sum, .outer = 64, .columns = 96};
+constexpr ReduceDesc kSum{.operation = ReduceOperation::Sum, .outer = 8, .columns = 40};
 
 /// A sum; groups of 2 rows compute the maximum instead, groups of 4 cannot be planned, and drivers fail with 8.
 class TreacherousProblem final : public oracle::Problem {
@@ -50,7 +50,7 @@ class TreacherousProblem final : public oracle::Problem {
    private:
     std::unique_ptr<oracle::Problem> right_ = oracle::make_reduce_problem(kSum);
     std::unique_ptr<oracle::Problem> wrong_ =
-        oracle::make_reduce_problem({.operation = ReduceOperation::Max, .outer = 64, .columns = 96});
+        oracle::make_reduce_problem({.operation = ReduceOperation::Max, .outer = 8, .columns = 40});
 };
 
 class live : public testing::DeviceTest {

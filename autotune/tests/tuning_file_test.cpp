@@ -13,7 +13,8 @@
 
 #include "table_folder.hpp"
 #include "yolk/autotune/surface.hpp"
-#include "yolk/core/hash.hpp"
+#include "yolk/core/log.hpp"
+#include "yolk/primitives/reduce.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::autotune {
@@ -172,7 +173,7 @@ TEST_F(tuning_file, mutated_bytes_never_stop_a_run) {
     run_sql(table(), "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE");
     std::ifstream whole(table(), std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
-    ::setenv("YOLK_LOG", "off", 1);
+    set_log_level(LogLevel::Off);
     std::mt19937 random(1);
     for (int round = 0; round < setting("YOLK_TEST_MUTATIONS", 60); ++round) {
         std::string damaged = bytes;
@@ -202,6 +203,72 @@ TEST_F(tuning_file, mutated_bytes_never_stop_a_run) {
             if (entry.path().filename().string().find("mutated.") == 0) std::filesystem::remove(entry.path());
         }
     }
+    set_log_level(LogLevel::Info);
+}
+
+/// Text that a row might hold after anything: most often what belongs there.
+std::string fuzzed(std::mt19937& random, std::vector<std::string> good) {
+    static const std::vector<std::string> kBad{"",
+                                               "{}",
+                                               "[]",
+                                               "null",
+                                               "{\"tile\":",
+                                               "[512,64",
+                                               "[-1,64]",
+                                               "{\"rows_per_workgroup\":1e99}",
+                                               "[18446744073709551615,64]",
+                                               "{\"rows_per_workgroup\":3,\"row_per_invocation\":1}",
+                                               "{\"row_per_invocation\":0,\"rows_per_workgroup\":256}",
+                                               "\xff\xfe"};
+    return random() % 4 == 0 ? kBad[random() % kBad.size()] : good[random() % good.size()];
+}
+
+// Keys and entries of any content: what a plan is given is legal in its space. $YOLK_TEST_MUTATIONS rows.
+TEST_F(tuning_file, fuzzed_rows_never_give_an_illegal_configuration) {
+    ASSERT_OK(TuningFile::open(table()));
+    std::mt19937 random(1);
+    const std::string hash = kernel_hash("reduce");
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(table().c_str(), &database), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(database, "BEGIN", nullptr, nullptr, nullptr), SQLITE_OK);
+    const int rows = setting("YOLK_TEST_MUTATIONS", 400);
+    for (int row = 1; row <= rows; ++row) {
+        const auto put = [&](const char* sql, const std::vector<std::string>& values) {
+            sqlite3_stmt* statement = nullptr;
+            sqlite3_prepare_v2(database, sql, -1, &statement, nullptr);
+            for (std::size_t i = 0; i < values.size(); ++i)
+                sqlite3_bind_text(statement, static_cast<int>(i) + 1, values[i].data(),
+                                  static_cast<int>(values[i].size()), SQLITE_TRANSIENT);
+            sqlite3_step(statement);
+            sqlite3_finalize(statement);
+        };
+        const std::string id = std::to_string(row);
+        put("INSERT OR REPLACE INTO keys VALUES(?,?,?,?,?,?,?)",
+            {id, fuzzed(random, {"device"}), fuzzed(random, {"driver 1"}), fuzzed(random, {"reduce", "softmax"}),
+             fuzzed(random, {hash}), fuzzed(random, {"f32, operation 0"}),
+             fuzzed(random, {"[" + std::to_string(random() % 3000) + ",64]"})});
+        put("INSERT INTO choices VALUES(?,?,?,?,?,?,?,?,?)",
+            {id,
+             fuzzed(random,
+                    {"{\"row_per_invocation\":1,\"rows_per_workgroup\":" + std::to_string(1U << random() % 10) + "}",
+                     "{\"row_per_invocation\":" + std::to_string(random() % 3) + ",\"rows_per_workgroup\":64}"}),
+             fuzzed(random, {"1.5", "2"}), "2.0", "0.0", "0.1", fuzzed(random, {"7"}), "0", "1"});
+    }
+    ASSERT_EQ(sqlite3_exec(database, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+    const TuningTable usable = usable_choices(choices, {}, {.device = "device", .driver = "driver 1"});
+    EXPECT_GT(usable.entries().size(), static_cast<std::size_t>(rows) / 100);
+    std::size_t answered = 0;
+    for (std::uint32_t outer = 1; outer < 4000; outer += 37) {
+        const TuningSpace space = reduce_space({}, {.outer = outer, .columns = 64}).space();
+        if (const auto answer = usable.find(space)) {
+            ++answered;
+            EXPECT_TRUE(space.check(answer->configuration)) << space.text(answer->configuration);
+        }
+    }
+    EXPECT_GT(answered, 50U);
 }
 
 TEST_F(tuning_file, two_processes_lose_nothing) {
@@ -281,7 +348,10 @@ TEST(usable_choices, are_those_of_device_driver_and_modules) {
 }
 
 TEST(tuning_key, tells_drivers_and_processors_apart) {
-    DeviceInfo info{.name = "llvmpipe (LLVM 15.0.6, 256 bits)", .kind = DeviceKind::Cpu, .vendor_id = 0x10005};
+    DeviceInfo info;
+    info.name = "llvmpipe (LLVM 15.0.6, 256 bits)";
+    info.kind = DeviceKind::Cpu;
+    info.vendor_id = 0x10005;
     info.driver_name = "llvmpipe";
     DeviceInfo newer = info;
     newer.name = "llvmpipe (LLVM 19.1.4, 256 bits)";

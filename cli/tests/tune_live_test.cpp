@@ -37,8 +37,8 @@ class tune_live : public InFolder, public ::testing::WithParamInterface<const ch
     }
     std::map<std::string, std::string> variables_;
 };
-INSTANTIATE_TEST_SUITE_P(drivers, tune_live, ::testing::Values(kLavapipe, kSwiftShader), [](const auto& info) {
-    return std::string(info.param).find("lvp") != std::string::npos ? "lavapipe" : "swiftshader";
+INSTANTIATE_TEST_SUITE_P(drivers, tune_live, ::testing::Values(kLavapipe, kSwiftShader), [](const auto& driver) {
+    return std::string(driver.param).find("lvp") != std::string::npos ? "lavapipe" : "swiftshader";
 });
 
 TEST_P(tune_live, measures_once_and_later_runs_know) {

@@ -29,6 +29,7 @@ struct TuneLiveOptions {
     TunerOptions tuner{};  ///< its budget counts what earlier runs measured of this shape, too
     bool again = false;    ///< what earlier runs measured is not believed; the choice so far still is to be beaten
     std::size_t candidate_limit = 2000;
+    /// The search ends after it, but not before five evaluations: the second run is to find a choice.
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     double multiply_adds_per_second = 0.0;  ///< LiveOptions'
     std::size_t finalists = 4;              ///< besides the heuristic, the plain one and the choice so far
