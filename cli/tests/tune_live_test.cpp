@@ -95,7 +95,7 @@ TEST_P(tune_live, recordings_can_be_replayed) {
             run({"--surface", file, "--strategy", "random", "--budget", "13", "--repeats", "3", "--json"});
         ASSERT_EQ(replayed.code, 0) << replayed.err;
         EXPECT_EQ(replayed.last()["configurations"], 13);
-        EXPECT_EQ(replayed.last()["mean"].back(), 1.0);
+        EXPECT_EQ(replayed.last()["valid"], 13);
     }
 }
 
