@@ -71,9 +71,9 @@ class exact_run : public ::yolk::testing::DeviceTest {
         const Result<std::vector<std::string>> defaults = device_hashes(options, 32, {});
         ASSERT_OK(defaults);
         EXPECT_EQ(*defaults, *wanted);
-        const EvolutionConfig other{.fitness = {.workgroup_size = 16},
-                                    .es_update = {.workgroup_size = 64, .pairs_per_slice = 24},
-                                    .optimizer = {.workgroup_size = 256}};
+        const EvolutionConfig other{.fitness = FitnessConfig{.workgroup_size = 16},
+                                    .es_update = EsUpdateConfig{.workgroup_size = 64, .pairs_per_slice = 24},
+                                    .optimizer = OptimizerConfig{.workgroup_size = 256}};
         const Result<std::vector<std::string>> tiled = device_hashes(options, 64, other);
         ASSERT_OK(tiled);
         EXPECT_EQ(*tiled, *wanted);
