@@ -21,7 +21,8 @@ int alignment_of(std::uint64_t extent) noexcept { return std::min(std::countr_ze
 std::uint64_t half_octave(std::uint64_t extent) noexcept {
     const auto octave = static_cast<int>(std::bit_width(extent)) - 1;
     const double middle = std::exp2(octave) * std::numbers::sqrt2;
-    return static_cast<double>(extent) >= middle ? static_cast<std::uint64_t>(middle) : std::uint64_t{1} << static_cast<unsigned>(octave);
+    return static_cast<double>(extent) >= middle ? static_cast<std::uint64_t>(middle)
+                                                 : std::uint64_t{1} << static_cast<unsigned>(octave);
 }
 
 std::string bucket_of(std::uint64_t extent) {
