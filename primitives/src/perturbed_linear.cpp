@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "matmul_layout.hpp"
-#include "perturbed_linear_base.hpp"
-#include "perturbed_linear_shape.hpp"
+#include "perturbed_linear_layout.hpp"
 #include "plan_checks.hpp"
 #include "tuned_plan.hpp"
 #include "yolk/abi/perturbed_linear.h"
@@ -30,113 +29,12 @@ namespace abi_pl = abi::perturbed_linear;
 namespace {
 
 using Params = abi_pl::Params;
+using Layout = PerturbedLinearLayout;
 
-constexpr std::uint32_t kMaxRank = 32;
-constexpr std::uint64_t kMaxNoiseElements = 0xFFFFFFFFU;  // element indices are 32-bit words in the kernels
 constexpr std::uint64_t kWindowBytes = kElementBytes * abi_pl::kUniformElements;
-
-/// Everything that plan and bound plan share: sizes in bytes, and how many k one dispatch of each half may add.
-struct Layout {
-    PerturbedLinearDesc desc;
-    PerturbedLinearConfig config;
-    std::uint64_t weights_bytes = 0;
-    std::uint64_t input_bytes = 0;
-    std::uint64_t output_bytes = 0;
-    std::uint64_t projection_bytes = 0;
-    std::uint64_t base_bytes = 0;             ///< of x W^T in scratch, where it is a product of its own of a shared x
-    std::uint64_t product_scratch_bytes = 0;  ///< of the matmul that makes it
-    std::uint32_t project_chunk = 0;
-    std::uint32_t output_chunk = 0;
-
-    [[nodiscard]] std::uint32_t instances() const noexcept { return desc.members * desc.rows; }
-    [[nodiscard]] bool is_empty() const noexcept { return output_bytes == 0; }
-    [[nodiscard]] bool is_fused() const noexcept { return config.fused == 1; }
-    [[nodiscard]] bool has_base() const noexcept { return config.base != kBaseInChain; }
-    // Scratch: the projection, the base, the matmul's own.
-    [[nodiscard]] std::uint64_t base_offset() const noexcept { return round_up(projection_bytes, kViewAlignment); }
-    [[nodiscard]] std::uint64_t product_scratch_offset() const noexcept {
-        return base_offset() + round_up(base_bytes, kViewAlignment);
-    }
-    [[nodiscard]] std::uint64_t scratch_bytes() const noexcept {
-        if (product_scratch_bytes > 0) return product_scratch_offset() + product_scratch_bytes;
-        return base_bytes > 0 ? base_offset() + base_bytes : projection_bytes;
-    }
-    [[nodiscard]] std::uint32_t k() const noexcept { return inner_size(desc); }
-    [[nodiscard]] std::uint32_t n() const noexcept { return outer_size(desc); }
-};
-
-Result<void> check_desc(const PerturbedLinearDesc& desc) {
-    YOLK_TRY_VOID(check_range(desc.rank, 1, kMaxRank, "rank of [perturbed_linear]"));
-    YOLK_TRY_VOID(check_range(desc.parameter.value, 0, kMaxParameterId, "parameter of [perturbed_linear]"));
-    const std::uint64_t rank = desc.rank;
-    YOLK_TRY_VOID(check_range(desc.in * rank, 0, kMaxNoiseElements, "in * rank of [perturbed_linear]"));
-    return check_range(desc.out * rank, 0, kMaxNoiseElements, "out * rank of [perturbed_linear]");
-}
-
-Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
-                                    const char* what, FloatFormat format = FloatFormat::F32) {
-    YOLK_TRY(const std::uint64_t fp32_bytes, checked_bytes(extents, kElementBytes, what));
-    const std::uint64_t size_bytes = float_bytes(format, fp32_bytes / kElementBytes);
-    YOLK_TRY_VOID(check_binding_size(device, size_bytes, what));
-    return size_bytes;
-}
-
-Result<void> measure(const Device& device, Layout& layout) {
-    const PerturbedLinearDesc& d = layout.desc;
-    YOLK_TRY(layout.output_bytes,
-             binding_bytes(device, {d.members, d.rows, layout.n()}, "the output view of [perturbed_linear]"));
-    if (layout.is_empty()) return {};
-    YOLK_TRY(layout.weights_bytes,
-             binding_bytes(device, {d.out, d.in}, "the weights view of [perturbed_linear]", d.weights_format));
-    const std::uint64_t input_members = d.shared_input ? 1 : d.members;
-    YOLK_TRY(layout.input_bytes, binding_bytes(device, {input_members, d.rows, layout.k()},
-                                               "the input view of [perturbed_linear]", d.input_format));
-    if (layout.is_fused()) return {};
-    YOLK_TRY(layout.projection_bytes,
-             binding_bytes(device, {d.members, d.rows, d.rank}, "the scratch of [perturbed_linear]"));
-    if (!layout.has_base() || !d.shared_input) return {};
-    YOLK_TRY(layout.base_bytes, binding_bytes(device, {d.rows, layout.n()}, "the base product of [perturbed_linear]"));
-    return {};
-}
 
 /// Of one element of B: its share of a block of noise, and its product.
 constexpr std::uint64_t kNoiseElementCost = kNoiseBlockCost / kNoiseElementsPerBlock + 1;
-
-/// The largest multiple of 8 k for one dispatch, where an iteration adds `step` of them and the other loops cost
-/// `reserved`.
-Result<std::uint32_t> chunk_of(std::uint64_t budget, std::uint64_t reserved, std::uint64_t step) {
-    const std::uint64_t iterations = iterations_within(budget > reserved ? budget - reserved : 0);
-    const std::uint64_t chunk = iterations > UINT32_MAX ? UINT32_MAX - 7 : iterations * step / 8 * 8;
-    if (chunk == 0) {
-        return unsupported(
-            fmt::format("The loops of one invocation may cost {} on this device; [perturbed_linear] needs {}. "
-                        "Use a smaller rank, a smaller tile_m, or no fused form.",
-                        budget, reserved + loop_cost(ceil_div(8U, static_cast<std::uint32_t>(step)))));
-    }
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(chunk, UINT32_MAX - 7));
-}
-
-/// Pairs that the rows of a tile may belong to.
-std::uint64_t pairs_of_tile(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) noexcept {
-    const std::uint64_t whole = config.tile_m / ((desc.antithetic ? 2 : 1) * std::uint64_t{desc.rows});
-    return std::min<std::uint64_t>(config.tile_m, whole + 2);
-}
-
-/// By the loops as the shaders write them (their heads).
-Result<void> split_loops(const Device& device, Layout& layout) {
-    YOLK_TRY(const std::uint64_t budget, loop_budget(device));
-    const PerturbedLinearConfig& c = layout.config;
-    const std::uint32_t step = projection_step(layout.desc.rank);
-    const std::uint64_t pairs = pairs_of_tile(layout.desc, c);
-    std::uint64_t reserved = loop_cost(c.block_k) + loop_cost(ceil_div(layout.desc.rank, 8U), loop_cost(pairs));
-    if (layout.is_fused()) {
-        reserved += loop_cost(pairs, loop_cost(ceil_div(layout.k(), step)));
-    } else {
-        YOLK_TRY(layout.project_chunk, chunk_of(budget, 0, step));
-    }
-    YOLK_TRY(layout.output_chunk, chunk_of(budget, reserved, c.block_k));
-    return {};
-}
 
 float scale_of(const PerturbedLinearDesc& desc, float sigma) noexcept {
     const double scale = static_cast<double>(sigma) / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance;
@@ -264,7 +162,7 @@ MemoryNeeds PerturbedLinearPlan::scratch() const noexcept { return {.size_bytes 
 const PerturbedLinearConfig& PerturbedLinearPlan::config() const noexcept { return impl_->layout.config; }
 
 Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const PerturbedLinearDesc& desc) {
-    YOLK_TRY_VOID(check_desc(desc));
+    YOLK_TRY_VOID(check_perturbed_linear(desc));
     PerturbedLinearPlan plan;
     plan.impl_ = std::make_unique<PerturbedLinearPlan::Impl>();
     plan.impl_->device = &device;
@@ -277,10 +175,10 @@ Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const Pe
                           &plan_perturbed_linear);
     layout.config = *desc.config;
     YOLK_TRY_VOID(perturbed_linear_space(info, desc).check(layout.config));
-    YOLK_TRY_VOID(measure(device, layout));
+    YOLK_TRY_VOID(measure_perturbed_linear(device, layout));
     if (layout.is_empty()) return plan;
 
-    YOLK_TRY_VOID(split_loops(device, layout));
+    YOLK_TRY_VOID(split_perturbed_linear(device, layout));
     if (!layout.is_fused()) {
         YOLK_TRY(plan.impl_->project,
                  device.pipeline(project_kernel(layout.desc, layout.config), project_constants(layout)));
