@@ -150,8 +150,11 @@ void Run::take(const Chunk& chunk, const Download& download) {
     }
     for (std::uint32_t e = 0; e < group.count(); ++e) {
         Value* to = &result_.values[std::size_t{group.indices[e]} * result_.candidates + chunk.first];
-        for (std::uint32_t m = 0; m < chunk.count; ++m)
-            to[m] = tensors[std::size_t{m} * examples + (examples == 1 ? 0 : e)];
+        const bool is_last = examples > 1 || e + 1 == group.count();  // that wants these tensors
+        for (std::uint32_t m = 0; m < chunk.count; ++m) {
+            Tensor& tensor = tensors[std::size_t{m} * examples + (examples == 1 ? 0 : e)];
+            to[m] = is_last ? Value(std::move(tensor)) : Value(tensor);
+        }
     }
 }
 

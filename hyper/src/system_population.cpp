@@ -29,8 +29,9 @@ class Scoring {
         const auto start = std::chrono::steady_clock::now();
         auto elapsed = std::chrono::steady_clock::duration::zero();
         std::uint32_t done = 0;
+        std::vector<Value> predictions;
         while (done < count && (!metric_.concurrent || elapsed < kWorthThreads)) {
-            score_one(done++);
+            score_one(done++, predictions);
             elapsed = std::chrono::steady_clock::now() - start;
         }
         next_ = done;
@@ -43,17 +44,18 @@ class Scoring {
 
    private:
     void work() {
-        for (std::uint32_t c = next_++; c < evaluation_.outputs.candidates; c = next_++) score_one(c);
+        std::vector<Value> predictions;
+        for (std::uint32_t c = next_++; c < evaluation_.outputs.candidates; c = next_++) score_one(c, predictions);
     }
-    void score_one(std::uint32_t candidate) {
+    /// `predictions` is room that a thread uses again.
+    void score_one(std::uint32_t candidate, std::vector<Value>& predictions) {
         double& reward = evaluation_.rewards[candidate];
         std::optional<Error>& error = evaluation_.errors[candidate];
         if (error) return;  // its host functions failed
         const PopulationOutputs& outputs = evaluation_.outputs;
-        std::vector<Value> predictions;
-        predictions.reserve(outputs.examples);
+        predictions.resize(outputs.examples);
         for (std::uint32_t e = 0; e < outputs.examples; ++e)
-            predictions.push_back(outputs.values[std::size_t{e} * outputs.candidates + candidate]);
+            predictions[e] = outputs.values[std::size_t{e} * outputs.candidates + candidate];
         auto scores = score(metric_, predictions, expected_);
         if (scores) {
             reward = scores->reward;

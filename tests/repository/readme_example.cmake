@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# The README's C++ block must be the example that is built, and its links must lead somewhere. cmake -DROOT=... -P readme_example.cmake
+# The README's C++ blocks must be the examples that are built, and its links must lead somewhere. cmake -DROOT=... -P readme_example.cmake
 cmake_minimum_required(VERSION 3.25)
 file(READ ${ROOT}/README.md readme)
-file(READ ${ROOT}/examples/train_cartpole.cpp example)
-string(REGEX REPLACE "^// SPDX[^\n]*\n" "" example "${example}")
-string(FIND "${readme}" "```cpp\n${example}```" at)
-if(at EQUAL -1)
-  message(FATAL_ERROR "README.md does not show examples/train_cartpole.cpp as it is")
-endif()
+foreach(name IN ITEMS train_cartpole 08_xor)
+  file(READ ${ROOT}/examples/${name}.cpp example)
+  string(REGEX REPLACE "^// SPDX[^\n]*\n" "" example "${example}")
+  string(FIND "${readme}" "```cpp\n${example}```" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "README.md does not show examples/${name}.cpp as it is")
+  endif()
+endforeach()
 
 file(GLOB pages RELATIVE ${ROOT} ${ROOT}/*.md ${ROOT}/*/README.md ${ROOT}/docs/*.md ${ROOT}/docs/*/*.md)
 set(broken "")
