@@ -31,7 +31,7 @@ Result<RolloutNetwork> lowered(const System::Function& function) {
     return lower_to_rollout(traced->graph);
 }
 
-TEST(RolloutLowering, GivesBackTheNetworkOfItsGraph) {
+TEST(rollout_lowering, gives_back_the_network_of_its_graph) {
     for (const std::vector<std::uint32_t>& widths :
          {std::vector<std::uint32_t>{4, 2}, {4, 64, 2}, {1, 1, 1}, {6, 32, 16, 8, 3}}) {
         const PolicyNetwork network{widths};
@@ -46,7 +46,7 @@ TEST(RolloutLowering, GivesBackTheNetworkOfItsGraph) {
     }
 }
 
-TEST(RolloutLowering, TakesATracedPolicy) {
+TEST(rollout_lowering, takes_a_traced_policy) {
     const auto w0 = weight("w0", 8, 4);
     const auto b0 = bias("b0", 8);
     const auto w1 = weight("w1", 2, 8);
@@ -58,7 +58,7 @@ TEST(RolloutLowering, TakesATracedPolicy) {
     EXPECT_THAT(network->groups, ElementsAre("w0", "b0", "w1", "b1"));
 }
 
-TEST(RolloutLowering, RefusesWhatTheKernelCannotRun) {
+TEST(rollout_lowering, refuses_what_the_kernel_cannot_run) {
     const auto w0 = weight("w0", 8, 4);
     const auto b0 = bias("b0", 8);
     const auto refused = [](const System::Function& function) {
