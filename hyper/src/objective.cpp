@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "yolk/core/log.hpp"
@@ -39,6 +41,20 @@ void note_ranks(const ParameterSet& set, std::uint32_t rank) {
 
 std::uint64_t count_placed(std::span<const PlacedEquation> placed, Placement where) {
     return static_cast<std::uint64_t>(std::ranges::count(placed, where, &PlacedEquation::placement));
+}
+
+/// Calls that one candidate makes of each hyperfunction whose body is equations, over all examples.
+std::map<std::string, std::uint64_t> tensor_calls(std::span<const TracedExample> examples) {
+    std::map<std::string, std::uint64_t> calls;
+    for (const TracedExample& example : examples) {
+        std::set<std::pair<std::string, std::uint32_t>> distinct;
+        for (const Equation& equation : example.graph.equations) {
+            if (equation.host == nullptr && !equation.hyperfunction.empty())
+                distinct.emplace(equation.hyperfunction, equation.call);
+        }
+        for (const auto& [name, call] : distinct) ++calls[name];
+    }
+    return calls;
 }
 
 }  // namespace
@@ -310,6 +326,9 @@ Result<void> SystemObjective::log_end() {
     if (!log_) return {};
     Json functions = Json::array();
     for (const HostStatistics& statistics : system_->pool().statistics()) functions.push_back(to_json(statistics));
+    // These run by whole populations, so a single call has no latency.
+    for (const auto& [name, calls] : tensor_calls(training_.traced))
+        functions.push_back({{"function", name}, {"calls", calls * outcome_.cost.metric_calls}, {"batched", true}});
     Json end = to_json(outcome_);
     end["hyperfunctions"] = std::move(functions);
     return log_line(end);

@@ -269,6 +269,28 @@ TEST_P(optimize, log_has_a_line_per_step_and_ends_with_calls_and_latencies) {
     EXPECT_TRUE(expect_error(task.system.optimize(task.examples, task.metric, options), ErrorKind::Io, "/nowhere"));
 }
 
+TEST_P(optimize, log_counts_the_calls_of_tensor_hyperfunctions) {
+    Task task = on_device(xor_task());
+    const std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("yolk-optimize-" + std::to_string(::getpid()) + ".jsonl");
+    OptimizeOptions options = xor_options(1);
+    options.steps = 2;
+    options.log = path;
+    ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, task.system.optimize(task.examples, task.metric, options));
+    std::ifstream file(path);
+    Json last;
+    for (std::string line; std::getline(file, line);) last = Json::parse(line);
+    std::filesystem::remove(path);
+    const Json& functions = last["hyperfunctions"];
+    ASSERT_EQ(functions.size(), 2U);
+    EXPECT_EQ(functions[0]["function"], "hidden");
+    EXPECT_EQ(functions[1]["function"], "output");
+    for (const Json& function : functions) {
+        EXPECT_EQ(function["calls"], 4 * outcome.cost.metric_calls);  // once for each example
+        EXPECT_EQ(function["batched"], true);
+    }
+}
+
 /// What a user would write: the best of points drawn around the best so far.
 class RandomSearch final : public Optimizer {
    public:
