@@ -100,7 +100,6 @@ TEST_F(tune_surface, bad_input_is_told) {
         EXPECT_THAT(ran.err, HasSubstr(part));
     };
     const std::string here = (folder_ / "here.csv").string();
-    refuses({"tune"}, "--surface FILE");
     refuses({"tune", "--surface", here, "--strategy", "luck"}, "no strategy 'luck'; there are natural, eggroll");
     refuses({"tune", "--surface", here, "--budget", "0"}, "--budget is 0");
     refuses({"tune", "--surface", here, "--repeats", "0"}, "--repeats is 0");

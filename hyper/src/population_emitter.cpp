@@ -18,17 +18,6 @@ namespace {
 
 constexpr std::uint64_t kElementBytes = 4;
 
-Bind bind_gather(const GatherDesc& desc) {
-    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-        YOLK_TRY(const GatherPlan plan, plan_gather(device, desc));
-        YOLK_TRY(BoundGather bound,
-                 plan.bind({.table = views[0], .ids = views[1], .out = views[2], .status = views[3]}));
-        return Record([held = std::make_shared<BoundGather>(std::move(bound))](Recorder& recorder, const Moment&) {
-            held->record(recorder);
-        });
-    };
-}
-
 Bind bind_perturbed_vector(const PerturbedVectorDesc& desc) {
     return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
         YOLK_TRY(const PerturbedVectorPlan plan, plan_perturbed_vector(device, desc));
@@ -51,6 +40,17 @@ void append_floats(const Value& value, std::uint64_t count, std::vector<std::uin
 }
 
 }  // namespace
+
+Bind bind_gather(const GatherDesc& desc) {
+    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
+        YOLK_TRY(const GatherPlan plan, plan_gather(device, desc));
+        YOLK_TRY(BoundGather bound,
+                 plan.bind({.table = views[0], .ids = views[1], .out = views[2], .status = views[3]}));
+        return Record([held = std::make_shared<BoundGather>(std::move(bound))](Recorder& recorder, const Moment&) {
+            held->record(recorder);
+        });
+    };
+}
 
 Emitter::Emitter(const Inputs& inputs, Constants& constants)
     : inputs_(inputs),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "population_place.hpp"
+#include "yolk/primitives/gather.hpp"
 #include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
@@ -34,6 +35,8 @@ struct Moment {
 using Record = std::function<void(Recorder&, const Moment&)>;
 /// Plans and binds; the views are those of Step, in order.
 using Bind = std::function<Result<Record>(const Device&, std::span<const BufferView>, const BufferView& scratch)>;
+/// Views: table, ids, out, status.
+[[nodiscard]] Bind bind_gather(const GatherDesc& desc);
 
 struct Step {
     std::vector<BufferRef> views;  ///< those read, then those written

@@ -162,17 +162,6 @@ Bind bind_perturbed_embedding(const PerturbedEmbeddingDesc& desc) {
     };
 }
 
-Bind bind_gather(const GatherDesc& desc) {
-    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-        YOLK_TRY(const GatherPlan plan, plan_gather(device, desc));
-        YOLK_TRY(BoundGather bound,
-                 plan.bind({.table = views[0], .ids = views[1], .out = views[2], .status = views[3]}));
-        return Record([held = std::make_shared<BoundGather>(std::move(bound))](Recorder& recorder, const Moment&) {
-            held->record(recorder);
-        });
-    };
-}
-
 void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
     const Operand& table = operands[0];
     const Operand& ids = operands[1];

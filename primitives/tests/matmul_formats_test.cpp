@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "matrix_units.hpp"
 #include "yolk/core/philox.hpp"
 #include "yolk/oracle/convert.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -19,18 +20,6 @@ using testing::expect_error;
 
 constexpr auto kF16 = FloatFormat::F16;
 constexpr auto kBf16 = FloatFormat::BF16;
-
-/// A device with matrix units of 16 x 16 x 16 and subgroups of 32, as data.
-DeviceInfo with_matrix_units() {
-    DeviceInfo info;
-    info.kind = DeviceKind::Discrete;
-    info.limits.subgroup_size = 32;
-    info.limits.max_shared_memory_size = 32768;
-    info.features.shader_float16 = info.features.storage_16bit = info.features.vulkan_memory_model = true;
-    info.features.cooperative_matrix_nv = true;
-    info.cooperative_shapes = {{.m = 16, .n = 16, .k = 16}};
-    return info;
-}
 
 MatmulDesc half_product(std::uint32_t size) {
     return {.m = size, .n = size, .k = size, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}};

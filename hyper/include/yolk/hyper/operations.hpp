@@ -6,8 +6,11 @@
 //                                      double
 //   negate, relu, gelu, silu, tanh, sigmoid, exp, log   (x): a tensor or a number
 //   softmax, log_softmax               (x): along the last dimension
-//   sum, mean, argmax                  (x): along the last dimension, which goes; of [n] comes [1]. argmax: fp32
-//   indices linear, linear_transposed          (weight [out, in], x [..., in]) -> [..., out]; transposed: x [..., out]
+//   sum, mean, argmax                  (x): along the last dimension, which goes; of [n] comes [1]. argmax: indices in
+//                                      fp32
+//
+//   linear, linear_transposed          (weight [out, in], x [..., in]) -> [..., out]; transposed: x [..., out]
+//
 //   embedding                          (table [vocabulary, width], ids [n]) -> [n, width]
 //   combine                            (part, ...); dimension: integer, not negative
 //   split                              (whole) -> parts; dimension: integer, not negative; sizes: integers

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "yolk/runtime/device_info.hpp"
+
+namespace yolk {
+
+/// A device with matrix units of 16 x 16 x 16 and subgroups of 32, as data.
+inline DeviceInfo with_matrix_units() {
+    DeviceInfo info;
+    info.kind = DeviceKind::Discrete;
+    info.limits.subgroup_size = 32;
+    info.limits.max_shared_memory_size = 32768;
+    info.features.shader_float16 = info.features.storage_16bit = info.features.vulkan_memory_model = true;
+    info.features.cooperative_matrix_nv = true;
+    info.cooperative_shapes = {{.m = 16, .n = 16, .k = 16}};
+    return info;
+}
+
+}  // namespace yolk
