@@ -9,8 +9,9 @@
 namespace yolk::oracle {
 namespace {
 
-/// Neighbours that one case takes. Larger: fewer pipelines are made twice; smaller: more cases meet each tile.
-constexpr std::size_t kBatch = 24;
+/// Neighbours that one case takes. Larger: fewer pipelines are made twice (of perturbed_linear about six neighbours
+/// have one output kernel, and all of a case few projections); smaller: more cases meet each tile.
+constexpr std::size_t kBatch = 96;
 
 void add_in_batches(std::vector<Batch>& batches, std::size_t problem, std::span<const Configuration> configurations) {
     for (std::size_t i = 0; i < configurations.size(); i += kBatch) {
