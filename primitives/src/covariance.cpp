@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "block_trace.hpp"
+#include "block_windows.hpp"
 #include "curvature_plan.hpp"
 #include "matmul_layout.hpp"
 #include "plan_checks.hpp"
@@ -94,11 +97,18 @@ struct CovariancePlan::Impl {
 
     [[nodiscard]] bool is_damped() const noexcept { return desc.damping_kind != CovarianceDamping::None; }
     [[nodiscard]] bool is_relative() const noexcept { return desc.damping_kind == CovarianceDamping::Relative; }
+    BlockWindows windows;
+    std::vector<CovariancePlan> parts;  ///< a plan for each window, where there are several; then the rest is unused
+
     [[nodiscard]] Result<void> lay_out();
     [[nodiscard]] Result<void> make_pipelines();
+    [[nodiscard]] Result<void> make_parts();
+    [[nodiscard]] Result<void> bind_parts(BoundCovariance::Impl& bound, const CovarianceViews& views,
+                                          const BufferView& scratch) const;
 };
 
 struct BoundCovariance::Impl {
+    std::vector<BoundWindow<BoundCovariance>> parts{};
     CovarianceDesc desc;
     BoundMatmul product;
     BindingOf<Params> average;
@@ -152,6 +162,48 @@ Result<void> CovariancePlan::Impl::make_pipelines() {
     return {};
 }
 
+namespace {
+
+/// Elements from block to block of X, as the description says it.
+std::uint64_t block_stride_of(const CovarianceDesc& desc) noexcept {
+    if (desc.block_stride != kDense) return desc.block_stride;
+    return std::uint64_t{desc.samples} * (desc.stride == kDense ? desc.n : desc.stride);
+}
+
+/// Of a window's blocks of X the first element, and the multiple of kViewAlignment before it, where its view begins.
+struct WindowOfX {
+    std::uint64_t view_offset = 0;  ///< bytes
+    std::uint32_t offset = 0;       ///< elements, in that view
+};
+WindowOfX window_of_x(const CovarianceDesc& desc, std::uint64_t first_block) noexcept {
+    const std::uint64_t first = desc.offset + first_block * block_stride_of(desc);
+    constexpr std::uint64_t kAligned = kViewAlignment / sizeof(float);
+    return {.view_offset = first / kAligned * kViewAlignment, .offset = static_cast<std::uint32_t>(first % kAligned)};
+}
+
+/// Of how many blocks' views a binding holds.
+Result<BlockWindows> windows_of(const Device& device, const CovarianceDesc& desc) {
+    const std::uint64_t matrix = sizeof(float) * desc.n * desc.n;
+    const std::uint64_t stride = desc.stride == kDense ? desc.n : desc.stride;
+    const std::uint64_t block = sizeof(float) * std::max(block_stride_of(desc), desc.samples * stride);
+    const std::uint64_t x = desc.block_stride == 0 || desc.n == 0 ? 0 : block + kViewAlignment;
+    return cut_blocks(device, desc.blocks, {matrix}, {x}, "[covariance]");
+}
+
+}  // namespace
+
+Result<void> CovariancePlan::Impl::make_parts() {
+    for (std::uint32_t w = 0; w < windows.count(); ++w) {
+        CovarianceDesc part = desc;
+        part.blocks = windows.blocks_of(w);
+        part.offset = window_of_x(desc, windows.first_of(w)).offset;
+        YOLK_TRY(CovariancePlan planned, plan_covariance(*device, part));
+        scratch_bytes = std::max(scratch_bytes, planned.impl_->scratch_bytes);
+        parts.push_back(std::move(planned));
+    }
+    return {};
+}
+
 Result<CovariancePlan> plan_covariance(const Device& device, const CovarianceDesc& desc) {
     YOLK_TRY_VOID(validate(desc));
     if (!desc.config)
@@ -160,16 +212,53 @@ Result<CovariancePlan> plan_covariance(const Device& device, const CovarianceDes
     auto impl = std::make_unique<CovariancePlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
-    YOLK_TRY_VOID(impl->lay_out());
-    YOLK_TRY_VOID(impl->make_pipelines());
+    YOLK_TRY(impl->windows, windows_of(device, desc));
+    if (impl->windows.is_one()) {
+        YOLK_TRY_VOID(impl->lay_out());
+        YOLK_TRY_VOID(impl->make_pipelines());
+    } else {
+        YOLK_TRY_VOID(impl->make_parts());
+    }
     CovariancePlan plan;
     plan.impl_ = std::move(impl);
     return plan;
 }
 
+Result<void> CovariancePlan::Impl::bind_parts(BoundCovariance::Impl& bound, const CovarianceViews& views,
+                                              const BufferView& scratch) const {
+    const std::uint64_t block = sizeof(float) * desc.n * desc.n;
+    const WindowOfX last = window_of_x(desc, windows.first_of(windows.count() - 1));
+    const std::uint64_t needed_x = last.view_offset + parts.back().impl_->x_bytes;
+    YOLK_TRY_VOID(check_windowed_views(
+        "[covariance]", {{.view = views.x, .needed_bytes = needed_x, .name = "x"}},
+        {{.view = views.covariance, .needed_bytes = block * desc.blocks, .name = "covariance"},
+         {.view = views.damped, .needed_bytes = is_damped() ? block * desc.blocks : 0, .name = "damped"},
+         {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch"}}));
+    for (std::uint32_t w = 0; w < windows.count(); ++w) {
+        const Impl& part = *parts[w].impl_;
+        BufferView x;
+        if (part.x_bytes != 0) {
+            x = {*views.x.buffer, views.x.offset_bytes + window_of_x(desc, windows.first_of(w)).view_offset,
+                 part.x_bytes};
+        }
+        YOLK_TRY(BoundCovariance one, parts[w].bind({.x = x,
+                                                     .covariance = windows.of(views.covariance, w, block),
+                                                     .damped = windows.of(views.damped, w, block)},
+                                                    piece_of(scratch, 0, part.scratch_bytes)));
+        bound.parts.push_back({.bound = std::move(one)});
+    }
+    return {};
+}
+
 Result<BoundCovariance> CovariancePlan::bind(const CovarianceViews& views, const BufferView& scratch) const {
     const Impl& plan = *impl_;
     const CovarianceDesc& desc = plan.desc;
+    if (!plan.parts.empty()) {
+        BoundCovariance result;
+        result.impl_ = std::make_unique<BoundCovariance::Impl>();
+        YOLK_TRY_VOID(plan.bind_parts(*result.impl_, views, scratch));
+        return result;
+    }
     const std::uint64_t damped_bytes = plan.is_damped() ? plan.matrix_bytes : 0;
     YOLK_TRY_VOID(check_views(*plan.device, "[covariance]",
                               {{.view = views.x, .needed_bytes = plan.x_bytes, .name = "x"}},
@@ -203,6 +292,7 @@ Result<BoundCovariance> CovariancePlan::bind(const CovarianceViews& views, const
 
 void BoundCovariance::record(Recorder& recorder, bool first) const noexcept {
     const Impl& bound = *impl_;
+    record_windows(recorder, bound.parts, [&](const BoundCovariance& part) noexcept { part.record(recorder, first); });
     if (bound.grid.groups == 0) return;
     const ScopedLabel label(recorder, "covariance");
     const Params params = params_of(bound.desc, first);

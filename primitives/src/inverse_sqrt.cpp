@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "block_trace.hpp"
+#include "block_windows.hpp"
 #include "curvature_plan.hpp"
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
@@ -77,13 +80,21 @@ struct InverseSqrtPlan::Impl {
     BlockTracePlan trace;
     PipelineOf<Params> norm, residual, start, decide, begin, direction, finish;
 
+    BlockWindows windows;
+    std::vector<InverseSqrtPlan> parts;  ///< a plan for each window, where there are several; then the rest is unused
+    std::uint64_t words_offset = 0;      ///< of scratch: a window's status and residual; they come first
+
     [[nodiscard]] Result<void> lay_out();
     [[nodiscard]] Result<void> make_pipelines();
+    [[nodiscard]] Result<void> make_parts();
+    [[nodiscard]] Result<void> bind_parts(BoundInverseSqrt::Impl& bound, const InverseSqrtViews& views,
+                                          const BufferView& scratch) const;
     [[nodiscard]] std::uint64_t state_bytes() const noexcept { return 3 * word_bytes; }
     [[nodiscard]] std::uint64_t row_sums_bytes() const noexcept { return word_bytes * desc.n; }
 };
 
 struct BoundInverseSqrt::Impl {
+    std::vector<BoundWindow<BoundInverseSqrt>> parts{};
     InverseSqrtDesc desc;
     BoundBlockTrace trace;
     Stage norm, start, begin, residual, decide, direction, finish;
@@ -140,6 +151,22 @@ Result<void> InverseSqrtPlan::Impl::make_pipelines() {
     return {};
 }
 
+Result<void> InverseSqrtPlan::Impl::make_parts() {
+    std::uint64_t largest = 0;
+    for (std::uint32_t w = 0; w < windows.count(); ++w) {
+        InverseSqrtDesc part = desc;
+        part.blocks = windows.blocks_of(w);
+        YOLK_TRY(InverseSqrtPlan planned, plan_inverse_sqrt(*device, part));
+        largest = std::max(largest, planned.impl_->scratch_bytes);
+        parts.push_back(std::move(planned));
+    }
+    ScratchPieces pieces;
+    words_offset = pieces.add(largest);
+    for (std::size_t i = 0; i < 2; ++i) (void)pieces.add(sizeof(float) * windows.per_window);
+    scratch_bytes = pieces.size_bytes();
+    return {};
+}
+
 Result<InverseSqrtPlan> plan_inverse_sqrt(const Device& device, const InverseSqrtDesc& desc) {
     YOLK_TRY_VOID(validate(desc));
     if (!desc.config)
@@ -148,16 +175,54 @@ Result<InverseSqrtPlan> plan_inverse_sqrt(const Device& device, const InverseSqr
     auto impl = std::make_unique<InverseSqrtPlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
-    YOLK_TRY_VOID(impl->lay_out());
-    YOLK_TRY_VOID(impl->make_pipelines());
+    YOLK_TRY(impl->windows, cut_blocks(device, desc.blocks, {sizeof(float) * desc.n * desc.n}, {}, "[inverse_sqrt]"));
+    if (impl->windows.is_one()) {
+        YOLK_TRY_VOID(impl->lay_out());
+        YOLK_TRY_VOID(impl->make_pipelines());
+    } else {
+        YOLK_TRY_VOID(impl->make_parts());
+    }
     InverseSqrtPlan plan;
     plan.impl_ = std::move(impl);
     return plan;
 }
 
+Result<void> InverseSqrtPlan::Impl::bind_parts(BoundInverseSqrt::Impl& bound, const InverseSqrtViews& views,
+                                               const BufferView& scratch) const {
+    const std::uint64_t block = sizeof(float) * desc.n * desc.n;
+    const std::uint64_t words = sizeof(float) * desc.blocks;
+    YOLK_TRY_VOID(check_windowed_views("[inverse_sqrt]",
+                                       {{.view = views.in, .needed_bytes = block * desc.blocks, .name = "in"}},
+                                       {{.view = views.out, .needed_bytes = block * desc.blocks, .name = "out"},
+                                        {.view = views.status, .needed_bytes = words, .name = "status"},
+                                        {.view = views.residual, .needed_bytes = words, .name = "residual"},
+                                        {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch"}}));
+    const std::uint64_t piece = round_up(sizeof(float) * windows.per_window, kViewAlignment);
+    for (std::uint32_t w = 0; w < windows.count(); ++w) {
+        const std::uint64_t window_words = sizeof(float) * windows.blocks_of(w);
+        const BufferView statuses = piece_of(scratch, words_offset, window_words);
+        const BufferView residuals = piece_of(scratch, words_offset + piece, window_words);
+        YOLK_TRY(BoundInverseSqrt one, parts[w].bind({.in = windows.of(views.in, w, block),
+                                                      .out = windows.of(views.out, w, block),
+                                                      .status = statuses,
+                                                      .residual = residuals},
+                                                     piece_of(scratch, 0, parts[w].impl_->scratch_bytes)));
+        bound.parts.push_back({.bound = std::move(one),
+                               .copies = {{statuses, windows.of(views.status, w, sizeof(float))},
+                                          {residuals, windows.of(views.residual, w, sizeof(float))}}});
+    }
+    return {};
+}
+
 Result<BoundInverseSqrt> InverseSqrtPlan::bind(const InverseSqrtViews& views, const BufferView& scratch) const {
     const Impl& plan = *impl_;
     const InverseSqrtDesc& desc = plan.desc;
+    if (!plan.parts.empty()) {
+        BoundInverseSqrt windowed;
+        windowed.impl_ = std::make_unique<BoundInverseSqrt::Impl>();
+        YOLK_TRY_VOID(plan.bind_parts(*windowed.impl_, views, scratch));
+        return windowed;
+    }
     YOLK_TRY_VOID(check_views(*plan.device, "[inverse_sqrt]",
                               {{.view = views.in, .needed_bytes = plan.matrix_bytes, .name = "in"}},
                               {{.view = views.out, .needed_bytes = plan.matrix_bytes, .name = "out"},
@@ -223,7 +288,8 @@ void BoundInverseSqrt::Impl::record_iteration(Recorder& recorder, Params params)
 void BoundInverseSqrt::record(Recorder& recorder) const noexcept {
     const Impl& bound = *impl_;
     const InverseSqrtDesc& desc = bound.desc;
-    if (desc.n == 0 || desc.blocks == 0) return;
+    record_windows(recorder, bound.parts, [&](const BoundInverseSqrt& part) noexcept { part.record(recorder); });
+    if (!bound.parts.empty() || desc.n == 0 || desc.blocks == 0) return;
     const ScopedLabel label(recorder, "inverse_sqrt");
     Params params{.blocks = desc.blocks,
                   .n = desc.n,

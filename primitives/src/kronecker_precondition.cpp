@@ -7,8 +7,10 @@
 #include <array>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "block_trace.hpp"
+#include "block_windows.hpp"
 #include "curvature_plan.hpp"
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
@@ -86,11 +88,20 @@ struct KroneckerPreconditionPlan::Impl {
     [[nodiscard]] std::uint64_t pair_bytes() const noexcept { return 2 * sizeof(float) * pair_stride; }
     [[nodiscard]] Result<void> measure();
     [[nodiscard]] Result<void> make_products();
+    BlockWindows windows;
+    /// A plan for each window, where there are several; then the rest is unused.
+    std::vector<KroneckerPreconditionPlan> parts;
+    std::uint64_t words_offset = 0;  ///< of scratch: a window's status
+
     [[nodiscard]] Result<void> make_inverses();
     void lay_out();
+    [[nodiscard]] Result<void> make_parts();
+    [[nodiscard]] Result<void> bind_parts(BoundKroneckerPrecondition::Impl& bound,
+                                          const KroneckerPreconditionViews& views, const BufferView& scratch) const;
 };
 
 struct BoundKroneckerPrecondition::Impl {
+    std::vector<BoundWindow<BoundKroneckerPrecondition>> parts{};
     KroneckerPreconditionDesc desc;
     bool is_empty = true;
     BoundMatmul left, right;
@@ -111,12 +122,29 @@ BoundKroneckerPrecondition& BoundKroneckerPrecondition::operator=(BoundKronecker
 
 MemoryNeeds KroneckerPreconditionPlan::scratch() const noexcept { return {.size_bytes = impl_->scratch_bytes}; }
 
-Result<void> KroneckerPreconditionPlan::Impl::measure() {
+namespace {
+
+Result<void> validate(const KroneckerPreconditionDesc& desc) {
     YOLK_TRY_VOID(check_range(desc.n_in, 0, kMaxBlockSize, "n_in of [kronecker_precondition]"));
     YOLK_TRY_VOID(check_range(desc.n_out, 0, kMaxBlockSize, "n_out of [kronecker_precondition]"));
-    YOLK_TRY_VOID(check_range(static_cast<std::uint64_t>(desc.factors), 0,
-                              static_cast<std::uint64_t>(KroneckerFactors::Inverses),
-                              "the kind of factors of [kronecker_precondition]"));
+    return check_range(static_cast<std::uint64_t>(desc.factors), 0,
+                       static_cast<std::uint64_t>(KroneckerFactors::Inverses),
+                       "the kind of factors of [kronecker_precondition]");
+}
+
+/// Bytes per block of S_in, S_out and dW.
+struct BlockBytes {
+    std::uint64_t in = 0, out = 0, step = 0;
+};
+BlockBytes block_bytes_of(const KroneckerPreconditionDesc& desc) noexcept {
+    const std::uint64_t in = desc.n_in;
+    const std::uint64_t out = desc.n_out;
+    return {.in = sizeof(float) * in * in, .out = sizeof(float) * out * out, .step = sizeof(float) * in * out};
+}
+
+}  // namespace
+
+Result<void> KroneckerPreconditionPlan::Impl::measure() {
     YOLK_TRY(step_bytes,
              row_bytes(*device, {desc.blocks, desc.n_out, desc.n_in}, "the gradient view of [kronecker_precondition]"));
     factors[0].n = desc.n_in;
@@ -171,18 +199,42 @@ void KroneckerPreconditionPlan::Impl::lay_out() {
     scratch_bytes = pieces.size_bytes();
 }
 
+Result<void> KroneckerPreconditionPlan::Impl::make_parts() {
+    std::uint64_t largest = 0;
+    for (std::uint32_t w = 0; w < windows.count(); ++w) {
+        KroneckerPreconditionDesc part = desc;
+        part.blocks = windows.blocks_of(w);
+        YOLK_TRY(KroneckerPreconditionPlan planned, plan_kronecker_precondition(*device, part));
+        largest = std::max(largest, planned.impl_->scratch_bytes);
+        parts.push_back(std::move(planned));
+    }
+    ScratchPieces pieces;
+    words_offset = pieces.add(largest);
+    if (inverts()) (void)pieces.add(sizeof(std::uint32_t) * windows.per_window);
+    scratch_bytes = pieces.size_bytes();
+    return {};
+}
+
 Result<KroneckerPreconditionPlan> plan_kronecker_precondition(const Device& device,
                                                               const KroneckerPreconditionDesc& desc) {
+    YOLK_TRY_VOID(validate(desc));
     if (!desc.config)
         return plan_tuned(device, desc, kronecker_precondition_space(device.info(), desc),
                           default_kronecker_precondition_config(device.info(), desc), &plan_kronecker_precondition);
     auto impl = std::make_unique<KroneckerPreconditionPlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
-    YOLK_TRY_VOID(impl->measure());
-    YOLK_TRY_VOID(impl->make_products());
-    YOLK_TRY_VOID(impl->make_inverses());
-    impl->lay_out();
+    const BlockBytes bytes = block_bytes_of(desc);
+    YOLK_TRY(impl->windows,
+             cut_blocks(device, desc.blocks, {bytes.in, bytes.out, bytes.step}, {}, "[kronecker_precondition]"));
+    if (impl->windows.is_one()) {
+        YOLK_TRY_VOID(impl->measure());
+        YOLK_TRY_VOID(impl->make_products());
+        YOLK_TRY_VOID(impl->make_inverses());
+        impl->lay_out();
+    } else {
+        YOLK_TRY_VOID(impl->make_parts());
+    }
     KroneckerPreconditionPlan plan;
     plan.impl_ = std::move(impl);
     return plan;
@@ -197,10 +249,48 @@ BufferView half_of(const BufferView& pair, std::size_t factor, std::uint64_t siz
 
 }  // namespace
 
+Result<void> KroneckerPreconditionPlan::Impl::bind_parts(BoundKroneckerPrecondition::Impl& bound,
+                                                         const KroneckerPreconditionViews& views,
+                                                         const BufferView& scratch) const {
+    const BlockBytes bytes = block_bytes_of(desc);
+    const std::uint64_t words = inverts() && bytes.step != 0 ? sizeof(std::uint32_t) * desc.blocks : 0;
+    const bool is_empty = bytes.step == 0;
+    YOLK_TRY_VOID(check_windowed_views(
+        "[kronecker_precondition]",
+        {{.view = views.factor_out, .needed_bytes = is_empty ? 0 : bytes.out * desc.blocks, .name = "factor_out"},
+         {.view = views.factor_in, .needed_bytes = is_empty ? 0 : bytes.in * desc.blocks, .name = "factor_in"},
+         {.view = views.gradient, .needed_bytes = bytes.step * desc.blocks, .name = "gradient"}},
+        {{.view = views.step, .needed_bytes = bytes.step * desc.blocks, .name = "step"},
+         {.view = views.status, .needed_bytes = words, .name = "status"},
+         {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch"}}));
+    if (is_empty) return {};
+    for (std::uint32_t w = 0; w < windows.count(); ++w) {
+        const BufferView statuses =
+            words == 0 ? BufferView{} : piece_of(scratch, words_offset, sizeof(std::uint32_t) * windows.blocks_of(w));
+        YOLK_TRY(BoundKroneckerPrecondition one,
+                 parts[w].bind({.factor_out = windows.of(views.factor_out, w, bytes.out),
+                                .factor_in = windows.of(views.factor_in, w, bytes.in),
+                                .gradient = windows.of(views.gradient, w, bytes.step),
+                                .step = windows.of(views.step, w, bytes.step),
+                                .status = statuses},
+                               piece_of(scratch, 0, parts[w].impl_->scratch_bytes)));
+        BoundWindow<BoundKroneckerPrecondition> window{.bound = std::move(one)};
+        if (words != 0) window.copies.push_back({statuses, windows.of(views.status, w, sizeof(std::uint32_t))});
+        bound.parts.push_back(std::move(window));
+    }
+    return {};
+}
+
 Result<BoundKroneckerPrecondition> KroneckerPreconditionPlan::bind(const KroneckerPreconditionViews& views,
                                                                    const BufferView& scratch) const {
     const Impl& plan = *impl_;
     const KroneckerPreconditionDesc& desc = plan.desc;
+    if (!plan.parts.empty()) {
+        BoundKroneckerPrecondition windowed;
+        windowed.impl_ = std::make_unique<BoundKroneckerPrecondition::Impl>();
+        YOLK_TRY_VOID(plan.bind_parts(*windowed.impl_, views, scratch));
+        return windowed;
+    }
     YOLK_TRY_VOID(
         check_views(*plan.device, "[kronecker_precondition]",
                     {{.view = views.factor_out, .needed_bytes = plan.factors[1].matrix_bytes, .name = "factor_out"},
@@ -252,6 +342,8 @@ Result<BoundKroneckerPrecondition> KroneckerPreconditionPlan::bind(const Kroneck
 
 void BoundKroneckerPrecondition::record(Recorder& recorder, float damping) const noexcept {
     const Impl& bound = *impl_;
+    record_windows(recorder, bound.parts,
+                   [&](const BoundKroneckerPrecondition& part) noexcept { part.record(recorder, damping); });
     if (bound.is_empty) return;
     const ScopedLabel label(recorder, "kronecker_precondition");
     const KroneckerPreconditionDesc& desc = bound.desc;

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "block_windows.hpp"
 #include "curvature_plan.hpp"
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
@@ -64,6 +65,17 @@ Result<NaturalGradientPlan> plan_natural_gradient(const Device& device, const Na
     plan.desc_ = desc;
     plan.config_ = *desc.config;
     YOLK_TRY_VOID(natural_gradient_space(device.info(), desc).check(plan.config_));
+    const std::uint64_t vector = sizeof(float) * desc.n;
+    YOLK_TRY(const BlockWindows windows,
+             cut_blocks(device, desc.blocks, {vector, desc.identity ? 0 : vector * desc.n}, {}, "[natural_gradient]"));
+    plan.blocks_per_part_ = windows.per_window;
+    for (std::uint32_t w = 0; !windows.is_one() && w < windows.count(); ++w) {
+        NaturalGradientDesc part = desc;
+        part.blocks = windows.blocks_of(w);
+        YOLK_TRY(NaturalGradientPlan planned, plan_natural_gradient(device, part));
+        plan.parts_.push_back(std::move(planned));
+    }
+    if (!windows.is_one()) return plan;
     YOLK_TRY(plan.vector_bytes_, row_bytes(device, {desc.blocks, desc.n}, "the gradient view of [natural_gradient]"));
     if (!desc.identity) {
         YOLK_TRY(plan.matrix_bytes_,
@@ -88,12 +100,42 @@ Result<NaturalGradientPlan> plan_natural_gradient(const Device& device, const Na
 }
 
 MemoryNeeds NaturalGradientPlan::scratch() const noexcept {
+    if (!parts_.empty()) return parts_.front().scratch();
     if (!desc_.project_mean || desc_.identity) return {};
     return {.size_bytes = 2 * round_up(vector_bytes_, kViewAlignment)};
 }
 
+Result<BoundNaturalGradient> NaturalGradientPlan::bind_parts(const NaturalGradientViews& views,
+                                                             const BufferView& scratch) const {
+    const BlockWindows windows{.blocks = desc_.blocks, .per_window = blocks_per_part_};
+    const std::uint64_t vector = sizeof(float) * desc_.n;
+    const std::uint64_t matrix = desc_.identity ? 0 : vector * desc_.n;
+    const std::uint64_t vectors = vector * desc_.blocks;
+    YOLK_TRY_VOID(check_windowed_views(
+        "[natural_gradient]",
+        {{.view = views.preconditioner, .needed_bytes = matrix * desc_.blocks, .name = "preconditioner"},
+         {.view = views.gradient, .needed_bytes = vectors, .name = "gradient"}},
+        {{.view = views.step, .needed_bytes = vectors, .name = "step"},
+         {.view = views.preconditioned,
+          .needed_bytes = desc_.has_preconditioned ? vectors : 0,
+          .name = "preconditioned"},
+         {.view = scratch, .needed_bytes = this->scratch().size_bytes, .name = "scratch"}}));
+    BoundNaturalGradient bound;
+    for (std::uint32_t w = 0; w < windows.count(); ++w) {
+        YOLK_TRY(BoundNaturalGradient part,
+                 parts_[w].bind({.preconditioner = windows.of(views.preconditioner, w, matrix),
+                                 .gradient = windows.of(views.gradient, w, vector),
+                                 .step = windows.of(views.step, w, vector),
+                                 .preconditioned = windows.of(views.preconditioned, w, vector)},
+                                piece_of(scratch, 0, parts_[w].scratch().size_bytes)));
+        bound.parts_.push_back(std::move(part));
+    }
+    return bound;
+}
+
 Result<BoundNaturalGradient> NaturalGradientPlan::bind(const NaturalGradientViews& views,
                                                        const BufferView& scratch) const {
+    if (!parts_.empty()) return bind_parts(views, scratch);
     const std::uint64_t scratch_bytes = this->scratch().size_bytes;
     const std::uint64_t preconditioned_bytes = desc_.has_preconditioned ? vector_bytes_ : 0;
     YOLK_TRY_VOID(
@@ -135,6 +177,10 @@ Result<BoundNaturalGradient> NaturalGradientPlan::bind(const NaturalGradientView
 }
 
 void BoundNaturalGradient::record(Recorder& recorder, float learning_rate) const noexcept {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (i != 0) recorder.barrier(Barrier::ComputeToCompute);
+        parts_[i].record(recorder, learning_rate);
+    }
     if (stage_count_ == 0) return;
     const ScopedLabel label(recorder, "natural_gradient");
     for (std::uint32_t i = 0; i < stage_count_; ++i) {

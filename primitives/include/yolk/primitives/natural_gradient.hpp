@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "yolk/abi/natural_gradient.h"
 #include "yolk/primitives/row_config.hpp"
@@ -57,6 +58,7 @@ class BoundNaturalGradient {
     RowConfig config_;
     std::array<Stage, 3> stages_;
     std::uint32_t stage_count_ = 0;
+    std::vector<BoundNaturalGradient> parts_;  ///< of windows of blocks, where there are several
 };
 
 /// Immutable: threads may share it. The device must outlive it.
@@ -68,9 +70,13 @@ class NaturalGradientPlan {
 
    private:
     friend Result<NaturalGradientPlan> plan_natural_gradient(const Device&, const NaturalGradientDesc&);
+    [[nodiscard]] Result<BoundNaturalGradient> bind_parts(const NaturalGradientViews& views,
+                                                          const BufferView& scratch) const;
     const Device* device_ = nullptr;
     NaturalGradientDesc desc_;
     RowConfig config_;
+    std::uint32_t blocks_per_part_ = 0;
+    std::vector<NaturalGradientPlan> parts_;  ///< of windows of blocks, where views pass the device's binding limit
     std::uint64_t vector_bytes_ = 0;
     std::uint64_t matrix_bytes_ = 0;
     PipelineOf<abi::natural_gradient::Params> before_;   ///< the mean off g

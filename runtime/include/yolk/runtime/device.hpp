@@ -29,6 +29,9 @@ struct DeviceOptions {
     /// What one submission may cost, in multiply-adds as plans estimate them (LinearGrid): recordings are cut into as
     /// many as that takes, so that no driver's watchdog ends them. 0: default_submission_cost.
     std::uint64_t max_submission_cost = 0;
+    /// Less than the device's own limit of a storage binding, in bytes: plans then do as they would on a device that
+    /// binds no more, for trying what such a device makes of long views. 0, or more than the limit: the limit.
+    std::uint64_t max_storage_buffer_range = 0;
 };
 
 /// A fraction of a second at a rate that any device of the kind reaches: 2^34 for discrete GPUs, 2^30 for all others.
