@@ -6,6 +6,7 @@
 #include <array>
 
 #include "graph_labels.hpp"
+#include "yolk/core/markup.hpp"
 #include "yolk/hyper/graph_text.hpp"
 
 namespace yolk::hyper {
@@ -26,20 +27,7 @@ struct Box {
 constexpr std::string_view kDataColour = "#ececec", kDeviceColour = "#cdeccb", kHostColour = "#cfe3f7",
                            kPlain = "#ffffff", kGroup = "#f7ecc8";
 
-std::string xml(std::string_view text, std::size_t length = kLineLength) {
-    std::string escaped;
-    for (const char c : clean(text, length)) {
-        switch (c) {
-            case '&': escaped += "&amp;"; break;
-            case '<': escaped += "&lt;"; break;
-            case '>': escaped += "&gt;"; break;
-            case '"': escaped += "&quot;"; break;
-            case '\'': escaped += "&#39;"; break;
-            default: escaped += c;
-        }
-    }
-    return escaped;
-}
+std::string xml(std::string_view text, std::size_t length = kLineLength) { return markup_text(clean(text, length)); }
 
 std::string_view colour_of(std::span<const PlacedEquation> placed, std::size_t index) {
     constexpr std::array kColours{kDataColour, kDeviceColour, kHostColour};
