@@ -232,7 +232,8 @@ std::unique_ptr<Problem> make_es_update_problem(const EsUpdateDesc& desc) {
              .parameters = {desc.parameters.parameters().begin(), desc.parameters.parameters().end()},
              .population = desc.population,
              .rank = desc.rank,
-             .weights = desc.weights},
+             .weights = desc.weights,
+             .antithetic = desc.antithetic},
         42, kStreams);
 }
 

@@ -245,7 +245,8 @@ std::unique_ptr<Problem> make_rollout_problem(const RolloutDesc& desc) {
              .max_steps = desc.max_steps,
              .rank = desc.rank,
              .mean_only = desc.mean_only,
-             .never_stop = desc.never_stop},
+             .never_stop = desc.never_stop,
+             .antithetic = desc.antithetic},
         42);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/es_update.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -146,7 +148,8 @@ ConfigSpace<EsUpdateConfig> es_update_space(const DeviceInfo& /*info*/, const Es
               {1, 2, 3, 5, 7, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}},
              {"tile_blocks", &EsUpdateConfig::tile_blocks, {1, 2}}},
             {},
-            {.variant = desc.weights == FitnessWeights::I8 ? "i8" : "f32",
+            {.variant =
+                 fmt::format("{}{}", desc.weights == FitnessWeights::I8 ? "i8" : "f32", without_pairs(desc.antithetic)),
              .extents = {desc.parameters.element_count(), desc.population, desc.rank}}};
 }
 

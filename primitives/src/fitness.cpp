@@ -130,12 +130,12 @@ std::uint64_t fitness_weights_bytes(const FitnessDesc& desc) noexcept {
 }
 
 ConfigSpace<FitnessConfig> fitness_space(const DeviceInfo& /*info*/, const FitnessDesc& desc) {
-    return {
-        "fitness",
-        {{"workgroup_size", &FitnessConfig::workgroup_size, workgroup_sizes()}},
-        {},
-        {.variant = fmt::format("f32, rule {}{}", static_cast<std::uint32_t>(desc.rule), desc.robust ? ", robust" : ""),
-         .extents = {desc.population, desc.episodes, desc.group_size}}};
+    return {"fitness",
+            {{"workgroup_size", &FitnessConfig::workgroup_size, workgroup_sizes()}},
+            {},
+            {.variant = fmt::format("f32, rule {}{}{}", static_cast<std::uint32_t>(desc.rule),
+                                    desc.robust ? ", robust" : "", without_pairs(desc.antithetic)),
+             .extents = {desc.population, desc.episodes, desc.group_size}}};
 }
 
 struct FitnessPlan::Impl {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/perturbed_embedding.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 
@@ -37,7 +39,7 @@ ConfigSpace<PerturbedEmbeddingConfig> perturbed_embedding_space(const DeviceInfo
     return {"perturbed_embedding",
             {{"workgroup_size", &PerturbedEmbeddingConfig::workgroup_size, workgroup_sizes()}},
             {},
-            {.variant = desc.shared_ids ? "f32, shared ids" : "f32",
+            {.variant = fmt::format("f32{}{}", desc.shared_ids ? ", shared ids" : "", without_pairs(desc.antithetic)),
              .extents = {desc.members, desc.rows, desc.table_rows, desc.columns, desc.rank}}};
 }
 

@@ -10,6 +10,7 @@
 #include "perturbed_linear_base.hpp"
 #include "perturbed_linear_shape.hpp"
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/abi/perturbed_linear.h"
 #include "yolk/core/shape.hpp"
 #include "yolk/runtime/low_precision.hpp"
@@ -158,8 +159,9 @@ namespace {
 
 /// What changes the kernel or what it may do, but for sizes.
 std::string variant_of(const PerturbedLinearDesc& desc) {
-    return fmt::format("{} by {}{}{}", to_string(desc.input_format), to_string(desc.weights_format),
-                       desc.transposed ? ", transposed" : "", desc.shared_input ? ", shared input" : "");
+    return fmt::format("{} by {}{}{}{}", to_string(desc.input_format), to_string(desc.weights_format),
+                       desc.transposed ? ", transposed" : "", desc.shared_input ? ", shared input" : "",
+                       without_pairs(desc.antithetic));
 }
 
 }  // namespace

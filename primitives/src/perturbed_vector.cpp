@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/perturbed_vector.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 
@@ -26,7 +28,8 @@ ConfigSpace<PerturbedVectorConfig> perturbed_vector_space(const DeviceInfo& /*in
     return {"perturbed_vector",
             {{"workgroup_size", &PerturbedVectorConfig::workgroup_size, workgroup_sizes()}},
             {},
-            {.variant = desc.frozen ? "f32, frozen" : "f32", .extents = {desc.members, desc.element_count}}};
+            {.variant = fmt::format("f32{}", desc.frozen ? ", frozen" : without_pairs(desc.antithetic)),
+             .extents = {desc.members, desc.element_count}}};
 }
 
 Result<PerturbedVectorPlan> plan_perturbed_vector(const Device& device, const PerturbedVectorDesc& desc) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "plan_checks.hpp"
+#include "tuned_plan.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/runtime/loop_budget.hpp"
@@ -121,7 +122,7 @@ namespace {
 /// Steps are all alike, so their number is no part of it.
 TuningShape shape_of(const RolloutDesc& desc) {
     TuningShape shape{.variant = fmt::format("{}{}{}", desc.environment, desc.own_environment != nullptr ? ", own" : "",
-                                             desc.mean_only ? ", mean" : ""),
+                                             desc.mean_only ? ", mean" : without_pairs(desc.antithetic)),
                       .extents = {desc.network.widths.begin(), desc.network.widths.end()}};
     for (const std::uint32_t extent : {desc.mean_only ? 1U : desc.members, desc.episodes, desc.rank})
         shape.extents.push_back(extent);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "yolk/core/result.hpp"
+#include "yolk/runtime/asked_shapes.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/tuning_space.hpp"
 #include "yolk/runtime/tuning_table.hpp"
@@ -16,12 +17,17 @@ namespace yolk {
     return members * rows;
 }
 
+/// What members without antithetic sampling add to a TuningShape's variant: each draws noise of its own, twice as much
+/// of it, by another specialization of the kernel.
+[[nodiscard]] constexpr const char* without_pairs(bool antithetic) noexcept { return antithetic ? "" : ", no pairs"; }
+
 /// A plan with what the device's table knows for the shape of `space`; with `heuristic` where it knows nothing, or
 /// where that cannot be planned after all (a nearer shape's loops may be longer than this device allows). `plan` is the
 /// primitive's own function, called again with the configuration in `desc`.
 template <class Desc, class Config, class Plan>
 [[nodiscard]] Result<Plan> plan_tuned(const Device& device, const Desc& desc, const ConfigSpace<Config>& space,
                                       const Config& heuristic, Result<Plan> (*plan)(const Device&, const Desc&)) {
+    note_asked(device, space.space());
     Desc chosen = desc;
     if (const auto table = device.tuning_table(); table != nullptr) {
         if (const auto found = table->find(space.space())) {

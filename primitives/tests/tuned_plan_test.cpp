@@ -2,10 +2,19 @@
 // Plans whose descriptions leave the configuration unset take what the device's table knows.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
+#include "yolk/primitives/es_update.hpp"
+#include "yolk/primitives/fitness.hpp"
 #include "yolk/primitives/matmul.hpp"
+#include "yolk/primitives/perturbed_embedding.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
+#include "yolk/primitives/perturbed_vector.hpp"
+#include "yolk/primitives/rollout.hpp"
 #include "yolk/primitives/softmax.hpp"
+#include "yolk/runtime/asked_shapes.hpp"
 #include "yolk/runtime/tuning_table.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -79,6 +88,47 @@ TEST_P(tuned_plan, every_family_names_its_shapes) {
             EXPECT_FALSE(space.shape().extents.empty()) << family->name;
         }
     }
+}
+
+// What `yolk tune` can go by afterwards: shapes that were left to the table, each once, and no others.
+TEST_P(tuned_plan, a_device_remembers_what_was_left_to_the_table) {
+    SoftmaxDesc desc{.rows = 3, .columns = 977};
+    const TuningShape shape = softmax_space(device().info(), desc).space().shape();
+    const auto count = [this, &shape] {
+        const std::vector<AskedShape> asked = asked_shapes(device());
+        EXPECT_TRUE(std::ranges::is_sorted(asked, {}, &AskedShape::family));
+        return std::ranges::count(asked, AskedShape{"softmax", shape});
+    };
+    desc.config = RowConfig{.row_per_invocation = 1, .rows_per_workgroup = 1};
+    ASSERT_OK(plan_softmax(device(), desc));
+    EXPECT_EQ(count(), 0);
+    desc.config.reset();
+    ASSERT_OK(plan_softmax(device(), desc));
+    EXPECT_EQ(count(), 1);
+    ASSERT_OK(plan_softmax(device(), desc));
+    EXPECT_EQ(count(), 1);
+}
+
+// Without pairs the kernel draws noise for each member: what was measured with pairs says nothing about it.
+TEST(tuning_variants, members_with_noise_of_their_own_are_another_variant) {
+    const auto differs = [](auto space, auto desc) {
+        desc.antithetic = true;
+        const TuningShape pairs = space(DeviceInfo{}, desc).space().shape();
+        desc.antithetic = false;
+        const TuningShape own = space(DeviceInfo{}, desc).space().shape();
+        EXPECT_EQ(pairs.extents, own.extents);
+        return pairs.variant != own.variant && !tuning_distance(pairs, own);
+    };
+    EXPECT_TRUE(differs(&perturbed_linear_space, PerturbedLinearDesc{.members = 4, .rows = 2, .in = 8, .out = 8}));
+    EXPECT_TRUE(differs(&perturbed_embedding_space, PerturbedEmbeddingDesc{.members = 4, .rows = 2}));
+    EXPECT_TRUE(differs(&perturbed_vector_space, PerturbedVectorDesc{.members = 4, .element_count = 9}));
+    EXPECT_TRUE(differs(&fitness_space, FitnessDesc{.population = 8, .rule = FitnessRule::ZScore}));
+    EXPECT_TRUE(differs(&es_update_space, EsUpdateDesc{.parameters = {}, .population = 8}));
+    EXPECT_TRUE(differs(&rollout_space, RolloutDesc{.members = 8}));
+    // Nothing is drawn there.
+    EXPECT_FALSE(
+        differs(&perturbed_vector_space, PerturbedVectorDesc{.members = 4, .element_count = 9, .frozen = true}));
+    EXPECT_FALSE(differs(&rollout_space, RolloutDesc{.mean_only = true}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "descriptor_pools.hpp"
@@ -15,6 +16,7 @@
 #include "memory_blocks.hpp"
 #include "pipeline_cache.hpp"
 #include "timeline_progress.hpp"
+#include "yolk/runtime/asked_shapes.hpp"
 #include "yolk/runtime/device.hpp"
 
 namespace yolk {
@@ -31,6 +33,10 @@ class QueueMutex {
     std::mutex own_;
 };
 
+struct ByFamilyAndShape {
+    bool operator()(const AskedShape& a, const AskedShape& b) const;
+};
+
 /// Shared by the Device and by everything made from it; the last of them destroys the VkDevice.
 struct Device::Impl {
     std::shared_ptr<Instance::Impl> instance;  ///< outlives the device
@@ -44,6 +50,9 @@ struct Device::Impl {
     std::unique_ptr<MemoryBlocks> memory;
     std::unique_ptr<PipelineCache> pipelines;
     std::unique_ptr<DescriptorPools> descriptors;
+
+    std::mutex asked_mutex;
+    std::set<AskedShape, ByFamilyAndShape> asked;  ///< guarded by it
 
     Impl();
     Impl(const Impl&) = delete;

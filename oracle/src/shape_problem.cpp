@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// A shape's variant is not parsed: descriptions that differ in what a variant may say are tried, and the one whose
+// space has the shape is it. So the words of a variant are written in one place, the primitive's.
+#include "yolk/oracle/shape_problem.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "yolk/oracle/block_inverse.hpp"
+#include "yolk/oracle/es_update.hpp"
+#include "yolk/oracle/fitness.hpp"
+#include "yolk/oracle/matmul.hpp"
+#include "yolk/oracle/optimizer.hpp"
+#include "yolk/oracle/perturbed_linear.hpp"
+#include "yolk/oracle/reduce.hpp"
+#include "yolk/oracle/rollout.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+using ProblemPtr = std::unique_ptr<Problem>;
+using Extents = std::vector<std::uint32_t>;
+
+constexpr std::array kFormats{FloatFormat::F32, FloatFormat::F16, FloatFormat::BF16};
+constexpr std::array kSwitch{true, false};
+
+/// What is asked, with extents that descriptions can hold.
+struct Asked {
+    const DeviceInfo& info;
+    const TuningShape& shape;
+    Extents extents;
+
+    template <class Space>
+    [[nodiscard]] bool is(const Space& space) const {
+        return space.space().shape() == shape;
+    }
+};
+
+ProblemPtr matmul(const Asked& asked) {
+    if (asked.extents.size() != 4) return nullptr;
+    MatmulDesc desc{.m = asked.extents[0], .n = asked.extents[1], .k = asked.extents[2], .batch = asked.extents[3]};
+    for (const Determinism determinism : {Determinism::Fast, Determinism::Exact}) {
+        desc.determinism = determinism;
+        for (unsigned i = 0; i < 4 * 27; ++i) {
+            desc.a.transposed = (i & 1U) != 0;
+            desc.b.transposed = (i & 2U) != 0;
+            desc.a.format = kFormats.at(i / 4 % 3);
+            desc.b.format = kFormats.at(i / 12 % 3);
+            desc.out.format = kFormats.at(i / 36);
+            if (asked.is(matmul_space(asked.info, desc))) return make_matmul_problem(desc);
+        }
+    }
+    return nullptr;
+}
+
+ProblemPtr perturbed_linear(const Asked& asked) {
+    if (asked.extents.size() != 5) return nullptr;
+    PerturbedLinearDesc desc{.members = asked.extents[0],
+                             .rows = asked.extents[1],
+                             .in = asked.extents[2],
+                             .out = asked.extents[3],
+                             .rank = asked.extents[4],
+                             .parameter = ParameterId{11}};
+    for (unsigned i = 0; i < 8 * 9; ++i) {
+        desc.antithetic = (i & 1U) == 0;
+        desc.shared_input = (i & 2U) != 0;
+        desc.transposed = (i & 4U) != 0;
+        desc.weights_format = kFormats.at(i / 8 % 3);
+        desc.input_format = kFormats.at(i / 24);
+        if (asked.is(perturbed_linear_space(asked.info, desc))) return make_perturbed_linear_problem(desc);
+    }
+    return nullptr;
+}
+
+/// The extents are the network's widths, then members, episodes and rank.
+ProblemPtr rollout(const Asked& asked) {
+    if (asked.extents.size() < 5) return nullptr;
+    const std::size_t widths = asked.extents.size() - 3;
+    RolloutDesc desc{.members = asked.extents[widths],
+                     .episodes = asked.extents[widths + 1],
+                     .max_steps = 40,
+                     .rank = asked.extents[widths + 2],
+                     .never_stop = true};
+    desc.network.widths.assign(asked.extents.begin(), asked.extents.begin() + static_cast<std::ptrdiff_t>(widths));
+    for (const bool mean : kSwitch) {
+        for (const bool antithetic : kSwitch) {
+            desc.mean_only = mean;
+            desc.antithetic = antithetic;
+            if (asked.is(rollout_space(asked.info, desc))) return make_rollout_problem(desc);
+        }
+    }
+    return nullptr;
+}
+
+ProblemPtr fitness(const Asked& asked) {
+    if (asked.extents.size() != 3) return nullptr;
+    FitnessDesc desc{.population = asked.extents[0], .episodes = asked.extents[1], .group_size = asked.extents[2]};
+    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::PairSign, FitnessRule::CentredRank,
+                                   FitnessRule::ZScore, FitnessRule::GroupZScore}) {
+        for (const bool antithetic : kSwitch) {
+            for (const bool robust : kSwitch) {
+                desc.rule = rule;
+                desc.antithetic = antithetic;
+                desc.robust = robust;
+                if (asked.is(fitness_space(asked.info, desc))) return make_fitness_problem(desc);
+            }
+        }
+    }
+    return nullptr;
+}
+
+/// Parameters of so many elements: CartPole's policy where some width has them, else one matrix, as square as can be.
+std::vector<ParameterDesc> parameters_of(std::uint32_t elements) {
+    constexpr std::uint32_t kWidest = 256;
+    if (elements > 2 && (elements - 2) % 7 == 0 && (elements - 2) / 7 <= kWidest)
+        return PolicyNetwork{.widths = {4, (elements - 2) / 7, 2}}.parameters();
+    auto rows = static_cast<std::uint32_t>(std::sqrt(static_cast<double>(elements)));
+    while (rows > 1 && elements % rows != 0) --rows;
+    return {{.name = "w", .rows = rows, .columns = elements / rows, .perturbation = Perturbation::LowRank}};
+}
+
+ProblemPtr es_update(const Asked& asked) {
+    if (asked.extents.size() != 3 || asked.extents[0] == 0) return nullptr;
+    Result<ParameterTable> table = ParameterTable::create(parameters_of(asked.extents[0]));
+    if (!table) return nullptr;
+    EsUpdateDesc desc{.parameters = *std::move(table), .population = asked.extents[1], .rank = asked.extents[2]};
+    for (const FitnessWeights weights : {FitnessWeights::I8, FitnessWeights::F32}) {
+        for (const bool antithetic : kSwitch) {
+            desc.weights = weights;
+            desc.antithetic = antithetic;
+            if (asked.is(es_update_space(asked.info, desc))) return make_es_update_problem(desc);
+        }
+    }
+    return nullptr;
+}
+
+ProblemPtr optimizer(const Asked& asked) {
+    if (asked.extents.size() != 1) return nullptr;
+    for (const OptimizerRule rule : {OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam}) {
+        const OptimizerDesc desc{.rule = rule, .element_count = asked.extents[0], .config = {}};
+        if (asked.is(optimizer_space(asked.info, desc))) return make_optimizer_problem(desc);
+    }
+    return nullptr;
+}
+
+ProblemPtr block_inverse(const Asked& asked) {
+    if (asked.extents.size() != 2) return nullptr;
+    for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric}) {
+        const BlockInverseDesc desc{.n = asked.extents[0], .blocks = asked.extents[1], .mode = mode, .damping = 1e-3F};
+        if (asked.is(block_inverse_space(asked.info, desc))) return make_block_inverse_problem(desc);
+    }
+    return nullptr;
+}
+
+ProblemPtr reduce(const Asked& asked) {
+    if (asked.extents.size() != 2) return nullptr;
+    for (const ReduceOperation operation :
+         {ReduceOperation::Sum, ReduceOperation::Mean, ReduceOperation::Max, ReduceOperation::Argmax}) {
+        const ReduceDesc desc{.operation = operation, .outer = asked.extents[0], .columns = asked.extents[1]};
+        if (asked.is(reduce_space(asked.info, desc))) return make_reduce_problem(desc);
+    }
+    return nullptr;
+}
+
+using Make = ProblemPtr (*)(const Asked&);
+const std::map<std::string_view, Make>& makers() {
+    static const std::map<std::string_view, Make> kMakers{{"matmul", &matmul},
+                                                          {"perturbed_linear", &perturbed_linear},
+                                                          {"rollout", &rollout},
+                                                          {"fitness", &fitness},
+                                                          {"es_update", &es_update},
+                                                          {"optimizer", &optimizer},
+                                                          {"block_inverse", &block_inverse},
+                                                          {"reduce", &reduce}};
+    return kMakers;
+}
+
+bool has_shape(const Problem& problem, const DeviceInfo& info, const TuningShape& shape) {
+    return problem.space(info).shape() == shape;
+}
+
+ProblemPtr benchmark_of(const DeviceInfo& info, std::string_view family_name, const TuningShape& shape) {
+    for (const Family* family : families()) {
+        if (family_name != family->name) continue;
+        for (ProblemPtr& problem : family->benchmarks()) {
+            if (has_shape(*problem, info, shape)) return std::move(problem);
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Problem>> make_shape_problem(const DeviceInfo& info, std::string_view family,
+                                                    const TuningShape& shape) {
+    const auto maker = makers().find(family);
+    const bool small = std::ranges::all_of(
+        shape.extents, [](std::uint64_t extent) { return extent <= std::numeric_limits<std::uint32_t>::max(); });
+    if (maker != makers().end() && small) {
+        const Asked asked{.info = info, .shape = shape, .extents = {shape.extents.begin(), shape.extents.end()}};
+        // Of what the problem itself says: its maker may take less than the description holds.
+        if (ProblemPtr problem = maker->second(asked); problem != nullptr && has_shape(*problem, info, shape))
+            return problem;
+    }
+    if (ProblemPtr problem = benchmark_of(info, family, shape)) return problem;
+    if (maker != makers().end()) {
+        return unsupported(
+            fmt::format("no problem of {} has '{}' and extents {}: it is of an environment or a layout "
+                        "that problems cannot be given",
+                        family, shape.variant, shape.extents));
+    }
+    std::vector<std::string_view> known;
+    for (const auto& [name, make] : makers()) known.push_back(name);
+    return unsupported(
+        fmt::format("problems of {} cannot be given sizes, and none of its benchmarks has these; sizes "
+                    "can be given to {}",
+                    family, fmt::join(known, ", ")));
+}
+
+}  // namespace yolk::oracle

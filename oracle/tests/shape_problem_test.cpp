@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/oracle/shape_problem.hpp"
+
+#include <gmock/gmock.h>
+
+#include "yolk/oracle/named_problem.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+using ::testing::HasSubstr;
+
+class shape_problem : public testing::DeviceTest {};
+YOLK_FOR_EACH_DEVICE(shape_problem);
+
+TEST_P(shape_problem, named_problems_come_back_from_their_shapes) {
+    const DeviceInfo info = device().usable_info();
+    std::vector<std::string_view> names = named_set();
+    for (const char* name :
+         {"matmul m=8 n=12 k=16 batch=3 transposed=0 exact=1", "perturbed_linear members=6 in=8 out=12 rank=4",
+          "perturbed_linear members=6 rows=2 in=8 out=12 shared_input=1 transposed=1",
+          "fitness population=6 episodes=3", "es_update population=8 rank=2 rows=5 columns=7",
+          "optimizer elements=11 rule=2", "block_inverse n=5 blocks=3 symmetric=1",
+          "reduce outer=4 columns=9 inner=3 operation=3", "softmax: "})
+        names.emplace_back(name);
+    for (const std::string_view name : names) {
+        ASSERT_OK_AND_ASSIGN(const auto named, make_named_problem(name));
+        const TuningSpace space = named->space(info);
+        ASSERT_OK_AND_ASSIGN(const auto found, make_shape_problem(info, space.family(), space.shape()));
+        EXPECT_EQ(found->space(info).shape(), space.shape()) << name;
+        EXPECT_EQ(found->space(info).family(), space.family()) << name;
+        EXPECT_EQ(found->default_configuration(info), named->default_configuration(info)) << name;
+    }
+}
+
+TEST_P(shape_problem, members_without_pairs_have_problems_too) {
+    const DeviceInfo info = device().usable_info();
+    for (const auto& [family, variant, extents] :
+         {std::tuple("perturbed_linear", "f32 by f32, no pairs", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
+          std::tuple("es_update", "i8, no pairs", std::vector<std::uint64_t>{450, 65, 1}),
+          std::tuple("fitness", "f32, rule 2, no pairs", std::vector<std::uint64_t>{65, 1, 0}),
+          std::tuple("rollout", "cartpole, no pairs", std::vector<std::uint64_t>{4, 8, 2, 65, 1, 1})}) {
+        const auto found = make_shape_problem(info, family, {.variant = variant, .extents = extents});
+        EXPECT_TRUE(found) << family << ": " << (found ? "" : found.error().message);
+    }
+}
+
+TEST_P(shape_problem, what_has_none_is_told) {
+    const DeviceInfo info = device().usable_info();
+    const auto refused = [&](const char* family, const char* variant, std::vector<std::uint64_t> extents) {
+        const auto found = make_shape_problem(info, family, {.variant = variant, .extents = std::move(extents)});
+        EXPECT_FALSE(found) << family;
+        return found ? std::string() : found.error().message;
+    };
+    EXPECT_THAT(refused("rollout", "chess, own", {4, 8, 2, 64, 1, 1}), HasSubstr("environment"));
+    EXPECT_THAT(refused("softmax", "f32", {3, 977}), HasSubstr("cannot be given sizes"));
+    EXPECT_THAT(refused("chess", "f32", {3}), HasSubstr("problems of chess"));
+    EXPECT_THAT(refused("matmul", "fast f32 f32 f32", {8, 8}), HasSubstr("matmul"));
+    EXPECT_THAT(refused("reduce", "f32, operation 0", {std::uint64_t{1} << 40U, 8}), HasSubstr("reduce"));
+    EXPECT_THAT(refused("es_update", "i8", {0, 8, 1}), HasSubstr("es_update"));
+    EXPECT_THAT(refused("rollout", "cartpole", {}), HasSubstr("rollout"));
+}
+
+}  // namespace
+}  // namespace yolk::oracle
