@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+
+#include "yolk/autotune/last_level_cache.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -30,9 +33,11 @@ Choice choice_of(const TuningSpace& space, const Configuration& configuration) {
 struct LiveSurface::Timed {
     std::unique_ptr<oracle::PlannedProblem> plan;
     Buffer scratch;
-    oracle::PlannedProblem::Record record;
+    std::vector<oracle::PlannedProblem::Record> records;  ///< one for each set of buffers
     std::optional<Recorder> recorder;
     std::uint32_t repeats = 1;
+    std::size_t next = 0;  ///< the set whose turn it is
+    double seconds = 0.0;  ///< of the last time(), by the host's clock
 };
 
 LiveSurface::LiveSurface(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem,
@@ -85,18 +90,39 @@ Result<void> LiveSurface::choose_candidates() {
     return {};
 }
 
-Result<void> LiveSurface::fill_buffers() {
+Result<void> LiveSurface::add_set() {
+    std::vector<Buffer> added;
     for (const oracle::ProblemBuffer& wanted : proof_.buffers()) {
         if (wanted.size_bytes == 0) {
-            buffers_.emplace_back();
+            added.emplace_back();
             continue;
         }
         YOLK_TRY(Buffer buffer, device_.create_buffer({.size_bytes = wanted.size_bytes, .label = wanted.name}));
-        if (!wanted.contents.empty()) YOLK_TRY_VOID(dispatcher_.upload(buffer, wanted.contents));
-        buffers_.push_back(std::move(buffer));
+        // Outputs, too: whose pages are there only once they are written to would be slow the first time.
+        const std::vector<std::byte> zeros(wanted.contents.empty() ? wanted.size_bytes : 0);
+        YOLK_TRY_VOID(dispatcher_.upload(buffer, wanted.contents.empty() ? zeros : wanted.contents));
+        added.push_back(std::move(buffer));
     }
-    for (const Buffer& buffer : buffers_)
-        views_.push_back(buffer.impl() == nullptr ? BufferView{} : BufferView(buffer));
+    buffers_.push_back(std::move(added));
+    std::vector<BufferView> views;
+    for (const Buffer& buffer : buffers_.back())
+        views.push_back(buffer.impl() == nullptr ? BufferView{} : BufferView(buffer));
+    sets_.push_back(std::move(views));
+    return {};
+}
+
+Result<void> LiveSurface::fill_buffers() {
+    YOLK_TRY_VOID(add_set());
+    std::uint64_t set_bytes = 0;
+    for (const oracle::ProblemBuffer& wanted : proof_.buffers()) set_bytes += wanted.size_bytes;
+    const std::uint64_t cache_bytes = options_.cache_bytes.value_or(last_level_cache_bytes(device_.info()));
+    const std::size_t count = buffer_sets(set_bytes, cache_bytes, device_.info());
+    while (sets_.size() < count) {
+        if (const Result<void> added = add_set(); !added) {
+            if (added.error().kind != ErrorKind::OutOfMemory) return added.error();
+            break;  // fewer do, too
+        }
+    }
     return {};
 }
 
@@ -122,23 +148,30 @@ Result<std::unique_ptr<LiveSurface::Timed>> LiveSurface::prepare(const Configura
     if (scratch_bytes != 0) {
         YOLK_TRY(timed->scratch, device_.create_buffer({.size_bytes = scratch_bytes, .label = "scratch"}));
     }
-    YOLK_TRY(timed->record, timed->plan->bind(views_, scratch_bytes == 0 ? BufferView{} : BufferView(timed->scratch)));
-    YOLK_TRY(Recorder recorder, Recorder::create(device_, {.timestamp_count = 2, .label = "tune"}));
-    recorder.begin();
-    recorder.timestamp(0);
-    for (std::uint32_t i = 0; i < timed->repeats; ++i) {
-        if (i > 0) recorder.barrier(Barrier::ComputeToCompute);
-        timed->record(recorder);
+    const BufferView scratch = scratch_bytes == 0 ? BufferView{} : BufferView(timed->scratch);
+    for (const std::vector<BufferView>& views : sets_) {
+        YOLK_TRY(oracle::PlannedProblem::Record record, timed->plan->bind(views, scratch));
+        timed->records.push_back(std::move(record));
     }
-    recorder.timestamp(1);
-    timed->recorder = std::move(recorder);
+    YOLK_TRY(timed->recorder, Recorder::create(device_, {.timestamp_count = 2, .label = "tune"}));
     return timed;
 }
 
 Result<double> LiveSurface::time(Timed& timed) {
-    YOLK_TRY_VOID(dispatcher_.run(*timed.recorder));
+    const auto begun = std::chrono::steady_clock::now();
+    Recorder& recorder = *timed.recorder;
+    recorder.begin();
+    recorder.timestamp(0);
+    for (std::uint32_t i = 0; i < timed.repeats; ++i) {
+        if (i > 0) recorder.barrier(Barrier::ComputeToCompute);
+        timed.records[timed.next](recorder);
+        timed.next = (timed.next + 1) % timed.records.size();
+    }
+    recorder.timestamp(1);
+    YOLK_TRY_VOID(dispatcher_.run(recorder));
     std::array<double, 2> nanoseconds{};
-    YOLK_TRY_VOID(timed.recorder->read_timestamps(nanoseconds));
+    YOLK_TRY_VOID(recorder.read_timestamps(nanoseconds));
+    timed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     return (nanoseconds[1] - nanoseconds[0]) * 1e-6 / timed.repeats;
 }
 
@@ -158,6 +191,7 @@ Result<LiveMeasurement> LiveSurface::prove_and_time(std::size_t candidate) {
     if (!timed) return failed(std::move(timed).error());
     LiveMeasurement measured;
     while (wants_another_sample(measured.milliseconds, best_, options_.race)) {
+        if (!measured.milliseconds.empty() && late()) break;
         const Result<double> milliseconds = time(**timed);
         if (!milliseconds) return failed(milliseconds.error());
         measured.milliseconds.push_back(*milliseconds);
@@ -189,7 +223,7 @@ Result<LiveMeasurement> LiveSurface::run(std::size_t candidate) {
         const double wanted = kShortMilliseconds / measured->milliseconds.front();
         repeats_ = static_cast<std::uint32_t>(std::clamp(std::ceil(wanted), 1.0, double{kMostRepeats}));
         best_ = std::numeric_limits<double>::infinity();
-        if (repeats_ > 1) return run(candidate);  // as all others are timed
+        if (repeats_ > 1 && !late()) return run(candidate);  // as all others are timed
     }
     return measured;
 }
@@ -201,10 +235,21 @@ Result<Measurement> LiveSurface::measure(std::size_t candidate) {
 }
 
 Result<std::vector<LiveMeasurement>> LiveSurface::final_rounds(std::span<const std::size_t> finalists,
-                                                               std::size_t rounds) {
+                                                               std::size_t rounds, std::size_t fewest) {
     std::vector<LiveMeasurement> results(finalists.size());
     std::vector<std::unique_ptr<Timed>> ready(finalists.size());
+    double round_seconds = 0.0;
+    double proof_seconds = 0.0;  // the longest so far: no other is begun where one as long leaves no time for rounds
+    bool cut = false;
+    const auto seconds_left = [&] {
+        if (options_.limit == std::chrono::steady_clock::time_point::max())
+            return std::numeric_limits<double>::infinity();
+        return std::chrono::duration<double>(options_.limit - std::chrono::steady_clock::now()).count();
+    };
     for (std::size_t f = 0; f < finalists.size(); ++f) {
+        const double before = seconds_left();
+        cut = before <= round_seconds * static_cast<double>(fewest) + proof_seconds;
+        if (cut) break;
         const Configuration& configuration = configurations_[finalists[f]];
         if (options_.before) YOLK_TRY_VOID(options_.before(configuration));
         const Result<std::string> wrong = prove(configuration, 1);
@@ -215,17 +260,33 @@ Result<std::vector<LiveMeasurement>> LiveSurface::final_rounds(std::span<const s
         } else {
             YOLK_TRY(ready[f], prepare(configuration));
             YOLK_TRY_VOID(time(*ready[f]));  // a warm-up: dropped
+            round_seconds += ready[f]->seconds;
         }
         if (options_.after) YOLK_TRY_VOID(options_.after());
+        if (std::isfinite(before)) proof_seconds = std::max(proof_seconds, before - seconds_left());
     }
-    for (std::size_t round = 0; round < rounds; ++round) {
-        for (std::size_t f = 0; f < finalists.size(); ++f) {
+    while (!ready.empty() && seconds_left() < round_seconds * static_cast<double>(fewest)) {
+        cut = true;
+        if (ready.back() != nullptr) round_seconds -= ready.back()->seconds;
+        ready.pop_back();
+    }
+    const auto timed = std::ranges::count_if(ready, [](const auto& one) { return one != nullptr; });
+    if (cut && timed < 2) return results;
+    YOLK_TRY_VOID(time_rounds(ready, rounds, results));
+    return results;
+}
+
+/// Ends after a whole round where the limit says so.
+Result<void> LiveSurface::time_rounds(std::span<const std::unique_ptr<Timed>> ready, std::size_t rounds,
+                                      std::vector<LiveMeasurement>& results) {
+    for (std::size_t round = 0; round < rounds && !late(); ++round) {
+        for (std::size_t f = 0; f < ready.size(); ++f) {
             if (ready[f] == nullptr) continue;
             YOLK_TRY(const double milliseconds, time(*ready[f]));
             results[f].milliseconds.push_back(milliseconds);
         }
     }
-    return results;
+    return {};
 }
 
 }  // namespace yolk::autotune

@@ -12,6 +12,8 @@
 namespace yolk::autotune {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t kLeastEvaluations = 5;
 constexpr std::size_t kFewestRounds = 5;
 constexpr std::size_t kMostRounds = 15;
@@ -64,6 +66,8 @@ class LiveSearch {
                        RunJournal& journal);
     Result<void> tell_known();
     Result<bool> measure(std::size_t candidate);  ///< false: somebody wants it to stop
+    [[nodiscard]] bool is_time_over() const;
+    [[nodiscard]] Clock::duration finals_duration() const;
     Result<void> search();
     Result<void> add_sample(std::size_t candidate, double milliseconds, const std::string& reason, SampleStage stage);
     Result<void> quarantine(std::size_t candidate, const std::string& reason);
@@ -84,6 +88,7 @@ class LiveSearch {
     std::optional<Tuner> tuner_;
     TuneLiveOutcome outcome_;
     std::optional<std::size_t> plain_;
+    Clock::duration longest_evaluation_{};
 };
 
 std::optional<std::size_t> LiveSearch::find(const NamedConfiguration& configuration) const {
@@ -101,7 +106,9 @@ Result<void> LiveSearch::begin(const Device& device, Dispatcher& dispatcher, con
     LiveOptions live{.candidate_limit = options_.candidate_limit,
                      .seed = options_.tuner.seed,
                      .included = {space.plain()},
-                     .multiply_adds_per_second = options_.multiply_adds_per_second};
+                     .multiply_adds_per_second = options_.multiply_adds_per_second,
+                     .cache_bytes = options_.cache_bytes,
+                     .limit = options_.limit};
     YOLK_TRY(const std::vector<TuningSample> samples, file_.samples(key_));
     const auto include = [&](const NamedConfiguration& configuration) {
         if (auto values = ordered_configuration(space, configuration)) live.included.push_back(std::move(*values));
@@ -151,7 +158,9 @@ Result<void> LiveSearch::quarantine(std::size_t candidate, const std::string& re
 }
 
 Result<bool> LiveSearch::measure(std::size_t candidate) {
+    const auto begun = Clock::now();
     Result<LiveMeasurement> ran = surface_->run(candidate);
+    longest_evaluation_ = std::max(longest_evaluation_, Clock::now() - begun);
     if (!ran) {
         if (ran.error().kind == ErrorKind::DeviceLost) YOLK_TRY_VOID(quarantine(candidate, ran.error().message));
         return std::move(ran).error();
@@ -175,11 +184,32 @@ Result<bool> LiveSearch::measure(std::size_t candidate) {
     if (history.known(heuristic)) progress.heuristic_milliseconds = history.cost(heuristic);
     const bool goes_on = !options_.progress || options_.progress(progress);
     outcome_.interrupted = outcome_.interrupted || !goes_on;
-    const bool late = std::chrono::steady_clock::now() >= options_.deadline;
-    return goes_on && (!late || history.size() < kLeastEvaluations);
+    return goes_on && !is_time_over();
+}
+
+/// Whether to go on to the finals, or to end where there is no time for any.
+bool LiveSearch::is_time_over() const {
+    const auto now = Clock::now();
+    if (now >= options_.limit) return true;
+    return tuner_->history().size() >= kLeastEvaluations &&
+           finals_duration() >= std::min(options_.deadline, options_.limit) - now;
+}
+
+/// A proof for each finalist, whose pipelines are there already, and the fewest rounds. An evaluation was a pipeline, a
+/// proof and some samples; half of the longest one stands for the proof.
+Clock::duration LiveSearch::finals_duration() const {
+    double milliseconds = 0.0;
+    std::size_t count = 0;
+    for (const std::size_t candidate : finalists()) {
+        milliseconds += tuner_->history().cost(candidate) * surface_->repeats();
+        ++count;
+    }
+    const std::chrono::duration<double, std::milli> rounds(milliseconds * static_cast<double>(kFewestRounds + 1));
+    return std::chrono::duration_cast<Clock::duration>(rounds) + longest_evaluation_ / 2 * static_cast<int>(count);
 }
 
 Result<void> LiveSearch::search() {
+    if (is_time_over()) return {};
     std::vector<std::size_t> first{surface_->heuristic()};
     if (plain_) first.push_back(*plain_);
     if (known_.exact) {
@@ -200,7 +230,8 @@ Result<void> LiveSearch::search() {
     return {};
 }
 
-/// The heuristic, the choice so far, the plain one, and the cheapest of the search.
+/// The heuristic, the choice so far, the cheapest of the search, the plain one, and the next cheapest: where the time
+/// is short, the last are left out.
 std::vector<std::size_t> LiveSearch::finalists() const {
     const History& history = tuner_->history();
     std::vector<std::size_t> chosen;
@@ -211,6 +242,7 @@ std::vector<std::size_t> LiveSearch::finalists() const {
     };
     add(surface_->heuristic());
     if (known_.exact) add(find(known_.exact->configuration));
+    if (const std::optional<std::size_t> best = history.best()) add(best);
     add(plain_);
     std::vector<std::size_t> order = history.order().empty()
                                          ? std::vector<std::size_t>()
@@ -227,8 +259,9 @@ std::size_t LiveSearch::rounds_of(const std::vector<std::size_t>& finalists, dou
 }
 
 Result<void> LiveSearch::decide(const std::vector<std::size_t>& finalists, std::size_t rounds) {
-    YOLK_TRY(const std::vector<LiveMeasurement> results, surface_->final_rounds(finalists, rounds));
+    YOLK_TRY(const std::vector<LiveMeasurement> results, surface_->final_rounds(finalists, rounds, kFewestRounds));
     const std::size_t heuristic = surface_->heuristic();
+    const std::size_t found = tuner_->history().best().value_or(heuristic);
     std::size_t best = 0;
     for (std::size_t f = 0; f < finalists.size(); ++f) {
         for (const double milliseconds : results[f].milliseconds)
@@ -239,7 +272,12 @@ Result<void> LiveSearch::decide(const std::vector<std::size_t>& finalists, std::
             median_of(results[f].milliseconds) < median_of(results[best].milliseconds))
             best = f;
     }
-    if (results[best].milliseconds.empty()) return {};
+    // Rounds that the time cut short, or without the one that the search found, say too little; the next run goes on
+    // from the samples.
+    if (results[best].milliseconds.size() < std::min(rounds, kFewestRounds)) return {};
+    for (std::size_t f = 0; f < finalists.size(); ++f) {
+        if (finalists[f] == found && results[f].milliseconds.empty() && results[f].reason.empty()) return {};
+    }
     // The incumbent is what a plan takes now: the choice in the table, else the heuristic.
     std::size_t incumbent = 0;
     const std::optional<std::size_t> earlier = known_.exact ? find(known_.exact->configuration) : std::nullopt;

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <fstream>
+#include <thread>
 
 #include "table_folder.hpp"
 #include "yolk/autotune/live_surface.hpp"
@@ -51,6 +53,29 @@ class TreacherousProblem final : public oracle::Problem {
     std::unique_ptr<oracle::Problem> right_ = oracle::make_reduce_problem(kSum);
     std::unique_ptr<oracle::Problem> wrong_ =
         oracle::make_reduce_problem({.operation = ReduceOperation::Max, .outer = 8, .columns = 40});
+};
+
+/// A sum that takes long to plan, which is done twice for an evaluation and twice for a finalist.
+class SlowProblem final : public oracle::Problem {
+   public:
+    [[nodiscard]] std::string name() const override { return right_->name(); }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return right_->space(info); }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return right_->default_configuration(info);
+    }
+    [[nodiscard]] Result<std::unique_ptr<oracle::PlannedProblem>> plan(
+        const Device& device, const Configuration& configuration) const override {
+        std::this_thread::sleep_for(kPlan);
+        return right_->plan(device, configuration);
+    }
+    [[nodiscard]] std::vector<oracle::ProblemBuffer> buffers() const override { return right_->buffers(); }
+    [[nodiscard]] std::vector<oracle::Expected> expected() const override { return right_->expected(); }
+    [[nodiscard]] oracle::Work work() const override { return right_->work(); }
+
+    static constexpr std::chrono::milliseconds kPlan{200};
+
+   private:
+    std::unique_ptr<oracle::Problem> right_ = oracle::make_reduce_problem(kSum);
 };
 
 class live : public testing::DeviceTest {
@@ -131,6 +156,74 @@ TEST_P(live, a_search_writes_its_choice_and_what_must_not_run) {
     ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome again, tune(problem, options));
     EXPECT_EQ(again.measured, 11U);
     EXPECT_EQ(again.rejected, 1U);
+}
+
+/// Seconds that a search took with so many to its limit.
+double seconds_within(const std::function<void(const TuneLiveOptions&)>& search, double limit) {
+    const auto begun = std::chrono::steady_clock::now();
+    TuneLiveOptions options{.tuner = {.strategy = "random", .budget = 13}};
+    options.limit = begun + std::chrono::milliseconds(static_cast<int>(1e3 * limit));
+    options.deadline = options.limit;
+    search(options);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
+// Finals of seven would take another three seconds if the search went on to the limit.
+TEST_P(live, a_search_ends_with_its_finals_within_the_limit) {
+    const SlowProblem problem;
+    TuneLiveOutcome outcome;
+    const double seconds = seconds_within(
+        [&](const TuneLiveOptions& options) {
+            auto tuned = tune(problem, options);
+            ASSERT_OK(tuned);
+            outcome = *std::move(tuned);
+        },
+        5.0);
+    EXPECT_LT(seconds, 5.0 + 2.0);
+    EXPECT_GE(outcome.measured, 5U);
+    EXPECT_LT(outcome.measured, 13U);
+    EXPECT_GT(outcome.choice.milliseconds, 0.0);
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+    EXPECT_THAT(choices, SizeIs(1));
+}
+
+// Too short for five evaluations: nothing is chosen, the samples stay, and later runs come to a choice.
+TEST_P(live, searches_that_end_too_early_are_gone_on_with) {
+    const SlowProblem problem;
+    const auto one = [&](const TuneLiveOptions& options) { ASSERT_OK(tune(problem, options)); };
+    EXPECT_LT(seconds_within(one, 0.7), 0.7 + 2.0);
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK_AND_ASSIGN(const auto none, file.choices());
+    EXPECT_TRUE(none.empty());
+    ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key()));
+    EXPECT_FALSE(samples.empty());
+    std::size_t runs = 0;
+    for (bool chosen = false; !chosen && runs < 8; ++runs) {
+        static_cast<void>(seconds_within(one, 3.0));
+        ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+        chosen = !choices.empty();
+    }
+    EXPECT_LT(runs, 8U);
+}
+
+TEST_P(live, times_rotate_among_sets_of_buffers) {
+    const auto problem = oracle::make_reduce_problem(kSum);
+    std::uint64_t set_bytes = 0;
+    for (const oracle::ProblemBuffer& buffer : problem->buffers()) set_bytes += buffer.size_bytes;
+    const std::vector<std::pair<std::uint64_t, std::size_t>> expected{
+        {0, 1}, {set_bytes - 1, 1}, {3 * set_bytes, 4}, {std::uint64_t{1} << 30U, 64}};
+    for (const auto& [cache_bytes, sets] : expected) {
+        LiveOptions options;
+        options.cache_bytes = cache_bytes;
+        ASSERT_OK_AND_ASSIGN(const auto surface, LiveSurface::create(device(), dispatcher(), *problem, options));
+        EXPECT_EQ(surface->set_count(), sets);
+        ASSERT_OK_AND_ASSIGN(const LiveMeasurement measured, surface->run(surface->heuristic()));
+        EXPECT_FALSE(measured.milliseconds.empty());
+        const std::vector<std::size_t> finalists{0, 1, 2};
+        ASSERT_OK_AND_ASSIGN(const auto finals, surface->final_rounds(finalists, 6));
+        for (const LiveMeasurement& of : finals) EXPECT_THAT(of.milliseconds, SizeIs(6)) << of.reason;
+    }
 }
 
 TEST_P(live, an_interrupted_search_goes_on_where_it_was) {

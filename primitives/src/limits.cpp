@@ -46,12 +46,14 @@ std::uint32_t invocations_for(const Device& device) {
 
 }  // namespace
 
-Result<double> measure_multiply_adds_per_second(const Device& device, Dispatcher& dispatcher) {
+Result<double> measure_multiply_adds_per_second(const Device& device, Dispatcher& dispatcher,
+                                                std::chrono::steady_clock::time_point until) {
     const std::uint32_t invocations = invocations_for(device);
     YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = 4ULL * invocations, .label = "out of [limits]"}));
     double best = 0.0;
     for (const std::uint32_t workgroup_size : {8U, 64U, 256U}) {
         for (const std::uint32_t chains : {4U, 8U, 10U, 12U, 16U}) {
+            if (std::chrono::steady_clock::now() >= until) return 0.0;
             const std::array constants{SpecConstant{abi::limits::kSpecWorkgroupSize, workgroup_size},
                                        SpecConstant{abi::limits::kSpecChains, chains}};
             YOLK_TRY(const auto pipeline, device.pipeline(kernels::kMultiplyAdd, constants));

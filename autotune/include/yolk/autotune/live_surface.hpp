@@ -2,6 +2,7 @@
 // A kernel's surface on a device: each configuration is proven right before it is timed.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,11 @@ struct LiveOptions {
     /// The device's limit (measure_multiply_adds_per_second): times that are below what the work takes at it by more
     /// than a quarter are refused, as those of work that was not done. 0: none.
     double multiply_adds_per_second = 0.0;
+    /// Sets of the problem's buffers are timed in turn until they pass so many bytes together (buffer_sets); unset: the
+    /// device's last-level cache, 0: one set.
+    std::optional<std::uint64_t> cache_bytes{};
+    /// After it no sample is repeated, and no finalist and no round begun.
+    std::chrono::steady_clock::time_point limit = std::chrono::steady_clock::time_point::max();
     /// Told before a configuration runs, and after: a journal. An error ends the search.
     std::function<Result<void>(const Configuration&)> before{};
     std::function<Result<void>()> after{};
@@ -64,18 +70,25 @@ class LiveSurface final : public Surface {
     [[nodiscard]] Result<Measurement> measure(std::size_t candidate) override;
 
     /// Proves each with other poisons than run() did, then times them one after the other, round by round. Those that
-    /// fail have no samples.
+    /// fail have no samples. Where the limit leaves no time for `fewest` rounds of all, the last ones are left out (no
+    /// samples, no reason); where it leaves none for two, all are.
     [[nodiscard]] Result<std::vector<LiveMeasurement>> final_rounds(std::span<const std::size_t> finalists,
-                                                                    std::size_t rounds);
+                                                                    std::size_t rounds, std::size_t fewest = 1);
+    [[nodiscard]] std::uint32_t repeats() const noexcept { return repeats_; }      ///< runs between two timestamps
+    [[nodiscard]] std::size_t set_count() const noexcept { return sets_.size(); }  ///< of buffers timed in turn
 
    private:
     struct Timed;
     LiveSurface(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem, LiveOptions options);
     [[nodiscard]] Result<void> choose_candidates();
     [[nodiscard]] Result<void> fill_buffers();
+    [[nodiscard]] Result<void> add_set();
     [[nodiscard]] Result<std::string> prove(const Configuration& configuration, std::size_t poison);
     [[nodiscard]] Result<std::unique_ptr<Timed>> prepare(const Configuration& configuration);
     [[nodiscard]] Result<double> time(Timed& timed);
+    [[nodiscard]] Result<void> time_rounds(std::span<const std::unique_ptr<Timed>> ready, std::size_t rounds,
+                                           std::vector<LiveMeasurement>& results);
+    [[nodiscard]] bool late() const { return std::chrono::steady_clock::now() >= options_.limit; }
     [[nodiscard]] Result<LiveMeasurement> failed(Error error) const;
     [[nodiscard]] Result<LiveMeasurement> prove_and_time(std::size_t candidate);
 
@@ -88,8 +101,8 @@ class LiveSurface final : public Surface {
     std::vector<Configuration> configurations_;
     std::shared_ptr<const CandidateSet> candidates_;
     std::size_t heuristic_ = 0;
-    std::vector<Buffer> buffers_;
-    std::vector<BufferView> views_;
+    std::vector<std::vector<Buffer>> buffers_;   ///< by set; views point into them
+    std::vector<std::vector<BufferView>> sets_;  ///< views of all buffers, for each set of them
     double best_ = std::numeric_limits<double>::infinity();
     std::uint32_t repeats_ = 1;  ///< runs between two timestamps, more where one is short
 };

@@ -29,10 +29,15 @@ struct TuneLiveOptions {
     TunerOptions tuner{};  ///< its budget counts what earlier runs measured of this shape, too
     bool again = false;    ///< what earlier runs measured is not believed; the choice so far still is to be beaten
     std::size_t candidate_limit = 2000;
-    /// The search ends after it, but not before five evaluations: the second run is to find a choice.
+    /// The search ends so early that its finals, too, end about then, but not before five evaluations: the second run
+    /// is to find a choice.
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
-    double multiply_adds_per_second = 0.0;  ///< LiveOptions'
-    std::size_t finalists = 4;              ///< besides the heuristic, the plain one and the choice so far
+    /// Nothing begins after it: at most one evaluation goes on. Finals are cut down to what fits; where not even two
+    /// finalists do, nothing is chosen, and the next run goes on from the samples.
+    std::chrono::steady_clock::time_point limit = std::chrono::steady_clock::time_point::max();
+    std::optional<std::uint64_t> cache_bytes{};  ///< LiveOptions'
+    double multiply_adds_per_second = 0.0;       ///< LiveOptions'
+    std::size_t finalists = 4;                   ///< besides the heuristic, the plain one and the choice so far
     std::function<bool(const LiveProgress&)> progress{};  ///< after each evaluation; false stops the search
 };
 

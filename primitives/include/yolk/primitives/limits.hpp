@@ -3,15 +3,20 @@
 // other kernels are set beside.
 #pragma once
 
+#include <chrono>
+
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
 namespace yolk {
 
 /// The fp32 multiply-adds per second that the device reaches in registers: the best of several numbers of independent
-/// chains and workgroup sizes, each timed by the device's clock. Takes about a second on a CPU driver.
+/// chains and workgroup sizes, each timed by the device's clock. Takes about a second on a CPU driver
+/// that is not busy; 0 where it is not done by `until`: the best of a part would be too low a limit.
 /// Errors: no timestamps, out of memory, driver.
-[[nodiscard]] Result<double> measure_multiply_adds_per_second(const Device& device, Dispatcher& dispatcher);
+[[nodiscard]] Result<double> measure_multiply_adds_per_second(
+    const Device& device, Dispatcher& dispatcher,
+    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 
 /// Of the textbook's product of two square matrices, `size` a multiple of 16: the baseline of benchmarks. The same
 /// errors, and BadInput for another size.
