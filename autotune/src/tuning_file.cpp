@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <tuple>
 
 #include "sqlite.hpp"
 #include "table_schema.hpp"
@@ -173,6 +174,21 @@ Result<std::vector<Quarantined>> TuningFile::quarantined() const {
         std::optional<NamedConfiguration> configuration = parse_configuration(rows.text(6));
         if (key && configuration) all.push_back({std::move(*key), std::move(*configuration), rows.text(7)});
     }
+}
+
+Result<std::vector<TuningKey>> TuningFile::keys() const {
+    YOLK_TRY(Statement rows, impl_->database.prepare(fmt::format("SELECT {} FROM keys k", kKeyColumns)));
+    std::vector<TuningKey> all;
+    while (true) {
+        YOLK_TRY(const bool row, rows.step());
+        if (!row) break;
+        if (std::optional<TuningKey> key = key_of(rows)) all.push_back(std::move(*key));
+    }
+    std::ranges::sort(all, {}, [](const TuningKey& key) {
+        return std::tie(key.device.device, key.device.driver, key.family, key.shape.variant, key.shape.extents,
+                        key.kernels);
+    });
+    return all;
 }
 
 Result<std::vector<TuningSample>> TuningFile::samples(const TuningKey& key) const {

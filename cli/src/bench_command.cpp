@@ -15,6 +15,7 @@
 #include "bench_kernel.hpp"
 #include "bench_step.hpp"
 #include "environment_flag.hpp"
+#include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/primitives/rollout.hpp"
@@ -173,6 +174,7 @@ Result<int> run_rollout(const RolloutFlags& flags) {
     RolloutBench bench;
     YOLK_TRY(bench.desc, describe(flags));
     YOLK_TRY(const Device device, open_device(flags.common));
+    const RememberShapes remember(device);
     YOLK_TRY_VOID(probe(device));  // the plan splits its loops by what this finds
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     YOLK_TRY_VOID(prepare(dispatcher, bench));

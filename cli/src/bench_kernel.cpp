@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "last_run.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
@@ -254,6 +255,7 @@ std::vector<Measured> screen_all(const Flags& flags, const ProblemOnDevice& on,
 Result<int> run_kernel(const Flags& flags) {
     YOLK_TRY(const std::unique_ptr<oracle::Problem> problem, choose_problem(flags));
     YOLK_TRY(const Device device, open_device(flags.common));
+    const RememberShapes remember(device);
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     const TuningSpace space = problem->space(device.info());

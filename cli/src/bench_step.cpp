@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/autotune/kfac_step.hpp"
@@ -137,6 +138,7 @@ Result<int> run_step(const Flags& flags) {
     if (flags.size == 0 || flags.size > kLargestSize)
         return bad_input(fmt::format("--size is {}; it is from 1 to {}.", flags.size, kLargestSize));
     YOLK_TRY(const Device device, open_device(flags.common));
+    const RememberShapes remember(device);
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     Json steps = Json::array();

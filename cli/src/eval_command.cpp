@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/train/train.hpp"
@@ -26,6 +27,7 @@ Result<int> run_eval(const Flags& flags) {
         YOLK_TRY(options.own_environment, load_environment(flags.environment));
     }
     YOLK_TRY(const Device device, open_device(flags.common));
+    const RememberShapes remember(device);
     YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(device, flags.policy, options));
     if (flags.common.json) {
         print_json({{"policy", flags.policy},

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "interrupt.hpp"
+#include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/core/file.hpp"
@@ -37,12 +38,14 @@ struct OpenSystem {
     SystemTask task;
     std::optional<Device> device;
     std::optional<Dispatcher> dispatcher;
+    std::optional<RememberShapes> remember;
 };
 
 Result<std::unique_ptr<OpenSystem>> open_system(const MakeSystemTask& make, const SystemFlags& flags) {
     auto open = std::make_unique<OpenSystem>();
     YOLK_TRY(open->task, make());
     YOLK_TRY(open->device, open_device(flags.common));
+    open->remember.emplace(*open->device);
     YOLK_TRY(open->dispatcher, Dispatcher::create(*open->device));
     open->task.system->use(*open->dispatcher);
     if (open->task.examples.empty()) return bad_input("The system has no examples, so there is nothing to do.");

@@ -7,6 +7,7 @@
 
 #include "environment_flag.hpp"
 #include "interrupt.hpp"
+#include "last_run.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
@@ -85,6 +86,7 @@ Result<int> run_train(const Flags& flags) {
     YOLK_TRY(train::TrainOptions options, resolve_task(flags));
     options.stop_when_solved = !flags.keep_going;
     YOLK_TRY(const Device device, open_device(flags.common));
+    const RememberShapes remember(device);
     const DeviceInfo& info = device.info();
 
     const bool human = !flags.common.json && !flags.common.quiet;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tune_live.hpp"
+#include "tune_report.hpp"
 #include "tune_surface.hpp"
 #include "tune_table.hpp"
 
@@ -14,11 +15,14 @@ struct TuneFlags {
     SurfaceFlags surface;
     LiveFlags live;
     TableFlags table;
+    ReportFlags report;
     CommonFlags common;
     const CLI::Option* budget = nullptr;
 };
 
 Result<int> run_tune(TuneFlags& flags) {
+    const bool tunes = !flags.live.job.empty() || !flags.live.shapes.empty();
+    if (!flags.report.file.empty() && !tunes) return tune_report(flags.report, flags.surface, flags.common);
     if (!flags.surface.surface.empty()) return tune_surface(flags.surface, flags.common);
     if (flags.table.any()) return tune_table(flags.table, flags.common);
     if (flags.budget->count() > 0) {
@@ -27,7 +31,10 @@ Result<int> run_tune(TuneFlags& flags) {
     }
     flags.live.strategy = flags.surface.strategy;
     flags.live.seed = flags.surface.seed;
-    return tune_live(flags.live, flags.common);
+    Result<int> tuned = tune_live(flags.live, flags.common);
+    if (!tuned || flags.report.file.empty()) return tuned;
+    YOLK_TRY_VOID(tune_report(flags.report, flags.surface, flags.common));
+    return tuned;
 }
 
 }  // namespace
@@ -41,6 +48,7 @@ Command add_tune_command(CLI::App& app) {
     add_device_flag(*command, flags->common);
     add_table_flags(*command, flags->table);
     add_surface_flags(*command, flags->surface);
+    add_report_flags(*command, flags->report);
     flags->budget = command->get_option("--budget");
     command->get_option("--budget")->default_str("60 a shape; 200 with --surface");
     add_output_flags(*command, flags->common);

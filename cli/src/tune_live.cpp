@@ -12,10 +12,11 @@
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
+#include "tune_jobs.hpp"
 #include "yolk/autotune/recording.hpp"
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/core/file.hpp"
-#include "yolk/oracle/named_problem.hpp"
+#include "yolk/core/log.hpp"
 #include "yolk/primitives/limits.hpp"
 #include "yolk/runtime/probe.hpp"
 
@@ -28,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kDefaultBudget = 60;
 constexpr std::uint32_t kLargestBudget = 100'000;
 constexpr double kDefaultSeconds = 540.0;
-constexpr std::size_t kLargestShapesFile = 1U << 20U;
+constexpr int kLimitShare = 4;  // of the time, at most, to measure what the device can do at all
 
 /// A shape that is to be tuned, and what came of it.
 struct Job {
@@ -37,37 +38,12 @@ struct Job {
     std::optional<autotune::TuningChoice> known{};
     std::optional<TuneLiveOutcome> outcome{};
     std::string error{};
+    bool too_late = false;  ///< no time was left for it
 };
 
-Result<std::vector<std::string>> shape_lines(const LiveFlags& flags) {
-    std::vector<std::string> lines;
-    if (!flags.shapes.empty()) {
-        YOLK_TRY(const std::vector<std::byte> bytes, read_file(flags.shapes, kLargestShapesFile));
-        std::string line;
-        for (std::size_t i = 0; i <= bytes.size(); ++i) {
-            const char c = i < bytes.size() ? static_cast<char>(bytes[i]) : '\n';
-            if (c != '\n' && c != '\r') {
-                line += c;
-                continue;
-            }
-            if (line.find_first_not_of(" \t") != std::string::npos && !line.starts_with('#')) lines.push_back(line);
-            line.clear();
-        }
-        if (lines.empty()) return bad_input(fmt::format("'{}' names no shape; see docs/autotune.md.", flags.shapes));
-        return lines;
-    }
-    if (!flags.job.empty() && flags.job != "cartpole")
-        return bad_input(fmt::format("There is no job '{}'; there is cartpole.", flags.job));
-    for (const std::string_view line : flags.job.empty() ? oracle::named_set() : oracle::cartpole_job())
-        lines.emplace_back(line);
-    return lines;
-}
-
-Result<std::vector<Job>> make_jobs(const LiveFlags& flags, const Device& device) {
-    YOLK_TRY(const std::vector<std::string> lines, shape_lines(flags));
+std::vector<Job> jobs_of(std::vector<std::unique_ptr<oracle::Problem>> problems, const Device& device) {
     std::vector<Job> jobs;
-    for (const std::string& line : lines) {
-        YOLK_TRY(std::unique_ptr<oracle::Problem> problem, oracle::make_named_problem(line));
+    for (std::unique_ptr<oracle::Problem>& problem : problems) {
         const TuningSpace space = problem->space(device.usable_info());
         jobs.push_back({.problem = std::move(problem), .shape = autotune::shape_text(space.family(), space.shape())});
     }
@@ -134,6 +110,7 @@ Result<void> tune_job(Tuning& tuning, Job& job, std::size_t left) {
                   .seed = flags.seed},
         .again = flags.again,
         .deadline = deadline_of(tuning, left),
+        .limit = tuning.end,
         .multiply_adds_per_second = tuning.multiply_adds_per_second,
         .progress =
             [&](const autotune::LiveProgress& progress) {
@@ -180,7 +157,8 @@ Json choice_json(const Job& job, const autotune::TuningChoice& choice) {
             {"configuration", std::move(configuration)}};
 }
 
-Json outcome_json(const Tuning& tuning, const std::vector<Job>& jobs, double seconds) {
+Json outcome_json(const Tuning& tuning, const std::vector<Job>& jobs, const std::vector<SkippedShape>& skipped,
+                  double seconds) {
     Json shapes = Json::array();
     std::size_t measured = 0;
     double logs = 0.0;
@@ -199,7 +177,7 @@ Json outcome_json(const Tuning& tuning, const std::vector<Job>& jobs, double sec
             json = choice_json(job, *job.known);
             json["measured"] = 0;
         } else {
-            json = {{"shape", job.shape}, {"measured", 0}, {"error", job.error}};
+            json = {{"shape", job.shape}, {"measured", 0}, {"error", job.error}, {"too_late", job.too_late}};
         }
         const double speed_up = json.value("speed_up", 0.0);
         if (speed_up > 0.0 && json.value("tuned_milliseconds", 0.0) > 0.0) {
@@ -209,6 +187,8 @@ Json outcome_json(const Tuning& tuning, const std::vector<Job>& jobs, double sec
         }
         shapes.push_back(std::move(json));
     }
+    Json left_out = Json::array();
+    for (const SkippedShape& entry : skipped) left_out.push_back({{"shape", entry.shape}, {"reason", entry.reason}});
     const auto of_count = [count](double sum) { return count == 0 ? 0.0 : sum / static_cast<double>(count); };
     return {{"tune", "live"},
             {"device", tuning.device.info().name},
@@ -218,6 +198,7 @@ Json outcome_json(const Tuning& tuning, const std::vector<Job>& jobs, double sec
             {"seconds", seconds},
             {"speed_up", count == 0 ? 1.0 : std::exp(of_count(logs))},
             {"heuristic_of_tuned", of_count(reached)},
+            {"skipped", std::move(left_out)},
             {"shapes", std::move(shapes)}};
 }
 
@@ -243,7 +224,12 @@ void print_outcome(const Json& json) {
     for (const Json& shape : json["shapes"]) {
         if (const std::string error = shape.value("error", std::string()); !error.empty())
             print_line(fmt::format("{}: {}", shape["shape"].get<std::string>(), error));
+        if (shape.value("too_late", false))
+            print_line(fmt::format("{}: no time was left; the next run goes on", shape["shape"].get<std::string>()));
     }
+    for (const Json& entry : json["skipped"])
+        print_line(
+            fmt::format("skipped {}: {}", entry["shape"].get<std::string>(), entry["reason"].get<std::string>()));
     print_line(fmt::format("{} evaluations in {}; {:.2f}x over the heuristic on average; kept in {}",
                            json["measured"].get<std::size_t>(), duration_text(json["seconds"].get<double>()),
                            json["speed_up"].get<double>(), json["table"].get<std::string>()));
@@ -291,6 +277,8 @@ Result<void> tune_all(Tuning& tuning, std::vector<Job>& jobs) {
     for (Job& job : jobs) {
         const std::size_t sharing = left--;
         if (InterruptGuard::requested() || (job.known && !tuning.flags.again)) continue;
+        job.too_late = Clock::now() >= tuning.end;
+        if (job.too_late) continue;
         if (human && !output_is_terminal()) print_line(fmt::format("tuning {}", job.shape));
         YOLK_TRY_VOID(tune_job(tuning, job, sharing));
     }
@@ -300,11 +288,16 @@ Result<void> tune_all(Tuning& tuning, std::vector<Job>& jobs) {
 }  // namespace
 
 void add_live_flags(CLI::App& app, LiveFlags& flags) {
-    app.add_option("--job", flags.job, "Tune the kernels of a job: cartpole (default: a set of shapes of all kinds)")
+    app.add_option(
+           "--job", flags.job,
+           "Tune the kernels of a job: cartpole, or last for what the last train, eval, bench or system used (default: "
+           "a set of shapes of all kinds)")
         ->type_name("NAME");
     app.add_option("--shapes", flags.shapes, "Tune the shapes of a file, one a line: matmul m=512 n=512 k=512")
         ->type_name("FILE");
-    add_number(app, "--seconds", flags.seconds, "Time for all shapes together (default 540)")->type_name("SECONDS");
+    add_number(app, "--seconds", flags.seconds,
+               "Time for the whole run, but for an evaluation that is under way (default 540)")
+        ->type_name("SECONDS");
     app.add_flag("--again", flags.again, "Tune what is tuned already, too");
     app.add_option("--record", flags.record,
                    "Write what was measured: T4 where the name ends in .t4.json, else a Kernel Tuner cache; numbered "
@@ -313,6 +306,7 @@ void add_live_flags(CLI::App& app, LiveFlags& flags) {
 }
 
 Result<int> tune_live(const LiveFlags& flags, const CommonFlags& common) {
+    const auto begin = Clock::now();
     YOLK_TRY_VOID(check_flags(flags));
     const std::filesystem::path path = autotune::default_table_path();
     if (path.empty()) return bad_input("There is no place for a tuning table; name one in $YOLK_TABLE.");
@@ -322,11 +316,11 @@ Result<int> tune_live(const LiveFlags& flags, const CommonFlags& common) {
     YOLK_TRY(const Device device, open_device(untuned));
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
-    YOLK_TRY(std::vector<Job> jobs, make_jobs(flags, device));
+    YOLK_TRY(WantedProblems wanted, wanted_problems(flags, device));
+    std::vector<Job> jobs = jobs_of(std::move(wanted.problems), device);
     YOLK_TRY(const autotune::TuningFile file, autotune::TuningFile::open(path));
     YOLK_TRY_VOID(autotune::recover_journals(file));
     YOLK_TRY(autotune::RunJournal journal, autotune::RunJournal::create(autotune::journal_folder(path)));
-    const auto begin = Clock::now();
     const double seconds = flags.seconds > 0.0F ? static_cast<double>(flags.seconds) : kDefaultSeconds;
     Tuning tuning{.flags = flags,
                   .common = common,
@@ -340,11 +334,16 @@ Result<int> tune_live(const LiveFlags& flags, const CommonFlags& common) {
     const InterruptGuard interrupt;
     const bool any_new = std::ranges::any_of(jobs, [&](const Job& job) { return flags.again || !job.known; });
     if (any_new) {
-        YOLK_TRY(tuning.multiply_adds_per_second, measure_multiply_adds_per_second(device, dispatcher));
+        // On a busy machine that takes long; a short run does without it.
+        const auto until = begin + (tuning.end - begin) / kLimitShare;
+        YOLK_TRY(tuning.multiply_adds_per_second, measure_multiply_adds_per_second(device, dispatcher, until));
+        if (tuning.multiply_adds_per_second <= 0.0)
+            log(LogLevel::Info, "The device's limit is not known in so short a time: no time is refused as too short.");
     }
     const Result<void> tuned = tune_all(tuning, jobs);
     YOLK_TRY_VOID(write_recordings(tuning, jobs));
-    const Json json = outcome_json(tuning, jobs, std::chrono::duration<double>(Clock::now() - begin).count());
+    const Json json =
+        outcome_json(tuning, jobs, wanted.skipped, std::chrono::duration<double>(Clock::now() - begin).count());
     if (common.json) {
         print_json(json);
     } else {

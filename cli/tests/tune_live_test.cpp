@@ -11,6 +11,7 @@
 namespace yolk::cli {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -97,6 +98,68 @@ TEST_P(tune_live, recordings_can_be_replayed) {
         EXPECT_EQ(replayed.last()["configurations"], 13);
         EXPECT_EQ(replayed.last()["valid"], 13);
     }
+}
+
+TEST_P(tune_live, the_report_shows_what_the_table_holds) {
+    const std::string page = (folder_ / "report.html").string();
+    EXPECT_EQ(run({"--report", page}).code, 2);  // no table yet
+    const Ran tuned = run(shapes({"--budget", "6", "--report", page}));
+    ASSERT_EQ(tuned.code, 0) << tuned.err;
+    EXPECT_THAT(tuned.out, HasSubstr("2 shapes with 12 measured configurations"));
+    const std::string first = read_text(page);
+    for (const char* part : {"reduce f32, operation 0 [256, 64]", "optimizer f32, rule 0 [450]", "of 13 legal",
+                             "Cost by knob", "rows_per_workgroup", "are not replayed"})
+        EXPECT_THAT(first, HasSubstr(part));
+    EXPECT_EQ(first.find("<script"), std::string::npos);
+    ASSERT_EQ(run({"--report", page, "--json"}).last()["shapes"], 2);
+    EXPECT_EQ(read_text(page), first);
+    EXPECT_EQ(run({"--report", page, "--strategy", "luck"}).code, 2);
+    EXPECT_EQ(run({"--report", (folder_ / "missing" / "report.html").string()}).code, 1);
+}
+
+TEST_P(tune_live, shapes_of_the_last_run_can_be_tuned) {
+    const Ran none = run({"--job", "last"});
+    EXPECT_EQ(none.code, 2);
+    EXPECT_THAT(none.err, HasSubstr("No run is remembered"));
+    const Ran trained = run_command({"train", "cartpole", "--population", "64", "--generations", "1", "--quiet",
+                                     "--out", (folder_ / "out").string()},
+                                    variables_);
+    ASSERT_EQ(trained.code, 0) << trained.err;
+    const Ran tuned = run({"--job", "last", "--budget", "2", "--json"});
+    ASSERT_EQ(tuned.code, 0) << tuned.err;
+    const Json outcome = tuned.last();
+    std::vector<std::string> families;
+    for (const Json& shape : outcome["shapes"]) families.push_back(shape["family"]);
+    for (const char* family : {"rollout", "fitness", "es_update"}) EXPECT_THAT(families, Contains(family));
+    for (const Json& skipped : outcome["skipped"]) EXPECT_FALSE(skipped["reason"].get<std::string>().empty());
+    // Tuning itself is no run to remember, and the next one finds everything known.
+    EXPECT_EQ(run({"--job", "last", "--budget", "2", "--json"}).last()["measured"], 0);
+
+    write_text(variables_["YOLK_TABLE"] + ".last_run.json",
+               R"({"yolk_last_run":1,"shapes":[{"family":"rollout","variant":"chess, own","extents":[4,8,2,64,1,1]},
+                   {"family":"softmax","variant":"f32","extents":[3,977]},
+                   {"family":"optimizer","variant":"f32, rule 0","extents":[450]}]})");
+    const Ran some = run({"--job", "last", "--budget", "2"});
+    ASSERT_EQ(some.code, 0) << some.err;
+    EXPECT_THAT(some.out, HasSubstr("skipped softmax f32 [3, 977]: problems of softmax cannot be given sizes"));
+    EXPECT_THAT(some.out, HasSubstr("skipped rollout chess, own"));
+    write_text(variables_["YOLK_TABLE"] + ".last_run.json", R"({"yolk_last_run":1,"shapes":[{"family":3}]})");
+    EXPECT_EQ(run({"--job", "last"}).code, 2);
+}
+
+TEST_P(tune_live, the_time_is_a_limit) {
+    // Of the updates one takes long to prove; all together would take minutes.
+    write_text(folder_ / "shapes",
+               "reduce outer=256 columns=64\nes_update population=1024 rows=96 columns=96\nmatmul m=160 n=160 k=160\n"
+               "es_update population=1024 rows=64 columns=128\nmatmul m=192 n=160 k=160\n");
+    const auto begun = std::chrono::steady_clock::now();
+    const Ran ran = run(shapes({"--budget", "1000", "--seconds", "8", "--json", "--quiet"}));
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_LT(seconds, 8.0 + 7.0);
+    EXPECT_LT(ran.last()["seconds"], 8.0 + 5.0);
+    EXPECT_THAT(ran.last()["shapes"], SizeIs(5));
+    EXPECT_GT(ran.last()["measured"], 0);
 }
 
 TEST_P(tune_live, an_interrupt_keeps_what_was_learned) {

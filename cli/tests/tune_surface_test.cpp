@@ -110,5 +110,22 @@ TEST_F(tune_surface, bad_input_is_told) {
     EXPECT_EQ(run_command({"tune", "--surface", (folder_ / "none.json").string()}).code, 1);
 }
 
+TEST_F(tune_surface, a_recording_can_be_reported_on) {
+    const std::string page = (folder_ / "report.html").string();
+    const std::vector<std::string> flags{"--report", page, "--budget", "24", "--repeats", "3"};
+    ASSERT_EQ(tune(flags).code, 0);
+    const std::string first = read_text(page);
+    for (const char* part : {"here.csv", "Cost by knob", "tile", "<title>natural</title>", "<title>bayes</title>",
+                             "know only the 64 configurations", "2 of the configurations failed"})
+        EXPECT_THAT(first, HasSubstr(part));
+    ASSERT_EQ(tune(flags).code, 0);
+    EXPECT_EQ(read_text(page), first);
+    ASSERT_EQ(tune({"--report", page, "--strategy", "greedy,anneal", "--repeats", "2"}).code, 0);
+    EXPECT_THAT(read_text(page), HasSubstr("<title>random</title>"));
+    EXPECT_EQ(read_text(page).find("<title>bayes</title>"), std::string::npos);
+    EXPECT_EQ(tune({"--report", page, "--repeats", "0"}).code, 2);
+    EXPECT_EQ(tune({"--report", page, "--strategy", "greedy,luck"}).code, 2);
+}
+
 }  // namespace
 }  // namespace yolk::cli

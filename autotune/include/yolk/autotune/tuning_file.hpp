@@ -66,6 +66,8 @@ class TuningFile {
     /// All that can be read; what cannot (text that is no configuration, a time that is no number) is left out.
     [[nodiscard]] Result<std::vector<TuningChoice>> choices() const;
     [[nodiscard]] Result<std::vector<Quarantined>> quarantined() const;
+    /// All keys that choices, samples or quarantine belong to, sorted by device, driver, family, variant, extents.
+    [[nodiscard]] Result<std::vector<TuningKey>> keys() const;
     /// Of one key, in the order in which they were written.
     [[nodiscard]] Result<std::vector<TuningSample>> samples(const TuningKey& key) const;
 

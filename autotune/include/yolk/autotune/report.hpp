@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page about what was measured: cost by knob, what was chosen and against what, what failed, and how the strategies
+// would have fared on it. One file of HTML with its plots inside: it loads nothing and needs no script.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/autotune/recorded_surface.hpp"
+#include "yolk/autotune/replay.hpp"
+#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/runtime/tuning_space.hpp"
+
+namespace yolk::autotune {
+
+/// A shape whose space is known here: of a family of Yolk's, on a device that is present.
+struct KnownShape {
+    TuningSpace space;
+    Configuration heuristic;  ///< what an untuned plan takes
+};
+
+struct ReportedFailure {
+    std::string configuration;
+    std::string reason;
+    bool quarantined = false;
+};
+
+/// Default, heuristic or tuned: a median and the samples of the finals, where its configuration is known.
+struct ReportedTime {
+    std::string name;
+    std::string configuration{};
+    double median = 0.0;
+    std::vector<double> samples{};
+    std::optional<std::size_t> candidate{};  ///< of the surface
+};
+
+struct StrategyCurve {
+    std::string strategy;
+    Replay replay;
+};
+
+/// One section of the page.
+struct ShapeReport {
+    std::string title;
+    std::string device{};
+    std::string driver{};
+    std::string unit = "ms";                   ///< of the costs
+    std::optional<RecordedSurface> surface{};  ///< what was measured; nothing where nothing worked
+    std::size_t measured = 0;                  ///< configurations, failed ones included
+    std::string candidates{};                  ///< of how many: words; empty where that is not known
+    std::vector<ReportedTime> times{};         ///< default, heuristic, tuned, where there are any
+    double spread = 0.0;                       ///< of the choice, as the table has it
+    bool pinned = false;
+    std::vector<ReportedFailure> failures{};
+    std::vector<StrategyCurve> curves{};
+    std::size_t replayed_budget = 0;
+    std::vector<std::string> notes{};
+};
+
+/// Of a key of the table. A configuration's cost is the median of its samples; one that failed in any has failed.
+/// `choice` and `known` may be null.
+[[nodiscard]] ShapeReport shape_report(const TuningKey& key, const std::vector<TuningSample>& samples,
+                                       const std::vector<Quarantined>& quarantined, const TuningChoice* choice,
+                                       const KnownShape* known);
+/// Of a recording.
+[[nodiscard]] ShapeReport surface_report(RecordedSurface surface, std::string title);
+
+/// Below so many measured configurations no strategy is replayed: any order finds the best of a handful.
+inline constexpr std::size_t kLeastReplayed = 20;
+
+struct ReportReplays {
+    std::vector<std::string> strategies{};  ///< empty: all. Random is among them in any case
+    std::size_t repeats = 30;
+    std::size_t budget = 200;  ///< at most; no more than were measured
+    std::uint64_t seed = 1;
+    std::size_t threads = 0;
+    StrategySettings settings{};
+    std::function<bool()> goes_on{};  ///< asked after each repeat, on any thread
+};
+/// Adds the curves; a note instead where too few were measured. Errors: those of replay().
+[[nodiscard]] Result<void> add_curves(ShapeReport& shape, const ReportReplays& replays);
+
+/// The page; the same bytes for the same reports.
+[[nodiscard]] std::string report_page(std::span<const ShapeReport> shapes, const ReportReplays& replays);
+
+}  // namespace yolk::autotune

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plot_axis.hpp"
+#include "report_plots.hpp"
+#include "yolk/autotune/race.hpp"
+#include "yolk/autotune/report.hpp"
+#include "yolk/core/markup.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+// Colours after Okabe and Ito, which people with any kind of colour vision tell apart; dashes tell more.
+constexpr const char* kStyle = R"(
+:root{color-scheme:light dark;--bg:#fff;--ink:#1b1d1f;--soft:#5c6268;--grid:#e4e6e8;--edge:#9aa0a6;--dot:#5a6b7b;
+--tuned:#d55e00;--heuristic:#0072b2;--default:#009e73;--bad:#a3262a;--natural:#0072b2;--eggroll:#d55e00;
+--smoothed:#b8588f;--random:#777;--exhaustive:#9a9a9a;--greedy:#007f5c;--anneal:#b87700;--genetic:#3a8fbf;
+--bayes:#6a2c70}
+@media (prefers-color-scheme:dark){:root{--bg:#15171a;--ink:#e7e9eb;--soft:#a4abb2;--grid:#2b3036;--edge:#6d757d;
+--dot:#a9b8c6;--tuned:#ff8b3d;--heuristic:#5cb3f2;--default:#3ccb9c;--bad:#ff8080;--natural:#5cb3f2;--eggroll:#ff8b3d;
+--smoothed:#e79cc8;--random:#a0a0a0;--exhaustive:#808080;--greedy:#3ccb9c;--anneal:#f0b440;--genetic:#9bd3f5;
+--bayes:#c08be0}}
+body{margin:0 auto;max-width:1180px;padding:1.2rem;background:var(--bg);color:var(--ink);
+font:15px/1.5 system-ui,sans-serif}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2.2rem;color:var(--soft)}
+h3{font-size:1.15rem;margin-top:2.4rem;border-top:1px solid var(--edge);padding-top:1rem;overflow-wrap:anywhere}
+h4{margin:1.2rem 0 .3rem}p{margin:.4rem 0;max-width:75ch}.soft{color:var(--soft)}a{color:inherit}
+table{border-collapse:collapse;margin:.6rem 0;display:block;overflow-x:auto}
+th,td{padding:.2rem .7rem .2rem 0;text-align:left;vertical-align:top;overflow-wrap:anywhere}
+th{font-weight:600;border-bottom:1px solid var(--edge);white-space:nowrap}td.n,th.n{text-align:right}
+code{font-size:.9em}.plots{display:flex;flex-wrap:wrap;gap:.4rem 1rem}
+svg{max-width:100%;height:auto;font:12px system-ui,sans-serif;fill:var(--ink)}
+svg.key{vertical-align:middle;margin-right:.3rem}.legend span{margin-right:1.2rem;white-space:nowrap}
+.grid{stroke:var(--grid);fill:none}.axis{stroke:var(--edge);fill:none}.name{font-weight:600}
+.dot{fill:var(--dot);fill-opacity:.45}.median{stroke:var(--ink);stroke-width:2;fill:none}.bad{fill:var(--bad)}
+td.bad{color:var(--bad)}.range{stroke:var(--dot);stroke-width:7;stroke-opacity:.4;fill:none}
+.sample{stroke:var(--dot);stroke-opacity:.8;fill:none}
+.mark{stroke:var(--bg);stroke-width:1.2}.mark.tuned{fill:var(--tuned)}.mark.heuristic{fill:var(--heuristic)}
+.mark.default{fill:var(--default)}
+.curve .mean{fill:none;stroke:var(--c);stroke-width:1.8;stroke-linejoin:round}
+.curve .band{fill:var(--c);fill-opacity:0;stroke:none}.curve .band.shown{fill-opacity:.13}
+.curve:hover .band{fill-opacity:.3}.curve:hover .mean{stroke-width:3.4}
+.s-natural{--c:var(--natural)}.s-natural .mean{stroke-width:2.8}.s-eggroll{--c:var(--eggroll)}
+.s-smoothed{--c:var(--smoothed)}.s-smoothed .mean{stroke-dasharray:7 3}.s-random{--c:var(--random)}
+.s-random .mean{stroke-dasharray:4 3;stroke-width:2.4}.s-exhaustive{--c:var(--exhaustive)}
+.s-exhaustive .mean{stroke-dasharray:1.5 3}.s-greedy{--c:var(--greedy)}.s-anneal{--c:var(--anneal)}
+.s-anneal .mean{stroke-dasharray:9 3 2 3}.s-genetic{--c:var(--genetic)}.s-genetic .mean{stroke-dasharray:12 3}
+.s-bayes{--c:var(--bayes)}.s-bayes .mean{stroke-dasharray:5 2 1 2}.s-other{--c:var(--ink)}
+)";
+
+std::string milliseconds(double value) { return value > 0.0 ? fmt::format("{:.4g}", value) : "&ndash;"; }
+
+const ReportedTime* time_named(const ShapeReport& shape, const char* name) {
+    const auto at = std::ranges::find(shape.times, name, &ReportedTime::name);
+    return at == shape.times.end() ? nullptr : &*at;
+}
+
+double median_named(const ShapeReport& shape, const char* name) {
+    const ReportedTime* time = time_named(shape, name);
+    return time == nullptr ? 0.0 : time->median;
+}
+
+std::string speed_up(double heuristic, double time) {
+    return heuristic > 0.0 && time > 0.0 ? fmt::format("{:.2f}x", heuristic / time) : "&ndash;";
+}
+
+std::string summary(std::span<const ShapeReport> shapes) {
+    std::string html =
+        "<table><thead><tr><th>shape</th><th class=\"n\">default ms</th><th class=\"n\">heuristic ms</th><th "
+        "class=\"n\">tuned ms</th><th class=\"n\">speed-up</th><th class=\"n\">spread</th><th "
+        "class=\"n\">measured</th><th class=\"n\">failed</th></tr></thead>\n<tbody>\n";
+    std::string driver;
+    for (std::size_t s = 0; s < shapes.size(); ++s) {
+        const ShapeReport& shape = shapes[s];
+        if (s == 0 || shape.driver != driver) {
+            html += fmt::format("<tr><td colspan=\"8\" class=\"soft\">{}<br>{}</td></tr>\n", markup_text(shape.device),
+                                markup_text(shape.driver));
+            driver = shape.driver;
+        }
+        const double heuristic = median_named(shape, "heuristic");
+        const double tuned = median_named(shape, "tuned");
+        html += fmt::format(
+            "<tr><td><a href=\"#shape-{}\">{}</a></td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+            "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+            "class=\"n\">{}</td></tr>\n",
+            s + 1, markup_text(shape.title), milliseconds(median_named(shape, "default")), milliseconds(heuristic),
+            milliseconds(tuned), speed_up(heuristic, tuned),
+            tuned > 0.0 ? fmt::format("{:.1f} %", 100.0 * shape.spread) : "&ndash;", shape.measured,
+            shape.failures.size());
+    }
+    return html + "</tbody></table>\n";
+}
+
+std::string times_section(const ShapeReport& shape) {
+    if (shape.times.empty()) return {};
+    std::string html = "<h4>Default, heuristic, tuned</h4>\n";
+    html += times_plot(shape);
+    html +=
+        "<table><thead><tr><th></th><th class=\"n\">median ms</th><th class=\"n\">against the heuristic</th><th "
+        "class=\"n\">spread</th><th class=\"n\">samples</th><th>configuration</th></tr></thead>\n<tbody>\n";
+    const double heuristic = median_named(shape, "heuristic");
+    for (const ReportedTime& time : shape.times) {
+        const bool tuned = time.name == "tuned";
+        const double spread = tuned ? shape.spread : spread_of(time.samples);
+        const bool has_spread = tuned ? time.median > 0.0 : time.samples.size() >= 2;
+        html += fmt::format(
+            "<tr><td>{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+            "class=\"n\">{}</td><td><code>{}</code></td></tr>\n",
+            markup_text(time.name), tuned && shape.pinned ? ", pinned" : "", milliseconds(time.median),
+            speed_up(heuristic, time.median), has_spread ? fmt::format("{:.1f} %", 100.0 * spread) : "&ndash;",
+            time.samples.size(), markup_text(time.configuration));
+    }
+    return html +
+           "</tbody></table>\n<p class=\"soft\">Medians are of the last finals; samples are of all finals. Spread: "
+           "interquartile range over the median.</p>\n";
+}
+
+std::string knobs_section(const ShapeReport& shape) {
+    if (!shape.surface) return "<p>No configuration that works was measured.</p>\n";
+    const auto parameters = shape.surface->candidates().space().parameters();
+    std::string plots;
+    std::string fixed;
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+        if (parameters[p].values.size() > 1) {
+            plots += knob_plot(shape, p);
+        } else {
+            fixed += fmt::format("{}{} {}", fixed.empty() ? "" : ", ", parameters[p].name,
+                                 to_text(parameters[p].values.front()));
+        }
+    }
+    std::string html = fmt::format(
+        "<h4>Cost by knob</h4>\n<p class=\"soft\">A dot for each configuration that was measured (its median; of more "
+        "than 60 of a value, 60 evenly by rank), a bar for the median of a value; a search measures good "
+        "configurations more often than bad ones.{}</p>\n",
+        shape.times.empty() ? "" : " <span class=\"marks\">Diamond: tuned, square: heuristic, circle: default.</span>");
+    html += "<div class=\"plots\">\n" + plots + "</div>\n";
+    if (!fixed.empty()) html += fmt::format("<p class=\"soft\">The same in all: {}.</p>\n", markup_text(fixed));
+    return html;
+}
+
+std::string curves_table(const ShapeReport& shape) {
+    const std::vector<std::size_t> budgets = reported_budgets(shape.replayed_budget);
+    std::string html = "<table><thead><tr><th>mean (tenth percentile) after</th>";
+    for (const std::size_t budget : budgets) html += fmt::format("<th class=\"n\">{}</th>", budget);
+    html += "</tr></thead>\n<tbody>\n";
+    for (const StrategyCurve& curve : shape.curves) {
+        html += fmt::format("<tr><td>{}{}</td>", legend_line(curve.strategy), markup_text(curve.strategy));
+        for (const std::size_t budget : budgets) {
+            html += fmt::format("<td class=\"n\">{:.3f} ({:.3f})</td>", curve.replay.mean(budget),
+                                curve.replay.percentile(budget, 0.1));
+        }
+        html += "</tr>\n";
+    }
+    return html + "</tbody></table>\n";
+}
+
+std::string curves_section(const ShapeReport& shape, const ReportReplays& replays) {
+    if (shape.curves.empty()) return {};
+    std::string html = fmt::format(
+        "<h4>How the strategies would have fared</h4>\n<p>Replays of {} searches each, seeds from {}, that know only "
+        "the {} configurations which were measured{}{}: the best of those counts as 1. Lines are means, bands go from "
+        "the tenth to the ninetieth percentile.</p>\n",
+        shape.curves.front().replay.curves.size(), replays.seed, shape.measured,
+        shape.candidates.empty() ? "" : ", of ", markup_text(shape.candidates));
+    html += "<p class=\"legend\">";
+    for (const StrategyCurve& curve : shape.curves)
+        html += fmt::format("<span>{}{}</span> ", legend_line(curve.strategy), markup_text(curve.strategy));
+    html += "</p>\n" + curves_plot(shape) + curves_table(shape) +
+            "<details open><summary>Each against random search</summary>\n<div class=\"plots\">\n";
+    for (const StrategyCurve& curve : shape.curves) {
+        if (curve.strategy != "random") html += strategy_plot(shape, curve);
+    }
+    return html + "</div></details>\n";
+}
+
+std::string failures_section(const ShapeReport& shape) {
+    if (shape.failures.empty()) return {};
+    std::string html = fmt::format(
+        "<details{}><summary>{} configuration{} failed</summary>\n<table><thead><tr><th></th><th>configuration</th>"
+        "<th>reason</th></tr></thead>\n<tbody>\n",
+        shape.failures.size() <= 12 ? " open" : "", shape.failures.size(), shape.failures.size() == 1 ? "" : "s");
+    for (const ReportedFailure& failure : shape.failures) {
+        html += fmt::format("<tr><td{}>{}</td><td><code>{}</code></td><td>{}</td></tr>\n",
+                            failure.quarantined ? " class=\"bad\"" : "", failure.quarantined ? "quarantined" : "failed",
+                            markup_text(failure.configuration), markup_text(failure.reason));
+    }
+    return html + "</tbody></table></details>\n";
+}
+
+std::string section(const ShapeReport& shape, std::size_t number, const ReportReplays& replays) {
+    std::string html = fmt::format("<section id=\"shape-{}\">\n<h3>{}</h3>\n<p class=\"soft\">{}<br>{}</p>\n", number,
+                                   markup_text(shape.title), markup_text(shape.device), markup_text(shape.driver));
+    html += fmt::format("<p>{} configuration{} measured{}{}{}.</p>\n", shape.measured,
+                        shape.measured == 1 ? " was" : "s were", shape.candidates.empty() ? "" : " of ",
+                        markup_text(shape.candidates),
+                        shape.failures.empty() ? "" : fmt::format("; {} failed", shape.failures.size()));
+    html += times_section(shape) + knobs_section(shape) + curves_section(shape, replays);
+    for (const std::string& note : shape.notes) html += fmt::format("<p class=\"soft\">{}</p>\n", markup_text(note));
+    return html + failures_section(shape) + "</section>\n";
+}
+
+}  // namespace
+
+std::string report_page(std::span<const ShapeReport> shapes, const ReportReplays& replays) {
+    std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
+    html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Yolk: tuning</title>\n";
+    html += fmt::format("<style>{}</style></head>\n<body>\n<h1>Tuning</h1>\n", kStyle);
+    const bool timed = std::ranges::any_of(shapes, [](const ShapeReport& shape) { return !shape.times.empty(); });
+    if (shapes.empty()) html += "<p>The table holds no shape yet: tune some with <code>yolk tune</code>.</p>\n";
+    if (shapes.size() > 1 || timed) html += summary(shapes);
+    for (std::size_t s = 0; s < shapes.size(); ++s) html += section(shapes[s], s + 1, replays);
+    return html + "</body></html>\n";
+}
+
+}  // namespace yolk::autotune

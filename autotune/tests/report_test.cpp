@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page is held to what a reader relies on: nothing is loaded, no text is read as markup, plots stay in their
+// frames, and what was measured of how much is said.
+#include "yolk/autotune/report.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "plot_axis.hpp"
+#include "surfaces.hpp"
+#include "table_folder.hpp"
+#include "yolk/oracle/reduce.hpp"
+#include "yolk/primitives/reduce.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+/// Elements open and close like brackets, attributes are quoted.
+void expect_well_formed(const std::string& html) {
+    static const std::regex kTag("<(/?)([a-zA-Z0-9!]+)((?: [a-zA-Z:-]+(?:=\"[^\"<]*\")?)*)(/?)>");
+    std::vector<std::string> open;
+    std::size_t tags = 0;
+    for (auto at = std::sregex_iterator(html.begin(), html.end(), kTag); at != std::sregex_iterator(); ++at, ++tags) {
+        const std::string name = (*at)[2];
+        if (name == "meta" || name == "br" || name == "!DOCTYPE" || (*at)[4].length() > 0) continue;
+        if ((*at)[1].length() == 0) {
+            open.push_back(name);
+        } else {
+            ASSERT_FALSE(open.empty()) << name;
+            ASSERT_EQ(open.back(), name);
+            open.pop_back();
+        }
+    }
+    EXPECT_THAT(open, ::testing::IsEmpty());
+    EXPECT_EQ(tags, count_of(html, "<")) << "something looks like a tag and is none";
+}
+
+/// What is drawn lies within its picture.
+void expect_inside(const std::string& html) {
+    static const std::regex kBox("viewBox=\"0 0 ([0-9.]+) ([0-9.]+)\"");
+    static const std::regex kPlace(" (cx|cy|x|y)=\"(-?[0-9.]+)\"");
+    for (std::size_t at = html.find("<svg"); at != std::string::npos; at = html.find("<svg", at + 1)) {
+        const std::string picture = html.substr(at, html.find("</svg>", at) - at);
+        std::smatch box;
+        ASSERT_TRUE(std::regex_search(picture, box, kBox));
+        const double width = std::stod(box[1]);
+        const double height = std::stod(box[2]);
+        for (auto of = std::sregex_iterator(picture.begin(), picture.end(), kPlace); of != std::sregex_iterator();
+             ++of) {
+            const double place = std::stod((*of)[2]);
+            const bool across = (*of)[1] == "cx" || (*of)[1] == "x";
+            ASSERT_GE(place, 0.0) << (*of)[0];
+            ASSERT_LE(place, across ? width : height) << (*of)[0];
+        }
+    }
+}
+
+TEST(plot_axis, ticks_are_round_and_within) {
+    const auto ticks = [](AxisScale scale, double low, double high) {
+        return round_ticks(Axis{.scale = scale, .low = low, .high = high});
+    };
+    EXPECT_THAT(ticks(AxisScale::Log, 1.0, 200.0), ElementsAre(1, 2, 5, 10, 20, 50, 100, 200));
+    EXPECT_THAT(ticks(AxisScale::Linear, 0.0, 1.0), SizeIs(6));
+    EXPECT_EQ(number_text(ticks(AxisScale::Linear, 0.0, 1.0)[1]), "0.2");
+    for (const AxisScale scale : {AxisScale::Linear, AxisScale::Log}) {
+        for (const double ratio : {1.0001, 1.1, 1.9, 2.9, 3.0, 7.0, 9.9, 10.0, 99.0, 999.0, 1000.0, 1e6, 1e12}) {
+            for (const double low : {3.7e-7, 0.011, 1.0, 8.4, 7.7e5}) {
+                const Axis axis{.scale = scale, .low = low, .high = low * ratio, .from = 10.0, .to = 110.0};
+                const std::vector<double> found = round_ticks(axis);
+                ASSERT_GE(found.size(), 2U) << low << " " << ratio;
+                ASSERT_LE(found.size(), 15U) << low << " " << ratio;
+                EXPECT_TRUE(std::ranges::is_sorted(found));
+                const double slack = 2e-9 * (scale == AxisScale::Linear ? axis.high - axis.low : low);
+                EXPECT_GE(found.front(), low - slack);
+                EXPECT_LE(found.back(), axis.high * (1 + 2e-9));
+            }
+        }
+    }
+    const Axis axis{.scale = AxisScale::Log, .low = 1.0, .high = 100.0, .from = 0.0, .to = 10.0};
+    EXPECT_DOUBLE_EQ(axis.at(10.0), 5.0);
+    EXPECT_DOUBLE_EQ(axis.at(0.1), 0.0);
+    EXPECT_DOUBLE_EQ(axis.at(1e5), 10.0);
+}
+
+/// The samples of a search over reduce's 13 configurations, one of which failed and one of which was wrong.
+struct Searched {
+    TuningSpace space = reduce_space({}, {.outer = 8, .columns = 40}).space();
+    TuningKey key = some_key();
+    std::vector<TuningSample> samples;
+    std::vector<Quarantined> quarantined;
+    TuningChoice choice;
+
+    Searched() {
+        const std::vector<Configuration> all = space.all();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const NamedConfiguration named = named_configuration(space, all[i]);
+            if (i == 2) {
+                samples.push_back({.configuration = named, .milliseconds = kInvalidCost, .reason = "Too large."});
+            } else {
+                for (const double factor : {1.0, 1.2, 1.1})
+                    samples.push_back({.configuration = named, .milliseconds = factor * static_cast<double>(i + 1)});
+            }
+        }
+        quarantined.push_back({key, named_configuration(space, all[3]), "out[3] is <5> & not \"4\""});
+        quarantined.push_back({some_key(1024), named_configuration(space, all[4]), "another shape's"});
+        for (const double milliseconds : {0.9, 1.0, 1.1}) {
+            samples.push_back({.configuration = named_configuration(space, all[0]),
+                               .milliseconds = milliseconds,
+                               .stage = SampleStage::Final});
+        }
+        choice = {.key = key,
+                  .configuration = named_configuration(space, all[0]),
+                  .milliseconds = 1.0,
+                  .heuristic_milliseconds = 2.5,
+                  .plain_milliseconds = 4.0,
+                  .spread = 0.1};
+    }
+    [[nodiscard]] ShapeReport report() const {
+        const KnownShape known{space, space.all()[1]};
+        return shape_report(key, samples, quarantined, &choice, &known);
+    }
+};
+
+TEST(report, holds_what_the_table_says) {
+    const Searched searched;
+    const ShapeReport report = searched.report();
+    EXPECT_EQ(report.measured, 13U);
+    EXPECT_EQ(report.candidates, "13 legal configurations");
+    ASSERT_TRUE(report.surface);
+    EXPECT_EQ(report.surface->valid_count(), 12U);
+    EXPECT_DOUBLE_EQ(report.surface->optimum(), 1.05);  // the median of 1, 1.2, 1.1, .9, 1, 1.1
+    ASSERT_THAT(report.times, SizeIs(3));
+    EXPECT_EQ(report.times[0].name, "default");
+    EXPECT_EQ(report.times[2].samples, (std::vector<double>{0.9, 1.0, 1.1}));
+    ASSERT_TRUE(report.times[2].candidate);
+    EXPECT_DOUBLE_EQ(report.surface->costs()[*report.times[2].candidate], 1.05);
+    ASSERT_THAT(report.failures, SizeIs(2));
+    EXPECT_TRUE(report.failures[0].quarantined);
+    EXPECT_EQ(report.failures[1].reason, "Too large.");
+}
+
+TEST(report, page_is_one_file_and_says_what_it_rests_on) {
+    Searched searched;
+    searched.key.device.device = "<script>alert('x')</script>";
+    searched.quarantined[0].key = searched.key;
+    ShapeReport shape = searched.report();
+    ASSERT_TRUE(add_curves(shape, {}));
+    EXPECT_TRUE(shape.curves.empty());  // 13 are too few
+    const std::vector<ShapeReport> shapes{shape};
+    const std::string page = report_page(shapes, {});
+    expect_well_formed(page);
+    expect_inside(page);
+    for (const char* outside : {"<script", "http", "src=", "<link", "@import", "url("})
+        EXPECT_THAT(page, Not(HasSubstr(outside)));
+    EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"));
+    EXPECT_THAT(page, HasSubstr("out[3] is &lt;5&gt; &amp; not &quot;4&quot;"));
+    EXPECT_THAT(page, HasSubstr("13 configurations were measured of 13 legal configurations; 2 failed."));
+    EXPECT_THAT(page, HasSubstr("13 configurations were measured, and 20 are the least"));
+    EXPECT_THAT(page, HasSubstr("2.50x"));  // 2.5 over 1
+    EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
+    EXPECT_EQ(page, report_page(shapes, {}));
+    EXPECT_THAT(report_page({}, {}), HasSubstr("holds no shape yet"));
+}
+
+TEST(report, curves_are_of_all_strategies_on_the_same_axes) {
+    const ReportReplays replays{.repeats = 3, .budget = 40, .seed = 5};
+    const auto page = [&](std::size_t threads) {
+        ShapeReport shape = surface_report(tiled_product(), "made-up.json");
+        ReportReplays with = replays;
+        with.threads = threads;
+        EXPECT_TRUE(add_curves(shape, with));
+        EXPECT_THAT(shape.curves, SizeIs(strategy_names().size()));
+        EXPECT_EQ(shape.replayed_budget, 40U);
+        return report_page(std::vector<ShapeReport>{shape}, with);
+    };
+    const std::string first = page(1);
+    expect_well_formed(first);
+    expect_inside(first);
+    EXPECT_EQ(first, page(2));
+    for (const std::string_view strategy : strategy_names())
+        EXPECT_THAT(first, HasSubstr("<title>" + std::string(strategy) + "</title>"));
+    EXPECT_THAT(first, HasSubstr("know only the 1440 configurations which were measured"));
+    // A plot per knob, a common one, and one for each strategy besides random.
+    EXPECT_EQ(count_of(first, "role=\"img\""), 6 + 1 + strategy_names().size() - 1);
+
+    ShapeReport chosen = surface_report(tiled_product(), "made-up.json");
+    ASSERT_TRUE(add_curves(chosen, {.strategies = {"greedy"}, .repeats = 2, .budget = 20}));
+    ASSERT_THAT(chosen.curves, SizeIs(2));
+    EXPECT_EQ(chosen.curves[1].strategy, "random");
+    EXPECT_FALSE(add_curves(chosen, {.strategies = {"luck"}}));
+}
+
+TEST(report, keys_without_choice_or_space_are_shown_with_what_there_is) {
+    const Searched searched;
+    const ShapeReport unknown = shape_report(searched.key, searched.samples, searched.quarantined, nullptr, nullptr);
+    EXPECT_TRUE(unknown.surface);
+    EXPECT_TRUE(unknown.times.empty());
+    EXPECT_TRUE(unknown.candidates.empty());
+    const ShapeReport nothing = shape_report(searched.key, {}, {}, &searched.choice, nullptr);
+    EXPECT_FALSE(nothing.surface);
+    EXPECT_THAT(nothing.times, SizeIs(3));
+    TuningKey stale = searched.key;
+    stale.kernels = "other";
+    const ShapeReport old = shape_report(stale, {}, {}, nullptr, nullptr);
+    const std::string page = report_page(std::vector<ShapeReport>{unknown, nothing, old}, {});
+    expect_well_formed(page);
+    EXPECT_THAT(page, HasSubstr("Measured with other SPIR-V"));
+    EXPECT_THAT(page, HasSubstr("No configuration that works was measured"));
+}
+
+class report_table : public TableFolder {};
+TEST_F(report_table, keys_are_sorted_and_whole) {
+    const auto file = TuningFile::open(table());
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->add(some_key(64), {.configuration = {{"a", 1}}, .milliseconds = 1.0}));
+    ASSERT_TRUE(file->quarantine({some_key(8), {{"a", 1}}, "why"}));
+    ASSERT_TRUE(file->put(some_choice(some_key(16, "driver 0"), 2, 1.0), std::nullopt));
+    const auto keys = file->keys();
+    ASSERT_TRUE(keys);
+    EXPECT_THAT(*keys, ElementsAre(some_key(16, "driver 0"), some_key(8), some_key(64)));
+}
+
+}  // namespace
+}  // namespace yolk::autotune

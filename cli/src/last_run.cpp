@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "last_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+
+#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk::cli {
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{1} << 24U;
+constexpr int kVersion = 1;
+
+Json shapes_json(const std::vector<AskedShape>& shapes) {
+    Json list = Json::array();
+    for (const AskedShape& asked : shapes) {
+        list.push_back({{"family", asked.family}, {"variant", asked.shape.variant}, {"extents", asked.shape.extents}});
+    }
+    return {{"yolk_last_run", kVersion}, {"shapes", std::move(list)}};
+}
+
+bool is_shape(const Json& json) {
+    if (!json.is_object()) return false;
+    for (const char* name : {"family", "variant"}) {
+        if (!json.contains(name) || !json[name].is_string()) return false;
+    }
+    return json.contains("extents") && json["extents"].is_array() &&
+           std::ranges::all_of(json["extents"], [](const Json& extent) { return extent.is_number_unsigned(); });
+}
+
+}  // namespace
+
+std::filesystem::path last_run_path() {
+    std::filesystem::path path = autotune::default_table_path();
+    return path.empty() ? path : path += ".last_run.json";
+}
+
+RememberShapes::~RememberShapes() {
+    const std::vector<AskedShape> shapes = asked_shapes(device_);
+    const std::filesystem::path path = last_run_path();
+    if (shapes.empty() || path.empty()) return;
+    std::error_code ignored;
+    if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+    if (const Result<void> written = write_file_atomically(path, to_line(shapes_json(shapes)) + "\n"); !written)
+        log(LogLevel::Info, "What to tune is not remembered: " + written.error().message);
+}
+
+Result<std::vector<AskedShape>> last_run_shapes() {
+    const std::filesystem::path path = last_run_path();
+    std::error_code ignored;
+    if (path.empty() || !std::filesystem::exists(path, ignored)) {
+        return bad_input(
+            fmt::format("No run is remembered in '{}': train, eval, bench and system leave there what they could use; "
+                        "run one of them first.",
+                        path.string()));
+    }
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestFile));
+    std::string text(bytes.size(), '\0');
+    std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
+    const Json json = Json::parse(text, nullptr, false);
+    const bool known = json.is_object() && json.value("yolk_last_run", Json()) == kVersion && json.contains("shapes") &&
+                       json["shapes"].is_array() && std::ranges::all_of(json["shapes"], is_shape);
+    if (!known) {
+        return bad_input(fmt::format(
+            "'{}' is damaged or of another Yolk; any train, eval, bench or system writes it anew.", path.string()));
+    }
+    std::vector<AskedShape> shapes;
+    for (const Json& entry : json["shapes"]) {
+        shapes.push_back(
+            {.family = entry["family"],
+             .shape = {.variant = entry["variant"], .extents = entry["extents"].get<std::vector<std::uint64_t>>()}});
+    }
+    return shapes;
+}
+
+}  // namespace yolk::cli
