@@ -22,10 +22,9 @@ import valley
 from runs import Job, Kept, build_of, key_of, run_all
 
 STRATEGIES = ("smoothed", "eggroll")
-CHOSEN = ("plain", "inverse-sqrt", "natural")  # steps with a rate of their own
 STEPS = ("plain", "identity", "inverse-sqrt", "natural")
 RATES = {
-    ("smoothed", "plain"): (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
+    ("smoothed", "plain"): (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
     ("smoothed", "inverse-sqrt"): (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
     ("smoothed", "natural"): (0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
     ("eggroll", "plain"): (0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
@@ -34,6 +33,7 @@ RATES = {
 }
 VALLEY = "valley 100:1"  # ratio of the curvatures
 CHOOSING_SEED = 100_001  # searches of the report begin at seed 1
+CONSTANT_SEED = 200_001
 SHOWN = (25, 50, 100, 200)
 
 
@@ -62,6 +62,11 @@ class Recipe:
     def choosing(self, surface, strategy, step, rate):
         flags = ["--strategy", strategy, "--step", step, "--lr", rate]
         return self.job(surface, flags, self.options.choosing_budget, self.options.choosing_repeats, CHOOSING_SEED)
+
+    def constant(self, surface, strategy, step, rate):
+        """At the tuner's own budget, for the one rate of all surfaces: other seeds again."""
+        flags = ["--strategy", strategy, "--step", step, "--lr", rate]
+        return self.job(surface, flags, SHOWN[-1], self.options.constant_repeats, CONSTANT_SEED)
 
     def reporting(self, surface, flags):
         return self.job(surface, flags, self.options.budget, self.options.repeats, 1)
@@ -95,11 +100,15 @@ class Recipe:
         return min(RATES[strategy, step], key=lambda rate: self.slowness(surface, strategy, step, rate))
 
     def shown_mean(self, strategy, step, rate):
-        """Mean fraction over all surfaces and SHOWN, on the seeds for choosing."""
-        rows = [self.row(self.choosing(surface, strategy, step, rate)) for surface in self.caches]
+        """Mean fraction over all surfaces and SHOWN, and a bound on its standard error."""
+        rows = [self.row(self.constant(surface, strategy, step, rate)) for surface in self.caches]
         if None in rows:
             return None
-        return statistics.fmean(row["mean"][row["budgets"].index(budget)] for row in rows for budget in SHOWN)
+        at = [rows[0]["budgets"].index(budget) for budget in SHOWN]
+        mean = statistics.fmean(row["mean"][i] for row in rows for i in at)
+        # Of one surface at the budget where it is largest: fractions of one search at its budgets go together.
+        errors = [max(row["standard_error"][i] for i in at) for row in rows]
+        return mean, math.sqrt(sum(error**2 for error in errors)) / len(errors)
 
     def best_constant(self, strategy, step):
         scored = [(self.shown_mean(strategy, step, rate), rate) for rate in RATES[strategy, step]]
@@ -115,48 +124,51 @@ def count(row, name, budget):
     return str(row[name]) if row[name] else f">{budget}"
 
 
-def ratio(plain, other, budget):
-    """Measurements of the plain gradient over another's, to .95; a bound where one is not reached."""
-    if plain is None or other is None:
-        return "-"
+def times_fewer(plain, other, budget):
+    """Measurements to .95 of the plain gradient over another's and, where one is not reached, < or > for a bound; None
+    where neither is."""
     a, b = plain["evaluations_to_95"], other["evaluations_to_95"]
     if not a and not b:
-        return "neither"
-    sign = ">" if not a else "<" if not b else ""
-    return f"{sign}{(a or budget) / (b or budget):.2f}"
+        return None
+    return (a or budget) / (b or budget), ">" if not a else "<" if not b else ""
 
 
 def convergence_table(recipe):
     """Measurements to .90 / .95 of the mean curve, and how many times fewer than with the plain gradient."""
     budget = recipe.options.budget
-    heading = ["strategy", "step", *recipe.caches]
+    heading = ["strategy", "step", *recipe.caches, "geometric mean"]
     lines = ["| " + " | ".join(heading) + " |", "|" + "---|" * len(heading)]
     for strategy, step in itertools.product(STRATEGIES, STEPS):
-        cells = []
+        cells, ratios = [], []
         for surface in recipe.caches:
             row, plain = (
                 recipe.row(recipe.reporting(surface, recipe.reported_flags(surface, strategy, one)))
                 for one in (step, "plain")
             )
-            cell = f"{count(row, 'evaluations_to_90', budget)} / {count(row, 'evaluations_to_95', budget)}"
-            times = "" if step == "plain" else f"; x {ratio(plain, row, budget)}"
-            cells.append(f"{cell}{times} (lr {recipe.best_rate(surface, strategy, step):g})")
+            cell = " / ".join(count(row, f"evaluations_to_{n}", budget) for n in (90, 95))
+            times = times_fewer(plain, row, budget) if row and plain and step != "plain" else None
+            if times:
+                ratios.append(times[0])
+                cell += f", {times[1]}{times[0]:.2f} x"
+            cells.append(f"{cell} (lr {recipe.best_rate(surface, strategy, step):g})")
+        cells.append(f"{statistics.geometric_mean(ratios):.2f} x" if ratios else "")
         lines.append("| " + " | ".join([strategy, step, *cells]) + " |")
     for strategy in ("natural", "random"):
         rows = [recipe.row(recipe.compared(surface, strategy)) for surface in recipe.caches]
-        cells = [f"{count(row, 'evaluations_to_90', budget)} / {count(row, 'evaluations_to_95', budget)}" for row in rows]
-        lines.append("| " + " | ".join([f"`{strategy}`", "", *cells]) + " |")
+        cells = [" / ".join(count(row, f"evaluations_to_{n}", budget) for n in (90, 95)) for row in rows]
+        lines.append("| " + " | ".join([f"`{strategy}`", "", *cells, ""]) + " |")
     return lines
 
 
 def constants_table(recipe):
-    """Mean fraction over all surfaces and SHOWN for each rate, on the seeds for choosing."""
-    lines = ["", "| strategy | step | rate: mean fraction |  best |", "|---|---|---|---|"]
+    """Mean fraction over all surfaces and SHOWN for each rate."""
+    lines = ["", "| strategy | step | rate: mean fraction | standard error below | best |", "|---|---|---|---|---|"]
     for (strategy, step), rates in RATES.items():
         scores = [(rate, recipe.shown_mean(strategy, step, rate)) for rate in rates]
-        said = ", ".join(f"{rate:g}: " + ("-" if score is None else f"{score:.4f}") for rate, score in scores)
+        said = ", ".join(f"{rate:g}: " + ("-" if score is None else f"{score[0]:.4f}") for rate, score in scores)
+        error = max((score[1] for _, score in scores if score), default=0.0)
         best = recipe.best_constant(strategy, step)
-        lines.append(f"| {strategy} | {step} | {said} | {'-' if best is None else f'{best:g}'} |")
+        lines.append(f"| {strategy} | {step} | {said} | {error:.4f} | {'-' if best is None else f'{best:g}'} |")
     return lines
 
 
@@ -195,23 +207,25 @@ def main():
     parser.add_argument("--repeats", type=int, default=24)
     parser.add_argument("--choosing-budget", type=int, default=500)
     parser.add_argument("--choosing-repeats", type=int, default=10)
+    parser.add_argument("--constant-repeats", type=int, default=40)
+    parser.add_argument("--parts", default="choose,report,constants", help="what to run; the tables are of all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at the same time")
     parser.add_argument("--limit", type=int, default=3600, help="seconds for one of them")
     parser.add_argument("--any-build", action="store_true", help="keep what another build of yolk found")
-    parser.add_argument("--table", action="store_true", help="run nothing: the tables of what was run")
     options = parser.parse_args()
     recipe = Recipe(options)
-    if not options.table:
-        recipe.run(
-            [recipe.choosing(surface, strategy, step, rate) for surface in recipe.caches for strategy in STRATEGIES
-             for step in CHOSEN for rate in RATES[strategy, step]]
-        )  # fmt: skip
-        compared = [recipe.compared(surface, name) for surface in recipe.caches
-                    for name in ("random", "natural")]  # fmt: skip
+    parts = options.parts.split(",")
+    rates = [(strategy, step, rate) for (strategy, step), tried in RATES.items() for rate in tried]
+    if "choose" in parts:
+        recipe.run([recipe.choosing(surface, *tried) for surface in recipe.caches for tried in rates])
+    if "report" in parts:
+        compared = [recipe.compared(surface, name) for surface in recipe.caches for name in ("random", "natural")]
         recipe.run(
             [recipe.reporting(surface, recipe.reported_flags(surface, strategy, step)) for surface in recipe.caches
              for strategy in STRATEGIES for step in STEPS] + compared
         )  # fmt: skip
+    if "constants" in parts:
+        recipe.run([recipe.constant(surface, *tried) for tried in rates for surface in recipe.caches])
     text = "\n".join([*convergence_table(recipe), *constants_table(recipe), "", exact_gradient()])
     (recipe.out / "recipe.md").write_text(text + "\n")
     print(text)

@@ -81,6 +81,22 @@ TEST_F(tune_surface, every_strategy_runs_and_people_get_a_table) {
     }
 }
 
+// --lr is the rate of the gradient's steps, and its own default is one of each step's.
+TEST_F(tune_surface, learning_rate_reaches_the_steps) {
+    const auto mean = [this](const char* strategy, std::vector<std::string> flags) {
+        flags.insert(flags.end(), {"--strategy", strategy, "--budget", "50", "--repeats", "8", "--json"});
+        const Ran ran = tune(flags);
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        return ran.last()["mean"];
+    };
+    for (const char* strategy : {"eggroll", "smoothed"}) {
+        for (const char* step : {"plain", "inverse-sqrt", "natural"}) {
+            EXPECT_NE(mean(strategy, {"--step", step, "--lr", "1e-6"}), mean(strategy, {"--step", step}))
+                << strategy << " " << step;
+        }
+    }
+}
+
 // What another device recorded makes the first measurements good; the surface itself is not admitted among the others.
 TEST_F(tune_surface, transfers) {
     const Ran warm = tune({"--transfer", (folder_ / "there.csv").string(), (folder_ / "here.csv").string(), "--budget",
@@ -104,6 +120,7 @@ TEST_F(tune_surface, bad_input_is_told) {
     refuses({"tune", "--surface", here, "--budget", "0"}, "--budget is 0");
     refuses({"tune", "--surface", here, "--repeats", "0"}, "--repeats is 0");
     refuses({"tune", "--surface", here, "--step", "big"}, "no step 'big'");
+    refuses({"tune", "--surface", here, "--strategy", "eggroll", "--lr", "-1"}, "--lr is below 0");
     refuses({"tune", "--surface", here, "--strategy", "random", "--transfer", here}, "only natural transfers");
     write_text(folder_ / "broken.json", "{\"cache\": ");
     refuses({"tune", "--surface", (folder_ / "broken.json").string()}, "not valid JSON");
