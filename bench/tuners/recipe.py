@@ -99,9 +99,15 @@ class Recipe:
         step = "plain" if step == "identity" else step
         return min(RATES[strategy, step], key=lambda rate: self.slowness(surface, strategy, step, rate))
 
+    def constants_of(self, strategy, step):
+        """What the one rate of all surfaces is chosen by; the searches for choosing as long as these have not run."""
+        tried = [(surface, strategy, step, rate) for surface in self.caches for rate in RATES[strategy, step]]
+        return self.constant if all(self.row(self.constant(*one)) for one in tried) else self.choosing
+
     def shown_mean(self, strategy, step, rate):
         """Mean fraction over all surfaces and SHOWN, and a bound on its standard error."""
-        rows = [self.row(self.constant(surface, strategy, step, rate)) for surface in self.caches]
+        searches = self.constants_of(strategy, step)
+        rows = [self.row(searches(surface, strategy, step, rate)) for surface in self.caches]
         if None in rows:
             return None
         at = [rows[0]["budgets"].index(budget) for budget in SHOWN]
