@@ -93,6 +93,15 @@ double PosteriorSearch::mean(std::size_t candidate) const {
     return prior(candidate) + level + algebra_->value_scores()[candidate] - level * algebra_->unit_scores()[candidate];
 }
 
+std::vector<double> PosteriorSearch::means() const {
+    const double level = moments().level;
+    const auto values = algebra_->value_scores();
+    const auto units = algebra_->unit_scores();
+    std::vector<double> all(candidates_.size());
+    for (std::size_t c = 0; c < all.size(); ++c) all[c] = prior(c) + level + values[c] - level * units[c];
+    return all;
+}
+
 double PosteriorSearch::deviation(std::size_t candidate) const {
     return moments().deviation * std::sqrt(algebra_->variances()[candidate]);
 }
@@ -114,7 +123,7 @@ std::optional<std::size_t> PosteriorSearch::most_promising(double best, std::spa
     const auto look_at = [&](std::size_t c) {
         if (history_.known(c)) return;
         const double expected = prior(c) + now.level + values[c] - now.level * units[c];
-        const double deviation = now.deviation * std::sqrt(variances[c]);
+        const double deviation = options_.exploration * now.deviation * std::sqrt(variances[c]);
         const double gain = deviation * improvement((best - expected) / deviation);
         if (found && gain <= most) return;
         found = c;

@@ -38,6 +38,7 @@ struct PosteriorOptions {
     std::vector<double> mean = {};         ///< one per candidate; empty: 0
     double scale_count = 0.0;              ///< how many values it is worth that their deviation is 1
     std::vector<std::size_t> fit_at = {};  ///< counts of measurements at which the covariance is fitted to them
+    double exploration = 1.0;              ///< factor on the deviations in the expected improvement
 };
 
 /// Gaussian posterior of the values of all candidates.
@@ -56,6 +57,7 @@ class PosteriorSearch {
     };
     [[nodiscard]] Moments moments() const;
     [[nodiscard]] double mean(std::size_t candidate) const;
+    [[nodiscard]] std::vector<double> means() const;  ///< of all candidates
     [[nodiscard]] double deviation(std::size_t candidate) const;
     /// log density of a value that was not added yet, its noise included.
     [[nodiscard]] double log_density(std::size_t candidate, double value) const;

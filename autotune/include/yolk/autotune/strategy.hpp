@@ -13,6 +13,7 @@
 
 #include "yolk/autotune/history.hpp"
 #include "yolk/autotune/linear_algebra.hpp"
+#include "yolk/autotune/natural_settings.hpp"
 #include "yolk/autotune/random.hpp"
 #include "yolk/autotune/space.hpp"
 #include "yolk/autotune/transfer.hpp"
@@ -32,6 +33,7 @@ enum class Step {
 struct StrategySettings {
     Step step = Step::InverseSqrt;             ///< eggroll and smoothed
     std::optional<double> learning_rate = {};  ///< of the same; each step has its own default
+    NaturalSettings natural = {};              ///< of the house strategy
     /// Where the algebra of `natural` and `bayes` is done; unset: on the host.
     std::function<std::unique_ptr<LinearAlgebra>()> linear_algebra = {};
 };
