@@ -7,84 +7,23 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <optional>
+
+#include "device_rows.hpp"
 
 namespace yolk::autotune {
 namespace {
 
-/// log(cost / optimum) beyond which a configuration is just bad, failed ones among them.
-constexpr double kCap = 3.0;
 constexpr std::size_t kPortfolio = 16;
 /// Scales of the residual are fitted to the better candidates by mean, where they matter.
 constexpr double kBetterShare = 0.3;
+/// A device that recorded less of the candidates than this is filled by itself.
+constexpr double kLeastShare = 0.5;
 
-/// For each parameter of the recording, the target's parameter of that name; none: it does not vary.
-Result<std::vector<std::optional<std::size_t>>> match(const Space& target, const RecordedSurface& recording) {
-    const auto wanted = target.parameters();
-    const auto given = recording.candidates().space().parameters();
-    const auto complain = [&](std::string_view who, const std::string& name) {
-        return bad_input(
-            fmt::format("The recording of '{}' ({}) is of another space: only {} varies parameter '{}'. Leave it out.",
-                        recording.device(), recording.kernel(), who, name));
-    };
-    std::vector<std::optional<std::size_t>> places;
-    for (const Parameter& parameter : given) {
-        const auto found = std::ranges::find(wanted, parameter.name, &Parameter::name);
-        if (found == wanted.end() && parameter.values.size() > 1) return complain("the recording", parameter.name);
-        places.emplace_back();
-        if (found != wanted.end()) places.back() = static_cast<std::size_t>(found - wanted.begin());
-    }
-    for (const Parameter& parameter : wanted) {
-        const bool known = std::ranges::find(given, parameter.name, &Parameter::name) != given.end();
-        if (!known && parameter.values.size() > 1) return complain("the target", parameter.name);
-    }
-    return places;
-}
-
-/// log(cost / optimum) of each target candidate on the recorded device; NaN where it was not recorded.
-Result<Eigen::RowVectorXd> regrets(const CandidateSet& target, const RecordedSurface& recording) {
-    YOLK_TRY(const auto places, match(target.space(), recording));
-    const auto wanted = target.space().parameters();
-    const auto given = recording.candidates().space().parameters();
-    // Value by value: which index of the recording's domain is an index of the target's.
-    std::vector<std::vector<std::optional<std::uint16_t>>> values(given.size());
-    for (std::size_t p = 0; p < given.size(); ++p) {
-        if (!places[p]) continue;
-        for (const Value& value : wanted[*places[p]].values) {
-            const auto found = std::ranges::find(given[p].values, value);
-            values[p].emplace_back();
-            if (found != given[p].values.end()) {
-                values[p].back() = static_cast<std::uint16_t>(found - given[p].values.begin());
-            }
-        }
-    }
-    Eigen::RowVectorXd row = Eigen::RowVectorXd::Constant(static_cast<Eigen::Index>(target.size()), std::nan(""));
-    bool any = false;
-    for (std::size_t c = 0; c < target.size(); ++c) {
-        Choice choice;
-        for (std::size_t p = 0; p < given.size(); ++p) {
-            // A parameter that neither varies has one value there; a problem's size may differ between devices.
-            if (!places[p] || (given[p].values.size() == 1 && wanted[*places[p]].values.size() == 1)) {
-                choice.push_back(0);
-            } else if (const auto value = values[p][target[c][*places[p]]]) {
-                choice.push_back(*value);
-            }
-        }
-        if (choice.size() != given.size()) continue;
-        const auto found = recording.candidates().find(choice);
-        if (!found) continue;
-        any = true;
-        const double regret = std::log(recording.costs()[*found] / recording.optimum());
-        row(static_cast<Eigen::Index>(c)) = std::min(regret, kCap);
-    }
-    if (any) return row;
-    return bad_input(fmt::format("The recording of '{}' ({}) shares no configuration with the target. Leave it out.",
-                                 recording.device(), recording.kernel()));
-}
-
-/// Greedy: each next candidate adds most to the devices' mean of the best fraction of their optimum.
-std::vector<std::size_t> portfolio_of(const Eigen::MatrixXd& regrets) {
-    const Eigen::ArrayXXd fractions = (-regrets.array()).exp() * (regrets.array() < kCap).cast<double>();
+/// Greedy: each next candidate adds most to the devices' mean of the best fraction of their optimum. Only what was
+/// measured counts.
+std::vector<std::size_t> portfolio_of(const Eigen::MatrixXd& known) {
+    Eigen::ArrayXXd fractions = (-known.array()).exp() * (known.array() < kWorstRegret).cast<double>();
+    fractions = known.array().isNaN().select(0.0, fractions);
     Eigen::ArrayXd best = Eigen::ArrayXd::Zero(fractions.rows());
     std::vector<std::size_t> portfolio;
     for (std::size_t k = 0; k < kPortfolio; ++k) {
@@ -106,6 +45,34 @@ std::vector<std::size_t> portfolio_of(const Eigen::MatrixXd& regrets) {
     return portfolio;
 }
 
+/// What a device did not record is what the others say, or, where it recorded little, what a regression on its own
+/// says; what none recorded is bad.
+Eigen::MatrixXd filled_of(const CandidateSet& candidates, const Eigen::MatrixXd& known) {
+    Eigen::MatrixXd filled = known;
+    for (Eigen::Index d = 0; d < known.rows(); ++d) {
+        const auto count = static_cast<double>(known.cols() - known.row(d).array().isNaN().count());
+        if (count >= kLeastShare * static_cast<double>(known.cols())) continue;
+        std::vector<double> row(static_cast<std::size_t>(known.cols()));
+        for (Eigen::Index c = 0; c < known.cols(); ++c) row[static_cast<std::size_t>(c)] = known(d, c);
+        fill_by_regression(candidates, row);
+        for (Eigen::Index c = 0; c < known.cols(); ++c)
+            filled(d, c) = std::clamp(row[static_cast<std::size_t>(c)], 0.0, kWorstRegret);
+    }
+    for (Eigen::Index c = 0; c < known.cols(); ++c) {
+        double sum = 0.0;
+        double count = 0.0;
+        for (Eigen::Index d = 0; d < known.rows(); ++d) {
+            if (std::isnan(filled(d, c))) continue;
+            sum += filled(d, c);
+            count += 1.0;
+        }
+        for (Eigen::Index d = 0; d < known.rows(); ++d) {
+            if (std::isnan(filled(d, c))) filled(d, c) = count > 0.0 ? sum / count : kWorstRegret;
+        }
+    }
+    return filled;
+}
+
 double root_mean_square(const Eigen::MatrixXd& values, const std::vector<Eigen::Index>& columns) {
     double sum = 0.0;
     for (const Eigen::Index c : columns) sum += values.col(c).squaredNorm();
@@ -125,43 +92,34 @@ std::vector<Eigen::Index> better_columns(const Eigen::RowVectorXd& mean) {
 
 }  // namespace
 
-Result<DevicePrior> make_prior(const CandidateSet& target, std::span<const RecordedSurface> recordings,
-                               std::size_t rank) {
-    if (recordings.empty()) return bad_input("A prior over devices needs at least one recording.");
-    const auto devices = static_cast<Eigen::Index>(recordings.size());
-    Eigen::MatrixXd known(devices, static_cast<Eigen::Index>(target.size()));
-    for (std::size_t d = 0; d < recordings.size(); ++d) {
-        YOLK_TRY(known.row(static_cast<Eigen::Index>(d)), regrets(target, recordings[d]));
-    }
+DevicePrior device_prior(const CandidateSet& candidates, const Eigen::MatrixXd& known, std::size_t rank,
+                         const Eigen::MatrixXd& shift) {
+    const Eigen::Index devices = known.rows();
     DevicePrior prior;
-    // What a device did not record is what the others say; what none recorded is bad.
-    Eigen::MatrixXd filled = known;
-    for (Eigen::Index c = 0; c < known.cols(); ++c) {
-        double sum = 0.0;
-        double count = 0.0;
-        for (Eigen::Index d = 0; d < devices; ++d) {
-            if (std::isnan(known(d, c))) continue;
-            sum += known(d, c);
-            count += 1.0;
-        }
-        for (Eigen::Index d = 0; d < devices; ++d) {
-            if (std::isnan(known(d, c))) filled(d, c) = count > 0.0 ? sum / count : kCap;
-        }
-    }
-    prior.portfolio = portfolio_of(filled);
-    const Eigen::RowVectorXd mean = filled.colwise().mean();
+    prior.portfolio = portfolio_of(known);
+    const Eigen::MatrixXd filled = filled_of(candidates, known);
+    Eigen::VectorXd weights = Eigen::VectorXd::Constant(devices, 1.0);
+    if (shift.size() > 0) weights = shift.row(0).transpose().array().exp();
+    const Eigen::RowVectorXd mean = weights.transpose() * filled / weights.sum();
     prior.mean.assign(mean.begin(), mean.end());
     Eigen::MatrixXd rest = filled.rowwise() - mean;
     const std::vector<Eigen::Index> better = better_columns(mean);
     const double bias = static_cast<double>(devices) / std::max(1.0, static_cast<double>(devices - 1));
     const double spread = root_mean_square(rest, better) * std::sqrt(bias);
     // The devices are few: the singular vectors come from their Gram matrix, and are given times s / sqrt(devices).
+    const Eigen::MatrixXd deviations = rest;
     const Eigen::MatrixXd gram = rest * rest.transpose();
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram);
-    const auto kept = static_cast<Eigen::Index>(std::min(rank, std::max<std::size_t>(1, recordings.size() / 2)));
-    for (Eigen::Index k = 0; k < std::min(kept, devices - 1); ++k) {
-        const Eigen::VectorXd direction = solver.eigenvectors().col(devices - 1 - k);
-        const Eigen::RowVectorXd factor = direction.transpose() * rest / std::sqrt(static_cast<double>(devices));
+    const auto kept = std::min<Eigen::Index>(
+        static_cast<Eigen::Index>(std::min(rank, std::max<std::size_t>(1, static_cast<std::size_t>(devices) / 2))),
+        devices - 1);
+    for (Eigen::Index k = 0; k < kept; ++k) {
+        Eigen::VectorXd direction = solver.eigenvectors().col(devices - 1 - k);
+        // A sign of its own, so that shifts mean the same whichever devices there are.
+        if (direction.dot(deviations * mean.transpose()) < 0.0) direction = -direction;
+        Eigen::VectorXd moved = direction;
+        if (shift.rows() > 1 + k) moved += shift.row(1 + k).transpose();
+        const Eigen::RowVectorXd factor = moved.transpose() * deviations / std::sqrt(static_cast<double>(devices));
         prior.factors.emplace_back(factor.begin(), factor.end());
         rest -= direction * (direction.transpose() * rest);
     }
@@ -169,6 +127,25 @@ Result<DevicePrior> make_prior(const CandidateSet& target, std::span<const Recor
     constexpr double kLeast = 0.02;
     prior.residual_deviation = std::max({kOptimism * root_mean_square(rest, better), 0.5 * spread, kLeast});
     return prior;
+}
+
+Result<DevicePrior> make_prior(const CandidateSet& target, std::span<const RecordedSurface> recordings,
+                               std::size_t rank) {
+    if (recordings.empty()) return bad_input("A prior over devices needs at least one recording.");
+    Eigen::MatrixXd known(static_cast<Eigen::Index>(recordings.size()), static_cast<Eigen::Index>(target.size()));
+    for (std::size_t d = 0; d < recordings.size(); ++d) {
+        const RecordedSurface& recording = recordings[d];
+        const std::string what = fmt::format("The recording of '{}' ({})", recording.device(), recording.kernel());
+        YOLK_TRY(const auto places, matched_candidates(target, recording.candidates(), what));
+        bool any = false;
+        for (std::size_t c = 0; c < target.size(); ++c) {
+            known(static_cast<Eigen::Index>(d), static_cast<Eigen::Index>(c)) =
+                places[c] ? regret_of(recording.costs()[*places[c]], recording.optimum()) : std::nan("");
+            any = any || places[c];
+        }
+        if (!any) return bad_input(what + " shares no configuration with the target. Leave it out.");
+    }
+    return device_prior(target, known, rank);
 }
 
 }  // namespace yolk::autotune

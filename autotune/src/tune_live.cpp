@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "yolk/autotune/architecture.hpp"
+#include "yolk/autotune/portfolio.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
@@ -116,6 +118,11 @@ Result<void> LiveSearch::begin(const Device& device, Dispatcher& dispatcher, con
     if (known_.exact) include(known_.exact->configuration);
     for (const NamedConfiguration& configuration : known_.to_validate) include(configuration);
     for (const TuningSample& sample : samples) include(sample.configuration);
+    for (const NamedConfiguration& configuration : options_.portfolio) include(configuration);
+    if (options_.prior != nullptr) {
+        for (const NamedConfiguration& configuration : portfolio_of(*options_.prior, key_.family))
+            include(configuration);
+    }
     live.before = [this, &journal, space](const Configuration& configuration) {
         return journal.begin(journal_entry(key_, named_configuration(space, configuration)).dump());
     };
@@ -123,7 +130,13 @@ Result<void> LiveSearch::begin(const Device& device, Dispatcher& dispatcher, con
     YOLK_TRY(surface_, LiveSurface::create(device, dispatcher, problem, std::move(live)));
     outcome_.heuristic = surface_->configuration(surface_->heuristic());
     plain_ = surface_->find(space.plain());
-    YOLK_TRY(Tuner tuner, Tuner::create(surface_->shared_candidates(), options_.tuner));
+    TunerOptions options = options_.tuner;
+    if (options_.prior != nullptr) {
+        options.settings.natural = options_.prior->settings;
+        if (auto prior = prior_for(*options_.prior, surface_->candidates(), key_.family))
+            options.prior = std::make_shared<const DevicePrior>(*std::move(prior));
+    }
+    YOLK_TRY(Tuner tuner, Tuner::create(surface_->shared_candidates(), std::move(options)));
     tuner_.emplace(std::move(tuner));
     return tell_known();
 }
@@ -221,6 +234,13 @@ Result<void> LiveSearch::search() {
     for (const std::size_t candidate : first) {
         if (tuner_->history().known(candidate)) continue;
         YOLK_TRY(const bool goes_on, measure(candidate));
+        if (!goes_on) return {};
+    }
+    for (const NamedConfiguration& configuration : options_.portfolio) {
+        const std::optional<std::size_t> candidate = find(configuration);
+        if (!candidate || tuner_->history().known(*candidate)) continue;
+        if (tuner_->history().size() >= options_.tuner.budget) break;
+        YOLK_TRY(const bool goes_on, measure(*candidate));
         if (!goes_on) return {};
     }
     while (const std::optional<std::size_t> candidate = tuner_->ask()) {
@@ -329,6 +349,7 @@ Result<TuneLiveOutcome> LiveSearch::run(const Device& device, Dispatcher& dispat
 
 KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key) {
     struct Near {
+        bool other_device;
         double distance;
         const TuningChoice* choice;
     };
@@ -339,11 +360,15 @@ KnownChoices known_choices(const std::vector<TuningChoice>& choices, const Tunin
             known.exact = choice;
             continue;
         }
-        if (choice.key.family != key.family || choice.key.device.device != key.device.device) continue;
+        const bool same_device = choice.key.device.device == key.device.device;
+        if (choice.key.family != key.family || (!same_device && !same_architecture(choice.key.device, key.device)))
+            continue;
         const std::optional<double> distance = tuning_distance(choice.key.shape, key.shape);
-        if (distance && *distance <= kFarthestShape) near.push_back({*distance, &choice});
+        if (distance && *distance <= kFarthestShape) near.push_back({!same_device, *distance, &choice});
     }
-    std::ranges::stable_sort(near, {}, &Near::distance);
+    std::ranges::stable_sort(near, [](const Near& a, const Near& b) {
+        return a.other_device != b.other_device ? b.other_device : a.distance < b.distance;
+    });
     constexpr std::size_t kMost = 4;
     for (const Near& entry : near) {
         if (known.to_validate.size() == kMost) break;

@@ -11,6 +11,7 @@
 
 #include "sqlite.hpp"
 #include "table_schema.hpp"
+#include "yolk/autotune/architecture.hpp"
 #include "yolk/autotune/surface.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
@@ -325,19 +326,27 @@ TuningTable usable_choices(const std::vector<TuningChoice>& choices, const std::
     std::string family;
     std::string kernels;
     for (const TuningChoice& choice : choices) {
-        if (choice.key.device != device) continue;
+        const bool own = choice.key.device == device;
+        // Proven on another device of the same architecture by the same driver; by another driver it is a guess, which
+        // `yolk tune` tries and no plan takes. The same device under other limits is not "another".
+        const bool alike = !own && choice.key.device.device != device.device &&
+                           same_architecture(choice.key.device, device) && same_driver(choice.key.device, device);
+        if (!own && !alike) continue;
         if (choice.key.family != family) {
             family = choice.key.family;
             kernels = kernel_hash(family);
         }
         const bool bad = std::ranges::any_of(quarantined, [&](const Quarantined& entry) {
-            return entry.key == choice.key && entry.configuration == choice.configuration;
+            if (entry.configuration != choice.configuration || entry.key.family != choice.key.family) return false;
+            // What went wrong here for any shape is not taken from elsewhere.
+            return entry.key == choice.key || (alike && entry.key.device == device);
         });
         if (choice.key.kernels != kernels || bad) continue;
         entries.push_back({.family = choice.key.family,
                            .shape = choice.key.shape,
                            .configuration = choice.configuration,
-                           .pinned = choice.pinned});
+                           .pinned = choice.pinned,
+                           .other_device = alike});
     }
     return TuningTable(std::move(entries));
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tune_live.hpp"
+#include "tune_prior.hpp"
 #include "tune_report.hpp"
 #include "tune_surface.hpp"
 #include "tune_table.hpp"
@@ -16,6 +17,7 @@ struct TuneFlags {
     LiveFlags live;
     TableFlags table;
     ReportFlags report;
+    PriorFlags prior;
     CommonFlags common;
     const CLI::Option* budget = nullptr;
 };
@@ -24,6 +26,13 @@ Result<int> run_tune(TuneFlags& flags) {
     const bool tunes = !flags.live.job.empty() || !flags.live.shapes.empty();
     if (!flags.report.file.empty() && !tunes) return tune_report(flags.report, flags.surface, flags.common);
     if (!flags.surface.surface.empty()) return tune_surface(flags.surface, flags.common);
+    if (!flags.prior.train.empty()) {
+        flags.prior.budget = flags.budget->count() > 0 ? flags.surface.budget : 0;
+        flags.prior.seed = flags.surface.seed;
+        flags.prior.threads = flags.surface.threads;
+        return train_prior(flags.prior, flags.common);
+    }
+    flags.table.prior = flags.surface.prior;
     if (flags.table.any()) return tune_table(flags.table, flags.common);
     if (flags.budget->count() > 0) {
         if (flags.surface.budget == 0) return bad_input("--budget is 0; at least 1 measurement is needed.");
@@ -31,6 +40,7 @@ Result<int> run_tune(TuneFlags& flags) {
     }
     flags.live.strategy = flags.surface.strategy;
     flags.live.seed = flags.surface.seed;
+    flags.live.prior = flags.surface.prior;
     Result<int> tuned = tune_live(flags.live, flags.common);
     if (!tuned || flags.report.file.empty()) return tuned;
     YOLK_TRY_VOID(tune_report(flags.report, flags.surface, flags.common));
@@ -49,6 +59,7 @@ Command add_tune_command(CLI::App& app) {
     add_table_flags(*command, flags->table);
     add_surface_flags(*command, flags->surface);
     add_report_flags(*command, flags->report);
+    add_prior_flags(*command, flags->prior);
     flags->budget = command->get_option("--budget");
     command->get_option("--budget")->default_str("60 a shape; 200 with --surface");
     add_output_flags(*command, flags->common);

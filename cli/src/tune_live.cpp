@@ -13,6 +13,8 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "tune_jobs.hpp"
+#include "tune_prior.hpp"
+#include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/recording.hpp"
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/core/file.hpp"
@@ -94,6 +96,7 @@ struct Tuning {
     double multiply_adds_per_second = 0.0;
     Clock::time_point end;
     SearchProgress progress;
+    std::optional<autotune::PriorFile> prior{};
 };
 
 /// The time that is left is shared by the shapes that are left.
@@ -112,6 +115,9 @@ Result<void> tune_job(Tuning& tuning, Job& job, std::size_t left) {
         .deadline = deadline_of(tuning, left),
         .limit = tuning.end,
         .multiply_adds_per_second = tuning.multiply_adds_per_second,
+        .prior = tuning.prior ? &*tuning.prior : nullptr,
+        .portfolio = autotune::portfolio_of(autotune::shipped_portfolio(),
+                                            job.problem->space(tuning.device.usable_info()).family()),
         .progress =
             [&](const autotune::LiveProgress& progress) {
                 tuning.progress.show(job, progress);
@@ -331,6 +337,7 @@ Result<int> tune_live(const LiveFlags& flags, const CommonFlags& common) {
                   .end = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)),
                   .progress = SearchProgress(common)};
     YOLK_TRY_VOID(find_known(tuning, jobs));
+    YOLK_TRY(tuning.prior, find_prior(flags.prior));
     const InterruptGuard interrupt;
     const bool any_new = std::ranges::any_of(jobs, [&](const Job& job) { return flags.again || !job.known; });
     if (any_new) {

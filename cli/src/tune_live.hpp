@@ -22,6 +22,7 @@ struct LiveFlags {
     std::string strategy = "natural";
     std::uint32_t budget = 0;  ///< 0: the default
     std::uint64_t seed = 1;
+    std::string prior;
 };
 
 void add_live_flags(CLI::App& app, LiveFlags& flags);

@@ -12,6 +12,7 @@
 
 #include "interrupt.hpp"
 #include "output.hpp"
+#include "tune_prior.hpp"
 #include "yolk/autotune/replay.hpp"
 #include "yolk/core/log.hpp"
 
@@ -124,6 +125,24 @@ void print_outcome(const Json& json) {
         json["repeats"].get<std::size_t>(), reached(json["evaluations_to_90"]), reached(json["evaluations_to_95"])));
 }
 
+Result<void> take_prior(const SurfaceFlags& flags, const RecordedSurface& surface, autotune::TunerOptions& tuner) {
+    YOLK_TRY(const autotune::PriorFile file, autotune::read_prior(flags.prior));
+    tuner.settings.natural = file.settings;
+    std::optional<autotune::DevicePrior> prior = autotune::prior_for(file, surface.candidates(), surface.kernel());
+    if (!prior) {
+        log_warning(
+            fmt::format("'{}' knows nothing of this kernel's parameters; only its settings are taken.", flags.prior));
+        return {};
+    }
+    for (const autotune::SpacePrior& space : file.spaces) {
+        if (!surface.device().empty() && std::ranges::find(space.devices, surface.device()) != space.devices.end())
+            log_warning(fmt::format("'{}' was made from recordings of '{}', too: it may know the answer.", flags.prior,
+                                    surface.device()));
+    }
+    tuner.prior = std::make_shared<const autotune::DevicePrior>(*std::move(prior));
+    return {};
+}
+
 Result<autotune::ReplayOptions> replay_options(const SurfaceFlags& flags, const RecordedSurface& surface,
                                                const std::vector<RecordedSurface>& others) {
     autotune::ReplayOptions options;
@@ -137,7 +156,9 @@ Result<autotune::ReplayOptions> replay_options(const SurfaceFlags& flags, const 
     }
     if (flags.learning_rate < 0.0F) return bad_input("--lr is below 0; a learning rate is above 0.");
     if (flags.learning_rate > 0.0F) options.tuner.settings.learning_rate = double{flags.learning_rate};
-    if (!others.empty()) {
+    if (!flags.prior.empty()) {
+        YOLK_TRY_VOID(take_prior(flags, surface, options.tuner));
+    } else if (!others.empty()) {
         YOLK_TRY(autotune::DevicePrior prior, autotune::make_prior(surface.candidates(), others));
         options.tuner.prior = std::make_shared<const autotune::DevicePrior>(std::move(prior));
     }
@@ -161,6 +182,9 @@ void add_surface_flags(CLI::App& app, SurfaceFlags& flags) {
     add_number(app, "--seed", flags.seed, "Of the first search")->default_str("1");
     add_number(app, "--threads", flags.threads, "Searches at the same time; the results do not depend on it")
         ->default_str("all");
+    app.add_option("--prior", flags.prior,
+                   "What natural begins with, as --train-prior writes it (on a device: prior.json beside the table)")
+        ->type_name("FILE");
     app.add_option("--transfer", flags.transfer, "Recordings of other devices for natural to begin from")
         ->type_name("FILES...");
 }
@@ -170,6 +194,9 @@ Result<int> tune_surface(const SurfaceFlags& flags, const CommonFlags& common) {
     if (!flags.transfer.empty() && flags.strategy != "natural") {
         return bad_input(
             fmt::format("--transfer is given with --strategy {}; only natural transfers.", flags.strategy));
+    }
+    if (!flags.prior.empty() && (flags.strategy != "natural" || !flags.transfer.empty())) {
+        return bad_input("--prior is given with another strategy or with --transfer; natural alone begins from it.");
     }
     YOLK_TRY(const RecordedSurface surface, RecordedSurface::read(flags.surface));
     YOLK_TRY(const std::vector<RecordedSurface> others, read_others(flags, surface));

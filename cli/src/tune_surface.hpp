@@ -13,6 +13,7 @@ namespace yolk::cli {
 struct SurfaceFlags {
     std::string surface;
     std::vector<std::string> transfer;
+    std::string prior;
     std::string strategy = "natural";
     std::string step;            ///< empty: the strategy's own
     float learning_rate = 0.0F;  ///< 0: the strategy's own

@@ -17,6 +17,7 @@ struct TableFlags {
     std::string pin;
     std::string configuration;
     std::string forget;
+    std::string prior;  ///< of `yolk tune --surface`, too
     [[nodiscard]] bool any() const {
         return list || !show.empty() || !explain.empty() || !export_to.empty() || !import_from.empty() ||
                !pin.empty() || !forget.empty();

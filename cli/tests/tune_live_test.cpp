@@ -7,6 +7,7 @@
 #include <random>
 
 #include "command.hpp"
+#include "yolk/core/file.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -65,7 +66,9 @@ TEST_P(tune_live, measures_once_and_later_runs_know) {
     EXPECT_EQ(run({"--explain", "reduce outer=512 columns=64", "--json"}).last()["answer"], "nearest shape");
     EXPECT_EQ(run({"--explain", "reduce outer=256 columns=64 operation=2", "--json"}).last()["answer"], "heuristic");
     const Ran untuned = run({"--explain", "matmul m=8 n=8 k=8"});
-    EXPECT_THAT(untuned.out, HasSubstr("heuristic"));
+    for (const char* rung : {"exact", "other driver", "nearest shape", "same architecture", "low-rank prediction",
+                             "portfolio", "heuristic"})
+        EXPECT_THAT(untuned.out, HasSubstr(rung));
     EXPECT_THAT(run({"--list"}).out, HasSubstr("2 choices in"));
     EXPECT_THAT(run({"--show", "optimizer elements=450"}).out, HasSubstr("samples of optimizer"));
 }
@@ -160,6 +163,36 @@ TEST_P(tune_live, the_time_is_a_limit) {
     EXPECT_LT(ran.last()["seconds"], 8.0 + 5.0);
     EXPECT_THAT(ran.last()["shapes"], SizeIs(5));
     EXPECT_GT(ran.last()["measured"], 0);
+}
+
+// Another processor under the same driver: its choices are taken where this one has none.
+TEST_P(tune_live, a_sister_answers_and_a_prior_says_what_to_try) {
+    const std::string recorded = (folder_ / "surface.json").string();
+    write_text(folder_ / "shapes", "reduce outer=256 columns=64\n");
+    ASSERT_EQ(run(shapes({"--budget", "6", "--record", recorded})).code, 0);
+    const std::string file = (folder_ / "export.json").string();
+    ASSERT_EQ(run({"--export", file}).code, 0);
+    const std::vector<std::byte> bytes = read_file(file, 1U << 20U).value();
+    Json exported = Json::parse(reinterpret_cast<const char*>(bytes.data()),
+                                reinterpret_cast<const char*>(bytes.data()) + bytes.size());
+    for (Json& choice : exported["choices"])
+        choice["device"] = choice["device"].get<std::string>() + " of another make";
+    write_text(file, exported.dump());
+    ASSERT_EQ(run({"--forget", "all"}).code, 0);
+    EXPECT_EQ(run({"--explain", "reduce outer=256 columns=64", "--json"}).last()["answer"], "heuristic");
+    ASSERT_EQ(run({"--import", file}).code, 0);
+    const Ran sister = run({"--explain", "reduce outer=256 columns=64", "--json"});
+    EXPECT_EQ(sister.last()["answer"], "same architecture") << sister.out;
+
+    const std::string prior = (folder_ / "trained.json").string();
+    const Ran trained = run({"--train-prior", recorded, "--generations", "0", "--out", prior});
+    ASSERT_EQ(trained.code, 0) << trained.err;
+    const Ran explained = run({"--explain", "reduce outer=256 columns=64", "--prior", prior});
+    EXPECT_THAT(explained.out, HasSubstr("begins there, a plan does not take it"));
+    EXPECT_EQ(run({"--explain", "reduce outer=256 columns=64", "--prior", recorded}).code, 2);
+    const Ran tuned = run(shapes({"--budget", "6", "--again", "--prior", prior, "--json", "--quiet"}));
+    ASSERT_EQ(tuned.code, 0) << tuned.err;
+    EXPECT_EQ(tuned.last()["measured"], 6);
 }
 
 TEST_P(tune_live, an_interrupt_keeps_what_was_learned) {

@@ -87,12 +87,15 @@ std::optional<TuningAnswer> TuningTable::find(const TuningSpace& space) const {
         const bool exact = tuning_bucket(entry->shape) == bucket;
         if (exact || *distance <= kFarthestShape) near.push_back({exact, *distance, &*entry});
     }
-    std::ranges::stable_sort(
-        near, [](const Near& a, const Near& b) { return a.exact != b.exact ? a.exact : a.distance < b.distance; });
+    std::ranges::stable_sort(near, [](const Near& a, const Near& b) {
+        if (a.entry->other_device != b.entry->other_device) return b.entry->other_device;
+        return a.exact != b.exact ? a.exact : a.distance < b.distance;
+    });
     for (const Near& candidate : near) {
         std::optional<Configuration> values = ordered_configuration(space, candidate.entry->configuration);
         if (!values || !space.check(*values)) continue;
-        return TuningAnswer{std::move(*values), candidate.exact ? TuningRung::Exact : TuningRung::NearestShape,
+        const TuningRung here = candidate.exact ? TuningRung::Exact : TuningRung::NearestShape;
+        return TuningAnswer{std::move(*values), candidate.entry->other_device ? TuningRung::SameArchitecture : here,
                             candidate.entry};
     }
     return std::nullopt;

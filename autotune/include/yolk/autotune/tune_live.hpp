@@ -10,6 +10,7 @@
 #include <string>
 
 #include "yolk/autotune/live_surface.hpp"
+#include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/run_journal.hpp"
 #include "yolk/autotune/tuner.hpp"
 #include "yolk/autotune/tuning_file.hpp"
@@ -38,6 +39,10 @@ struct TuneLiveOptions {
     std::optional<std::uint64_t> cache_bytes{};  ///< LiveOptions'
     double multiply_adds_per_second = 0.0;       ///< LiveOptions'
     std::size_t finalists = 4;                   ///< besides the heuristic, the plain one and the choice so far
+    /// What `natural` begins from, where it knows the family; must outlive the call. nullptr: nothing.
+    const PriorFile* prior = nullptr;
+    /// Tried after what the table knows and before the strategy proposes; what the shape does not allow is passed over.
+    std::vector<NamedConfiguration> portfolio{};
     std::function<bool(const LiveProgress&)> progress{};  ///< after each evaluation; false stops the search
 };
 
@@ -54,9 +59,10 @@ struct TuneLiveOutcome {
 
 /// What a table says about a shape before anything is measured.
 struct KnownChoices {
-    std::optional<TuningChoice> exact{};            ///< same device, driver and modules, same extents
-    std::vector<NamedConfiguration> to_validate{};  ///< of the same device with another driver or other modules, and of
-                                                    ///< near shapes: measured first
+    std::optional<TuningChoice> exact{};  ///< same device, driver and modules, same extents
+    /// Of the same device with another driver or other modules, of near shapes, and after them of other devices of the
+    /// same architecture: measured first.
+    std::vector<NamedConfiguration> to_validate{};
 };
 [[nodiscard]] KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key);
 

@@ -88,7 +88,8 @@ class TuningFile {
 };
 
 /// What a run on this device may take from `choices`: those of its own device, driver and modules that are not
-/// quarantined. A pure function.
+/// quarantined, and after them those of other devices of the same architecture with the same driver and modules. A pure
+/// function.
 [[nodiscard]] TuningTable usable_choices(const std::vector<TuningChoice>& choices,
                                          const std::vector<Quarantined>& quarantined, const DeviceKey& device);
 

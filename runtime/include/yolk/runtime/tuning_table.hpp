@@ -34,13 +34,15 @@ struct TuningEntry {
     std::string family;
     TuningShape shape;
     NamedConfiguration configuration;
-    bool pinned = false;  ///< set by a person: the same as measured ones for plans, but no tuning replaces it
+    bool pinned = false;        ///< set by a person: the same as measured ones for plans, but no tuning replaces it
+    bool other_device = false;  ///< measured on another device of the same architecture, under the same driver
 };
 
 /// Which rung of the ladder answered. A description's own configuration stands above, a primitive's heuristic below.
 enum class TuningRung {
-    Exact,         ///< an entry of the same bucket
-    NearestShape,  ///< the nearest shape of the same variant, within kFarthestShape
+    Exact,             ///< an entry of the same bucket
+    NearestShape,      ///< the nearest shape of the same variant, within kFarthestShape
+    SameArchitecture,  ///< the same bucket or the nearest shape, of another device
 };
 
 struct TuningAnswer {
@@ -58,8 +60,8 @@ class TuningTable {
     [[nodiscard]] std::span<const TuningEntry> entries() const noexcept { return entries_; }
 
     /// The answer for the family and shape of `space`: entries of the bucket, nearest first, then those of the nearest
-    /// shapes. An entry that the space does not allow (a knob missing or unknown, a value outside, an illegal
-    /// combination) is passed over. Nothing: the heuristic's turn.
+    /// shapes; other devices' likewise after all of this one. An entry that the space does not allow (a knob missing or
+    /// unknown, a value outside, an illegal combination) is passed over. Nothing: the heuristic's turn.
     [[nodiscard]] std::optional<TuningAnswer> find(const TuningSpace& space) const;
 
    private:
