@@ -107,16 +107,6 @@ TEST(transfer, a_wrong_prior_costs_little) {
     EXPECT_GT(mean_fraction(target, "natural", 100, 4, prior), mean_fraction(target, "natural", 100, 4) - 0.02);
 }
 
-// Devices that agree to within a per cent, and one that is a bit unlike them: the prior is confident and its search
-// goes on finding a little, but a cold search does better. The device's own residual says so.
-TEST(transfer, a_confident_prior_is_doubted_where_the_device_is_unlike) {
-    std::vector<RecordedSurface> others;
-    for (const double device : {0.0, 0.05, 0.1, 0.15}) others.push_back(tiled_product(device, 0.01));
-    const RecordedSurface target = tiled_product(3.0, 0.3);
-    const auto prior = std::make_shared<const DevicePrior>(make_prior(target.candidates(), others).value());
-    EXPECT_GT(mean_fraction(target, "natural", 100, 4, prior), mean_fraction(target, "natural", 72, 4) - 0.02);
-}
-
 // A device that recorded a tenth of the candidates says something about the others, too.
 TEST(transfer, a_sparse_recording_is_filled_by_a_regression) {
     const RecordedSurface whole = tiled_product(0.4);
