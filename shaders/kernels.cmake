@@ -157,6 +157,7 @@ yolk_kernel(block_trace_by_invocation FAMILY block_trace SOURCE block_trace/bloc
             DEFINES ROWS_BY_INVOCATION=1)
 yolk_kernel(covariance_average FAMILY covariance SOURCE covariance/covariance_average.comp)
 yolk_kernel(covariance_damp FAMILY covariance SOURCE covariance/covariance_damp.comp)
+yolk_kernel(expected_improvement FAMILY expected_improvement SOURCE expected_improvement/expected_improvement.comp)
 yolk_kernel(natural_gradient_product_by_group FAMILY natural_gradient
             SOURCE natural_gradient/natural_gradient_product.comp)
 yolk_kernel(natural_gradient_product_by_invocation FAMILY natural_gradient

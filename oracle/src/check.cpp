@@ -28,6 +28,7 @@ std::span<const Family* const> families() noexcept {
                                       &perturbed_vector_family(),
                                       &covariance_family(),
                                       &natural_gradient_family(),
+                                      &expected_improvement_family(),
                                       &inverse_sqrt_family(),
                                       &kronecker_precondition_family(),
                                       &rollout_family(),

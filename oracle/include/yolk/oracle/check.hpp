@@ -85,6 +85,7 @@ struct Family;  // yolk/oracle/family.hpp
 [[nodiscard]] const Family& perturbed_vector_family() noexcept;
 [[nodiscard]] const Family& covariance_family() noexcept;
 [[nodiscard]] const Family& natural_gradient_family() noexcept;
+[[nodiscard]] const Family& expected_improvement_family() noexcept;
 [[nodiscard]] const Family& inverse_sqrt_family() noexcept;
 [[nodiscard]] const Family& kronecker_precondition_family() noexcept;
 [[nodiscard]] const Family& rollout_family() noexcept;
