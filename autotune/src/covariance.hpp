@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "yolk/autotune/linear_algebra.hpp"
 #include "yolk/autotune/space.hpp"
 
 namespace yolk::autotune {
@@ -27,13 +28,13 @@ struct CovarianceSettings {
 };
 
 /// Immutable after construction; keeps a pointer to the candidates.
-class Covariance {
+class Covariance final : public Kernel {
    public:
     Covariance(const CandidateSet& candidates, CovarianceSettings settings);
 
     [[nodiscard]] double between(std::size_t a, std::size_t b) const;
-    void column(std::size_t candidate, std::span<double> out) const;  ///< against every candidate
-    [[nodiscard]] std::vector<double> diagonal() const;
+    void column(std::size_t candidate, std::span<double> out) const override;
+    [[nodiscard]] std::vector<double> diagonal() const override;
 
    private:
     /// Products and squared distances of one parameter's values, value by value.

@@ -5,6 +5,8 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "yolk/autotune/linear_algebra.hpp"
@@ -15,10 +17,32 @@ namespace {
 
 constexpr double kLeastVariance = 1e-10;
 
+/// Expected improvement in units of the deviation: z Phi(z) + phi(z), Phi by Abramowitz and Stegun 26.2.17 (error below
+/// 7.5e-8), which ranks candidates as erfc does at a third of its time.
+double improvement(double z) {
+    const double density = std::exp(-0.5 * z * z) * 0.3989422804014327;
+    const double t = 1.0 / (1.0 + 0.2316419 * std::abs(z));
+    const double polynomial =
+        t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+    const double upper = density * polynomial;
+    return z * (z < 0.0 ? upper : 1.0 - upper) + density;
+}
+
+double gain_of(const Acquisition& acquisition, std::size_t candidate, const CandidatePosterior& posterior) {
+    const double prior = acquisition.prior.empty() ? 0.0 : acquisition.prior[candidate];
+    const double expected =
+        prior + acquisition.level + posterior.value_score - acquisition.level * posterior.unit_score;
+    const double deviation = acquisition.deviation * std::sqrt(posterior.variance);
+    return deviation * improvement((acquisition.best - expected) / deviation);
+}
+
 class HostLinearAlgebra final : public LinearAlgebra {
    public:
-    void begin(std::span<const double> prior_variances) override {
-        variances_ = Eigen::Map<const Eigen::VectorXd>(prior_variances.data(), size_of(prior_variances));
+    void begin(const Kernel& kernel) override {
+        kernel_ = &kernel;
+        const std::vector<double> diagonal = kernel.diagonal();
+        variances_ = Eigen::Map<const Eigen::VectorXd>(diagonal.data(), static_cast<Eigen::Index>(diagonal.size()));
+        column_.resize(diagonal.size());
         value_scores_.setZero(variances_.size());
         unit_scores_.setZero(variances_.size());
         value_entries_.clear();
@@ -26,15 +50,16 @@ class HostLinearAlgebra final : public LinearAlgebra {
         evidence_ = {};
     }
 
-    void append(std::size_t candidate, std::span<const double> column, double noise_variance, double value) override {
-        YOLK_CHECK(size_of(column) == variances_.size());
+    void append(std::size_t candidate, double noise_variance, double value) override {
+        YOLK_CHECK(kernel_ != nullptr && candidate < column_.size());
+        kernel_->column(candidate, column_);
         const auto i = static_cast<Eigen::Index>(candidate);
         const auto n = static_cast<Eigen::Index>(value_entries_.size());
         if (rows_.rows() <= n || rows_.cols() != variances_.size()) grow(n);
         // A copy: the row that is written shares the matrix with those that are read.
         const Eigen::VectorXd entries = rows_.col(i).head(n);
         auto row = rows_.row(n);
-        row = Eigen::Map<const Eigen::RowVectorXd>(column.data(), size_of(column));
+        row = Eigen::Map<const Eigen::RowVectorXd>(column_.data(), variances_.size());
         if (n > 0) row.noalias() -= entries.transpose() * rows_.topRows(n);
         const double pivot = std::sqrt(std::max(row(i), 0.0) + std::max(noise_variance, kLeastVariance));
         row /= pivot;
@@ -58,18 +83,34 @@ class HostLinearAlgebra final : public LinearAlgebra {
         ++evidence_.count;
     }
 
-    std::span<const double> value_scores() override { return view(value_scores_); }
-    std::span<const double> unit_scores() override { return view(unit_scores_); }
-    std::span<const double> variances() override { return view(variances_); }
+    CandidatePosterior at(std::size_t candidate) override {
+        const auto c = static_cast<Eigen::Index>(candidate);
+        return {value_scores_(c), unit_scores_(c), variances_(c)};
+    }
     Evidence evidence() override { return evidence_; }
+
+    std::optional<std::size_t> most_promising(const Acquisition& acquisition,
+                                              std::span<const std::size_t> among) override {
+        std::optional<std::size_t> found;
+        double most = -std::numeric_limits<double>::infinity();
+        const auto look_at = [&](std::size_t c) {
+            if (acquisition.history->known(c)) return;
+            const double gain = gain_of(acquisition, c, at(c));
+            if (found && gain <= most) return;
+            found = c;
+            most = gain;
+        };
+        if (among.empty()) {
+            for (std::size_t c = 0; c < column_.size(); ++c) look_at(c);
+        } else {
+            for (const std::size_t c : among) look_at(c);
+        }
+        return found;
+    }
 
    private:
     using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-    static Eigen::Index size_of(std::span<const double> values) { return static_cast<Eigen::Index>(values.size()); }
-    static std::span<const double> view(const Eigen::VectorXd& values) {
-        return {values.data(), static_cast<std::size_t>(values.size())};
-    }
     void grow(Eigen::Index used) {
         constexpr Eigen::Index kFirstRows = 64;
         Rows larger(std::max(kFirstRows, 2 * used), variances_.size());
@@ -77,6 +118,8 @@ class HostLinearAlgebra final : public LinearAlgebra {
         rows_.swap(larger);
     }
 
+    const Kernel* kernel_ = nullptr;
+    std::vector<double> column_;
     Rows rows_;
     Eigen::VectorXd value_scores_, unit_scores_, variances_;
     std::vector<double> value_entries_, unit_entries_;
@@ -84,6 +127,10 @@ class HostLinearAlgebra final : public LinearAlgebra {
 };
 
 }  // namespace
+
+double expected_gain(const Acquisition& acquisition, std::size_t candidate, const CandidatePosterior& posterior) {
+    return gain_of(acquisition, candidate, posterior);
+}
 
 std::unique_ptr<LinearAlgebra> host_linear_algebra() { return std::make_unique<HostLinearAlgebra>(); }
 

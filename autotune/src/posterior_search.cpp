@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "evidence_fit.hpp"
@@ -12,17 +11,6 @@ namespace yolk::autotune {
 namespace {
 
 constexpr double kLeastDeviation = 0.05;
-
-/// Expected improvement in units of the deviation: z Phi(z) + phi(z), Phi by Abramowitz and Stegun 26.2.17 (error below
-/// 7.5e-8), which ranks candidates as erfc does at a third of its time.
-double improvement(double z) {
-    const double density = std::exp(-0.5 * z * z) * 0.3989422804014327;
-    const double t = 1.0 / (1.0 + 0.2316419 * std::abs(z));
-    const double polynomial =
-        t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
-    const double upper = density * polynomial;
-    return z * (z < 0.0 ? upper : 1.0 - upper) + density;
-}
 
 }  // namespace
 
@@ -46,9 +34,8 @@ PosteriorSearch::PosteriorSearch(const CandidateSet& candidates, const History& 
       options_(std::move(options)),
       covariance_(candidates, options_.covariance),
       algebra_(std::move(algebra)),
-      column_(candidates.size()),
       noise_(options_.noise) {
-    algebra_->begin(covariance_.diagonal());
+    algebra_->begin(covariance_);
 }
 
 void PosteriorSearch::add(std::size_t candidate, double value) {
@@ -62,8 +49,7 @@ void PosteriorSearch::add(std::size_t candidate, double value) {
 }
 
 void PosteriorSearch::append(std::size_t position) {
-    covariance_.column(measured_[position], column_);
-    algebra_->append(measured_[position], column_, noise_ * noise_, residuals_[position]);
+    algebra_->append(measured_[position], noise_ * noise_, residuals_[position]);
 }
 
 void PosteriorSearch::fit() {
@@ -72,7 +58,7 @@ void PosteriorSearch::fit() {
         {.covariance = options_.covariance, .noise = options_.noise, .scale_count = options_.scale_count});
     covariance_ = Covariance(candidates_, fitted.covariance);
     noise_ = fitted.noise;
-    algebra_->begin(covariance_.diagonal());
+    algebra_->begin(covariance_);
     for (std::size_t position = 0; position < measured_.size(); ++position) append(position);
 }
 
@@ -90,51 +76,39 @@ PosteriorSearch::Moments PosteriorSearch::moments() const {
 
 double PosteriorSearch::mean(std::size_t candidate) const {
     const double level = moments().level;
-    return prior(candidate) + level + algebra_->value_scores()[candidate] - level * algebra_->unit_scores()[candidate];
+    const CandidatePosterior at = algebra_->at(candidate);
+    return prior(candidate) + level + at.value_score - level * at.unit_score;
 }
 
 std::vector<double> PosteriorSearch::means() const {
     const double level = moments().level;
-    const auto values = algebra_->value_scores();
-    const auto units = algebra_->unit_scores();
     std::vector<double> all(candidates_.size());
-    for (std::size_t c = 0; c < all.size(); ++c) all[c] = prior(c) + level + values[c] - level * units[c];
+    for (std::size_t c = 0; c < all.size(); ++c) {
+        const CandidatePosterior at = algebra_->at(c);
+        all[c] = prior(c) + level + at.value_score - level * at.unit_score;
+    }
     return all;
 }
 
 double PosteriorSearch::deviation(std::size_t candidate) const {
-    return moments().deviation * std::sqrt(algebra_->variances()[candidate]);
+    return moments().deviation * std::sqrt(algebra_->at(candidate).variance);
 }
 
 double PosteriorSearch::log_density(std::size_t candidate, double value) const {
     const double scale = moments().deviation;
-    const double variance = scale * scale * (algebra_->variances()[candidate] + noise_ * noise_);
+    const double variance = scale * scale * (algebra_->at(candidate).variance + noise_ * noise_);
     const double difference = value - mean(candidate);
     return -0.5 * (difference * difference / variance + std::log(2.0 * std::numbers::pi * variance));
 }
 
 std::optional<std::size_t> PosteriorSearch::most_promising(double best, std::span<const std::size_t> among) const {
     const Moments now = moments();
-    const auto values = algebra_->value_scores();
-    const auto units = algebra_->unit_scores();
-    const auto variances = algebra_->variances();
-    std::optional<std::size_t> found;
-    double most = -std::numeric_limits<double>::infinity();
-    const auto look_at = [&](std::size_t c) {
-        if (history_.known(c)) return;
-        const double expected = prior(c) + now.level + values[c] - now.level * units[c];
-        const double deviation = options_.exploration * now.deviation * std::sqrt(variances[c]);
-        const double gain = deviation * improvement((best - expected) / deviation);
-        if (found && gain <= most) return;
-        found = c;
-        most = gain;
-    };
-    if (among.empty()) {
-        for (std::size_t c = 0; c < candidates_.size(); ++c) look_at(c);
-    } else {
-        for (const std::size_t c : among) look_at(c);
-    }
-    return found;
+    return algebra_->most_promising({.best = best,
+                                     .level = now.level,
+                                     .deviation = options_.exploration * now.deviation,
+                                     .prior = options_.mean,
+                                     .history = &history_},
+                                    among);
 }
 
 }  // namespace yolk::autotune

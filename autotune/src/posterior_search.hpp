@@ -81,7 +81,6 @@ class PosteriorSearch {
     std::unique_ptr<LinearAlgebra> algebra_;
     std::vector<std::size_t> measured_;
     std::vector<double> residuals_;  ///< values without the prior mean
-    std::vector<double> column_;
     double noise_;
 };
 

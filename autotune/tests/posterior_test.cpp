@@ -69,14 +69,12 @@ TEST(posterior, log_linear_scores_are_the_natural_gradient) {
 
     const Covariance covariance(candidates, {.linear_share = 1.0, .residual_share = 0.0});
     const std::unique_ptr<LinearAlgebra> algebra = host_linear_algebra();
-    algebra->begin(covariance.diagonal());
-    std::vector<double> column(candidates.size());
+    algebra->begin(covariance);
     for (std::size_t k = 0; k < measured.values.size(); ++k) {
-        covariance.column(measured.candidates[k], column);
-        algebra->append(measured.candidates[k], column, kNoise, measured.values[k]);
+        algebra->append(measured.candidates[k], kNoise, measured.values[k]);
     }
     for (Eigen::Index c = 0; c < expected.size(); ++c) {
-        EXPECT_NEAR(algebra->value_scores()[static_cast<std::size_t>(c)], expected(c), 1e-9);
+        EXPECT_NEAR(algebra->at(static_cast<std::size_t>(c)).value_score, expected(c), 1e-9);
     }
 }
 
@@ -90,11 +88,9 @@ TEST(posterior, growing_factor_is_the_dense_solve) {
     constexpr double kNoise = 0.0025;
     const std::unique_ptr<LinearAlgebra> algebra = host_linear_algebra();
     for (int round = 0; round < 2; ++round) {  // begin() forgets
-        algebra->begin(covariance.diagonal());
-        std::vector<double> column(candidates.size());
+        algebra->begin(covariance);
         for (std::size_t k = 0; k < measured.values.size(); ++k) {
-            covariance.column(measured.candidates[k], column);
-            algebra->append(measured.candidates[k], column, kNoise, measured.values[k]);
+            algebra->append(measured.candidates[k], kNoise, measured.values[k]);
         }
     }
     Eigen::MatrixXd a(n, n);
@@ -114,9 +110,9 @@ TEST(posterior, growing_factor_is_the_dense_solve) {
         for (Eigen::Index k = 0; k < n; ++k) {
             row(k) = covariance.between(c, measured.candidates[static_cast<std::size_t>(k)]);
         }
-        EXPECT_NEAR(algebra->value_scores()[c], row.dot(weights), 1e-8);
-        EXPECT_NEAR(algebra->unit_scores()[c], row.dot(units), 1e-8);
-        EXPECT_NEAR(algebra->variances()[c], covariance.between(c, c) - row.dot(solver.solve(row)), 1e-8);
+        EXPECT_NEAR(algebra->at(c).value_score, row.dot(weights), 1e-8);
+        EXPECT_NEAR(algebra->at(c).unit_score, row.dot(units), 1e-8);
+        EXPECT_NEAR(algebra->at(c).variance, covariance.between(c, c) - row.dot(solver.solve(row)), 1e-8);
     }
     const Evidence evidence = algebra->evidence();
     const Eigen::MatrixXd& factor = solver.matrixLLT();

@@ -14,6 +14,7 @@
 
 #include "bench_kernel.hpp"
 #include "bench_step.hpp"
+#include "bench_tuner.hpp"
 #include "environment_flag.hpp"
 #include "last_run.hpp"
 #include "output.hpp"
@@ -206,14 +207,16 @@ Command add_bench_command(CLI::App& app) {
     CLI::App* group = app.add_subcommand("bench", "Time one part of the work on a device");
     // At most one. That one is missing is told below: required here, it would hide what was typed in its place.
     group->require_subcommand(0, 1);
-    const std::array<Command, 3> commands{add_rollout(*group), add_kernel_bench(*group), add_step_bench(*group)};
-    return {group, [commands]() -> Result<int> {
-                for (const Command& command : commands) {
-                    if (command.app->parsed()) return command.run();
-                }
-                return bad_input(
-                    "bench needs to be told what to time, such as rollout, kernel or step (see yolk bench --help).");
-            }};
+    const std::array<Command, 4> commands{add_rollout(*group), add_kernel_bench(*group), add_step_bench(*group),
+                                          add_tuner_bench(*group)};
+    return {
+        group, [commands]() -> Result<int> {
+            for (const Command& command : commands) {
+                if (command.app->parsed()) return command.run();
+            }
+            return bad_input(
+                "bench needs to be told what to time, such as rollout, kernel, step or tuner (see yolk bench --help).");
+        }};
 }
 
 }  // namespace yolk::cli

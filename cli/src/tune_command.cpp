@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "tune_algebra.hpp"
 #include "tune_live.hpp"
 #include "tune_prior.hpp"
 #include "tune_report.hpp"
@@ -18,11 +19,13 @@ struct TuneFlags {
     TableFlags table;
     ReportFlags report;
     PriorFlags prior;
+    AlgebraFlags algebra;
     CommonFlags common;
     const CLI::Option* budget = nullptr;
 };
 
 Result<int> run_tune(TuneFlags& flags) {
+    flags.surface.algebra = flags.live.algebra = flags.algebra.algebra;
     const bool tunes = !flags.live.job.empty() || !flags.live.shapes.empty();
     if (!flags.report.file.empty() && !tunes) return tune_report(flags.report, flags.surface, flags.common);
     if (!flags.surface.surface.empty()) return tune_surface(flags.surface, flags.common);
@@ -60,6 +63,7 @@ Command add_tune_command(CLI::App& app) {
     add_surface_flags(*command, flags->surface);
     add_report_flags(*command, flags->report);
     add_prior_flags(*command, flags->prior);
+    add_algebra_flag(*command, flags->algebra);
     flags->budget = command->get_option("--budget");
     command->get_option("--budget")->default_str("60 a shape; 200 with --surface");
     add_output_flags(*command, flags->common);

@@ -15,6 +15,8 @@ namespace yolk::cli {
 namespace {
 
 constexpr std::size_t kLargestShapesFile = 1U << 20U;
+/// Of the tuner's own job: about as many as a large recorded space has, padded as the device's algebra pads them.
+constexpr std::uint32_t kManyCandidates = 18'176;
 /// The oracle computes in double precision on the host, before anything is timed: about so much in ten seconds.
 constexpr double kMostOperations = 2e10;
 
@@ -35,9 +37,10 @@ Result<std::vector<std::string>> shape_lines(const LiveFlags& flags) {
         if (lines.empty()) return bad_input(fmt::format("'{}' names no shape; see docs/autotune.md.", flags.shapes));
         return lines;
     }
+    if (flags.job == "tuner") return oracle::tuner_job(kManyCandidates);
     if (!flags.job.empty() && flags.job != "cartpole")
         return bad_input(fmt::format(
-            "There is no job '{}'; there are cartpole, and last for the shapes of the last run.", flags.job));
+            "There is no job '{}'; there are cartpole, tuner, and last for the shapes of the last run.", flags.job));
     for (const std::string_view line : flags.job.empty() ? oracle::named_set() : oracle::cartpole_job())
         lines.emplace_back(line);
     return lines;

@@ -8,10 +8,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <functional>
+#include <iterator>
 
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
+#include "tune_algebra.hpp"
 #include "tune_jobs.hpp"
 #include "tune_prior.hpp"
 #include "yolk/autotune/portfolio.hpp"
@@ -19,6 +22,7 @@
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/oracle/named_problem.hpp"
 #include "yolk/primitives/limits.hpp"
 #include "yolk/runtime/probe.hpp"
 
@@ -32,6 +36,9 @@ constexpr std::uint32_t kDefaultBudget = 60;
 constexpr std::uint32_t kLargestBudget = 100'000;
 constexpr double kDefaultSeconds = 540.0;
 constexpr int kLimitShare = 4;  // of the time, at most, to measure what the device can do at all
+/// Candidates that a live search has at most, padded as the device's algebra pads them.
+constexpr std::uint32_t kLiveCandidates = 2048;
+constexpr double kShareForItself = 0.1;  ///< of the time, for the kernels that the tuner itself runs on
 
 /// A shape that is to be tuned, and what came of it.
 struct Job {
@@ -40,6 +47,7 @@ struct Job {
     std::optional<autotune::TuningChoice> known{};
     std::optional<TuneLiveOutcome> outcome{};
     std::string error{};
+    bool own = false;       ///< one of the tuner's own kernels, tuned first
     bool too_late = false;  ///< no time was left for it
 };
 
@@ -97,6 +105,7 @@ struct Tuning {
     Clock::time_point end;
     SearchProgress progress;
     std::optional<autotune::PriorFile> prior{};
+    std::function<std::unique_ptr<autotune::LinearAlgebra>()> algebra{};
 };
 
 /// The time that is left is shared by the shapes that are left.
@@ -110,7 +119,8 @@ Result<void> tune_job(Tuning& tuning, Job& job, std::size_t left) {
     autotune::TuneLiveOptions options{
         .tuner = {.strategy = flags.strategy,
                   .budget = flags.budget == 0 ? kDefaultBudget : flags.budget,
-                  .seed = flags.seed},
+                  .seed = flags.seed,
+                  .settings = {.linear_algebra = tuning.algebra}},
         .again = flags.again,
         .deadline = deadline_of(tuning, left),
         .limit = tuning.end,
@@ -272,6 +282,7 @@ Result<void> check_flags(const LiveFlags& flags) {
     if (std::ranges::find(strategies, flags.strategy) == strategies.end())
         return bad_input(
             fmt::format("There is no strategy '{}'; there are {}.", flags.strategy, fmt::join(strategies, ", ")));
+    YOLK_TRY_VOID(check_algebra(flags.algebra, flags.strategy));
     if (!flags.job.empty() && !flags.shapes.empty())
         return bad_input("--job and --shapes both say what to tune; give one of them.");
     return {};
@@ -282,7 +293,8 @@ Result<void> tune_all(Tuning& tuning, std::vector<Job>& jobs) {
     std::size_t left = jobs.size();
     for (Job& job : jobs) {
         const std::size_t sharing = left--;
-        if (InterruptGuard::requested() || (job.known && !tuning.flags.again)) continue;
+        if (InterruptGuard::requested() || job.outcome || !job.error.empty() || (job.known && !tuning.flags.again))
+            continue;
         job.too_late = Clock::now() >= tuning.end;
         if (job.too_late) continue;
         if (human && !output_is_terminal()) print_line(fmt::format("tuning {}", job.shape));
@@ -291,13 +303,43 @@ Result<void> tune_all(Tuning& tuning, std::vector<Job>& jobs) {
     return {};
 }
 
+/// Where the algebra is done. On the device, its own kernels come first: they bootstrap from their defaults, with the
+/// host's algebra, and the device's is made after them, with what was found.
+Result<ChosenAlgebra> choose_algebra(Tuning& tuning, std::vector<Job>& jobs, bool any_new) {
+    const LiveFlags& flags = tuning.flags;
+    // What a CPU driver computes on are the host's own cores: not worth the seconds that trying takes.
+    const bool own_cores = tuning.device.info().kind == DeviceKind::Cpu;
+    const std::string wanted = !flags.algebra.empty() ? flags.algebra : own_cores ? "host" : "auto";
+    if (!any_new) return ChosenAlgebra::choose("host", flags.strategy, kLiveCandidates, tuning.common);
+    YOLK_TRY(ChosenAlgebra first, ChosenAlgebra::choose(wanted, flags.strategy, kLiveCandidates, tuning.common));
+    if (!first.on_device() || flags.job == "tuner") return first;
+    std::vector<Job> own;
+    for (const std::string& line : oracle::tuner_job(kLiveCandidates)) {
+        YOLK_TRY(std::unique_ptr<oracle::Problem> problem, oracle::make_named_problem(line));
+        const TuningSpace space = problem->space(tuning.device.usable_info());
+        own.push_back(
+            {.problem = std::move(problem), .shape = autotune::shape_text(space.family(), space.shape()), .own = true});
+    }
+    YOLK_TRY_VOID(find_known(tuning, own));
+    std::erase_if(own, [](const Job& job) { return job.known.has_value(); });
+    if (own.empty()) return first;
+    const Clock::time_point end = tuning.end;
+    const auto share = std::chrono::duration<double>(end - Clock::now()) * kShareForItself;
+    tuning.end = Clock::now() + std::chrono::duration_cast<Clock::duration>(share);
+    const Result<void> tuned = tune_all(tuning, own);
+    tuning.end = end;
+    YOLK_TRY_VOID(tuned);
+    jobs.insert(jobs.begin(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
+    return ChosenAlgebra::choose("device", flags.strategy, kLiveCandidates, tuning.common);
+}
+
 }  // namespace
 
 void add_live_flags(CLI::App& app, LiveFlags& flags) {
-    app.add_option(
-           "--job", flags.job,
-           "Tune the kernels of a job: cartpole, or last for what the last train, eval, bench or system used (default: "
-           "a set of shapes of all kinds)")
+    app.add_option("--job", flags.job,
+                   "Tune the kernels of a job: cartpole, tuner, or last for what the last train, eval, bench or system "
+                   "used (default: "
+                   "a set of shapes of all kinds)")
         ->type_name("NAME");
     app.add_option("--shapes", flags.shapes, "Tune the shapes of a file, one a line: matmul m=512 n=512 k=512")
         ->type_name("FILE");
@@ -336,9 +378,9 @@ Result<int> tune_live(const LiveFlags& flags, const CommonFlags& common) {
                   .journal = journal,
                   .end = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)),
                   .progress = SearchProgress(common)};
-    YOLK_TRY_VOID(find_known(tuning, jobs));
     YOLK_TRY(tuning.prior, find_prior(flags.prior));
     const InterruptGuard interrupt;
+    YOLK_TRY_VOID(find_known(tuning, jobs));
     const bool any_new = std::ranges::any_of(jobs, [&](const Job& job) { return flags.again || !job.known; });
     if (any_new) {
         // On a busy machine that takes long; a short run does without it.
@@ -347,14 +389,17 @@ Result<int> tune_live(const LiveFlags& flags, const CommonFlags& common) {
         if (tuning.multiply_adds_per_second <= 0.0)
             log(LogLevel::Info, "The device's limit is not known in so short a time: no time is refused as too short.");
     }
+    YOLK_TRY(const ChosenAlgebra algebra, choose_algebra(tuning, jobs, any_new));
+    tuning.algebra = algebra.factory();
     const Result<void> tuned = tune_all(tuning, jobs);
     YOLK_TRY_VOID(write_recordings(tuning, jobs));
-    const Json json =
-        outcome_json(tuning, jobs, wanted.skipped, std::chrono::duration<double>(Clock::now() - begin).count());
+    Json json = outcome_json(tuning, jobs, wanted.skipped, std::chrono::duration<double>(Clock::now() - begin).count());
+    algebra.add_to(json);
     if (common.json) {
         print_json(json);
     } else {
         print_outcome(json);
+        if (!algebra.line().empty()) print_line(algebra.line());
     }
     if (!tuned) return tuned.error();
     return std::ranges::any_of(jobs, [](const Job& job) { return !job.error.empty(); }) ? 1 : 0;

@@ -23,6 +23,7 @@ struct LiveFlags {
     std::uint32_t budget = 0;  ///< 0: the default
     std::uint64_t seed = 1;
     std::string prior;
+    std::string algebra;  ///< of add_algebra_flag; empty: auto
 };
 
 void add_live_flags(CLI::App& app, LiveFlags& flags);

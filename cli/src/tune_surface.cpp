@@ -12,6 +12,7 @@
 
 #include "interrupt.hpp"
 #include "output.hpp"
+#include "tune_algebra.hpp"
 #include "tune_prior.hpp"
 #include "yolk/autotune/replay.hpp"
 #include "yolk/core/log.hpp"
@@ -191,6 +192,7 @@ void add_surface_flags(CLI::App& app, SurfaceFlags& flags) {
 
 Result<int> tune_surface(const SurfaceFlags& flags, const CommonFlags& common) {
     YOLK_TRY_VOID(check_numbers(flags));
+    YOLK_TRY_VOID(check_algebra(flags.algebra, flags.strategy));
     if (!flags.transfer.empty() && flags.strategy != "natural") {
         return bad_input(
             fmt::format("--transfer is given with --strategy {}; only natural transfers.", flags.strategy));
@@ -201,6 +203,9 @@ Result<int> tune_surface(const SurfaceFlags& flags, const CommonFlags& common) {
     YOLK_TRY(const RecordedSurface surface, RecordedSurface::read(flags.surface));
     YOLK_TRY(const std::vector<RecordedSurface> others, read_others(flags, surface));
     YOLK_TRY(autotune::ReplayOptions options, replay_options(flags, surface, others));
+    YOLK_TRY(const ChosenAlgebra algebra, ChosenAlgebra::choose(flags.algebra.empty() ? "host" : flags.algebra,
+                                                                flags.strategy, surface.candidates().size(), common));
+    options.tuner.settings.linear_algebra = algebra.factory();
     const RepeatProgress progress(flags.repeats, common);
     const InterruptGuard interrupt;
     options.progress = [&progress](std::size_t done) {
@@ -210,11 +215,13 @@ Result<int> tune_surface(const SurfaceFlags& flags, const CommonFlags& common) {
     YOLK_TRY(const Replay replay, autotune::replay(surface, options));
     progress.finish();
     if (replay.curves.empty()) return bad_input("The replay was interrupted before its first repeat ended.");
-    const Json json = outcome(flags, surface, replay, others.size());
+    Json json = outcome(flags, surface, replay, others.size());
+    algebra.add_to(json);
     if (common.json) {
         print_json(json);
     } else {
         print_outcome(json);
+        if (!algebra.line().empty()) print_line(algebra.line());
     }
     return 0;
 }

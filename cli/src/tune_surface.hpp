@@ -21,6 +21,7 @@ struct SurfaceFlags {
     std::uint32_t repeats = 100;
     std::uint64_t seed = 1;
     std::uint32_t threads = 0;
+    std::string algebra;  ///< of add_algebra_flag; empty: host
 };
 
 void add_surface_flags(CLI::App& app, SurfaceFlags& flags);

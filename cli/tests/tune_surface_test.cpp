@@ -150,6 +150,27 @@ TEST_F(tune_surface, transfers) {
     EXPECT_THAT(warm.err, HasSubstr("left out of --transfer"));
 }
 
+// The same curves wherever the algebra is done, and the outcome says where that was.
+TEST_F(tune_surface, algebra_on_a_device_changes_no_curve) {
+    const auto run = [this](const char* driver, const char* algebra) {
+        return run_command({"tune", "--surface", (folder_ / "here.csv").string(), "--budget", "40", "--repeats", "2",
+                            "--algebra", algebra, "--no-tuning", "--json"},
+                           only(driver));
+    };
+    const Json host = run(kLavapipe, "host").last();
+    EXPECT_EQ(host["algebra"], "host");
+    for (const char* driver : {kLavapipe, kSwiftShader}) {
+        const Ran ran = run(driver, "device");
+        ASSERT_EQ(ran.code, 0) << ran.err;
+        const Json device = ran.last();
+        EXPECT_EQ(device["algebra"], "device");
+        EXPECT_EQ(device["mean"], host["mean"]);
+        EXPECT_EQ(device["p10"], host["p10"]);
+        EXPECT_EQ(device["algebra_counts"]["take_overs"], 0) << device.dump();
+        EXPECT_GT(device["algebra_counts"]["proposals"], 20);
+    }
+}
+
 TEST_F(tune_surface, bad_input_is_told) {
     const auto refuses = [](const std::vector<std::string>& arguments, const std::string& part) {
         const Ran ran = run_command(arguments);
@@ -165,6 +186,8 @@ TEST_F(tune_surface, bad_input_is_told) {
     refuses({"tune", "--surface", here, "--step", "big"}, "no step 'big'");
     refuses({"tune", "--surface", here, "--strategy", "eggroll", "--lr", "-1"}, "--lr is below 0");
     refuses({"tune", "--surface", here, "--strategy", "random", "--transfer", here}, "only natural transfers");
+    refuses({"tune", "--surface", here, "--algebra", "abacus"}, "it is host, device or auto");
+    refuses({"tune", "--surface", here, "--algebra", "device", "--strategy", "greedy"}, "natural and bayes");
     write_text(folder_ / "broken.json", "{\"cache\": ");
     refuses({"tune", "--surface", (folder_ / "broken.json").string()}, "not valid JSON");
     EXPECT_EQ(run_command({"tune", "--surface", (folder_ / "none.json").string()}).code, 1);

@@ -191,6 +191,10 @@ Problems covariance_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_covariance_problem(const CovarianceDesc& desc) {
+    return std::make_unique<CovarianceProblem>(desc, false, Values::Plain, 1);
+}
+
 const Family& covariance_family() noexcept {
     static constexpr Family kFamily{.name = "covariance",
                                     .exactness = "P",

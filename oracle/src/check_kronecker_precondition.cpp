@@ -209,6 +209,15 @@ Problems kronecker_precondition_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_kronecker_precondition_problem(const KroneckerPreconditionDesc& desc) {
+    return std::make_unique<KroneckerProblem>(Case{.n_out = desc.n_out,
+                                                   .n_in = desc.n_in,
+                                                   .blocks = desc.blocks,
+                                                   .damping = 1e-3F,
+                                                   .kinds = {Kind::Covariances}},
+                                              1);
+}
+
 const Family& kronecker_precondition_family() noexcept {
     static constexpr Family kFamily{.name = "kronecker_precondition",
                                     .exactness = "P",

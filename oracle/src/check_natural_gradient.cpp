@@ -130,6 +130,10 @@ Problems natural_gradient_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_natural_gradient_problem(const NaturalGradientDesc& desc) {
+    return std::make_unique<NaturalGradientProblem>(desc, RowInputs::Plain, 0.1F, 1);
+}
+
 const Family& natural_gradient_family() noexcept {
     static constexpr Family kFamily{.name = "natural_gradient",
                                     .exactness = "P",

@@ -9,9 +9,13 @@
 #include <string>
 
 #include "yolk/oracle/block_inverse.hpp"
+#include "yolk/oracle/covariance.hpp"
 #include "yolk/oracle/es_update.hpp"
+#include "yolk/oracle/expected_improvement.hpp"
 #include "yolk/oracle/fitness.hpp"
+#include "yolk/oracle/kronecker_precondition.hpp"
 #include "yolk/oracle/matmul.hpp"
+#include "yolk/oracle/natural_gradient.hpp"
 #include "yolk/oracle/optimizer.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
 #include "yolk/oracle/reduce.hpp"
@@ -84,6 +88,7 @@ ProblemPtr matmul(Sizes& sizes) {
                                 .k = k,
                                 .batch = sizes.get("batch", 1),
                                 .b = {.transposed = sizes.get("transposed", 1) != 0},
+                                .has_residual = sizes.get("residual", 0) != 0,
                                 .determinism = sizes.get("exact", 0) != 0 ? Determinism::Exact : Determinism::Fast});
 }
 
@@ -153,6 +158,25 @@ ProblemPtr reduce(Sizes& sizes) {
                                 .inner = sizes.get("inner", 1)});
 }
 
+ProblemPtr covariance(Sizes& sizes) {
+    return make_covariance_problem(
+        {.n = sizes.need("n"), .samples = sizes.need("samples"), .blocks = sizes.get("blocks", 1)});
+}
+
+ProblemPtr natural_gradient(Sizes& sizes) {
+    return make_natural_gradient_problem({.n = sizes.need("n"), .blocks = sizes.get("blocks", 1)});
+}
+
+ProblemPtr kronecker_precondition(Sizes& sizes) {
+    return make_kronecker_precondition_problem(
+        {.n_out = sizes.need("n_out"), .n_in = sizes.need("n_in"), .blocks = sizes.get("blocks", 1)});
+}
+
+ProblemPtr expected_improvement(Sizes& sizes) {
+    const std::uint32_t count = sizes.need("count");
+    return make_expected_improvement_problem({.count = count, .stride = count, .steps = sizes.get("steps", 2)});
+}
+
 using Make = ProblemPtr (*)(Sizes&);
 const std::map<std::string_view, Make>& makers() {
     static const std::map<std::string_view, Make> kMakers{{"matmul", &matmul},
@@ -162,7 +186,11 @@ const std::map<std::string_view, Make>& makers() {
                                                           {"es_update", &es_update},
                                                           {"optimizer", &optimizer},
                                                           {"block_inverse", &block_inverse},
-                                                          {"reduce", &reduce}};
+                                                          {"reduce", &reduce},
+                                                          {"covariance", &covariance},
+                                                          {"natural_gradient", &natural_gradient},
+                                                          {"kronecker_precondition", &kronecker_precondition},
+                                                          {"expected_improvement", &expected_improvement}};
     return kMakers;
 }
 
@@ -210,6 +238,24 @@ Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text) {
 std::vector<std::string_view> cartpole_job() {
     return {"rollout members=4096", "rollout members=1 mean=1 episodes=100", "fitness population=4096",
             "es_update population=4096", "optimizer elements=450"};
+}
+
+std::vector<std::string> tuner_job(std::uint32_t candidates) {
+    std::vector<std::string> shapes;
+    for (const std::uint32_t n : {64U, 256U}) {
+        shapes.push_back(fmt::format("matmul m=4 n={} k={} transposed=0", candidates, n));
+        shapes.push_back(fmt::format("matmul m={} n={} k=1 transposed=0 residual=1", n, n));
+        shapes.push_back(fmt::format("natural_gradient n={}", n));
+        shapes.push_back(fmt::format("block_inverse n={} blocks=1", n));
+        shapes.push_back(fmt::format("matmul m={} n={} k={} transposed=0", n, candidates, n));
+        shapes.push_back(fmt::format("expected_improvement count={} steps={}", candidates, n));
+    }
+    shapes.push_back(fmt::format("expected_improvement count={} steps=2", candidates));
+    shapes.push_back(fmt::format("reduce outer={} columns=8 operation=2", candidates / 8));
+    shapes.push_back(fmt::format("reduce outer={} columns=8 operation=3", candidates / 8));
+    shapes.emplace_back("covariance n=4 samples=64 blocks=3");
+    shapes.emplace_back("kronecker_precondition n_out=4 n_in=4");
+    return shapes;
 }
 
 std::vector<std::string_view> named_set() {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algebra of the house strategy, behind an interface so that a device can do it.
+// The algebra of the house strategy, behind an interface so that a device can do it (device_linear_algebra.hpp).
 //
 // A damped regression over the measurements S with covariance K and noise D, scored for all N candidates:
-//   value_scores = K(:,S) (K(S,S) + D)^-1 y        unit_scores = K(:,S) (K(S,S) + D)^-1 1
+//   value scores = K(:,S) (K(S,S) + D)^-1 y        unit scores = K(:,S) (K(S,S) + D)^-1 1
 //   variances    = diag K - diag(K(:,S) (K(S,S) + D)^-1 K(S,:))
-// and the three products and the determinant that the evidence is made of. (K + D)^-1 is a damped inverse of one block,
-// the scores are products of N x n with n x 1 and n x n.
+// the three products and the determinant that the evidence is made of, and the candidate with the largest expected
+// improvement. (K + D)^-1 is a damped inverse of one block, the scores are products of N x n with n x 1 and n x n.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
+
+#include "yolk/autotune/history.hpp"
 
 namespace yolk::autotune {
 
@@ -23,6 +27,42 @@ struct Evidence {
     std::size_t count = 0;
 };
 
+/// K, the covariance of the candidates' values, by columns.
+class Kernel {
+   public:
+    Kernel() = default;
+    virtual ~Kernel() = default;
+    [[nodiscard]] virtual std::vector<double> diagonal() const = 0;
+    virtual void column(std::size_t candidate, std::span<double> out) const = 0;  ///< against every candidate
+
+   protected:
+    Kernel(const Kernel&) = default;
+    Kernel& operator=(const Kernel&) = default;
+    Kernel(Kernel&&) = default;
+    Kernel& operator=(Kernel&&) = default;
+};
+
+/// Of one candidate.
+struct CandidatePosterior {
+    double value_score = 0.0;
+    double unit_score = 0.0;
+    double variance = 0.0;  ///< at least 1e-10
+};
+
+/// What to look for: the mean of a candidate is prior + level + value score - level * unit score, its deviation
+/// `deviation` times the root of its variance; improved on is the value `best`.
+struct Acquisition {
+    double best = 0.0;
+    double level = 0.0;
+    double deviation = 1.0;
+    std::span<const double> prior{};   ///< one per candidate; empty: 0
+    const History* history = nullptr;  ///< what it knows is not looked for
+};
+
+/// Expected improvement of one candidate.
+[[nodiscard]] double expected_gain(const Acquisition& acquisition, std::size_t candidate,
+                                   const CandidatePosterior& posterior);
+
 /// Nothing here fails: an implementation on a device that can fail goes on with the host's.
 class LinearAlgebra {
    public:
@@ -33,15 +73,16 @@ class LinearAlgebra {
     LinearAlgebra(LinearAlgebra&&) = delete;
     LinearAlgebra& operator=(LinearAlgebra&&) = delete;
 
-    /// Forgets all. `prior_variances`: diag K, one per candidate.
-    virtual void begin(std::span<const double> prior_variances) = 0;
-    /// One more measurement: of `candidate`, with its column of K, its place in D, and its value y.
-    virtual void append(std::size_t candidate, std::span<const double> column, double noise_variance, double value) = 0;
-    /// One per candidate; valid until the next call of begin() or append().
-    [[nodiscard]] virtual std::span<const double> value_scores() = 0;
-    [[nodiscard]] virtual std::span<const double> unit_scores() = 0;
-    [[nodiscard]] virtual std::span<const double> variances() = 0;  ///< at least 1e-10
+    /// Forgets all. The kernel must stay until the next begin().
+    virtual void begin(const Kernel& kernel) = 0;
+    /// One more measurement: of `candidate`, with its place in D, and its value y.
+    virtual void append(std::size_t candidate, double noise_variance, double value) = 0;
+    [[nodiscard]] virtual CandidatePosterior at(std::size_t candidate) = 0;
     [[nodiscard]] virtual Evidence evidence() = 0;
+    /// The unknown candidate with the largest gain, the first of equal ones; among `among`, where given. None where all
+    /// are known.
+    [[nodiscard]] virtual std::optional<std::size_t> most_promising(const Acquisition& acquisition,
+                                                                    std::span<const std::size_t> among) = 0;
 };
 
 /// Double precision on the host: a Cholesky factor that grows by a row per measurement, O(n N) each.

@@ -2,6 +2,7 @@
 // Host results for covariance (docs/kernels/covariance.md).
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
@@ -35,5 +36,8 @@ struct CovarianceOracle {
 /// In double, as a sum of outer products of samples, the last sample first. Tolerances count roundings, and what the
 /// operand rule may drop.
 [[nodiscard]] CovarianceOracle covariance_oracle(const CovarianceDesc& desc, const CovarianceInputs& inputs);
+
+/// A problem worth timing.
+[[nodiscard]] std::unique_ptr<Problem> make_covariance_problem(const CovarianceDesc& desc);
 
 }  // namespace yolk::oracle

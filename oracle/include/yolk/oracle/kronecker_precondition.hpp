@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
@@ -32,5 +33,8 @@ struct KroneckerOutputs {
 [[nodiscard]] std::vector<OracleValue> kronecker_precondition_oracle(const KroneckerPreconditionDesc& desc,
                                                                      const KroneckerInputs& inputs,
                                                                      const std::vector<std::uint32_t>& status);
+
+/// A problem worth timing.
+[[nodiscard]] std::unique_ptr<Problem> make_kronecker_precondition_problem(const KroneckerPreconditionDesc& desc);
 
 }  // namespace yolk::oracle

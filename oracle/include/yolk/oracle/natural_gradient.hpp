@@ -2,6 +2,7 @@
 // Host results for natural_gradient (docs/kernels/natural_gradient.md).
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
@@ -29,5 +30,8 @@ struct NaturalGradientOutputs {
 /// last first. Tolerances count roundings against the sums of magnitudes, and what counts as zero.
 [[nodiscard]] NaturalGradientOutputs<OracleValue> natural_gradient_oracle(const NaturalGradientDesc& desc,
                                                                           const NaturalGradientInputs& inputs);
+
+/// A problem worth timing.
+[[nodiscard]] std::unique_ptr<Problem> make_natural_gradient_problem(const NaturalGradientDesc& desc);
 
 }  // namespace yolk::oracle

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The algebra of the house strategy on a device: docs/autotune.md, "Built on itself".
+//
+// The device scores all candidates in fp32 and bounds what each may gain; the host solves the n x n part in double at
+// every step and works out, in double, the few candidates whose bound is not below the best of them. So proposals are
+// those of host_linear_algebra() to the bit, as long as the bounds are bounds, which is what is checked: where a
+// solve's residual, a gain, or (every 16th proposal) a score or variance of a sample lies outside its tolerance, or the
+// device fails, the host takes over the regression, counted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "yolk/autotune/linear_algebra.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/primitives/block_inverse.hpp"
+#include "yolk/primitives/matmul.hpp"
+#include "yolk/runtime/device.hpp"
+
+namespace yolk::autotune {
+
+/// Tolerances. Weights A^-1 y grow as the fitted noise falls, to hundreds of times the values, and fp32 rounds them and
+/// what they multiply: that is what is off. Over six recorded surfaces 16 of 240 regressions passed one
+/// (docs/autotune.md has the errors). A wide tolerance gives no other proposals; it costs candidates that are worked
+/// out in double and need not have been.
+inline constexpr double kMeanTolerance = 0x1p-7;      ///< of a mean, in units of the values' deviation
+inline constexpr double kVarianceTolerance = 0x1p-9;  ///< of a variance, in units of the prior's
+inline constexpr double kResidualTolerance = 0x1p-6;  ///< of A x - b, in units of b's largest element
+
+struct DeviceAlgebraCounts {
+    std::uint64_t proposals = 0;      ///< by the device, checked by the host
+    std::uint64_t near = 0;           ///< among a few candidates, by the host's double precision alone
+    std::uint64_t worked_out = 0;     ///< candidates in double precision, for proposals
+    std::uint64_t agreed = 0;         ///< proposals where the device's own first candidate was the answer
+    std::uint64_t measurements = 0;   ///< appended
+    std::uint64_t regressions = 0;    ///< begun anew on the device
+    std::uint64_t inversions = 0;     ///< by block_inverse
+    std::uint64_t plans = 0;          ///< made
+    std::uint64_t audits = 0;         ///< proposals after which a sample of scores and variances was held to double
+    std::uint64_t disagreements = 0;  ///< regressions that the host took over since a tolerance was passed
+    std::uint64_t failures = 0;       ///< the same since the device failed
+    std::string reason;               ///< of the last of either
+    /// The largest ones seen, in units of their tolerances.
+    double residual = 0.0;
+    double mean_error = 0.0;
+    double variance_error = 0.0;
+
+    [[nodiscard]] std::uint64_t take_overs() const noexcept { return disagreements + failures; }
+};
+
+/// What the plans of a bucket of measurements take.
+struct DeviceAlgebraPlans {
+    MatmulConfig scores;
+    BlockInverseConfig inverse;
+};
+
+/// What makes algebras on one device and keeps what they need between searches. Threading: any; each algebra is one
+/// thread's. It and the device must outlive the algebras.
+class DeviceAlgebra {
+   public:
+    /// Checks the device's curvature primitives first (check_policy_fisher). Errors: what is wrong there, those of the
+    /// dispatcher.
+    [[nodiscard]] static Result<std::shared_ptr<DeviceAlgebra>> create(const Device& device);
+    ~DeviceAlgebra();
+    DeviceAlgebra(const DeviceAlgebra&) = delete;
+    DeviceAlgebra& operator=(const DeviceAlgebra&) = delete;
+
+    [[nodiscard]] std::unique_ptr<LinearAlgebra> make();
+    [[nodiscard]] DeviceAlgebraCounts counts() const;
+    /// Of the algebra that last proposed something; nothing before.
+    [[nodiscard]] std::optional<DeviceAlgebraPlans> plans() const;
+
+    struct Impl;  // src/device_linear_algebra.cpp
+
+   private:
+    explicit DeviceAlgebra(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// For StrategySettings::linear_algebra.
+[[nodiscard]] std::function<std::unique_ptr<LinearAlgebra>()> on_device(std::shared_ptr<DeviceAlgebra> algebra);
+
+}  // namespace yolk::autotune
