@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tune_algebra.hpp"
+#include "tune_kernel.hpp"
 #include "tune_live.hpp"
 #include "tune_prior.hpp"
 #include "tune_report.hpp"
@@ -16,6 +17,7 @@ namespace {
 struct TuneFlags {
     SurfaceFlags surface;
     LiveFlags live;
+    KernelFlags kernel;
     TableFlags table;
     ReportFlags report;
     PriorFlags prior;
@@ -44,7 +46,8 @@ Result<int> run_tune(TuneFlags& flags) {
     flags.live.strategy = flags.surface.strategy;
     flags.live.seed = flags.surface.seed;
     flags.live.prior = flags.surface.prior;
-    Result<int> tuned = tune_live(flags.live, flags.common);
+    Result<int> tuned = flags.kernel.kernel.empty() ? tune_live(flags.live, flags.common)
+                                                    : tune_kernel(flags.kernel, flags.live, flags.common);
     if (!tuned || flags.report.file.empty()) return tuned;
     YOLK_TRY_VOID(tune_report(flags.report, flags.surface, flags.common));
     return tuned;
@@ -58,6 +61,7 @@ Command add_tune_command(CLI::App& app) {
         "tune",
         "Tune kernels on a device, look into the tuning table, or (--surface) try a strategy on recorded times");
     add_live_flags(*command, flags->live);
+    add_kernel_flags(*command, flags->kernel);
     add_device_flag(*command, flags->common);
     add_table_flags(*command, flags->table);
     add_surface_flags(*command, flags->surface);

@@ -18,6 +18,7 @@
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/autotune/user_kernel.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/oracle/named_problem.hpp"
 #include "yolk/runtime/probe.hpp"
@@ -88,7 +89,16 @@ struct Asked {
     Configuration heuristic;
 };
 
+bool is_own(const std::string& text) {
+    return text == autotune::kUserKernelFamily || text.starts_with(std::string(autotune::kUserKernelFamily) + " ");
+}
+
 Result<Asked> ask(const std::string& text, const CommonFlags& common) {
+    if (is_own(text)) {
+        return bad_input(
+            "Kernels of your own have no ladder and nothing to pin: no plan of Yolk's asks for them. See --list, "
+            "--show and --forget, and yolk tune --kernel FILE --space FILE --out FILE.");
+    }
     YOLK_TRY(const std::unique_ptr<oracle::Problem> problem, oracle::make_named_problem(text));
     YOLK_TRY(Device device, open_device(common));
     YOLK_TRY_VOID(probe(device));
@@ -98,12 +108,11 @@ Result<Asked> ask(const std::string& text, const CommonFlags& common) {
     return Asked{std::move(device), std::move(space), std::move(key), std::move(heuristic)};
 }
 
-Result<int> show(const std::string& text, const CommonFlags& common) {
-    YOLK_TRY(const Asked asked, ask(text, common));
-    YOLK_TRY(const TuningFile file, open_table());
-    YOLK_TRY(const std::vector<TuningSample> samples, file.samples(asked.key));
+/// Samples and quarantine of one key.
+Result<void> show_key(const TuningFile& file, const TuningKey& key, const CommonFlags& common) {
+    YOLK_TRY(const std::vector<TuningSample> samples, file.samples(key));
     YOLK_TRY(const std::vector<Quarantined> quarantined, file.quarantined());
-    Json json{{"shape", autotune::shape_text(asked.key.family, asked.key.shape)},
+    Json json{{"shape", autotune::shape_text(key.family, key.shape)},
               {"samples", Json::array()},
               {"quarantined", Json::array()}};
     for (const TuningSample& sample : samples) {
@@ -114,13 +123,13 @@ Result<int> show(const std::string& text, const CommonFlags& common) {
                                    {"final", sample.stage == autotune::SampleStage::Final}});
     }
     for (const Quarantined& entry : quarantined) {
-        if (entry.key != asked.key) continue;
+        if (entry.key != key) continue;
         json["quarantined"].push_back(
             {{"configuration", autotune::configuration_json(entry.configuration)}, {"reason", entry.reason}});
     }
     if (common.json) {
         print_json(json);
-        return 0;
+        return {};
     }
     for (const TuningSample& sample : samples) {
         const bool good = std::isfinite(sample.milliseconds);
@@ -132,6 +141,30 @@ Result<int> show(const std::string& text, const CommonFlags& common) {
         print_line(
             fmt::format("quarantined {}: {}", entry["configuration"].dump(), entry["reason"].get<std::string>()));
     print_line(fmt::format("{} samples of {}", samples.size(), json["shape"].get<std::string>()));
+    return {};
+}
+
+/// Kernels of users' own are named by a part of what --list shows: their files need not be there.
+Result<int> show_own(const std::string& text, const CommonFlags& common) {
+    YOLK_TRY(const TuningFile file, open_table());
+    YOLK_TRY(const std::vector<TuningKey> keys, file.keys());
+    std::size_t shown = 0;
+    for (const TuningKey& key : keys) {
+        if (key.family != autotune::kUserKernelFamily) continue;
+        if (autotune::shape_text(key.family, key.shape).find(text) == std::string::npos) continue;
+        YOLK_TRY_VOID(show_key(file, key, common));
+        ++shown;
+    }
+    if (shown > 0) return 0;
+    return bad_input(
+        fmt::format("The table has no kernel of your own with '{}' in its name; --list shows them.", text));
+}
+
+Result<int> show(const std::string& text, const CommonFlags& common) {
+    if (is_own(text)) return show_own(text, common);
+    YOLK_TRY(const Asked asked, ask(text, common));
+    YOLK_TRY(const TuningFile file, open_table());
+    YOLK_TRY_VOID(show_key(file, asked.key, common));
     return 0;
 }
 

@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/autotune/user_kernel.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "user_kernel_held.hpp"
+#include "user_kernel_module.hpp"
+#include "yolk/core/file.hpp"
+#include "yolk/core/hash.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+constexpr std::size_t kLargestSpaceFile = std::size_t{1} << 20U;
+constexpr std::uint64_t kCountable = 1U << 16U;  // combinations that are looked at one by one
+constexpr std::uint64_t kPrecompiled = 64;       // shaders, by their defines, that are compiled to prune by
+constexpr std::uint64_t kTriedUntilOneCompiles = 32;
+
+/// Integers from 0 on, true and false stand for themselves in the table; of all others the position does.
+bool is_direct(const KernelParameter& parameter) {
+    return std::ranges::all_of(parameter.values, [](const ExpressionValue& value) {
+        const auto* const whole = std::get_if<std::int64_t>(&value);
+        return std::holds_alternative<bool>(value) ||
+               (whole != nullptr && *whole >= 0 && *whole <= INT64_C(0xFFFFFFFF));
+    });
+}
+
+std::uint32_t direct(const ExpressionValue& value) {
+    const auto* const whole = std::get_if<std::int64_t>(&value);
+    return whole != nullptr ? static_cast<std::uint32_t>(*whole) : static_cast<std::uint32_t>(std::get<bool>(value));
+}
+
+/// The name says what positions mean, so that a table without this file can be read: "layout{row|column} 1".
+TuningKnob knob_of(const KernelParameter& parameter) {
+    TuningKnob knob{.name = parameter.name, .values = {}};
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < parameter.values.size(); ++i) {
+        knob.values.push_back(is_direct(parameter) ? direct(parameter.values[i]) : static_cast<std::uint32_t>(i));
+        texts.push_back(to_text(parameter.values[i]));
+    }
+    if (!is_direct(parameter)) knob.name += fmt::format("{{{}}}", fmt::join(texts, "|"));
+    return knob;
+}
+
+std::vector<TuningKnob> knobs_of(const KernelSpace& space) {
+    std::vector<TuningKnob> knobs;
+    for (const KernelParameter& parameter : space.parameters) knobs.push_back(knob_of(parameter));
+    return knobs;
+}
+
+/// 16 digits of a hash over all that makes another kernel of it.
+std::string identity_of(const KernelSource& source, const KernelSpace& space,
+                        const std::optional<KernelSource>& reference) {
+    Hasher hasher;
+    const auto add = [&hasher](const std::string& text) {
+        const std::uint64_t size = text.size();
+        hasher.add_values(std::span(&size, 1)).add_values(std::span<const char>(text));
+    };
+    const auto add_source = [&add](const KernelSource& of) {
+        add(of.text);
+        for (const auto& [name, text] : of.includes) {
+            add(name);
+            add(text);
+        }
+    };
+    add_source(source);
+    add(space.identity);
+    if (reference) add_source(*reference);
+    return hasher.hex().substr(0, 16);
+}
+
+}  // namespace
+
+struct UserKernel::Impl {
+    KernelSource source;
+    KernelSpace space;
+    std::optional<KernelSource> reference;
+    DeviceInfo info;
+    TuningShape shape;
+    std::vector<HeldOutput> held;
+    SameEachTime same;
+    std::uint64_t define_combinations = 1;
+    std::mutex mutex;
+    std::map<KernelCompileOptions, Result<SharedKernel>,
+             decltype([](const auto& a, const auto& b) { return a.defines < b.defines; })>
+        kernels;  ///< under the mutex
+
+    [[nodiscard]] std::vector<ExpressionValue> values_of(std::span<const std::uint32_t> configuration) const;
+    [[nodiscard]] KernelCompileOptions options_of(std::span<const ExpressionValue> values) const;
+    [[nodiscard]] Result<SharedKernel> compiled(std::span<const ExpressionValue> values);
+    [[nodiscard]] Result<std::vector<SpecConstant>> constants_of(const CompiledKernel& kernel,
+                                                                 std::span<const ExpressionValue> values) const;
+    [[nodiscard]] Result<void> check_constraints(std::span<const ExpressionValue> values) const;
+    [[nodiscard]] Result<void> check_device(std::span<const ExpressionValue> values);
+    [[nodiscard]] Result<void> check_sizes() const;
+    [[nodiscard]] Result<std::unique_ptr<oracle::PlannedProblem>> plan(const Device& device,
+                                                                       std::span<const std::uint32_t> configuration);
+    [[nodiscard]] Result<std::unique_ptr<oracle::PlannedProblem>> plan_reference(const Device& device) const;
+    [[nodiscard]] Configuration given_default() const;
+    /// A shader that compiles, to hold the declarations against.
+    [[nodiscard]] Result<void> check_declarations(const TuningSpace& combinations);
+    void prepare_held();
+};
+
+std::vector<ExpressionValue> UserKernel::Impl::values_of(std::span<const std::uint32_t> configuration) const {
+    std::vector<ExpressionValue> values;
+    for (std::size_t i = 0; i < space.parameters.size(); ++i) {
+        const KernelParameter& parameter = space.parameters[i];
+        const auto is_it = [&](const ExpressionValue& value) { return direct(value) == configuration[i]; };
+        const auto at = is_direct(parameter) ? std::ranges::find_if(parameter.values, is_it)
+                                             : parameter.values.begin() + configuration[i];
+        values.push_back(*at);
+    }
+    values.insert(values.end(), space.sizes.begin(), space.sizes.end());
+    return values;
+}
+
+KernelCompileOptions UserKernel::Impl::options_of(std::span<const ExpressionValue> values) const {
+    KernelCompileOptions options{.optimized = space.optimized};
+    for (std::size_t i = 0; i < space.parameters.size(); ++i) {
+        const KernelParameter& parameter = space.parameters[i];
+        if (parameter.define.empty()) continue;
+        // As in C: #if takes numbers.
+        const bool* const truth = std::get_if<bool>(&values[i]);
+        options.defines.emplace_back(parameter.define, truth != nullptr ? (*truth ? "1" : "0") : to_text(values[i]));
+    }
+    return options;
+}
+
+Result<SharedKernel> UserKernel::Impl::compiled(std::span<const ExpressionValue> values) {
+    KernelCompileOptions options = options_of(values);
+    const std::lock_guard lock(mutex);
+    const auto known = kernels.find(options);
+    if (known != kernels.end()) return known->second;
+    Result<SharedKernel> made = compile_user_kernel(source, options, info);
+    if (made) {
+        if (Result<void> right = check_buffers(**made, space.buffers, false); !right) made = right.error();
+    }
+    if (made) {
+        if (Result<void> right = check_push_constants(**made, space.launch.push_constants); !right)
+            made = right.error();
+    }
+    return kernels.emplace(std::move(options), std::move(made)).first->second;
+}
+
+/// Of those that the shader has: a macro may have taken one away.
+Result<std::vector<SpecConstant>> UserKernel::Impl::constants_of(const CompiledKernel& kernel,
+                                                                 std::span<const ExpressionValue> values) const {
+    std::vector<SpecConstant> constants;
+    for (std::size_t i = 0; i < space.parameters.size(); ++i) {
+        const std::optional<std::uint32_t> id = space.parameters[i].constant_id;
+        if (!id || std::ranges::find(kernel.interface.constants, *id, &InterfaceConstant::id) ==
+                       kernel.interface.constants.end())
+            continue;
+        YOLK_TRY(const SpecConstant constant, spec_constant(kernel, *id, values[i]));
+        constants.push_back(constant);
+    }
+    return constants;
+}
+
+Result<void> UserKernel::Impl::check_constraints(std::span<const ExpressionValue> values) const {
+    for (const Expression& constraint : space.constraints) {
+        YOLK_TRY(const bool holds, constraint.evaluate_bool(values));
+        if (!holds) return bad_input(fmt::format("'{}' does not hold.", constraint.text()));
+    }
+    return {};
+}
+
+/// A shader that does not compile is no matter of the device: its evaluation fails, with the compiler's words.
+Result<void> UserKernel::Impl::check_device(std::span<const ExpressionValue> values) {
+    YOLK_TRY_VOID(run_of(space.launch, values, info.limits));
+    if (define_combinations > kPrecompiled) return {};
+    const Result<SharedKernel> kernel = compiled(values);
+    if (!kernel) return {};
+    YOLK_TRY(const std::vector<SpecConstant> constants, constants_of(**kernel, values));
+    return check_workgroup(**kernel, constants, info.limits);
+}
+
+Result<void> UserKernel::Impl::check_sizes() const {
+    for (const KernelBuffer& buffer : space.buffers) {
+        const std::uint64_t most = info.limits.max_storage_buffer_range;
+        if (buffer.size_bytes() <= most) continue;
+        return unsupported(
+            fmt::format("The buffer '{}' has {} bytes; a binding of '{}' has at most {}. Take smaller "
+                        "sizes.",
+                        buffer.name, buffer.size_bytes(), info.name, most));
+    }
+    const std::size_t push_bytes = space.launch.push_constants.size() * sizeof(std::uint32_t);
+    if (push_bytes > info.limits.max_push_constants_size) {
+        return unsupported(fmt::format("{} bytes of push constants are declared; '{}' takes {}.", push_bytes, info.name,
+                                       info.limits.max_push_constants_size));
+    }
+    return {};
+}
+
+Result<std::unique_ptr<oracle::PlannedProblem>> UserKernel::Impl::plan(const Device& device,
+                                                                       std::span<const std::uint32_t> configuration) {
+    const std::vector<ExpressionValue> values = values_of(configuration);
+    YOLK_TRY(KernelRun run, run_of(space.launch, values, info.limits));
+    YOLK_TRY(const SharedKernel kernel, compiled(values));
+    YOLK_TRY(const std::vector<SpecConstant> constants, constants_of(*kernel, values));
+    YOLK_TRY_VOID(check_workgroup(*kernel, constants, info.limits));
+    return plan_user_kernel(device, kernel, constants, std::move(run), space.buffers);
+}
+
+Result<std::unique_ptr<oracle::PlannedProblem>> UserKernel::Impl::plan_reference(const Device& device) const {
+    const KernelReference& given = *space.reference;
+    YOLK_TRY(const SharedKernel kernel,
+             compile_user_kernel(*reference, {.defines = given.defines, .optimized = space.optimized}, info));
+    YOLK_TRY_VOID(check_buffers(*kernel, space.buffers, false));
+    YOLK_TRY_VOID(check_push_constants(*kernel, given.launch.push_constants));
+    std::vector<SpecConstant> constants;
+    for (const auto& [id, value] : given.constants) {
+        YOLK_TRY(const SpecConstant constant, spec_constant(*kernel, id, value));
+        constants.push_back(constant);
+    }
+    YOLK_TRY_VOID(check_workgroup(*kernel, constants, info.limits));
+    std::vector<ExpressionValue> values(space.parameters.size());  // read by nothing in it
+    values.insert(values.end(), space.sizes.begin(), space.sizes.end());
+    YOLK_TRY(KernelRun run, run_of(given.launch, values, info.limits));
+    return plan_user_kernel(device, kernel, constants, std::move(run), space.buffers);
+}
+
+Configuration UserKernel::Impl::given_default() const {
+    Configuration configuration;
+    for (const KernelParameter& parameter : space.parameters)
+        configuration.push_back(is_direct(parameter) ? direct(parameter.values.front()) : 0);
+    for (const auto& [parameter, position] : space.defaults) {
+        const KernelParameter& of = space.parameters[parameter];
+        configuration[parameter] = is_direct(of) ? direct(of.values[position]) : static_cast<std::uint32_t>(position);
+    }
+    return configuration;
+}
+
+Result<void> UserKernel::Impl::check_declarations(const TuningSpace& combinations) {
+    std::vector<ExpressionValue> values = values_of(given_default());
+    Result<SharedKernel> kernel = compiled(values);
+    std::optional<Error> first;
+    const std::uint64_t tried = std::min(combinations.combinations(), kCountable);
+    for (std::uint64_t i = 0; !kernel && i < tried; ++i) {
+        if (!first) first = kernel.error();
+        if (kernels.size() > kTriedUntilOneCompiles) break;
+        const std::vector<ExpressionValue> others = values_of(combinations.combination(i));
+        if (check_constraints(others)) kernel = compiled(others);
+    }
+    if (!kernel) return *first;
+    YOLK_TRY_VOID(check_buffers(**kernel, space.buffers, true));
+    for (const KernelParameter& parameter : space.parameters) {
+        if (!parameter.constant_id) continue;
+        for (const ExpressionValue& value : parameter.values) {
+            if (const auto constant = spec_constant(**kernel, *parameter.constant_id, value); !constant) {
+                Error error = constant.error();
+                return std::move(error).while_doing(fmt::format("looking at the parameter '{}'", parameter.name));
+            }
+        }
+    }
+    return {};
+}
+
+void UserKernel::Impl::prepare_held() {
+    for (const KernelBuffer& buffer : space.buffers) {
+        if (buffer.role == oracle::BufferRole::Input) continue;
+        HeldOutput output{.name = buffer.name,
+                          .element = buffer.element,
+                          .tolerance = buffer.tolerance,
+                          .is_scratch = buffer.is_scratch};
+        if (buffer.golden) {
+            output.right.resize(buffer.elements);
+            std::memcpy(output.right.data(), buffer.golden->data(), buffer.golden->size());
+        }
+        held.push_back(std::move(output));
+    }
+}
+
+UserKernel::UserKernel(std::shared_ptr<Impl> impl)
+    : impl_(std::move(impl)),
+      space_(
+          kUserKernelFamily, knobs_of(impl_->space),
+          [of = impl_](std::span<const std::uint32_t> configuration) -> Result<void> {
+              const std::vector<ExpressionValue> values = of->values_of(configuration);
+              YOLK_TRY_VOID(of->check_constraints(values));
+              return of->check_device(values);
+          },
+          impl_->shape) {}
+UserKernel::~UserKernel() = default;
+
+namespace {
+
+Result<std::shared_ptr<UserKernel::Impl>> load(const Device& device, const std::filesystem::path& shader,
+                                               const std::filesystem::path& space) {
+    auto impl = std::make_shared<UserKernel::Impl>();
+    impl->info = device.usable_info();
+    YOLK_TRY(impl->source, load_kernel_source(shader));
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(space, kLargestSpaceFile));
+    std::string text;
+    for (const std::byte byte : bytes) text += static_cast<char>(byte);
+    YOLK_TRY(impl->space, parse_kernel_space(text, space.filename().string(), space.parent_path()));
+    if (impl->space.reference) {
+        YOLK_TRY(impl->reference, load_kernel_source(impl->space.reference->shader));
+    }
+    if (impl->space.name.empty()) impl->space.name = impl->source.name;
+    for (const KernelParameter& parameter : impl->space.parameters) {
+        if (!parameter.define.empty() && impl->define_combinations <= kPrecompiled)
+            impl->define_combinations *= parameter.values.size();
+    }
+    impl->shape.variant =
+        fmt::format("{} {}", impl->space.name, identity_of(impl->source, impl->space, impl->reference));
+    for (const std::int64_t size : impl->space.sizes) impl->shape.extents.push_back(static_cast<std::uint64_t>(size));
+    return impl;
+}
+
+/// Where all combinations can be looked at: how many are legal, the first of them, and why the first other is none.
+struct Looked {
+    UserKernelSpace counts;
+    std::optional<Configuration> first;
+    std::string reason;
+};
+
+Looked look(UserKernel::Impl& impl, const TuningSpace& space) {
+    Looked looked{.counts = {.combinations = space.combinations()}, .first = {}, .reason = {}};
+    looked.counts.counted = space.combinations() <= kCountable;
+    if (!looked.counts.counted) {
+        const std::vector<Configuration> drawn = space.draw(1, 1);
+        if (!drawn.empty()) looked.first = drawn.front();
+        looked.reason = "none was found among many that were drawn";
+        return looked;
+    }
+    for (std::uint64_t i = 0; i < space.combinations(); ++i) {
+        const Configuration configuration = space.combination(i);
+        const std::vector<ExpressionValue> values = impl.values_of(configuration);
+        const Result<void> constraints = impl.check_constraints(values);
+        const Result<void> device = constraints ? impl.check_device(values) : Result<void>();
+        if (!constraints) {
+            ++looked.counts.against_constraints;
+        } else if (!device) {
+            ++looked.counts.beyond_device;
+        } else {
+            ++looked.counts.legal;
+            if (!looked.first) looked.first = configuration;
+        }
+        if (looked.reason.empty() && (!constraints || !device)) {
+            looked.reason =
+                fmt::format("{}: {}", space.text(configuration), (constraints ? device : constraints).error().message);
+        }
+    }
+    return looked;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<UserKernel>> UserKernel::create(const Device& device, Dispatcher& dispatcher,
+                                                       const std::filesystem::path& shader,
+                                                       const std::filesystem::path& space) {
+    YOLK_TRY(const std::shared_ptr<Impl> impl, load(device, shader, space));
+    YOLK_TRY_VOID(impl->check_sizes());
+    std::unique_ptr<UserKernel> kernel(new UserKernel(impl));
+    YOLK_TRY_VOID(impl->check_declarations(kernel->space_));
+    Looked looked = look(*impl, kernel->space_);
+    kernel->counts_ = looked.counts;
+    if (!looked.first) {
+        return bad_input(fmt::format("'{}' has no configuration that is legal on '{}'; the first: {}",
+                                     space.filename().string(), impl->info.name, looked.reason));
+    }
+    kernel->default_ = impl->given_default();
+    if (const Result<void> legal = kernel->space_.check(kernel->default_); !legal) {
+        const std::vector<ExpressionValue> values = impl->values_of(kernel->default_);
+        if (const Result<void> holds = impl->check_constraints(values); !holds && !impl->space.defaults.empty()) {
+            return bad_input(fmt::format("The default configuration of '{}' ({}) is not legal: {}",
+                                         space.filename().string(), kernel->space_.text(kernel->default_),
+                                         holds.error().message));
+        }
+        if (!impl->space.defaults.empty())
+            log_warning(fmt::format("The default configuration is not for this device, another takes its place. {}",
+                                    legal.error().message));
+        kernel->default_ = *looked.first;
+    }
+    impl->prepare_held();
+    if (impl->space.reference) {
+        YOLK_TRY_VOID(take_reference(
+            device, dispatcher, fmt::format("The reference '{}'", impl->reference->name), impl->space.buffers,
+            [&] { return impl->plan_reference(device); }, impl->held));
+    } else if (impl->space.reference_is_default) {
+        YOLK_TRY_VOID(take_reference(
+            device, dispatcher, fmt::format("The default configuration ({})", kernel->space_.text(kernel->default_)),
+            impl->space.buffers, [&] { return impl->plan(device, kernel->default_); }, impl->held));
+    }
+    return kernel;
+}
+
+std::string UserKernel::name() const {
+    return fmt::format("{} [{}]", impl_->space.name, fmt::join(impl_->shape.extents, ", "));
+}
+TuningSpace UserKernel::space(const DeviceInfo& /*info*/) const { return space_; }
+Configuration UserKernel::default_configuration(const DeviceInfo& /*info*/) const { return default_; }
+const UserKernelSpace& UserKernel::counts() const noexcept { return counts_; }
+
+Result<std::unique_ptr<oracle::PlannedProblem>> UserKernel::plan(const Device& device,
+                                                                 const Configuration& configuration) const {
+    YOLK_TRY_VOID(space_.check(configuration));
+    return impl_->plan(device, configuration);
+}
+
+std::vector<oracle::ProblemBuffer> UserKernel::buffers() const {
+    std::vector<oracle::ProblemBuffer> all;
+    for (const KernelBuffer& buffer : impl_->space.buffers)
+        all.push_back({buffer.name, buffer.role, buffer.size_bytes(), initial_content(buffer)});
+    return all;
+}
+
+/// hold() knows what is right.
+std::vector<oracle::Expected> UserKernel::expected() const { return std::vector<oracle::Expected>(impl_->held.size()); }
+
+oracle::Work UserKernel::work() const {
+    oracle::Work work;
+    for (const KernelBuffer& buffer : impl_->space.buffers)
+        work.bytes += static_cast<double>(buffer.size_bytes()) * (buffer.role == oracle::BufferRole::InOut ? 2.0 : 1.0);
+    if (!impl_->space.operations) return work;
+    const Result<ExpressionValue> operations = impl_->space.operations->evaluate(impl_->values_of(default_));
+    if (!operations) return work;
+    const auto* const whole = std::get_if<std::int64_t>(&*operations);
+    const auto* const real = std::get_if<double>(&*operations);
+    if (whole != nullptr) work.operations = static_cast<double>(*whole);
+    if (real != nullptr) work.operations = *real;
+    return work;
+}
+
+void UserKernel::hold(oracle::CheckReport& report, const std::string& case_name,
+                      std::span<const std::vector<std::uint32_t>> outputs) const {
+    for (std::size_t i = 0; i < std::min(outputs.size(), impl_->held.size()); ++i) {
+        const HeldOutput& held = impl_->held[i];
+        if (!held.right.empty()) hold_output(report, case_name, held, outputs[i]);
+    }
+    impl_->same.hold(report, case_name, impl_->held, outputs);
+}
+
+std::string UserKernel::held_against() const {
+    if (impl_->reference) return fmt::format("the reference '{}'", impl_->reference->name);
+    if (impl_->space.reference_is_default) return "the results of the default configuration";
+    const bool golden = std::ranges::any_of(impl_->held, [](const HeldOutput& held) { return !held.right.empty(); });
+    return golden ? "golden files" : "";
+}
+
+std::vector<std::string> UserKernel::unchecked_outputs() const {
+    std::vector<std::string> names;
+    for (const HeldOutput& held : impl_->held) {
+        if (held.right.empty() && !held.is_scratch) names.push_back(held.name);
+    }
+    return names;
+}
+
+Json UserKernel::sizes() const {
+    Json json = Json::object();
+    for (std::size_t i = 0; i < impl_->space.sizes.size(); ++i)
+        json[impl_->space.scope[impl_->space.parameters.size() + i]] = impl_->space.sizes[i];
+    return json;
+}
+
+namespace {
+
+Json json_of(const ExpressionValue& value) {
+    return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+}  // namespace
+
+Json UserKernel::describe(const Configuration& configuration) const {
+    const std::vector<ExpressionValue> values = impl_->values_of(configuration);
+    Json json{{"configuration", Json::object()},
+              {"specialization", Json::array()},
+              {"defines", Json::object()},
+              {"dispatch", Json::array()},
+              {"push_constants", Json::array()}};
+    const std::vector<KernelParameter>& parameters = impl_->space.parameters;
+    const Result<SharedKernel> kernel = impl_->compiled(values);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        json["configuration"][parameters[i].name] = json_of(values[i]);
+        if (!parameters[i].constant_id || !kernel) continue;
+        const auto& constants = (*kernel)->interface.constants;
+        const auto constant = std::ranges::find(constants, *parameters[i].constant_id, &InterfaceConstant::id);
+        if (constant == constants.end()) continue;
+        const Result<SpecConstant> word = spec_constant(**kernel, constant->id, values[i]);
+        json["specialization"].push_back({{"constant_id", constant->id},
+                                          {"name", constant->name.empty() ? parameters[i].name : constant->name},
+                                          {"type", to_string(constant->type)},
+                                          {"value", json_of(values[i])},
+                                          {"bits", word ? word->value : 0U}});
+    }
+    for (const auto& [name, value] : impl_->options_of(values).defines) json["defines"][name] = value;
+    const Result<KernelRun> run = run_of(impl_->space.launch, values, impl_->info.limits);
+    if (!run) return json;
+    json["dispatch"] = {run->groups.x, run->groups.y, run->groups.z};
+    for (const KernelPush& push : impl_->space.launch.push_constants) {
+        if (const Result<ExpressionValue> value = push.value.evaluate(values))
+            json["push_constants"].push_back(json_of(*value));
+    }
+    return json;
+}
+
+}  // namespace yolk::autotune

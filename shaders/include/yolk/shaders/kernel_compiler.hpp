@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compute shaders of a user's own, compiled from their files at run time (docs/own_kernels.md, docs/adr/0005).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+
+namespace yolk {
+
+/// A shader's text and those of all files that it may include, read once: what is compiled later is what was read.
+struct KernelSource {
+    std::string name;  ///< the file's, for messages
+    std::string text;
+    std::vector<std::pair<std::string, std::string>> includes;  ///< paths relative to the shader's folder, and texts
+};
+
+/// Reads the file, and every file that an `#include "..."` in it names, beside the including one or the shader itself.
+/// What is not there is told when a compilation asks for it. Errors: Io; BadInput: empty, no text, more than 64 files.
+[[nodiscard]] Result<KernelSource> load_kernel_source(const std::filesystem::path& path);
+
+struct KernelCompileOptions {
+    std::vector<std::pair<std::string, std::string>> defines{};
+    bool optimized = false;  ///< as `glslc -O`; else as plain glslc
+};
+
+/// SPIR-V for Vulkan 1.2 of the entry point main. Error (BadInput): what the compiler says, by the files' own lines.
+/// Thread-safe.
+[[nodiscard]] Result<std::vector<std::uint32_t>> compile_kernel(const KernelSource& source,
+                                                                const KernelCompileOptions& options = {});
+
+}  // namespace yolk
