@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <optional>
 
 #include "interrupt.hpp"
@@ -33,6 +36,7 @@ constexpr std::uint32_t kDefaultBudget = 60;
 constexpr std::uint32_t kLargestBudget = 100'000;
 constexpr double kDefaultSeconds = 540.0;
 constexpr int kMostLostDevices = 8;
+constexpr const char* kRestarts = "YOLK_TUNE_RESTARTS";  // how often start_again() has
 
 /// A device with what runs on it; made anew where a candidate has taken it.
 struct Machine {
@@ -116,9 +120,32 @@ struct Tuning {
     double multiply_adds_per_second = 0.0;
 };
 
-/// Goes on with a new device after one is lost: what lost it is quarantined by then.
+/// The same command for the time that is left, in this process's place: the only way to be rid of a CPU driver's thread
+/// that never ends. What was learned is in the table. Returns where that is not possible.
+void start_again(const Tuning& tuning) {
+    const char* const before = std::getenv(kRestarts);  // NOLINT(concurrency-mt-unsafe): one thread by now
+    const int restarts = before == nullptr ? 0 : std::atoi(before);
+    std::ifstream file("/proc/self/cmdline", std::ios::binary);
+    std::vector<std::string> arguments;
+    bool is_value = false;
+    for (std::string argument; std::getline(file, argument, '\0');) {
+        const bool dropped = is_value || argument == "--again" || argument.starts_with("--seconds");
+        is_value = argument == "--seconds";
+        if (!dropped) arguments.push_back(argument);
+    }
+    if (arguments.empty() || restarts >= kMostLostDevices) return;
+    const double left = std::chrono::duration<double>(tuning.end - Clock::now()).count();
+    arguments.insert(arguments.end(), {"--seconds", fmt::format("{:.3f}", std::max(left, 0.001))});
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    std::fflush(nullptr);
+    ::setenv(kRestarts, std::to_string(restarts + 1).c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+    ::execv("/proc/self/exe", pointers.data());
+}
+
+/// Goes on after a device is lost, with a new one: what lost it is quarantined by then.
 Result<TuneLiveOutcome> search(const Tuning& tuning, std::optional<Machine>& machine) {
-    YOLK_TRY(autotune::RunJournal journal, autotune::RunJournal::create(autotune::journal_folder(tuning.file.path())));
     const Progress progress(tuning.common, autotune::shape_text(tuning.key.family, tuning.key.shape));
     const autotune::TuneLiveOptions options{
         .tuner = {.strategy = tuning.live.strategy,
@@ -133,14 +160,23 @@ Result<TuneLiveOutcome> search(const Tuning& tuning, std::optional<Machine>& mac
                 return !InterruptGuard::requested();
             },
     };
+    const auto tune = [&]() -> Result<TuneLiveOutcome> {
+        YOLK_TRY(autotune::RunJournal journal,
+                 autotune::RunJournal::create(autotune::journal_folder(tuning.file.path())));
+        return autotune::tune_live(machine->device, machine->dispatcher, tuning.kernel, tuning.file, journal, options);
+    };
     for (int lost = 0;; ++lost) {
-        Result<TuneLiveOutcome> outcome =
-            autotune::tune_live(machine->device, machine->dispatcher, tuning.kernel, tuning.file, journal, options);
+        Result<TuneLiveOutcome> outcome = tune();
         progress.finish();
         const bool is_lost = !outcome && outcome.error().kind == ErrorKind::DeviceLost;
         if (!is_lost || lost == kMostLostDevices || InterruptGuard::requested()) return outcome;
         log_warning(fmt::format("A configuration lost the device and is quarantined; the search goes on. {}",
                                 outcome.error().message));
+        if (machine->device.info().kind == DeviceKind::Cpu) {
+            start_again(tuning);
+            outcome.error().message += " Run the same command again: it goes on without this configuration.";
+            return outcome;
+        }
         machine.reset();
         YOLK_TRY(machine, open_machine(tuning.flags, tuning.common));
     }
