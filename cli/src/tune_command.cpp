@@ -28,7 +28,7 @@ struct TuneFlags {
 
 Result<int> run_tune(TuneFlags& flags) {
     flags.surface.algebra = flags.live.algebra = flags.algebra.algebra;
-    const bool tunes = !flags.live.job.empty() || !flags.live.shapes.empty();
+    const bool tunes = !flags.live.job.empty() || !flags.live.shapes.empty() || !flags.kernel.kernel.empty();
     if (!flags.report.file.empty() && !tunes) return tune_report(flags.report, flags.surface, flags.common);
     if (!flags.surface.surface.empty()) return tune_surface(flags.surface, flags.common);
     if (!flags.prior.train.empty()) {
