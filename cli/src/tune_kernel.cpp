@@ -153,6 +153,7 @@ Result<TuneLiveOutcome> search(const Tuning& tuning, std::optional<Machine>& mac
                   .seed = tuning.live.seed},
         .again = tuning.live.again,
         .deadline = tuning.end,
+        .limit = tuning.end,
         .multiply_adds_per_second = tuning.multiply_adds_per_second,
         .progress =
             [&](const autotune::LiveProgress& at) {
@@ -383,7 +384,7 @@ Result<int> tune_kernel(const KernelFlags& flags, const LiveFlags& live, const C
     if (!known || live.again) {
         if (kernel->work().operations > 0.0) {
             YOLK_TRY(tuning.multiply_adds_per_second,
-                     measure_multiply_adds_per_second(machine->device, machine->dispatcher));
+                     measure_multiply_adds_per_second(machine->device, machine->dispatcher, tuning.end));
         }
         const InterruptGuard interrupt;
         YOLK_TRY(outcome, search(tuning, machine));
