@@ -38,8 +38,8 @@ struct ExpectedImprovementViews {
 /// The mean of a candidate is prior + v + level (1 - u) - mean_slack, its deviation d is
 /// deviation sqrt(variance + variance_slack); its gain stretch d (z Phi(z) + phi(z)), z = (best - mean) / d, z at least
 /// -11. With slacks of 0 and stretch 1 the expected improvement itself; with what mean and variance may be off, a bound
-/// from above; with a power of two for stretch, gains that small ones of which are no zeros for kernels that take what is
-/// below 2^-40 for zero.
+/// from above; with a power of two for stretch, gains that small ones of which are no zeros for kernels that take what
+/// is below 2^-40 for zero.
 struct ExpectedImprovementValues {
     std::uint32_t steps = 0;  ///< of the description's; more are taken for as many
     float level = 0.0F;

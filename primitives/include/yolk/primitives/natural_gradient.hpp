@@ -84,7 +84,7 @@ class NaturalGradientPlan {
     PipelineOf<abi::natural_gradient::Params> after_;    ///< the mean off P g, and the step
 };
 
-/// Errors: sizes that overflow or pass the device's binding limit, a configuration outside the space, rows longer than
+/// Errors: sizes that overflow, a block longer than a binding, a configuration outside the space, rows longer than
 /// the device's loops allow.
 [[nodiscard]] Result<NaturalGradientPlan> plan_natural_gradient(const Device& device, const NaturalGradientDesc& desc);
 
