@@ -168,24 +168,28 @@ double seconds_within(const std::function<void(const TuneLiveOptions&)>& search,
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
 }
 
-// Finals of seven would take another three seconds if the search went on to the limit.
+// Finals of seven would take another three seconds if the search went on to the limit. On a busy machine a search may
+// come to no choice; then the next one goes on.
 TEST_P(live, a_search_ends_with_its_finals_within_the_limit) {
     const SlowProblem problem;
-    TuneLiveOutcome outcome;
-    const double seconds = seconds_within(
-        [&](const TuneLiveOptions& options) {
-            auto tuned = tune(problem, options);
-            ASSERT_OK(tuned);
-            outcome = *std::move(tuned);
-        },
-        5.0);
-    EXPECT_LT(seconds, 5.0 + 2.0);
-    EXPECT_GE(outcome.measured, 5U);
-    EXPECT_LT(outcome.measured, 13U);
-    EXPECT_GT(outcome.choice.milliseconds, 0.0);
     ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
-    EXPECT_THAT(choices, SizeIs(1));
+    for (std::size_t runs = 0; runs < 3; ++runs) {
+        TuneLiveOutcome outcome;
+        const double seconds = seconds_within(
+            [&](const TuneLiveOptions& options) {
+                auto tuned = tune(problem, options);
+                ASSERT_OK(tuned);
+                outcome = *std::move(tuned);
+            },
+            5.0);
+        EXPECT_LT(seconds, 5.0 + 2.0);
+        EXPECT_GE(outcome.known + outcome.measured, 5U);
+        EXPECT_LT(outcome.measured, 13U);
+        ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+        EXPECT_EQ(outcome.choice.milliseconds > 0.0, !choices.empty());
+        if (!choices.empty()) return;
+    }
+    ADD_FAILURE() << "three searches of five seconds chose nothing";
 }
 
 // Too short for five evaluations: nothing is chosen, the samples stay, and later runs come to a choice.

@@ -2,6 +2,7 @@
 #include "tune_command.hpp"
 
 #include <memory>
+#include <string>
 
 #include "tune_algebra.hpp"
 #include "tune_kernel.hpp"
@@ -22,11 +23,15 @@ struct TuneFlags {
     ReportFlags report;
     PriorFlags prior;
     AlgebraFlags algebra;
+    std::string out;  ///< of kernel and of prior
     CommonFlags common;
     const CLI::Option* budget = nullptr;
 };
 
 Result<int> run_tune(TuneFlags& flags) {
+    flags.kernel.out = flags.prior.out = flags.out;
+    if (!flags.out.empty() && flags.kernel.kernel.empty() && flags.prior.train.empty())
+        return bad_input("--out goes with --kernel or --train-prior.");
     flags.surface.algebra = flags.live.algebra = flags.algebra.algebra;
     const bool tunes = !flags.live.job.empty() || !flags.live.shapes.empty() || !flags.kernel.kernel.empty();
     if (!flags.report.file.empty() && !tunes) return tune_report(flags.report, flags.surface, flags.common);
@@ -70,6 +75,10 @@ Command add_tune_command(CLI::App& app) {
     add_algebra_flag(*command, flags->algebra);
     flags->budget = command->get_option("--budget");
     command->get_option("--budget")->default_str("60 a shape; 200 with --surface");
+    command
+        ->add_option("--out", flags->out,
+                     "Of --kernel: write the winner as JSON, for an engine to load; of --train-prior: the prior")
+        ->type_name("FILE");
     add_output_flags(*command, flags->common);
     return {command, [flags] { return run_tune(*flags); }};
 }

@@ -350,8 +350,6 @@ void add_kernel_flags(CLI::App& app, KernelFlags& flags) {
     app.add_option("--kernel", flags.kernel, "Tune a GLSL compute shader of your own (docs/own_kernels.md)")
         ->type_name("FILE");
     app.add_option("--space", flags.space, "Of --kernel: its parameters, buffers and dispatch")->type_name("FILE");
-    app.add_option("--out", flags.out, "Of --kernel: write the winner as JSON, for an engine to load")
-        ->type_name("FILE");
     add_number(app, "--hang-seconds", flags.hang_seconds, "Of --kernel: a run that takes longer hangs (default 120)")
         ->type_name("SECONDS");
 }

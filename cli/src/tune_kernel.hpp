@@ -12,7 +12,7 @@ namespace yolk::cli {
 struct KernelFlags {
     std::string kernel;
     std::string space;
-    std::string out;
+    std::string out{};          ///< --out, which is the command's
     float hang_seconds = 0.0F;  ///< 0: the dispatcher's own
 };
 

@@ -118,7 +118,6 @@ void add_prior_flags(CLI::App& app, PriorFlags& flags) {
     app.add_option("--held-out", flags.held_out,
                    "Of --train-prior: recordings that only the comparison at the end is made on")
         ->type_name("FILES...");
-    app.add_option("--out", flags.out, "Of --train-prior: the file that is written")->type_name("FILE");
     add_number(app, "--generations", flags.generations, "Of --train-prior; 0: the untrained prior")->default_str("10");
     add_number(app, "--population", flags.population, "Of --train-prior")->default_str("16");
     app.add_flag("--portfolio-only", flags.portfolio_only,

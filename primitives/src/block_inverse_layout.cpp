@@ -44,6 +44,10 @@ Result<BlockInverseLayout> lay_out_block_inverse(const Device& device, const Blo
     std::uint64_t most =
         std::min((limit - kViewAlignment) / layout.block_bytes, (limit - kViewAlignment) / layout.state_bytes);
     if (!in_registers) most = std::min(most, std::min(limit, kEnoughWorkBytes) / layout.work_bytes);
+    if (most == 0) {
+        return bad_input(fmt::format("A block of {} rows does not fit into a binding of [{}], which takes {} bytes.",
+                                     desc.n, device.info().name, limit));
+    }
     layout.most_blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, desc.blocks));
     return layout;
 }

@@ -10,9 +10,15 @@
 #include "yolk/core/shape.hpp"
 
 namespace yolk {
+namespace {
+
+/// More is a mistake: of the largest blocks 128 GiB at the floor's limit.
+constexpr std::uint64_t kMostWindows = 1024;
+
+}  // namespace
 
 std::uint32_t BlockWindows::count() const noexcept {
-    return per_window == 0 ? 0 : static_cast<std::uint32_t>(ceil_div(blocks, per_window));
+    return per_window == 0 ? 0 : static_cast<std::uint32_t>(ceil_div<std::uint64_t>(blocks, per_window));
 }
 
 BufferView BlockWindows::of(const BufferView& view, std::uint32_t window, std::uint64_t bytes_per_block) const {
@@ -24,7 +30,10 @@ Result<BlockWindows> cut_blocks(const Device& device, std::uint32_t blocks,
                                 std::initializer_list<std::uint64_t> aligned,
                                 std::initializer_list<std::uint64_t> others, const char* plan) {
     const std::uint64_t limit = device.info().limits.max_storage_buffer_range;
-    const std::uint64_t largest = std::max({std::uint64_t{1}, std::max(aligned), std::max(others)});
+    std::uint64_t largest = 1;
+    for (const auto& sizes : {aligned, others}) {
+        for (const std::uint64_t bytes : sizes) largest = std::max(largest, bytes);
+    }
     if (largest * blocks <= limit) return BlockWindows{.blocks = blocks, .per_window = blocks};
     // One block is more than a binding: who plans it says so.
     if (largest > limit || blocks == 1) return BlockWindows{.blocks = blocks, .per_window = blocks};
@@ -33,6 +42,13 @@ Result<BlockWindows> cut_blocks(const Device& device, std::uint32_t blocks,
         if (bytes != 0) step = std::lcm(step, kViewAlignment / std::gcd(bytes, kViewAlignment));
     }
     const std::uint64_t per_window = limit / largest / step * step;
+    if (per_window != 0 && ceil_div<std::uint64_t>(blocks, per_window) > kMostWindows) {
+        return Error{ErrorKind::BadInput,
+                     fmt::format("The views of {} take {} bindings of [{}], which holds {} of the {} blocks in one; at "
+                                 "most {} are allowed. Use several plans.",
+                                 plan, ceil_div<std::uint64_t>(blocks, per_window), device.info().name, per_window,
+                                 blocks, kMostWindows)};
+    }
     if (per_window != 0) return BlockWindows{.blocks = blocks, .per_window = static_cast<std::uint32_t>(per_window)};
     return Error{
         ErrorKind::BadInput,
@@ -40,25 +56,6 @@ Result<BlockWindows> cut_blocks(const Device& device, std::uint32_t blocks,
                     "must fit for the next to begin at a multiple of {} bytes. Use n that are multiples of two, "
                     "or several plans.",
                     plan, largest, device.info().name, limit, step, kViewAlignment)};
-}
-
-Result<void> check_windowed_views(const char* plan, std::initializer_list<WindowedView> inputs,
-                                  std::initializer_list<WindowedView> outputs) {
-    const auto check = [plan](std::initializer_list<WindowedView> needed,
-                              std::vector<BufferView>& views) -> Result<void> {
-        for (const WindowedView& need : needed) {
-            const std::string what = fmt::format("the {} view of {}", need.name, plan);
-            YOLK_TRY_VOID(
-                check_view(need.view, need.needed_bytes, std::numeric_limits<std::uint64_t>::max(), what.c_str()));
-            views.push_back(need.view);
-        }
-        return {};
-    };
-    std::vector<BufferView> read;
-    std::vector<BufferView> written;
-    YOLK_TRY_VOID(check(inputs, read));
-    YOLK_TRY_VOID(check(outputs, written));
-    return check_no_overlap(written, read, plan);
 }
 
 }  // namespace yolk

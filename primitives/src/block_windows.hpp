@@ -37,16 +37,6 @@ struct BlockWindows {
                                               std::initializer_list<std::uint64_t> aligned,
                                               std::initializer_list<std::uint64_t> others, const char* plan);
 
-/// A view that windows are taken of, so it may be longer than a binding. An error like check_view's.
-struct WindowedView {
-    BufferView view;
-    std::uint64_t needed_bytes = 0;
-    const char* name = "";
-};
-/// check_views for windows: of any length, inside their buffers, aligned, not overlapping.
-[[nodiscard]] Result<void> check_windowed_views(const char* plan, std::initializer_list<WindowedView> inputs,
-                                                std::initializer_list<WindowedView> outputs);
-
 /// Words per block (status, residual): a window's are written to an aligned piece of scratch and copied from there, for
 /// 64 blocks are what it takes for words to begin where a view may.
 struct WordCopy {

@@ -206,13 +206,14 @@ Result<void> CovariancePlan::Impl::make_parts() {
 
 Result<CovariancePlan> plan_covariance(const Device& device, const CovarianceDesc& desc) {
     YOLK_TRY_VOID(validate(desc));
-    if (!desc.config)
+    YOLK_TRY(const BlockWindows windows, windows_of(device, desc));
+    if (!desc.config && windows.is_one())
         return plan_tuned(device, desc, covariance_space(device.info(), desc),
                           default_covariance_config(device.info(), desc), &plan_covariance);
     auto impl = std::make_unique<CovariancePlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
-    YOLK_TRY(impl->windows, windows_of(device, desc));
+    impl->windows = windows;
     if (impl->windows.is_one()) {
         YOLK_TRY_VOID(impl->lay_out());
         YOLK_TRY_VOID(impl->make_pipelines());
@@ -229,11 +230,14 @@ Result<void> CovariancePlan::Impl::bind_parts(BoundCovariance::Impl& bound, cons
     const std::uint64_t block = sizeof(float) * desc.n * desc.n;
     const WindowOfX last = window_of_x(desc, windows.first_of(windows.count() - 1));
     const std::uint64_t needed_x = last.view_offset + parts.back().impl_->x_bytes;
-    YOLK_TRY_VOID(check_windowed_views(
-        "[covariance]", {{.view = views.x, .needed_bytes = needed_x, .name = "x"}},
-        {{.view = views.covariance, .needed_bytes = block * desc.blocks, .name = "covariance"},
-         {.view = views.damped, .needed_bytes = is_damped() ? block * desc.blocks : 0, .name = "damped"},
-         {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch"}}));
+    YOLK_TRY_VOID(check_views(
+        *device, "[covariance]", {{.view = views.x, .needed_bytes = needed_x, .name = "x", .in_pieces = true}},
+        {{.view = views.covariance, .needed_bytes = block * desc.blocks, .name = "covariance", .in_pieces = true},
+         {.view = views.damped,
+          .needed_bytes = is_damped() ? block * desc.blocks : 0,
+          .name = "damped",
+          .in_pieces = true},
+         {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch", .in_pieces = true}}));
     for (std::uint32_t w = 0; w < windows.count(); ++w) {
         const Impl& part = *parts[w].impl_;
         BufferView x;
@@ -260,11 +264,11 @@ Result<BoundCovariance> CovariancePlan::bind(const CovarianceViews& views, const
         return result;
     }
     const std::uint64_t damped_bytes = plan.is_damped() ? plan.matrix_bytes : 0;
-    YOLK_TRY_VOID(check_views(*plan.device, "[covariance]",
-                              {{.view = views.x, .needed_bytes = plan.x_bytes, .name = "x"}},
-                              {{.view = views.covariance, .needed_bytes = plan.matrix_bytes, .name = "covariance"},
-                               {.view = views.damped, .needed_bytes = damped_bytes, .name = "damped"},
-                               {.view = scratch, .needed_bytes = plan.scratch_bytes, .name = "scratch"}}));
+    YOLK_TRY_VOID(
+        check_views(*plan.device, "[covariance]", {{.view = views.x, .needed_bytes = plan.x_bytes, .name = "x"}},
+                    {{.view = views.covariance, .needed_bytes = plan.matrix_bytes, .name = "covariance"},
+                     {.view = views.damped, .needed_bytes = damped_bytes, .name = "damped"},
+                     {.view = scratch, .needed_bytes = plan.scratch_bytes, .name = "scratch", .in_pieces = true}}));
     BoundCovariance result;
     result.impl_ = std::make_unique<BoundCovariance::Impl>();
     BoundCovariance::Impl& bound = *result.impl_;

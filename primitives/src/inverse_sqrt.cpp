@@ -161,21 +161,24 @@ Result<void> InverseSqrtPlan::Impl::make_parts() {
         parts.push_back(std::move(planned));
     }
     ScratchPieces pieces;
-    words_offset = pieces.add(largest);
-    for (std::size_t i = 0; i < 2; ++i) (void)pieces.add(sizeof(float) * windows.per_window);
+    (void)pieces.add(largest);
+    words_offset = pieces.add(sizeof(float) * windows.per_window);
+    (void)pieces.add(sizeof(float) * windows.per_window);
     scratch_bytes = pieces.size_bytes();
     return {};
 }
 
 Result<InverseSqrtPlan> plan_inverse_sqrt(const Device& device, const InverseSqrtDesc& desc) {
     YOLK_TRY_VOID(validate(desc));
-    if (!desc.config)
+    YOLK_TRY(const BlockWindows windows, cut_blocks(device, desc.blocks, {sizeof(float) * desc.n * desc.n},
+                                                    {3 * sizeof(float), sizeof(float) * desc.n}, "[inverse_sqrt]"));
+    if (!desc.config && windows.is_one())
         return plan_tuned(device, desc, inverse_sqrt_space(device.info(), desc),
                           default_inverse_sqrt_config(device.info(), desc), &plan_inverse_sqrt);
     auto impl = std::make_unique<InverseSqrtPlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
-    YOLK_TRY(impl->windows, cut_blocks(device, desc.blocks, {sizeof(float) * desc.n * desc.n}, {}, "[inverse_sqrt]"));
+    impl->windows = windows;
     if (impl->windows.is_one()) {
         YOLK_TRY_VOID(impl->lay_out());
         YOLK_TRY_VOID(impl->make_pipelines());
@@ -191,12 +194,13 @@ Result<void> InverseSqrtPlan::Impl::bind_parts(BoundInverseSqrt::Impl& bound, co
                                                const BufferView& scratch) const {
     const std::uint64_t block = sizeof(float) * desc.n * desc.n;
     const std::uint64_t words = sizeof(float) * desc.blocks;
-    YOLK_TRY_VOID(check_windowed_views("[inverse_sqrt]",
-                                       {{.view = views.in, .needed_bytes = block * desc.blocks, .name = "in"}},
-                                       {{.view = views.out, .needed_bytes = block * desc.blocks, .name = "out"},
-                                        {.view = views.status, .needed_bytes = words, .name = "status"},
-                                        {.view = views.residual, .needed_bytes = words, .name = "residual"},
-                                        {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch"}}));
+    YOLK_TRY_VOID(
+        check_views(*device, "[inverse_sqrt]",
+                    {{.view = views.in, .needed_bytes = block * desc.blocks, .name = "in", .in_pieces = true}},
+                    {{.view = views.out, .needed_bytes = block * desc.blocks, .name = "out", .in_pieces = true},
+                     {.view = views.status, .needed_bytes = words, .name = "status", .in_pieces = true},
+                     {.view = views.residual, .needed_bytes = words, .name = "residual", .in_pieces = true},
+                     {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch", .in_pieces = true}}));
     const std::uint64_t piece = round_up(sizeof(float) * windows.per_window, kViewAlignment);
     for (std::uint32_t w = 0; w < windows.count(); ++w) {
         const std::uint64_t window_words = sizeof(float) * windows.blocks_of(w);
@@ -223,12 +227,12 @@ Result<BoundInverseSqrt> InverseSqrtPlan::bind(const InverseSqrtViews& views, co
         YOLK_TRY_VOID(plan.bind_parts(*windowed.impl_, views, scratch));
         return windowed;
     }
-    YOLK_TRY_VOID(check_views(*plan.device, "[inverse_sqrt]",
-                              {{.view = views.in, .needed_bytes = plan.matrix_bytes, .name = "in"}},
-                              {{.view = views.out, .needed_bytes = plan.matrix_bytes, .name = "out"},
-                               {.view = views.status, .needed_bytes = plan.word_bytes, .name = "status"},
-                               {.view = views.residual, .needed_bytes = plan.word_bytes, .name = "residual"},
-                               {.view = scratch, .needed_bytes = plan.scratch_bytes, .name = "scratch"}}));
+    YOLK_TRY_VOID(check_views(
+        *plan.device, "[inverse_sqrt]", {{.view = views.in, .needed_bytes = plan.matrix_bytes, .name = "in"}},
+        {{.view = views.out, .needed_bytes = plan.matrix_bytes, .name = "out"},
+         {.view = views.status, .needed_bytes = plan.word_bytes, .name = "status"},
+         {.view = views.residual, .needed_bytes = plan.word_bytes, .name = "residual"},
+         {.view = scratch, .needed_bytes = plan.scratch_bytes, .name = "scratch", .in_pieces = true}}));
     BoundInverseSqrt result;
     result.impl_ = std::make_unique<BoundInverseSqrt::Impl>();
     BoundInverseSqrt::Impl& bound = *result.impl_;

@@ -209,8 +209,8 @@ Result<void> KroneckerPreconditionPlan::Impl::make_parts() {
         parts.push_back(std::move(planned));
     }
     ScratchPieces pieces;
-    words_offset = pieces.add(largest);
-    if (inverts()) (void)pieces.add(sizeof(std::uint32_t) * windows.per_window);
+    (void)pieces.add(largest);
+    if (inverts()) words_offset = pieces.add(sizeof(std::uint32_t) * windows.per_window);
     scratch_bytes = pieces.size_bytes();
     return {};
 }
@@ -218,15 +218,16 @@ Result<void> KroneckerPreconditionPlan::Impl::make_parts() {
 Result<KroneckerPreconditionPlan> plan_kronecker_precondition(const Device& device,
                                                               const KroneckerPreconditionDesc& desc) {
     YOLK_TRY_VOID(validate(desc));
-    if (!desc.config)
+    const BlockBytes bytes = block_bytes_of(desc);
+    YOLK_TRY(const BlockWindows windows, cut_blocks(device, desc.blocks, {bytes.in, bytes.out, bytes.step},
+                                                    {2 * sizeof(float)}, "[kronecker_precondition]"));
+    if (!desc.config && windows.is_one())
         return plan_tuned(device, desc, kronecker_precondition_space(device.info(), desc),
                           default_kronecker_precondition_config(device.info(), desc), &plan_kronecker_precondition);
     auto impl = std::make_unique<KroneckerPreconditionPlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
-    const BlockBytes bytes = block_bytes_of(desc);
-    YOLK_TRY(impl->windows,
-             cut_blocks(device, desc.blocks, {bytes.in, bytes.out, bytes.step}, {}, "[kronecker_precondition]"));
+    impl->windows = windows;
     if (impl->windows.is_one()) {
         YOLK_TRY_VOID(impl->measure());
         YOLK_TRY_VOID(impl->make_products());
@@ -255,14 +256,20 @@ Result<void> KroneckerPreconditionPlan::Impl::bind_parts(BoundKroneckerPrecondit
     const BlockBytes bytes = block_bytes_of(desc);
     const std::uint64_t words = inverts() && bytes.step != 0 ? sizeof(std::uint32_t) * desc.blocks : 0;
     const bool is_empty = bytes.step == 0;
-    YOLK_TRY_VOID(check_windowed_views(
-        "[kronecker_precondition]",
-        {{.view = views.factor_out, .needed_bytes = is_empty ? 0 : bytes.out * desc.blocks, .name = "factor_out"},
-         {.view = views.factor_in, .needed_bytes = is_empty ? 0 : bytes.in * desc.blocks, .name = "factor_in"},
-         {.view = views.gradient, .needed_bytes = bytes.step * desc.blocks, .name = "gradient"}},
-        {{.view = views.step, .needed_bytes = bytes.step * desc.blocks, .name = "step"},
-         {.view = views.status, .needed_bytes = words, .name = "status"},
-         {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch"}}));
+    YOLK_TRY_VOID(check_views(
+        *device, "[kronecker_precondition]",
+        {{.view = views.factor_out,
+          .needed_bytes = is_empty ? 0 : bytes.out * desc.blocks,
+          .name = "factor_out",
+          .in_pieces = true},
+         {.view = views.factor_in,
+          .needed_bytes = is_empty ? 0 : bytes.in * desc.blocks,
+          .name = "factor_in",
+          .in_pieces = true},
+         {.view = views.gradient, .needed_bytes = bytes.step * desc.blocks, .name = "gradient", .in_pieces = true}},
+        {{.view = views.step, .needed_bytes = bytes.step * desc.blocks, .name = "step", .in_pieces = true},
+         {.view = views.status, .needed_bytes = words, .name = "status", .in_pieces = true},
+         {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch", .in_pieces = true}}));
     if (is_empty) return {};
     for (std::uint32_t w = 0; w < windows.count(); ++w) {
         const BufferView statuses =
@@ -298,7 +305,7 @@ Result<BoundKroneckerPrecondition> KroneckerPreconditionPlan::bind(const Kroneck
                      {.view = views.gradient, .needed_bytes = plan.step_bytes, .name = "gradient"}},
                     {{.view = views.step, .needed_bytes = plan.step_bytes, .name = "step"},
                      {.view = views.status, .needed_bytes = plan.status_bytes, .name = "status"},
-                     {.view = scratch, .needed_bytes = plan.scratch_bytes, .name = "scratch"}}));
+                     {.view = scratch, .needed_bytes = plan.scratch_bytes, .name = "scratch", .in_pieces = true}}));
     BoundKroneckerPrecondition result;
     result.impl_ = std::make_unique<BoundKroneckerPrecondition::Impl>();
     BoundKroneckerPrecondition::Impl& bound = *result.impl_;

@@ -56,26 +56,33 @@ ConfigSpace<RowConfig> natural_gradient_space(const DeviceInfo& /*info*/, const 
                                           .extents = {desc.blocks, desc.n}});
 }
 
+Result<void> NaturalGradientPlan::plan_parts(const BlockWindows& windows) {
+    blocks_per_part_ = windows.per_window;
+    for (std::uint32_t w = 0; w < windows.count(); ++w) {
+        NaturalGradientDesc part = desc_;
+        part.blocks = windows.blocks_of(w);
+        YOLK_TRY(NaturalGradientPlan planned, plan_natural_gradient(*device_, part));
+        parts_.push_back(std::move(planned));
+    }
+    return {};
+}
+
 Result<NaturalGradientPlan> plan_natural_gradient(const Device& device, const NaturalGradientDesc& desc) {
-    if (!desc.config)
+    const std::uint64_t vector = sizeof(float) * desc.n;
+    YOLK_TRY(const BlockWindows windows,
+             cut_blocks(device, desc.blocks, {vector, desc.identity ? 0 : vector * desc.n}, {}, "[natural_gradient]"));
+    if (!desc.config && windows.is_one())
         return plan_tuned(device, desc, natural_gradient_space(device.info(), desc), default_row_config(device.info()),
                           &plan_natural_gradient);
     NaturalGradientPlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
+    if (!windows.is_one()) {
+        YOLK_TRY_VOID(plan.plan_parts(windows));
+        return plan;
+    }
     plan.config_ = *desc.config;
     YOLK_TRY_VOID(natural_gradient_space(device.info(), desc).check(plan.config_));
-    const std::uint64_t vector = sizeof(float) * desc.n;
-    YOLK_TRY(const BlockWindows windows,
-             cut_blocks(device, desc.blocks, {vector, desc.identity ? 0 : vector * desc.n}, {}, "[natural_gradient]"));
-    plan.blocks_per_part_ = windows.per_window;
-    for (std::uint32_t w = 0; !windows.is_one() && w < windows.count(); ++w) {
-        NaturalGradientDesc part = desc;
-        part.blocks = windows.blocks_of(w);
-        YOLK_TRY(NaturalGradientPlan planned, plan_natural_gradient(device, part));
-        plan.parts_.push_back(std::move(planned));
-    }
-    if (!windows.is_one()) return plan;
     YOLK_TRY(plan.vector_bytes_, row_bytes(device, {desc.blocks, desc.n}, "the gradient view of [natural_gradient]"));
     if (!desc.identity) {
         YOLK_TRY(plan.matrix_bytes_,
@@ -111,15 +118,19 @@ Result<BoundNaturalGradient> NaturalGradientPlan::bind_parts(const NaturalGradie
     const std::uint64_t vector = sizeof(float) * desc_.n;
     const std::uint64_t matrix = desc_.identity ? 0 : vector * desc_.n;
     const std::uint64_t vectors = vector * desc_.blocks;
-    YOLK_TRY_VOID(check_windowed_views(
-        "[natural_gradient]",
-        {{.view = views.preconditioner, .needed_bytes = matrix * desc_.blocks, .name = "preconditioner"},
-         {.view = views.gradient, .needed_bytes = vectors, .name = "gradient"}},
-        {{.view = views.step, .needed_bytes = vectors, .name = "step"},
+    YOLK_TRY_VOID(check_views(
+        *device_, "[natural_gradient]",
+        {{.view = views.preconditioner,
+          .needed_bytes = matrix * desc_.blocks,
+          .name = "preconditioner",
+          .in_pieces = true},
+         {.view = views.gradient, .needed_bytes = vectors, .name = "gradient", .in_pieces = true}},
+        {{.view = views.step, .needed_bytes = vectors, .name = "step", .in_pieces = true},
          {.view = views.preconditioned,
           .needed_bytes = desc_.has_preconditioned ? vectors : 0,
-          .name = "preconditioned"},
-         {.view = scratch, .needed_bytes = this->scratch().size_bytes, .name = "scratch"}}));
+          .name = "preconditioned",
+          .in_pieces = true},
+         {.view = scratch, .needed_bytes = this->scratch().size_bytes, .name = "scratch", .in_pieces = true}}));
     BoundNaturalGradient bound;
     for (std::uint32_t w = 0; w < windows.count(); ++w) {
         YOLK_TRY(BoundNaturalGradient part,
@@ -144,7 +155,7 @@ Result<BoundNaturalGradient> NaturalGradientPlan::bind(const NaturalGradientView
                      {.view = views.gradient, .needed_bytes = vector_bytes_, .name = "gradient"}},
                     {{.view = views.step, .needed_bytes = vector_bytes_, .name = "step"},
                      {.view = views.preconditioned, .needed_bytes = preconditioned_bytes, .name = "preconditioned"},
-                     {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch"}}));
+                     {.view = scratch, .needed_bytes = scratch_bytes, .name = "scratch", .in_pieces = true}}));
     BoundNaturalGradient bound;
     bound.desc_ = desc_;
     bound.config_ = config_;

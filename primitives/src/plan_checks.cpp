@@ -17,7 +17,9 @@ Result<void> check_needed_views(const DeviceLimits& limits, const char* plan, st
                                 std::vector<BufferView>& views) {
     for (const NeededView& need : needed) {
         const std::string what = fmt::format("the {} view of {}", need.name, plan);
-        const std::uint64_t limit = need.uniform ? limits.max_uniform_buffer_range : limits.max_storage_buffer_range;
+        const std::uint64_t limit = need.in_pieces ? std::numeric_limits<std::uint64_t>::max()
+                                    : need.uniform ? limits.max_uniform_buffer_range
+                                                   : limits.max_storage_buffer_range;
         YOLK_TRY_VOID(check_view(need.view, need.needed_bytes, limit, what.c_str()));
         views.push_back(need.view);
     }

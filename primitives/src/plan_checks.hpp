@@ -39,7 +39,8 @@ struct NeededView {
     BufferView view;
     std::uint64_t needed_bytes = 0;
     const char* name = "";
-    bool uniform = false;  ///< bound as a uniform buffer, whose range may be smaller
+    bool uniform = false;    ///< bound as a uniform buffer, whose range may be smaller
+    bool in_pieces = false;  ///< bound piece by piece or window by window, so it may be longer than a binding
 };
 
 /// check_view for all of them, then check_no_overlap. Scratch counts as an output; so does what is read and written in

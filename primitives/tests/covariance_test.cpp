@@ -106,7 +106,7 @@ TEST_P(covariance, bad_descriptions_are_refused) {
         EXPECT_TRUE(refused({.n = 1, .samples = 1, .damping = damping}, "damping of [covariance]"));
     }
     EXPECT_TRUE(refused({.damping_kind = static_cast<CovarianceDamping>(3)}, "the kind of damping"));
-    EXPECT_TRUE(refused({.n = 1024, .samples = 1, .blocks = 0xFFFFFFFFU}, "the covariance view of [covariance]"));
+    EXPECT_TRUE(refused({.n = 1024, .samples = 1, .blocks = 0xFFFFFFFFU}, "The views of [covariance] take"));
     EXPECT_TRUE(refused({.n = 2, .samples = 0xFFFFFFFFU}, "planning [covariance]"));
     EXPECT_TRUE(refused({.n = 8, .samples = 8, .config = MatmulConfig{.split_k = 2}}, "Exact sums are not split"));
 }

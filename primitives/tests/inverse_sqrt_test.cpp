@@ -108,7 +108,7 @@ TEST_P(inverse_sqrt, bad_descriptions_are_refused) {
     for (const float tolerance : {0.0F, 0x1p-21F, 0.5F, -1.0F, kNan}) {
         EXPECT_TRUE(refused({.n = 1, .tolerance = tolerance}, "tolerance of [inverse_sqrt]"));
     }
-    EXPECT_TRUE(refused({.n = 1024, .blocks = 0xFFFFFFFFU}, "the in view of [inverse_sqrt]"));
+    EXPECT_TRUE(refused({.n = 1024, .blocks = 0xFFFFFFFFU}, "The views of [inverse_sqrt] take"));
     EXPECT_TRUE(refused({.n = 8, .config = MatmulConfig{.split_k = 2}}, "Exact sums are not split"));
 }
 

@@ -17,6 +17,8 @@
 
 namespace yolk {
 
+struct BlockWindows;
+
 struct NaturalGradientDesc {
     std::uint32_t n = 0;  ///< length of a gradient; 0 is legal, for blocks, too
     std::uint32_t blocks = 1;
@@ -70,6 +72,7 @@ class NaturalGradientPlan {
 
    private:
     friend Result<NaturalGradientPlan> plan_natural_gradient(const Device&, const NaturalGradientDesc&);
+    [[nodiscard]] Result<void> plan_parts(const BlockWindows& windows);
     [[nodiscard]] Result<BoundNaturalGradient> bind_parts(const NaturalGradientViews& views,
                                                           const BufferView& scratch) const;
     const Device* device_ = nullptr;
