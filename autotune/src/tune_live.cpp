@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "yolk/autotune/architecture.hpp"
+#include "journal_entry.hpp"
 #include "yolk/autotune/portfolio.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
@@ -21,38 +21,6 @@ constexpr std::size_t kFewestRounds = 5;
 constexpr std::size_t kMostRounds = 15;
 constexpr double kFinalMilliseconds = 3000.0;        // about what the rounds may take
 constexpr double kInterruptedMilliseconds = 1500.0;  // finals that are short enough for somebody who waits
-constexpr const char* kEndedWhileRunning = "The process ended while it ran.";
-
-Json journal_entry(const TuningKey& key, const NamedConfiguration& configuration) {
-    return {{"device", key.device.device},
-            {"driver", key.device.driver},
-            {"family", key.family},
-            {"kernels", key.kernels},
-            {"variant", key.shape.variant},
-            {"extents", key.shape.extents},
-            {"configuration", Json::parse(configuration_text(configuration))}};
-}
-
-std::optional<Quarantined> parse_journal_entry(const std::string& text) {
-    const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object()) return std::nullopt;
-    for (const char* name : {"device", "driver", "family", "kernels", "variant"}) {
-        if (!json.contains(name) || !json[name].is_string()) return std::nullopt;
-    }
-    if (!json.contains("configuration") || !json.contains("extents") || !json["extents"].is_array())
-        return std::nullopt;
-    std::optional<NamedConfiguration> configuration = parse_configuration(json["configuration"].dump());
-    if (!configuration) return std::nullopt;
-    TuningKey key{.device = {.device = json["device"], .driver = json["driver"]},
-                  .family = json["family"],
-                  .shape = {.variant = json["variant"], .extents = {}},
-                  .kernels = json["kernels"]};
-    for (const Json& extent : json["extents"]) {
-        if (!extent.is_number_unsigned()) return std::nullopt;
-        key.shape.extents.push_back(extent.get<std::uint64_t>());
-    }
-    return Quarantined{std::move(key), std::move(*configuration), kEndedWhileRunning};
-}
 
 /// One search, from what is known to what is written.
 class LiveSearch {
@@ -346,56 +314,6 @@ Result<TuneLiveOutcome> LiveSearch::run(const Device& device, Dispatcher& dispat
 }
 
 }  // namespace
-
-KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key) {
-    struct Near {
-        bool other_device;
-        double distance;
-        const TuningChoice* choice;
-    };
-    KnownChoices known;
-    std::vector<Near> near;
-    for (const TuningChoice& choice : choices) {
-        if (choice.key == key) {
-            known.exact = choice;
-            continue;
-        }
-        const bool same_device = choice.key.device.device == key.device.device;
-        if (choice.key.family != key.family || (!same_device && !same_architecture(choice.key.device, key.device)))
-            continue;
-        const std::optional<double> distance = tuning_distance(choice.key.shape, key.shape);
-        if (distance && *distance <= kFarthestShape) near.push_back({!same_device, *distance, &choice});
-    }
-    std::ranges::stable_sort(near, [](const Near& a, const Near& b) {
-        return a.other_device != b.other_device ? b.other_device : a.distance < b.distance;
-    });
-    constexpr std::size_t kMost = 4;
-    for (const Near& entry : near) {
-        if (known.to_validate.size() == kMost) break;
-        if (std::ranges::find(known.to_validate, entry.choice->configuration) == known.to_validate.end())
-            known.to_validate.push_back(entry.choice->configuration);
-    }
-    return known;
-}
-
-std::filesystem::path journal_folder(const std::filesystem::path& table) {
-    std::filesystem::path folder = table;
-    return folder += ".running";
-}
-
-Result<std::size_t> recover_journals(const TuningFile& file) {
-    std::size_t count = 0;
-    for (const std::string& text : RunJournal::take_abandoned(journal_folder(file.path()))) {
-        const std::optional<Quarantined> entry = parse_journal_entry(text);
-        if (!entry) continue;  // the process ended while it wrote: nothing had begun to run
-        YOLK_TRY_VOID(file.quarantine(*entry));
-        log_warning(fmt::format("A process ended while it ran {} with {}; this configuration is quarantined.",
-                                shape_text(entry->key.family, entry->key.shape),
-                                configuration_text(entry->configuration)));
-        ++count;
-    }
-    return count;
-}
 
 Result<TuneLiveOutcome> tune_live(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem,
                                   const TuningFile& file, RunJournal& journal, const TuneLiveOptions& options) {

@@ -44,7 +44,7 @@ class Expression {
     /// Whether it uses the name at this position.
     [[nodiscard]] bool reads(std::size_t name) const noexcept;
 
-    struct Node;  // autotune/src/user_kernel_expression.cpp
+    struct Node;  // user_kernel_syntax.hpp
 
    private:
     std::string text_;

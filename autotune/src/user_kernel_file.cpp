@@ -1,109 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+// What a space file says of parameters, sizes and constraints, and the file as a whole.
 #include "user_kernel_file.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <initializer_list>
-#include <limits>
 
-#include "yolk/core/file.hpp"
-#include "yolk/core/json.hpp"
-#include "yolk/core/shape.hpp"
+#include "user_kernel_reader.hpp"
 
 namespace yolk::autotune {
 namespace {
 
-using oracle::BufferRole;
-using oracle::ElementType;
-
-constexpr std::size_t kLargestFile = std::size_t{1} << 32U;
 constexpr std::size_t kMostValues = 4096;
 constexpr std::size_t kMostParameters = 64;
-constexpr std::uint32_t kMostBindings = 32;
 constexpr std::uint64_t kMostCombinations = std::uint64_t{1} << 62U;
-constexpr KernelTolerance kFloatTolerance{.absolute = 1e-5, .relative = 1e-4};
-
-/// A place in the file, for messages: "space.json: buffers[0]".
-struct Place {
-    const Json& json;
-    std::string where;
-
-    [[nodiscard]] Error wrong(std::string_view what) const { return bad_input(fmt::format("{}: {}", where, what)); }
-    [[nodiscard]] bool has(const char* key) const { return json.contains(key); }
-    [[nodiscard]] Place at(const char* key) const { return {json[key], fmt::format("{}.{}", where, key)}; }
-    [[nodiscard]] Place at(std::size_t index) const { return {json[index], fmt::format("{}[{}]", where, index)}; }
-
-    /// An object with no other keys than these.
-    [[nodiscard]] Result<void> object(std::initializer_list<std::string_view> keys) const {
-        if (!json.is_object())
-            return wrong(fmt::format("it is {}; an object with {} is expected.", kind(), fmt::join(keys, ", ")));
-        for (const auto& [key, value] : json.items()) {
-            if (std::ranges::find(keys, std::string_view(key)) == keys.end())
-                return wrong(fmt::format("it has '{}'; there are {}.", key, fmt::join(keys, ", ")));
-        }
-        return {};
-    }
-    [[nodiscard]] Result<Place> need(const char* key) const {
-        if (has(key)) return at(key);
-        return wrong(fmt::format("it needs '{}'.", key));
-    }
-    [[nodiscard]] Result<void> array(std::size_t least, std::size_t most) const {
-        if (json.is_array() && json.size() >= least && json.size() <= most) return {};
-        const std::string given = json.is_array() ? fmt::format("a list of {}", json.size()) : kind();
-        return wrong(fmt::format("it is {}; a list of {} to {} is expected.", given, least, most));
-    }
-    [[nodiscard]] Result<std::string> text() const {
-        if (json.is_string() && !json.get<std::string>().empty()) return json.get<std::string>();
-        return wrong(fmt::format("it is {}; a text is expected.", kind()));
-    }
-    [[nodiscard]] Result<double> number() const {
-        if (json.is_number() && std::isfinite(json.get<double>())) return json.get<double>();
-        return wrong(fmt::format("it is {}; a number is expected.", kind()));
-    }
-    [[nodiscard]] Result<std::uint64_t> whole(std::uint64_t most) const {
-        if (json.is_number_unsigned() && json.get<std::uint64_t>() <= most) return json.get<std::uint64_t>();
-        return wrong(fmt::format("it is {}; an integer from 0 to {} is expected.", kind(), most));
-    }
-    [[nodiscard]] Result<bool> truth() const {
-        if (json.is_boolean()) return json.get<bool>();
-        return wrong(fmt::format("it is {}; true or false is expected.", kind()));
-    }
-    /// A number, truth or text as it stands.
-    [[nodiscard]] Result<ExpressionValue> value() const {
-        if (json.is_boolean()) return ExpressionValue(json.get<bool>());
-        if (json.is_string()) return ExpressionValue(json.get<std::string>());
-        if (json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX})
-            return wrong("the integer has more than 63 bits.");
-        if (json.is_number_integer()) return ExpressionValue(json.get<std::int64_t>());
-        YOLK_TRY(const double real, number());
-        return ExpressionValue(real);
-    }
-    /// The same, but a text is an expression over `scope`.
-    [[nodiscard]] Result<Expression> expression(std::span<const std::string> scope) const {
-        if (!json.is_string()) {
-            YOLK_TRY(ExpressionValue constant, value());
-            return Expression::constant(std::move(constant));
-        }
-        Result<Expression> parsed = Expression::parse(json.get<std::string>(), scope);
-        if (!parsed) return wrong(parsed.error().message);
-        return parsed;
-    }
-    [[nodiscard]] std::string kind() const {
-        if (json.is_object() || json.is_array()) return fmt::format("a list or object ({} entries)", json.size());
-        std::string dumped = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-        if (dumped.size() > 40) dumped = dumped.substr(0, 40) + "...";
-        return dumped;
-    }
-};
-
-bool is_identifier(const std::string& text) {
-    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-    return !text.empty() && letter(text.front()) &&
-           std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
 
 Result<void> check_name(const Place& place, const std::string& name, const std::vector<std::string>& taken) {
     static const std::vector<std::string> kReserved{"true", "false", "and",      "or",       "not",     "min",
@@ -117,81 +27,32 @@ Result<void> check_name(const Place& place, const std::string& name, const std::
     return {};
 }
 
-Result<ElementType> parse_type(const Place& place) {
-    YOLK_TRY(const std::string text, place.text());
-    if (text == "f32") return ElementType::F32;
-    if (text == "i32") return ElementType::I32;
-    if (text == "u32") return ElementType::U32;
-    return place.wrong(fmt::format("there is no type '{}'; there are f32, i32, u32 (others as words of u32).", text));
-}
+}  // namespace
 
-Result<std::vector<std::byte>> read_named(const Place& place, const std::filesystem::path& folder,
-                                          std::uint64_t size_bytes) {
-    YOLK_TRY(const std::string name, place.text());
-    Result<std::vector<std::byte>> bytes = read_file(folder / name, kLargestFile);
-    if (!bytes) return std::move(bytes).error().while_doing(place.where);
-    if (bytes->size() != size_bytes)
-        return place.wrong(fmt::format("'{}' has {} bytes; the buffer has {}.", name, bytes->size(), size_bytes));
-    return bytes;
-}
-
-/// From places to a KernelSpace, part by part.
-class SpaceReader {
-   public:
-    SpaceReader(const Place& root, const std::filesystem::path& folder) : root_(root), folder_(folder) {}
-
-    Result<KernelSpace> run() {
-        YOLK_TRY_VOID(root_.object({"name", "parameters", "constraints", "default", "sizes", "buffers",
-                                    "push_constants", "dispatch", "reference", "operations", "optimize"}));
-        if (root_.has("name")) {
-            YOLK_TRY(space_.name, root_.at("name").text());
-        }
-        YOLK_TRY_VOID(read_parameters());
-        YOLK_TRY_VOID(read_sizes());
-        YOLK_TRY_VOID(read_constraints());
-        YOLK_TRY_VOID(read_defaults());
-        YOLK_TRY_VOID(read_buffers());
-        YOLK_TRY(space_.launch, read_launch(root_));
-        YOLK_TRY_VOID(read_reference());
-        if (root_.has("operations")) {
-            YOLK_TRY(space_.operations, root_.at("operations").expression(space_.scope));
-            YOLK_TRY_VOID(only_sizes(root_.at("operations"), *space_.operations, "the work"));
-        }
-        if (root_.has("optimize")) {
-            YOLK_TRY(space_.optimized, root_.at("optimize").truth());
-        }
-        YOLK_TRY_VOID(check_effects());
-        make_identity();
-        return std::move(space_);
+Result<KernelSpace> SpaceReader::run() {
+    YOLK_TRY_VOID(root_.object({"name", "parameters", "constraints", "default", "sizes", "buffers", "push_constants",
+                                "dispatch", "reference", "operations", "optimize"}));
+    if (root_.has("name")) {
+        YOLK_TRY(space_.name, root_.at("name").text());
     }
-
-   private:
-    Result<void> read_parameters();
-    Result<KernelParameter> read_parameter(const Place& place, const std::string& name) const;
-    Result<void> read_sizes();
-    Result<void> read_constraints();
-    Result<void> read_defaults();
-    Result<void> read_buffers();
-    Result<KernelBuffer> read_buffer(const Place& place) const;
-    Result<void> read_held(const Place& place, KernelBuffer& buffer) const;
-    Result<KernelContent> read_content(const Place& place, const KernelBuffer& buffer) const;
-    Result<KernelLaunch> read_launch(const Place& place) const;
-    Result<void> read_reference();
-    Result<void> check_effects() const;
-    Result<void> only_sizes(const Place& place, const Expression& expression, std::string_view what) const;
-    void make_identity();
-    /// One per name in the scope; parameters have their first values.
-    [[nodiscard]] std::vector<ExpressionValue> values() const {
-        std::vector<ExpressionValue> all;
-        for (const KernelParameter& parameter : space_.parameters) all.push_back(parameter.values.front());
-        all.insert(all.end(), space_.sizes.begin(), space_.sizes.end());
-        return all;
+    YOLK_TRY_VOID(read_parameters());
+    YOLK_TRY_VOID(read_sizes());
+    YOLK_TRY_VOID(read_constraints());
+    YOLK_TRY_VOID(read_defaults());
+    YOLK_TRY_VOID(read_buffers());
+    YOLK_TRY(space_.launch, read_launch(root_));
+    YOLK_TRY_VOID(read_reference());
+    if (root_.has("operations")) {
+        YOLK_TRY(space_.operations, root_.at("operations").expression(space_.scope));
+        YOLK_TRY_VOID(only_sizes(root_.at("operations"), *space_.operations, "the work"));
     }
-
-    const Place& root_;
-    const std::filesystem::path& folder_;
-    KernelSpace space_;
-};
+    if (root_.has("optimize")) {
+        YOLK_TRY(space_.optimized, root_.at("optimize").truth());
+    }
+    YOLK_TRY_VOID(check_effects());
+    make_identity();
+    return std::move(space_);
+}
 
 Result<KernelParameter> SpaceReader::read_parameter(const Place& place, const std::string& name) const {
     YOLK_TRY_VOID(place.object({"values", "constant_id", "define"}));
@@ -317,187 +178,6 @@ Result<void> SpaceReader::read_defaults() {
     return {};
 }
 
-Result<KernelContent> SpaceReader::read_content(const Place& place, const KernelBuffer& buffer) const {
-    constexpr const char* kForms =
-        "it is \"zeros\" or one of {\"constant\": 1}, {\"ramp\": [start, step]}, {\"uniform\": [low, high], \"seed\": "
-        "1}, {\"normal\": [mean, deviation], \"seed\": 1}, {\"file\": \"x.bin\"}.";
-    if (place.json.is_string() && place.json.get<std::string>() == "zeros")
-        return KernelContent{.kind = ContentKind::Constant};
-    if (!place.json.is_object()) return place.wrong(kForms);
-    YOLK_TRY_VOID(place.object({"constant", "ramp", "uniform", "normal", "file", "seed"}));
-    if (place.json.size() - (place.has("seed") ? 1U : 0U) != 1) return place.wrong(kForms);
-    KernelContent content;
-    if (place.has("seed")) {
-        YOLK_TRY(content.seed, place.at("seed").whole(UINT64_MAX));
-    }
-    if (place.has("constant")) {
-        content.kind = ContentKind::Constant;
-        YOLK_TRY(content.first, place.at("constant").number());
-    }
-    if (place.has("file")) {
-        content.kind = ContentKind::File;
-        YOLK_TRY(content.bytes, read_named(place.at("file"), folder_, buffer.size_bytes()));
-    }
-    using Form = std::pair<const char*, ContentKind>;
-    for (const auto& [name, kind] : {Form{"ramp", ContentKind::Ramp}, Form{"uniform", ContentKind::Uniform},
-                                     Form{"normal", ContentKind::Normal}}) {
-        if (!place.has(name)) continue;
-        const Place pair = place.at(name);
-        YOLK_TRY_VOID(pair.array(2, 2));
-        content.kind = kind;
-        YOLK_TRY(content.first, pair.at(std::size_t{0}).number());
-        YOLK_TRY(content.second, pair.at(std::size_t{1}).number());
-        if (kind == ContentKind::Uniform && content.first > content.second)
-            return pair.wrong("the lower bound is above the upper one.");
-        if (kind == ContentKind::Normal && content.second < 0.0) return pair.wrong("the deviation is below 0.");
-    }
-    return content;
-}
-
-/// What an output is held against.
-Result<void> SpaceReader::read_held(const Place& place, KernelBuffer& buffer) const {
-    if (buffer.element == ElementType::F32) buffer.tolerance = kFloatTolerance;
-    if (place.has("tolerance")) {
-        const Place tolerance = place.at("tolerance");
-        YOLK_TRY_VOID(tolerance.object({"absolute", "relative"}));
-        buffer.tolerance = {};
-        const auto part = [&](const char* name, double& to) -> Result<void> {
-            if (!tolerance.has(name)) return {};
-            YOLK_TRY(to, tolerance.at(name).number());
-            return to >= 0.0 ? Result<void>() : tolerance.wrong("it is below 0.");
-        };
-        YOLK_TRY_VOID(part("absolute", buffer.tolerance.absolute));
-        YOLK_TRY_VOID(part("relative", buffer.tolerance.relative));
-    }
-    if (place.has("golden")) {
-        YOLK_TRY(buffer.golden, read_named(place.at("golden"), folder_, buffer.size_bytes()));
-    }
-    if (!buffer.is_checked() && (place.has("tolerance") || place.has("golden")))
-        return place.wrong("only roles output and in_out have 'tolerance' and 'golden'.");
-    return {};
-}
-
-Result<KernelBuffer> SpaceReader::read_buffer(const Place& place) const {
-    YOLK_TRY_VOID(place.object({"name", "binding", "type", "elements", "role", "content", "tolerance", "golden"}));
-    KernelBuffer buffer;
-    YOLK_TRY(const Place name, place.need("name"));
-    YOLK_TRY(buffer.name, name.text());
-    YOLK_TRY(const Place binding, place.need("binding"));
-    YOLK_TRY(const std::uint64_t number, binding.whole(kMostBindings - 1));
-    buffer.binding = static_cast<std::uint32_t>(number);
-    YOLK_TRY(const Place type, place.need("type"));
-    YOLK_TRY(buffer.element, parse_type(type));
-    YOLK_TRY(const Place elements, place.need("elements"));
-    YOLK_TRY(const Expression count, elements.expression(space_.scope));
-    YOLK_TRY_VOID(only_sizes(elements, count, "a buffer"));
-    const Result<std::uint64_t> counted = count.evaluate_count(values());
-    if (!counted) return elements.wrong(counted.error().message);
-    if (*counted == 0 || !checked_multiply(*counted, sizeof(std::uint32_t), "a buffer"))
-        return elements.wrong(
-            fmt::format("{} elements of 4 bytes; at least 1 and less than 2^64 bytes are allowed.", *counted));
-    buffer.elements = *counted;
-    YOLK_TRY(const Place role, place.need("role"));
-    YOLK_TRY(const std::string role_name, role.text());
-    if (role_name == "in_out") {
-        buffer.role = BufferRole::InOut;
-    } else if (role_name == "output" || role_name == "scratch") {
-        buffer.role = BufferRole::Output;
-        buffer.is_scratch = role_name == "scratch";
-    } else if (role_name != "input") {
-        return role.wrong(fmt::format("there is no role '{}'; there are input, output, in_out, scratch.", role_name));
-    }
-    if (place.has("content") != (buffer.role != BufferRole::Output))
-        return place.wrong("roles input and in_out need 'content'; output and scratch have none.");
-    if (place.has("content")) {
-        YOLK_TRY(buffer.content, read_content(place.at("content"), buffer));
-    }
-    YOLK_TRY_VOID(read_held(place, buffer));
-    return buffer;
-}
-
-Result<void> SpaceReader::read_buffers() {
-    YOLK_TRY(const Place all, root_.need("buffers"));
-    YOLK_TRY_VOID(all.array(1, kMostBindings));
-    for (std::size_t i = 0; i < all.json.size(); ++i) {
-        YOLK_TRY(KernelBuffer buffer, read_buffer(all.at(i)));
-        for (const KernelBuffer& other : space_.buffers) {
-            if (other.binding == buffer.binding)
-                return all.at(i).wrong(fmt::format("binding {} is '{}' already.", buffer.binding, other.name));
-        }
-        space_.buffers.push_back(std::move(buffer));
-    }
-    if (std::ranges::none_of(space_.buffers, &KernelBuffer::is_checked))
-        return all.wrong("no buffer has the role output or in_out, so the kernel computes nothing.");
-    return {};
-}
-
-Result<KernelLaunch> SpaceReader::read_launch(const Place& place) const {
-    KernelLaunch launch{.groups = {Expression::constant(std::int64_t{1}), Expression::constant(std::int64_t{1}),
-                                   Expression::constant(std::int64_t{1})},
-                        .push_constants = {}};
-    YOLK_TRY(const Place dispatch, place.need("dispatch"));
-    YOLK_TRY_VOID(dispatch.array(1, 3));
-    for (std::size_t i = 0; i < dispatch.json.size(); ++i) {
-        YOLK_TRY(launch.groups[i], dispatch.at(i).expression(space_.scope));
-    }
-    if (!place.has("push_constants")) return launch;
-    const Place all = place.at("push_constants");
-    YOLK_TRY_VOID(all.array(0, 64));
-    for (std::size_t i = 0; i < all.json.size(); ++i) {
-        const Place entry = all.at(i);
-        YOLK_TRY_VOID(entry.object({"type", "value"}));
-        YOLK_TRY(const Place type, entry.need("type"));
-        YOLK_TRY(const Place value, entry.need("value"));
-        YOLK_TRY(const ElementType element, parse_type(type));
-        YOLK_TRY(Expression expression, value.expression(space_.scope));
-        launch.push_constants.push_back({.type = element, .value = std::move(expression)});
-    }
-    return launch;
-}
-
-Result<void> SpaceReader::read_reference() {
-    if (!root_.has("reference")) return {};
-    const Place place = root_.at("reference");
-    if (place.json.is_string()) {
-        if (place.json.get<std::string>() != "default")
-            return place.wrong("it is \"default\" or an object with 'shader' and 'dispatch'.");
-        space_.reference_is_default = true;
-        return {};
-    }
-    YOLK_TRY_VOID(place.object({"shader", "dispatch", "push_constants", "constants", "defines"}));
-    KernelReference reference;
-    YOLK_TRY(const Place shader, place.need("shader"));
-    YOLK_TRY(const std::string name, shader.text());
-    reference.shader = folder_ / name;
-    YOLK_TRY(reference.launch, read_launch(place));
-    for (const Expression& groups : reference.launch.groups)
-        YOLK_TRY_VOID(only_sizes(place, groups, "the reference's dispatch"));
-    for (const KernelPush& push : reference.launch.push_constants)
-        YOLK_TRY_VOID(only_sizes(place, push.value, "a push constant of the reference"));
-    if (place.has("constants")) {
-        const Place all = place.at("constants");
-        if (!all.json.is_object()) return all.wrong("it must be an object: {\"0\": 64}.");
-        for (const auto& [key, json] : all.json.items()) {
-            const Json id = Json::parse(key, nullptr, false);
-            if (!id.is_number_unsigned() || id.get<std::uint64_t>() > UINT32_MAX)
-                return all.wrong(fmt::format("'{}' is no constant's id; they are numbers: {{\"0\": 64}}.", key));
-            YOLK_TRY(ExpressionValue value, (Place{json, fmt::format("{}.{}", all.where, key)}.value()));
-            reference.constants.emplace_back(id.get<std::uint32_t>(), std::move(value));
-        }
-    }
-    if (place.has("defines")) {
-        const Place all = place.at("defines");
-        if (!all.json.is_object()) return all.wrong("it must be an object: {\"TILE\": 8}.");
-        for (const auto& [key, json] : all.json.items()) {
-            if (!is_identifier(key)) return all.wrong(fmt::format("'{}' is no name of a macro.", key));
-            YOLK_TRY(const ExpressionValue value, (Place{json, fmt::format("{}.{}", all.where, key)}.value()));
-            reference.defines.emplace_back(key, to_text(value));
-        }
-    }
-    space_.reference = std::move(reference);
-    return {};
-}
-
 /// A parameter that reaches neither the shader nor its launch would be searched for nothing.
 Result<void> SpaceReader::check_effects() const {
     for (std::size_t i = 0; i < space_.parameters.size(); ++i) {
@@ -526,8 +206,6 @@ void SpaceReader::make_identity() {
         if (buffer.golden) add(*buffer.golden);
     }
 }
-
-}  // namespace
 
 Result<KernelSpace> parse_kernel_space(std::string_view text, const std::string& file_name,
                                        const std::filesystem::path& folder) {

@@ -16,6 +16,7 @@
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
+#include "tune_progress.hpp"
 #include "yolk/autotune/recording.hpp"
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/autotune/user_kernel.hpp"
@@ -32,9 +33,6 @@ using autotune::TuningChoice;
 using autotune::UserKernel;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kDefaultBudget = 60;
-constexpr std::uint32_t kLargestBudget = 100'000;
-constexpr double kDefaultSeconds = 540.0;
 constexpr int kMostLostDevices = 8;
 constexpr const char* kRestarts = "YOLK_TUNE_RESTARTS";  // how often start_again() has
 
@@ -56,55 +54,14 @@ Result<Machine> open_machine(const KernelFlags& flags, const CommonFlags& common
     return Machine{std::move(device), std::move(dispatcher)};
 }
 
-/// One line that is rewritten on a terminal, JSON lines with --json, nothing with --quiet.
-class Progress {
-   public:
-    Progress(const CommonFlags& common, std::string shape)
-        : live_(output_is_terminal() && !common.json && !common.quiet),
-          json_(common.json && !common.quiet),
-          shape_(std::move(shape)) {}
-    void show(const autotune::LiveProgress& progress) const {
-        if (json_) {
-            print_json({{"shape", shape_},
-                        {"evaluations", progress.evaluations},
-                        {"rejected", progress.rejected},
-                        {"best_milliseconds", progress.best_milliseconds},
-                        {"heuristic_milliseconds", progress.heuristic_milliseconds}});
-        }
-        if (!live_) return;
-        std::string line = fmt::format("{} of {}, {} rejected, best {:.4g} ms against {:.4g} ms  {}",
-                                       progress.evaluations, progress.budget, progress.rejected,
-                                       progress.best_milliseconds, progress.heuristic_milliseconds, shape_);
-        line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
-        fmt::print("\r\033[K{}", line);
-        std::fflush(stdout);
-    }
-    void finish() const {
-        if (live_) fmt::print("\r\033[K");
-        std::fflush(stdout);
-    }
-
-   private:
-    bool live_;
-    bool json_;
-    std::string shape_;
-};
-
 Result<void> check_flags(const KernelFlags& flags, const LiveFlags& live) {
     if (flags.space.empty())
         return bad_input("--kernel needs --space FILE, which says what may be chosen; see docs/own_kernels.md.");
     if (!live.job.empty() || !live.shapes.empty())
         return bad_input("--kernel names what to tune; --job and --shapes are for Yolk's own kernels.");
-    if (live.budget > kLargestBudget)
-        return bad_input(fmt::format("--budget is {}; 1 to {} are allowed.", live.budget, kLargestBudget));
-    if (!(live.seconds >= 0.0F && live.seconds < 1e7F))
-        return bad_input(fmt::format("--seconds is {}; it is above 0.", live.seconds));
+    YOLK_TRY_VOID(check_search_flags(live));
     if (!(flags.hang_seconds >= 0.0F && flags.hang_seconds < 1e6F))
         return bad_input(fmt::format("--hang-seconds is {}; it is above 0.", flags.hang_seconds));
-    const auto strategies = autotune::strategy_names();
-    if (std::ranges::find(strategies, live.strategy) == strategies.end())
-        return bad_input(
-            fmt::format("There is no strategy '{}'; there are {}.", live.strategy, fmt::join(strategies, ", ")));
     return {};
 }
 
@@ -146,7 +103,8 @@ void start_again(const Tuning& tuning) {
 
 /// Goes on after a device is lost, with a new one: what lost it is quarantined by then.
 Result<TuneLiveOutcome> search(const Tuning& tuning, std::optional<Machine>& machine) {
-    const Progress progress(tuning.common, autotune::shape_text(tuning.key.family, tuning.key.shape));
+    const SearchProgress progress(tuning.common);
+    const std::string shape = autotune::shape_text(tuning.key.family, tuning.key.shape);
     const autotune::TuneLiveOptions options{
         .tuner = {.strategy = tuning.live.strategy,
                   .budget = tuning.live.budget == 0 ? kDefaultBudget : tuning.live.budget,
@@ -157,7 +115,7 @@ Result<TuneLiveOutcome> search(const Tuning& tuning, std::optional<Machine>& mac
         .multiply_adds_per_second = tuning.multiply_adds_per_second,
         .progress =
             [&](const autotune::LiveProgress& at) {
-                progress.show(at);
+                progress.show(shape, at);
                 return !InterruptGuard::requested();
             },
     };

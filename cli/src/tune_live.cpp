@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <iterator>
 
@@ -17,6 +16,7 @@
 #include "tune_algebra.hpp"
 #include "tune_jobs.hpp"
 #include "tune_prior.hpp"
+#include "tune_progress.hpp"
 #include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/recording.hpp"
 #include "yolk/autotune/tune_live.hpp"
@@ -32,9 +32,6 @@ namespace {
 using autotune::TuneLiveOutcome;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kDefaultBudget = 60;
-constexpr std::uint32_t kLargestBudget = 100'000;
-constexpr double kDefaultSeconds = 540.0;
 constexpr int kLimitShare = 4;  // of the time, at most, to measure what the device can do at all
 /// Candidates that a live search has at most, padded as the device's algebra pads them.
 constexpr std::uint32_t kLiveCandidates = 2048;
@@ -59,39 +56,6 @@ std::vector<Job> jobs_of(std::vector<std::unique_ptr<oracle::Problem>> problems,
     }
     return jobs;
 }
-
-/// One line that is rewritten on a terminal, JSON lines with --json, nothing with --quiet.
-class SearchProgress {
-   public:
-    explicit SearchProgress(const CommonFlags& common)
-        : live_(output_is_terminal() && !common.json && !common.quiet), json_(common.json && !common.quiet) {}
-    void show(const Job& job, const autotune::LiveProgress& progress) const {
-        const double speed_up = progress.heuristic_milliseconds / progress.best_milliseconds;
-        if (json_) {
-            print_json({{"shape", job.shape},
-                        {"evaluations", progress.evaluations},
-                        {"rejected", progress.rejected},
-                        {"best_milliseconds", progress.best_milliseconds},
-                        {"heuristic_milliseconds", progress.heuristic_milliseconds}});
-        }
-        if (!live_) return;
-        std::string line =
-            fmt::format("{} of {}, {} rejected, best {:.4g} ms against {:.4g} ms ({:.2f}x)  {}", progress.evaluations,
-                        progress.budget, progress.rejected, progress.best_milliseconds, progress.heuristic_milliseconds,
-                        speed_up, job.shape);
-        line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
-        fmt::print("\r\033[K{}", line);
-        std::fflush(stdout);
-    }
-    void finish() const {
-        if (live_) fmt::print("\r\033[K");
-        std::fflush(stdout);
-    }
-
-   private:
-    bool live_;
-    bool json_;
-};
 
 /// What the run shares over its shapes.
 struct Tuning {
@@ -130,7 +94,7 @@ Result<void> tune_job(Tuning& tuning, Job& job, std::size_t left) {
                                             job.problem->space(tuning.device.usable_info()).family()),
         .progress =
             [&](const autotune::LiveProgress& progress) {
-                tuning.progress.show(job, progress);
+                tuning.progress.show(job.shape, progress);
                 return !InterruptGuard::requested();
             },
     };
@@ -274,14 +238,7 @@ Result<void> write_recordings(const Tuning& tuning, const std::vector<Job>& jobs
 }
 
 Result<void> check_flags(const LiveFlags& flags) {
-    if (flags.budget > kLargestBudget)
-        return bad_input(fmt::format("--budget is {}; 1 to {} are allowed.", flags.budget, kLargestBudget));
-    if (!(flags.seconds >= 0.0F && flags.seconds < 1e7F))
-        return bad_input(fmt::format("--seconds is {}; it is above 0.", flags.seconds));
-    const auto strategies = autotune::strategy_names();
-    if (std::ranges::find(strategies, flags.strategy) == strategies.end())
-        return bad_input(
-            fmt::format("There is no strategy '{}'; there are {}.", flags.strategy, fmt::join(strategies, ", ")));
+    YOLK_TRY_VOID(check_search_flags(flags));
     YOLK_TRY_VOID(check_algebra(flags.algebra, flags.strategy));
     if (!flags.job.empty() && !flags.shapes.empty())
         return bad_input("--job and --shapes both say what to tune; give one of them.");

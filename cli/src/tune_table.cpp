@@ -10,18 +10,12 @@
 
 #include "numbers.hpp"
 #include "output.hpp"
-#include "select_device.hpp"
-#include "tune_prior.hpp"
-#include "yolk/autotune/architecture.hpp"
-#include "yolk/autotune/portfolio.hpp"
-#include "yolk/autotune/space.hpp"
+#include "tune_explain.hpp"
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/autotune/user_kernel.hpp"
 #include "yolk/core/file.hpp"
-#include "yolk/oracle/named_problem.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -33,12 +27,6 @@ using autotune::TuningKey;
 using autotune::TuningSample;
 
 constexpr std::size_t kLargestImport = std::size_t{1} << 28U;
-
-Result<TuningFile> open_table() {
-    const std::filesystem::path path = autotune::default_table_path();
-    if (path.empty()) return bad_input("There is no place for a tuning table; name one in $YOLK_TABLE.");
-    return TuningFile::open(path);
-}
 
 std::string values_text(const NamedConfiguration& configuration) {
     std::string text;
@@ -79,33 +67,6 @@ Result<int> list(const CommonFlags& common) {
     print_line(table(rows));
     print_line(fmt::format("{} choices in {}", choices.size(), file.path().string()));
     return 0;
-}
-
-/// A shape on the chosen device, with its space and key.
-struct Asked {
-    Device device;
-    TuningSpace space;
-    TuningKey key;
-    Configuration heuristic;
-};
-
-bool is_own(const std::string& text) {
-    return text == autotune::kUserKernelFamily || text.starts_with(std::string(autotune::kUserKernelFamily) + " ");
-}
-
-Result<Asked> ask(const std::string& text, const CommonFlags& common) {
-    if (is_own(text)) {
-        return bad_input(
-            "Kernels of your own have no ladder and nothing to pin: no plan of Yolk's asks for them. See --list, "
-            "--show and --forget, and yolk tune --kernel FILE --space FILE --out FILE.");
-    }
-    YOLK_TRY(const std::unique_ptr<oracle::Problem> problem, oracle::make_named_problem(text));
-    YOLK_TRY(Device device, open_device(common));
-    YOLK_TRY_VOID(probe(device));
-    TuningSpace space = problem->space(device.usable_info());
-    TuningKey key = autotune::tuning_key(device.info(), space);
-    Configuration heuristic = problem->default_configuration(device.usable_info());
-    return Asked{std::move(device), std::move(space), std::move(key), std::move(heuristic)};
 }
 
 /// Samples and quarantine of one key.
@@ -165,145 +126,6 @@ Result<int> show(const std::string& text, const CommonFlags& common) {
     YOLK_TRY(const Asked asked, ask(text, common));
     YOLK_TRY(const TuningFile file, open_table());
     YOLK_TRY_VOID(show_key(file, asked.key, common));
-    return 0;
-}
-
-/// What each rung of the ladder has to say, from the first; the one that answers is marked.
-struct Rung {
-    std::string name;
-    std::string text;
-    bool answers = false;
-};
-
-Rung architecture_rung(const Asked& asked, const std::vector<TuningChoice>& choices, std::string text) {
-    const std::string name = autotune::architecture_of(asked.key.device);
-    if (!text.empty()) return {"same architecture", fmt::format("{}: {}", name, text)};
-    if (name.empty()) return {"same architecture", "this device's is not known"};
-    std::size_t count = 0;
-    for (const TuningChoice& choice : choices) {
-        if (choice.key.family == asked.key.family && choice.key.device.device != asked.key.device.device &&
-            autotune::same_architecture(choice.key.device, asked.key.device) &&
-            tuning_distance(choice.key.shape, asked.key.shape))
-            ++count;
-    }
-    return {"same architecture",
-            fmt::format("{}: {} choices of other devices, none with this driver and these kernels near enough; `yolk "
-                        "tune` measures them first",
-                        name, count)};
-}
-
-/// What a prior file would have `yolk tune` try: a plan takes nothing that was not proven.
-std::string prediction_text(const Asked& asked, const std::optional<autotune::PriorFile>& prior,
-                            const std::vector<TuningSample>& samples) {
-    constexpr std::size_t kMostCandidates = 4000;
-    if (!prior) return "no prior file (prior.json beside the table, or --prior)";
-    const std::vector<Configuration> drawn = asked.space.draw(kMostCandidates, 1);
-    Result<autotune::Space> space = autotune::space_of(asked.space);
-    std::vector<std::uint16_t> choices;
-    for (const Configuration& configuration : drawn) {
-        for (std::size_t k = 0; k < configuration.size(); ++k) {
-            const std::vector<std::uint32_t>& values = asked.space.knobs()[k].values;
-            choices.push_back(static_cast<std::uint16_t>(std::ranges::find(values, configuration[k]) - values.begin()));
-        }
-    }
-    if (!space) return "the space cannot be enumerated";
-    const Result<autotune::CandidateSet> candidates = autotune::CandidateSet::of(*std::move(space), std::move(choices));
-    if (!candidates) return "the space cannot be enumerated";
-    const auto found = autotune::prior_for(*prior, *candidates, asked.key.family);
-    if (!found) return "the prior file does not know this family's knobs";
-    std::vector<std::pair<std::size_t, double>> known;
-    for (const TuningSample& sample : samples) {
-        const auto values = ordered_configuration(asked.space, sample.configuration);
-        const auto at = values ? std::ranges::find(drawn, *values) : drawn.end();
-        if (at != drawn.end() && std::isfinite(sample.milliseconds))
-            known.emplace_back(static_cast<std::size_t>(at - drawn.begin()), std::log(sample.milliseconds));
-    }
-    return fmt::format("{} (rank {}, {} samples of this shape); `yolk tune` begins there, a plan does not take it",
-                       asked.space.text(drawn[autotune::predicted_best(*found, known)]), found->factors.size(),
-                       known.size());
-}
-
-std::string portfolio_text(const Asked& asked) {
-    std::size_t allowed = 0;
-    const auto portfolio = autotune::portfolio_of(autotune::shipped_portfolio(), asked.key.family);
-    for (const NamedConfiguration& configuration : portfolio) {
-        const auto values = ordered_configuration(asked.space, configuration);
-        allowed += values && asked.space.check(*values) ? 1U : 0U;
-    }
-    if (portfolio.empty()) return "none for this family";
-    return fmt::format("{} configurations, {} of them allowed here; `yolk tune` tries them, a plan does not",
-                       portfolio.size(), allowed);
-}
-
-std::vector<Rung> ladder(const Asked& asked, const std::vector<TuningChoice>& choices,
-                         const std::vector<Quarantined>& quarantined, const std::vector<TuningSample>& samples,
-                         const std::optional<autotune::PriorFile>& prior) {
-    const TuningTable mine = autotune::usable_choices(choices, quarantined, asked.key.device);
-    const std::optional<TuningAnswer> answer = mine.find(asked.space);
-    const bool exact = answer && answer->rung == TuningRung::Exact;
-    const bool near = answer && answer->rung == TuningRung::NearestShape;
-    const bool alike = answer && answer->rung == TuningRung::SameArchitecture;
-    const auto told = [&](const char* otherwise) {
-        if (!answer) return std::string(otherwise);
-        return fmt::format("{}{} -> {}", autotune::shape_text(answer->entry->family, answer->entry->shape),
-                           answer->entry->pinned ? ", pinned" : "", asked.space.text(answer->configuration));
-    };
-    std::vector<Rung> rungs;
-    rungs.push_back(
-        {"exact", exact ? told("") : fmt::format("nothing in the bucket {}", tuning_bucket(asked.key.shape)), exact});
-    std::size_t other_driver = 0;
-    std::size_t other_kernels = 0;
-    std::size_t bad = 0;
-    for (const TuningChoice& choice : choices) {
-        if (choice.key.family != asked.key.family || choice.key.device.device != asked.key.device.device) continue;
-        if (!tuning_distance(choice.key.shape, asked.key.shape)) continue;
-        const bool same_driver = choice.key.device.driver == asked.key.device.driver;
-        if (!same_driver) ++other_driver;
-        if (same_driver && choice.key.kernels != asked.key.kernels) ++other_kernels;
-    }
-    for (const Quarantined& entry : quarantined) bad += entry.key == asked.key ? 1U : 0U;
-    rungs.push_back(
-        {"same device, other driver",
-         fmt::format("{} choices; `yolk tune` measures them first, a plan does not take them", other_driver)});
-    rungs.push_back({"nearest shape", near ? told("") : (exact ? "not asked" : "none near enough"), near});
-    rungs.push_back(architecture_rung(asked, choices, alike ? told("") : std::string(answer ? "not asked" : "")));
-    rungs.back().answers = alike;
-    rungs.push_back({"low-rank prediction", prediction_text(asked, prior, samples)});
-    rungs.push_back({"portfolio", portfolio_text(asked)});
-    rungs.push_back({"heuristic", asked.space.text(asked.heuristic), !answer});
-    if (other_kernels > 0)
-        rungs.push_back({"misses", fmt::format("{} choices were measured with other SPIR-V", other_kernels)});
-    if (bad > 0) rungs.push_back({"quarantine", fmt::format("{} configurations of this shape are not run", bad)});
-    return rungs;
-}
-
-Result<int> explain(const std::string& text, const std::string& prior_path, const CommonFlags& common) {
-    YOLK_TRY(const Asked asked, ask(text, common));
-    YOLK_TRY(const TuningFile file, open_table());
-    YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
-    YOLK_TRY(const std::vector<Quarantined> quarantined, file.quarantined());
-    YOLK_TRY(const std::vector<TuningSample> samples, file.samples(asked.key));
-    YOLK_TRY(const std::optional<autotune::PriorFile> prior, find_prior(prior_path));
-    const std::vector<Rung> rungs = ladder(asked, choices, quarantined, samples, prior);
-    if (common.json) {
-        Json json{{"shape", autotune::shape_text(asked.key.family, asked.key.shape)},
-                  {"bucket", tuning_bucket(asked.key.shape)},
-                  {"device", asked.key.device.device},
-                  {"driver", asked.key.device.driver},
-                  {"kernels", asked.key.kernels},
-                  {"rungs", Json::array()}};
-        for (const Rung& rung : rungs) {
-            json["rungs"].push_back({{"rung", rung.name}, {"says", rung.text}, {"answers", rung.answers}});
-            if (rung.answers) json["answer"] = rung.name;
-        }
-        print_json(json);
-        return 0;
-    }
-    print_line(
-        fmt::format("{} on {}", autotune::shape_text(asked.key.family, asked.key.shape), asked.key.device.driver));
-    std::vector<std::vector<std::string>> rows;
-    for (const Rung& rung : rungs) rows.push_back({rung.answers ? "->" : "", rung.name, rung.text});
-    print_line(table(rows));
     return 0;
 }
 
