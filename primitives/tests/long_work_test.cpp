@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <string_view>
 
 #include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -15,6 +17,7 @@ namespace yolk {
 namespace {
 
 constexpr std::uint64_t kLittle = 1U << 17U;
+constexpr std::array<std::string_view, 2> kSlow{"rollout", "kronecker_precondition"};
 
 class long_work : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(long_work);
@@ -24,8 +27,9 @@ TEST_P(long_work, of_every_kernel_is_cut_without_a_trace) {
                          Device::create(testing::instance(), device().info().index, {.max_submission_cost = kLittle}));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(impatient));
     for (const oracle::Family* family : oracle::families()) {
-        // Pipelines belong to a device, and these families' take minutes to make; a test of their own is below.
-        if (family->each_configuration_once) continue;
+        // Pipelines belong to a device, and these families' take long to make; a test of their own is below.
+        if (family->each_configuration_once || std::ranges::find(kSlow, std::string_view(family->name)) != kSlow.end())
+            continue;
         ASSERT_OK_AND_ASSIGN(
             const oracle::CheckReport report,
             oracle::check_family({.device = impatient, .dispatcher = dispatcher, .seed = 9, .configurations = 1},
@@ -44,14 +48,15 @@ oracle::Problems heaviest_cases(std::uint64_t seed) {
     return problems;
 }
 
-TEST_P(long_work, of_products_is_cut_without_a_trace) {
+TEST_P(long_work, of_the_slow_ones_is_cut_without_a_trace) {
     ASSERT_OK_AND_ASSIGN(const Device impatient,
                          Device::create(testing::instance(), device().info().index, {.max_submission_cost = kLittle}));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(impatient));
     for (const auto cases :
-         {&heaviest_cases<oracle::matmul_family>, &heaviest_cases<oracle::perturbed_linear_family>}) {
+         {&heaviest_cases<oracle::matmul_family>, &heaviest_cases<oracle::perturbed_linear_family>,
+          &heaviest_cases<oracle::rollout_family>, &heaviest_cases<oracle::kronecker_precondition_family>}) {
         const oracle::Family family{
-            .name = "products", .exactness = "P", .cases = cases, .benchmarks = nullptr, .configurations_per_case = 1};
+            .name = "slow", .exactness = "P", .cases = cases, .benchmarks = nullptr, .configurations_per_case = 1};
         const std::uint64_t before = impatient.counts().submissions;
         ASSERT_OK_AND_ASSIGN(
             const oracle::CheckReport report,

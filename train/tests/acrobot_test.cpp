@@ -154,20 +154,22 @@ TEST(acrobot, starts_lie_within_a_tenth) {
     EXPECT_NEAR(mixed.speed2, -0.05, 4 * kUnit);
 }
 
+class acrobot_device : public ::yolk::testing::DeviceTest {};
+YOLK_FOR_EACH_DEVICE(acrobot_device);
+
 /// A torque along the second joint's speed, which pumps energy into the swing.
 std::uint32_t pumping_action(const State& state) { return exact::exact_flush_operand(state.speed2) > 0.0F ? 2 : 0; }
 
 // The kernel that was compiled at run time and this C++ run the same episodes, step by step: a return is the number of
-// steps until the tip is up, after hundreds of steps of a chaotic motion. On one device; own_environment_test.cpp holds
-// the others to it.
-TEST(acrobot, the_kernel_runs_the_files_episodes) {
-    auto& [device, dispatcher] = testing::shared_device(testing::devices().front());
+// steps until the tip is up, after hundreds of steps of a chaotic motion. One pipeline: SwiftShader compiles this file
+// for half a minute where a whole run makes two.
+TEST_P(acrobot_device, the_kernel_runs_the_files_episodes) {
     ASSERT_OK_AND_ASSIGN(const auto own, load_environment(YOLK_EXAMPLES_FOLDER "/environments/acrobot.glsl"));
     const PolicyNetwork network{.widths = {6, 3}};
     ASSERT_OK_AND_ASSIGN(const ParameterTable table, ParameterTable::create(network.parameters()));
     RolloutDesc desc = policy_rollout(network, table, 40, 0);
     desc.own_environment = own;
-    ASSERT_OK_AND_ASSIGN(PolicyRunner runner, PolicyRunner::create(device, dispatcher, desc));
+    ASSERT_OK_AND_ASSIGN(PolicyRunner runner, PolicyRunner::create(device(), dispatcher(), desc));
     std::vector<float> parameters(table.element_count(), 0.0F);
     parameters[6 * 2 + 5] = 1.0F;   // output 2: the second speed
     parameters[6 * 0 + 5] = -1.0F;  // output 0: its opposite; output 1 is 0
