@@ -21,6 +21,9 @@ namespace {
 /// Half of what matmul may have: the noise at the end of the tile is unrolled, too, and SwiftShader compiled the larger
 /// tiles for as long as all the rest of the space.
 constexpr std::uint32_t kMaxTileSums = kMaxSums / 2;
+/// Multiply-adds of a step over k or the rank: half of matmul's for the same reason. Steps of 16 instead of 8 k with
+/// the largest tile were no faster on lavapipe (91.3 ms each, 1,024 -> 1,024), and SwiftShader compiled them for 7 s.
+constexpr std::uint32_t kMaxTileUnrolled = kMaxUnrolled / 2;
 /// Products of an unrolled step over k of a projection.
 constexpr std::uint32_t kMaxProjected = 512;
 /// Fused, every tile of columns makes the projections again, from all k in one loop.
@@ -33,9 +36,9 @@ Result<void> check_geometry(const PerturbedLinearDesc& desc, const PerturbedLine
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
         return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
     const std::uint32_t steps = std::max(c.block_k, rho_chunk(desc.rank));
-    if (c.tile_m * c.tile_n > kMaxTileSums || c.tile_m * c.tile_n * steps > kMaxUnrolled) {
+    if (c.tile_m * c.tile_n > kMaxTileSums || c.tile_m * c.tile_n * steps > kMaxTileUnrolled) {
         return bad_input(fmt::format("An invocation may have {} sums, and a step over k or the rank {} multiply-adds.",
-                                     kMaxTileSums, kMaxUnrolled));
+                                     kMaxTileSums, kMaxTileUnrolled));
     }
     if (c.vector_width == 4 && inner_size(desc) % 4 != 0 && !(desc.transposed && outer_size(desc) % 4 == 0))
         return bad_input("Neither x nor W can be read four elements at a time.");
@@ -125,17 +128,30 @@ constexpr Config kSmallTexel{
     .block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .vector_width = 4, .texel = 1};
 constexpr Config kSmallTexelScalars{.block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .texel = 1};
 
-// Large ones: matmul's, on CPU drivers with texel buffers, else a uniform x.
-constexpr Config kTexel{.block_m = 16, .block_k = 8, .tile_m = 16, .vector_width = 4, .texel = 1, .projection_rows = 4};
-constexpr Config kTexelRows{.block_m = 16, .block_k = 8, .tile_m = 16, .vector_width = 4, .texel = 1};
-constexpr std::array kForCpus{
-    kTexel,
-    kTexelRows,
-    Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1, .projection_rows = 4},
-    Config{.block_m = 16, .tile_m = 16, .vector_width = 4, .uniform = 1},
-    Config{.vector_width = 4, .projection_rows = 4},
-    Config{.vector_width = 4},
-};
+// Large ones: matmul's, on CPU drivers with texel buffers, else without: SwiftShader's are too small for them. The
+// lanes' tiles lie four by two, without texel buffers one above the other, so that W is read once for many instances
+// (lavapipe, 1,024 -> 1,024: 117 ms one beside the other, 91 so; SwiftShader 1,026 with uniform x, 907 so); one beside
+// the other where there are few instances.
+std::array<Config, 6> for_large_layers(std::uint64_t instances) {
+    Config blocked{.block_m = 64, .block_n = 16, .tile_m = 16, .vector_width = 4, .projection_rows = 4};
+    if (instances < blocked.block_m) {
+        blocked.block_m = 16;
+        blocked.block_n = 64;
+    }
+    Config texel = blocked;
+    texel.block_k = 8;
+    texel.texel = 1;
+    if (instances >= 128) {
+        blocked.block_m = 128;
+        blocked.block_n = 8;
+    }
+    const auto by_single_rows = [](Config config) {
+        config.projection_rows = 1;
+        return config;
+    };
+    const Config small_tile{.vector_width = 4, .projection_rows = 4};
+    return {texel, by_single_rows(texel), blocked, by_single_rows(blocked), small_tile, by_single_rows(small_tile)};
+}
 constexpr std::array kForGpus{
     Config{
         .workgroup_size = 256, .block_m = 64, .tile_m = 4, .tile_n = 4, .vector_width = 4, .projection_workgroup = 64},
@@ -203,7 +219,7 @@ Config default_of_one_chain(const DeviceInfo& info, const PerturbedLinearDesc& d
         }
         return first_legal(for_small_layers(on_cpu ? 8 : 64));
     }
-    return on_cpu ? first_legal(kForCpus) : first_legal(kForGpus);
+    return on_cpu ? first_legal(for_large_layers(std::uint64_t{desc.members} * desc.rows)) : first_legal(kForGpus);
 }
 
 }  // namespace
