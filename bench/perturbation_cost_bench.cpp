@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What perturbing a layer costs: perturbed_linear 1,024 -> 1,024 at rank 1 for 256 members of 8 rows, its noise
 // regenerated, beside matmul of the same shape, in one recording so that a machine's moods meet all of them. Medians
-// over the iterations; `of_fast` and `of_exact` are matmul's median time over perturbed_linear's, by matmul's
-// determinism.
+// over the iterations; `of_fast` and `of_exact` are matmul's median time over perturbed_linear's, both fast or both
+// exact, and `exact_of_fast` is fast matmul's over exact perturbed_linear's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,6 +52,16 @@ Result<BoundMatmul> bind_matmul(BenchDevice& on, const Buffers& buffers, Determi
     return plan.bind({.a = buffers.input, .b = buffers.weights, .out = buffers.output});
 }
 
+Result<PerturbedLinearPlan> plan_perturbed(BenchDevice& on, Determinism determinism) {
+    return plan_perturbed_linear(
+        on.device, {.members = kMembers, .rows = kRows, .in = kWidth, .out = kWidth, .determinism = determinism});
+}
+
+Result<BoundPerturbedLinear> bind_perturbed(const PerturbedLinearPlan& plan, const Buffers& buffers) {
+    return plan.bind({.weights = buffers.weights, .input = buffers.input, .output = buffers.output},
+                     {buffers.scratch, 0, plan.scratch().size_bytes});
+}
+
 double median(std::vector<double>& values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
@@ -59,15 +69,15 @@ double median(std::vector<double>& values) {
 }
 
 Result<void> time_both(benchmark::State& state, BenchDevice& on) {
-    const PerturbedLinearDesc desc{.members = kMembers, .rows = kRows, .in = kWidth, .out = kWidth};
-    YOLK_TRY(const PerturbedLinearPlan plan, plan_perturbed_linear(on.device, desc));
-    YOLK_TRY(const Buffers buffers, make_buffers(on, plan.scratch().size_bytes));
-    YOLK_TRY(
-        const BoundPerturbedLinear perturbed,
-        plan.bind({.weights = buffers.weights, .input = buffers.input, .output = buffers.output}, buffers.scratch));
+    YOLK_TRY(const PerturbedLinearPlan fast_plan, plan_perturbed(on, Determinism::Fast));
+    YOLK_TRY(const PerturbedLinearPlan exact_plan, plan_perturbed(on, Determinism::Exact));
+    YOLK_TRY(const Buffers buffers,
+             make_buffers(on, std::max(fast_plan.scratch().size_bytes, exact_plan.scratch().size_bytes)));
+    YOLK_TRY(const BoundPerturbedLinear perturbed, bind_perturbed(fast_plan, buffers));
+    YOLK_TRY(const BoundPerturbedLinear perturbed_exact, bind_perturbed(exact_plan, buffers));
     YOLK_TRY(const BoundMatmul fast, bind_matmul(on, buffers, Determinism::Fast));
     YOLK_TRY(const BoundMatmul exact, bind_matmul(on, buffers, Determinism::Exact));
-    YOLK_TRY(Recorder recorder, Recorder::create(on.device, {.timestamp_count = 4, .label = "bench"}));
+    YOLK_TRY(Recorder recorder, Recorder::create(on.device, {.timestamp_count = 5, .label = "bench"}));
     recorder.begin();
     recorder.timestamp(0);
     perturbed.record(recorder, {.seed = 42, .sigma = 0.1F});
@@ -79,11 +89,14 @@ Result<void> time_both(benchmark::State& state, BenchDevice& on) {
     exact.record(recorder);
     recorder.barrier(Barrier::ComputeToCompute);
     recorder.timestamp(3);
+    perturbed_exact.record(recorder, {.seed = 42, .sigma = 0.1F});
+    recorder.barrier(Barrier::ComputeToCompute);
+    recorder.timestamp(4);
     YOLK_TRY_VOID(on.dispatcher.run(recorder));
-    std::array<std::vector<double>, 3> seconds;
+    std::array<std::vector<double>, 4> seconds;
     for ([[maybe_unused]] const auto _ : state) {
         YOLK_TRY_VOID(on.dispatcher.run(recorder));
-        std::array<double, 4> nanoseconds{};
+        std::array<double, 5> nanoseconds{};
         YOLK_TRY_VOID(recorder.read_timestamps(nanoseconds));
         for (std::size_t i = 0; i < seconds.size(); ++i)
             seconds[i].push_back((nanoseconds[i + 1] - nanoseconds[i]) * 1e-9);
@@ -91,8 +104,11 @@ Result<void> time_both(benchmark::State& state, BenchDevice& on) {
     }
     const double own = median(seconds[0]);
     state.counters["giga_operations"] = 2e-9 * kInstances * kWidth * kWidth / own;
-    state.counters["of_fast"] = median(seconds[1]) / own;
-    state.counters["of_exact"] = median(seconds[2]) / own;
+    const double fast_product = median(seconds[1]);
+    const double exact_own = median(seconds[3]);
+    state.counters["of_fast"] = fast_product / own;
+    state.counters["of_exact"] = median(seconds[2]) / exact_own;
+    state.counters["exact_of_fast"] = fast_product / exact_own;
     return {};
 }
 

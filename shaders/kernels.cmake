@@ -9,15 +9,26 @@ yolk_kernel(perturbed_linear_project_texel FAMILY perturbed_linear UNROLLED
   TEXEL_MASKS kTexelMask kTexel4Mask DEFINES MATMUL_TEXEL=1)
 yolk_kernel(perturbed_linear_output FAMILY perturbed_linear UNROLLED SOURCE perturbed_linear/perturbed_linear_output.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(perturbed_linear_output_fast FAMILY perturbed_linear UNROLLED SOURCE perturbed_linear/perturbed_linear_output.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES PERTURBED_LINEAR_FAST=1)
 yolk_kernel(perturbed_linear_output_texel FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   TEXEL_MASKS kTexelMask kTexel4Mask DEFINES MATMUL_TEXEL=1)
+yolk_kernel(perturbed_linear_output_texel_fast FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  TEXEL_MASKS kTexelMask kTexel4Mask DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_TEXEL=1)
 yolk_kernel(perturbed_linear_output_uniform_input FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfA DEFINES MATMUL_UNIFORM=1)
+yolk_kernel(perturbed_linear_output_uniform_input_fast FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  UNIFORM_MASK kUniformMaskOfA DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_UNIFORM=1)
 yolk_kernel(perturbed_linear_output_uniform_weights FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfB DEFINES MATMUL_UNIFORM_B=1)
+yolk_kernel(perturbed_linear_output_uniform_weights_fast FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  UNIFORM_MASK kUniformMaskOfB DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_UNIFORM_B=1)
 yolk_kernel(perturbed_linear_project_formats FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_project.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1)
 yolk_kernel(perturbed_linear_project_storage16 FAMILY perturbed_linear UNROLLED NEEDS storage16
@@ -25,9 +36,14 @@ yolk_kernel(perturbed_linear_project_storage16 FAMILY perturbed_linear UNROLLED 
   DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
 yolk_kernel(perturbed_linear_output_formats FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1)
+yolk_kernel(perturbed_linear_output_formats_fast FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_FORMATS=1)
 yolk_kernel(perturbed_linear_output_storage16 FAMILY perturbed_linear UNROLLED NEEDS storage16
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
+yolk_kernel(perturbed_linear_output_storage16_fast FAMILY perturbed_linear UNROLLED NEEDS storage16
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
 yolk_kernel(perturbed_embedding FAMILY perturbed_embedding UNROLLED SOURCE perturbed_embedding/perturbed_embedding.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/perturbed_linear)
 yolk_kernel(perturbed_vector FAMILY perturbed_vector SOURCE perturbed_vector/perturbed_vector.comp)

@@ -123,7 +123,7 @@ struct Case {
 // Empty extents, ones, primes, around a block of 8 noise elements and tiles of 8, 16 and 64 outputs; ranks around a
 // block, up to 32; the mean; members that begin with the second side of a pair; a sigma that the operand rule makes
 // zero; and chains that lavapipe 22.3 makes a plan split, in k (rank 1) and in k * rank. Formats of 16 bits. At last
-// fast ones, three of them such as matrix units take: a shared x, one of each member, and transposed.
+// fast ones, one of them split, three such as matrix units take: a shared x, one of each member, and transposed.
 constexpr std::array kCases{
     Case{0, 1, 4, 3, 1, true, 0, 0.1F},
     Case{2, 0, 4, 3, 1, false, 0, 0.1F},
@@ -162,6 +162,8 @@ constexpr std::array kCases{
     Case{4, 2, 20, 11, 9, false, 0, 0.1F, true, FloatFormat::F32, FloatFormat::F32, false},
     Case{5, 3, 13, 17, 3, true, 0, 0.2F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
     Case{3, 2, 40, 36, 2, false, -1, 0.1F, true, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    Case{9, 8, 64, 72, 4, false, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    Case{1, 1, 70001, 2, 1, true, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
     Case{4, 16, 32, 64, 2, true, 0, 0.1F, false, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
     Case{4, 8, 48, 32, 1, false, -1, 0.1F, false, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
     Case{16, 1, 32, 16, 4, false, 1, 0.1F, true, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
@@ -196,6 +198,16 @@ Problems perturbed_linear_benchmarks() {
     }
     problems.push_back(problem_of({4096, 1, 64, 64, 1, false, 0, 0.1F, true}, 42, false));
     problems.push_back(problem_of({4096, 1, 64, 64, 1, true, 0, 0.1F}, 42, false));
+    problems.push_back(problem_of({.members = 256,
+                                   .rows = 8,
+                                   .in = 1024,
+                                   .out = 1024,
+                                   .rank = 1,
+                                   .shared_input = false,
+                                   .first_member = 0,
+                                   .sigma = 0.1F,
+                                   .determinism = Determinism::Fast},
+                                  42, false));
     return problems;
 }
 

@@ -93,14 +93,16 @@ ProblemPtr matmul(Sizes& sizes) {
 }
 
 ProblemPtr perturbed_linear(Sizes& sizes) {
-    return make_perturbed_linear_problem({.members = sizes.need("members"),
-                                          .rows = sizes.get("rows", 1),
-                                          .in = sizes.need("in"),
-                                          .out = sizes.need("out"),
-                                          .rank = sizes.get("rank", 1),
-                                          .parameter = ParameterId{11},
-                                          .shared_input = sizes.get("shared_input", 0) != 0,
-                                          .transposed = sizes.get("transposed", 0) != 0});
+    return make_perturbed_linear_problem(
+        {.members = sizes.need("members"),
+         .rows = sizes.get("rows", 1),
+         .in = sizes.need("in"),
+         .out = sizes.need("out"),
+         .rank = sizes.get("rank", 1),
+         .parameter = ParameterId{11},
+         .shared_input = sizes.get("shared_input", 0) != 0,
+         .transposed = sizes.get("transposed", 0) != 0,
+         .determinism = sizes.get("exact", 1) != 0 ? Determinism::Exact : Determinism::Fast});
 }
 
 ProblemPtr rollout(Sizes& sizes) {

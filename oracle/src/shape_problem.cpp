@@ -67,12 +67,13 @@ ProblemPtr perturbed_linear(const Asked& asked) {
                              .out = asked.extents[3],
                              .rank = asked.extents[4],
                              .parameter = ParameterId{11}};
-    for (unsigned i = 0; i < 8 * 9; ++i) {
+    for (unsigned i = 0; i < 2 * 8 * 9; ++i) {
+        desc.determinism = i < 8 * 9 ? Determinism::Exact : Determinism::Fast;
         desc.antithetic = (i & 1U) == 0;
         desc.shared_input = (i & 2U) != 0;
         desc.transposed = (i & 4U) != 0;
         desc.weights_format = kFormats.at(i / 8 % 3);
-        desc.input_format = kFormats.at(i / 24);
+        desc.input_format = kFormats.at(i / 24 % 3);
         if (asked.is(perturbed_linear_space(asked.info, desc))) return make_perturbed_linear_problem(desc);
     }
     return nullptr;

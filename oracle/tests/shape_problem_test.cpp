@@ -34,10 +34,12 @@ TEST_P(shape_problem, named_problems_come_back_from_their_shapes) {
     }
 }
 
-TEST_P(shape_problem, members_without_pairs_have_problems_too) {
+TEST_P(shape_problem, other_variants_have_problems_too) {
     const DeviceInfo info = device().usable_info();
     for (const auto& [family, variant, extents] :
          {std::tuple("perturbed_linear", "f32 by f32, no pairs", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
+          std::tuple("perturbed_linear", "f32 by f32, transposed, fast", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
+          std::tuple("perturbed_linear", "bf16 by bf16, fast", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
           std::tuple("es_update", "i8, no pairs", std::vector<std::uint64_t>{450, 65, 1}),
           std::tuple("fitness", "f32, rule 2, no pairs", std::vector<std::uint64_t>{65, 1, 0}),
           std::tuple("rollout", "cartpole, no pairs", std::vector<std::uint64_t>{4, 8, 2, 65, 1, 1})}) {

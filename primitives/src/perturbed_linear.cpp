@@ -85,13 +85,21 @@ std::array<SpecConstant, 20> output_constants(const Layout& layout) {
 }
 
 const Kernel<Params>& output_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
-    if (config.base != kBaseInChain) return kernels::kPerturbedLinearOutput;  // it reads neither x nor W
-    if (config.storage16 == 1) return kernels::kPerturbedLinearOutputStorage16;
-    if (is_16bit(desc)) return kernels::kPerturbedLinearOutputFormats;
-    if (config.texel == 1) return kernels::kPerturbedLinearOutputTexel;
-    if (config.uniform == 1) return kernels::kPerturbedLinearOutputUniformInput;
-    if (config.uniform == 2) return kernels::kPerturbedLinearOutputUniformWeights;
-    return kernels::kPerturbedLinearOutput;
+    const bool exact = desc.determinism == Determinism::Exact;
+    const auto of = [exact](const Kernel<Params>& exact_one, const Kernel<Params>& fast_one) -> const Kernel<Params>& {
+        return exact ? exact_one : fast_one;
+    };
+    const auto& plain = of(kernels::kPerturbedLinearOutput, kernels::kPerturbedLinearOutputFast);
+    if (config.base != kBaseInChain) return plain;  // it reads neither x nor W
+    if (config.storage16 == 1)
+        return of(kernels::kPerturbedLinearOutputStorage16, kernels::kPerturbedLinearOutputStorage16Fast);
+    if (is_16bit(desc)) return of(kernels::kPerturbedLinearOutputFormats, kernels::kPerturbedLinearOutputFormatsFast);
+    if (config.texel == 1) return of(kernels::kPerturbedLinearOutputTexel, kernels::kPerturbedLinearOutputTexelFast);
+    if (config.uniform == 1)
+        return of(kernels::kPerturbedLinearOutputUniformInput, kernels::kPerturbedLinearOutputUniformInputFast);
+    if (config.uniform == 2)
+        return of(kernels::kPerturbedLinearOutputUniformWeights, kernels::kPerturbedLinearOutputUniformWeightsFast);
+    return plain;
 }
 
 const Kernel<Params>& project_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {

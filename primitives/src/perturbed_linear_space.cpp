@@ -175,9 +175,9 @@ namespace {
 
 /// What changes the kernel or what it may do, but for sizes.
 std::string variant_of(const PerturbedLinearDesc& desc) {
-    return fmt::format("{} by {}{}{}{}", to_string(desc.input_format), to_string(desc.weights_format),
+    return fmt::format("{} by {}{}{}{}{}", to_string(desc.input_format), to_string(desc.weights_format),
                        desc.transposed ? ", transposed" : "", desc.shared_input ? ", shared input" : "",
-                       without_pairs(desc.antithetic));
+                       without_pairs(desc.antithetic), desc.determinism == Determinism::Fast ? ", fast" : "");
 }
 
 }  // namespace

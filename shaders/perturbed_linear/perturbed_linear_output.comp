@@ -7,7 +7,7 @@
 // Work: matmul's register tile, rows are instances; then for each pair that the tile's rows belong to, one draw for all
 // of them, both sides. With MATMUL_TEXEL x and W are texel buffers; with MATMUL_UNIFORM x is read from uniform buffers
 // in windows of 64 KiB, with MATMUL_UNIFORM_B W from one. No subgroup assumption, no shared memory.
-// Exactness: class P by the operand rule. One chain per output, k ascending, then rho ascending; x, W and the projection
+// Exactness: with PERTURBED_LINEAR_FAST class T, fused multiply-adds; else class P by the operand rule. One chain per output, k ascending, then rho ascending; x, W and the projection
 // are zero or at least 2^-40, so every sum is a multiple of 2^-103. Rows of other pairs, and rho past the last, add a
 // zero, which changes no sum: none is ever -0. Any configuration gives the same bits.
 // Loops (after unrolling), one after the other: (end_k - first_k) / BLOCK_K + BLOCK_K - 1 iterations; in the last
@@ -19,7 +19,9 @@
 #ifdef MATMUL_STORAGE16
 #extension GL_EXT_shader_16bit_storage : require
 #endif
+#ifndef PERTURBED_LINEAR_FAST
 #define MATMUL_EXACT 1
+#endif
 #include "yolk/abi/perturbed_linear.h"
 
 layout(constant_id = kSpecPartial) const uint PARTIAL = 0;
