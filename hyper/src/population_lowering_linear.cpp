@@ -19,24 +19,10 @@ BufferView scratch_for(const BufferView& scratch, const MemoryNeeds& needs) {
     return needs.size_bytes == 0 ? BufferView{} : BufferView{*scratch.buffer, scratch.offset_bytes, needs.size_bytes};
 }
 
-/// The default, but for small matrices no product of its own for an x that all members share: a dispatch more costs
-/// what it saves. Bits do not depend on it.
-PerturbedLinearConfig config_for(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
-    constexpr std::uint64_t kSmall = 4096;
-    const PerturbedLinearConfig config = default_perturbed_linear_config(info, desc);
-    if (config.base == 0 || std::uint64_t{desc.in} * desc.out >= kSmall) return config;
-    PerturbedLinearDesc own_input = desc;
-    own_input.shared_input = false;
-    const PerturbedLinearConfig chain = default_perturbed_linear_config(info, own_input);
-    return perturbed_linear_space(info, desc).check(chain) ? chain : config;
-}
-
 Bind bind_perturbed_linear(const PerturbedLinearDesc& desc) {
     return
         [desc](const Device& device, std::span<const BufferView> views, const BufferView& scratch) -> Result<Record> {
-            PerturbedLinearDesc configured = desc;
-            configured.config = config_for(device.usable_info(), desc);
-            YOLK_TRY(const PerturbedLinearPlan plan, plan_perturbed_linear(device, configured));
+            YOLK_TRY(const PerturbedLinearPlan plan, plan_perturbed_linear(device, desc));
             YOLK_TRY(BoundPerturbedLinear bound, plan.bind({.weights = views[0], .input = views[1], .output = views[2]},
                                                            scratch_for(scratch, plan.scratch())));
             return Record([held = std::make_shared<BoundPerturbedLinear>(std::move(bound))](Recorder& recorder,

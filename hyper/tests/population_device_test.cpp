@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Populations on the device against one call at a time.
+#include <algorithm>
+
 #include "population_fixtures.hpp"
 #include "yolk/oracle/elementwise.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
 #include "yolk/oracle/perturbed_vector.hpp"
+#include "yolk/runtime/asked_shapes.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -57,6 +60,22 @@ std::vector<float> twin_of(const ParameterSet& set, std::span<const float> x, st
     return oracle::perturbed_linear_twin(
         {.members = 1, .rows = rows, .in = 5, .out = 3, .rank = rank, .parameter = ParameterId(2)}, w("w2"), active,
         kWhen, member);
+}
+
+TEST_P(population_device, layers_ask_the_tuning_table) {
+    const ParameterSet set = two_layers();
+    ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+    const std::vector<TracedExample> examples = some_examples(set, 3);
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
+    ASSERT_OK(evaluate.evaluate(perturbations_of(space, 0, 6)));
+    const std::vector<AskedShape> asked = asked_shapes(device());
+    // The examples as rows: what all members share, then what each has of its own.
+    for (const auto& [variant, extents] :
+         {std::pair("f32 by f32, shared input", std::vector<std::uint64_t>{6, 3, 4, 5, 1}),
+          std::pair("f32 by f32", std::vector<std::uint64_t>{6, 3, 5, 3, 1})}) {
+        const AskedShape wanted{.family = "perturbed_linear", .shape = {.variant = variant, .extents = extents}};
+        EXPECT_NE(std::ranges::find(asked, wanted), asked.end()) << variant;
+    }
 }
 
 TEST_P(population_device, members_are_their_twins) {

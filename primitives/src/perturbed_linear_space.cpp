@@ -224,12 +224,14 @@ Config default_of_one_chain(const DeviceInfo& info, const PerturbedLinearDesc& d
 
 }  // namespace
 
-// Members that share x share x W^T, from a few members on.
+// Members that share x share x W^T, from a few members on; not of a small W, where a dispatch more costs what it saves.
 PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     constexpr std::uint32_t kFewMembers = 4;
+    constexpr std::uint64_t kSmallWeights = 4096;
     const ConfigSpace<PerturbedLinearConfig> space = perturbed_linear_space(info, desc);
     const Config chain = default_of_one_chain(info, desc, space);
-    if (!desc.shared_input || desc.members <= kFewMembers) return chain;
+    if (!desc.shared_input || desc.members <= kFewMembers || std::uint64_t{desc.in} * desc.out < kSmallWeights)
+        return chain;
     Config shared = chain;
     shared.base = kBaseByMatmul;
     shared.fused = shared.uniform = 0;
