@@ -138,8 +138,10 @@ ConfigSpace<BlockInverseConfig> block_inverse_space(const DeviceInfo& /*info*/, 
 
 BlockInverseConfig default_block_inverse_config(const DeviceInfo& info, const BlockInverseDesc& desc) {
     if (desc.mode == InverseMode::Symmetric) {
-        return {.style = number_of(BlockInverseStyle::Group),
-                .workgroup_size = info.kind == DeviceKind::Cpu ? 8U : 64U};
+        // Few lanes are faster on CPU drivers up to about 256 rows; past 500 their loops are too long for
+        // lavapipe 22.3.
+        const bool few = info.kind == DeviceKind::Cpu && desc.n <= 256;
+        return {.style = number_of(BlockInverseStyle::Group), .workgroup_size = few ? 8U : 64U};
     }
     const std::uint32_t most = info.kind == DeviceKind::Cpu ? abi_bi::kMaxRegisters : 8;
     if (desc.n <= most) return {.style = number_of(BlockInverseStyle::Registers), .workgroup_size = 64};

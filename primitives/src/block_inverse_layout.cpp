@@ -17,6 +17,9 @@ namespace abi_bi = abi::block_inverse;
 constexpr std::uint64_t kWord = sizeof(std::uint32_t);
 /// More scratch than this is not asked for: windows of so many blocks keep any device busy.
 constexpr std::uint64_t kEnoughWorkBytes = std::uint64_t{128} << 20U;
+/// Elements that one workgroup sweeps in one dispatch of Symmetric: it cannot be cut by workgroups, and takes .2 s for
+/// so many on one CPU core.
+constexpr std::uint64_t kMostSwept = std::uint64_t{1} << 24U;
 
 }  // namespace
 
@@ -64,9 +67,11 @@ Result<BlockInverseSteps> block_inverse_steps(const Device& device, const BlockI
         const std::uint64_t most = iterations_within(budget > before ? budget - before : 0, inside);
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(most, desc.n));
     };
-    const BlockInverseSteps steps{.prepare_rows = within(row + loop_cost(abi_bi::kCounts), row),
-                                  .pivots = within(loop_cost(rows), step),
-                                  .residual_groups = within(0, row)};
+    const std::uint64_t sweeps = std::max<std::uint64_t>(kMostSwept / (std::uint64_t{desc.n} * desc.n), 1);
+    const BlockInverseSteps steps{
+        .prepare_rows = within(row + loop_cost(abi_bi::kCounts), row),
+        .pivots = static_cast<std::uint32_t>(std::min<std::uint64_t>(within(loop_cost(rows), step), sweeps)),
+        .residual_groups = within(0, row)};
     const bool symmetric = desc.mode == InverseMode::Symmetric;
     if (steps.prepare_rows == 0 || steps.residual_groups == 0 || (symmetric && steps.pivots == 0)) {
         return unsupported(fmt::format(

@@ -33,13 +33,19 @@ class BlockInverseTest : public testing::DeviceTest {
                                                            .status = status.view(),
                                                            .residual = residual.view()},
                                                           scratch.view()));
-        YOLK_TRY_VOID(buffers.run(bound));
+        YOLK_TRY(Recorder recorder, Recorder::create(device()));
+        recorder.begin();
+        bound.record(recorder);
+        dispatches_ = recorder.dispatch_count();
+        YOLK_TRY_VOID(dispatcher().run(recorder));
         oracle::BlockInverseOutputs outputs;
         YOLK_TRY(outputs.out, out.download<float>());
         YOLK_TRY(outputs.status, status.download<std::uint32_t>());
         YOLK_TRY(outputs.residual, residual.download<float>());
         return outputs;
     }
+
+    std::uint64_t dispatches_ = 0;  ///< of the last run
 };
 
 /// The same for each style that takes it.

@@ -154,5 +154,24 @@ TEST_P(block_inverse_plans, blocks_of_many_rows) {
     }
 }
 
+// A block of Symmetric is one workgroup, which no recorder can cut: the plan does, and takes lanes enough for the
+// loops.
+TEST_P(block_inverse_plans, symmetric_blocks_of_any_number_of_rows) {
+    EXPECT_OK(plan_block_inverse(device(), {.n = 1024, .blocks = 1, .mode = InverseMode::Symmetric}));
+    const auto expect_twin = [&](std::uint32_t n) {
+        const oracle::BlockInverseInputs inputs{.in = plain_blocks(n, 1), .damping = {}};
+        const BlockInverseDesc desc{.n = n, .blocks = 1, .mode = InverseMode::Symmetric};
+        ASSERT_OK_AND_ASSIGN(const auto got, run(desc, inputs));
+        const oracle::BlockInverseOutputs twin = oracle::block_inverse_twin(desc, inputs);
+        EXPECT_EQ(got.out, twin.out);
+        EXPECT_EQ(got.residual, twin.residual);
+        EXPECT_EQ(got.status, twin.status);
+    };
+    expect_twin(64);
+    const std::uint64_t uncut = dispatches_;
+    expect_twin(513);
+    EXPECT_GE(dispatches_, uncut + 513 / ((1U << 24U) / (513 * 513)));
+}
+
 }  // namespace
 }  // namespace yolk
