@@ -9,7 +9,7 @@
 namespace yolk::oracle {
 namespace {
 
-/// Neighbours that one case takes. Larger: fewer pipelines are made twice (of perturbed_linear about six neighbours
+/// Neighbours that one case takes. Larger: fewer pipelines are made twice (of perturbed_linear about four neighbours
 /// have one output kernel, and all of a case few projections); smaller: more cases meet each tile.
 constexpr std::size_t kBatch = 96;
 
@@ -71,23 +71,78 @@ CasesOf cases_of_each(const DeviceInfo& info, const Problems& problems) {
     return all;
 }
 
-/// Each configuration of the cases' spaces once. A batch ends where its case cannot take the next one or has enough;
-/// then the case with the fewest runs so far goes on, counted from one that `seed` names.
-std::vector<Batch> each_once(const DeviceInfo& info, const Problems& problems, std::uint64_t seed) {
-    std::vector<Batch> batches;
-    std::vector<std::uint64_t> runs(problems.size(), 0);
-    const auto less_busy = [&](std::size_t a, std::size_t b) {
-        const auto turn = [&](std::size_t p) { return (p + seed) % problems.size(); };
-        return std::pair(runs[a], turn(a)) < std::pair(runs[b], turn(b));
-    };
-    for (const auto& [configuration, cases] : cases_of_each(info, problems)) {
-        const bool goes_on = !batches.empty() && batches.back().configurations.size() < kBatch &&
-                             std::ranges::binary_search(cases, batches.back().problem);
-        if (!goes_on) batches.push_back({.problem = *std::ranges::min_element(cases, less_busy), .configurations = {}});
-        batches.back().configurations.push_back(configuration);
-        ++runs[batches.back().problem];
+/// Deals configurations, in their order, to cases. A case keeps the neighbours that it may take: they share pipelines,
+/// and making those is what takes long (in order of the space, with batches cut wherever a case could not take the next
+/// one, perturbed_linear made five times as many).
+class Dealer {
+   public:
+    Dealer(std::span<const std::pair<Configuration, std::vector<std::size_t>>> all, std::size_t problems,
+           std::uint64_t seed)
+        : all_(all), seed_(seed), takes_(problems, 0), runs_(problems, 0), open_(problems, kNone), last_(problems, 0) {
+        for (const auto& [configuration, cases] : all) {
+            for (const std::size_t p : cases) ++takes_[p];
+        }
     }
-    return batches;
+
+    [[nodiscard]] std::vector<Batch> deal() {
+        for (std::size_t at = 0; at < all_.size(); ++at) {
+            const std::size_t problem = case_of(at);
+            if (open_[problem] == kNone || batches_[open_[problem]].configurations.size() == kBatch) {
+                open_[problem] = batches_.size();
+                batches_.push_back({.problem = problem, .configurations = {}});
+            }
+            batches_[open_[problem]].configurations.push_back(all_[at].first);
+            ++runs_[problem];
+            last_[problem] = at + 1;
+        }
+        return std::move(batches_);
+    }
+
+   private:
+    static constexpr std::size_t kNone = SIZE_MAX;
+
+    /// Of the cases that took a neighbour and have room the one that may take fewest of all, so that those that may
+    /// take everything do not; else a new one.
+    [[nodiscard]] std::size_t case_of(std::size_t at) const {
+        std::size_t found = kNone;
+        for (const std::size_t p : all_[at].second) {
+            const bool has_room = open_[p] != kNone && batches_[open_[p]].configurations.size() < kBatch;
+            if (has_room && last_[p] + kBatch > at && (found == kNone || takes_[p] < takes_[found])) found = p;
+        }
+        return found != kNone ? found : new_case(at);
+    }
+    /// Of those that may take most of the next configurations, or nearly so many, the one with the fewest runs so far,
+    /// counted from one that the seed names.
+    [[nodiscard]] std::size_t new_case(std::size_t at) const {
+        std::vector<std::size_t> takes(runs_.size(), 0);
+        for (std::size_t i = at; i < std::min(at + kBatch, all_.size()); ++i) {
+            for (const std::size_t p : all_[i].second) ++takes[p];
+        }
+        const std::vector<std::size_t>& may = all_[at].second;
+        const auto fewer = [&](std::size_t a, std::size_t b) { return takes[a] < takes[b]; };
+        const std::size_t enough = takes[*std::ranges::max_element(may, fewer)] / 4;
+        std::size_t best = kNone;
+        const auto busy = [&](std::size_t p) { return std::pair(runs_[p], (p + seed_) % runs_.size()); };
+        for (const std::size_t p : may) {
+            if (takes[p] >= enough && (best == kNone || busy(p) < busy(best))) best = p;
+        }
+        return best;
+    }
+
+    std::span<const std::pair<Configuration, std::vector<std::size_t>>> all_;
+    std::uint64_t seed_;
+    std::vector<Batch> batches_;
+    std::vector<std::size_t> takes_;   ///< per case, as all that follow: how many it may take
+    std::vector<std::uint64_t> runs_;  ///< how many it has
+    std::vector<std::size_t> open_;    ///< the batch that it fills
+    std::vector<std::size_t> last_;    ///< one behind the configuration that it took last; 0: none
+};
+
+/// Each configuration of the cases' spaces once.
+std::vector<Batch> each_once(const DeviceInfo& info, const Problems& problems, std::uint64_t seed) {
+    const CasesOf cases = cases_of_each(info, problems);
+    const std::vector<std::pair<Configuration, std::vector<std::size_t>>> all(cases.begin(), cases.end());
+    return Dealer(all, problems.size(), seed).deal();
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "family_runs.hpp"
 #include "yolk/oracle/noise.hpp"
@@ -207,7 +209,7 @@ TEST_P(family, all_configurations_leave_no_pipelines_behind) {
 TEST_P(family, all_configurations_meet_one_case_each_where_compiling_takes_long) {
     const DeviceInfo& info = device().info();
     const CheckContext all{.device = device(), .dispatcher = dispatcher(), .all_configurations = true};
-    for (const Family* of : {&transpose_family(), &gru_step_family()}) {
+    for (const Family* of : {&transpose_family(), &gru_step_family(), &matmul_family()}) {
         const Problems problems = of->cases(1);
         const std::vector<Batch> batches = choose_batches(info, all, *of, problems);
         std::set<Configuration> met;
@@ -236,6 +238,29 @@ TEST_P(family, all_configurations_meet_one_case_each_where_compiling_takes_long)
         for (std::uint32_t part = 1; part <= 5; ++part) in_parts += runs_of(part_of(batches, part, 5));
         EXPECT_EQ(in_parts, runs_of(batches));
     }
+}
+
+// A pipeline is made again for each batch: neighbours stay together. No case takes all that it may.
+TEST_P(family, neighbours_share_batches_and_cases_share_the_work) {
+    const CheckContext all{.device = device(), .dispatcher = dispatcher(), .all_configurations = true};
+    const Problems problems = perturbed_linear_family().cases(1);
+    std::map<std::size_t, std::size_t> runs_of_case;
+    std::size_t output_kernels = 0;
+    std::size_t runs = 0;
+    for (const Batch& batch : choose_batches(device().info(), all, perturbed_linear_family(), problems)) {
+        if (batch.is_default) continue;
+        std::set<Configuration> kernels;
+        for (Configuration configuration : batch.configurations) {
+            configuration.erase(configuration.begin() + 11, configuration.begin() + 13);  // projection_*
+            kernels.insert(std::move(configuration));
+        }
+        output_kernels += kernels.size();
+        runs += batch.configurations.size();
+        runs_of_case[batch.problem] += batch.configurations.size();
+    }
+    EXPECT_LT(output_kernels, runs * 2 / 3);
+    EXPECT_GT(runs_of_case.size(), problems.size() / 3);
+    for (const auto& [problem, count] : runs_of_case) EXPECT_LT(count, runs / 3) << problems[problem]->name();
 }
 
 }  // namespace

@@ -11,10 +11,17 @@ namespace yolk {
 
 inline constexpr std::uint64_t kElementBytes = 4;
 
-// What keeps the code of a register tile small (perturbed_linear may have half the sums): multiply-adds that one
-// unrolled step may hold, and sums. Above, drivers compile for seconds and spill.
+// What keeps the code of a register tile small: multiply-adds that one unrolled step may hold, and sums. Above, drivers
+// compile for seconds and spill.
 inline constexpr std::uint32_t kMaxUnrolled = 2048;
-inline constexpr std::uint32_t kMaxSums = 256;
+inline constexpr std::uint32_t kMaxSums = 128;
+/// How far the lanes of a workgroup larger than a CPU driver's subgroup may be from a square: a flat one reads more.
+inline constexpr std::uint32_t kMaxAspect = 4;
+inline constexpr std::uint32_t kFreeLanes = 8;
+/// Whether lanes [down, across] are near enough to a square.
+[[nodiscard]] constexpr bool is_compact(std::uint32_t down, std::uint32_t across) noexcept {
+    return down * across <= kFreeLanes || (down <= kMaxAspect * across && across <= kMaxAspect * down);
+}
 /// Windows of a uniform operand, each a dispatch.
 inline constexpr std::uint64_t kMaxWindows = 256;
 

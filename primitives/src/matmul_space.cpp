@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
+#include <vector>
 
 #include "matmul_formats.hpp"
 #include "matmul_layout.hpp"
@@ -22,6 +24,10 @@ Result<void> check_geometry(const MatmulConfig& c) {
         return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
         return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
+    if (c.uniform == 0 && !is_compact(c.block_m / c.tile_m, c.block_n / c.tile_n)) {
+        return bad_input(fmt::format("More than {} lanes may lie at most {} times as wide as high, or as high as wide.",
+                                     kFreeLanes, kMaxAspect));
+    }
     if ((c.tile_m + c.tile_n) * c.block_k > kMaxOperands)
         return bad_input(fmt::format("An invocation may read {} operands in a step.", kMaxOperands));
     if (c.tile_m * c.tile_n > kMaxSums || c.tile_m * c.tile_n * c.block_k > kMaxUnrolled) {
@@ -136,10 +142,6 @@ constexpr std::array kForGpus{
                  .staged = 1},
 };
 
-}  // namespace
-
-namespace {
-
 /// What changes the kernel or what it may do, but for sizes.
 std::string variant_of(const MatmulDesc& desc) {
     const auto operand = [](const MatrixLayout& layout) {
@@ -149,17 +151,25 @@ std::string variant_of(const MatmulDesc& desc) {
                        operand(desc.b), operand(desc.out));
 }
 
+/// Matrix units work by the subgroup, whatever its size is.
+std::vector<std::uint32_t> workgroup_sizes(const DeviceInfo& info, const MatmulDesc& desc) {
+    std::set<std::uint32_t> sizes{8, 32, 64, 256};
+    if (cooperative_values(info, desc).size() > 1) sizes.insert(info.limits.subgroup_size);
+    return {sizes.begin(), sizes.end()};
+}
+
 }  // namespace
 
+// No more than can be checked to the last configuration (ADR 12).
 ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc& desc) {
     const Result<MatmulLayout> layout = lay_out_matmul(desc);
     const MatmulDesc resolved = layout ? layout->desc : desc;  // a plan of it is refused anyway
     return {"matmul",
-            {{"workgroup_size", &MatmulConfig::workgroup_size, {1, 4, 8, 16, 32, 64, 128, 256}},
+            {{"workgroup_size", &MatmulConfig::workgroup_size, workgroup_sizes(info, resolved)},
              {"block_m", &MatmulConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
              {"block_n", &MatmulConfig::block_n, {16, 32, 64, 128}},
-             {"block_k", &MatmulConfig::block_k, {4, 8, 16, 32}},
-             {"tile_m", &MatmulConfig::tile_m, {1, 2, 4, 8, 16, 32}},
+             {"block_k", &MatmulConfig::block_k, {4, 8, 16}},
+             {"tile_m", &MatmulConfig::tile_m, {1, 4, 8, 16}},
              {"tile_n", &MatmulConfig::tile_n, {4, 8, 16}},
              {"vector_width", &MatmulConfig::vector_width, {1, 4}},
              {"staged", &MatmulConfig::staged, {0, 1}},
@@ -167,7 +177,7 @@ ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc&
              {"texel", &MatmulConfig::texel, {0, 1}},
              {"storage16", &MatmulConfig::storage16, storage16_values(info, resolved)},
              {"cooperative", &MatmulConfig::cooperative, cooperative_values(info, resolved)},
-             {"split_k", &MatmulConfig::split_k, {1, 2, 4, 8}}},
+             {"split_k", &MatmulConfig::split_k, {1, 4, 8}}},
             [info, resolved](const MatmulConfig& config) { return check_config(info, resolved, config); },
             {.variant = variant_of(desc), .extents = {desc.m, desc.n, desc.k, desc.batch}}};
 }

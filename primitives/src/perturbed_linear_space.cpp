@@ -18,11 +18,9 @@
 namespace yolk {
 namespace {
 
-/// Half of what matmul may have: the noise at the end of the tile is unrolled, too, and SwiftShader compiled the larger
-/// tiles for as long as all the rest of the space.
-constexpr std::uint32_t kMaxTileSums = kMaxSums / 2;
-/// Multiply-adds of a step over k or the rank: half of matmul's for the same reason. Steps of 16 instead of 8 k with
-/// the largest tile were no faster on lavapipe (91.3 ms each, 1,024 -> 1,024), and SwiftShader compiled them for 7 s.
+/// Multiply-adds of a step over k or the rank: half of matmul's, for the noise at the end of the tile is unrolled, too.
+/// Steps of 16 instead of 8 k with the largest tile were no faster on lavapipe (91.3 ms each, 1,024 -> 1,024), and
+/// SwiftShader compiled them for 7 s.
 constexpr std::uint32_t kMaxTileUnrolled = kMaxUnrolled / 2;
 /// Products of an unrolled step over k of a projection.
 constexpr std::uint32_t kMaxProjected = 512;
@@ -35,10 +33,14 @@ Result<void> check_geometry(const PerturbedLinearDesc& desc, const PerturbedLine
         return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
         return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
+    if (c.uniform == 0 && !is_compact(c.block_m / c.tile_m, c.block_n / c.tile_n)) {
+        return bad_input(fmt::format("More than {} lanes may lie at most {} times as wide as high, or as high as wide.",
+                                     kFreeLanes, kMaxAspect));
+    }
     const std::uint32_t steps = std::max(c.block_k, rho_chunk(desc.rank));
-    if (c.tile_m * c.tile_n > kMaxTileSums || c.tile_m * c.tile_n * steps > kMaxTileUnrolled) {
+    if (c.tile_m * c.tile_n > kMaxSums || c.tile_m * c.tile_n * steps > kMaxTileUnrolled) {
         return bad_input(fmt::format("An invocation may have {} sums, and a step over k or the rank {} multiply-adds.",
-                                     kMaxTileSums, kMaxTileUnrolled));
+                                     kMaxSums, kMaxTileUnrolled));
     }
     if (c.vector_width == 4 && inner_size(desc) % 4 != 0 && !(desc.transposed && outer_size(desc) % 4 == 0))
         return bad_input("Neither x nor W can be read four elements at a time.");
@@ -111,13 +113,11 @@ Result<void> check_config(const DeviceInfo& info, const PerturbedLinearDesc& des
 
 using Config = PerturbedLinearConfig;
 
-// Measured on lavapipe 22.3 (docs/kernels/perturbed_linear.md). Small layers: lanes along the instances, a pair to a
-// tile, W uniform, two passes.
-std::array<Config, 3> for_small_layers(std::uint32_t lanes) {
+// Measured on lavapipe 22.3 (docs/kernels/perturbed_linear.md). Small layers: lanes along the instances, two pairs to a
+// tile, W uniform, two passes; last without a uniform W.
+std::array<Config, 3> for_small_layers(const Config& plain, std::uint32_t lanes) {
     const Config two_passes{
-        .workgroup_size = lanes, .block_m = 2 * lanes, .block_n = 16, .tile_m = 2, .tile_n = 16, .uniform = 2};
-    Config plain = two_passes;
-    plain.uniform = 0;
+        .workgroup_size = lanes, .block_m = 4 * lanes, .block_n = 16, .tile_m = 4, .tile_n = 16, .uniform = 2};
     Config vectors = two_passes;
     vectors.vector_width = 4;
     return {vectors, two_passes, plain};
@@ -127,6 +127,8 @@ std::array<Config, 3> for_small_layers(std::uint32_t lanes) {
 constexpr Config kSmallTexel{
     .block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .vector_width = 4, .texel = 1};
 constexpr Config kSmallTexelScalars{.block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .texel = 1};
+
+constexpr Config kSmallPlain{.block_m = 32, .block_n = 16, .tile_m = 4, .tile_n = 16};
 
 // Large ones: matmul's, on CPU drivers with texel buffers, else without: SwiftShader's are too small for them. The
 // lanes' tiles lie four by two, without texel buffers one above the other, so that W is read once for many instances
@@ -182,13 +184,14 @@ std::string variant_of(const PerturbedLinearDesc& desc) {
 
 }  // namespace
 
+// No more than can be checked to the last configuration (ADR 12).
 ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     return {"perturbed_linear",
-            {{"workgroup_size", &Config::workgroup_size, {1, 4, 8, 16, 32, 64, 128, 256}},
-             {"block_m", &Config::block_m, {1, 2, 4, 8, 16, 32, 64, 128}},
+            {{"workgroup_size", &Config::workgroup_size, {8, 32, 64, 256}},
+             {"block_m", &Config::block_m, {1, 4, 8, 16, 32, 64, 128}},
              {"block_n", &Config::block_n, {4, 8, 16, 32, 64, 128}},
              {"block_k", &Config::block_k, {4, 8, 16}},
-             {"tile_m", &Config::tile_m, {1, 2, 4, 8, 16, 32}},
+             {"tile_m", &Config::tile_m, {1, 4, 8, 16}},
              {"tile_n", &Config::tile_n, {4, 8, 16}},
              {"vector_width", &Config::vector_width, {1, 4}},
              {"uniform", &Config::uniform, {0, 1, 2}},
@@ -196,7 +199,7 @@ ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info
              {"storage16", &Config::storage16, storage16_values(info, desc)},
              {"fused", &Config::fused, {0, 1}},
              {"projection_workgroup", &Config::projection_workgroup, {8, 64}},
-             {"projection_rows", &Config::projection_rows, {1, 2, 4}},
+             {"projection_rows", &Config::projection_rows, {1, 4}},
              {"base", &Config::base, base_values(info, desc)}},
             [info, desc](const Config& config) { return check_config(info, desc, config); },
             {.variant = variant_of(desc), .extents = {desc.members, desc.rows, desc.in, desc.out, desc.rank}}};
@@ -217,7 +220,7 @@ Config default_of_one_chain(const DeviceInfo& info, const PerturbedLinearDesc& d
         for (const Config& texel : {kSmallTexel, kSmallTexelScalars}) {
             if (on_cpu && space.check(texel)) return texel;
         }
-        return first_legal(for_small_layers(on_cpu ? 8 : 64));
+        return on_cpu ? first_legal(for_small_layers(kSmallPlain, 8)) : first_legal(for_small_layers(kForGpus[1], 32));
     }
     return on_cpu ? first_legal(for_large_layers(std::uint64_t{desc.members} * desc.rows)) : first_legal(kForGpus);
 }

@@ -108,7 +108,7 @@ TEST_P(covariance, bad_descriptions_are_refused) {
     EXPECT_TRUE(refused({.damping_kind = static_cast<CovarianceDamping>(3)}, "the kind of damping"));
     EXPECT_TRUE(refused({.n = 1024, .samples = 1, .blocks = 0xFFFFFFFFU}, "The views of [covariance] take"));
     EXPECT_TRUE(refused({.n = 2, .samples = 0xFFFFFFFFU}, "planning [covariance]"));
-    EXPECT_TRUE(refused({.n = 8, .samples = 8, .config = MatmulConfig{.split_k = 2}}, "Exact sums are not split"));
+    EXPECT_TRUE(refused({.n = 8, .samples = 8, .config = MatmulConfig{.split_k = 4}}, "Exact sums are not split"));
 }
 
 TEST_P(covariance, wrong_views_are_refused) {

@@ -109,7 +109,7 @@ TEST_P(inverse_sqrt, bad_descriptions_are_refused) {
         EXPECT_TRUE(refused({.n = 1, .tolerance = tolerance}, "tolerance of [inverse_sqrt]"));
     }
     EXPECT_TRUE(refused({.n = 1024, .blocks = 0xFFFFFFFFU}, "The views of [inverse_sqrt] take"));
-    EXPECT_TRUE(refused({.n = 8, .config = MatmulConfig{.split_k = 2}}, "Exact sums are not split"));
+    EXPECT_TRUE(refused({.n = 8, .config = MatmulConfig{.split_k = 4}}, "Exact sums are not split"));
 }
 
 TEST_P(inverse_sqrt, wrong_views_are_refused) {

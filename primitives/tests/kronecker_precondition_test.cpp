@@ -114,7 +114,7 @@ TEST_P(kronecker_precondition, bad_descriptions_are_refused) {
     EXPECT_TRUE(
         refused({.n_out = 1024, .n_in = 1024, .blocks = 0xFFFFFFFFU}, "The views of [kronecker_precondition] take"));
     EXPECT_TRUE(refused({.factors = static_cast<KroneckerFactors>(2)}, "the kind of factors"));
-    EXPECT_TRUE(refused({.n_out = 8, .n_in = 8, .config = MatmulConfig{.split_k = 2}}, "Exact sums are not split"));
+    EXPECT_TRUE(refused({.n_out = 8, .n_in = 8, .config = MatmulConfig{.split_k = 4}}, "Exact sums are not split"));
 }
 
 TEST_P(kronecker_precondition, wrong_views_are_refused) {

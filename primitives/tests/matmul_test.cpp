@@ -74,10 +74,16 @@ TEST_P(matmul, any_configuration_gives_the_same_bits) {
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i * 389 % 1021) / 510.0F - 1.0F;
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i * 577 % 1019) / 509.0F - 1.0F;
     ASSERT_OK_AND_ASSIGN(const auto reference, run(desc, a, b, 20 * 24));
-    const MatmulConfig staged{
-        .workgroup_size = 16, .block_m = 16, .block_n = 16, .tile_m = 4, .tile_n = 4, .vector_width = 1, .staged = 1};
+    const MatmulConfig staged{.workgroup_size = 32,
+                              .block_m = 16,
+                              .block_n = 32,
+                              .block_k = 8,
+                              .tile_m = 4,
+                              .tile_n = 4,
+                              .vector_width = 1,
+                              .staged = 1};
     const MatmulConfig uniform{
-        .workgroup_size = 4, .block_m = 4, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 4, .uniform = 1};
+        .workgroup_size = 8, .block_m = 4, .block_n = 32, .block_k = 8, .tile_m = 4, .tile_n = 4, .uniform = 1};
     for (const MatmulConfig& config : {staged, uniform}) {
         MatmulDesc other = desc;
         other.config = config;
@@ -130,10 +136,12 @@ TEST_P(matmul, configurations_outside_the_space_are_refused) {
     };
     const MatmulDesc plain{.m = 64, .n = 64, .k = 64};
     EXPECT_TRUE(refused({.tile_m = 3}, "tile_m of [matmul] is 3; it may be", plain));
-    EXPECT_TRUE(refused({.workgroup_size = 16}, "must be the workgroup_size", plain));
+    EXPECT_TRUE(refused({.workgroup_size = 32}, "must be the workgroup_size", plain));
+    EXPECT_TRUE(refused({.workgroup_size = 64, .block_m = 128, .block_n = 32, .tile_m = 4, .tile_n = 16},
+                        "at most 4 times as wide as high", plain));
     EXPECT_TRUE(refused({.block_m = 4}, "multiples of tile_m", plain));
     EXPECT_TRUE(refused({.staged = 1, .uniform = 1}, "outside the space of [matmul]", plain));
-    EXPECT_TRUE(refused({.split_k = 2}, "Exact sums are not split",
+    EXPECT_TRUE(refused({.split_k = 4}, "Exact sums are not split",
                         {.m = 64, .n = 64, .k = 64, .determinism = Determinism::Exact}));
     EXPECT_TRUE(refused({.uniform = 1}, "does not hold", {.m = 64, .n = 64, .k = 20000}));
     EXPECT_TRUE(refused({.vector_width = 4}, "four elements at a time", {.m = 64, .n = 63, .k = 63}));

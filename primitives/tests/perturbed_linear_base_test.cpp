@@ -110,7 +110,7 @@ std::vector<std::uint32_t> numbers(std::size_t count, std::uint32_t stream, bool
 
 /// Small tiles, which drivers compile soon.
 constexpr PerturbedLinearConfig with_base(std::uint32_t base) {
-    return {.workgroup_size = 8, .block_m = 2, .block_n = 32, .tile_m = 2, .tile_n = 4, .base = base};
+    return {.workgroup_size = 8, .block_m = 4, .block_n = 32, .tile_m = 4, .tile_n = 4, .base = base};
 }
 
 class perturbed_linear_base : public testing::DeviceTest {

@@ -275,7 +275,13 @@ TEST_P(perturbed_linear, bad_descriptions_are_refused) {
     }
     expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.tile_n = 5}; }, "tile_n");
     expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.uniform = 2}; }, "block_n must be tile_n");
-    expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.projection_rows = 2}; }, "projection_rows");
+    expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.projection_rows = 4}; }, "pass the rows");
+    expect_refused(
+        [](auto& d) {
+            d.config =
+                PerturbedLinearConfig{.workgroup_size = 32, .block_m = 128, .block_n = 16, .tile_m = 4, .tile_n = 16};
+        },
+        "times as wide as high");
     expect_refused([](auto& d) { d.rank = 9, d.config = PerturbedLinearConfig{.fused = 1}; }, "Fused, the rank");
     expect_refused([](auto& d) { d.parameter = ParameterId{kMaxParameterId + 1}; }, "parameter of [perturbed_linear]");
     expect_refused([](auto& d) { d.members = d.rows = 0xFFFFFFFFU; }, "output view of [perturbed_linear]");
