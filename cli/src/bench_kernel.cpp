@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -187,7 +188,7 @@ Result<double> screen(const ProblemOnDevice& on, const Configuration& configurat
 }
 
 /// The best of the screening and the default again, in turn, kFinalRounds times.
-Result<void> run_finals(const ProblemOnDevice& on, std::vector<Measured*>& finalists) {
+Result<void> run_finals(const ProblemOnDevice& on, std::span<Measured* const> finalists) {
     std::vector<Prepared> ready;
     for (Measured* measured : finalists) {
         measured->seconds.clear();
@@ -211,9 +212,11 @@ Json configuration_json(const TuningSpace& space, const Configuration& configura
     return json;
 }
 
+/// Of what only moves data no operations.
 std::string speed_text(const oracle::Work& work, double seconds) {
-    return fmt::format("{:>9.3f} ms {:>8.2f} G operations/s {:>7.2f} GB/s", seconds * 1e3,
-                       work.operations / seconds * 1e-9, work.bytes / seconds * 1e-9);
+    const std::string operations =
+        work.operations == 0.0 ? "" : fmt::format(" {:>8.2f} G operations/s", work.operations / seconds * 1e-9);
+    return fmt::format("{:>9.3f} ms{} {:>7.2f} GB/s", seconds * 1e3, operations, work.bytes / seconds * 1e-9);
 }
 
 /// The baselines: measured before and after, the better counts, since nothing else may be running.
@@ -252,6 +255,17 @@ std::vector<Measured> screen_all(const Flags& flags, const ProblemOnDevice& on,
     return all;
 }
 
+/// The fastest few, and the default, which comes first in `measured`.
+std::vector<Measured*> finalists_of(std::vector<Measured>& measured) {
+    std::vector<Measured*> finalists;
+    for (Measured& m : measured) finalists.push_back(&m);
+    std::ranges::stable_sort(finalists, {}, [](const Measured* m) { return m->median(); });
+    finalists.resize(std::min(finalists.size(), kFinalists));
+    std::erase_if(finalists, [](const Measured* m) { return !m->error.empty(); });
+    if (std::ranges::find(finalists, &measured.front()) == finalists.end()) finalists.push_back(&measured.front());
+    return finalists;
+}
+
 Result<int> run_kernel(const Flags& flags) {
     YOLK_TRY(const std::unique_ptr<oracle::Problem> problem, choose_problem(flags));
     YOLK_TRY(const Device device, open_device(flags.common));
@@ -270,12 +284,7 @@ Result<int> run_kernel(const Flags& flags) {
     std::vector<Measured> measured = screen_all(flags, on, configurations);
     if (!measured.front().error.empty()) return bad_input(measured.front().error);
 
-    std::vector<Measured*> finalists;
-    for (Measured& m : measured) finalists.push_back(&m);
-    std::ranges::stable_sort(finalists, {}, [](const Measured* m) { return m->median(); });
-    finalists.resize(std::min(finalists.size(), kFinalists));
-    std::erase_if(finalists, [](const Measured* m) { return !m->error.empty(); });
-    if (std::ranges::find(finalists, &measured.front()) == finalists.end()) finalists.push_back(&measured.front());
+    const std::vector<Measured*> finalists = finalists_of(measured);
     YOLK_TRY_VOID(run_finals(on, finalists));
     const Measured& best = *std::ranges::min(finalists, {}, [](const Measured* m) { return m->median(); });
 
@@ -304,8 +313,10 @@ Result<int> run_kernel(const Flags& flags) {
     print_line(fmt::format("{} on {} ({})", problem->name(), device.info().name, driver_text(device.info())));
     print_line(fmt::format("default {}  {}", speed_text(work, measured.front().median()), space.text(fallback)));
     print_line(fmt::format("best    {}  {}", speed_text(work, best.median()), space.text(best.configuration)));
-    print_line(fmt::format("{:.3f} of the multiply-add limit of {:.1f} G operations/s", json["of_limit"].get<double>(),
-                           json["limit_gflops"].get<double>()));
+    if (work.operations > 0.0) {
+        print_line(fmt::format("{:.3f} of the multiply-add limit of {:.1f} G operations/s",
+                               json["of_limit"].get<double>(), json["limit_gflops"].get<double>()));
+    }
     if (json.contains("over_textbook")) {
         print_line(fmt::format("{:.1f} times the textbook's 16x16 kernel at 512 ({:.2f} G operations/s)",
                                json["over_textbook"].get<double>(), json["textbook_gflops"].get<double>()));

@@ -45,9 +45,8 @@ double floored_log(float x) { return std::log(std::fmax(x, 0x1p-100)); }
 
 // Every function but reciprocal, sin and cos takes all finite numbers: what its comment says of those outside is part
 // of its contract.
-std::vector<ExactFunction> make_table() {
+std::vector<ExactFunction> make_arithmetic() {
     const std::vector<float> halves{0.5F, 1.5F, 2.5F, 0x1p22F, 0x1.8p22F, 0x1p23F};
-    const std::vector<float> bends{0x1p-40F, 7.0F, 1.0F};
     return {
         {"flush",
          abi_em::kFlush,
@@ -95,6 +94,12 @@ std::vector<ExactFunction> make_table() {
          0.0,
          1e-7,
          {0x1p-100F, 1.0F, 4.0F}},
+    };
+}
+
+std::vector<ExactFunction> make_transcendentals() {
+    const std::vector<float> bends{0x1p-40F, 7.0F, 1.0F};
+    return {
         {"tanh", abi_em::kTanh, &exact::exact_tanh, [](float x) { return std::tanh(static_cast<double>(x)); },
          kSmallest, kLargest, true, true, 1.2e-6, 0.0, bends},
         {"exp",
@@ -164,9 +169,9 @@ std::vector<ExactFunction> make_activations() {
 
 std::span<const ExactFunction> exact_functions() {
     static const std::vector<ExactFunction> table = [] {
-        std::vector<ExactFunction> functions = make_table();
-        const std::vector<ExactFunction> activations = make_activations();
-        functions.insert(functions.end(), activations.begin(), activations.end());
+        std::vector<ExactFunction> functions = make_arithmetic();
+        for (const auto& more : {make_transcendentals(), make_activations()})
+            functions.insert(functions.end(), more.begin(), more.end());
         return functions;
     }();
     return table;

@@ -10,8 +10,10 @@
 #include <set>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
+#include <vector>
+
+#include "wrapped_function.hpp"
 
 namespace yolk::testing {
 
@@ -35,22 +37,13 @@ struct FaultInjector::State {
 
 namespace {
 
-// Ways in which a function may fail.
-constexpr unsigned kHost = 1, kDevice = 2, kLost = 4, kInitialization = 8, kMap = 16;
-constexpr unsigned kMemory = kHost | kDevice;
-/// What it makes stays with the device.
-constexpr unsigned kKept = 32;
-
 std::mutex current_mutex;
 FaultInjector::State* current = nullptr;
 
 std::mutex living_mutex;
 std::map<std::string, std::int64_t> living;
 
-void count(const char* type, std::int64_t change) {
-    const std::lock_guard lock(living_mutex);
-    living[type] += change;
-}
+using namespace wrapping;
 
 unsigned way_of(FaultKind kind) {
     switch (kind) {
@@ -73,7 +66,15 @@ VkResult result_of(unsigned way) {
 /// end.
 constexpr std::uint64_t kMostKept = 16;
 
-/// What a call must return instead of being made; VK_SUCCESS where it is to be made.
+}  // namespace
+
+namespace wrapping {
+
+void count(const char* type, std::int64_t change) {
+    const std::lock_guard lock(living_mutex);
+    living[type] += change;
+}
+
 VkResult injected(const char* function, unsigned ways) {
     using State = FaultInjector::State;
     const std::lock_guard outer(current_mutex);
@@ -100,6 +101,10 @@ void count_kept(const char* function, unsigned ways) {
     ++current->kept_so_far[function];
 }
 
+}  // namespace wrapping
+
+namespace {
+
 template <class T>
 T setting(T FaultInjector::State::*field, T otherwise) {
     const std::lock_guard outer(current_mutex);
@@ -107,72 +112,6 @@ T setting(T FaultInjector::State::*field, T otherwise) {
     const std::lock_guard lock(current->mutex);
     return current->*field;
 }
-
-/// The function behind a wrapper. A device's own is found by its loader's dispatch table, which is the first word of a
-/// VkDevice, and of its queues and command buffers: instances with layers and without give different functions.
-template <class Function>
-class Real {
-   public:
-    void set(Function function) {
-        const std::lock_guard lock(mutex_);
-        common_ = function;
-    }
-    void set(VkDevice device, Function function) {
-        const std::lock_guard lock(mutex_);
-        of_devices_[*reinterpret_cast<void**>(device)] = function;
-    }
-    template <class First>
-    [[nodiscard]] Function of([[maybe_unused]] First first) const {
-        const std::lock_guard lock(mutex_);
-        if constexpr (std::is_same_v<First, VkDevice> || std::is_same_v<First, VkQueue> ||
-                      std::is_same_v<First, VkCommandBuffer>) {
-            const auto found = of_devices_.find(*reinterpret_cast<void**>(first));
-            if (found != of_devices_.end()) return found->second;
-        }
-        return common_;
-    }
-
-   private:
-    mutable std::mutex mutex_;
-    Function common_ = nullptr;
-    std::map<void*, Function> of_devices_;
-};
-
-/// A function that can fail, and what it makes (null: nothing that is counted).
-template <class Function>
-struct Fallible;
-template <class First, class... Rest>
-struct Fallible<VkResult(VKAPI_PTR*)(First, Rest...)> {
-    template <class Call>
-    static VKAPI_ATTR VkResult VKAPI_CALL call(First first, Rest... rest) {
-        if (const VkResult instead = injected(Call::kName, Call::kWays); instead != VK_SUCCESS) return instead;
-        const VkResult result = Call::perform(Call::real.of(first), first, rest...);
-        if (result == VK_SUCCESS) {
-            count_kept(Call::kName, Call::kWays);
-            if (Call::kMakes != nullptr) count(Call::kMakes, 1);
-        }
-        return result;
-    }
-};
-
-template <class Function>
-struct Destroyer;
-template <class Owner, class Handle>
-struct Destroyer<void(VKAPI_PTR*)(Owner, Handle, const VkAllocationCallbacks*)> {
-    template <class Call>
-    static VKAPI_ATTR void VKAPI_CALL call(Owner owner, Handle handle, const VkAllocationCallbacks* allocator) {
-        if (handle != VK_NULL_HANDLE) count(Call::kUnmakes, -1);
-        Call::real.of(owner)(owner, handle, allocator);
-    }
-};
-template <class Handle>
-struct Destroyer<void(VKAPI_PTR*)(Handle, const VkAllocationCallbacks*)> {
-    template <class Call>
-    static VKAPI_ATTR void VKAPI_CALL call(Handle handle, const VkAllocationCallbacks* allocator) {
-        if (handle != VK_NULL_HANDLE) count(Call::kUnmakes, -1);
-        Call::real.of(handle)(handle, allocator);
-    }
-};
 
 struct Plain {
     template <class Function, class... Arguments>

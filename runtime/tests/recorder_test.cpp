@@ -17,6 +17,11 @@ namespace {
 
 using yolk::testing::expect_error;
 
+struct WrongUse {
+    std::function<void(Recorder&)> record;
+    const char* message;
+};
+
 class recorder : public yolk::testing::DeviceTest {
    protected:
     void SetUp() override {
@@ -25,6 +30,21 @@ class recorder : public yolk::testing::DeviceTest {
     }
     void record_noise(Recorder& into, std::uint32_t time = 1) {
         into.dispatch(noise_, noise_params(time, 1000), noise_groups(1000));
+    }
+    /// Of a recorder [work] with two timestamps; a second error does not hide the first, and the next recording is
+    /// good.
+    void expect_first_errors(const std::vector<WrongUse>& uses) {
+        ASSERT_OK_AND_ASSIGN(Recorder made, Recorder::create(device(), {.timestamp_count = 2, .label = "work"}));
+        for (const auto& [record, message] : uses) {
+            made.begin();
+            record(made);
+            made.fill({out_, 1, 1}, 0);
+            EXPECT_TRUE(expect_error(dispatcher().submit(made), ErrorKind::BadInput, message));
+            EXPECT_TRUE(expect_error(dispatcher().submit(made), ErrorKind::BadInput, message));
+        }
+        made.begin();
+        record_noise(made);
+        EXPECT_OK(dispatcher().run(made));
     }
 
     Buffer out_;
@@ -35,12 +55,8 @@ YOLK_FOR_EACH_DEVICE(recorder);
 TEST_P(recorder, keeps_the_first_error_until_begun_anew) {
     ASSERT_OK_AND_ASSIGN(Buffer foreign, discrete_device().create_buffer({.size_bytes = 4096, .label = "foreign"}));
     ASSERT_OK_AND_ASSIGN(const NoiseBinding foreign_noise, bind_noise(discrete_device(), foreign));
-    ASSERT_OK_AND_ASSIGN(Recorder made, Recorder::create(device(), {.timestamp_count = 2, .label = "work"}));
     const std::uint32_t above = device().info().limits.max_workgroup_count[0] + 1;
-    const struct {
-        std::function<void(Recorder&)> record;
-        const char* message;
-    } cases[] = {
+    expect_first_errors({
         {[&](Recorder& r) {
              r.dispatch(noise_, noise_params(1, 1), {above, 1, 1});
          },
@@ -61,6 +77,17 @@ TEST_P(recorder, keeps_the_first_error_until_begun_anew) {
              r.dispatch(foreign_noise, noise_params(1, 1), {1, 1, 1});
          },
          "different devices"},
+        {[&](Recorder& r) { r.timestamp(2); }, "Timestamp slot 2 was asked for; the recorder [work] was made with 2"},
+        {[&](Recorder& r) { r.timestamp(0), r.timestamp(0); },
+         "Timestamp slot 0 of the recorder [work] was written twice"},
+        {[&](Recorder& r) { r.end_label(); }, "A label of the recorder [work] was ended that was not begun"},
+        {[&](Recorder& r) { r.end(), record_noise(r); }, "Cannot record a dispatch: the recording [work] has ended"},
+    });
+}
+
+TEST_P(recorder, copies_and_fills_stay_within_their_buffers) {
+    ASSERT_OK_AND_ASSIGN(Buffer foreign, discrete_device().create_buffer({.size_bytes = 4096, .label = "foreign"}));
+    expect_first_errors({
         {[&](Recorder& r) {
              r.copy({out_, 0, 4}, {out_, 4, 8});
          },
@@ -89,22 +116,7 @@ TEST_P(recorder, keeps_the_first_error_until_begun_anew) {
              r.fill({out_, 0, 8192}, 0);
          },
          "The target of a fill, 8192 bytes"},
-        {[&](Recorder& r) { r.timestamp(2); }, "Timestamp slot 2 was asked for; the recorder [work] was made with 2"},
-        {[&](Recorder& r) { r.timestamp(0), r.timestamp(0); },
-         "Timestamp slot 0 of the recorder [work] was written twice"},
-        {[&](Recorder& r) { r.end_label(); }, "A label of the recorder [work] was ended that was not begun"},
-        {[&](Recorder& r) { r.end(), record_noise(r); }, "Cannot record a dispatch: the recording [work] has ended"},
-    };
-    for (const auto& [record, message] : cases) {
-        made.begin();
-        record(made);
-        made.fill({out_, 1, 1}, 0);  // a second error does not hide the first
-        EXPECT_TRUE(expect_error(dispatcher().submit(made), ErrorKind::BadInput, message));
-        EXPECT_TRUE(expect_error(dispatcher().submit(made), ErrorKind::BadInput, message));
-    }
-    made.begin();
-    record_noise(made);
-    EXPECT_OK(dispatcher().run(made));
+    });
 }
 
 TEST_P(recorder, takes_empty_work) {
