@@ -154,6 +154,10 @@ Problems concat_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_concat_problem(const ConcatDesc& desc) {
+    return std::make_unique<ConcatProblem>(desc, false, 1);
+}
+
 const Family& concat_family() noexcept {
     static constexpr Family kFamily{.name = "concat",
                                     .exactness = "E",

@@ -193,6 +193,10 @@ Problems convert_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_convert_problem(const ConvertDesc& desc) {
+    return std::make_unique<ConvertProblem>(desc, desc.from == FloatFormat::F32 ? Contents::Ties : Contents::Every, 1);
+}
+
 const Family& convert_family() noexcept {
     static constexpr Family kFamily{.name = "convert",
                                     .exactness = "E",

@@ -126,6 +126,10 @@ Problems cross_entropy_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_cross_entropy_problem(const CrossEntropyDesc& desc) {
+    return std::make_unique<CrossEntropyProblem>(desc, RowInputs::Plain, false, 1);
+}
+
 const Family& cross_entropy_family() noexcept {
     static constexpr Family kFamily{.name = "cross_entropy",
                                     .exactness = "P",

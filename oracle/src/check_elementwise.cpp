@@ -171,6 +171,10 @@ Problems elementwise_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_elementwise_problem(const ElementwiseDesc& desc) {
+    return std::make_unique<ElementwiseProblem>(desc, false, 1);
+}
+
 // Each operation is a pipeline for each configuration.
 const Family& elementwise_family() noexcept {
     static constexpr Family kFamily{.name = "elementwise",

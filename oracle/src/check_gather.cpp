@@ -111,6 +111,10 @@ Problems gather_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_gather_problem(const GatherDesc& desc) {
+    return std::make_unique<GatherProblem>(desc, 1);
+}
+
 const Family& gather_family() noexcept {
     static constexpr Family kFamily{.name = "gather",
                                     .exactness = "E",

@@ -152,6 +152,10 @@ Problems gru_step_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_gru_step_problem(const GruStepDesc& desc) {
+    return std::make_unique<GruStepProblem>(desc, RowInputs::Plain, 1);
+}
+
 const Family& gru_step_family() noexcept {
     static constexpr Family kFamily{.name = "gru_step",
                                     .exactness = "P",

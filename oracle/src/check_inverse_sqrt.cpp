@@ -250,6 +250,10 @@ Problems inverse_sqrt_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_inverse_sqrt_problem(const InverseSqrtDesc& desc) {
+    return std::make_unique<InverseSqrtProblem>(Case{.n = desc.n, .blocks = desc.blocks, .condition = 1e3}, 1);
+}
+
 const Family& inverse_sqrt_family() noexcept {
     static constexpr Family kFamily{.name = "inverse_sqrt",
                                     .exactness = "P",

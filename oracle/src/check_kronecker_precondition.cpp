@@ -214,7 +214,8 @@ std::unique_ptr<Problem> make_kronecker_precondition_problem(const KroneckerPrec
                                                    .n_in = desc.n_in,
                                                    .blocks = desc.blocks,
                                                    .damping = 1e-3F,
-                                                   .kinds = {Kind::Covariances}},
+                                                   .kinds = {Kind::Covariances},
+                                                   .factors = desc.factors},
                                               1);
 }
 

@@ -163,6 +163,10 @@ Problems matmul_i8_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_matmul_i8_problem(const MatmulI8Desc& desc) {
+    return std::make_unique<MatmulI8Problem>(desc, Bytes::Drawn, 1);
+}
+
 const Family& matmul_i8_family() noexcept {
     static constexpr Family kFamily{.name = "matmul_i8",
                                     .exactness = "E",

@@ -123,6 +123,10 @@ Problems noise_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_noise_problem(const NoiseDesc& desc) {
+    return std::make_unique<NoiseProblem>(desc, NoiseStream{.seed = 42});
+}
+
 const Family& noise_family() noexcept {
     static constexpr Family kFamily{
         .name = "noise", .exactness = "E+P", .cases = &noise_cases, .benchmarks = &noise_benchmarks};

@@ -139,6 +139,10 @@ Problems normalize_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_normalize_problem(const NormalizeDesc& desc) {
+    return std::make_unique<NormalizeProblem>(desc, RowInputs::Plain, 1);
+}
+
 const Family& normalize_family() noexcept {
     static constexpr Family kFamily{.name = "normalize",
                                     .exactness = "P",

@@ -137,6 +137,10 @@ Problems perturbed_embedding_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_perturbed_embedding_problem(const PerturbedEmbeddingDesc& desc) {
+    return std::make_unique<PerturbedEmbeddingProblem>(desc, 0, 0.1F, 1);
+}
+
 const Family& perturbed_embedding_family() noexcept {
     static constexpr Family kFamily{.name = "perturbed_embedding",
                                     .exactness = "P",

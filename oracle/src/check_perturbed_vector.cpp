@@ -117,6 +117,10 @@ Problems perturbed_vector_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_perturbed_vector_problem(const PerturbedVectorDesc& desc) {
+    return std::make_unique<PerturbedVectorProblem>(desc, 0, 0.1F, 1);
+}
+
 const Family& perturbed_vector_family() noexcept {
     static constexpr Family kFamily{.name = "perturbed_vector",
                                     .exactness = "P",

@@ -126,6 +126,10 @@ Problems scatter_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_scatter_problem(const ScatterDesc& desc) {
+    return std::make_unique<ScatterProblem>(desc, 1);
+}
+
 const Family& scatter_family() noexcept {
     static constexpr Family kFamily{.name = "scatter",
                                     .exactness = "E+P",

@@ -99,6 +99,10 @@ Problems softmax_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_softmax_problem(const SoftmaxDesc& desc) {
+    return std::make_unique<SoftmaxProblem>(desc, RowInputs::Plain, 1);
+}
+
 const Family& softmax_family() noexcept {
     static constexpr Family kFamily{.name = "softmax",
                                     .exactness = "P",

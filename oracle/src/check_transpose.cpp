@@ -96,6 +96,10 @@ Problems transpose_benchmarks() {
 
 }  // namespace
 
+std::unique_ptr<Problem> make_transpose_problem(const TransposeDesc& desc) {
+    return std::make_unique<TransposeProblem>(desc, 1);
+}
+
 const Family& transpose_family() noexcept {
     static constexpr Family kFamily{.name = "transpose",
                                     .exactness = "E",

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <map>
-#include <set>
 #include <string>
 
+#include "named_parts.hpp"
 #include "yolk/oracle/block_inverse.hpp"
 #include "yolk/oracle/covariance.hpp"
 #include "yolk/oracle/es_update.hpp"
@@ -24,61 +23,6 @@
 namespace yolk::oracle {
 namespace {
 
-using ProblemPtr = std::unique_ptr<Problem>;
-
-/// Sizes by name; each that is read is ticked off, so that what nobody reads can be named.
-class Sizes {
-   public:
-    explicit Sizes(std::string_view text) : text_(text) {}
-
-    Result<void> parse(std::string_view words) {
-        while (!words.empty()) {
-            const std::size_t end = std::min(words.find_first_of(" \t"), words.size());
-            const std::string_view word = words.substr(0, end);
-            words.remove_prefix(std::min(end + 1, words.size()));
-            if (word.empty()) continue;
-            const std::size_t sign = word.find('=');
-            std::uint32_t value = 0;
-            const std::string_view number = sign == std::string_view::npos ? "" : word.substr(sign + 1);
-            const auto [stop, failed] = std::from_chars(number.data(), number.data() + number.size(), value);
-            if (number.empty() || failed != std::errc() || stop != number.data() + number.size()) {
-                return bad_input(fmt::format("'{}' of the shape '{}' is not name=number, such as m=512.", word, text_));
-            }
-            values_[std::string(word.substr(0, sign))] = value;
-        }
-        return {};
-    }
-    std::uint32_t get(const char* name, std::uint32_t fallback) {
-        read_.insert(name);
-        const auto found = values_.find(name);
-        return found == values_.end() ? fallback : found->second;
-    }
-    std::uint32_t need(const char* name) {
-        const std::uint32_t value = get(name, 0);
-        if (value == 0 && missing_.empty()) missing_ = name;
-        return value;
-    }
-    bool has(const char* name) const { return values_.contains(name); }
-    /// After all have been read.
-    [[nodiscard]] Result<void> check() const {
-        if (!missing_.empty())
-            return bad_input(fmt::format("The shape '{}' needs {}, which is above 0.", text_, missing_));
-        for (const auto& [name, value] : values_) {
-            if (read_.contains(name)) continue;
-            std::string known;
-            for (const std::string& other : read_) known += (known.empty() ? "" : ", ") + other;
-            return bad_input(fmt::format("The shape '{}' has '{}'; its family knows {}.", text_, name, known));
-        }
-        return {};
-    }
-
-   private:
-    std::string text_;
-    std::map<std::string, std::uint32_t> values_;
-    std::set<std::string> read_;
-    std::string missing_;
-};
-
 ProblemPtr matmul(Sizes& sizes) {
     const std::uint32_t m = sizes.need("m");
     const std::uint32_t n = sizes.need("n");
@@ -87,9 +31,9 @@ ProblemPtr matmul(Sizes& sizes) {
                                 .n = n,
                                 .k = k,
                                 .batch = sizes.get("batch", 1),
-                                .b = {.transposed = sizes.get("transposed", 1) != 0},
-                                .has_residual = sizes.get("residual", 0) != 0,
-                                .determinism = sizes.get("exact", 0) != 0 ? Determinism::Exact : Determinism::Fast});
+                                .b = {.transposed = sizes.flag("transposed", true)},
+                                .has_residual = sizes.flag("residual"),
+                                .determinism = sizes.flag("exact") ? Determinism::Exact : Determinism::Fast});
 }
 
 ProblemPtr perturbed_linear(Sizes& sizes) {
@@ -100,9 +44,9 @@ ProblemPtr perturbed_linear(Sizes& sizes) {
          .out = sizes.need("out"),
          .rank = sizes.get("rank", 1),
          .parameter = ParameterId{11},
-         .shared_input = sizes.get("shared_input", 0) != 0,
-         .transposed = sizes.get("transposed", 0) != 0,
-         .determinism = sizes.get("exact", 1) != 0 ? Determinism::Exact : Determinism::Fast});
+         .shared_input = sizes.flag("shared_input"),
+         .transposed = sizes.flag("transposed"),
+         .determinism = sizes.flag("exact", true) ? Determinism::Exact : Determinism::Fast});
 }
 
 ProblemPtr rollout(Sizes& sizes) {
@@ -110,7 +54,7 @@ ProblemPtr rollout(Sizes& sizes) {
                      .episodes = sizes.get("episodes", 1),
                      .max_steps = sizes.get("steps", 40),
                      .rank = sizes.get("rank", 1),
-                     .mean_only = sizes.get("mean", 0) != 0,
+                     .mean_only = sizes.flag("mean"),
                      .never_stop = true};
     desc.network.widths = {4, sizes.get("hidden", 64), 2};
     return make_rollout_problem(desc);
@@ -139,13 +83,13 @@ ProblemPtr es_update(Sizes& sizes) {
 }
 
 ProblemPtr optimizer(Sizes& sizes) {
-    const std::uint32_t rule = std::min(sizes.get("rule", 0), 2U);
+    const std::uint32_t rule = sizes.choice("rule", 3);
     return make_optimizer_problem(
         {.rule = static_cast<OptimizerRule>(rule), .element_count = sizes.need("elements"), .config = {}});
 }
 
 ProblemPtr block_inverse(Sizes& sizes) {
-    const bool symmetric = sizes.get("symmetric", 0) != 0;
+    const bool symmetric = sizes.flag("symmetric");
     return make_block_inverse_problem({.n = sizes.need("n"),
                                        .blocks = sizes.need("blocks"),
                                        .mode = symmetric ? InverseMode::Symmetric : InverseMode::Spd,
@@ -153,7 +97,7 @@ ProblemPtr block_inverse(Sizes& sizes) {
 }
 
 ProblemPtr reduce(Sizes& sizes) {
-    const std::uint32_t operation = std::min(sizes.get("operation", 0), 3U);
+    const std::uint32_t operation = sizes.choice("operation", 4);
     return make_reduce_problem({.operation = static_cast<ReduceOperation>(operation),
                                 .outer = sizes.need("outer"),
                                 .columns = sizes.need("columns"),
@@ -179,20 +123,23 @@ ProblemPtr expected_improvement(Sizes& sizes) {
     return make_expected_improvement_problem({.count = count, .stride = count, .steps = sizes.get("steps", 2)});
 }
 
-using Make = ProblemPtr (*)(Sizes&);
-const std::map<std::string_view, Make>& makers() {
-    static const std::map<std::string_view, Make> kMakers{{"matmul", &matmul},
-                                                          {"perturbed_linear", &perturbed_linear},
-                                                          {"rollout", &rollout},
-                                                          {"fitness", &fitness},
-                                                          {"es_update", &es_update},
-                                                          {"optimizer", &optimizer},
-                                                          {"block_inverse", &block_inverse},
-                                                          {"reduce", &reduce},
-                                                          {"covariance", &covariance},
-                                                          {"natural_gradient", &natural_gradient},
-                                                          {"kronecker_precondition", &kronecker_precondition},
-                                                          {"expected_improvement", &expected_improvement}};
+const std::map<std::string_view, MakeNamed>& makers() {
+    static const std::map<std::string_view, MakeNamed> kMakers = [] {
+        std::map<std::string_view, MakeNamed> all{{"matmul", &matmul},
+                                                  {"perturbed_linear", &perturbed_linear},
+                                                  {"rollout", &rollout},
+                                                  {"fitness", &fitness},
+                                                  {"es_update", &es_update},
+                                                  {"optimizer", &optimizer},
+                                                  {"block_inverse", &block_inverse},
+                                                  {"reduce", &reduce},
+                                                  {"covariance", &covariance},
+                                                  {"natural_gradient", &natural_gradient},
+                                                  {"kronecker_precondition", &kronecker_precondition},
+                                                  {"expected_improvement", &expected_improvement}};
+        all.insert(named_parts().begin(), named_parts().end());
+        return all;
+    }();
     return kMakers;
 }
 
@@ -227,7 +174,7 @@ Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text) {
         for (const auto& [name, make] : makers()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
         return bad_input(
             fmt::format("The shape '{}' is of the family '{}'; sizes can be given for {}; of the others "
-                        "a benchmark can be named: 'softmax: 1024'.",
+                        "a benchmark can be named: 'exact_math: exp'.",
                         text, family, known));
     }
     Sizes sizes(text);

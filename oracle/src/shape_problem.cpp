@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 
+#include "shape_parts.hpp"
 #include "yolk/oracle/block_inverse.hpp"
 #include "yolk/oracle/es_update.hpp"
 #include "yolk/oracle/fitness.hpp"
@@ -24,24 +25,7 @@
 namespace yolk::oracle {
 namespace {
 
-using ProblemPtr = std::unique_ptr<Problem>;
-using Extents = std::vector<std::uint32_t>;
-
 constexpr std::array kFormats{FloatFormat::F32, FloatFormat::F16, FloatFormat::BF16};
-constexpr std::array kSwitch{true, false};
-
-/// What is asked, with extents that descriptions can hold.
-struct Asked {
-    const DeviceInfo& info;
-    const TuningShape& shape;
-    Extents extents;
-
-    template <class Space>
-    [[nodiscard]] bool is(const Space& space) const {
-        return space.space().shape() == shape;
-    }
-};
-
 ProblemPtr matmul(const Asked& asked) {
     if (asked.extents.size() != 4) return nullptr;
     MatmulDesc desc{.m = asked.extents[0], .n = asked.extents[1], .k = asked.extents[2], .batch = asked.extents[3]};
@@ -169,16 +153,19 @@ ProblemPtr reduce(const Asked& asked) {
     return nullptr;
 }
 
-using Make = ProblemPtr (*)(const Asked&);
-const std::map<std::string_view, Make>& makers() {
-    static const std::map<std::string_view, Make> kMakers{{"matmul", &matmul},
-                                                          {"perturbed_linear", &perturbed_linear},
-                                                          {"rollout", &rollout},
-                                                          {"fitness", &fitness},
-                                                          {"es_update", &es_update},
-                                                          {"optimizer", &optimizer},
-                                                          {"block_inverse", &block_inverse},
-                                                          {"reduce", &reduce}};
+const std::map<std::string_view, MakeShaped>& makers() {
+    static const std::map<std::string_view, MakeShaped> kMakers = [] {
+        std::map<std::string_view, MakeShaped> all{{"matmul", &matmul},
+                                                   {"perturbed_linear", &perturbed_linear},
+                                                   {"rollout", &rollout},
+                                                   {"fitness", &fitness},
+                                                   {"es_update", &es_update},
+                                                   {"optimizer", &optimizer},
+                                                   {"block_inverse", &block_inverse},
+                                                   {"reduce", &reduce}};
+        all.insert(shaped_parts().begin(), shaped_parts().end());
+        return all;
+    }();
     return kMakers;
 }
 

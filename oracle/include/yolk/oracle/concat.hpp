@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "yolk/oracle/family.hpp"
 #include "yolk/primitives/concat.hpp"
 
 namespace yolk::oracle {
@@ -19,5 +21,8 @@ using Words = std::vector<std::uint32_t>;
 /// The element of the whole at these coordinates, looked up in the parts.
 [[nodiscard]] std::uint32_t concat_oracle(const ConcatDesc& desc, const std::vector<Words>& parts, std::size_t member,
                                           std::size_t outer, std::size_t along, std::size_t inner);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_concat_problem(const ConcatDesc& desc);
 
 }  // namespace yolk::oracle

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "yolk/oracle/family.hpp"
+#include "yolk/primitives/convert.hpp"
 #include "yolk/primitives/float_format.hpp"
 
 namespace yolk::oracle {
@@ -20,5 +23,8 @@ namespace yolk::oracle {
 /// The pattern whose value is nearest to `value`, of two equally near the even one: by search over all patterns of its
 /// sign. Beyond half a step above the largest: infinity. No NaN.
 [[nodiscard]] std::uint16_t nearest_half(FloatFormat format, double value);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_convert_problem(const ConvertDesc& desc);
 
 }  // namespace yolk::oracle

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
@@ -25,5 +26,8 @@ struct CrossEntropyInputs {
 /// tolerance follows each rounding (docs/kernels/cross_entropy.md).
 [[nodiscard]] std::vector<OracleValue> cross_entropy_oracle(const CrossEntropyDesc& desc,
                                                             const CrossEntropyInputs& inputs);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_cross_entropy_problem(const CrossEntropyDesc& desc);
 
 }  // namespace yolk::oracle

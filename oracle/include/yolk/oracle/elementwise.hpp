@@ -2,6 +2,7 @@
 // Host results for the elementwise kernels (docs/kernels/elementwise.md).
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,5 +19,8 @@ namespace yolk::oracle {
 /// what the flushes below 2^-100 may take, or is the stated error of the exact function.
 [[nodiscard]] std::vector<OracleValue> elementwise_oracle(const ElementwiseDesc& desc, std::span<const float> first,
                                                           std::span<const float> second = {});
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_elementwise_problem(const ElementwiseDesc& desc);
 
 }  // namespace yolk::oracle

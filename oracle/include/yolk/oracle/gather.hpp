@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -30,5 +31,10 @@ namespace yolk::oracle {
 [[nodiscard]] std::vector<OracleValue> scatter_oracle(const ScatterDesc& desc, std::span<const float> target,
                                                       std::span<const std::uint32_t> ids,
                                                       std::span<const float> values);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_gather_problem(const GatherDesc& desc);
+
+[[nodiscard]] std::unique_ptr<Problem> make_scatter_problem(const ScatterDesc& desc);
 
 }  // namespace yolk::oracle

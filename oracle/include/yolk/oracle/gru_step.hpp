@@ -2,6 +2,7 @@
 // Host results for the gru_step kernels (docs/kernels/gru_step.md), all [members, rows, columns].
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
@@ -34,5 +35,8 @@ struct GruStepOracle {
 /// Double precision, std::exp and std::tanh, in the published form h' = (1 - f) h + f tanh(...). The tolerance follows
 /// each rounding and the stated errors of the exact functions.
 [[nodiscard]] GruStepOracle gru_step_oracle(const GruStepDesc& desc, const GruStepInputs& inputs);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_gru_step_problem(const GruStepDesc& desc);
 
 }  // namespace yolk::oracle

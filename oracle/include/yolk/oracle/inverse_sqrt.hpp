@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,5 +30,8 @@ struct InverseSqrtOutputs {
 
 /// The largest eigenvalue of the damped block over the smallest, in double.
 [[nodiscard]] double condition_number(std::uint32_t n, float damping, std::span<const float> in);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_inverse_sqrt_problem(const InverseSqrtDesc& desc);
 
 }  // namespace yolk::oracle

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "yolk/oracle/family.hpp"
 #include "yolk/primitives/matmul_i8.hpp"
 
 namespace yolk::oracle {
@@ -22,5 +24,8 @@ namespace yolk::oracle {
 /// In double by outer products, k outermost and descending; exact as long as sums stay below 2^53.
 [[nodiscard]] std::vector<double> matmul_i8_oracle(const MatmulI8Desc& desc, std::span<const std::int8_t> a,
                                                    std::span<const std::int8_t> b);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_matmul_i8_problem(const MatmulI8Desc& desc);
 
 }  // namespace yolk::oracle

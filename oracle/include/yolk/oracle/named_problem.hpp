@@ -25,7 +25,22 @@ namespace yolk::oracle {
 ///   covariance        n samples blocks=1
 ///   natural_gradient  n blocks=1
 ///   kronecker_precondition  n_out n_in blocks=1
+///   inverse_sqrt      n blocks=1
 ///   expected_improvement    count steps=2
+///   softmax           rows columns log=0            (rows: of all members, here and in the next four)
+///   cross_entropy     rows columns shared_targets=0
+///   normalize         rows columns rule=0 (layer, root mean square) scale=1 bias=1 (none, shared, per member)
+///   elementwise       rows columns operation=0 (ElementwiseOperation) second=0 (SecondOperand)
+///   gru_step          rows columns gate_bias=1 candidate_bias=1 (none, shared, per member)
+///   convert           count from=0 to=1 (fp32, fp16, bf16)
+///   transpose         rows columns members=1
+///   concat            extent parts=2 outer=1 inner=1 members=1
+///   gather            table_rows columns ids members=1 shared_table=0 shared_ids=0
+///   scatter           target_rows columns ids members=1 mode=0 (assign, add) shared_ids=0 shared_values=0
+///   matmul_i8         m n k batch=1
+///   perturbed_embedding     members table_rows columns rows=1 rank=1 shared_ids=0 pairs=1
+///   perturbed_vector  members elements frozen=0 pairs=1
+///   noise             elements pairs=1 format=0 (i32, f32)
 /// or a family and, after a colon, a part of the name of one of its benchmarks: "softmax: 1024".
 /// Error (BadInput): another family, an unknown or missing size, no number.
 [[nodiscard]] Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "yolk/core/noise.hpp"
+#include "yolk/oracle/family.hpp"
 #include "yolk/primitives/noise.hpp"
 
 namespace yolk::oracle {
@@ -22,5 +24,8 @@ namespace yolk::oracle {
 
 /// Whether a member adds its pair's noise; without antithetic sampling each one adds its own.
 [[nodiscard]] inline bool is_plus_side(bool antithetic, std::int32_t member) { return !antithetic || member % 2 == 0; }
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_noise_problem(const NoiseDesc& desc);
 
 }  // namespace yolk::oracle

@@ -2,6 +2,7 @@
 // Host results for the normalize kernel (docs/kernels/normalize.md), [members, rows, columns] in and out.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
@@ -22,5 +23,8 @@ struct NormalizeInputs {
 /// Double precision, std::sqrt, pairwise sums; for rows whose mean square is below 2^100. The tolerance follows each
 /// rounding (docs/kernels/normalize.md).
 [[nodiscard]] std::vector<OracleValue> normalize_oracle(const NormalizeDesc& desc, const NormalizeInputs& inputs);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_normalize_problem(const NormalizeDesc& desc);
 
 }  // namespace yolk::oracle

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,5 +24,8 @@ namespace yolk::oracle {
                                                                   std::span<const float> weights,
                                                                   std::span<const std::uint32_t> ids,
                                                                   const NoiseTime& when, std::int32_t first_member);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_perturbed_embedding_problem(const PerturbedEmbeddingDesc& desc);
 
 }  // namespace yolk::oracle

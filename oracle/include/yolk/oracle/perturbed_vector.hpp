@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,5 +21,8 @@ namespace yolk::oracle {
 [[nodiscard]] std::vector<OracleValue> perturbed_vector_oracle(const PerturbedVectorDesc& desc,
                                                                std::span<const float> vector, const NoiseTime& when,
                                                                std::int32_t first_member);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_perturbed_vector_problem(const PerturbedVectorDesc& desc);
 
 }  // namespace yolk::oracle

@@ -12,9 +12,9 @@
 
 namespace yolk::oracle {
 
-/// A problem whose space has this family and shape on this device: of the families that make_named_problem can give
-/// sizes, and of any other one of its benchmarks. What a shape leaves open (the order of parameters, damping, how long
-/// episodes last) is chosen, as nothing of it moves the choice of a configuration far.
+/// A problem whose space has this family and shape on this device. What a shape leaves open (the order of parameters,
+/// the parts of a concatenation, damping, how long episodes last) is chosen, as nothing of it moves the choice of a
+/// configuration far.
 /// Error (Unsupported): there is none; says why.
 [[nodiscard]] Result<std::unique_ptr<Problem>> make_shape_problem(const DeviceInfo& info, std::string_view family,
                                                                   const TuningShape& shape);

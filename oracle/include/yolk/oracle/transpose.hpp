@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "yolk/oracle/family.hpp"
 #include "yolk/primitives/transpose.hpp"
 
 namespace yolk::oracle {
@@ -16,5 +18,8 @@ namespace yolk::oracle {
 /// The same permutation by its cycles, in place.
 [[nodiscard]] std::vector<std::uint32_t> transpose_oracle(const TransposeDesc& desc,
                                                           std::span<const std::uint32_t> source);
+
+/// A problem of this description, for tuning and timing.
+[[nodiscard]] std::unique_ptr<Problem> make_transpose_problem(const TransposeDesc& desc);
 
 }  // namespace yolk::oracle
