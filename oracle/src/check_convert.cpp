@@ -41,7 +41,7 @@ class ConvertProblem final : public Problem {
         return convert_space(info, desc_).space();
     }
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return convert_space(info, desc_).configuration({});
+        return convert_space(info, desc_).configuration(default_convert_config(info, desc_));
     }
     [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
                                                                const Configuration& configuration) const override {

@@ -28,7 +28,7 @@ class GruStepProblem final : public Problem {
         return gru_step_space(info, desc_).space();
     }
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return gru_step_space(info, desc_).configuration({});
+        return gru_step_space(info, desc_).configuration(default_gru_step_config(info, desc_));
     }
     [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
                                                                const Configuration& configuration) const override {

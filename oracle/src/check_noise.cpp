@@ -21,7 +21,7 @@ class NoiseProblem final : public Problem {
     }
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return noise_space(info, desc_).space(); }
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return noise_space(info, desc_).configuration({});
+        return noise_space(info, desc_).configuration(default_noise_config(info, desc_));
     }
     [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
                                                                const Configuration& configuration) const override {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plan_checks.hpp"
+#include "streaming_default.hpp"
 #include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -60,8 +61,11 @@ ConfigSpace<ConcatConfig> concat_space(const DeviceInfo& /*info*/, const ConcatD
              .extents = {desc.members, desc.outer, desc.inner, extent_sum(desc)}}};
 }
 
-ConcatConfig default_concat_config(const DeviceInfo& /*info*/, const ConcatDesc& desc) {
-    return {.elements_per_load = quads_allowed(desc) ? kQuad : 1};
+ConcatConfig default_concat_config(const DeviceInfo& info, const ConcatDesc& desc) {
+    const std::uint32_t width = quads_allowed(desc) ? kQuad : 1;
+    const std::uint64_t rows = row_count(desc.members, desc.outer);
+    const auto [workgroup, loads] = streaming_default(info, rows * (extent_sum(desc) * desc.inner / width));
+    return {.workgroup_size = workgroup, .loads_per_invocation = loads, .elements_per_load = width};
 }
 
 Result<ConcatPlan> plan_concat(const Device& device, const ConcatDesc& desc) {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "plan_checks.hpp"
+#include "streaming_default.hpp"
 #include "tuned_plan.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/shaders/catalogue.hpp"
@@ -26,6 +27,11 @@ ConfigSpace<ConvertConfig> convert_space(const DeviceInfo& /*info*/, const Conve
             {.variant = fmt::format("{} to {}", to_string(desc.from), to_string(desc.to)), .extents = {desc.count}}};
 }
 
+ConvertConfig default_convert_config(const DeviceInfo& info, const ConvertDesc& desc) {
+    const auto [workgroup, items] = streaming_default(info, desc.count / 2);
+    return {.workgroup_size = workgroup, .words_per_invocation = items};
+}
+
 Result<ConvertPlan> plan_convert(const Device& device, const ConvertDesc& desc) {
     if ((desc.from == FloatFormat::F32) == (desc.to == FloatFormat::F32)) {
         return bad_input(
@@ -34,7 +40,8 @@ Result<ConvertPlan> plan_convert(const Device& device, const ConvertDesc& desc) 
                         to_string(desc.from), to_string(desc.to)));
     }
     if (!desc.config)
-        return plan_tuned(device, desc, convert_space(device.info(), desc), ConvertConfig{}, &plan_convert);
+        return plan_tuned(device, desc, convert_space(device.info(), desc), default_convert_config(device.info(), desc),
+                          &plan_convert);
     YOLK_TRY_VOID(convert_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_binding_size(device, float_bytes(desc.from, desc.count), "the in view of [convert]"));
     YOLK_TRY_VOID(check_binding_size(device, float_bytes(desc.to, desc.count), "the out view of [convert]"));

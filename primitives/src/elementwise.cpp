@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "plan_checks.hpp"
+#include "streaming_default.hpp"
 #include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -105,8 +106,11 @@ ConfigSpace<ElementwiseConfig> elementwise_space(const DeviceInfo& /*info*/, con
              .extents = {row_count(desc.members, desc.rows), desc.columns}}};
 }
 
-ElementwiseConfig default_elementwise_config(const DeviceInfo& /*info*/, const ElementwiseDesc& desc) {
-    return {.elements_per_load = quads_allowed(desc) ? kQuad : 1};
+ElementwiseConfig default_elementwise_config(const DeviceInfo& info, const ElementwiseDesc& desc) {
+    const std::uint32_t width = quads_allowed(desc) ? kQuad : 1;
+    const auto [workgroup, loads] =
+        streaming_default(info, row_count(desc.members, desc.rows) * (desc.columns / width));
+    return {.workgroup_size = workgroup, .loads_per_invocation = loads, .elements_per_load = width};
 }
 
 Result<ElementwisePlan> plan_elementwise(const Device& device, const ElementwiseDesc& desc) {

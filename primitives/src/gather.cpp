@@ -6,6 +6,7 @@
 #include <array>
 
 #include "plan_checks.hpp"
+#include "streaming_default.hpp"
 #include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -45,8 +46,11 @@ ConfigSpace<GatherConfig> gather_space(const DeviceInfo& /*info*/, const GatherD
              .extents = {desc.members, desc.table_rows, desc.columns, desc.id_count}}};
 }
 
-GatherConfig default_gather_config(const DeviceInfo& /*info*/, const GatherDesc& desc) {
-    return {.elements_per_load = desc.columns % kQuad == 0 ? kQuad : 1};
+GatherConfig default_gather_config(const DeviceInfo& info, const GatherDesc& desc) {
+    const std::uint32_t width = desc.columns % kQuad == 0 ? kQuad : 1;
+    const auto [workgroup, loads] =
+        streaming_default(info, row_count(desc.members, desc.id_count) * (desc.columns / width));
+    return {.workgroup_size = workgroup, .loads_per_invocation = loads, .elements_per_load = width};
 }
 
 Result<GatherPlan> plan_gather(const Device& device, const GatherDesc& desc) {

@@ -8,6 +8,7 @@
 
 #include "plan_checks.hpp"
 #include "row_plan.hpp"
+#include "streaming_default.hpp"
 #include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -31,9 +32,15 @@ ConfigSpace<GruStepConfig> gru_step_space(const DeviceInfo& /*info*/, const GruS
              .extents = {row_count(desc.members, desc.rows), desc.columns}}};
 }
 
+GruStepConfig default_gru_step_config(const DeviceInfo& info, const GruStepDesc& desc) {
+    const auto [workgroup, items] = streaming_default(info, row_count(desc.members, desc.rows) * desc.columns);
+    return {.workgroup_size = workgroup, .elements_per_invocation = items};
+}
+
 Result<GruStepPlan> plan_gru_step(const Device& device, const GruStepDesc& desc) {
     if (!desc.config)
-        return plan_tuned(device, desc, gru_step_space(device.info(), desc), GruStepConfig{}, &plan_gru_step);
+        return plan_tuned(device, desc, gru_step_space(device.info(), desc),
+                          default_gru_step_config(device.info(), desc), &plan_gru_step);
     YOLK_TRY_VOID(gru_step_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_row_vector(desc.gate_bias, "the kind of gate_bias of [gru_step]"));
     YOLK_TRY_VOID(check_row_vector(desc.candidate_bias, "the kind of candidate_bias of [gru_step]"));

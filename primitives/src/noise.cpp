@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plan_checks.hpp"
+#include "streaming_default.hpp"
 #include "tuned_plan.hpp"
 #include "yolk/core/check.hpp"
 #include "yolk/core/shape.hpp"
@@ -31,8 +32,16 @@ ConfigSpace<NoiseConfig> noise_space(const DeviceInfo& /*info*/, const NoiseDesc
         {.variant = desc.format == NoiseFormat::I32 ? "i32" : "f32", .extents = {desc.element_count, desc.pair_count}}};
 }
 
+NoiseConfig default_noise_config(const DeviceInfo& info, const NoiseDesc& desc) {
+    const auto [workgroup, items] =
+        streaming_default(info, ceil_div(desc.element_count, kNoiseElementsPerBlock) * desc.pair_count);
+    return {.workgroup_size = workgroup, .blocks_per_invocation = items};
+}
+
 Result<NoisePlan> plan_noise(const Device& device, const NoiseDesc& desc) {
-    if (!desc.config) return plan_tuned(device, desc, noise_space(device.info(), desc), NoiseConfig{}, &plan_noise);
+    if (!desc.config)
+        return plan_tuned(device, desc, noise_space(device.info(), desc), default_noise_config(device.info(), desc),
+                          &plan_noise);
     YOLK_TRY_VOID(noise_space(device.info(), desc).check(*desc.config));
     YOLK_TRY(const std::uint64_t size_bytes,
              checked_bytes({desc.element_count, desc.pair_count}, kElementBytes, "the out view of [noise]"));

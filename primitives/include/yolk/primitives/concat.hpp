@@ -40,7 +40,8 @@ struct ConcatDesc {
 
 /// Of concat and split: workgroups of 1 to 256, 1 to 8 loads per invocation of 1 or 4 elements.
 [[nodiscard]] ConfigSpace<ConcatConfig> concat_space(const DeviceInfo& info, const ConcatDesc& desc);
-/// Four elements per load where the space has it.
+/// Four elements per load where the space has it; on CPU drivers large workgroups and several loads where there are
+/// many.
 [[nodiscard]] ConcatConfig default_concat_config(const DeviceInfo& info, const ConcatDesc& desc);
 
 struct ConcatViews {

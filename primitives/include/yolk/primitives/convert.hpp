@@ -24,11 +24,13 @@ struct ConvertDesc {
     std::uint32_t count = 0;  ///< elements; 0 is legal
     FloatFormat from = FloatFormat::F32;
     FloatFormat to = FloatFormat::F16;      ///< one of the two is F32, the other is not
-    std::optional<ConvertConfig> config{};  ///< unset: the device's table, else ConvertConfig{}
+    std::optional<ConvertConfig> config{};  ///< unset: the device's table, else default_convert_config
 };
 
 /// The same for every shape and device.
 [[nodiscard]] ConfigSpace<ConvertConfig> convert_space(const DeviceInfo& info, const ConvertDesc& desc);
+/// On CPU drivers large workgroups and several items an invocation where there are many.
+[[nodiscard]] ConvertConfig default_convert_config(const DeviceInfo& info, const ConvertDesc& desc);
 
 struct ConvertViews {
     BufferView in;   ///< float_bytes(from, count)

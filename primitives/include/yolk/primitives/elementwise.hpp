@@ -69,7 +69,8 @@ struct ElementwiseDesc {
 
 /// Workgroups of 1 to 256, 1 to 8 loads per invocation of 1 or 4 elements.
 [[nodiscard]] ConfigSpace<ElementwiseConfig> elementwise_space(const DeviceInfo& info, const ElementwiseDesc& desc);
-/// Four elements per load where the space has it.
+/// Four elements per load where the space has it; on CPU drivers large workgroups and several loads where there are
+/// many.
 [[nodiscard]] ElementwiseConfig default_elementwise_config(const DeviceInfo& info, const ElementwiseDesc& desc);
 
 struct ElementwiseViews {

@@ -32,7 +32,8 @@ struct GatherDesc {
 
 /// Workgroups of 1 to 256, 1 to 8 loads per invocation of 1 or 4 elements.
 [[nodiscard]] ConfigSpace<GatherConfig> gather_space(const DeviceInfo& info, const GatherDesc& desc);
-/// Four elements per load where the space has it.
+/// Four elements per load where the space has it; on CPU drivers large workgroups and several loads where there are
+/// many.
 [[nodiscard]] GatherConfig default_gather_config(const DeviceInfo& info, const GatherDesc& desc);
 
 struct GatherViews {

@@ -30,11 +30,13 @@ struct GruStepDesc {
     std::uint32_t columns = 0;  ///< of the state
     RowVector gate_bias = RowVector::None;
     RowVector candidate_bias = RowVector::None;
-    std::optional<GruStepConfig> config{};  ///< unset: the device's table, else GruStepConfig{}
+    std::optional<GruStepConfig> config{};  ///< unset: the device's table, else default_gru_step_config
 };
 
 /// Its tuning space; the same for every shape and device.
 [[nodiscard]] ConfigSpace<GruStepConfig> gru_step_space(const DeviceInfo& info, const GruStepDesc& desc);
+/// On CPU drivers large workgroups and several items an invocation where there are many.
+[[nodiscard]] GruStepConfig default_gru_step_config(const DeviceInfo& info, const GruStepDesc& desc);
 
 /// Each fp32 [members, rows, columns] but the biases: [columns] or [members, columns], empty where there is none.
 struct GruStepViews {

@@ -28,11 +28,13 @@ struct NoiseDesc {
     std::uint32_t element_count = 0;  ///< per pair; 0 is legal
     std::uint32_t pair_count = 1;
     NoiseFormat format = NoiseFormat::I32;
-    std::optional<NoiseConfig> config{};  ///< unset: the device's table, else NoiseConfig{}
+    std::optional<NoiseConfig> config{};  ///< unset: the device's table, else default_noise_config
 };
 
 /// Its tuning space; the same for every shape and device.
 [[nodiscard]] ConfigSpace<NoiseConfig> noise_space(const DeviceInfo& info, const NoiseDesc& desc);
+/// On CPU drivers large workgroups and several items an invocation where there are many.
+[[nodiscard]] NoiseConfig default_noise_config(const DeviceInfo& info, const NoiseDesc& desc);
 
 struct NoiseViews {
     BufferView out;  ///< [pair_count, element_count] of 4-byte elements
