@@ -72,8 +72,8 @@ CasesOf cases_of_each(const DeviceInfo& info, const Problems& problems) {
 }
 
 /// Deals configurations, in their order, to cases. A case keeps the neighbours that it may take: they share pipelines,
-/// and making those is what takes long (in order of the space, with batches cut wherever a case could not take the next
-/// one, perturbed_linear made five times as many).
+/// and making those is what takes long. (Cut wherever a case could not take the next one, batches of perturbed_linear
+/// were a few configurations long, and made more pipelines than they had runs.)
 class Dealer {
    public:
     Dealer(std::span<const std::pair<Configuration, std::vector<std::size_t>>> all, std::size_t problems,
@@ -111,8 +111,8 @@ class Dealer {
         }
         return found != kNone ? found : new_case(at);
     }
-    /// Of those that may take most of the next configurations, or nearly so many, the one with the fewest runs so far,
-    /// counted from one that the seed names.
+    /// The one with the fewest runs so far, counted from one that the seed names, of those that may take a quarter as
+    /// many of the next configurations as any (three quarters left most to two cases, which may take nearly all).
     [[nodiscard]] std::size_t new_case(std::size_t at) const {
         std::vector<std::size_t> takes(runs_.size(), 0);
         for (std::size_t i = at; i < std::min(at + kBatch, all_.size()); ++i) {
