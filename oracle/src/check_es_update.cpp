@@ -130,7 +130,7 @@ class EsUpdateProblem final : public Problem {
         return es_update_space(info, desc_).space();
     }
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return es_update_space(info, desc_).configuration({});
+        return es_update_space(info, desc_).configuration(default_es_update_config(info, desc_));
     }
     [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
                                                                const Configuration& configuration) const override {

@@ -174,11 +174,15 @@ TEST_P(es_update, a_table_far_larger_than_its_scratch) {
 }
 
 TEST_P(es_update, scratch_is_bounded_whatever_table_and_population) {
-    const EsUpdateDesc desc{.parameters = one_matrix(4096, 8192), .population = 1U << 20U, .config = {}};
-    ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
-    EXPECT_EQ(plan.scratch().size_bytes, std::uint64_t{128} << 20U);
-    EXPECT_EQ(plan.scratch().least(), 2048U * 256);
-    EXPECT_EQ(plan.dispatch_count(plan.scratch().size_bytes), 2U * 2048);
+    for (const std::uint32_t tile_blocks : {1U, 2U}) {
+        const EsUpdateDesc desc{.parameters = one_matrix(4096, 8192),
+                                .population = 1U << 20U,
+                                .config = EsUpdateConfig{.tile_blocks = tile_blocks}};
+        ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
+        EXPECT_EQ(plan.scratch().size_bytes, std::uint64_t{128} << 20U);
+        EXPECT_EQ(plan.scratch().least(), 2048U * 256 * tile_blocks);
+        EXPECT_EQ(plan.dispatch_count(plan.scratch().size_bytes), 2U * 2048);
+    }
 }
 
 TEST_P(es_update, a_population_of_2_to_the_20) {

@@ -33,11 +33,12 @@ struct EsUpdateDesc {
     std::uint32_t rank = 1;        ///< 1 ... 32
     FitnessWeights weights = FitnessWeights::I8;
     bool antithetic = true;  ///< weights are one per pair; false: one per member, whose noise is its own
-    std::optional<EsUpdateConfig> config{};  ///< unset: the device's table, else EsUpdateConfig{}
+    std::optional<EsUpdateConfig> config{};  ///< unset: the device's table, else default_es_update_config
 };
 
 /// Its tuning space; the same for every shape and device. Any configuration gives the same bytes for int8 weights.
 [[nodiscard]] ConfigSpace<EsUpdateConfig> es_update_space(const DeviceInfo& info, const EsUpdateDesc& desc);
+[[nodiscard]] EsUpdateConfig default_es_update_config(const DeviceInfo& info, const EsUpdateDesc& desc);
 
 struct EsUpdateViews {
     BufferView weights;   ///< as fitness wrote them
