@@ -154,7 +154,9 @@ Result<ProblemPtr> benchmark_of(std::string_view family_name, std::string_view p
         return bad_input(
             fmt::format("No benchmark of {} has '{}' in its name; there are:{}", family_name, part, names));
     }
-    return bad_input(fmt::format("There is no kernel family '{}' (yolk check --list names them).", family_name));
+    std::string known;
+    for (const Family* family : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name);
+    return bad_input(fmt::format("There is no kernel family '{}'; there are {}.", family_name, known));
 }
 
 }  // namespace

@@ -84,6 +84,7 @@ TEST_P(shape_problem, what_names_say_wrongly_is_refused) {
     EXPECT_THAT(refused("normalize rows=4 columns=4 rule=1 bias=1"), HasSubstr("a bias"));
     EXPECT_THAT(refused("optimizer elements=4 rule=3"), HasSubstr("has rule=3"));
     EXPECT_THAT(refused("exact_math rows=4"), HasSubstr("a benchmark can be named"));
+    EXPECT_THAT(refused("chess: 64"), HasSubstr("no kernel family 'chess'; there are noise, exact_math"));
 }
 
 TEST_P(shape_problem, other_variants_have_problems_too) {
