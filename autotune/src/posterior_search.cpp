@@ -49,12 +49,19 @@ void PosteriorSearch::add(std::size_t candidate, double value) {
 }
 
 void PosteriorSearch::append(std::size_t position) {
-    algebra_->append(measured_[position], noise_ * noise_, residuals_[position]);
+    algebra_->append(measured_[position], noise_ * noise_, bent(residuals_[position]));
 }
 
 void PosteriorSearch::fit() {
+    std::vector<double> learned = residuals_;
+    if (options_.slope_above_median < 1.0) {
+        const auto middle = learned.begin() + static_cast<std::ptrdiff_t>((learned.size() - 1) / 2);
+        std::ranges::nth_element(learned, middle);
+        ceiling_ = *middle;
+    }
+    std::ranges::transform(residuals_, learned.begin(), [&](double residual) { return bent(residual); });
     const FittedCovariance fitted = fit_covariance(
-        candidates_, measured_, residuals_,
+        candidates_, measured_, learned,
         {.covariance = options_.covariance, .noise = options_.noise, .scale_count = options_.scale_count});
     covariance_ = Covariance(candidates_, fitted.covariance);
     noise_ = fitted.noise;
@@ -97,8 +104,11 @@ double PosteriorSearch::deviation(std::size_t candidate) const {
 double PosteriorSearch::log_density(std::size_t candidate, double value) const {
     const double scale = moments().deviation;
     const double variance = scale * scale * (algebra_->at(candidate).variance + noise_ * noise_);
-    const double difference = value - mean(candidate);
-    return -0.5 * (difference * difference / variance + std::log(2.0 * std::numbers::pi * variance));
+    const double residual = value - prior(candidate);
+    const double difference = prior(candidate) + bent(residual) - mean(candidate);
+    const double stretch =
+        residual > ceiling_ ? std::log(options_.slope_above_median) : 0.0;  // of a density's variable
+    return stretch - 0.5 * (difference * difference / variance + std::log(2.0 * std::numbers::pi * variance));
 }
 
 std::optional<std::size_t> PosteriorSearch::most_promising(double best, std::span<const std::size_t> among) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +40,9 @@ struct PosteriorOptions {
     double scale_count = 0.0;              ///< how many values it is worth that their deviation is 1
     std::vector<std::size_t> fit_at = {};  ///< counts of measurements at which the covariance is fitted to them
     double exploration = 1.0;              ///< factor on the deviations in the expected improvement
+    /// What a value is above the median of those known at the last fit counts so much: how bad the bad ones are says
+    /// little about where the best is. 1: they are learned as they are.
+    double slope_above_median = 1.0;
 };
 
 /// Gaussian posterior of the values of all candidates.
@@ -76,12 +80,17 @@ class PosteriorSearch {
     PosteriorOptions options_;
     void fit();
     void append(std::size_t position);
+    /// As it is learned.
+    [[nodiscard]] double bent(double residual) const noexcept {
+        return residual <= ceiling_ ? residual : ceiling_ + options_.slope_above_median * (residual - ceiling_);
+    }
 
     Covariance covariance_;
     std::unique_ptr<LinearAlgebra> algebra_;
     std::vector<std::size_t> measured_;
     std::vector<double> residuals_;  ///< values without the prior mean
     double noise_;
+    double ceiling_ = std::numeric_limits<double>::infinity();  ///< above it the slope applies
 };
 
 }  // namespace yolk::autotune

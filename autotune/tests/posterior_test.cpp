@@ -4,10 +4,14 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <vector>
 
 #include "covariance.hpp"
 #include "evidence_fit.hpp"
+#include "posterior_search.hpp"
 #include "surfaces.hpp"
 #include "yolk/autotune/linear_algebra.hpp"
 
@@ -155,6 +159,28 @@ TEST(posterior, evidence_finds_what_matters) {
         EXPECT_GT(relevance[5], 2.0 * relevance[irrelevant]);
     }
     EXPECT_LT(fitted.covariance.linear_share, 0.5);
+}
+
+// Bad values are learned as if they were less bad, in the fit and after it; the density is that of the value given.
+TEST(posterior, values_above_the_median_are_bent) {
+    const RecordedSurface surface = tiled_product();
+    const CandidateSet& candidates = surface.candidates();
+    const Measured measured = some(surface, 31);
+    std::vector<double> sorted(measured.values.begin(), measured.values.begin() + 21);
+    std::ranges::sort(sorted);
+    const double median = sorted[10];
+    const auto bent = [&](double value) { return value <= median ? value : median + 0.25 * (value - median); };
+    const History history(candidates.size());
+    PosteriorSearch bending(candidates, history, {.fit_at = {21}, .slope_above_median = 0.25}, host_linear_algebra());
+    PosteriorSearch plain(candidates, history, {.fit_at = {21}}, host_linear_algebra());
+    for (std::size_t k = 0; k < measured.values.size(); ++k) {
+        bending.add(measured.candidates[k], measured.values[k]);
+        plain.add(measured.candidates[k], bent(measured.values[k]));
+    }
+    EXPECT_EQ(bending.means(), plain.means());
+    EXPECT_EQ(bending.moments().deviation, plain.moments().deviation);
+    EXPECT_EQ(bending.log_density(7, median - 0.1), plain.log_density(7, median - 0.1));
+    EXPECT_NEAR(bending.log_density(7, median + 0.4), plain.log_density(7, median + 0.1) + std::log(0.25), 1e-12);
 }
 
 }  // namespace
