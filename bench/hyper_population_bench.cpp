@@ -56,7 +56,7 @@ struct Setup {
 Result<Setup> set_up(const Sizes& sizes) {
     const auto layer = [](const char* name, std::uint32_t out, std::uint32_t in) {
         return hyper::hyperfunction(
-            name, hyper::LoraWeight{.out = out, .in = in},
+            name, hyper::MatrixWeight{.out = out, .in = in},
             [](const hyper::Traced& weight, const hyper::Traced& x) { return hyper::tanh(hyper::linear(weight, x)); },
             {.optimize = true});
     };

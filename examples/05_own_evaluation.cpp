@@ -39,7 +39,7 @@ class CurveEvaluator final : public yolk::evolve::Evaluator {
         YOLK_TRY(binding_, device_->bind(pipeline_, all));
         return {};
     }
-    void record(yolk::Recorder& recorder, const yolk::NoiseTime& when) const noexcept override {
+    void record(yolk::Recorder& recorder, const yolk::NoiseContext& when) const noexcept override {
         const Params params{static_cast<std::uint32_t>(when.seed),
                             static_cast<std::uint32_t>(when.seed >> 32U),
                             when.time,

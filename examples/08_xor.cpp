@@ -8,10 +8,10 @@ using namespace yolk::hyper;
 
 int main(int argc, char** argv) {
     const auto hidden =
-        hyperfunction("hidden", LoraWeight{.out = 4, .in = 2},
+        hyperfunction("hidden", MatrixWeight{.out = 4, .in = 2},
                       [](const Traced& w, const Traced& x) { return relu(linear(w, x)); }, {.optimize = true});
     const auto output =
-        hyperfunction("output", LoraWeight{.out = 1, .in = 4},
+        hyperfunction("output", MatrixWeight{.out = 1, .in = 4},
                       [](const Traced& w, const Traced& h) { return sigmoid(linear(w, h)); }, {.optimize = true});
     System system("xor", [&](const Inputs& in) { return output(hidden(in["x"])); });
 

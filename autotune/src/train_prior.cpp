@@ -33,7 +33,7 @@ constexpr std::uint64_t kComparisonSeed = 0x5DEECE66DULL;
 constexpr double kSignificant = 2.0;  // standard errors
 
 /// The values of one member (-1: the centre), as the device's update will understand them.
-std::vector<float> member_values(const ParameterTable& table, std::span<const float> centre, const NoiseTime& when,
+std::vector<float> member_values(const ParameterTable& table, std::span<const float> centre, const NoiseContext& when,
                                  std::int32_t member) {
     std::vector<float> values;
     for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {

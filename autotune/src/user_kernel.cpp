@@ -164,11 +164,11 @@ Result<std::unique_ptr<UserKernel>> UserKernel::create(const Device& device, Dis
     if (impl->space.reference) {
         YOLK_TRY_VOID(take_reference(
             device, dispatcher, fmt::format("The reference '{}'", impl->reference->name), impl->space.buffers,
-            [&] { return impl->plan_reference(device); }, impl->held));
+            [&] { return impl->plan_reference(device); }, impl->references));
     } else if (impl->space.reference_is_default) {
         YOLK_TRY_VOID(take_reference(
             device, dispatcher, fmt::format("The default configuration ({})", kernel->space_.text(kernel->default_)),
-            impl->space.buffers, [&] { return impl->plan(device, kernel->default_); }, impl->held));
+            impl->space.buffers, [&] { return impl->plan(device, kernel->default_); }, impl->references));
     }
     return kernel;
 }
@@ -193,8 +193,10 @@ std::vector<oracle::ProblemBuffer> UserKernel::buffers() const {
     return all;
 }
 
-/// hold() knows what is right.
-std::vector<oracle::Expected> UserKernel::expected() const { return std::vector<oracle::Expected>(impl_->held.size()); }
+/// verify() knows what is right.
+std::vector<oracle::Expected> UserKernel::expected() const {
+    return std::vector<oracle::Expected>(impl_->references.size());
+}
 
 oracle::Work UserKernel::work() const {
     oracle::Work work;
@@ -210,26 +212,27 @@ oracle::Work UserKernel::work() const {
     return work;
 }
 
-void UserKernel::hold(oracle::CheckReport& report, const std::string& case_name,
-                      std::span<const std::vector<std::uint32_t>> outputs) const {
-    for (std::size_t i = 0; i < std::min(outputs.size(), impl_->held.size()); ++i) {
-        const HeldOutput& held = impl_->held[i];
-        if (!held.right.empty()) hold_output(report, case_name, held, outputs[i]);
+void UserKernel::verify(oracle::CheckReport& report, const std::string& case_name,
+                        std::span<const std::vector<std::uint32_t>> outputs) const {
+    for (std::size_t i = 0; i < std::min(outputs.size(), impl_->references.size()); ++i) {
+        const ReferenceOutput& output = impl_->references[i];
+        if (!output.right.empty()) verify_output(report, case_name, output, outputs[i]);
     }
-    impl_->same.hold(report, case_name, impl_->held, outputs);
+    impl_->same.verify(report, case_name, impl_->references, outputs);
 }
 
-std::string UserKernel::held_against() const {
+std::string UserKernel::reference() const {
     if (impl_->reference) return fmt::format("the reference '{}'", impl_->reference->name);
     if (impl_->space.reference_is_default) return "the results of the default configuration";
-    const bool golden = std::ranges::any_of(impl_->held, [](const HeldOutput& held) { return !held.right.empty(); });
+    const bool golden =
+        std::ranges::any_of(impl_->references, [](const ReferenceOutput& output) { return !output.right.empty(); });
     return golden ? "golden files" : "";
 }
 
 std::vector<std::string> UserKernel::unchecked_outputs() const {
     std::vector<std::string> names;
-    for (const HeldOutput& held : impl_->held) {
-        if (held.right.empty() && !held.is_scratch) names.push_back(held.name);
+    for (const ReferenceOutput& output : impl_->references) {
+        if (output.right.empty() && !output.is_scratch) names.push_back(output.name);
     }
     return names;
 }
@@ -244,7 +247,7 @@ Json UserKernel::sizes() const {
 namespace {
 
 Json json_of(const ExpressionValue& value) {
-    return std::visit([](const auto& held) { return Json(held); }, value);
+    return std::visit([](const auto& choice) { return Json(choice); }, value);
 }
 
 }  // namespace

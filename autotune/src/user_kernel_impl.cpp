@@ -183,15 +183,15 @@ Result<void> UserKernel::Impl::check_declarations(const TuningSpace& combination
 void UserKernel::Impl::prepare_held() {
     for (const KernelBuffer& buffer : space.buffers) {
         if (buffer.role == oracle::BufferRole::Input) continue;
-        HeldOutput output{.name = buffer.name,
-                          .element = buffer.element,
-                          .tolerance = buffer.tolerance,
-                          .is_scratch = buffer.is_scratch};
+        ReferenceOutput output{.name = buffer.name,
+                               .element = buffer.element,
+                               .tolerance = buffer.tolerance,
+                               .is_scratch = buffer.is_scratch};
         if (buffer.golden) {
             output.right.resize(buffer.elements);
             std::memcpy(output.right.data(), buffer.golden->data(), buffer.golden->size());
         }
-        held.push_back(std::move(output));
+        references.push_back(std::move(output));
     }
 }
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "user_kernel_file.hpp"
-#include "user_kernel_held.hpp"
 #include "user_kernel_module.hpp"
+#include "user_kernel_reference.hpp"
 #include "yolk/autotune/user_kernel.hpp"
 
 namespace yolk::autotune {
@@ -41,7 +41,7 @@ struct UserKernel::Impl {
     std::optional<KernelSource> reference;
     DeviceInfo info;
     TuningShape shape;
-    std::vector<HeldOutput> held;
+    std::vector<ReferenceOutput> references;
     SameEachTime same;
     std::uint64_t define_combinations = 1;
     std::mutex mutex;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user's shader, compiled, held against what space.json says of it, and made ready to run.
+// A user's shader, compiled, compared with what space.json says of it, and made ready to run.
 #pragma once
 
 #include <cstdint>

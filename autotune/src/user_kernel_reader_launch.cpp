@@ -76,7 +76,7 @@ Result<KernelContent> SpaceReader::read_content(const Place& place, const Kernel
     return content;
 }
 
-/// What an output is held against.
+/// What an output is compared with.
 Result<void> SpaceReader::read_held(const Place& place, KernelBuffer& buffer) const {
     if (buffer.element == ElementType::F32) buffer.tolerance = kFloatTolerance;
     if (place.has("tolerance")) {

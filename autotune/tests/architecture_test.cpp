@@ -75,12 +75,12 @@ TEST(architecture, another_device_answers_after_this_one) {
     ASSERT_THAT(table.entries(), ::testing::SizeIs(1));
     const auto answer = table.find(space);
     ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->rung, TuningRung::SameArchitecture);
+    EXPECT_EQ(answer->source, TuningSource::SameArchitecture);
     EXPECT_EQ(answer->configuration, (Configuration{1, 32}));
     std::vector<TuningChoice> all = theirs;
     all.push_back(choice(mine, 1024, 4));
     const TuningTable both = usable_choices(all, {}, mine);
-    EXPECT_EQ(both.find(space)->rung, TuningRung::NearestShape);
+    EXPECT_EQ(both.find(space)->source, TuningSource::NearestShape);
     EXPECT_EQ(both.find(space)->configuration, (Configuration{1, 4}));
     // What went wrong on this device is not taken from another one.
     TuningKey here = some_key(700);

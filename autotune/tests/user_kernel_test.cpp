@@ -116,7 +116,7 @@ TEST_P(user_kernel, wrong_configurations_are_quarantined_and_the_search_goes_on)
     EXPECT_EQ(counts.against_constraints, 3U);
     EXPECT_EQ(counts.beyond_device, 3U);  // 4,096 invocations; of BROKEN nobody knows, it does not compile
     EXPECT_EQ(counts.legal, 10U);
-    EXPECT_EQ(kernel->held_against(), "the reference 'reference.comp'");
+    EXPECT_EQ(kernel->reference(), "the reference 'reference.comp'");
     EXPECT_THAT(kernel->unchecked_outputs(), IsEmpty());
 
     ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome, tune(*kernel, {.tuner = {.strategy = "random", .budget = 20}}));
@@ -170,7 +170,7 @@ TEST_P(user_kernel, can_be_held_against_golden_files_its_default_or_nothing) {
     space["default"] = {{"wx", 64}};
     {
         ASSERT_OK_AND_ASSIGN(const auto nothing, make(space));
-        EXPECT_EQ(nothing->held_against(), "");
+        EXPECT_EQ(nothing->reference(), "");
         EXPECT_THAT(nothing->unchecked_outputs(), ElementsAre("b"));
         ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome,
                              tune(*nothing, {.tuner = {.strategy = "exhaustive", .budget = 20}}));
@@ -179,7 +179,7 @@ TEST_P(user_kernel, can_be_held_against_golden_files_its_default_or_nothing) {
     space["reference"] = "default";
     {
         ASSERT_OK_AND_ASSIGN(const auto by_default, make(space));
-        EXPECT_THAT(by_default->held_against(), HasSubstr("default"));
+        EXPECT_THAT(by_default->reference(), HasSubstr("default"));
         ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome,
                              tune(*by_default, {.tuner = {.strategy = "exhaustive", .budget = 20}}));
         EXPECT_EQ(outcome.rejected, 7U);
@@ -190,7 +190,7 @@ TEST_P(user_kernel, can_be_held_against_golden_files_its_default_or_nothing) {
     space["buffers"][1]["golden"] = "golden.bin";
     {
         ASSERT_OK_AND_ASSIGN(const auto by_file, make(space));
-        EXPECT_EQ(by_file->held_against(), "golden files");
+        EXPECT_EQ(by_file->reference(), "golden files");
         ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome,
                              tune(*by_file, {.tuner = {.strategy = "exhaustive", .budget = 20}}));
         EXPECT_EQ(outcome.rejected, outcome.measured);

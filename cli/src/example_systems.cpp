@@ -15,10 +15,10 @@ using namespace hyper;
 /// 2-4-1 without biases, as examples/08_xor.cpp has it.
 std::unique_ptr<ExampleSystem> make_xor() {
     const auto hidden =
-        hyperfunction("hidden", LoraWeight{.out = 4, .in = 2},
+        hyperfunction("hidden", MatrixWeight{.out = 4, .in = 2},
                       [](const Traced& w, const Traced& x) { return relu(linear(w, x)); }, {.optimize = true});
     const auto output =
-        hyperfunction("output", LoraWeight{.out = 1, .in = 4},
+        hyperfunction("output", MatrixWeight{.out = 1, .in = 4},
                       [](const Traced& w, const Traced& h) { return sigmoid(linear(w, h)); }, {.optimize = true});
     std::vector<Example> examples;
     for (const float a : {0.0F, 1.0F}) {
@@ -32,7 +32,7 @@ std::unique_ptr<ExampleSystem> make_xor() {
 
 /// y = B (A x), two 2x2 matrices from the identity, that together rotate by 45 degrees and double.
 std::unique_ptr<ExampleSystem> make_rotation() {
-    const LoraWeight identity{
+    const MatrixWeight identity{
         .out = 2, .in = 2, .noise_rank = 2, .values = *Tensor::create({2, 2}, {1.0F, 0.0F, 0.0F, 1.0F})};
     const auto matrix = [](const Traced& weight, const Traced& x) { return linear(weight, x); };
     const auto a = hyperfunction("a", identity, matrix, {.optimize = true});

@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kLargestFile = std::size_t{1} << 24U;
 constexpr int kVersion = 1;
 
-Json shapes_json(const std::vector<AskedShape>& shapes) {
+Json shapes_json(const std::vector<ShapeRequest>& shapes) {
     Json list = Json::array();
-    for (const AskedShape& asked : shapes) {
+    for (const ShapeRequest& asked : shapes) {
         list.push_back({{"family", asked.family}, {"variant", asked.shape.variant}, {"extents", asked.shape.extents}});
     }
     return {{"yolk_last_run", kVersion}, {"shapes", std::move(list)}};
@@ -43,7 +43,7 @@ std::filesystem::path last_run_path() {
 }
 
 RememberShapes::~RememberShapes() {
-    const std::vector<AskedShape> shapes = asked_shapes(device_);
+    const std::vector<ShapeRequest> shapes = shape_requests(device_);
     const std::filesystem::path path = last_run_path();
     if (shapes.empty() || path.empty()) return;
     std::error_code ignored;
@@ -52,7 +52,7 @@ RememberShapes::~RememberShapes() {
         log(LogLevel::Info, "What to tune is not remembered: " + written.error().message);
 }
 
-Result<std::vector<AskedShape>> last_run_shapes() {
+Result<std::vector<ShapeRequest>> last_run_shapes() {
     const std::filesystem::path path = last_run_path();
     std::error_code ignored;
     if (path.empty() || !std::filesystem::exists(path, ignored)) {
@@ -71,7 +71,7 @@ Result<std::vector<AskedShape>> last_run_shapes() {
         return bad_input(fmt::format(
             "'{}' is damaged or of another Yolk; any train, eval, bench or system writes it anew.", path.string()));
     }
-    std::vector<AskedShape> shapes;
+    std::vector<ShapeRequest> shapes;
     for (const Json& entry : json["shapes"]) {
         shapes.push_back(
             {.family = entry["family"],

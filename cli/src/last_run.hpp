@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "yolk/core/result.hpp"
-#include "yolk/runtime/asked_shapes.hpp"
 #include "yolk/runtime/device.hpp"
+#include "yolk/runtime/shape_requests.hpp"
 
 namespace yolk::cli {
 
@@ -28,6 +28,6 @@ class RememberShapes {
 [[nodiscard]] std::filesystem::path last_run_path();  ///< empty where there is no place for a table
 
 /// Error (BadInput): no run is remembered, or the file is none of ours; says what to do.
-[[nodiscard]] Result<std::vector<AskedShape>> last_run_shapes();
+[[nodiscard]] Result<std::vector<ShapeRequest>> last_run_shapes();
 
 }  // namespace yolk::cli

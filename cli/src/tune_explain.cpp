@@ -37,7 +37,7 @@ bool is_own(const std::string& text) {
     return text == autotune::kUserKernelFamily || text.starts_with(std::string(autotune::kUserKernelFamily) + " ");
 }
 
-Result<Asked> ask(const std::string& text, const CommonFlags& common) {
+Result<ExplainRequest> ask(const std::string& text, const CommonFlags& common) {
     if (is_own(text)) {
         return bad_input(
             "Kernels of your own have no ladder and nothing to pin: no plan of Yolk's asks for them. See --list, "
@@ -49,27 +49,27 @@ Result<Asked> ask(const std::string& text, const CommonFlags& common) {
     TuningSpace space = problem->space(device.usable_info());
     TuningKey key = autotune::tuning_key(device.info(), space);
     Configuration heuristic = problem->default_configuration(device.usable_info());
-    return Asked{std::move(device), std::move(space), std::move(key), std::move(heuristic)};
+    return ExplainRequest{std::move(device), std::move(space), std::move(key), std::move(heuristic)};
 }
 
 namespace {
 
-/// What each rung of the ladder has to say, from the first; the one that answers is marked.
-struct Rung {
+/// What each source says, in the order in which they are asked; the one that answers is marked.
+struct Source {
     std::string name;
     std::string text;
     bool answers = false;
 };
 
-Rung architecture_rung(const Asked& asked, const std::vector<TuningChoice>& choices, std::string text) {
-    const std::string name = autotune::architecture_of(asked.key.device);
+Source architecture_source(const ExplainRequest& request, const std::vector<TuningChoice>& choices, std::string text) {
+    const std::string name = autotune::architecture_of(request.key.device);
     if (!text.empty()) return {"same architecture", fmt::format("{}: {}", name, text)};
     if (name.empty()) return {"same architecture", "this device's is not known"};
     std::size_t count = 0;
     for (const TuningChoice& choice : choices) {
-        if (choice.key.family == asked.key.family && choice.key.device.device != asked.key.device.device &&
-            autotune::same_architecture(choice.key.device, asked.key.device) &&
-            tuning_distance(choice.key.shape, asked.key.shape))
+        if (choice.key.family == request.key.family && choice.key.device.device != request.key.device.device &&
+            autotune::same_architecture(choice.key.device, request.key.device) &&
+            tuning_distance(choice.key.shape, request.key.shape))
             ++count;
     }
     return {"same architecture",
@@ -79,118 +79,118 @@ Rung architecture_rung(const Asked& asked, const std::vector<TuningChoice>& choi
 }
 
 /// What a prior file would have `yolk tune` try: a plan takes nothing that was not proven.
-std::string prediction_text(const Asked& asked, const std::optional<autotune::PriorFile>& prior,
+std::string prediction_text(const ExplainRequest& request, const std::optional<autotune::PriorFile>& prior,
                             const std::vector<TuningSample>& samples) {
     constexpr std::size_t kMostCandidates = 4000;
     if (!prior) return "no prior file (prior.json beside the table, or --prior)";
-    const std::vector<Configuration> drawn = asked.space.draw(kMostCandidates, 1);
-    Result<autotune::Space> space = autotune::space_of(asked.space);
+    const std::vector<Configuration> drawn = request.space.draw(kMostCandidates, 1);
+    Result<autotune::Space> space = autotune::space_of(request.space);
     std::vector<std::uint16_t> choices;
     for (const Configuration& configuration : drawn) {
         for (std::size_t k = 0; k < configuration.size(); ++k) {
-            const std::vector<std::uint32_t>& values = asked.space.knobs()[k].values;
+            const std::vector<std::uint32_t>& values = request.space.knobs()[k].values;
             choices.push_back(static_cast<std::uint16_t>(std::ranges::find(values, configuration[k]) - values.begin()));
         }
     }
     if (!space) return "the space cannot be enumerated";
     const Result<autotune::CandidateSet> candidates = autotune::CandidateSet::of(*std::move(space), std::move(choices));
     if (!candidates) return "the space cannot be enumerated";
-    const auto found = autotune::prior_for(*prior, *candidates, asked.key.family);
+    const auto found = autotune::prior_for(*prior, *candidates, request.key.family);
     if (!found) return "the prior file does not know this family's knobs";
     std::vector<std::pair<std::size_t, double>> known;
     for (const TuningSample& sample : samples) {
-        const auto values = ordered_configuration(asked.space, sample.configuration);
+        const auto values = ordered_configuration(request.space, sample.configuration);
         const auto at = values ? std::ranges::find(drawn, *values) : drawn.end();
         if (at != drawn.end() && std::isfinite(sample.milliseconds))
             known.emplace_back(static_cast<std::size_t>(at - drawn.begin()), std::log(sample.milliseconds));
     }
     return fmt::format("{} (rank {}, {} samples of this shape); `yolk tune` begins there, a plan does not take it",
-                       asked.space.text(drawn[autotune::predicted_best(*found, known)]), found->factors.size(),
+                       request.space.text(drawn[autotune::predicted_best(*found, known)]), found->factors.size(),
                        known.size());
 }
 
-std::string portfolio_text(const Asked& asked) {
+std::string portfolio_text(const ExplainRequest& request) {
     std::size_t allowed = 0;
-    const auto portfolio = autotune::portfolio_of(autotune::shipped_portfolio(), asked.key.family);
+    const auto portfolio = autotune::portfolio_of(autotune::shipped_portfolio(), request.key.family);
     for (const NamedConfiguration& configuration : portfolio) {
-        const auto values = ordered_configuration(asked.space, configuration);
-        allowed += values && asked.space.check(*values) ? 1U : 0U;
+        const auto values = ordered_configuration(request.space, configuration);
+        allowed += values && request.space.check(*values) ? 1U : 0U;
     }
     if (portfolio.empty()) return "none for this family";
     return fmt::format("{} configurations, {} of them allowed here; `yolk tune` tries them, a plan does not",
                        portfolio.size(), allowed);
 }
 
-std::vector<Rung> ladder(const Asked& asked, const std::vector<TuningChoice>& choices,
-                         const std::vector<Quarantined>& quarantined, const std::vector<TuningSample>& samples,
-                         const std::optional<autotune::PriorFile>& prior) {
-    const TuningTable mine = autotune::usable_choices(choices, quarantined, asked.key.device);
-    const std::optional<TuningAnswer> answer = mine.find(asked.space);
-    const bool exact = answer && answer->rung == TuningRung::Exact;
-    const bool near = answer && answer->rung == TuningRung::NearestShape;
-    const bool alike = answer && answer->rung == TuningRung::SameArchitecture;
+std::vector<Source> ladder(const ExplainRequest& request, const std::vector<TuningChoice>& choices,
+                           const std::vector<Quarantined>& quarantined, const std::vector<TuningSample>& samples,
+                           const std::optional<autotune::PriorFile>& prior) {
+    const TuningTable mine = autotune::usable_choices(choices, quarantined, request.key.device);
+    const std::optional<TuningAnswer> answer = mine.find(request.space);
+    const bool exact = answer && answer->source == TuningSource::Exact;
+    const bool near = answer && answer->source == TuningSource::NearestShape;
+    const bool alike = answer && answer->source == TuningSource::SameArchitecture;
     const auto told = [&](const char* otherwise) {
         if (!answer) return std::string(otherwise);
         return fmt::format("{}{} -> {}", autotune::shape_text(answer->entry->family, answer->entry->shape),
-                           answer->entry->pinned ? ", pinned" : "", asked.space.text(answer->configuration));
+                           answer->entry->pinned ? ", pinned" : "", request.space.text(answer->configuration));
     };
-    std::vector<Rung> rungs;
-    rungs.push_back(
-        {"exact", exact ? told("") : fmt::format("nothing in the bucket {}", tuning_bucket(asked.key.shape)), exact});
+    std::vector<Source> sources;
+    sources.push_back(
+        {"exact", exact ? told("") : fmt::format("nothing in the bucket {}", tuning_bucket(request.key.shape)), exact});
     std::size_t other_driver = 0;
     std::size_t other_kernels = 0;
     std::size_t bad = 0;
     for (const TuningChoice& choice : choices) {
-        if (choice.key.family != asked.key.family || choice.key.device.device != asked.key.device.device) continue;
-        if (!tuning_distance(choice.key.shape, asked.key.shape)) continue;
-        const bool same_driver = choice.key.device.driver == asked.key.device.driver;
+        if (choice.key.family != request.key.family || choice.key.device.device != request.key.device.device) continue;
+        if (!tuning_distance(choice.key.shape, request.key.shape)) continue;
+        const bool same_driver = choice.key.device.driver == request.key.device.driver;
         if (!same_driver) ++other_driver;
-        if (same_driver && choice.key.kernels != asked.key.kernels) ++other_kernels;
+        if (same_driver && choice.key.kernels != request.key.kernels) ++other_kernels;
     }
-    for (const Quarantined& entry : quarantined) bad += entry.key == asked.key ? 1U : 0U;
-    rungs.push_back(
+    for (const Quarantined& entry : quarantined) bad += entry.key == request.key ? 1U : 0U;
+    sources.push_back(
         {"same device, other driver",
          fmt::format("{} choices; `yolk tune` measures them first, a plan does not take them", other_driver)});
-    rungs.push_back({"nearest shape", near ? told("") : (exact ? "not asked" : "none near enough"), near});
-    rungs.push_back(architecture_rung(asked, choices, alike ? told("") : std::string(answer ? "not asked" : "")));
-    rungs.back().answers = alike;
-    rungs.push_back({"low-rank prediction", prediction_text(asked, prior, samples)});
-    rungs.push_back({"portfolio", portfolio_text(asked)});
-    rungs.push_back({"heuristic", asked.space.text(asked.heuristic), !answer});
+    sources.push_back({"nearest shape", near ? told("") : (exact ? "not asked" : "none near enough"), near});
+    sources.push_back(architecture_source(request, choices, alike ? told("") : std::string(answer ? "not asked" : "")));
+    sources.back().answers = alike;
+    sources.push_back({"low-rank prediction", prediction_text(request, prior, samples)});
+    sources.push_back({"portfolio", portfolio_text(request)});
+    sources.push_back({"heuristic", request.space.text(request.heuristic), !answer});
     if (other_kernels > 0)
-        rungs.push_back({"misses", fmt::format("{} choices were measured with other SPIR-V", other_kernels)});
-    if (bad > 0) rungs.push_back({"quarantine", fmt::format("{} configurations of this shape are not run", bad)});
-    return rungs;
+        sources.push_back({"misses", fmt::format("{} choices were measured with other SPIR-V", other_kernels)});
+    if (bad > 0) sources.push_back({"quarantine", fmt::format("{} configurations of this shape are not run", bad)});
+    return sources;
 }
 
 }  // namespace
 
 Result<int> explain(const std::string& text, const std::string& prior_path, const CommonFlags& common) {
-    YOLK_TRY(const Asked asked, ask(text, common));
+    YOLK_TRY(const ExplainRequest request, ask(text, common));
     YOLK_TRY(const TuningFile file, open_table());
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
     YOLK_TRY(const std::vector<Quarantined> quarantined, file.quarantined());
-    YOLK_TRY(const std::vector<TuningSample> samples, file.samples(asked.key));
+    YOLK_TRY(const std::vector<TuningSample> samples, file.samples(request.key));
     YOLK_TRY(const std::optional<autotune::PriorFile> prior, find_prior(prior_path));
-    const std::vector<Rung> rungs = ladder(asked, choices, quarantined, samples, prior);
+    const std::vector<Source> sources = ladder(request, choices, quarantined, samples, prior);
     if (common.json) {
-        Json json{{"shape", autotune::shape_text(asked.key.family, asked.key.shape)},
-                  {"bucket", tuning_bucket(asked.key.shape)},
-                  {"device", asked.key.device.device},
-                  {"driver", asked.key.device.driver},
-                  {"kernels", asked.key.kernels},
-                  {"rungs", Json::array()}};
-        for (const Rung& rung : rungs) {
-            json["rungs"].push_back({{"rung", rung.name}, {"says", rung.text}, {"answers", rung.answers}});
-            if (rung.answers) json["answer"] = rung.name;
+        Json json{{"shape", autotune::shape_text(request.key.family, request.key.shape)},
+                  {"bucket", tuning_bucket(request.key.shape)},
+                  {"device", request.key.device.device},
+                  {"driver", request.key.device.driver},
+                  {"kernels", request.key.kernels},
+                  {"sources", Json::array()}};
+        for (const Source& source : sources) {
+            json["sources"].push_back({{"source", source.name}, {"says", source.text}, {"answers", source.answers}});
+            if (source.answers) json["answer"] = source.name;
         }
         print_json(json);
         return 0;
     }
-    print_line(
-        fmt::format("{} on {}", autotune::shape_text(asked.key.family, asked.key.shape), asked.key.device.driver));
+    print_line(fmt::format("{} on {}", autotune::shape_text(request.key.family, request.key.shape),
+                           request.key.device.driver));
     std::vector<std::vector<std::string>> rows;
-    for (const Rung& rung : rungs) rows.push_back({rung.answers ? "->" : "", rung.name, rung.text});
+    for (const Source& source : sources) rows.push_back({source.answers ? "->" : "", source.name, source.text});
     print_line(table(rows));
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shape that somebody asks the tuning table about, and what each rung of its ladder says.
+// A shape that somebody asks the tuning table about, and what each source of an answer says.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace yolk::cli {
 [[nodiscard]] Result<autotune::TuningFile> open_table();
 
 /// A shape on the chosen device, with its space and key.
-struct Asked {
+struct ExplainRequest {
     Device device;
     TuningSpace space;
     autotune::TuningKey key;
@@ -25,7 +25,7 @@ struct Asked {
 /// Whether a table's text means kernels of the user's own.
 [[nodiscard]] bool is_own(const std::string& text);
 /// Errors (BadInput): no such shape; a kernel of the user's own, for which no plan asks.
-[[nodiscard]] Result<Asked> ask(const std::string& text, const CommonFlags& common);
+[[nodiscard]] Result<ExplainRequest> ask(const std::string& text, const CommonFlags& common);
 
 /// `yolk tune --explain`. `prior_path`: --prior; empty: the one beside the table, if any.
 [[nodiscard]] Result<int> explain(const std::string& text, const std::string& prior_path, const CommonFlags& common);

@@ -47,9 +47,9 @@ Result<std::vector<std::string>> shape_lines(const LiveFlags& flags) {
 }
 
 Result<WantedProblems> problems_of_last_run(const Device& device) {
-    YOLK_TRY(const std::vector<AskedShape> shapes, last_run_shapes());
+    YOLK_TRY(const std::vector<ShapeRequest> shapes, last_run_shapes());
     WantedProblems wanted;
-    for (const AskedShape& asked : shapes) {
+    for (const ShapeRequest& asked : shapes) {
         auto problem = oracle::make_shape_problem(device.usable_info(), asked.family, asked.shape);
         const std::string shape = autotune::shape_text(asked.family, asked.shape);
         if (!problem) {

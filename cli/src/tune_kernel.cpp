@@ -168,7 +168,7 @@ Json best_json(const Tuning& tuning, const Device& device, const TuningChoice& c
               {"driver", driver_text(device.info())},
               {"sizes", tuning.kernel.sizes()}};
     json.update(tuning.kernel.describe(configuration));
-    json["held_against"] = tuning.kernel.held_against();
+    json["reference"] = tuning.kernel.reference();
     json["milliseconds"] = choice.milliseconds;
     json["default_milliseconds"] = choice.heuristic_milliseconds;
     json["spread"] = choice.spread;
@@ -188,7 +188,7 @@ Json outcome_json(const Tuning& tuning, const Device& device, const std::optiona
         {"driver", driver_text(device.info())},
         {"table", tuning.file.path().string()},
         {"shape", autotune::shape_text(tuning.key.family, tuning.key.shape)},
-        {"held_against", tuning.kernel.held_against()},
+        {"reference", tuning.kernel.reference()},
         {"combinations", counts.combinations},
         {"legal", counted(counts.legal)},
         {"against_constraints", counted(counts.against_constraints)},
@@ -213,8 +213,8 @@ void print_notes(const UserKernel& kernel) {
     } else {
         print_line(fmt::format("{} combinations, of which a sample is searched", counts.combinations));
     }
-    if (const std::string held = kernel.held_against(); !held.empty())
-        print_line(fmt::format("results are held against {}", held));
+    if (const std::string reference = kernel.reference(); !reference.empty())
+        print_line(fmt::format("results are compared with {}", reference));
 }
 
 /// On standard error, so that --json and --quiet do not hide it.

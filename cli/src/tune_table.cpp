@@ -123,9 +123,9 @@ Result<int> show_own(const std::string& text, const CommonFlags& common) {
 
 Result<int> show(const std::string& text, const CommonFlags& common) {
     if (is_own(text)) return show_own(text, common);
-    YOLK_TRY(const Asked asked, ask(text, common));
+    YOLK_TRY(const ExplainRequest request, ask(text, common));
     YOLK_TRY(const TuningFile file, open_table());
-    YOLK_TRY_VOID(show_key(file, asked.key, common));
+    YOLK_TRY_VOID(show_key(file, request.key, common));
     return 0;
 }
 
@@ -173,21 +173,21 @@ Result<Configuration> parse_configuration(const TuningSpace& space, const std::s
 }
 
 Result<int> pin(const TableFlags& flags, const CommonFlags& common) {
-    YOLK_TRY(const Asked asked, ask(flags.pin, common));
+    YOLK_TRY(const ExplainRequest request, ask(flags.pin, common));
     YOLK_TRY(const TuningFile file, open_table());
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
-    std::optional<TuningChoice> choice = autotune::known_choices(choices, asked.key).exact;
+    std::optional<TuningChoice> choice = autotune::known_choices(choices, request.key).exact;
     if (!flags.configuration.empty()) {
-        YOLK_TRY(const Configuration configuration, parse_configuration(asked.space, flags.configuration));
-        choice = TuningChoice{.key = asked.key, .configuration = named_configuration(asked.space, configuration)};
+        YOLK_TRY(const Configuration configuration, parse_configuration(request.space, flags.configuration));
+        choice = TuningChoice{.key = request.key, .configuration = named_configuration(request.space, configuration)};
     }
     if (!choice) {
         return bad_input(fmt::format("Nothing is tuned for {}; tune it, or give --configuration knob=value,...",
-                                     autotune::shape_text(asked.key.family, asked.key.shape)));
+                                     autotune::shape_text(request.key.family, request.key.shape)));
     }
     choice->pinned = true;
     YOLK_TRY_VOID(file.put(*choice, std::nullopt));
-    print_line(fmt::format("pinned for {}: {}", autotune::shape_text(asked.key.family, asked.key.shape),
+    print_line(fmt::format("pinned for {}: {}", autotune::shape_text(request.key.family, request.key.shape),
                            values_text(choice->configuration)));
     return 0;
 }
@@ -208,7 +208,8 @@ Result<int> forget(const std::string& what) {
 void add_table_flags(CLI::App& app, TableFlags& flags) {
     app.add_flag("--list", flags.list, "What the table holds");
     app.add_option("--show", flags.show, "All samples of a shape, and what is quarantined")->type_name("SHAPE");
-    app.add_option("--explain", flags.explain, "Which rung of the ladder answers for a shape, and why")
+    app.add_option("--explain", flags.explain,
+                   "Which source answers for a shape (the table, a near shape, the heuristic ...), and why")
         ->type_name("SHAPE");
     app.add_option("--export", flags.export_to, "Write all choices as JSON")->type_name("FILE");
     app.add_option("--import", flags.import_from, "Read choices; a better or pinned one in the table stays")

@@ -54,7 +54,7 @@ TEST_P(tune_kernel, measures_once_and_later_runs_know) {
     EXPECT_EQ(
         outcome["against_constraints"].get<int>() + outcome["beyond_device"].get<int>() + outcome["legal"].get<int>(),
         144);
-    EXPECT_EQ(outcome["held_against"], "the reference 'reference.comp'");
+    EXPECT_EQ(outcome["reference"], "the reference 'reference.comp'");
     EXPECT_GE(outcome["speed_up"], 0.98);
     EXPECT_EQ(first.lines().size(), 7U);  // one a measurement, and the outcome
 
@@ -112,7 +112,7 @@ TEST_P(tune_kernel, without_a_reference_it_says_so) {
     const Ran ran = run({"--budget", "2", "--json", "--quiet"});
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("checked only for determinism and guard bands"));
-    EXPECT_EQ(ran.last()["held_against"], "");
+    EXPECT_EQ(ran.last()["reference"], "");
 }
 
 TEST_P(tune_kernel, bad_input_is_told) {

@@ -66,9 +66,9 @@ TEST_P(tune_live, measures_once_and_later_runs_know) {
     EXPECT_EQ(run({"--explain", "reduce outer=512 columns=64", "--json"}).last()["answer"], "nearest shape");
     EXPECT_EQ(run({"--explain", "reduce outer=256 columns=64 operation=2", "--json"}).last()["answer"], "heuristic");
     const Ran untuned = run({"--explain", "matmul m=8 n=8 k=8"});
-    for (const char* rung : {"exact", "other driver", "nearest shape", "same architecture", "low-rank prediction",
-                             "portfolio", "heuristic"})
-        EXPECT_THAT(untuned.out, HasSubstr(rung));
+    for (const char* source : {"exact", "other driver", "nearest shape", "same architecture", "low-rank prediction",
+                               "portfolio", "heuristic"})
+        EXPECT_THAT(untuned.out, HasSubstr(source));
     EXPECT_THAT(run({"--list"}).out, HasSubstr("2 choices in"));
     EXPECT_THAT(run({"--show", "optimizer elements=450"}).out, HasSubstr("samples of optimizer"));
 }

@@ -23,7 +23,7 @@ class RolloutEvaluator final : public Evaluator {
                        scratch));
         return {};
     }
-    void record(Recorder& recorder, const NoiseTime& when) const noexcept override {
+    void record(Recorder& recorder, const NoiseContext& when) const noexcept override {
         bound_.record(recorder, when, first_episode_);
     }
 
@@ -57,7 +57,7 @@ class HostScores final : public HostScoresEvaluator {
         views_ = views;
         return {};
     }
-    void record(Recorder& recorder, const NoiseTime& /*when*/) const noexcept override {
+    void record(Recorder& recorder, const NoiseContext& /*when*/) const noexcept override {
         // The recording is submitted after the caller has written; a flush that failed would have failed at creation.
         static_cast<void>(returns_.flush());
         recorder.barrier(Barrier::ComputeToTransfer);

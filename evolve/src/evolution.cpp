@@ -109,7 +109,7 @@ struct Evolution::Impl {
     Result<void> create_readback();
     Result<void> bind();
     Result<void> upload_initial();
-    void record_generation(const NoiseTime& when) noexcept;
+    void record_generation(const NoiseContext& when) noexcept;
     void record_mirror() noexcept;
     Result<GenerationSummary> summarise_generation();
 
@@ -250,7 +250,7 @@ Result<void> Evolution::Impl::upload_initial() {
     return readback.invalidate();
 }
 
-void Evolution::Impl::record_generation(const NoiseTime& when) noexcept {
+void Evolution::Impl::record_generation(const NoiseContext& when) noexcept {
     recorder->begin();
     const ScopedLabel label(*recorder, "generation");
     // What earlier submissions wrote: the last generation's kernels, and the first values.

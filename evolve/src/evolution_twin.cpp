@@ -14,7 +14,7 @@
 namespace yolk::evolve {
 
 TwinEvaluator rollout_twin_evaluator(const RolloutDesc& desc, std::uint32_t first_episode) {
-    return [desc, first_episode](std::span<const float> parameters, const NoiseTime& when) {
+    return [desc, first_episode](std::span<const float> parameters, const NoiseContext& when) {
         oracle::RolloutTwin twin = oracle::rollout_twin(desc, parameters, when, first_episode);
         return TwinEvaluation{.returns = std::move(twin.returns), .evaluations = twin.evaluations};
     };
@@ -39,7 +39,7 @@ Result<EvolutionTwin> EvolutionTwin::create(EvolutionTwinParts parts, const Evol
 }
 
 Result<GenerationSummary> EvolutionTwin::step() {
-    const NoiseTime when = schedule_.noise_time();
+    const NoiseContext when = schedule_.noise_time();
     const TwinEvaluation scored = parts_.evaluator(parameters_, when);
     const std::size_t expected = std::size_t{options_.population} * options_.episodes;
     if (scored.returns.size() != expected) {

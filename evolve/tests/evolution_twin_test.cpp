@@ -144,7 +144,7 @@ struct Regression {
 
 /// Scores of rank-1 members with W + side * sigma * A B^T written out.
 TwinEvaluation evaluate_members(const Regression& task, std::uint32_t population, std::span<const float> parameters,
-                                const NoiseTime& when) {
+                                const NoiseContext& when) {
     TwinEvaluation result;
     for (std::uint32_t member = 0; member < population; ++member) {
         NoiseStream stream{
@@ -169,7 +169,7 @@ double mean_cosine(std::uint32_t pairs) {
         const EvolutionOptions options{
             .population = 2 * pairs, .sigma = 0.05F, .seed = 100 + static_cast<std::uint64_t>(repeat)};
         const std::vector<float> start = initial_parameters(table, options.seed);
-        const auto evaluator = [&](std::span<const float> parameters, const NoiseTime& when) {
+        const auto evaluator = [&](std::span<const float> parameters, const NoiseContext& when) {
             return evaluate_members(task, options.population, parameters, when);
         };
         Result<EvolutionTwin> twin = EvolutionTwin::create(

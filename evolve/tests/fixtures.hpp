@@ -31,7 +31,7 @@ class PreparedScores final : public Evaluator {
         views_ = views;
         return {};
     }
-    void record(Recorder& recorder, const NoiseTime&) const noexcept override {
+    void record(Recorder& recorder, const NoiseContext&) const noexcept override {
         recorder.barrier(Barrier::ComputeToTransfer);
         recorder.copy(scores_, {*views_.returns.buffer, views_.returns.offset_bytes, scores_.size_bytes()});
         recorder.fill(views_.evaluations, 3);

@@ -15,15 +15,15 @@ Error detail::operand_error(std::size_t index, const Value& value, std::string_v
     return bad_input(fmt::format("Its operand {} is {}; the body takes {}.", index, to_string(type_of(value)), wanted));
 }
 
-Result<LoraWeight> LoraWeight::from_tensor(Tensor values, std::uint32_t noise_rank) {
+Result<MatrixWeight> MatrixWeight::from_tensor(Tensor values, std::uint32_t noise_rank) {
     const Shape& shape = values.shape();
     if (shape.rank() != 2 || shape[0] == 0 || shape[1] == 0 || shape[0] > UINT32_MAX || shape[1] > UINT32_MAX) {
         return bad_input(
-            fmt::format("LoraWeight::from_tensor: a tensor {}; it takes a matrix [out, in].", shape.to_string()));
+            fmt::format("MatrixWeight::from_tensor: a tensor {}; it takes a matrix [out, in].", shape.to_string()));
     }
     const auto out = static_cast<std::uint32_t>(shape[0]);
     const auto in = static_cast<std::uint32_t>(shape[1]);
-    return LoraWeight{out, in, noise_rank, std::move(values)};
+    return MatrixWeight{out, in, noise_rank, std::move(values)};
 }
 
 std::int64_t LmParam::max_tokens(std::int64_t limit) const noexcept {

@@ -53,7 +53,7 @@ Shape with_extent(const Shape& shape, std::size_t dimension, std::uint64_t exten
     return Shape(std::move(extents));
 }
 
-Result<Types> combine_types(const Equation& equation, std::span<const ValueType> operands) {
+Result<Types> concat_types(const Equation& equation, std::span<const ValueType> operands) {
     YOLK_TRY_VOID(all_tensors(equation, operands));
     const Shape& first = operands[0].shape;
     YOLK_TRY(const std::size_t along, dimension_of(equation, first));
@@ -67,10 +67,10 @@ Result<Types> combine_types(const Equation& equation, std::span<const ValueType>
     return Types{{ValueKind::Tensor, with_extent(first, along, extent)}};
 }
 
-Result<Values> evaluate_combine(const Equation& equation, std::span<const Value> operands) {
+Result<Values> evaluate_concat(const Equation& equation, std::span<const Value> operands) {
     YOLK_TRY(const std::int64_t dimension, integer_attribute(equation, "dimension"));
     YOLK_TRY(const std::vector<Tensor> parts, tensors_of(operands));
-    YOLK_TRY(Tensor whole, combine(parts, dimension));
+    YOLK_TRY(Tensor whole, concat(parts, dimension));
     return Values{std::move(whole)};
 }
 
@@ -174,7 +174,7 @@ Result<Values> evaluate_call(const Equation& equation, std::span<const Value> op
 }
 
 constexpr std::array kStructureOperations{
-    Operation{"combine", combine_types, evaluate_combine},
+    Operation{"concat", concat_types, evaluate_concat},
     Operation{"split", split_types, evaluate_split},
     Operation{"reshape", reshape_types, evaluate_reshape},
     Operation{"select", select_types, evaluate_select},

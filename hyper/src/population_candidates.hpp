@@ -24,7 +24,7 @@ class Candidates {
     [[nodiscard]] std::int32_t first_member() const noexcept {
         return perturbations_ ? perturbations_->first_member : 0;
     }
-    [[nodiscard]] NoiseTime when() const noexcept { return perturbations_ ? perturbations_->when : NoiseTime{}; }
+    [[nodiscard]] NoiseContext when() const noexcept { return perturbations_ ? perturbations_->when : NoiseContext{}; }
     [[nodiscard]] std::span<const float> centre() const noexcept;
     /// Formed where it must be: a matrix in fp32 from a sum in double.
     [[nodiscard]] const Tensor& natural(std::size_t source, std::uint32_t candidate);

@@ -29,7 +29,7 @@ struct BufferRef {
 
 /// What is known only when a chunk is recorded.
 struct Moment {
-    NoiseTime when{};
+    NoiseContext when{};
     std::int32_t first_member = 0;
 };
 using Record = std::function<void(Recorder&, const Moment&)>;

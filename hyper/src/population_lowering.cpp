@@ -23,7 +23,7 @@ const Rule* rule_of(const Operation* operation) {
             {"embedding", &kEmbedding}, {"softmax", &kSoftmax},
             {"log_softmax", &kSoftmax}, {"sum", &kReduce},
             {"mean", &kReduce},         {"argmax", &kArgmax},
-            {"combine", &kCombine},     {"split", &kSplit},
+            {"concat", &kConcat},       {"split", &kSplit},
             {"reshape", &kReshape},
         };
         std::unordered_map<const Operation*, const Rule*> rules;

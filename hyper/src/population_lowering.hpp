@@ -34,7 +34,7 @@ struct RowsColumns {
 [[nodiscard]] bool is_drawn_matrix(const Operand& operand, std::span<const Source> sources);
 
 // The rules' files.
-extern const Rule kUnary, kBinary, kLinear, kLinearTransposed, kEmbedding, kSoftmax, kReduce, kArgmax, kCombine, kSplit,
+extern const Rule kUnary, kBinary, kLinear, kLinearTransposed, kEmbedding, kSoftmax, kReduce, kArgmax, kConcat, kSplit,
     kReshape;
 
 }  // namespace yolk::hyper::population

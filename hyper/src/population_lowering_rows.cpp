@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules along the last dimension, and of what moves elements: combine, split, reshape.
+// Rules along the last dimension, and of what moves elements: concat, split, reshape.
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -75,7 +75,7 @@ Record record_of(BoundConcat bound) {
     };
 }
 
-void emit_combine(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+void emit_concat(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
     const VariableId out = equation.results[0];
     const std::size_t dimension = dimension_of(equation);
     const bool per_example = emitter.traits(out).per_example;
@@ -123,7 +123,7 @@ void emit_reshape(Emitter& emitter, const Equation& equation, std::span<const Op
 const Rule kSoftmax{refuses_rows, emit_softmax};
 const Rule kReduce{refuses_rows, emit_reduce};
 const Rule kArgmax{refuses_rows, emit_reduce, false, true};
-const Rule kCombine{refuses_rows, emit_combine};
+const Rule kConcat{refuses_rows, emit_concat};
 const Rule kSplit{refuses_rows, emit_split};
 const Rule kReshape{refuses_rows, emit_reshape};
 

@@ -112,7 +112,7 @@ Pushed push_call(GraphBuilder& builder, const Equation& equation, Atoms operands
 const RuleTable<PushRule>& pushforward_rules() {
     static const RuleTable<PushRule> table = [] {
         RuleTable<PushRule> rules;
-        for (const char* name : {"add", "subtract", "negate", "sum", "mean", "combine", "split", "reshape"})
+        for (const char* name : {"add", "subtract", "negate", "sum", "mean", "concat", "split", "reshape"})
             rules.emplace(find_operation(name), push_linear);
         for (const char* name : {"multiply", "linear", "linear_transposed"})
             rules.emplace(find_operation(name), push_product);

@@ -99,12 +99,12 @@ Traced linear(const Traced& weight, const Traced& x) { return apply("linear", {w
 Traced linear_transposed(const Traced& weight, const Traced& x) { return apply("linear_transposed", {weight, x}); }
 Traced embedding(const Traced& table, const Traced& ids) { return apply("embedding", {table, ids}); }
 
-Traced combine(std::span<const Traced> parts, std::int64_t dimension) {
+Traced concat(std::span<const Traced> parts, std::int64_t dimension) {
     const Shape shape = parts.empty() ? Shape() : parts[0].shape();
-    return apply("combine", parts, {{"dimension", from_front(dimension, shape)}}, 1)[0];
+    return apply("concat", parts, {{"dimension", from_front(dimension, shape)}}, 1)[0];
 }
-Traced combine(std::initializer_list<Traced> parts, std::int64_t dimension) {
-    return combine(std::span(parts.begin(), parts.size()), dimension);
+Traced concat(std::initializer_list<Traced> parts, std::int64_t dimension) {
+    return concat(std::span(parts.begin(), parts.size()), dimension);
 }
 std::vector<Traced> split(const Traced& whole, std::span<const std::uint64_t> sizes, std::int64_t dimension) {
     Attributes attributes{{"dimension", from_front(dimension, whole.shape())}, {"sizes", integers(sizes)}};
@@ -116,9 +116,9 @@ std::vector<Traced> split(const Traced& whole, std::initializer_list<std::uint64
 Traced reshape(const Traced& x, Shape shape) { return apply("reshape", {x}, {{"shape", integers(shape.extents())}}); }
 Traced less(const Traced& a, const Traced& b) { return apply("less", {a, b}); }
 Traced equal(const Traced& a, const Traced& b) { return apply("equal", {a, b}); }
-Traced both(const Traced& a, const Traced& b) { return apply("and", {a, b}); }
-Traced either(const Traced& a, const Traced& b) { return apply("or", {a, b}); }
-Traced negated(const Traced& a) { return apply("not", {a}); }
+Traced logical_and(const Traced& a, const Traced& b) { return apply("and", {a, b}); }
+Traced logical_or(const Traced& a, const Traced& b) { return apply("or", {a, b}); }
+Traced logical_not(const Traced& a) { return apply("not", {a}); }
 Traced select(const Traced& condition, const Traced& if_true, const Traced& if_false) {
     return apply("select", {condition, if_true, if_false});
 }

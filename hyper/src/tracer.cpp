@@ -103,7 +103,7 @@ void Tracer::note_read(const Traced& value, std::string_view how) {
     if (depends) {
         note +=
             "; it depends on a parameter, so what is computed from it holds for this candidate only: compute with "
-            "traced values, combine, split and select instead";
+            "traced values, concat, split and select instead";
         warnings_.push_back(fmt::format("System '{}': {}.", trace_.graph.name, note));
     }
     trace_.notes.push_back(std::move(note) + '.');

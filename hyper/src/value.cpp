@@ -137,16 +137,16 @@ bool operator==(const Tensor& a, const Tensor& b) {
            std::memcmp(a.values_.data(), b.values_.data(), a.values_.size_bytes()) == 0;
 }
 
-Result<Tensor> combine(std::span<const Tensor> parts, std::int64_t dimension) {
-    if (parts.empty()) return bad_input("combine: no parts were given; it needs at least one.");
+Result<Tensor> concat(std::span<const Tensor> parts, std::int64_t dimension) {
+    if (parts.empty()) return bad_input("concat: no parts were given; it needs at least one.");
     const Shape& first = parts[0].shape();
-    YOLK_TRY(const std::size_t along, checked_dimension("combine", first, dimension));
+    YOLK_TRY(const std::size_t along, checked_dimension("concat", first, dimension));
     std::uint64_t extent = 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const Shape& shape = parts[i].shape();
         if (shape.rank() != first.rank() || with_extent(shape, along, first[along]) != first) {
             return bad_input(
-                fmt::format("combine: part {} is {}, the first is {}; they may differ along dimension {} "
+                fmt::format("concat: part {} is {}, the first is {}; they may differ along dimension {} "
                             "only.",
                             i, shape.to_string(), first.to_string(), along));
         }

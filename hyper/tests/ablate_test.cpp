@@ -17,10 +17,10 @@ class ablation : public ::yolk::testing::DeviceTest {
     /// y = B (A x) with A = 2, B = 3 on one number, wanted 6 x: zeroing one gives minus the mean of (6 x)^2.
     [[nodiscard]] Task product() const {
         const auto matrix = [](const Traced& weight, const Traced& x) { return linear(weight, x); };
-        const auto a = hyperfunction("a", LoraWeight{.out = 1, .in = 1, .values = *Tensor::create({1, 1}, {1})}, matrix,
-                                     {.optimize = true});
-        const auto b = hyperfunction("b", LoraWeight{.out = 1, .in = 1, .values = *Tensor::create({1, 1}, {3})}, matrix,
-                                     {.optimize = true});
+        const auto a = hyperfunction("a", MatrixWeight{.out = 1, .in = 1, .values = *Tensor::create({1, 1}, {1})},
+                                     matrix, {.optimize = true});
+        const auto b = hyperfunction("b", MatrixWeight{.out = 1, .in = 1, .values = *Tensor::create({1, 1}, {3})},
+                                     matrix, {.optimize = true});
         Task task{System("product", [=](const Inputs& in) { return b(a(in["x"])); }), {}, numeric_distance()};
         for (const float x : {1.0F, 2.0F, 3.0F, 4.0F})
             task.examples.push_back({{{"x", Tensor::vector({x})}}, Tensor::vector({6.0F * x})});

@@ -51,7 +51,7 @@ TEST_F(affine_composition, the_product_is_recovered) {
 
 TEST_F(affine_composition, one_matrix_learns_it_too) {
     const auto only = hyperfunction(
-        "only", LoraWeight{.out = 2, .in = 2, .noise_rank = 2, .values = *Tensor::create({2, 2}, {1, 0, 0, 1})},
+        "only", MatrixWeight{.out = 2, .in = 2, .noise_rank = 2, .values = *Tensor::create({2, 2}, {1, 0, 0, 1})},
         [](const Traced& weight, const Traced& x) { return linear(weight, x); }, {.optimize = true});
     Task task = rotation_task(1);
     task.system = System("one matrix", [=](const Inputs& in) { return only(in["x"]); });

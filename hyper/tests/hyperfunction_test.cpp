@@ -62,12 +62,12 @@ TEST(hyperfunction, takes_and_returns_plain_types) {
 }
 
 TEST(hyperfunction, runs_alone_with_explicit_weights) {
-    const auto layer = hyperfunction("layer", LoraWeight{.out = 2, .in = 2},
+    const auto layer = hyperfunction("layer", MatrixWeight{.out = 2, .in = 2},
                                      [](const Traced& w, const Traced& x) { return relu(linear(w, x)); });
     const Tensor weight = Tensor::create({2, 2}, {1, 2, 3, -4}).value();
-    ASSERT_OK_AND_ASSIGN(const LoraWeight lora, LoraWeight::from_tensor(weight));
+    ASSERT_OK_AND_ASSIGN(const MatrixWeight lora, MatrixWeight::from_tensor(weight));
     EXPECT_EQ(*layer.call(lora, {Tensor::vector({1, 1})}), Value(Tensor::vector({3, 0})));
-    EXPECT_THAT(refusal(LoraWeight::from_tensor(Tensor::vector({1.0F}))), HasSubstr("a matrix [out, in]"));
+    EXPECT_THAT(refusal(MatrixWeight::from_tensor(Tensor::vector({1.0F}))), HasSubstr("a matrix [out, in]"));
     EXPECT_THAT(refusal(layer.call({.out = 2, .in = 2}, {Tensor::vector({1, 1})})), HasSubstr("Values [0]"));
     EXPECT_THAT(refusal(layer.call(lora, {})), HasSubstr("0 operands; it takes 1"));
     EXPECT_THAT(refusal(layer.call(lora, {Tensor::vector({1})})), HasSubstr("'layer'"));
@@ -80,13 +80,13 @@ TEST(hyperfunction, runs_alone_with_explicit_weights) {
 }
 
 TEST(hyperfunction, weights_register_themselves) {
-    const auto layer = hyperfunction("layer", LoraWeight{.out = 2, .in = 3, .noise_rank = 2},
+    const auto layer = hyperfunction("layer", MatrixWeight{.out = 2, .in = 3, .noise_rank = 2},
                                      [](const Traced& w, const Traced& x) { return linear(w, x); }, {.optimize = true});
     System system(
         "s", [=](const Inputs& in) { return layer(in["x"]); }, 5);
     EXPECT_THAT(refusal(system.parameters(layer)), HasSubstr("'layer' is not registered in system 's'"));
     ASSERT_OK(system.call({{"x", Tensor::vector({1, 2, 3})}}));
-    ASSERT_OK_AND_ASSIGN(const LoraWeight tuned, system.parameters(layer));
+    ASSERT_OK_AND_ASSIGN(const MatrixWeight tuned, system.parameters(layer));
     EXPECT_EQ(tuned.values, initial_weights(layer.parts().spec, 5));
     EXPECT_EQ(tuned.noise_rank, 2U);
     EXPECT_TRUE(system.parameters().find("layer")->spec.optimize);

@@ -43,7 +43,7 @@ inline Task temperature_task(std::uint64_t seed = 1) {
 inline Task rotation_task(std::uint64_t seed = 1) {
     const Tensor identity = *Tensor::create({2, 2}, {1, 0, 0, 1});
     const auto matrix = [](const Traced& weight, const Traced& x) { return linear(weight, x); };
-    const LoraWeight weight{.out = 2, .in = 2, .noise_rank = 2, .values = identity};
+    const MatrixWeight weight{.out = 2, .in = 2, .noise_rank = 2, .values = identity};
     const auto a = hyperfunction("a", weight, matrix, {.optimize = true});
     const auto b = hyperfunction("b", weight, matrix, {.optimize = true});
     Task task{System(
@@ -72,10 +72,10 @@ inline std::vector<Example> xor_examples() {
 /// 2-4-1, relu then sigmoid, no biases.
 inline Task xor_task(std::uint64_t seed = 1) {
     const auto hidden =
-        hyperfunction("hidden", LoraWeight{.out = 4, .in = 2},
+        hyperfunction("hidden", MatrixWeight{.out = 4, .in = 2},
                       [](const Traced& w, const Traced& x) { return relu(linear(w, x)); }, {.optimize = true});
     const auto output =
-        hyperfunction("output", LoraWeight{.out = 1, .in = 4},
+        hyperfunction("output", MatrixWeight{.out = 1, .in = 4},
                       [](const Traced& w, const Traced& h) { return sigmoid(linear(w, h)); }, {.optimize = true});
     return {System(
                 "xor", [=](const Inputs& in) { return output(hidden(in["x"])); }, seed),
@@ -83,7 +83,7 @@ inline Task xor_task(std::uint64_t seed = 1) {
 }
 inline Task one_layer_task(std::uint64_t seed = 1) {
     const auto layer =
-        hyperfunction("layer", LoraWeight{.out = 1, .in = 2},
+        hyperfunction("layer", MatrixWeight{.out = 1, .in = 2},
                       [](const Traced& w, const Traced& x) { return sigmoid(linear(w, x)); }, {.optimize = true});
     return {System(
                 "one layer", [=](const Inputs& in) { return layer(in["x"]); }, seed),

@@ -6,13 +6,13 @@
 #include "yolk/oracle/elementwise.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
 #include "yolk/oracle/perturbed_vector.hpp"
-#include "yolk/runtime/asked_shapes.hpp"
+#include "yolk/runtime/shape_requests.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
 namespace {
 
-constexpr NoiseTime kWhen{.seed = 7, .generation = 3, .time = 3, .sigma = 0.1F};
+constexpr NoiseContext kWhen{.seed = 7, .generation = 3, .time = 3, .sigma = 0.1F};
 
 class population_device : public ::yolk::testing::DeviceTest {
    protected:
@@ -68,12 +68,12 @@ TEST_P(population_device, layers_ask_the_tuning_table) {
     const std::vector<TracedExample> examples = some_examples(set, 3);
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
     ASSERT_OK(evaluate.evaluate(perturbations_of(space, 0, 6)));
-    const std::vector<AskedShape> asked = asked_shapes(device());
+    const std::vector<ShapeRequest> asked = shape_requests(device());
     // The examples as rows: what all members share, then what each has of its own.
     for (const auto& [variant, extents] :
          {std::pair("f32 by f32, shared input", std::vector<std::uint64_t>{6, 3, 4, 5, 1}),
           std::pair("f32 by f32", std::vector<std::uint64_t>{6, 3, 5, 3, 1})}) {
-        const AskedShape wanted{.family = "perturbed_linear", .shape = {.variant = variant, .extents = extents}};
+        const ShapeRequest wanted{.family = "perturbed_linear", .shape = {.variant = variant, .extents = extents}};
         EXPECT_NE(std::ranges::find(asked, wanted), asked.end()) << variant;
     }
 }

@@ -20,7 +20,7 @@ using ::yolk::testing::expect_error;
 class population_host : public ::yolk::testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(population_host);
 
-constexpr NoiseTime kWhen{.seed = 4, .generation = 2, .time = 2, .sigma = 0.5F};
+constexpr NoiseContext kWhen{.seed = 4, .generation = 2, .time = 2, .sigma = 0.5F};
 
 /// A knob in 0 ... 10, a vector, a matrix.
 ParameterSet some_parameters() {

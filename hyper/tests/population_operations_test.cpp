@@ -9,7 +9,7 @@
 namespace yolk::hyper {
 namespace {
 
-constexpr NoiseTime kWhen{.seed = 9, .generation = 1, .time = 1, .sigma = 0.25F};
+constexpr NoiseContext kWhen{.seed = 9, .generation = 1, .time = 1, .sigma = 0.25F};
 constexpr std::uint32_t kExamples = 3;
 constexpr std::uint32_t kCandidates = 3;
 
@@ -93,23 +93,23 @@ std::vector<Case> row_cases() {
         {"mean of the mean", [y](Sketch& s, std::uint32_t e) { return s.one("mean", {s.one("mean", {y(s, e)})}); },
          true},
         {"argmax", [y](Sketch& s, std::uint32_t e) { return s.one("argmax", {y(s, e)}); }, true},
-        {"combine along 0",
+        {"concat along 0",
          [y](Sketch& s, std::uint32_t e) {
-             return s.one("combine", {y(s, e), s.input("z", drawn_tensor({1, 6}, 80 + e))},
+             return s.one("concat", {y(s, e), s.input("z", drawn_tensor({1, 6}, 80 + e))},
                           {{"dimension", std::int64_t{0}}});
          },
          true},
-        {"combine parameters along the last",
+        {"concat parameters along the last",
          [y](Sketch& s, std::uint32_t e) {
              const Atom rows = s.one("reshape", {s.parameter("v")}, {{"shape", std::vector<std::int64_t>{2, 3}}});
-             return s.one("combine", {rows, y(s, e), rows}, {{"dimension", std::int64_t{1}}});
+             return s.one("concat", {rows, y(s, e), rows}, {{"dimension", std::int64_t{1}}});
          },
          true},
         {"split and join",
          [y](Sketch& s, std::uint32_t e) {
              const auto parts = s.all("split", {y(s, e)},
                                       {{"dimension", std::int64_t{1}}, {"sizes", std::vector<std::int64_t>{1, 3, 2}}});
-             return s.one("combine", {parts[2], parts[1]}, {{"dimension", std::int64_t{1}}});
+             return s.one("concat", {parts[2], parts[1]}, {{"dimension", std::int64_t{1}}});
          },
          true},
     };

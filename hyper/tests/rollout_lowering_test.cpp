@@ -13,11 +13,11 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Traced dense(const Hyperfunction<LoraWeight>& weight, const Hyperfunction<VectorWeight>& bias, const Traced& x) {
+Traced dense(const Hyperfunction<MatrixWeight>& weight, const Hyperfunction<VectorWeight>& bias, const Traced& x) {
     return bias(weight(x));
 }
-Hyperfunction<LoraWeight> weight(const std::string& name, std::uint32_t out, std::uint32_t in) {
-    return hyperfunction(name, LoraWeight{.out = out, .in = in},
+Hyperfunction<MatrixWeight> weight(const std::string& name, std::uint32_t out, std::uint32_t in) {
+    return hyperfunction(name, MatrixWeight{.out = out, .in = in},
                          [](const Traced& w, const Traced& x) { return linear(w, x); });
 }
 Hyperfunction<VectorWeight> bias(const std::string& name, std::uint32_t size) {

@@ -36,11 +36,11 @@ std::vector<Candidate> knobs(std::initializer_list<float> values) {
 
 /// 3 -> 4 -> 2 with a bias, and a host function behind it.
 System network() {
-    const auto hidden = hyperfunction("hidden", LoraWeight{.out = 4, .in = 3},
+    const auto hidden = hyperfunction("hidden", MatrixWeight{.out = 4, .in = 3},
                                       [](const Traced& w, const Traced& x) { return tanh(linear(w, x)); });
     const auto bias =
         hyperfunction("bias", VectorWeight{.size = 4}, [](const Traced& b, const Traced& x) { return gelu(x + b); });
-    const auto out = hyperfunction("out", LoraWeight{.out = 2, .in = 4},
+    const auto out = hyperfunction("out", MatrixWeight{.out = 2, .in = 4},
                                    [](const Traced& w, const Traced& x) { return softmax(linear(w, x)); });
     const auto scale = hyperfunction("knob", Knob{}, [](const Knob& p, const Tensor& x) {
         std::vector<float> values(x.values().begin(), x.values().end());
@@ -118,7 +118,7 @@ TEST_P(system_population, chunks_change_nothing) {
 }
 
 TEST_P(system_population, outputs_are_examples_by_candidates) {
-    const auto layer = hyperfunction("layer", LoraWeight{.out = 4, .in = 4},
+    const auto layer = hyperfunction("layer", MatrixWeight{.out = 4, .in = 4},
                                      [](const Traced& w, const Traced& x) { return softmax(linear(w, x)); });
     System system("outputs", [=](const Inputs& in) { return layer(in["x"]); });
     system.use(dispatcher());

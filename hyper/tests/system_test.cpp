@@ -24,7 +24,7 @@ TEST(system, chains_host_functions) {
 }
 
 TEST(system, runs_tensor_bodies) {
-    const auto layer = hyperfunction("layer", LoraWeight{.out = 3, .in = 2},
+    const auto layer = hyperfunction("layer", MatrixWeight{.out = 3, .in = 2},
                                      [](const Traced& weight, const Traced& x) { return relu(linear(weight, x)); });
     System system("net", [=](const Inputs& in) { return sigmoid(sum(layer(in["x"]) * 2.0)); });
     const auto output = system.call({{"x", Tensor::vector({1.0F, 2.0F})}});

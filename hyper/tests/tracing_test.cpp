@@ -100,11 +100,11 @@ TEST(tracing, numbers_each_call) {
 TEST(tracing, records_combine_and_split) {
     System system("shapes", [](const Inputs& in) {
         const std::vector<Traced> parts = split(in["x"], {1, 3}, -1);
-        return combine({parts[1], parts[0]}, -1);
+        return concat({parts[1], parts[0]}, -1);
     });
     const Tensor x = Tensor::create({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7}).value();
     const TracedExample trace = traced(system, {{"x", x}});
-    EXPECT_THAT(operations_of(trace.graph), ElementsAre("split", "combine"));
+    EXPECT_THAT(operations_of(trace.graph), ElementsAre("split", "concat"));
     EXPECT_EQ(std::get<std::int64_t>(*find_attribute(trace.graph.equations[0], "dimension")), 1) << "from the front";
     EXPECT_THAT(trace.notes, IsEmpty()) << "nothing went past the tracer";
     EXPECT_EQ(trace.values.back(), Value(Tensor::create({2, 4}, {1, 2, 3, 0, 5, 6, 7, 4}).value()));
@@ -184,7 +184,7 @@ TEST(tracing, select_chooses_by_data_flow) {
     const auto gain = host_gain();
     System system("select", [=](const Inputs& in) {
         const Traced y = gain(in["x"]);
-        const Traced small = both(less(y, 2.0), negated(either(equal(y, in["x"]), less(y, -2.0))));
+        const Traced small = logical_and(less(y, 2.0), logical_not(logical_or(equal(y, in["x"]), less(y, -2.0))));
         return select(small, y, in["x"]);
     });
     EXPECT_EQ(*system.call({{"x", 3.0}}), Value(1.5));
@@ -202,13 +202,13 @@ TEST(tracing, formats_text) {
 }
 
 TEST(tracing, errors_stick_and_name_the_example) {
-    const auto linear_one = hyperfunction("layer", LoraWeight{.out = 3, .in = 2},
+    const auto linear_one = hyperfunction("layer", MatrixWeight{.out = 3, .in = 2},
                                           [](const Traced& w, const Traced& x) { return linear(w, x); });
     System system("stuck", [=](const Inputs& in) {
         const Traced wrong = linear_one(in["x"]);
         EXPECT_EQ(wrong.read().kind(), ValueKind::Tensor) << "the function may go on";
         const std::vector<Traced> parts = split(wrong, {1, 1}, 0);
-        return combine({parts[0], parts[1]}, 5);
+        return concat({parts[0], parts[1]}, 5);
     });
     EXPECT_THAT(refusal(system, {{"x", Tensor::vector({1, 2, 3})}}, 4),
                 AllOf(HasSubstr("system 'stuck' on example 4"), HasSubstr("'layer'"),
@@ -227,12 +227,12 @@ TEST(tracing, refuses_bad_shapes) {
                 }),
                 HasSubstr("must sum to 3"));
     EXPECT_THAT(check([](const Traced& x) {
-                    return combine({x, reshape(x, {3, 2})}, 0);
+                    return concat({x, reshape(x, {3, 2})}, 0);
                 }),
                 HasSubstr("differ along dimension 0 only"));
-    EXPECT_THAT(check([](const Traced& x) { return combine({x, x}, 2); }), HasSubstr("dimension 2 of a tensor [2, 3]"));
-    EXPECT_THAT(check([](const Traced& x) { return combine({x, x}, -3); }), HasSubstr("from 0 to 1"));
-    EXPECT_THAT(check([](const Traced& x) { return combine(std::span<const Traced>(), 0) + x; }), HasSubstr("nothing"));
+    EXPECT_THAT(check([](const Traced& x) { return concat({x, x}, 2); }), HasSubstr("dimension 2 of a tensor [2, 3]"));
+    EXPECT_THAT(check([](const Traced& x) { return concat({x, x}, -3); }), HasSubstr("from 0 to 1"));
+    EXPECT_THAT(check([](const Traced& x) { return concat(std::span<const Traced>(), 0) + x; }), HasSubstr("nothing"));
     EXPECT_THAT(check([](const Traced& x) { return reshape(x, {7}); }), HasSubstr("must be as many (6)"));
     EXPECT_THAT(check([](const Traced& x) { return x + Tensor::vector({1, 2}); }), HasSubstr("a row [columns]"));
     EXPECT_THAT(check([](const Traced& x) { return Tensor::vector({1, 2}) - x; }), HasSubstr("a row [columns]"));
@@ -248,7 +248,7 @@ TEST(tracing, refuses_bad_shapes) {
 TEST(tracing, second_operands_may_come_first) {
     System system("broadcast", [](const Inputs& in) {
         const Traced row = Tensor::vector({1, 2, 3});
-        return combine({1.0 - in["x"], row - in["x"], row * in["x"], in["x"] - row, maximum(2.5, in["x"])}, 0);
+        return concat({1.0 - in["x"], row - in["x"], row * in["x"], in["x"] - row, maximum(2.5, in["x"])}, 0);
     });
     const Tensor x = Tensor::create({1, 3}, {3, 5, 2}).value();
     EXPECT_EQ(*system.call({{"x", x}}),
@@ -271,10 +271,10 @@ TEST(tracing, values_of_another_trace_are_refused) {
 TEST(tracing, operations_outside_a_trace_compute_or_carry_their_error) {
     const Traced three = Traced(1.0) + 2.0;
     EXPECT_EQ(three.read(), Value(3.0));
-    const Traced wrong = combine({Traced(1.0)}, 0);
+    const Traced wrong = concat({Traced(1.0)}, 0);
     const Traced lost = host_gain("lost")(1.0);
     System system("late", [&](const Inputs& in) { return in["x"] + wrong; });
-    EXPECT_THAT(refusal(system, {{"x", 1.0}}), HasSubstr("combine"));
+    EXPECT_THAT(refusal(system, {{"x", 1.0}}), HasSubstr("concat"));
     System call("late", [&](const Inputs& in) { return in["x"] + lost; });
     EXPECT_THAT(refusal(call, {{"x", 1.0}}), HasSubstr("'lost' was called outside a system"));
 }

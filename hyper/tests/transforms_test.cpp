@@ -111,9 +111,9 @@ TEST(transforms, compose_in_either_order) {
 }
 
 TEST(transforms, derivatives_match_differences) {
-    const auto layer = hyperfunction("layer", LoraWeight{.out = 3, .in = 2}, [](const Traced& w, const Traced& x) {
+    const auto layer = hyperfunction("layer", MatrixWeight{.out = 3, .in = 2}, [](const Traced& w, const Traced& x) {
         const std::vector<Traced> parts = split(tanh(linear(w, x)), {1, 2}, -1);
-        return combine({sigmoid(parts[1]) * Tensor::vector({2.0F, -1.0F}), exp(parts[0]) - 3.0}, -1);
+        return concat({sigmoid(parts[1]) * Tensor::vector({2.0F, -1.0F}), exp(parts[0]) - 3.0}, -1);
     });
     System system("net", [=](const Inputs& in) { return sum(mean(layer(in["x"])) * in["s"]); });
     const Tensor x = Tensor::create({2, 2}, {0.5F, -0.25F, 0.125F, 1.0F}).value();

@@ -28,12 +28,12 @@ TEST(value, tensors_fill_their_shape) {
 
 TEST(value, combines_along_a_dimension) {
     const std::vector<Tensor> pair{counted({2, 2}), counted({2, 2})};
-    ASSERT_OK_AND_ASSIGN(const Tensor below, combine(pair, 0));
+    ASSERT_OK_AND_ASSIGN(const Tensor below, concat(pair, 0));
     EXPECT_EQ(below.shape(), (Shape{4, 2}));
-    ASSERT_OK_AND_ASSIGN(const Tensor beside, combine(pair, -1));
+    ASSERT_OK_AND_ASSIGN(const Tensor beside, concat(pair, -1));
     EXPECT_EQ(beside, Tensor::create({2, 4}, {0, 1, 0, 1, 2, 3, 2, 3}).value());
     const std::vector<Tensor> three{counted({2, 1}), counted({2, 2}), counted({2, 0})};
-    ASSERT_OK_AND_ASSIGN(const Tensor mixed, combine(three, 1));
+    ASSERT_OK_AND_ASSIGN(const Tensor mixed, concat(three, 1));
     EXPECT_EQ(mixed, Tensor::create({2, 3}, {0, 0, 1, 1, 2, 3}).value());
 }
 
@@ -44,19 +44,19 @@ TEST(value, splits_what_was_combined) {
         const std::vector<std::uint64_t> sizes{1, 0, whole.shape()[along] - 1};
         ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> parts, split(whole, sizes, dimension));
         ASSERT_EQ(parts.size(), 3U);
-        ASSERT_OK_AND_ASSIGN(const Tensor again, combine(parts, dimension));
+        ASSERT_OK_AND_ASSIGN(const Tensor again, concat(parts, dimension));
         EXPECT_EQ(again, whole) << dimension;
     }
 }
 
 TEST(value, refuses_what_does_not_fit) {
     const auto message = [](const auto& result) { return result ? std::string() : result.error().message; };
-    EXPECT_THAT(message(combine({}, 0)), HasSubstr("no parts"));
+    EXPECT_THAT(message(concat({}, 0)), HasSubstr("no parts"));
     const std::vector<Tensor> unequal{counted({2, 2}), counted({2, 3})};
-    EXPECT_THAT(message(combine(unequal, 0)), HasSubstr("part 1 is [2, 3], the first is [2, 2]"));
+    EXPECT_THAT(message(concat(unequal, 0)), HasSubstr("part 1 is [2, 3], the first is [2, 2]"));
     const std::vector<Tensor> ranks{counted({2}), counted({2, 1})};
-    EXPECT_THAT(message(combine(ranks, 0)), HasSubstr("part 1 is [2, 1]"));
-    EXPECT_THAT(message(combine(unequal, 2)), HasSubstr("it must be from -2 to 1"));
+    EXPECT_THAT(message(concat(ranks, 0)), HasSubstr("part 1 is [2, 1]"));
+    EXPECT_THAT(message(concat(unequal, 2)), HasSubstr("it must be from -2 to 1"));
     const Tensor whole = counted({5});
     EXPECT_THAT(message(split(whole, std::vector<std::uint64_t>{2, 2}, 0)), HasSubstr("must sum to 5"));
     EXPECT_THAT(message(split(whole, std::vector<std::uint64_t>{3, UINT64_MAX - 1, 4}, 0)), HasSubstr("must sum to 5"));

@@ -147,13 +147,13 @@ class BlockInverseProblem final : public Problem {
         const double n = desc_.n;
         return {.operations = 2.0 * desc_.blocks * (5.0 / 6.0 + 1.0) * n * n * n, .bytes = 8.0 * desc_.blocks * n * n};
     }
-    void hold(CheckReport& report, const std::string& case_name,
-              std::span<const std::vector<std::uint32_t>> outputs) const override;
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override;
 
    private:
     [[nodiscard]] BlockInverseInputs make_inputs() const;
-    void hold_block(CheckReport& report, const std::string& case_name, std::uint32_t b,
-                    const std::vector<double>& matrix, std::span<const std::uint32_t> out, float residual) const;
+    void verify_block(CheckReport& report, const std::string& case_name, std::uint32_t b,
+                      const std::vector<double>& matrix, std::span<const std::uint32_t> out, float residual) const;
 
     BlockInverseDesc desc_;
     Blocks blocks_;
@@ -186,9 +186,9 @@ BlockInverseInputs BlockInverseProblem::make_inputs() const {
 /// The residual is the one that double precision finds, but for its own roundings; an inverse of Symmetric is as good
 /// as complete pivoting promises: n roundings of the largest elements on the way, which are at most 8 times those of
 /// matrix and inverse.
-void BlockInverseProblem::hold_block(CheckReport& report, const std::string& case_name, std::uint32_t b,
-                                     const std::vector<double>& matrix, std::span<const std::uint32_t> out,
-                                     float residual) const {
+void BlockInverseProblem::verify_block(CheckReport& report, const std::string& case_name, std::uint32_t b,
+                                       const std::vector<double>& matrix, std::span<const std::uint32_t> out,
+                                       float residual) const {
     const std::size_t n = desc_.n;
     std::vector<float> inverse(n * n);
     for (std::size_t e = 0; e < n * n; ++e) inverse[e] = std::bit_cast<float>(out[e]);
@@ -213,18 +213,18 @@ void BlockInverseProblem::hold_block(CheckReport& report, const std::string& cas
     }
 }
 
-void BlockInverseProblem::hold(CheckReport& report, const std::string& case_name,
-                               std::span<const std::vector<std::uint32_t>> outputs) const {
+void BlockInverseProblem::verify(CheckReport& report, const std::string& case_name,
+                                 std::span<const std::vector<std::uint32_t>> outputs) const {
     const BlockInverseInputs inputs = make_inputs();
     const std::size_t size = std::size_t{desc_.n} * desc_.n;
     if (size == 0) return;
     for (std::uint32_t b = 0; b < desc_.blocks; ++b) {
         const std::uint32_t status = outputs[1][b];
         if (!is_inverted(status)) continue;
-        hold_block(report, case_name, b,
-                   damped_block(desc_, std::span(inputs.in).subspan(b * size, size),
-                                desc_.damping_per_block ? inputs.damping[b] : 0.0F, retries_of(status)),
-                   std::span(outputs[0]).subspan(b * size, size), std::bit_cast<float>(outputs[2][b]));
+        verify_block(report, case_name, b,
+                     damped_block(desc_, std::span(inputs.in).subspan(b * size, size),
+                                  desc_.damping_per_block ? inputs.damping[b] : 0.0F, retries_of(status)),
+                     std::span(outputs[0]).subspan(b * size, size), std::bit_cast<float>(outputs[2][b]));
     }
 }
 

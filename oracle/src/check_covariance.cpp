@@ -88,8 +88,8 @@ class CovarianceProblem final : public Problem {
         return {.operations = 2.0 * samples * elements,
                 .bytes = 4.0 * (elements * (is_damped() ? 2.0 : 1.0) + samples * desc_.blocks * desc_.n)};
     }
-    void hold(CheckReport& report, const std::string& case_name,
-              std::span<const std::vector<std::uint32_t>> outputs) const override {
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override {
         for (const std::vector<std::uint32_t>& words : outputs) {
             std::uint64_t lopsided = 0;
             for (std::size_t i = 0; i < words.size(); ++i) {

@@ -82,7 +82,7 @@ std::vector<Case> cases() {
 }
 
 struct Inputs {
-    NoiseTime when;
+    NoiseContext when;
     abi::fitness::Summary summary{};
     std::vector<std::int8_t> integers;  ///< padded to whole words
     std::vector<float> floats;

@@ -102,8 +102,8 @@ std::vector<double> weight_values(const FitnessDesc& desc, const std::vector<std
     return values;
 }
 
-void hold_scores(CheckReport& report, const std::string& name, const FitnessDesc& desc,
-                 const std::vector<float>& returns, const std::vector<float>& scores) {
+void verify_scores(CheckReport& report, const std::string& name, const FitnessDesc& desc,
+                   const std::vector<float>& returns, const std::vector<float>& scores) {
     const std::vector<FitnessValue> oracle = fitness_score_oracle(desc, returns);
     std::vector<double> got;
     std::vector<OracleValue> expected;
@@ -115,11 +115,11 @@ void hold_scores(CheckReport& report, const std::string& name, const FitnessDesc
         expected.push_back({finite ? oracle[member].value : 0.0, oracle[member].tolerance});
         if (!finite) expected.back().tolerance = 1.0;
     }
-    hold_to_oracle(report, name + ", scores", got, expected);
+    verify_against_oracle(report, name + ", scores", got, expected);
 }
 
-void hold_summary(CheckReport& report, const std::string& name, const FitnessOracle& oracle,
-                  const abi::fitness::Summary& summary) {
+void verify_summary(CheckReport& report, const std::string& name, const FitnessOracle& oracle,
+                    const abi::fitness::Summary& summary) {
     const std::vector<double> numbers{static_cast<double>(summary.coefficient),
                                       static_cast<double>(summary.mean),
                                       static_cast<double>(summary.best),
@@ -134,7 +134,7 @@ void hold_summary(CheckReport& report, const std::string& name, const FitnessOra
                                             {oracle.variance.value, oracle.variance.tolerance},
                                             {static_cast<double>(oracle.not_finite_count), 0.0},
                                             {static_cast<double>(oracle.first_not_finite), 0.0}};
-    hold_to_oracle(report, name + ", summary", numbers, expected);
+    verify_against_oracle(report, name + ", summary", numbers, expected);
 }
 
 class FitnessProblem final : public Problem {
@@ -172,7 +172,7 @@ class FitnessProblem final : public Problem {
                 output_buffer("weights", fitness_weights_bytes(desc_)),
                 output_buffer("summary", sizeof(abi::fitness::Summary))};
     }
-    /// The oracle starts from the scores as they came, and knows weights that are not words: hold() compares.
+    /// The oracle starts from the scores as they came, and knows weights that are not words: verify() compares.
     [[nodiscard]] std::vector<Expected> expected() const override {
         const FitnessTwin twin = fitness_twin(desc_, returns_);
         const auto summary = std::bit_cast<SummaryWords>(twin.summary);
@@ -186,19 +186,19 @@ class FitnessProblem final : public Problem {
         return {.operations = members * (desc_.episodes + 32.0),
                 .bytes = 4.0 * members * (desc_.episodes + 1.0) + static_cast<double>(fitness_weights_bytes(desc_))};
     }
-    void hold(CheckReport& report, const std::string& case_name,
-              std::span<const std::vector<std::uint32_t>> outputs) const override {
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override {
         std::vector<float> scores;
         for (const std::uint32_t word : outputs[0]) scores.push_back(std::bit_cast<float>(word));
-        hold_scores(report, case_name, desc_, returns_, scores);
+        verify_scores(report, case_name, desc_, returns_, scores);
         const FitnessOracle oracle = fitness_oracle(desc_, scores);
         std::vector<OracleValue> weights;
         for (const FitnessValue& weight : oracle.weights) weights.push_back({weight.value, weight.tolerance});
         const std::vector<double> got = weight_values(desc_, outputs[1]);
-        hold_to_oracle(report, case_name + ", weights", got, weights);
+        verify_against_oracle(report, case_name + ", weights", got, weights);
         SummaryWords words{};
         std::ranges::copy(outputs[2], words.begin());
-        hold_summary(report, case_name, oracle, std::bit_cast<abi::fitness::Summary>(words));
+        verify_summary(report, case_name, oracle, std::bit_cast<abi::fitness::Summary>(words));
     }
 
    private:

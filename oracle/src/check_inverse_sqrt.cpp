@@ -128,8 +128,8 @@ class InverseSqrtProblem final : public Problem {
                 output_buffer("status", sizeof(float) * words), output_buffer("residual", sizeof(float) * words)};
     }
     [[nodiscard]] std::vector<Expected> expected() const override;
-    void hold(CheckReport& report, const std::string& case_name,
-              std::span<const std::vector<std::uint32_t>> outputs) const override;
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override;
     [[nodiscard]] Work work() const override {
         const double all = static_cast<double>(desc_.blocks) * static_cast<double>(elements());
         return {.operations = 6.0 * desc_.max_iterations * all * desc_.n, .bytes = 8.0 * all};
@@ -190,8 +190,8 @@ std::vector<Expected> InverseSqrtProblem::expected() const {
     return {out, {.element = ElementType::U32, .twin = twin.status}, {.twin = words_of(twin.residual)}};
 }
 
-void InverseSqrtProblem::hold(CheckReport& report, const std::string& case_name,
-                              std::span<const std::vector<std::uint32_t>> outputs) const {
+void InverseSqrtProblem::verify(CheckReport& report, const std::string& case_name,
+                                std::span<const std::vector<std::uint32_t>> outputs) const {
     for (std::size_t b = 0; b < outputs[1].size(); ++b) {
         const InverseSqrtStatus status = inverse_sqrt_status(outputs[1][b]);
         if (status != right_status(b))

@@ -98,8 +98,8 @@ class KroneckerProblem final : public Problem {
         if (inverts()) all.push_back({.element = ElementType::U32, .twin = twin.status});
         return all;
     }
-    void hold(CheckReport& report, const std::string& case_name,
-              std::span<const std::vector<std::uint32_t>> outputs) const override {
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override {
         for (std::size_t b = 0; inverts() && b < outputs[1].size(); ++b) {
             const std::uint32_t word = outputs[1][b];
             if (word == right_status(b)) continue;

@@ -79,8 +79,8 @@ class MatmulProblem final : public Problem {
                 output_buffer("out", float_bytes(desc_.out.format, extent(desc_.out, desc_.m, desc_.n)))};
     }
     [[nodiscard]] std::vector<Expected> expected() const override;
-    void hold(CheckReport& report, const std::string& case_name,
-              std::span<const std::vector<std::uint32_t>> outputs) const override;
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override;
     [[nodiscard]] Work work() const override {
         const double products = static_cast<double>(desc_.batch) * desc_.m * desc_.n * desc_.k;
         const double elements = static_cast<double>(extent(desc_.a, desc_.m, desc_.k)) +
@@ -183,8 +183,8 @@ std::vector<Expected> MatmulProblem::expected() const {
 
 /// Of an out of 16 bits: what rounding a right sum may give. Half a step of the format on top of the sum's tolerance:
 /// of its last place, 2^-11 or 2^-8 of the number, or of its denormals.
-void MatmulProblem::hold(CheckReport& report, const std::string& case_name,
-                         std::span<const std::vector<std::uint32_t>> outputs) const {
+void MatmulProblem::verify(CheckReport& report, const std::string& case_name,
+                           std::span<const std::vector<std::uint32_t>> outputs) const {
     if (desc_.out.format == FloatFormat::F32) return;
     const Inputs inputs = draw_inputs();
     std::vector<OracleValue> oracle = matmul_oracle(desc_, {inputs.a, inputs.b, inputs.bias, inputs.residual});
@@ -196,7 +196,7 @@ void MatmulProblem::hold(CheckReport& report, const std::string& case_name,
         const double largest = std::abs(oracle[i].value) + oracle[i].tolerance;
         oracle[i].tolerance += largest * (f16 ? 0x1p-11 : 0x1p-8) + (f16 ? 0x1p-25 : 0x1p-134);
     }
-    hold_to_oracle(report, case_name, std::span<const double>(got), std::span<const OracleValue>(oracle));
+    verify_against_oracle(report, case_name, std::span<const double>(got), std::span<const OracleValue>(oracle));
 }
 
 struct Case {

@@ -86,7 +86,7 @@ class PerturbedEmbeddingProblem final : public Problem {
 
     PerturbedEmbeddingDesc desc_;
     std::int32_t first_member_;
-    NoiseTime when_;
+    NoiseContext when_;
 };
 
 struct Case {

@@ -104,7 +104,7 @@ class PerturbedLinearProblem final : public Problem {
 
     PerturbedLinearDesc desc_;
     std::int32_t first_member_;
-    NoiseTime when_;
+    NoiseContext when_;
     bool plain_;
 };
 

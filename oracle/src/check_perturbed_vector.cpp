@@ -63,7 +63,7 @@ class PerturbedVectorProblem final : public Problem {
 
     PerturbedVectorDesc desc_;
     std::int32_t first_member_;
-    NoiseTime when_;
+    NoiseContext when_;
 };
 
 struct Case {

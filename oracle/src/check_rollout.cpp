@@ -49,7 +49,7 @@ std::vector<Case> cases() {
     };
 }
 
-constexpr NoiseTime kWhen{.seed = 0x9E3779B97F4A7C15U, .generation = 11, .time = 5, .sigma = 0.3F};
+constexpr NoiseContext kWhen{.seed = 0x9E3779B97F4A7C15U, .generation = 11, .time = 5, .sigma = 0.3F};
 
 RolloutDesc describe(const Case& c) {
     RolloutDesc desc{.members = c.members,
@@ -82,16 +82,16 @@ std::vector<float> draw_parameters(std::uint64_t seed, const RolloutDesc& desc) 
 
 std::vector<double> as_doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
 
-void hold_values(CheckReport& report, const std::string& name, std::span<const float> got,
-                 std::span<const RolloutValue> oracle) {
+void verify_values(CheckReport& report, const std::string& name, std::span<const float> got,
+                   std::span<const RolloutValue> oracle) {
     std::vector<OracleValue> values;
     for (const RolloutValue& value : oracle) values.push_back({value.value, value.tolerance});
-    hold_to_oracle(report, name, as_doubles(got), values);
+    verify_against_oracle(report, name, as_doubles(got), values);
 }
 
 // An action may differ from the oracle's largest output only within the outputs' tolerances.
-void hold_action(CheckReport& report, const std::string& name, const RolloutStep& step,
-                 std::span<const RolloutValue> outputs) {
+void verify_action(CheckReport& report, const std::string& name, const RolloutStep& step,
+                   std::span<const RolloutValue> outputs) {
     const RolloutValue& chosen = outputs[step.action];
     for (const RolloutValue& other : outputs) {
         if (chosen.value + chosen.tolerance >= other.value - other.tolerance) continue;
@@ -102,13 +102,13 @@ void hold_action(CheckReport& report, const std::string& name, const RolloutStep
 
 // Trajectories in fp32 and double part ways at the first decision on a knife's edge. So each step is held on its own,
 // from the twin's state, which for the device's returns to be right (they equal the twin's bits) must be the device's.
-void hold_step(CheckReport& report, const std::string& name, const EnvironmentOracle& environment,
-               const PolicyOracle& policy, const RolloutStep& step) {
+void verify_step(CheckReport& report, const std::string& name, const EnvironmentOracle& environment,
+                 const PolicyOracle& policy, const RolloutStep& step) {
     const std::vector<RolloutValue> outputs = policy.outputs(step.observation);
-    hold_values(report, name + ", outputs", step.outputs, outputs);
-    hold_action(report, name, step, outputs);
+    verify_values(report, name + ", outputs", step.outputs, outputs);
+    verify_action(report, name, step, outputs);
     const std::vector<RolloutValue> next = environment.step(step.state, step.action);
-    hold_values(report, name + ", state", step.next_state, next);
+    verify_values(report, name + ", state", step.next_state, next);
     const double margin = environment.margin(next);
     if (step.terminated ? margin > 1.0 : margin < -1.0) {
         report.fail(fmt::format("{}: the episode {} {:.3g} tolerances inside its limits.", name,
@@ -117,8 +117,8 @@ void hold_step(CheckReport& report, const std::string& name, const EnvironmentOr
     if (step.reward != environment.reward) report.fail(fmt::format("{}: reward {}.", name, step.reward));
 }
 
-void hold_episode(CheckReport& report, const std::string& name, const RolloutDesc& desc,
-                  std::span<const float> parameters, std::uint32_t member, std::uint32_t episode, float expected) {
+void verify_episode(CheckReport& report, const std::string& name, const RolloutDesc& desc,
+                    std::span<const float> parameters, std::uint32_t member, std::uint32_t episode, float expected) {
     const EnvironmentOracle* const environment = find_environment_oracle(desc.environment);
     if (environment == nullptr) return report.fail(fmt::format("{}: no oracle for its environment.", name));
     const std::vector<RolloutStep> steps = rollout_trace(desc, parameters, kWhen, member, episode);
@@ -129,8 +129,8 @@ void hold_episode(CheckReport& report, const std::string& name, const RolloutDes
     double total = 0.0;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const std::string step_name = fmt::format("{}, member {}, episode {}, step {}", name, member, episode, i);
-        if (i == 0 || steps[i - 1].terminated) hold_values(report, step_name + ", reset", steps[i].state, start);
-        hold_step(report, step_name, *environment, policy, steps[i]);
+        if (i == 0 || steps[i - 1].terminated) verify_values(report, step_name + ", reset", steps[i].state, start);
+        verify_step(report, step_name, *environment, policy, steps[i]);
         total += steps[i].reward;
     }
     if (total == expected) return;
@@ -139,15 +139,15 @@ void hold_episode(CheckReport& report, const std::string& name, const RolloutDes
 }
 
 // The first pair and the last member, in the first and last episode.
-void hold_trajectories(CheckReport& report, const std::string& name, const RolloutDesc& desc, const Case& c,
-                       std::span<const float> parameters, std::span<const float> returns) {
+void verify_trajectories(CheckReport& report, const std::string& name, const RolloutDesc& desc, const Case& c,
+                         std::span<const float> parameters, std::span<const float> returns) {
     const std::uint32_t members = desc.mean_only ? 1 : desc.members;
     for (std::uint32_t member = 0; member < members; ++member) {
         if (member > 1 && member + 1 < members) continue;
         for (std::uint32_t episode = 0; episode < desc.episodes; ++episode) {
             if (episode > 0 && episode + 1 < desc.episodes) continue;
-            hold_episode(report, name, desc, parameters, member, c.first_episode + episode,
-                         returns[std::size_t{episode} * members + member]);
+            verify_episode(report, name, desc, parameters, member, c.first_episode + episode,
+                           returns[std::size_t{episode} * members + member]);
         }
     }
 }
@@ -183,7 +183,7 @@ class RolloutProblem final : public Problem {
                 output_buffer("returns", std::uint64_t{4} * rows() * desc_.episodes),
                 output_buffer("evaluations", std::uint64_t{4} * kEvaluationCounters)};
     }
-    /// Of the counters only the sum is promised: hold() takes it, and steps one by one to the oracle.
+    /// Of the counters only the sum is promised: verify() takes it, and steps one by one to the oracle.
     [[nodiscard]] std::vector<Expected> expected() const override {
         return {{.twin = words_of(rollout_twin(desc_, parameters_, kWhen, case_.first_episode).returns)},
                 {.element = ElementType::U32}};
@@ -201,8 +201,8 @@ class RolloutProblem final : public Problem {
         return {.operations = 2.0 * products * episodes * desc_.max_steps,
                 .bytes = static_cast<double>(desc_.parameters.size_bytes()) + 4.0 * episodes};
     }
-    void hold(CheckReport& report, const std::string& case_name,
-              std::span<const std::vector<std::uint32_t>> outputs) const override {
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override {
         const RolloutTwin twin = rollout_twin(desc_, parameters_, kWhen, case_.first_episode);
         const auto& counters = outputs[1];
         const std::uint64_t evaluations = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
@@ -210,7 +210,7 @@ class RolloutProblem final : public Problem {
             report.fail(
                 fmt::format("{}: {} evaluations were counted, not {}.", case_name, evaluations, twin.evaluations));
         }
-        hold_trajectories(report, case_name, desc_, case_, parameters_, twin.returns);
+        verify_trajectories(report, case_name, desc_, case_, parameters_, twin.returns);
     }
 
    private:

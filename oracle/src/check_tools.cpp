@@ -30,8 +30,8 @@ ProblemBuffer input_in_format(std::string name, FloatFormat format, const std::v
     return input_buffer(std::move(name), narrow_twin(format, values));
 }
 
-void hold_words_to_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,
-                        std::span<const std::uint32_t> twin) {
+void verify_words_against_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,
+                               std::span<const std::uint32_t> twin) {
     if (got.size() != twin.size()) {
         report.fail(fmt::format("{}: {} elements came, the twin has {}.", case_name, got.size(), twin.size()));
         return;
@@ -49,8 +49,8 @@ void hold_words_to_twin(CheckReport& report, const std::string& case_name, std::
         case_name, mismatches, got.size(), first, got[first], twin[first]));
 }
 
-void hold_to_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,
-                    std::span<const OracleValue> oracle) {
+void verify_against_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,
+                           std::span<const OracleValue> oracle) {
     if (got.size() != oracle.size()) {
         report.fail(fmt::format("{}: {} elements came, the oracle has {}.", case_name, got.size(), oracle.size()));
         return;
@@ -70,8 +70,8 @@ void hold_to_oracle(CheckReport& report, const std::string& case_name, std::span
                             got[where], oracle[where].value, oracle[where].tolerance));
 }
 
-Result<void> hold_guards(CheckReport& report, const std::string& case_name, const GuardedBuffer& buffer,
-                         const char* buffer_name) {
+Result<void> verify_guards(CheckReport& report, const std::string& case_name, const GuardedBuffer& buffer,
+                           const char* buffer_name) {
     YOLK_TRY(const std::uint64_t damaged, buffer.damaged_words());
     if (damaged != 0)
         report.fail(fmt::format("{}: {} words outside {} were overwritten.", case_name, damaged, buffer_name));

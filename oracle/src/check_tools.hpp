@@ -66,31 +66,31 @@ template <class Record>
 }
 
 /// Holds 4-byte elements to the exact twin, bit by bit; where is the flat index.
-void hold_words_to_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,
-                        std::span<const std::uint32_t> twin);
+void verify_words_against_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,
+                               std::span<const std::uint32_t> twin);
 template <class T>
-void hold_to_twin(CheckReport& report, const std::string& case_name, const std::vector<T>& got,
-                  const std::vector<T>& twin) {
+void verify_against_twin(CheckReport& report, const std::string& case_name, const std::vector<T>& got,
+                         const std::vector<T>& twin) {
     static_assert(sizeof(T) == sizeof(std::uint32_t));
     std::vector<std::uint32_t> got_words(got.size());
     std::vector<std::uint32_t> twin_words(twin.size());
     for (std::size_t i = 0; i < got.size(); ++i) got_words[i] = std::bit_cast<std::uint32_t>(got[i]);
     for (std::size_t i = 0; i < twin.size(); ++i) twin_words[i] = std::bit_cast<std::uint32_t>(twin[i]);
-    hold_words_to_twin(report, case_name, got_words, twin_words);
+    verify_words_against_twin(report, case_name, got_words, twin_words);
 }
 
 /// Holds elements to the oracle in units of the tolerance; keeps the worst with its place.
-void hold_to_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,
-                    std::span<const OracleValue> oracle);
+void verify_against_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,
+                           std::span<const OracleValue> oracle);
 template <class T>
-void hold_to_oracle(CheckReport& report, const std::string& case_name, const std::vector<T>& got,
-                    const std::vector<OracleValue>& oracle) {
+void verify_against_oracle(CheckReport& report, const std::string& case_name, const std::vector<T>& got,
+                           const std::vector<OracleValue>& oracle) {
     const std::vector<double> values(got.begin(), got.end());
-    hold_to_oracle(report, case_name, std::span<const double>(values), std::span<const OracleValue>(oracle));
+    verify_against_oracle(report, case_name, std::span<const double>(values), std::span<const OracleValue>(oracle));
 }
 
 /// Fails the case where a kernel wrote outside the payload of a buffer.
-[[nodiscard]] Result<void> hold_guards(CheckReport& report, const std::string& case_name, const GuardedBuffer& buffer,
-                                       const char* buffer_name);
+[[nodiscard]] Result<void> verify_guards(CheckReport& report, const std::string& case_name, const GuardedBuffer& buffer,
+                                         const char* buffer_name);
 
 }  // namespace yolk::oracle

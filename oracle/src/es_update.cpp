@@ -10,7 +10,7 @@
 namespace yolk::oracle {
 namespace {
 
-NoiseStream stream_of(const NoiseTime& when, std::uint32_t parameter, Domain domain, std::size_t pair) {
+NoiseStream stream_of(const NoiseContext& when, std::uint32_t parameter, Domain domain, std::size_t pair) {
     return {.seed = when.seed,
             .parameter = parameter,
             .domain = domain,
@@ -44,7 +44,7 @@ void add_low_rank(std::span<std::int64_t> sum, const ParameterDesc& parameter, s
 }
 
 std::vector<std::int64_t> integer_sum(const EsUpdateDesc& desc, std::uint32_t id, std::span<const std::int8_t> weights,
-                                      const NoiseTime& when) {
+                                      const NoiseContext& when) {
     const ParameterDesc& parameter = desc.parameters.parameters()[id];
     std::vector<std::int64_t> sum(elements_in(parameter));
     for (std::size_t pair = 0; pair < weights.size(); ++pair) {
@@ -70,7 +70,7 @@ struct Perturbed {
 
 /// Element `index` of the perturbation E of a parameter, at unit variance, drawn element by element.
 Perturbed perturbation_element(const EsUpdateDesc& desc, std::uint32_t id, std::size_t pair, std::size_t index,
-                               const NoiseTime& when) {
+                               const NoiseContext& when) {
     const ParameterDesc& parameter = desc.parameters.parameters()[id];
     const double deviation = std::sqrt(static_cast<double>(kNoiseVariance));
     if (parameter.perturbation == Perturbation::Vector) {
@@ -95,7 +95,7 @@ Perturbed perturbation_element(const EsUpdateDesc& desc, std::uint32_t id, std::
 }  // namespace
 
 std::vector<float> es_update_twin(const EsUpdateDesc& desc, std::span<const std::int8_t> weights,
-                                  const abi::fitness::Summary& summary, const NoiseTime& when) {
+                                  const abi::fitness::Summary& summary, const NoiseContext& when) {
     std::vector<float> gradient(desc.parameters.element_count());
     const double members = desc.population;
     const double scale = std::sqrt(members) / members * static_cast<double>(when.sigma);
@@ -117,7 +117,7 @@ std::vector<float> es_update_twin(const EsUpdateDesc& desc, std::span<const std:
 }
 
 EsUpdateOracle es_update_oracle(const EsUpdateDesc& desc, std::span<const double> weights, double coefficient,
-                                const NoiseTime& when) {
+                                const NoiseContext& when) {
     EsUpdateOracle oracle{.gradient = std::vector<double>(desc.parameters.element_count()),
                           .magnitude = std::vector<double>(desc.parameters.element_count())};
     const double members = desc.population;

@@ -43,8 +43,8 @@ std::vector<std::uint32_t> words_of_bytes(std::span<const std::byte> bytes) {
 }
 
 /// Fails where an element that is not to be written was; then makes it look right, for the comparisons that follow.
-void hold_kept(CheckReport& report, const std::string& name, const ProblemBuffer& buffer, const Expected& expected,
-               std::uint32_t poison, std::vector<std::uint32_t>& words) {
+void verify_kept(CheckReport& report, const std::string& name, const ProblemBuffer& buffer, const Expected& expected,
+                 std::uint32_t poison, std::vector<std::uint32_t>& words) {
     const std::vector<std::uint32_t> before = buffer.role == BufferRole::InOut
                                                   ? words_of_bytes(buffer.contents)
                                                   : std::vector<std::uint32_t>(words.size(), poison);
@@ -67,19 +67,19 @@ std::vector<std::uint32_t> without_kept(std::vector<std::uint32_t> words, const 
     return words;
 }
 
-void hold_output(CheckReport& report, const std::string& name, const ProblemBuffer& buffer, const Expected& expected,
-                 std::uint32_t poison, std::vector<std::uint32_t> words) {
+void verify_output(CheckReport& report, const std::string& name, const ProblemBuffer& buffer, const Expected& expected,
+                   std::uint32_t poison, std::vector<std::uint32_t> words) {
     const std::string where = fmt::format("{}, {}", name, buffer.name);
-    hold_kept(report, where, buffer, expected, poison, words);
+    verify_kept(report, where, buffer, expected, poison, words);
     if (!expected.twin.empty() || buffer.size_bytes == 0) {
-        hold_words_to_twin(report, where, words, without_kept(expected.twin, expected.kept));
+        verify_words_against_twin(report, where, words, without_kept(expected.twin, expected.kept));
     }
     if (expected.oracle.empty()) return;
     std::vector<OracleValue> oracle = expected.oracle;
     for (std::size_t i = 0; i < std::min(oracle.size(), expected.kept.size()); ++i) {
         if (expected.kept[i]) oracle[i] = {};
     }
-    hold_to_oracle(report, where, values_of(words, expected.element), oracle);
+    verify_against_oracle(report, where, values_of(words, expected.element), oracle);
 }
 
 Result<std::vector<GuardedBuffer>> make_buffers(const CheckContext& context, const Case& c, std::uint32_t poison) {
@@ -93,13 +93,13 @@ Result<std::vector<GuardedBuffer>> make_buffers(const CheckContext& context, con
     return guarded;
 }
 
-Result<void> hold_buffers(CheckReport& report, const std::string& name, const Case& c, std::uint32_t poison,
-                          const std::vector<GuardedBuffer>& guarded, Hasher* hasher) {
+Result<void> verify_buffers(CheckReport& report, const std::string& name, const Case& c, std::uint32_t poison,
+                            const std::vector<GuardedBuffer>& guarded, Hasher* hasher) {
     std::vector<std::vector<std::uint32_t>> outputs;
     std::size_t next = 0;
     for (std::size_t i = 0; i < guarded.size(); ++i) {
         const ProblemBuffer& buffer = c.buffers[i];
-        YOLK_TRY_VOID(hold_guards(report, name, guarded[i], buffer.name.c_str()));
+        YOLK_TRY_VOID(verify_guards(report, name, guarded[i], buffer.name.c_str()));
         YOLK_TRY(std::vector<std::uint32_t> words, guarded[i].download<std::uint32_t>());
         if (buffer.role == BufferRole::Input) {
             if (words != words_of_bytes(buffer.contents))
@@ -108,10 +108,10 @@ Result<void> hold_buffers(CheckReport& report, const std::string& name, const Ca
         }
         const Expected& expected = c.expected.at(next++);
         if (hasher != nullptr && !expected.twin.empty()) hasher->add_values(std::span<const std::uint32_t>(words));
-        hold_output(report, name, buffer, expected, poison, words);
+        verify_output(report, name, buffer, expected, poison, words);
         outputs.push_back(std::move(words));
     }
-    c.problem.hold(report, name, outputs);
+    c.problem.verify(report, name, outputs);
     return {};
 }
 
@@ -129,8 +129,8 @@ Result<void> run_once(const CheckContext& context, const Case& c, const Configur
         YOLK_TRY(const PlannedProblem::Record record, plan->bind(views, scratch.view()));
         YOLK_TRY_VOID(run_recorded(context, record));
         ++report.cases;
-        YOLK_TRY_VOID(hold_guards(report, name, scratch, "scratch"));
-        return hold_buffers(report, name, c, poison, guarded, hasher);
+        YOLK_TRY_VOID(verify_guards(report, name, scratch, "scratch"));
+        return verify_buffers(report, name, c, poison, guarded, hasher);
     };
     if (Result<void> ran = run(); !ran) return std::move(ran).error().while_doing("checking " + name);
     return {};

@@ -13,7 +13,8 @@ namespace {
 constexpr double kUnitRoundoff = 0x1p-24;
 constexpr double kOperandFloor = 0x1p-40;
 
-NoiseStream stream_of(const PerturbedEmbeddingDesc& desc, const NoiseTime& when, Domain domain, std::int32_t member) {
+NoiseStream stream_of(const PerturbedEmbeddingDesc& desc, const NoiseContext& when, Domain domain,
+                      std::int32_t member) {
     return {.seed = when.seed,
             .parameter = desc.parameter.value,
             .domain = domain,
@@ -22,7 +23,7 @@ NoiseStream stream_of(const PerturbedEmbeddingDesc& desc, const NoiseTime& when,
 }
 
 /// sigma / sqrt(r), with its side; 0 for the mean.
-double signed_sigma(const PerturbedEmbeddingDesc& desc, const NoiseTime& when, std::int32_t member) {
+double signed_sigma(const PerturbedEmbeddingDesc& desc, const NoiseContext& when, std::int32_t member) {
     if (member < 0) return 0.0;
     return (is_plus_side(desc.antithetic, member) ? 1.0 : -1.0) * static_cast<double>(when.sigma) /
            std::sqrt(static_cast<double>(desc.rank));
@@ -43,7 +44,7 @@ void for_each_row(const PerturbedEmbeddingDesc& desc, std::span<const std::uint3
 }  // namespace
 
 std::vector<float> perturbed_embedding_twin(const PerturbedEmbeddingDesc& desc, std::span<const float> weights,
-                                            std::span<const std::uint32_t> ids, const NoiseTime& when,
+                                            std::span<const std::uint32_t> ids, const NoiseContext& when,
                                             std::int32_t first_member) {
     std::vector<float> output;
     for_each_row(desc, ids, first_member, [&](std::int32_t member, std::uint32_t id) {
@@ -70,7 +71,7 @@ std::vector<float> perturbed_embedding_twin(const PerturbedEmbeddingDesc& desc, 
 }
 
 std::vector<OracleValue> perturbed_embedding_oracle(const PerturbedEmbeddingDesc& desc, std::span<const float> weights,
-                                                    std::span<const std::uint32_t> ids, const NoiseTime& when,
+                                                    std::span<const std::uint32_t> ids, const NoiseContext& when,
                                                     std::int32_t first_member) {
     const double roundings = (desc.rank + 3.0) * kUnitRoundoff;
     const double depth = roundings / (1.0 - roundings);

@@ -28,7 +28,7 @@ std::vector<T> row_of(const PerturbedLinearDesc& desc, std::span<const T> weight
     return row;
 }
 
-NoiseStream stream_of(const PerturbedLinearDesc& desc, const NoiseTime& when, Domain domain, std::int32_t member) {
+NoiseStream stream_of(const PerturbedLinearDesc& desc, const NoiseContext& when, Domain domain, std::int32_t member) {
     return {.seed = when.seed,
             .parameter = desc.parameter.value,
             .domain = domain,
@@ -78,7 +78,7 @@ float output_twin(std::span<const float> x, std::span<const float> weights, std:
     return sum;
 }
 
-float twin_scale(const PerturbedLinearDesc& desc, const NoiseTime& when, std::int32_t member) {
+float twin_scale(const PerturbedLinearDesc& desc, const NoiseContext& when, std::int32_t member) {
     if (member < 0) return 0.0F;
     const double scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance;
     const float rounded = exact::exact_flush_operand(static_cast<float>(scale));
@@ -86,7 +86,7 @@ float twin_scale(const PerturbedLinearDesc& desc, const NoiseTime& when, std::in
 }
 
 // sigma / sqrt(r) with its side, per unit-variance element of A and B.
-double oracle_scale(const PerturbedLinearDesc& desc, const NoiseTime& when, std::int32_t member) {
+double oracle_scale(const PerturbedLinearDesc& desc, const NoiseContext& when, std::int32_t member) {
     if (member < 0) return 0.0;
     return (is_plus_side(desc.antithetic, member) ? 1.0 : -1.0) * static_cast<double>(when.sigma) /
            std::sqrt(static_cast<double>(desc.rank));
@@ -99,7 +99,7 @@ struct MemberWeights {
     std::vector<double> magnitudes;
 };
 
-MemberWeights member_weights(const PerturbedLinearDesc& desc, std::span<const float> weights, const NoiseTime& when,
+MemberWeights member_weights(const PerturbedLinearDesc& desc, std::span<const float> weights, const NoiseContext& when,
                              std::int32_t member) {
     MemberWeights formed{{weights.begin(), weights.end()}, {weights.begin(), weights.end()}};
     for (double& magnitude : formed.magnitudes) magnitude = std::abs(magnitude);
@@ -150,7 +150,7 @@ OracleDot oracle_dot(std::span<const float> x, std::span<const float> weights, s
 }  // namespace
 
 std::vector<float> perturbed_linear_twin(const PerturbedLinearDesc& desc, std::span<const float> weights,
-                                         std::span<const float> input, const NoiseTime& when,
+                                         std::span<const float> input, const NoiseContext& when,
                                          std::int32_t first_member) {
     std::vector<float> output;
     output.reserve(std::size_t{desc.members} * desc.rows * outer(desc));
@@ -173,12 +173,12 @@ std::vector<float> perturbed_linear_twin(const PerturbedLinearDesc& desc, std::s
 }
 
 std::vector<double> perturbed_weights_oracle(const PerturbedLinearDesc& desc, std::span<const float> weights,
-                                             const NoiseTime& when, std::int32_t member) {
+                                             const NoiseContext& when, std::int32_t member) {
     return member_weights(desc, weights, when, member).values;
 }
 
 PerturbedLinearOracle perturbed_linear_oracle(const PerturbedLinearDesc& desc, std::span<const float> weights,
-                                              std::span<const float> input, const NoiseTime& when,
+                                              std::span<const float> input, const NoiseContext& when,
                                               std::int32_t first_member) {
     // A term meets its product's rounding, at most as many additions as x has columns, the rounding of the scale and of
     // its product, that of the product with A, and `rank` additions: each at most a factor 1 + 2^-24 (Higham, Accuracy

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kOperandFloor = 0x1p-40;
 
-NoiseStream stream_of(const PerturbedVectorDesc& desc, const NoiseTime& when, std::int32_t member) {
+NoiseStream stream_of(const PerturbedVectorDesc& desc, const NoiseContext& when, std::int32_t member) {
     return {.seed = when.seed,
             .parameter = desc.parameter.value,
             .domain = Domain::Vector,
@@ -25,7 +25,7 @@ bool takes_noise(const PerturbedVectorDesc& desc, std::int32_t member) { return 
 }  // namespace
 
 std::vector<float> perturbed_vector_twin(const PerturbedVectorDesc& desc, std::span<const float> vector,
-                                         const NoiseTime& when, std::int32_t first_member) {
+                                         const NoiseContext& when, std::int32_t first_member) {
     const double exact_scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(kNoiseVariance));
     const float rounded = exact::exact_flush_operand(static_cast<float>(exact_scale));
     std::vector<float> output;
@@ -44,7 +44,7 @@ std::vector<float> perturbed_vector_twin(const PerturbedVectorDesc& desc, std::s
 }
 
 std::vector<OracleValue> perturbed_vector_oracle(const PerturbedVectorDesc& desc, std::span<const float> vector,
-                                                 const NoiseTime& when, std::int32_t first_member) {
+                                                 const NoiseContext& when, std::int32_t first_member) {
     constexpr double kThreeRoundings = 3.0 * 0x1p-24 / (1.0 - 3.0 * 0x1p-24);
     std::vector<OracleValue> values;
     for (std::uint32_t m = 0; m < desc.members; ++m) {

@@ -14,7 +14,8 @@ constexpr double kUnitRoundoff = 0x1p-24;
 constexpr double kOperandFloor = 0x1p-40;
 constexpr double kTanhError = 1.3e-6;  // exact_tanh's stated bound, and what it flushes
 
-double noise_value(const NoiseTime& when, std::size_t parameter, Domain domain, std::uint32_t pair, std::size_t index) {
+double noise_value(const NoiseContext& when, std::size_t parameter, Domain domain, std::uint32_t pair,
+                   std::size_t index) {
     return noise_f32_oracle({.seed = when.seed,
                              .parameter = static_cast<std::uint32_t>(parameter),
                              .domain = domain,
@@ -23,7 +24,7 @@ double noise_value(const NoiseTime& when, std::size_t parameter, Domain domain, 
                             static_cast<std::uint32_t>(index));
 }
 
-std::vector<double> noise_values(const NoiseTime& when, std::size_t parameter, Domain domain, std::uint32_t pair,
+std::vector<double> noise_values(const NoiseContext& when, std::size_t parameter, Domain domain, std::uint32_t pair,
                                  std::size_t count) {
     std::vector<double> values(count);
     for (std::size_t i = 0; i < count; ++i) values[i] = noise_value(when, parameter, domain, pair, i);
@@ -32,7 +33,7 @@ std::vector<double> noise_values(const NoiseTime& when, std::size_t parameter, D
 
 }  // namespace
 
-PolicyOracle::PolicyOracle(const RolloutDesc& desc, std::span<const float> parameters, const NoiseTime& when,
+PolicyOracle::PolicyOracle(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
                            std::uint32_t member)
     : rank_(desc.rank) {
     const auto table = desc.parameters.parameters();

@@ -32,7 +32,7 @@ struct TwinLayer {
     std::vector<float> biases = {};   // with their noise
 };
 
-std::vector<float> draw(const NoiseTime& when, std::size_t parameter, Domain domain, std::uint32_t pair,
+std::vector<float> draw(const NoiseContext& when, std::size_t parameter, Domain domain, std::uint32_t pair,
                         std::size_t count) {
     const NoiseStream stream{.seed = when.seed,
                              .parameter = static_cast<std::uint32_t>(parameter),
@@ -49,7 +49,8 @@ std::vector<float> draw(const NoiseTime& when, std::size_t parameter, Domain dom
 
 class TwinPolicy {
    public:
-    TwinPolicy(const RolloutDesc& desc, std::span<const float> parameters, const NoiseTime& when, std::uint32_t member)
+    TwinPolicy(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
+               std::uint32_t member)
         : rank_(desc.rank) {
         const double sigma = when.sigma;
         const float sign = !desc.antithetic || member % 2 == 0 ? 1.0F : -1.0F;
@@ -75,7 +76,7 @@ class TwinPolicy {
 
    private:
     [[nodiscard]] TwinLayer make_layer(const RolloutDesc& desc, std::span<const float> parameters,
-                                       const NoiseTime& when, std::uint32_t pair, std::size_t p,
+                                       const NoiseContext& when, std::uint32_t pair, std::size_t p,
                                        float bias_scale) const {
         const ParameterDesc& matrix = desc.parameters.parameters()[p];
         const ParameterDesc& vector = desc.parameters.parameters()[p + 1];
@@ -164,7 +165,7 @@ struct EpisodeResult {
 
 /// Runs one episode; on_step(state before, observation, outputs, action, state after, result).
 template <class Environment, class OnStep>
-EpisodeResult run_episode(const RolloutDesc& desc, TwinPolicy& policy, const NoiseTime& when, std::uint32_t episode,
+EpisodeResult run_episode(const RolloutDesc& desc, TwinPolicy& policy, const NoiseContext& when, std::uint32_t episode,
                           OnStep&& on_step) {
     const PhiloxCounter words =
         philox_block({.seed = when.seed, .domain = Domain::Environment, .pair = episode, .time = when.generation}, 0);
@@ -192,7 +193,7 @@ EpisodeResult run_episode(const RolloutDesc& desc, TwinPolicy& policy, const Noi
 constexpr auto kIgnoreStep = [](const auto&...) {};
 
 template <class Environment>
-RolloutTwin run_all(const RolloutDesc& desc, std::span<const float> parameters, const NoiseTime& when,
+RolloutTwin run_all(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
                     std::uint32_t first_episode) {
     const std::uint32_t members = desc.mean_only ? 1 : desc.members;
     RolloutTwin twin;
@@ -220,7 +221,7 @@ RolloutTwin run_all(const RolloutDesc& desc, std::span<const float> parameters, 
 }
 
 template <class Environment>
-std::vector<RolloutStep> trace_one(const RolloutDesc& desc, std::span<const float> parameters, const NoiseTime& when,
+std::vector<RolloutStep> trace_one(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
                                    std::uint32_t member, std::uint32_t episode) {
     std::vector<RolloutStep> steps;
     TwinPolicy policy(desc, parameters, when, member);
@@ -244,7 +245,7 @@ std::vector<RolloutStep> trace_one(const RolloutDesc& desc, std::span<const floa
     if (desc.environment == environment_types::name::kName) \
         return run_all<environment_types::name>(desc, parameters, when, first_episode);
 
-RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> parameters, const NoiseTime& when,
+RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
                          std::uint32_t first_episode) {
     YOLK_ENVIRONMENTS(YOLK_TWIN_CASE)
     return {};
@@ -255,7 +256,7 @@ RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> paramet
         return trace_one<environment_types::name>(desc, parameters, when, member, episode);
 
 std::vector<RolloutStep> rollout_trace(const RolloutDesc& desc, std::span<const float> parameters,
-                                       const NoiseTime& when, std::uint32_t member, std::uint32_t episode) {
+                                       const NoiseContext& when, std::uint32_t member, std::uint32_t episode) {
     YOLK_ENVIRONMENTS(YOLK_TRACE_CASE)
     return {};
 }

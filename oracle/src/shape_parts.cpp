@@ -29,209 +29,214 @@ constexpr std::array kRowVectors{RowVector::None, RowVector::Shared, RowVector::
 
 /// `desc` where its space has the shape.
 template <class Desc, class Space>
-ProblemPtr if_asked(const Asked& asked, const Desc& desc, Space space_of, ProblemPtr (*make)(const Desc&)) {
-    return asked.is(space_of(asked.info, desc)) ? make(desc) : nullptr;
+ProblemPtr if_requested(const ProblemRequest& request, const Desc& desc, Space space_of,
+                        ProblemPtr (*make)(const Desc&)) {
+    return request.is(space_of(request.info, desc)) ? make(desc) : nullptr;
 }
 
 // Rows of all members are one extent: they are given to one member.
-ProblemPtr softmax(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
+ProblemPtr softmax(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
     for (const bool logarithm : kSwitch) {
-        const SoftmaxDesc desc{.rows = asked.extents[0], .columns = asked.extents[1], .logarithm = logarithm};
-        if (auto problem = if_asked(asked, desc, &softmax_space, &make_softmax_problem)) return problem;
+        const SoftmaxDesc desc{.rows = request.extents[0], .columns = request.extents[1], .logarithm = logarithm};
+        if (auto problem = if_requested(request, desc, &softmax_space, &make_softmax_problem)) return problem;
     }
     return nullptr;
 }
 
-ProblemPtr cross_entropy(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
+ProblemPtr cross_entropy(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
     for (const bool shared : kSwitch) {
-        const CrossEntropyDesc desc{.rows = asked.extents[0], .columns = asked.extents[1], .shared_targets = shared};
-        if (auto problem = if_asked(asked, desc, &cross_entropy_space, &make_cross_entropy_problem)) return problem;
+        const CrossEntropyDesc desc{
+            .rows = request.extents[0], .columns = request.extents[1], .shared_targets = shared};
+        if (auto problem = if_requested(request, desc, &cross_entropy_space, &make_cross_entropy_problem))
+            return problem;
     }
     return nullptr;
 }
 
-ProblemPtr normalize(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
-    NormalizeDesc desc{.rows = asked.extents[0], .columns = asked.extents[1]};
+ProblemPtr normalize(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
+    NormalizeDesc desc{.rows = request.extents[0], .columns = request.extents[1]};
     for (unsigned i = 0; i < 2 * 9; ++i) {
         desc.rule = i % 2 == 0 ? NormalizeRule::Layer : NormalizeRule::RootMeanSquare;
         desc.scale = kRowVectors.at(i / 2 % 3);
         desc.bias = kRowVectors.at(i / 6);
-        if (auto problem = if_asked(asked, desc, &normalize_space, &make_normalize_problem)) return problem;
+        if (auto problem = if_requested(request, desc, &normalize_space, &make_normalize_problem)) return problem;
     }
     return nullptr;
 }
 
-ProblemPtr elementwise(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
-    ElementwiseDesc desc{.rows = asked.extents[0], .columns = asked.extents[1]};
+ProblemPtr elementwise(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
+    ElementwiseDesc desc{.rows = request.extents[0], .columns = request.extents[1]};
     for (unsigned i = 0; i < 4 * abi::elementwise::kOperationCount; ++i) {
         desc.operation = static_cast<ElementwiseOperation>(i / 4);
         desc.second = static_cast<SecondOperand>(i % 4);
-        if (auto problem = if_asked(asked, desc, &elementwise_space, &make_elementwise_problem)) return problem;
+        if (auto problem = if_requested(request, desc, &elementwise_space, &make_elementwise_problem)) return problem;
     }
     return nullptr;
 }
 
-ProblemPtr convert(const Asked& asked) {
-    if (asked.extents.size() != 1) return nullptr;
+ProblemPtr convert(const ProblemRequest& request) {
+    if (request.extents.size() != 1) return nullptr;
     for (const FloatFormat format : {FloatFormat::F16, FloatFormat::BF16}) {
         for (const bool narrow : kSwitch) {
-            const ConvertDesc desc{.count = asked.extents[0],
+            const ConvertDesc desc{.count = request.extents[0],
                                    .from = narrow ? FloatFormat::F32 : format,
                                    .to = narrow ? format : FloatFormat::F32};
-            if (auto problem = if_asked(asked, desc, &convert_space, &make_convert_problem)) return problem;
+            if (auto problem = if_requested(request, desc, &convert_space, &make_convert_problem)) return problem;
         }
     }
     return nullptr;
 }
 
-ProblemPtr transpose(const Asked& asked) {
-    if (asked.extents.size() != 3) return nullptr;
-    const TransposeDesc desc{.members = asked.extents[0], .rows = asked.extents[1], .columns = asked.extents[2]};
-    return if_asked(asked, desc, &transpose_space, &make_transpose_problem);
+ProblemPtr transpose(const ProblemRequest& request) {
+    if (request.extents.size() != 3) return nullptr;
+    const TransposeDesc desc{.members = request.extents[0], .rows = request.extents[1], .columns = request.extents[2]};
+    return if_requested(request, desc, &transpose_space, &make_transpose_problem);
 }
 
-ProblemPtr concat(const Asked& asked) {
-    if (asked.extents.size() != 4) return nullptr;
-    ConcatDesc desc{.members = asked.extents[0], .outer = asked.extents[1], .inner = asked.extents[2]};
+ProblemPtr concat(const ProblemRequest& request) {
+    if (request.extents.size() != 4) return nullptr;
+    ConcatDesc desc{.members = request.extents[0], .outer = request.extents[1], .inner = request.extents[2]};
     for (std::uint32_t parts = 1; parts <= kMaxEvenParts; ++parts) {
-        desc.parts = even_parts(asked.extents[3], parts);
-        if (auto problem = if_asked(asked, desc, &concat_space, &make_concat_problem)) return problem;
+        desc.parts = even_parts(request.extents[3], parts);
+        if (auto problem = if_requested(request, desc, &concat_space, &make_concat_problem)) return problem;
     }
     return nullptr;
 }
 
-ProblemPtr gather(const Asked& asked) {
-    if (asked.extents.size() != 4) return nullptr;
-    GatherDesc desc{.members = asked.extents[0],
-                    .table_rows = asked.extents[1],
-                    .columns = asked.extents[2],
-                    .id_count = asked.extents[3]};
+ProblemPtr gather(const ProblemRequest& request) {
+    if (request.extents.size() != 4) return nullptr;
+    GatherDesc desc{.members = request.extents[0],
+                    .table_rows = request.extents[1],
+                    .columns = request.extents[2],
+                    .id_count = request.extents[3]};
     for (unsigned i = 0; i < 4; ++i) {
         desc.shared_table = (i & 1U) != 0;
         desc.shared_ids = (i & 2U) != 0;
-        if (auto problem = if_asked(asked, desc, &gather_space, &make_gather_problem)) return problem;
+        if (auto problem = if_requested(request, desc, &gather_space, &make_gather_problem)) return problem;
     }
     return nullptr;
 }
 
-ProblemPtr scatter(const Asked& asked) {
-    if (asked.extents.size() != 4) return nullptr;
-    ScatterDesc desc{.members = asked.extents[0],
-                     .target_rows = asked.extents[1],
-                     .columns = asked.extents[2],
-                     .id_count = asked.extents[3]};
+ProblemPtr scatter(const ProblemRequest& request) {
+    if (request.extents.size() != 4) return nullptr;
+    ScatterDesc desc{.members = request.extents[0],
+                     .target_rows = request.extents[1],
+                     .columns = request.extents[2],
+                     .id_count = request.extents[3]};
     for (unsigned i = 0; i < 8; ++i) {
         desc.mode = (i & 1U) != 0 ? ScatterMode::Add : ScatterMode::Assign;
         desc.shared_ids = (i & 2U) != 0;
         desc.shared_values = (i & 4U) != 0;
-        if (auto problem = if_asked(asked, desc, &scatter_space, &make_scatter_problem)) return problem;
+        if (auto problem = if_requested(request, desc, &scatter_space, &make_scatter_problem)) return problem;
     }
     return nullptr;
 }
 
-ProblemPtr gru_step(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
-    GruStepDesc desc{.rows = asked.extents[0], .columns = asked.extents[1]};
+ProblemPtr gru_step(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
+    GruStepDesc desc{.rows = request.extents[0], .columns = request.extents[1]};
     for (unsigned i = 0; i < 9; ++i) {
         desc.gate_bias = kRowVectors.at(i % 3);
         desc.candidate_bias = kRowVectors.at(i / 3);
-        if (auto problem = if_asked(asked, desc, &gru_step_space, &make_gru_step_problem)) return problem;
+        if (auto problem = if_requested(request, desc, &gru_step_space, &make_gru_step_problem)) return problem;
     }
     return nullptr;
 }
 
-ProblemPtr matmul_i8(const Asked& asked) {
-    if (asked.extents.size() != 4) return nullptr;
+ProblemPtr matmul_i8(const ProblemRequest& request) {
+    if (request.extents.size() != 4) return nullptr;
     const MatmulI8Desc desc{
-        .m = asked.extents[0], .n = asked.extents[1], .k = asked.extents[2], .batch = asked.extents[3]};
-    return if_asked(asked, desc, &matmul_i8_space, &make_matmul_i8_problem);
+        .m = request.extents[0], .n = request.extents[1], .k = request.extents[2], .batch = request.extents[3]};
+    return if_requested(request, desc, &matmul_i8_space, &make_matmul_i8_problem);
 }
 
-ProblemPtr perturbed_embedding(const Asked& asked) {
-    if (asked.extents.size() != 5) return nullptr;
-    PerturbedEmbeddingDesc desc{.members = asked.extents[0],
-                                .rows = asked.extents[1],
-                                .table_rows = asked.extents[2],
-                                .columns = asked.extents[3],
-                                .rank = asked.extents[4],
+ProblemPtr perturbed_embedding(const ProblemRequest& request) {
+    if (request.extents.size() != 5) return nullptr;
+    PerturbedEmbeddingDesc desc{.members = request.extents[0],
+                                .rows = request.extents[1],
+                                .table_rows = request.extents[2],
+                                .columns = request.extents[3],
+                                .rank = request.extents[4],
                                 .parameter = ParameterId{13}};
     for (unsigned i = 0; i < 4; ++i) {
         desc.shared_ids = (i & 1U) != 0;
         desc.antithetic = (i & 2U) == 0;
-        if (auto problem = if_asked(asked, desc, &perturbed_embedding_space, &make_perturbed_embedding_problem))
+        if (auto problem = if_requested(request, desc, &perturbed_embedding_space, &make_perturbed_embedding_problem))
             return problem;
     }
     return nullptr;
 }
 
-ProblemPtr perturbed_vector(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
+ProblemPtr perturbed_vector(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
     PerturbedVectorDesc desc{
-        .members = asked.extents[0], .element_count = asked.extents[1], .parameter = ParameterId{12}};
+        .members = request.extents[0], .element_count = request.extents[1], .parameter = ParameterId{12}};
     for (unsigned i = 0; i < 4; ++i) {
         desc.frozen = (i & 1U) != 0;
         desc.antithetic = (i & 2U) == 0;
-        if (auto problem = if_asked(asked, desc, &perturbed_vector_space, &make_perturbed_vector_problem))
+        if (auto problem = if_requested(request, desc, &perturbed_vector_space, &make_perturbed_vector_problem))
             return problem;
     }
     return nullptr;
 }
 
-ProblemPtr covariance(const Asked& asked) {
-    if (asked.extents.size() != 3) return nullptr;
+ProblemPtr covariance(const ProblemRequest& request) {
+    if (request.extents.size() != 3) return nullptr;
     for (const bool average : kSwitch) {
         const CovarianceDesc desc{
-            .n = asked.extents[0], .samples = asked.extents[1], .blocks = asked.extents[2], .average = average};
-        if (auto problem = if_asked(asked, desc, &covariance_space, &make_covariance_problem)) return problem;
+            .n = request.extents[0], .samples = request.extents[1], .blocks = request.extents[2], .average = average};
+        if (auto problem = if_requested(request, desc, &covariance_space, &make_covariance_problem)) return problem;
     }
     return nullptr;
 }
 
-ProblemPtr natural_gradient(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
-    NaturalGradientDesc desc{.n = asked.extents[1], .blocks = asked.extents[0]};
+ProblemPtr natural_gradient(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
+    NaturalGradientDesc desc{.n = request.extents[1], .blocks = request.extents[0]};
     for (unsigned i = 0; i < 4; ++i) {
         desc.identity = (i & 1U) != 0;
         desc.project_mean = (i & 2U) != 0;
-        if (auto problem = if_asked(asked, desc, &natural_gradient_space, &make_natural_gradient_problem))
+        if (auto problem = if_requested(request, desc, &natural_gradient_space, &make_natural_gradient_problem))
             return problem;
     }
     return nullptr;
 }
 
-ProblemPtr inverse_sqrt(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
-    const InverseSqrtDesc desc{.n = asked.extents[0], .blocks = asked.extents[1]};
-    return if_asked(asked, desc, &inverse_sqrt_space, &make_inverse_sqrt_problem);
+ProblemPtr inverse_sqrt(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
+    const InverseSqrtDesc desc{.n = request.extents[0], .blocks = request.extents[1]};
+    return if_requested(request, desc, &inverse_sqrt_space, &make_inverse_sqrt_problem);
 }
 
-ProblemPtr kronecker_precondition(const Asked& asked) {
-    if (asked.extents.size() != 3) return nullptr;
+ProblemPtr kronecker_precondition(const ProblemRequest& request) {
+    if (request.extents.size() != 3) return nullptr;
     for (const KroneckerFactors factors : {KroneckerFactors::Covariances, KroneckerFactors::Inverses}) {
         const KroneckerPreconditionDesc desc{
-            .n_out = asked.extents[0], .n_in = asked.extents[1], .blocks = asked.extents[2], .factors = factors};
-        if (auto problem = if_asked(asked, desc, &kronecker_precondition_space, &make_kronecker_precondition_problem))
+            .n_out = request.extents[0], .n_in = request.extents[1], .blocks = request.extents[2], .factors = factors};
+        if (auto problem =
+                if_requested(request, desc, &kronecker_precondition_space, &make_kronecker_precondition_problem))
             return problem;
     }
     return nullptr;
 }
 
-ProblemPtr expected_improvement(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
+ProblemPtr expected_improvement(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
     const ExpectedImprovementDesc desc{
-        .count = asked.extents[0], .stride = asked.extents[0], .steps = asked.extents[1]};
-    return asked.is(expected_improvement_space(asked.info, desc)) ? make_expected_improvement_problem(desc) : nullptr;
+        .count = request.extents[0], .stride = request.extents[0], .steps = request.extents[1]};
+    return request.is(expected_improvement_space(request.info, desc)) ? make_expected_improvement_problem(desc)
+                                                                      : nullptr;
 }
 
-ProblemPtr noise(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
+ProblemPtr noise(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
     for (const NoiseFormat format : {NoiseFormat::I32, NoiseFormat::F32}) {
-        const NoiseDesc desc{.element_count = asked.extents[0], .pair_count = asked.extents[1], .format = format};
-        if (auto problem = if_asked(asked, desc, &noise_space, &make_noise_problem)) return problem;
+        const NoiseDesc desc{.element_count = request.extents[0], .pair_count = request.extents[1], .format = format};
+        if (auto problem = if_requested(request, desc, &noise_space, &make_noise_problem)) return problem;
     }
     return nullptr;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Problems from shapes: what is asked, and the makers of the families that networks are made of, of noise, and of
+// Problems from shapes: what is request, and the makers of the families that networks are made of, of noise, and of
 // curvature.
 #pragma once
 
@@ -21,8 +21,8 @@ using ProblemPtr = std::unique_ptr<Problem>;
 
 inline constexpr std::array kSwitch{true, false};
 
-/// What is asked, with extents that descriptions can hold.
-struct Asked {
+/// What is request, with extents that descriptions can hold.
+struct ProblemRequest {
     const DeviceInfo& info;
     const TuningShape& shape;
     std::vector<std::uint32_t> extents;
@@ -34,7 +34,7 @@ struct Asked {
 };
 
 /// Null where no description has the shape. A shape's variant is not parsed (shape_problem.cpp).
-using MakeShaped = ProblemPtr (*)(const Asked&);
+using MakeShaped = ProblemPtr (*)(const ProblemRequest&);
 [[nodiscard]] const std::map<std::string_view, MakeShaped>& shaped_parts();
 
 inline constexpr std::uint32_t kMaxEvenParts = 16;

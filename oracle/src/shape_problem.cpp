@@ -26,9 +26,10 @@ namespace yolk::oracle {
 namespace {
 
 constexpr std::array kFormats{FloatFormat::F32, FloatFormat::F16, FloatFormat::BF16};
-ProblemPtr matmul(const Asked& asked) {
-    if (asked.extents.size() != 4) return nullptr;
-    MatmulDesc desc{.m = asked.extents[0], .n = asked.extents[1], .k = asked.extents[2], .batch = asked.extents[3]};
+ProblemPtr matmul(const ProblemRequest& request) {
+    if (request.extents.size() != 4) return nullptr;
+    MatmulDesc desc{
+        .m = request.extents[0], .n = request.extents[1], .k = request.extents[2], .batch = request.extents[3]};
     for (const Determinism determinism : {Determinism::Fast, Determinism::Exact}) {
         desc.determinism = determinism;
         for (unsigned i = 0; i < 4 * 27; ++i) {
@@ -37,19 +38,19 @@ ProblemPtr matmul(const Asked& asked) {
             desc.a.format = kFormats.at(i / 4 % 3);
             desc.b.format = kFormats.at(i / 12 % 3);
             desc.out.format = kFormats.at(i / 36);
-            if (asked.is(matmul_space(asked.info, desc))) return make_matmul_problem(desc);
+            if (request.is(matmul_space(request.info, desc))) return make_matmul_problem(desc);
         }
     }
     return nullptr;
 }
 
-ProblemPtr perturbed_linear(const Asked& asked) {
-    if (asked.extents.size() != 5) return nullptr;
-    PerturbedLinearDesc desc{.members = asked.extents[0],
-                             .rows = asked.extents[1],
-                             .in = asked.extents[2],
-                             .out = asked.extents[3],
-                             .rank = asked.extents[4],
+ProblemPtr perturbed_linear(const ProblemRequest& request) {
+    if (request.extents.size() != 5) return nullptr;
+    PerturbedLinearDesc desc{.members = request.extents[0],
+                             .rows = request.extents[1],
+                             .in = request.extents[2],
+                             .out = request.extents[3],
+                             .rank = request.extents[4],
                              .parameter = ParameterId{11}};
     for (unsigned i = 0; i < 2 * 8 * 9; ++i) {
         desc.determinism = i < 8 * 9 ? Determinism::Exact : Determinism::Fast;
@@ -58,34 +59,35 @@ ProblemPtr perturbed_linear(const Asked& asked) {
         desc.transposed = (i & 4U) != 0;
         desc.weights_format = kFormats.at(i / 8 % 3);
         desc.input_format = kFormats.at(i / 24 % 3);
-        if (asked.is(perturbed_linear_space(asked.info, desc))) return make_perturbed_linear_problem(desc);
+        if (request.is(perturbed_linear_space(request.info, desc))) return make_perturbed_linear_problem(desc);
     }
     return nullptr;
 }
 
 /// The extents are the network's widths, then members, episodes and rank.
-ProblemPtr rollout(const Asked& asked) {
-    if (asked.extents.size() < 5) return nullptr;
-    const std::size_t widths = asked.extents.size() - 3;
-    RolloutDesc desc{.members = asked.extents[widths],
-                     .episodes = asked.extents[widths + 1],
+ProblemPtr rollout(const ProblemRequest& request) {
+    if (request.extents.size() < 5) return nullptr;
+    const std::size_t widths = request.extents.size() - 3;
+    RolloutDesc desc{.members = request.extents[widths],
+                     .episodes = request.extents[widths + 1],
                      .max_steps = 40,
-                     .rank = asked.extents[widths + 2],
+                     .rank = request.extents[widths + 2],
                      .never_stop = true};
-    desc.network.widths.assign(asked.extents.begin(), asked.extents.begin() + static_cast<std::ptrdiff_t>(widths));
+    desc.network.widths.assign(request.extents.begin(), request.extents.begin() + static_cast<std::ptrdiff_t>(widths));
     for (const bool mean : kSwitch) {
         for (const bool antithetic : kSwitch) {
             desc.mean_only = mean;
             desc.antithetic = antithetic;
-            if (asked.is(rollout_space(asked.info, desc))) return make_rollout_problem(desc);
+            if (request.is(rollout_space(request.info, desc))) return make_rollout_problem(desc);
         }
     }
     return nullptr;
 }
 
-ProblemPtr fitness(const Asked& asked) {
-    if (asked.extents.size() != 3) return nullptr;
-    FitnessDesc desc{.population = asked.extents[0], .episodes = asked.extents[1], .group_size = asked.extents[2]};
+ProblemPtr fitness(const ProblemRequest& request) {
+    if (request.extents.size() != 3) return nullptr;
+    FitnessDesc desc{
+        .population = request.extents[0], .episodes = request.extents[1], .group_size = request.extents[2]};
     for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::PairSign, FitnessRule::CentredRank,
                                    FitnessRule::ZScore, FitnessRule::GroupZScore}) {
         for (const bool antithetic : kSwitch) {
@@ -93,7 +95,7 @@ ProblemPtr fitness(const Asked& asked) {
                 desc.rule = rule;
                 desc.antithetic = antithetic;
                 desc.robust = robust;
-                if (asked.is(fitness_space(asked.info, desc))) return make_fitness_problem(desc);
+                if (request.is(fitness_space(request.info, desc))) return make_fitness_problem(desc);
             }
         }
     }
@@ -110,45 +112,46 @@ std::vector<ParameterDesc> parameters_of(std::uint32_t elements) {
     return {{.name = "w", .rows = rows, .columns = elements / rows, .perturbation = Perturbation::LowRank}};
 }
 
-ProblemPtr es_update(const Asked& asked) {
-    if (asked.extents.size() != 3 || asked.extents[0] == 0) return nullptr;
-    Result<ParameterTable> table = ParameterTable::create(parameters_of(asked.extents[0]));
+ProblemPtr es_update(const ProblemRequest& request) {
+    if (request.extents.size() != 3 || request.extents[0] == 0) return nullptr;
+    Result<ParameterTable> table = ParameterTable::create(parameters_of(request.extents[0]));
     if (!table) return nullptr;
-    EsUpdateDesc desc{.parameters = *std::move(table), .population = asked.extents[1], .rank = asked.extents[2]};
+    EsUpdateDesc desc{.parameters = *std::move(table), .population = request.extents[1], .rank = request.extents[2]};
     for (const FitnessWeights weights : {FitnessWeights::I8, FitnessWeights::F32}) {
         for (const bool antithetic : kSwitch) {
             desc.weights = weights;
             desc.antithetic = antithetic;
-            if (asked.is(es_update_space(asked.info, desc))) return make_es_update_problem(desc);
+            if (request.is(es_update_space(request.info, desc))) return make_es_update_problem(desc);
         }
     }
     return nullptr;
 }
 
-ProblemPtr optimizer(const Asked& asked) {
-    if (asked.extents.size() != 1) return nullptr;
+ProblemPtr optimizer(const ProblemRequest& request) {
+    if (request.extents.size() != 1) return nullptr;
     for (const OptimizerRule rule : {OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam}) {
-        const OptimizerDesc desc{.rule = rule, .element_count = asked.extents[0], .config = {}};
-        if (asked.is(optimizer_space(asked.info, desc))) return make_optimizer_problem(desc);
+        const OptimizerDesc desc{.rule = rule, .element_count = request.extents[0], .config = {}};
+        if (request.is(optimizer_space(request.info, desc))) return make_optimizer_problem(desc);
     }
     return nullptr;
 }
 
-ProblemPtr block_inverse(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
+ProblemPtr block_inverse(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
     for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric}) {
-        const BlockInverseDesc desc{.n = asked.extents[0], .blocks = asked.extents[1], .mode = mode, .damping = 1e-3F};
-        if (asked.is(block_inverse_space(asked.info, desc))) return make_block_inverse_problem(desc);
+        const BlockInverseDesc desc{
+            .n = request.extents[0], .blocks = request.extents[1], .mode = mode, .damping = 1e-3F};
+        if (request.is(block_inverse_space(request.info, desc))) return make_block_inverse_problem(desc);
     }
     return nullptr;
 }
 
-ProblemPtr reduce(const Asked& asked) {
-    if (asked.extents.size() != 2) return nullptr;
+ProblemPtr reduce(const ProblemRequest& request) {
+    if (request.extents.size() != 2) return nullptr;
     for (const ReduceOperation operation :
          {ReduceOperation::Sum, ReduceOperation::Mean, ReduceOperation::Max, ReduceOperation::Argmax}) {
-        const ReduceDesc desc{.operation = operation, .outer = asked.extents[0], .columns = asked.extents[1]};
-        if (asked.is(reduce_space(asked.info, desc))) return make_reduce_problem(desc);
+        const ReduceDesc desc{.operation = operation, .outer = request.extents[0], .columns = request.extents[1]};
+        if (request.is(reduce_space(request.info, desc))) return make_reduce_problem(desc);
     }
     return nullptr;
 }
@@ -191,9 +194,10 @@ Result<std::unique_ptr<Problem>> make_shape_problem(const DeviceInfo& info, std:
     const bool small = std::ranges::all_of(
         shape.extents, [](std::uint64_t extent) { return extent <= std::numeric_limits<std::uint32_t>::max(); });
     if (maker != makers().end() && small) {
-        const Asked asked{.info = info, .shape = shape, .extents = {shape.extents.begin(), shape.extents.end()}};
+        const ProblemRequest request{
+            .info = info, .shape = shape, .extents = {shape.extents.begin(), shape.extents.end()}};
         // Of what the problem itself says: its maker may take less than the description holds.
-        if (ProblemPtr problem = maker->second(asked); problem != nullptr && has_shape(*problem, info, shape))
+        if (ProblemPtr problem = maker->second(request); problem != nullptr && has_shape(*problem, info, shape))
             return problem;
     }
     if (ProblemPtr problem = benchmark_of(info, family, shape)) return problem;

@@ -60,8 +60,8 @@ class FaultyProblem final : public Problem {
         return {expected};
     }
     [[nodiscard]] Work work() const override { return {}; }
-    void hold(CheckReport& report, const std::string& case_name,
-              std::span<const std::vector<std::uint32_t>> outputs) const override {
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override {
         if (fault_ == Fault::Hold && outputs[0].size() == kCount) report.fail(case_name + ": held");
     }
 

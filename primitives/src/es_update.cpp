@@ -107,7 +107,7 @@ struct BoundEsUpdate::Impl {
     BindingOf<Params> sum;
     BindingOf<Params> combine;
 
-    [[nodiscard]] Params params_at(const NoiseTime& when) const noexcept;
+    [[nodiscard]] Params params_at(const NoiseContext& when) const noexcept;
     /// `zeroed`: how many elements of frozen parameters, too.
     void record_window(Recorder& recorder, Params at, const TileWindow& window, std::uint32_t zeroed) const noexcept;
 };
@@ -208,7 +208,7 @@ Result<BoundEsUpdate> EsUpdatePlan::bind(const EsUpdateViews& views, const Buffe
     return result;
 }
 
-Params BoundEsUpdate::Impl::params_at(const NoiseTime& when) const noexcept {
+Params BoundEsUpdate::Impl::params_at(const NoiseContext& when) const noexcept {
     Params at = params;
     at.seed_low = static_cast<std::uint32_t>(when.seed);
     at.seed_high = static_cast<std::uint32_t>(when.seed >> 32U);
@@ -241,7 +241,7 @@ void BoundEsUpdate::Impl::record_window(Recorder& recorder, Params at, const Til
         combine, at, grid_of(kEdge * window.unit_count + zeroed, config.workgroup_size, kCombineCost * at.slice_count));
 }
 
-void BoundEsUpdate::record(Recorder& recorder, const NoiseTime& when) const noexcept {
+void BoundEsUpdate::record(Recorder& recorder, const NoiseContext& when) const noexcept {
     const Params params = impl_->params_at(when);
     const ScopedLabel label(recorder, "es_update");
     if (impl_->windows.empty()) impl_->record_window(recorder, params, {}, impl_->frozen_count);

@@ -89,7 +89,7 @@ Result<BoundPerturbedEmbedding> PerturbedEmbeddingPlan::bind(const PerturbedEmbe
     return bound;
 }
 
-void BoundPerturbedEmbedding::record(Recorder& recorder, const NoiseTime& when,
+void BoundPerturbedEmbedding::record(Recorder& recorder, const NoiseContext& when,
                                      std::int32_t first_member) const noexcept {
     YOLK_ASSERT(first_member >= -1);
     if (desc_.members == 0 || desc_.rows == 0 || desc_.columns == 0) return;

@@ -152,7 +152,7 @@ struct BoundPerturbedLinear::Impl {
     std::optional<BoundMatmul> base;
     std::vector<Piece> pieces;
 
-    [[nodiscard]] Params params(const NoiseTime& when, std::int32_t first_member) const noexcept;
+    [[nodiscard]] Params params(const NoiseContext& when, std::int32_t first_member) const noexcept;
     void record_projection(Recorder& recorder, Params params) const noexcept;
     void record_output(Recorder& recorder, Params params) const noexcept;
 };
@@ -237,7 +237,7 @@ Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearView
     return bound;
 }
 
-Params BoundPerturbedLinear::Impl::params(const NoiseTime& when, std::int32_t first_member) const noexcept {
+Params BoundPerturbedLinear::Impl::params(const NoiseContext& when, std::int32_t first_member) const noexcept {
     const PerturbedLinearDesc& desc = layout.desc;
     const auto stream = [&](Domain domain) {
         return desc.parameter.value | (static_cast<std::uint32_t>(domain) << 24U);
@@ -308,7 +308,8 @@ void BoundPerturbedLinear::Impl::record_output(Recorder& recorder, Params params
     } while (params.end_k < params.k);
 }
 
-void BoundPerturbedLinear::record(Recorder& recorder, const NoiseTime& when, std::int32_t first_member) const noexcept {
+void BoundPerturbedLinear::record(Recorder& recorder, const NoiseContext& when,
+                                  std::int32_t first_member) const noexcept {
     YOLK_ASSERT(first_member >= -1);
     if (impl_->layout.is_empty()) return;
     const Params params = impl_->params(when, first_member);

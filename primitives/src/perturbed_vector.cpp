@@ -65,7 +65,8 @@ Result<BoundPerturbedVector> PerturbedVectorPlan::bind(const PerturbedVectorView
     return bound;
 }
 
-void BoundPerturbedVector::record(Recorder& recorder, const NoiseTime& when, std::int32_t first_member) const noexcept {
+void BoundPerturbedVector::record(Recorder& recorder, const NoiseContext& when,
+                                  std::int32_t first_member) const noexcept {
     YOLK_ASSERT(first_member >= -1);
     if (desc_.members == 0 || desc_.element_count == 0) return;
     const double scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(kNoiseVariance));

@@ -117,7 +117,7 @@ Result<BoundRollout> RolloutPlan::bind(const RolloutViews& views, const BufferVi
     return bound;
 }
 
-void BoundRollout::record(Recorder& recorder, const NoiseTime& when, std::uint32_t first_episode) const noexcept {
+void BoundRollout::record(Recorder& recorder, const NoiseContext& when, std::uint32_t first_episode) const noexcept {
     const RolloutLayout& layout = impl_->layout;
     const auto sigma = static_cast<double>(when.sigma);
     abi_ro::Params params{

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "yolk/core/result.hpp"
-#include "yolk/runtime/asked_shapes.hpp"
 #include "yolk/runtime/device.hpp"
+#include "yolk/runtime/shape_requests.hpp"
 #include "yolk/runtime/tuning_space.hpp"
 #include "yolk/runtime/tuning_table.hpp"
 

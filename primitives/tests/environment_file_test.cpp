@@ -18,7 +18,7 @@ namespace {
 using testing::expect_error;
 
 constexpr const char* kCartpole = YOLK_ENVIRONMENTS_FOLDER "/cartpole.glsl";
-constexpr NoiseTime kWhen{.seed = 3, .generation = 2, .time = 1, .sigma = 0.2F};
+constexpr NoiseContext kWhen{.seed = 3, .generation = 2, .time = 1, .sigma = 0.2F};
 
 class environment_file : public testing::DeviceTest {
    protected:

@@ -22,7 +22,7 @@ using testing::expect_error;
 
 class es_update : public testing::DeviceTest {
    protected:
-    static constexpr NoiseTime kWhen{.seed = 77, .generation = 3, .time = 3, .sigma = 0.25F};
+    static constexpr NoiseContext kWhen{.seed = 77, .generation = 3, .time = 3, .sigma = 0.25F};
     static constexpr abi::fitness::Summary kSummary{0.01F, 0.0F, 0.0F, 0.0F, 0.0F, 0, 0, 0};
 
     /// The gradient for one weight per pair, int8 or float as `desc` says.
@@ -67,7 +67,7 @@ ParameterTable one_matrix(std::uint32_t rows, std::uint32_t columns) {
 }
 
 /// Weights that agree in sign with element 0 of a 1x1 rank 1 matrix, so that its sum grows with the number of pairs.
-std::vector<std::int8_t> coherent_weights(std::size_t pairs, const NoiseTime& when) {
+std::vector<std::int8_t> coherent_weights(std::size_t pairs, const NoiseContext& when) {
     std::vector<std::int8_t> weights(pairs);
     for (std::uint32_t pair = 0; pair < pairs; ++pair) {
         const NoiseStream a{.seed = when.seed, .parameter = 0, .domain = Domain::A, .pair = pair, .time = when.time};

@@ -114,7 +114,7 @@ TEST_P(primitive_faults, perturbed_linear) {
         YOLK_TRY(const BufferView scratch, bench.scratch(plan.scratch()));
         YOLK_TRY(const BoundPerturbedLinear bound,
                  plan.bind({.weights = weights, .input = input, .output = output}, scratch));
-        return bench.run(bound, NoiseTime{.seed = 1, .sigma = 0.1F});
+        return bench.run(bound, NoiseContext{.seed = 1, .sigma = 0.1F});
     });
 }
 
@@ -132,7 +132,7 @@ TEST_P(primitive_faults, rollout) {
         YOLK_TRY(const BufferView scratch, bench.scratch(plan.scratch()));
         YOLK_TRY(const BoundRollout bound,
                  plan.bind({.parameters = parameters, .returns = returns, .evaluations = evaluations}, scratch));
-        return bench.run(bound, NoiseTime{.seed = 1, .sigma = 0.1F});
+        return bench.run(bound, NoiseContext{.seed = 1, .sigma = 0.1F});
     });
 }
 
@@ -167,7 +167,7 @@ TEST_P(primitive_faults, es_update) {
             YOLK_TRY(const BufferView scratch, bench.scratch(plan.scratch()));
             YOLK_TRY(const BoundEsUpdate bound,
                      plan.bind({.weights = weights, .summary = summary, .gradient = gradient}, scratch));
-            return bench.run(bound, NoiseTime{.seed = 1, .sigma = 0.1F});
+            return bench.run(bound, NoiseContext{.seed = 1, .sigma = 0.1F});
         });
     }
 }

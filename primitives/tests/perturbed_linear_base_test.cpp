@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using testing::expect_error;
 
 constexpr auto kF16 = FloatFormat::F16;
-constexpr NoiseTime kWhen{.seed = 42, .generation = 7, .time = 7, .sigma = 0.1F};
+constexpr NoiseContext kWhen{.seed = 42, .generation = 7, .time = 7, .sigma = 0.1F};
 
 PerturbedLinearDesc of_halves() {
     return {.members = 8,

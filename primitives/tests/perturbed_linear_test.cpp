@@ -21,7 +21,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::expect_error;
 
-constexpr NoiseTime kWhen{.seed = 42, .generation = 7, .time = 7, .sigma = 0.1F};
+constexpr NoiseContext kWhen{.seed = 42, .generation = 7, .time = 7, .sigma = 0.1F};
 
 // Values in [-1, 1] that are no small integers and repeat only after 1,021.
 std::vector<float> pattern(std::size_t count, std::uint32_t start) {
@@ -45,7 +45,7 @@ Problem make_problem(const PerturbedLinearDesc& desc) {
 
 class perturbed_linear : public testing::DeviceTest {
    protected:
-    Result<std::vector<float>> run(const Problem& problem, const NoiseTime& when, std::int32_t first_member = 0) {
+    Result<std::vector<float>> run(const Problem& problem, const NoiseContext& when, std::int32_t first_member = 0) {
         const PerturbedLinearDesc& desc = problem.desc;
         const auto create = [&](std::uint64_t size_bytes, const char* label) {
             return oracle::GuardedBuffer::create(device(), dispatcher(), size_bytes, oracle::kPoisons[0], label);
@@ -76,7 +76,7 @@ class perturbed_linear : public testing::DeviceTest {
         Problem problem{desc, std::vector<float>(std::size_t{desc.out} * desc.in, 0.0F),
                         std::vector<float>(std::size_t{desc.in} * desc.in, 0.0F)};
         for (std::size_t k = 0; k < desc.in; ++k) problem.input[k * desc.in + k] = 1.0F;
-        NoiseTime when = kWhen;
+        NoiseContext when = kWhen;
         when.sigma = kNoiseVariance * std::sqrt(static_cast<float>(desc.rank)) * 0x1p-10F;  // rank 1 or 4: exact
         YOLK_TRY(const std::vector<float> got, run(problem, when));
         std::vector<std::vector<std::int64_t>> members(desc.members);
@@ -152,7 +152,7 @@ TEST_P(perturbed_linear, the_mean_takes_no_noise) {
     const Problem problem =
         make_problem({.members = 3, .rows = 1, .in = 10, .out = 6, .rank = 2, .shared_input = true});
     ASSERT_OK_AND_ASSIGN(const auto from_mean, run(problem, kWhen, -1));
-    NoiseTime other = kWhen;
+    NoiseContext other = kWhen;
     other.seed = 43;
     other.sigma = 5.0F;
     ASSERT_OK_AND_ASSIGN(const auto other_mean, run(problem, other, -1));
@@ -166,7 +166,7 @@ TEST_P(perturbed_linear, the_mean_takes_no_noise) {
 TEST_P(perturbed_linear, noise_follows_seed_time_parameter_and_member) {
     const Problem problem = make_problem({.members = 1, .rows = 1, .in = 9, .out = 8, .rank = 2});
     ASSERT_OK_AND_ASSIGN(const auto reference, run(problem, kWhen, 2));
-    const auto expect = [&](const Problem& changed, const NoiseTime& when, std::int32_t member, bool same) {
+    const auto expect = [&](const Problem& changed, const NoiseContext& when, std::int32_t member, bool same) {
         const auto got = run(changed, when, member);
         ASSERT_OK(got);
         EXPECT_EQ(*got == reference, same);

@@ -20,7 +20,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr NoiseTime kWhen{.seed = 3, .generation = 2, .time = 1, .sigma = 0.2F};
+constexpr NoiseContext kWhen{.seed = 3, .generation = 2, .time = 1, .sigma = 0.2F};
 
 RolloutDesc describe(std::vector<std::uint32_t> widths, std::uint32_t members, std::uint32_t max_steps) {
     RolloutDesc desc{.members = members, .max_steps = max_steps};
@@ -78,7 +78,7 @@ class rollout : public testing::DeviceTest {
         return outcome;
     }
 
-    Result<Outcome> run(const RolloutDesc& desc, const NoiseTime& when = kWhen, std::uint32_t first_episode = 0) {
+    Result<Outcome> run(const RolloutDesc& desc, const NoiseContext& when = kWhen, std::uint32_t first_episode = 0) {
         YOLK_TRY(const RolloutPlan plan, plan_rollout(device(), desc));
         YOLK_TRY(const Buffers buffers, make_buffers(desc, plan.scratch().size_bytes));
         YOLK_TRY(const BoundRollout bound, bind(plan, buffers));
@@ -164,7 +164,7 @@ TEST_P(rollout, less_scratch_gives_the_same) {
 TEST_P(rollout, members_without_noise_are_the_mean) {
     RolloutDesc desc = describe({4, 8, 2}, 6, 60);
     desc.episodes = 2;
-    NoiseTime silent = kWhen;
+    NoiseContext silent = kWhen;
     silent.sigma = 0.0F;
     ASSERT_OK_AND_ASSIGN(const Outcome members, run(desc, silent));
     desc.mean_only = true;

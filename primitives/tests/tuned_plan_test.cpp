@@ -14,7 +14,7 @@
 #include "yolk/primitives/perturbed_vector.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/primitives/softmax.hpp"
-#include "yolk/runtime/asked_shapes.hpp"
+#include "yolk/runtime/shape_requests.hpp"
 #include "yolk/runtime/tuning_table.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -95,9 +95,9 @@ TEST_P(tuned_plan, a_device_remembers_what_was_left_to_the_table) {
     SoftmaxDesc desc{.rows = 3, .columns = 977};
     const TuningShape shape = softmax_space(device().info(), desc).space().shape();
     const auto count = [this, &shape] {
-        const std::vector<AskedShape> asked = asked_shapes(device());
-        EXPECT_TRUE(std::ranges::is_sorted(asked, {}, &AskedShape::family));
-        return std::ranges::count(asked, AskedShape{"softmax", shape});
+        const std::vector<ShapeRequest> asked = shape_requests(device());
+        EXPECT_TRUE(std::ranges::is_sorted(asked, {}, &ShapeRequest::family));
+        return std::ranges::count(asked, ShapeRequest{"softmax", shape});
     };
     desc.config = RowConfig{.row_per_invocation = 1, .rows_per_workgroup = 1};
     ASSERT_OK(plan_softmax(device(), desc));

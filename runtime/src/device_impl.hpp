@@ -16,8 +16,8 @@
 #include "memory_blocks.hpp"
 #include "pipeline_cache.hpp"
 #include "timeline_progress.hpp"
-#include "yolk/runtime/asked_shapes.hpp"
 #include "yolk/runtime/device.hpp"
+#include "yolk/runtime/shape_requests.hpp"
 
 namespace yolk {
 
@@ -34,7 +34,7 @@ class QueueMutex {
 };
 
 struct ByFamilyAndShape {
-    bool operator()(const AskedShape& a, const AskedShape& b) const;
+    bool operator()(const ShapeRequest& a, const ShapeRequest& b) const;
 };
 
 /// Shared by the Device and by everything made from it; the last of them destroys the VkDevice.
@@ -52,7 +52,7 @@ struct Device::Impl {
     std::unique_ptr<DescriptorPools> descriptors;
 
     std::mutex asked_mutex;
-    std::set<AskedShape, ByFamilyAndShape> asked;  ///< guarded by it
+    std::set<ShapeRequest, ByFamilyAndShape> asked;  ///< guarded by it
 
     Impl();
     Impl(const Impl&) = delete;

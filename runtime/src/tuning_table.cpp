@@ -94,8 +94,8 @@ std::optional<TuningAnswer> TuningTable::find(const TuningSpace& space) const {
     for (const Near& candidate : near) {
         std::optional<Configuration> values = ordered_configuration(space, candidate.entry->configuration);
         if (!values || !space.check(*values)) continue;
-        const TuningRung here = candidate.exact ? TuningRung::Exact : TuningRung::NearestShape;
-        return TuningAnswer{std::move(*values), candidate.entry->other_device ? TuningRung::SameArchitecture : here,
+        const TuningSource here = candidate.exact ? TuningSource::Exact : TuningSource::NearestShape;
+        return TuningAnswer{std::move(*values), candidate.entry->other_device ? TuningSource::SameArchitecture : here,
                             candidate.entry};
     }
     return std::nullopt;

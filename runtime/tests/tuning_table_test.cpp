@@ -56,7 +56,7 @@ TEST(tuning_table, the_same_bucket_answers_before_nearer_shapes_of_others) {
     const TuningTable table({entry({700}, 8, 1), entry({704}, 1, 16), entry({516}, 2, 16)});
     const auto answer = table.find(space_of({512}));
     ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->rung, TuningRung::Exact);
+    EXPECT_EQ(answer->source, TuningSource::Exact);
     EXPECT_THAT(answer->configuration, ElementsAre(1, 16));
     EXPECT_EQ(answer->entry->shape.extents, std::vector<std::uint64_t>{704});
 }
@@ -65,7 +65,7 @@ TEST(tuning_table, the_nearest_shape_answers_where_no_bucket_does) {
     const TuningTable table({entry({4096}, 8, 1), entry({1024}, 4, 16)});
     const auto answer = table.find(space_of({512}));
     ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->rung, TuningRung::NearestShape);
+    EXPECT_EQ(answer->source, TuningSource::NearestShape);
     EXPECT_THAT(answer->configuration, ElementsAre(4, 16));
     EXPECT_FALSE(table.find(space_of({16})));           // six octaves away
     EXPECT_FALSE(table.find(space_of({512}, "f16")));   // another variant
@@ -84,7 +84,7 @@ TEST(tuning_table, entries_that_the_space_does_not_allow_are_misses) {
     const TuningTable rescued({unknown, entry({512}, 8, 32), entry({1024}, 2, 32)});
     const auto answer = rescued.find(space_of({512}));
     ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->rung, TuningRung::NearestShape);
+    EXPECT_EQ(answer->source, TuningSource::NearestShape);
     EXPECT_THAT(answer->configuration, ElementsAre(2, 32));
 }
 

@@ -49,12 +49,12 @@ class UserKernel final : public oracle::Problem {
     [[nodiscard]] std::vector<oracle::ProblemBuffer> buffers() const override;
     [[nodiscard]] std::vector<oracle::Expected> expected() const override;
     [[nodiscard]] oracle::Work work() const override;
-    void hold(oracle::CheckReport& report, const std::string& case_name,
-              std::span<const std::vector<std::uint32_t>> outputs) const override;
+    void verify(oracle::CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override;
 
     [[nodiscard]] const UserKernelSpace& counts() const noexcept;
     /// What the results are held against, for people: "the reference 'matmul_reference.comp'"; empty: nothing.
-    [[nodiscard]] std::string held_against() const;
+    [[nodiscard]] std::string reference() const;
     /// Outputs that are held against nothing but another run of the same configuration.
     [[nodiscard]] std::vector<std::string> unchecked_outputs() const;
     /// What an engine needs to run a configuration: its values, {"constant_id", "name", "type", "value", "bits"} of

@@ -36,7 +36,7 @@ class Evaluator {
     [[nodiscard]] virtual Result<void> bind(const EvaluatorViews& views, const BufferView& scratch) = 0;
     /// Fills returns and evaluations for the noise of `when`. The caller puts a compute barrier before and after; an
     /// evaluator that ends in copies or fills ends with its own barrier to compute and transfer.
-    virtual void record(Recorder& recorder, const NoiseTime& when) const noexcept = 0;
+    virtual void record(Recorder& recorder, const NoiseContext& when) const noexcept = 0;
 
    protected:
     Evaluator() = default;

@@ -22,7 +22,7 @@ struct TwinEvaluation {
     std::vector<float> returns;
     std::uint64_t evaluations = 0;
 };
-using TwinEvaluator = std::function<TwinEvaluation(std::span<const float> parameters, const NoiseTime& when)>;
+using TwinEvaluator = std::function<TwinEvaluation(std::span<const float> parameters, const NoiseContext& when)>;
 /// The twin of rollout_evaluator.
 [[nodiscard]] TwinEvaluator rollout_twin_evaluator(const RolloutDesc& desc, std::uint32_t first_episode = 0);
 

@@ -27,7 +27,7 @@ struct Schedule {
           learning_rate(decayed(options.learning_rate, options.learning_rate_decay, generations_done)),
           learning_rate_decay(options.learning_rate_decay) {}
 
-    [[nodiscard]] NoiseTime noise_time() const noexcept {
+    [[nodiscard]] NoiseContext noise_time() const noexcept {
         return {.seed = seed, .generation = generation, .time = generation / noise_reuse, .sigma = sigma};
     }
     void advance() noexcept {

@@ -20,13 +20,14 @@
 namespace yolk::hyper {
 
 /// A matrix, perturbed at low rank and never formed.
-struct LoraWeight {
+struct MatrixWeight {
     std::uint32_t out = 0;
     std::uint32_t in = 0;
     std::uint32_t noise_rank = 1;
     Tensor values{};  ///< [out, in]; empty: initial_weights at registration
-    [[nodiscard]] static Result<LoraWeight> from_tensor(Tensor values, std::uint32_t noise_rank = 1);
+    [[nodiscard]] static Result<MatrixWeight> from_tensor(Tensor values, std::uint32_t noise_rank = 1);
 };
+using LoraWeight = MatrixWeight;  ///< hyperfunc's word
 
 /// A bias, a norm's scale: perturbed in full.
 struct VectorWeight {
@@ -130,7 +131,7 @@ class Hyperfunction : public AnyHyperfunction {
    public:
     using Parameters = P;
     using AnyHyperfunction::AnyHyperfunction;
-    /// `hidden.call(*LoraWeight::from_tensor(w), {x})`.
+    /// `hidden.call(*MatrixWeight::from_tensor(w), {x})`.
     [[nodiscard]] Result<Value> call(const P& parameters, std::span<const Value> operands) const;
     [[nodiscard]] Result<Value> call(const P& parameters, std::initializer_list<Value> operands) const;
     /// Natural values to P: what System::parameters gives back.

@@ -68,11 +68,11 @@ struct ParameterCodec {
     }
 };
 template <>
-struct ParameterCodec<LoraWeight> {
+struct ParameterCodec<MatrixWeight> {
     static void describe(ParameterSpec&) {}
-    static Tensor values(const LoraWeight& weight) { return weight.values; }
-    static Result<LoraWeight> from(const Tensor& values, const ParameterSpec& spec) {
-        return LoraWeight::from_tensor(values, spec.noise_rank);
+    static Tensor values(const MatrixWeight& weight) { return weight.values; }
+    static Result<MatrixWeight> from(const Tensor& values, const ParameterSpec& spec) {
+        return MatrixWeight::from_tensor(values, spec.noise_rank);
     }
 };
 template <>
@@ -95,7 +95,7 @@ template <class P>
     ParameterSpec spec;
     spec.name = name;
     spec.optimize = optimize;
-    if constexpr (std::is_same_v<P, LoraWeight>) {
+    if constexpr (std::is_same_v<P, MatrixWeight>) {
         spec.shape = Shape{initial.out, initial.in};
         spec.noise_rank = initial.noise_rank;
     } else if constexpr (std::is_same_v<P, VectorWeight>) {

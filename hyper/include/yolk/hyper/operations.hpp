@@ -12,7 +12,7 @@
 //   linear, linear_transposed          (weight [out, in], x [..., in]) -> [..., out]; transposed: x [..., out]
 //
 //   embedding                          (table [vocabulary, width], ids [n]) -> [n, width]
-//   combine                            (part, ...); dimension: integer, not negative
+//   concat                            (part, ...); dimension: integer, not negative
 //   split                              (whole) -> parts; dimension: integer, not negative; sizes: integers
 //   reshape                            (x); shape: integers
 //   less                               (a, b): numbers or tensors of one element -> boolean

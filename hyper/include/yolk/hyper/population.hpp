@@ -35,7 +35,7 @@ struct PopulationOptions {
 struct Perturbations {
     ParameterTable table;           ///< the optimized groups, in the set's order, in search coordinates
     std::span<const float> centre;  ///< [table.element_count()], search coordinates
-    NoiseTime when{};
+    NoiseContext when{};
     std::uint32_t rank = 1;
     std::int32_t first_member = 0;  ///< -1: the centre itself
     std::uint32_t members = 0;      ///< 0 is legal

@@ -148,8 +148,12 @@ class Traced {
 [[nodiscard]] Traced linear_transposed(const Traced& weight, const Traced& x);
 /// Rows of a table: [vocabulary, width], ids whole numbers [n]; the result [n, width].
 [[nodiscard]] Traced embedding(const Traced& table, const Traced& ids);
-[[nodiscard]] Traced combine(std::span<const Traced> parts, std::int64_t dimension);
-[[nodiscard]] Traced combine(std::initializer_list<Traced> parts, std::int64_t dimension = 0);
+[[nodiscard]] Traced concat(std::span<const Traced> parts, std::int64_t dimension);
+[[nodiscard]] Traced concat(std::initializer_list<Traced> parts, std::int64_t dimension = 0);
+/// hyperfunc's word for concat.
+[[nodiscard]] inline Traced combine(std::initializer_list<Traced> parts, std::int64_t dimension = 0) {
+    return concat(parts, dimension);
+}
 [[nodiscard]] std::vector<Traced> split(const Traced& whole, std::span<const std::uint64_t> sizes,
                                         std::int64_t dimension);
 [[nodiscard]] std::vector<Traced> split(const Traced& whole, std::initializer_list<std::uint64_t> sizes,
@@ -159,9 +163,9 @@ class Traced {
 /// a < b as a truth value in the graph, and choosing by it: control that depends on parameters.
 [[nodiscard]] Traced less(const Traced& a, const Traced& b);
 [[nodiscard]] Traced equal(const Traced& a, const Traced& b);
-[[nodiscard]] Traced both(const Traced& a, const Traced& b);    ///< of two truth values
-[[nodiscard]] Traced either(const Traced& a, const Traced& b);  ///< of two truth values
-[[nodiscard]] Traced negated(const Traced& a);                  ///< of a truth value
+[[nodiscard]] Traced logical_and(const Traced& a, const Traced& b);  ///< of two truth values
+[[nodiscard]] Traced logical_or(const Traced& a, const Traced& b);   ///< of two truth values
+[[nodiscard]] Traced logical_not(const Traced& a);                   ///< of a truth value
 [[nodiscard]] Traced select(const Traced& condition, const Traced& if_true, const Traced& if_false);
 /// Text: each {} in the pattern takes the next value, texts as they are, others as JSON.
 [[nodiscard]] Traced format(std::string pattern, std::span<const Traced> values);

@@ -46,7 +46,7 @@ class Tensor {
 
 /// Parts side by side along `dimension` (negative ones count from the last). Errors: no part, a dimension out of range,
 /// shapes that differ elsewhere.
-[[nodiscard]] Result<Tensor> combine(std::span<const Tensor> parts, std::int64_t dimension);
+[[nodiscard]] Result<Tensor> concat(std::span<const Tensor> parts, std::int64_t dimension);
 /// The reverse. Errors: a dimension out of range, sizes that do not sum to its extent.
 [[nodiscard]] Result<std::vector<Tensor>> split(const Tensor& whole, std::span<const std::uint64_t> sizes,
                                                 std::int64_t dimension);

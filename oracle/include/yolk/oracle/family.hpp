@@ -101,8 +101,8 @@ class Problem {
     [[nodiscard]] virtual std::vector<Expected> expected() const = 0;
     [[nodiscard]] virtual Work work() const = 0;
     /// Holds what `expected` cannot say. `outputs`: the words of the Output and InOut buffers.
-    virtual void hold(CheckReport& /*report*/, const std::string& /*case_name*/,
-                      std::span<const std::vector<std::uint32_t>> /*outputs*/) const {}
+    virtual void verify(CheckReport& /*report*/, const std::string& /*case_name*/,
+                        std::span<const std::vector<std::uint32_t>> /*outputs*/) const {}
 };
 
 using Problems = std::vector<std::unique_ptr<Problem>>;

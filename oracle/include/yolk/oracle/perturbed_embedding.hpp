@@ -15,7 +15,7 @@ namespace yolk::oracle {
 /// Exact twin: fp32 in the kernel's order, [members, rows, columns]. `ids` is [rows] or [members, rows].
 [[nodiscard]] std::vector<float> perturbed_embedding_twin(const PerturbedEmbeddingDesc& desc,
                                                           std::span<const float> weights,
-                                                          std::span<const std::uint32_t> ids, const NoiseTime& when,
+                                                          std::span<const std::uint32_t> ids, const NoiseContext& when,
                                                           std::int32_t first_member);
 
 /// (W + side * sigma/sqrt(r) A B^T)[id] in double, from the oracle's own noise. A term meets the roundings of the
@@ -23,7 +23,7 @@ namespace yolk::oracle {
 [[nodiscard]] std::vector<OracleValue> perturbed_embedding_oracle(const PerturbedEmbeddingDesc& desc,
                                                                   std::span<const float> weights,
                                                                   std::span<const std::uint32_t> ids,
-                                                                  const NoiseTime& when, std::int32_t first_member);
+                                                                  const NoiseContext& when, std::int32_t first_member);
 
 /// A problem of this description, for tuning and timing.
 [[nodiscard]] std::unique_ptr<Problem> make_perturbed_embedding_problem(const PerturbedEmbeddingDesc& desc);

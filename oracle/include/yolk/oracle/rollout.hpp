@@ -21,7 +21,7 @@ struct RolloutTwin {
 /// Exact twin: fp32 in the kernel's order, the environment from the kernel's own source. Uses all processors. `desc` is
 /// one that plan_rollout accepts; `parameters` has its element_count elements.
 [[nodiscard]] RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> parameters,
-                                       const NoiseTime& when, std::uint32_t first_episode = 0);
+                                       const NoiseContext& when, std::uint32_t first_episode = 0);
 
 /// One step of the twin. States are the environment's words as floats.
 struct RolloutStep {
@@ -35,7 +35,7 @@ struct RolloutStep {
 };
 /// The twin's steps of one member (0 where the description is of the mean) in one episode.
 [[nodiscard]] std::vector<RolloutStep> rollout_trace(const RolloutDesc& desc, std::span<const float> parameters,
-                                                     const NoiseTime& when, std::uint32_t member,
+                                                     const NoiseContext& when, std::uint32_t member,
                                                      std::uint32_t episode);
 
 /// A number in double and how far a right fp32 computation may be off it.
@@ -48,7 +48,7 @@ struct RolloutValue {
 /// tanh from the standard library. One thread at a time.
 class PolicyOracle {
    public:
-    PolicyOracle(const RolloutDesc& desc, std::span<const float> parameters, const NoiseTime& when,
+    PolicyOracle(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
                  std::uint32_t member);
     /// The outputs for an observation.
     [[nodiscard]] std::vector<RolloutValue> outputs(std::span<const float> observation) const;

@@ -50,7 +50,7 @@ struct EsUpdateViews {
 class BoundEsUpdate {
    public:
     /// A barrier between its own dispatches inside; the caller puts one before and after.
-    void record(Recorder& recorder, const NoiseTime& when) const noexcept;
+    void record(Recorder& recorder, const NoiseContext& when) const noexcept;
     BoundEsUpdate() noexcept;
     ~BoundEsUpdate();
     BoundEsUpdate(BoundEsUpdate&&) noexcept;

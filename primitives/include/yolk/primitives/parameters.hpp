@@ -43,7 +43,7 @@ class ParameterTable {
 };
 
 /// What every kernel that draws noise needs to know of a generation.
-struct NoiseTime {
+struct NoiseContext {
     std::uint64_t seed = 0;
     std::uint32_t generation = 0;  ///< times environments
     std::uint32_t time = 0;        ///< generation / noise_reuse; times domains A, B and Vector

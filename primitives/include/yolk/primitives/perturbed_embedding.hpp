@@ -47,7 +47,7 @@ class BoundPerturbedEmbedding {
    public:
     /// Members first_member ... first_member + members - 1; member -1 is the mean. No barrier inside. An id out of
     /// range gives a row of zeros.
-    void record(Recorder& recorder, const NoiseTime& when, std::int32_t first_member = 0) const noexcept;
+    void record(Recorder& recorder, const NoiseContext& when, std::int32_t first_member = 0) const noexcept;
 
    private:
     friend class PerturbedEmbeddingPlan;

@@ -74,7 +74,7 @@ class BoundPerturbedLinear {
    public:
     /// Members first_member ... first_member + members - 1; member -1 is the mean. Barriers between its own
     /// dispatches inside.
-    void record(Recorder& recorder, const NoiseTime& when, std::int32_t first_member = 0) const noexcept;
+    void record(Recorder& recorder, const NoiseContext& when, std::int32_t first_member = 0) const noexcept;
     BoundPerturbedLinear() noexcept;
     ~BoundPerturbedLinear();
     BoundPerturbedLinear(BoundPerturbedLinear&&) noexcept;

@@ -41,7 +41,7 @@ struct PerturbedVectorViews {
 class BoundPerturbedVector {
    public:
     /// Members first_member ... first_member + members - 1; member -1 is the mean. No barrier inside.
-    void record(Recorder& recorder, const NoiseTime& when, std::int32_t first_member = 0) const noexcept;
+    void record(Recorder& recorder, const NoiseContext& when, std::int32_t first_member = 0) const noexcept;
 
    private:
     friend class PerturbedVectorPlan;

@@ -88,7 +88,7 @@ class BoundRollout {
     /// Episode e starts from the reset of (when.generation, first_episode + e), shared by all members. Barriers between
     /// its own dispatches inside; the caller puts one before and after. Split into as many dispatches as the device's
     /// loop limit asks for.
-    void record(Recorder& recorder, const NoiseTime& when, std::uint32_t first_episode = 0) const noexcept;
+    void record(Recorder& recorder, const NoiseContext& when, std::uint32_t first_episode = 0) const noexcept;
     BoundRollout() noexcept;
     ~BoundRollout();
     BoundRollout(BoundRollout&&) noexcept;

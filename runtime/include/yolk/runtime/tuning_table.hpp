@@ -38,8 +38,8 @@ struct TuningEntry {
     bool other_device = false;  ///< measured on another device of the same architecture, under the same driver
 };
 
-/// Which rung of the ladder answered. A description's own configuration stands above, a primitive's heuristic below.
-enum class TuningRung {
+/// Which source answered. A description's own configuration stands above, a primitive's heuristic below.
+enum class TuningSource {
     Exact,             ///< an entry of the same bucket
     NearestShape,      ///< the nearest shape of the same variant, within kFarthestShape
     SameArchitecture,  ///< the same bucket or the nearest shape, of another device
@@ -47,7 +47,7 @@ enum class TuningRung {
 
 struct TuningAnswer {
     Configuration configuration;  ///< legal in the space that was asked about
-    TuningRung rung = TuningRung::Exact;
+    TuningSource source = TuningSource::Exact;
     const TuningEntry* entry = nullptr;  ///< the table's; valid as long as the table
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/runtime/asked_shapes.hpp"
+#include "yolk/runtime/shape_requests.hpp"
 
 #include <tuple>
 
@@ -12,11 +12,11 @@ constexpr std::size_t kMostShapes = 4096;
 
 }  // namespace
 
-bool ByFamilyAndShape::operator()(const AskedShape& a, const AskedShape& b) const {
+bool ByFamilyAndShape::operator()(const ShapeRequest& a, const ShapeRequest& b) const {
     return std::tie(a.family, a.shape.variant, a.shape.extents) < std::tie(b.family, b.shape.variant, b.shape.extents);
 }
 
-std::vector<AskedShape> asked_shapes(const Device& device) {
+std::vector<ShapeRequest> shape_requests(const Device& device) {
     Device::Impl& impl = *device.impl();
     const std::lock_guard lock(impl.asked_mutex);
     return {impl.asked.begin(), impl.asked.end()};

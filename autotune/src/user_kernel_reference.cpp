@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "user_kernel_held.hpp"
+#include "user_kernel_reference.hpp"
 
 #include <fmt/format.h>
 
@@ -32,20 +32,20 @@ double allowed(const KernelTolerance& tolerance, double right) {
 }
 
 /// In units of what is allowed; 0 for the same bits, infinity where one is not finite or nothing is allowed.
-double error_of(const HeldOutput& held, std::uint32_t got, std::uint32_t right) {
+double error_of(const ReferenceOutput& output, std::uint32_t got, std::uint32_t right) {
     if (got == right) return 0.0;
-    const double a = value_of(held.element, got);
-    const double b = value_of(held.element, right);
+    const double a = value_of(output.element, got);
+    const double b = value_of(output.element, right);
     if (std::isnan(a) && std::isnan(b)) return 0.0;
-    const bool exact = held.tolerance.absolute == 0.0 && held.tolerance.relative == 0.0;
+    const bool exact = output.tolerance.absolute == 0.0 && output.tolerance.relative == 0.0;
     if (exact || !std::isfinite(a) || !std::isfinite(b)) return std::numeric_limits<double>::infinity();
     const double error = std::abs(a - b);
-    return error == 0.0 ? 0.0 : error / allowed(held.tolerance, b);
+    return error == 0.0 ? 0.0 : error / allowed(output.tolerance, b);
 }
 
 bool is_poison(std::uint32_t word) { return word == kPoisons[0] || word == kPoisons[1]; }
 
-/// A run whose results are kept instead of held.
+/// A run whose results are kept, not compared.
 class Capture final : public oracle::Problem {
    public:
     using Plan = std::function<Result<std::unique_ptr<oracle::PlannedProblem>>()>;
@@ -70,8 +70,8 @@ class Capture final : public oracle::Problem {
         return std::vector<oracle::Expected>(static_cast<std::size_t>(std::ranges::count_if(buffers_, is_output)));
     }
     [[nodiscard]] oracle::Work work() const override { return {}; }
-    void hold(oracle::CheckReport& /*report*/, const std::string& /*case_name*/,
-              std::span<const std::vector<std::uint32_t>> outputs) const override {
+    void verify(oracle::CheckReport& /*report*/, const std::string& /*case_name*/,
+                std::span<const std::vector<std::uint32_t>> outputs) const override {
         captured.assign(outputs.begin(), outputs.end());
     }
     mutable std::vector<std::vector<std::uint32_t>> captured;
@@ -83,64 +83,65 @@ class Capture final : public oracle::Problem {
 };
 
 /// What two runs agree on, with the elements that neither wrote.
-Result<void> agree(const std::string& what, HeldOutput& held, std::vector<std::uint32_t> first,
+Result<void> agree(const std::string& what, ReferenceOutput& output, std::vector<std::uint32_t> first,
                    const std::vector<std::uint32_t>& second) {
     std::vector<bool> unwritten(first.size());
     std::size_t count = 0;
     for (std::size_t i = 0; i < first.size(); ++i) {
         unwritten[i] = first[i] == kPoisons[0] && second[i] == kPoisons[1];
         count += unwritten[i] ? 1U : 0U;
-        if (unwritten[i] || error_of(held, second[i], first[i]) <= 1.0) continue;
+        if (unwritten[i] || error_of(output, second[i], first[i]) <= 1.0) continue;
         return bad_input(
             fmt::format("{} gave {} and then {} for element {} of '{}', from the same inputs: it reads what it has not "
                         "written, or its invocations race. Nothing can be held to it.",
-                        what, value_of(held.element, first[i]), value_of(held.element, second[i]), i, held.name));
+                        what, value_of(output.element, first[i]), value_of(output.element, second[i]), i, output.name));
     }
     if (count == first.size()) {
         return bad_input(
-            fmt::format("{} leaves all of '{}' unwritten; look at its dispatch and its bindings.", what, held.name));
+            fmt::format("{} leaves all of '{}' unwritten; look at its dispatch and its bindings.", what, output.name));
     }
-    held.right = std::move(first);
-    if (count > 0) held.unwritten = std::move(unwritten);
+    output.right = std::move(first);
+    if (count > 0) output.unwritten = std::move(unwritten);
     return {};
 }
 
 }  // namespace
 
-void hold_output(oracle::CheckReport& report, const std::string& case_name, const HeldOutput& held,
-                 std::span<const std::uint32_t> words) {
+void verify_output(oracle::CheckReport& report, const std::string& case_name, const ReferenceOutput& output,
+                   std::span<const std::uint32_t> words) {
     double worst = 0.0;
     std::size_t where = 0;
     std::size_t off = 0;
     std::size_t strayed = 0;
-    for (std::size_t i = 0; i < std::min(words.size(), held.right.size()); ++i) {
-        if (!held.unwritten.empty() && held.unwritten[i]) {
+    for (std::size_t i = 0; i < std::min(words.size(), output.right.size()); ++i) {
+        if (!output.unwritten.empty() && output.unwritten[i]) {
             strayed += is_poison(words[i]) ? 0U : 1U;
             continue;
         }
-        const double error = error_of(held, words[i], held.right[i]);
+        const double error = error_of(output, words[i], output.right[i]);
         off += error > 1.0 ? 1U : 0U;
         if (error > worst) worst = error, where = i;
     }
     if (strayed > 0) {
         report.fail(fmt::format("{}: {} elements of '{}' were written that the reference leaves alone.", case_name,
-                                strayed, held.name));
+                                strayed, output.name));
     }
     if (off == 0) return;
-    const double right = value_of(held.element, held.right[where]);
-    const bool lost = is_poison(words[where]) && words[where] != held.right[where];
+    const double right = value_of(output.element, output.right[where]);
+    const bool lost = is_poison(words[where]) && words[where] != output.right[where];
     report.fail(
         fmt::format("{}: {} of {} elements of '{}' are wrong; element {} is {} where {:.9g} is right (+- {:.3g}).",
-                    case_name, off, words.size(), held.name, where,
-                    lost ? std::string("unwritten") : fmt::format("{:.9g}", value_of(held.element, words[where])),
-                    right, allowed(held.tolerance, right)));
+                    case_name, off, words.size(), output.name, where,
+                    lost ? std::string("unwritten") : fmt::format("{:.9g}", value_of(output.element, words[where])),
+                    right, allowed(output.tolerance, right)));
 }
 
-void SameEachTime::hold(oracle::CheckReport& report, const std::string& case_name, std::span<const HeldOutput> held,
-                        std::span<const std::vector<std::uint32_t>> outputs) {
+void SameEachTime::verify(oracle::CheckReport& report, const std::string& case_name,
+                          std::span<const ReferenceOutput> references,
+                          std::span<const std::vector<std::uint32_t>> outputs) {
     std::vector<std::uint32_t> words;
-    for (std::size_t i = 0; i < std::min(held.size(), outputs.size()); ++i) {
-        if (held[i].is_scratch || !held[i].right.empty()) continue;
+    for (std::size_t i = 0; i < std::min(references.size(), outputs.size()); ++i) {
+        if (references[i].is_scratch || !references[i].right.empty()) continue;
         for (const std::uint32_t word : outputs[i]) words.push_back(is_poison(word) ? 0U : word);
     }
     if (words.empty()) return;
@@ -159,7 +160,7 @@ void SameEachTime::hold(oracle::CheckReport& report, const std::string& case_nam
 Result<void> take_reference(const Device& device, Dispatcher& dispatcher, const std::string& what,
                             const std::vector<KernelBuffer>& buffers,
                             const std::function<Result<std::unique_ptr<oracle::PlannedProblem>>()>& plan,
-                            std::span<HeldOutput> outputs) {
+                            std::span<ReferenceOutput> outputs) {
     const Capture capture(what, buffers, plan);
     const oracle::ProblemProof proof(capture);
     const oracle::CheckContext context{.device = device, .dispatcher = dispatcher};

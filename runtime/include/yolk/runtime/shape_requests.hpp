@@ -11,14 +11,14 @@
 namespace yolk {
 
 /// A family with a shape of it.
-struct AskedShape {
+struct ShapeRequest {
     std::string family{};
     TuningShape shape{};
-    friend bool operator==(const AskedShape&, const AskedShape&) = default;
+    friend bool operator==(const ShapeRequest&, const ShapeRequest&) = default;
 };
 
 /// Each shape once, by family, variant and extents; 4,096 are kept. Any thread.
-[[nodiscard]] std::vector<AskedShape> asked_shapes(const Device& device);
+[[nodiscard]] std::vector<ShapeRequest> shape_requests(const Device& device);
 /// For plans, once, while they are made. Any thread.
 void note_asked(const Device& device, const TuningSpace& space);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the outputs of a user's kernel are held against.
+// What the outputs of a user's kernel are compared with.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace yolk::autotune {
 
 /// One output, or what changes of an in-out buffer.
-struct HeldOutput {
+struct ReferenceOutput {
     std::string name;
     oracle::ElementType element = oracle::ElementType::F32;
     KernelTolerance tolerance;
@@ -27,15 +27,15 @@ struct HeldOutput {
 };
 
 /// Fails the report with the worst element that is off, and how many are.
-void hold_output(oracle::CheckReport& report, const std::string& case_name, const HeldOutput& held,
-                 std::span<const std::uint32_t> words);
+void verify_output(oracle::CheckReport& report, const std::string& case_name, const ReferenceOutput& output,
+                   std::span<const std::uint32_t> words);
 
 /// For outputs that nobody knows: remembers what each configuration gave, and holds its later runs, which begin with
 /// another poison, to it.
 class SameEachTime {
    public:
-    void hold(oracle::CheckReport& report, const std::string& case_name, std::span<const HeldOutput> held,
-              std::span<const std::vector<std::uint32_t>> outputs);
+    void verify(oracle::CheckReport& report, const std::string& case_name, std::span<const ReferenceOutput> references,
+                std::span<const std::vector<std::uint32_t>> outputs);
 
    private:
     std::mutex mutex_;
@@ -48,6 +48,6 @@ class SameEachTime {
 [[nodiscard]] Result<void> take_reference(const Device& device, Dispatcher& dispatcher, const std::string& what,
                                           const std::vector<KernelBuffer>& buffers,
                                           const std::function<Result<std::unique_ptr<oracle::PlannedProblem>>()>& plan,
-                                          std::span<HeldOutput> outputs);
+                                          std::span<ReferenceOutput> outputs);
 
 }  // namespace yolk::autotune
