@@ -59,10 +59,10 @@ function(yolk_kernel name)
     list(APPEND flags -D${define})
   endforeach()
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SOURCE})
-  add_custom_command(OUTPUT ${spv} COMMAND ${YOLK_GLSLC} ${flags} -MD -MF ${spv}.d -o ${spv} ${source}
-    DEPENDS ${source} DEPFILE ${spv}.d COMMENT "Compiling kernel ${name}" VERBATIM)
-  add_custom_command(OUTPUT ${inc} COMMAND ${YOLK_GLSLC} ${flags} -mfmt=num -o ${inc} ${source}
-    DEPENDS ${spv} COMMENT "Embedding kernel ${name}" VERBATIM)
+  add_custom_command(OUTPUT ${spv} ${inc}
+    COMMAND ${YOLK_GLSLC} ${flags} -MD -MF ${spv}.d -o ${spv} ${source}
+    COMMAND ${CMAKE_COMMAND} -D SPIRV=${spv} -D WORDS=${inc} -P ${PROJECT_SOURCE_DIR}/cmake/EmbedSpirv.cmake
+    DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/EmbedSpirv.cmake DEPFILE ${spv}.d COMMENT "Compiling kernel ${name}" VERBATIM)
   string(REPLACE "_" ";" words "${name}")
   set(constant k)
   foreach(word IN LISTS words)

@@ -58,19 +58,26 @@ need_packages() {
   fi
 }
 
-# show_progress: ninja's lines from standard input; one line that rewrites itself on a terminal, else a single notice.
+# show_progress FOLDER: ninja's lines from standard input; one line that rewrites itself on a terminal, else a line for every
+# tenth of the steps.
 show_progress() {
-  local line said=''
+  local line told=-1
+  local begun=$SECONDS
   while IFS= read -r line; do
-    [[ $line == \[* && $line != \[0/* ]] || continue
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] && ${BASH_REMATCH[1]} -gt 0 ]] || continue
+    local step=${BASH_REMATCH[1]} steps=${BASH_REMATCH[2]}
     if [ -t 2 ]; then
       printf '\r\033[K%.100s' "$line" >&2
-    elif [ -z "$said" ]; then
-      say "building in $1"
+    else
+      [ "$told" -ge 0 ] || say "building in $1, $steps steps"
+      if [ $((step * 10 / steps)) -gt "$told" ]; then
+        told=$((step * 10 / steps))
+        [ "$told" -eq 0 ] || say "built $((told * 10)) % ($step of $steps steps, $((SECONDS - begun)) s)"
+      fi
     fi
-    said=1
+    told=$((told < 0 ? 0 : told))
   done
-  if [ -n "$said" ] && [ -t 2 ]; then printf '\r\033[K' >&2; fi
+  if [ "$told" -ge 0 ] && [ -t 2 ]; then printf '\r\033[K' >&2; fi
 }
 
 # build PRESET TARGET...: configures where needed and builds in build/PRESET, one at a time per checkout.

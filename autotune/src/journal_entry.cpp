@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "yolk/autotune/tune_live.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::autotune {

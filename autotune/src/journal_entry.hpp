@@ -6,7 +6,7 @@
 #include <string>
 
 #include "yolk/autotune/tuning_file.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/core/json_fwd.hpp"
 
 namespace yolk::autotune {
 

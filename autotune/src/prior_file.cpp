@@ -10,6 +10,7 @@
 
 #include "device_rows.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::autotune {
 namespace {

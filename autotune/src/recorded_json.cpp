@@ -9,6 +9,7 @@
 
 #include "recorded_formats.hpp"
 #include "yolk/autotune/surface.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -11,6 +11,7 @@
 #include "recorded_formats.hpp"
 #include "yolk/autotune/surface.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -16,6 +16,7 @@
 #include "prior_training.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/schedule.hpp"

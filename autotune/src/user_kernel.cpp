@@ -10,6 +10,7 @@
 #include "user_kernel_impl.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::autotune {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "user_kernel_reader.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::autotune {
 namespace {

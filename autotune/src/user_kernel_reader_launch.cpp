@@ -7,6 +7,7 @@
 
 #include "user_kernel_reader.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/shape.hpp"
 
 namespace yolk::autotune {

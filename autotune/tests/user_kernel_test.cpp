@@ -11,6 +11,7 @@
 
 #include "yolk/autotune/recording.hpp"
 #include "yolk/autotune/tune_live.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/shaders/kernel_compiler.hpp"
 #include "yolk/shaders/module_interface.hpp"
 #include "yolk/testing/device_test.hpp"

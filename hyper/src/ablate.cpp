@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "yolk/core/json.hpp"
 #include "yolk/core/philox.hpp"
 
 namespace yolk::hyper {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/hyper/graph_text.hpp"
+#include "yolk/core/json.hpp"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include "yolk/core/json.hpp"
 
 namespace yolk::hyper {
 namespace {

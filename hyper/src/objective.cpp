@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/core/shape.hpp"
 

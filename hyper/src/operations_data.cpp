@@ -5,6 +5,7 @@
 #include <array>
 
 #include "operations_impl.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::hyper {
 namespace {

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <thread>
 
+#include "yolk/core/json.hpp"
 #include "yolk/hyper/executor.hpp"
 #include "yolk/testing/device_test.hpp"
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "yolk/core/json.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {

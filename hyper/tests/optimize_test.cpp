@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "learning_systems.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "yolk/core/json.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::train {

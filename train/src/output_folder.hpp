@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "yolk/core/json.hpp"
+#include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
 
 namespace yolk::train {

@@ -5,6 +5,7 @@
 
 #include <charconv>
 
+#include "yolk/core/json.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/hyper/rollout_lowering.hpp"
 #include "yolk/train/policy_file.hpp"

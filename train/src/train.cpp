@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/train/policy_file.hpp"

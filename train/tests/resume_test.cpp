@@ -4,6 +4,7 @@
 
 #include "checkpoint.hpp"
 #include "temporary_folder.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/train/train.hpp"
 

@@ -8,6 +8,7 @@
 #include "process_clock.hpp"
 #include "task_setup.hpp"
 #include "temporary_folder.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::train {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "yolk/autotune/tuning_file.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
 
 namespace yolk::autotune {

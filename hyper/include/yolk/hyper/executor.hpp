@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/json.hpp"
+#include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/hyper/graph.hpp"
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "yolk/core/json.hpp"
+#include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/core/shape.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "yolk/core/json.hpp"
+#include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/options.hpp"
 #include "yolk/primitives/environment_file.hpp"
