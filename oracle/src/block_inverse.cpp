@@ -7,17 +7,18 @@
 #include <numeric>
 #include <utility>
 
+#include "error_bounds.hpp"
+
 namespace yolk::oracle {
 
 namespace {
 
-using Matrix = std::vector<double>;
+using BlockMatrix = std::vector<double>;
 
-constexpr double kRounding = 0x1p-24;
 constexpr double kRetryFloor = 0x1p-20;
 
-Matrix product(const Matrix& a, const Matrix& b, std::size_t n) {
-    Matrix c(n * n, 0.0);
+BlockMatrix product(const BlockMatrix& a, const BlockMatrix& b, std::size_t n) {
+    BlockMatrix c(n * n, 0.0);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t k = 0; k < n; ++k) {
             for (std::size_t j = 0; j < n; ++j) c[i * n + j] += a[i * n + k] * b[k * n + j];
@@ -26,14 +27,14 @@ Matrix product(const Matrix& a, const Matrix& b, std::size_t n) {
     return c;
 }
 
-Matrix magnitudes(const Matrix& a) {
-    Matrix m(a.size());
+BlockMatrix magnitudes(const BlockMatrix& a) {
+    BlockMatrix m(a.size());
     std::ranges::transform(a, m.begin(), [](double x) { return std::abs(x); });
     return m;
 }
 
 /// |L| |D| |L^T| of a = L D L^T.
-Matrix factor_magnitudes(Matrix a, std::size_t n) {
+BlockMatrix factor_magnitudes(BlockMatrix a, std::size_t n) {
     for (std::size_t k = 0; k < n; ++k) {
         for (std::size_t i = k + 1; i < n; ++i) {
             const double l = a[i * n + k] / a[k * n + k];
@@ -41,7 +42,7 @@ Matrix factor_magnitudes(Matrix a, std::size_t n) {
         }
         for (std::size_t i = k + 1; i < n; ++i) a[i * n + k] /= a[k * n + k];
     }
-    Matrix m(n * n, 0.0);
+    BlockMatrix m(n * n, 0.0);
     const auto l = [&](std::size_t i, std::size_t k) { return i == k ? 1.0 : std::abs(a[i * n + k]); };
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
@@ -56,19 +57,19 @@ Matrix factor_magnitudes(Matrix a, std::size_t n) {
 /// |E| <= gamma |L| |D| |L^T| (Higham 2002, theorem 10.3 for the factorization, 8.5 for the solves), gamma of 3 n
 /// roundings and ten more for reciprocals and scaling; the damping's own roundings on the diagonal; what the operand
 /// rule drops, 2^-40 a time against a diagonal of at least 1.
-Matrix inverse_tolerance(const Matrix& a, const Matrix& inverse, std::size_t n) {
-    const double roundings = (3.0 * static_cast<double>(n) + 10.0) * kRounding;
+BlockMatrix inverse_tolerance(const BlockMatrix& a, const BlockMatrix& inverse, std::size_t n) {
+    const double roundings = (3.0 * static_cast<double>(n) + 10.0) * kFp32Rounding;
     const double gamma = roundings / (1.0 - roundings);
     const double dropped = static_cast<double>(n + 1) * 0x1p-34;
-    Matrix error = factor_magnitudes(a, n);
+    BlockMatrix error = factor_magnitudes(a, n);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
             error[i * n + j] = gamma * error[i * n + j] + dropped * std::sqrt(a[i * n + i] * a[j * n + j]);
         }
-        error[i * n + i] += static_cast<double>(n + 4) * kRounding * a[i * n + i];
+        error[i * n + i] += static_cast<double>(n + 4) * kFp32Rounding * a[i * n + i];
     }
-    const Matrix size = magnitudes(inverse);
-    Matrix tolerance = product(product(size, error, n), size, n);
+    const BlockMatrix size = magnitudes(inverse);
+    BlockMatrix tolerance = product(product(size, error, n), size, n);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
             double& t = tolerance[i * n + j];
@@ -83,7 +84,7 @@ Matrix inverse_tolerance(const Matrix& a, const Matrix& inverse, std::size_t n) 
 std::vector<double> damped_block(const BlockInverseDesc& desc, std::span<const float> block, float own_damping,
                                  std::uint32_t retries) {
     const std::size_t n = desc.n;
-    Matrix a(n * n);
+    BlockMatrix a(n * n);
     double trace = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j)
@@ -101,8 +102,8 @@ std::vector<double> damped_block(const BlockInverseDesc& desc, std::span<const f
 
 std::vector<double> inverse_in_double(std::span<const double> matrix, std::uint32_t count) {
     const std::size_t n = count;
-    Matrix a(matrix.begin(), matrix.end());
-    Matrix x(n * n, 0.0);
+    BlockMatrix a(matrix.begin(), matrix.end());
+    BlockMatrix x(n * n, 0.0);
     for (std::size_t i = 0; i < n; ++i) x[i * n + i] = 1.0;
     std::vector<std::size_t> column_of(n);
     std::vector<bool> used(n, false);
@@ -133,7 +134,7 @@ std::vector<double> inverse_in_double(std::span<const double> matrix, std::uint3
             }
         }
     }
-    Matrix result(n * n);
+    BlockMatrix result(n * n);
     for (std::size_t step = 0; step < n; ++step) {
         const std::size_t column = column_of[step];
         for (std::size_t j = 0; j < n; ++j) result[column * n + j] = x[step * n + j] / a[step * n + column];
@@ -164,10 +165,10 @@ std::vector<OracleValue> block_inverse_oracle(const BlockInverseDesc& desc, cons
             values.insert(values.end(), n * n, OracleValue{});
             continue;
         }
-        const Matrix a = damped_block(desc, std::span(inputs.in).subspan(b * n * n, n * n),
-                                      desc.damping_per_block ? inputs.damping[b] : 0.0F, retries_of(status[b]));
-        const Matrix inverse = inverse_in_double(a, desc.n);
-        const Matrix tolerance = inverse_tolerance(a, inverse, n);
+        const BlockMatrix a = damped_block(desc, std::span(inputs.in).subspan(b * n * n, n * n),
+                                           desc.damping_per_block ? inputs.damping[b] : 0.0F, retries_of(status[b]));
+        const BlockMatrix inverse = inverse_in_double(a, desc.n);
+        const BlockMatrix tolerance = inverse_tolerance(a, inverse, n);
         for (std::size_t e = 0; e < n * n; ++e) values.push_back({inverse[e], tolerance[e]});
     }
     return values;

@@ -23,13 +23,13 @@ enum class Blocks {
     AnyMixed,   ///< by turns: those, zeros, NaN, a repeated row, of 1e-30, of 1e30
 };
 constexpr std::array kNames{"Fisher", "deficient", "wide", "mixed", "any symmetric", "mixed symmetric"};
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNanElement = std::numeric_limits<float>::quiet_NaN();
 
 /// A symmetric block, its lower triangle set, NaN above it.
 class DrawnBlock {
    public:
     DrawnBlock(std::uint32_t n, std::uint64_t seed, std::uint32_t stream)
-        : n_(n), draws_(seed, stream), values_(std::size_t{n} * n, kNan) {}
+        : n_(n), draws_(seed, stream), values_(std::size_t{n} * n, kNanElement) {}
 
     [[nodiscard]] std::vector<float> values() && { return std::move(values_); }
     float& at(std::uint32_t i, std::uint32_t j) { return values_[std::size_t{i} * n_ + j]; }
@@ -80,7 +80,7 @@ class DrawnBlock {
 void fill_mixed(DrawnBlock& block, std::uint32_t n, std::uint32_t turn) {
     block.fill_fisher(turn == 5 ? (n + 1) / 2 : n + 4);
     if (turn == 1) block.fill_zeros();
-    if (turn == 2) block.at(n - 1, 0) = kNan;
+    if (turn == 2) block.at(n - 1, 0) = kNanElement;
     if (turn == 3) block.at(n / 2, n / 2) = std::numeric_limits<float>::infinity();
     if (turn == 4) block.at(n - 1, n - 1) *= -1.0F;
     if (turn == 6) block.scale(1e-30F);
@@ -90,7 +90,7 @@ void fill_mixed(DrawnBlock& block, std::uint32_t n, std::uint32_t turn) {
 void fill_any_mixed(DrawnBlock& block, std::uint32_t n, std::uint32_t turn) {
     block.fill_any();
     if (turn == 1) block.fill_zeros();
-    if (turn == 2) block.at(n - 1, 0) = kNan;
+    if (turn == 2) block.at(n - 1, 0) = kNanElement;
     if (turn == 3) block.repeat_row();
     if (turn == 4) block.scale(1e-30F);
     if (turn == 5) block.scale(1e30F);
@@ -228,7 +228,7 @@ void BlockInverseProblem::verify(CheckReport& report, const std::string& case_na
     }
 }
 
-struct Case {
+struct BlockInverseCase {
     std::uint32_t n, blocks;
     Blocks kind;
     float damping = 0.0F;
@@ -237,35 +237,39 @@ struct Case {
 };
 
 // Nothing; around each size of the registers' kernels and of a panel; every status; scales; each kind of damping.
-constexpr std::array kSpdCases{
-    Case{0, 3, Blocks::Fisher},
-    Case{5, 0, Blocks::Fisher},
-    Case{1, 1, Blocks::Fisher},
-    Case{1, 17, Blocks::Mixed, 1e-3F},
-    Case{2, 19, Blocks::Mixed},
-    Case{3, 9, Blocks::Deficient},
-    Case{4, 13, Blocks::Wide, 1e-6F},
-    Case{5, 8, Blocks::Mixed, 1e-4F, false, 0},
-    Case{7, 16, Blocks::Mixed, 0.0F, true},
-    Case{8, 11, Blocks::Deficient, 1e-3F},
-    Case{9, 9, Blocks::Mixed},
-    Case{16, 8, Blocks::Mixed, 1e-2F},
-    Case{17, 5, Blocks::Deficient, 0.0F, false, 8},
-    Case{23, 3, Blocks::Wide},
-    Case{24, 4, Blocks::Fisher, 1e-5F},
-    Case{25, 8, Blocks::Mixed, 0.0F, false, 1},
-    Case{32, 3, Blocks::Fisher},
-    Case{33, 8, Blocks::Mixed},
-    Case{40, 2, Blocks::Wide, 0.0F, true},
-    Case{67, 2, Blocks::Deficient, 1e-4F},
-};
-constexpr std::array kSymmetricCases{
-    Case{1, 7, Blocks::AnyMixed},        Case{2, 13, Blocks::AnyMixed}, Case{3, 6, Blocks::Any, 1e-3F},
-    Case{5, 4, Blocks::Any, 0.0F, true}, Case{8, 7, Blocks::AnyMixed},  Case{17, 3, Blocks::Any},
-    Case{33, 2, Blocks::Fisher},
-};
+constexpr auto kSpdCases = std::to_array<BlockInverseCase>({
+    {0, 3, Blocks::Fisher},
+    {5, 0, Blocks::Fisher},
+    {1, 1, Blocks::Fisher},
+    {1, 17, Blocks::Mixed, 1e-3F},
+    {2, 19, Blocks::Mixed},
+    {3, 9, Blocks::Deficient},
+    {4, 13, Blocks::Wide, 1e-6F},
+    {5, 8, Blocks::Mixed, 1e-4F, false, 0},
+    {7, 16, Blocks::Mixed, 0.0F, true},
+    {8, 11, Blocks::Deficient, 1e-3F},
+    {9, 9, Blocks::Mixed},
+    {16, 8, Blocks::Mixed, 1e-2F},
+    {17, 5, Blocks::Deficient, 0.0F, false, 8},
+    {23, 3, Blocks::Wide},
+    {24, 4, Blocks::Fisher, 1e-5F},
+    {25, 8, Blocks::Mixed, 0.0F, false, 1},
+    {32, 3, Blocks::Fisher},
+    {33, 8, Blocks::Mixed},
+    {40, 2, Blocks::Wide, 0.0F, true},
+    {67, 2, Blocks::Deficient, 1e-4F},
+});
+constexpr auto kSymmetricCases = std::to_array<BlockInverseCase>({
+    {1, 7, Blocks::AnyMixed},
+    {2, 13, Blocks::AnyMixed},
+    {3, 6, Blocks::Any, 1e-3F},
+    {5, 4, Blocks::Any, 0.0F, true},
+    {8, 7, Blocks::AnyMixed},
+    {17, 3, Blocks::Any},
+    {33, 2, Blocks::Fisher},
+});
 
-BlockInverseDesc desc_of(const Case& c, InverseMode mode) {
+BlockInverseDesc desc_of(const BlockInverseCase& c, InverseMode mode) {
     return {.n = c.n,
             .blocks = c.blocks,
             .mode = mode,
@@ -276,9 +280,9 @@ BlockInverseDesc desc_of(const Case& c, InverseMode mode) {
 
 Problems block_inverse_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kSpdCases)
+    for (const BlockInverseCase& c : kSpdCases)
         problems.push_back(std::make_unique<BlockInverseProblem>(desc_of(c, InverseMode::Spd), c.kind, seed));
-    for (const Case& c : kSymmetricCases)
+    for (const BlockInverseCase& c : kSymmetricCases)
         problems.push_back(std::make_unique<BlockInverseProblem>(desc_of(c, InverseMode::Symmetric), c.kind, seed));
     return problems;
 }

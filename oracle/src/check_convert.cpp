@@ -22,7 +22,7 @@ enum class Contents {
     Every,    ///< widening only: 65,536 patterns
 };
 
-constexpr std::array<std::uint32_t, 26> kSpecial{
+constexpr std::array<std::uint32_t, 26> kSpecialPatterns{
     0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000,
     0xFF800000, 0x7FC00000, 0xFFC00000, 0x7F800001, 0xFF802001, 0x7FBFFFFF, 0x477FE000, 0x477FEFFF, 0x477FF000,
     0x477FFFFF, 0x38800000, 0x387FFFFF, 0x33800000, 0x33000000, 0x33000001, 0x32FFFFFF, 0x7F7F8000};
@@ -89,7 +89,7 @@ std::vector<float> ConvertProblem::floats() const {
         if (contents_ == Contents::Drawn) {
             values.push_back(std::bit_cast<float>(draws.word()));
         } else if (contents_ == Contents::Special) {
-            values.push_back(std::bit_cast<float>(kSpecial[i % kSpecial.size()]));
+            values.push_back(std::bit_cast<float>(kSpecialPatterns[i % kSpecialPatterns.size()]));
         } else {
             const std::uint32_t infinity = desc_.to == FloatFormat::F16 ? 0x7C00U : 0x7F80U;
             const auto half = static_cast<std::uint16_t>(draws.below(infinity - 1));
@@ -151,25 +151,30 @@ std::vector<Expected> ConvertProblem::expected() const {
     return {expected};
 }
 
-struct Case {
+struct ConvertCase {
     std::uint32_t count;
     Contents narrow;
     Contents widen;
 };
 
 // Nothing, one, odd and even, around a workgroup's tile, primes; every pattern of 16 bits; ties.
-constexpr std::array kCases{
-    Case{0, Contents::Drawn, Contents::Drawn},       Case{1, Contents::Drawn, Contents::Drawn},
-    Case{2, Contents::Drawn, Contents::Drawn},       Case{3, Contents::Ties, Contents::Drawn},
-    Case{26, Contents::Special, Contents::Drawn},    Case{127, Contents::Drawn, Contents::Drawn},
-    Case{128, Contents::Ties, Contents::Drawn},      Case{129, Contents::Drawn, Contents::Drawn},
-    Case{1021, Contents::Drawn, Contents::Drawn},    Case{20011, Contents::Ties, Contents::Drawn},
-    Case{65536, Contents::Special, Contents::Every},
-};
+constexpr auto kConvertCases = std::to_array<ConvertCase>({
+    {0, Contents::Drawn, Contents::Drawn},
+    {1, Contents::Drawn, Contents::Drawn},
+    {2, Contents::Drawn, Contents::Drawn},
+    {3, Contents::Ties, Contents::Drawn},
+    {26, Contents::Special, Contents::Drawn},
+    {127, Contents::Drawn, Contents::Drawn},
+    {128, Contents::Ties, Contents::Drawn},
+    {129, Contents::Drawn, Contents::Drawn},
+    {1021, Contents::Drawn, Contents::Drawn},
+    {20011, Contents::Ties, Contents::Drawn},
+    {65536, Contents::Special, Contents::Every},
+});
 
 Problems convert_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) {
+    for (const ConvertCase& c : kConvertCases) {
         for (const FloatFormat format : {FloatFormat::F16, FloatFormat::BF16}) {
             problems.push_back(std::make_unique<ConvertProblem>(
                 ConvertDesc{.count = c.count, .from = FloatFormat::F32, .to = format}, c.narrow, seed));

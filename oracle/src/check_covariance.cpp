@@ -13,28 +13,28 @@ namespace yolk::oracle {
 namespace {
 
 /// What X is filled with.
-enum class Values {
+enum class SampleValues {
     Plain,  ///< in [-1, 1), now and then an operand that the operand rule drops, one of them denormal
     Ones,   ///< exactly 1: C is exactly 1
     Huge,   ///< up to 2^50 in magnitude
     Tiny,   ///< around the operand rule's floor
 };
 
-float draw(Draws& draws, Values values, std::size_t index) {
+float draw_sample(Draws& draws, SampleValues values, std::size_t index) {
     switch (values) {
-        case Values::Plain:
+        case SampleValues::Plain:
             if (index % 13 == 7) return index % 2 == 0 ? 0x1p-41F : -0x1p-130F;
             return draws.uniform(-1.0F, 1.0F);
-        case Values::Ones: return 1.0F;
-        case Values::Huge: return draws.uniform(-0x1p50F, 0x1p50F);
-        case Values::Tiny: return std::copysign(draws.uniform(0x1p-41F, 0x1p-39F), draws.uniform(-1.0F, 1.0F));
+        case SampleValues::Ones: return 1.0F;
+        case SampleValues::Huge: return draws.uniform(-0x1p50F, 0x1p50F);
+        case SampleValues::Tiny: return std::copysign(draws.uniform(0x1p-41F, 0x1p-39F), draws.uniform(-1.0F, 1.0F));
     }
     return 0.0F;
 }
 
 class CovarianceProblem final : public Problem {
    public:
-    CovarianceProblem(const CovarianceDesc& desc, bool first, Values values, std::uint64_t seed)
+    CovarianceProblem(const CovarianceDesc& desc, bool first, SampleValues values, std::uint64_t seed)
         : desc_(desc), first_(first), values_(values), seed_(seed) {}
 
     [[nodiscard]] std::string name() const override {
@@ -118,7 +118,7 @@ class CovarianceProblem final : public Problem {
             for (std::uint32_t s = 0; s < desc_.samples; ++s) {
                 for (std::uint32_t c = 0; c < desc_.n; ++c) {
                     const std::size_t index = covariance_element(desc_, b, s, c);
-                    inputs.x[index] = draw(draws, values_, index);
+                    inputs.x[index] = draw_sample(draws, values_, index);
                 }
             }
         }
@@ -127,26 +127,26 @@ class CovarianceProblem final : public Problem {
         for (std::size_t i = 0; i < count() && !first_; ++i) {
             const std::size_t block = i / (std::size_t{desc_.n} * desc_.n) * desc_.n * desc_.n;
             const std::size_t mirror = block + (i - block) % desc_.n * desc_.n + (i - block) / desc_.n;
-            inputs.old[i] = mirror < i ? inputs.old[mirror] : draw(draws, values_, i);
+            inputs.old[i] = mirror < i ? inputs.old[mirror] : draw_sample(draws, values_, i);
         }
         return inputs;
     }
 
     CovarianceDesc desc_;
     bool first_;
-    Values values_;
+    SampleValues values_;
     std::uint64_t seed_;
 };
 
-struct Case {
+struct CovarianceCase {
     CovarianceDesc desc;
     bool first = false;
-    Values values = Values::Plain;
+    SampleValues values = SampleValues::Plain;
 };
 
 // Nothing, one element, no sample and one, primes, around the matmul's tiles; strides with NaN between the rows, a
 // shared X; averages with and without a past, both kinds of damping; scales.
-std::vector<Case> cases() {
+std::vector<CovarianceCase> covariance_cases() {
     constexpr auto kRelative = CovarianceDamping::Relative;
     constexpr auto kAbsolute = CovarianceDamping::Absolute;
     return {
@@ -166,15 +166,19 @@ std::vector<Case> cases() {
         {{.n = 33, .samples = 5, .damping_kind = kRelative, .damping = 1.0F}},
         {{.n = 64, .samples = 16, .damping_kind = kRelative}},
         {{.n = 65, .samples = 8, .average = true, .damping_kind = kAbsolute, .damping = 1.0F}},
-        {{.n = 12, .samples = 64}, false, Values::Ones},
-        {{.n = 9, .samples = 20, .average = true, .damping_kind = kRelative, .damping = 0.01F}, false, Values::Huge},
-        {{.n = 9, .samples = 20, .average = true, .damping_kind = kRelative, .damping = 0.01F}, false, Values::Tiny},
+        {{.n = 12, .samples = 64}, false, SampleValues::Ones},
+        {{.n = 9, .samples = 20, .average = true, .damping_kind = kRelative, .damping = 0.01F},
+         false,
+         SampleValues::Huge},
+        {{.n = 9, .samples = 20, .average = true, .damping_kind = kRelative, .damping = 0.01F},
+         false,
+         SampleValues::Tiny},
     };
 }
 
 Problems covariance_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : cases())
+    for (const CovarianceCase& c : covariance_cases())
         problems.push_back(std::make_unique<CovarianceProblem>(c.desc, c.first, c.values, seed));
     return problems;
 }
@@ -184,7 +188,7 @@ Problems covariance_benchmarks() {
     for (const CovarianceDesc& desc : {CovarianceDesc{.n = 32, .samples = 256, .blocks = 512},
                                        CovarianceDesc{.n = 128, .samples = 256, .blocks = 16},
                                        CovarianceDesc{.n = 512, .samples = 1024, .average = true}}) {
-        problems.push_back(std::make_unique<CovarianceProblem>(desc, false, Values::Ones, 1));
+        problems.push_back(std::make_unique<CovarianceProblem>(desc, false, SampleValues::Ones, 1));
     }
     return problems;
 }
@@ -192,7 +196,7 @@ Problems covariance_benchmarks() {
 }  // namespace
 
 std::unique_ptr<Problem> make_covariance_problem(const CovarianceDesc& desc) {
-    return std::make_unique<CovarianceProblem>(desc, false, Values::Plain, 1);
+    return std::make_unique<CovarianceProblem>(desc, false, SampleValues::Plain, 1);
 }
 
 const Family& covariance_family() noexcept {

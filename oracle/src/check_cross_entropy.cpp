@@ -85,26 +85,33 @@ class CrossEntropyProblem final : public Problem {
     std::uint64_t seed_;
 };
 
-struct Case {
+struct CrossEntropyCase {
     std::uint32_t members, rows, columns;
     RowInputs inputs;
     bool bad_targets = false;
 };
 
 // Nothing, one element, around the 32 chains, primes, more rows than a workgroup has; scales, masked logits.
-constexpr std::array kCases{
-    Case{0, 3, 5, RowInputs::Plain},        Case{3, 0, 5, RowInputs::Plain},
-    Case{1, 1, 1, RowInputs::Plain},        Case{2, 3, 2, RowInputs::Ties},
-    Case{2, 5, 31, RowInputs::Masked},      Case{1, 7, 32, RowInputs::Plain},
-    Case{3, 3, 33, RowInputs::Steep},       Case{1, 5, 65, RowInputs::Huge},
-    Case{2, 2, 1021, RowInputs::Masked},    Case{1, 1, 4099, RowInputs::Plain},
-    Case{257, 3, 10, RowInputs::Plain},     Case{2, 4, 40, RowInputs::Tiny},
-    Case{5, 17, 7, RowInputs::Plain, true}, Case{3, 9, 100, RowInputs::Masked, true},
-};
+constexpr auto kCrossEntropyCases = std::to_array<CrossEntropyCase>({
+    {0, 3, 5, RowInputs::Plain},
+    {3, 0, 5, RowInputs::Plain},
+    {1, 1, 1, RowInputs::Plain},
+    {2, 3, 2, RowInputs::Ties},
+    {2, 5, 31, RowInputs::Masked},
+    {1, 7, 32, RowInputs::Plain},
+    {3, 3, 33, RowInputs::Steep},
+    {1, 5, 65, RowInputs::Huge},
+    {2, 2, 1021, RowInputs::Masked},
+    {1, 1, 4099, RowInputs::Plain},
+    {257, 3, 10, RowInputs::Plain},
+    {2, 4, 40, RowInputs::Tiny},
+    {5, 17, 7, RowInputs::Plain, true},
+    {3, 9, 100, RowInputs::Masked, true},
+});
 
 Problems cross_entropy_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) {
+    for (const CrossEntropyCase& c : kCrossEntropyCases) {
         for (const bool shared : {false, true}) {
             const CrossEntropyDesc desc{
                 .members = c.members, .rows = c.rows, .columns = c.columns, .shared_targets = shared};

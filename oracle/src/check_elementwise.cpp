@@ -112,14 +112,22 @@ constexpr std::array kBinary{ElementwiseOperation::Add, ElementwiseOperation::Su
 constexpr std::array kLayouts{SecondOperand::Full, SecondOperand::Shared, SecondOperand::MemberRows,
                               SecondOperand::Row};
 
-struct Size {
+struct ElementwiseSize {
     std::uint32_t members, rows, columns;
 };
 
 // Empty three ways, one element, tails of one to three, around the default workgroup's 64 and 256 elements, primes.
-constexpr std::array kSizes{Size{0, 3, 5},  Size{3, 0, 5},   Size{3, 5, 0},  Size{1, 1, 1},
-                            Size{1, 1, 3},  Size{1, 5, 13},  Size{1, 1, 63}, Size{3, 1, 85},
-                            Size{2, 16, 8}, Size{1, 1, 257}, Size{7, 11, 13}};
+constexpr auto kElementwiseSizes = std::to_array<ElementwiseSize>({{0, 3, 5},
+                                                                   {3, 0, 5},
+                                                                   {3, 5, 0},
+                                                                   {1, 1, 1},
+                                                                   {1, 1, 3},
+                                                                   {1, 5, 13},
+                                                                   {1, 1, 63},
+                                                                   {3, 1, 85},
+                                                                   {2, 16, 8},
+                                                                   {1, 1, 257},
+                                                                   {7, 11, 13}});
 
 Problems elementwise_cases(std::uint64_t seed) {
     Problems problems;
@@ -141,7 +149,7 @@ Problems elementwise_cases(std::uint64_t seed) {
                 operation == ElementwiseOperation::Subtract);
         }
     }
-    for (const Size& size : kSizes) {
+    for (const ElementwiseSize& size : kElementwiseSizes) {
         const std::size_t i = problems.size();
         add({.operation = ElementwiseOperation::Gelu,
              .members = size.members,

@@ -13,7 +13,7 @@
 namespace yolk::oracle {
 namespace {
 
-struct Case {
+struct EsUpdateCase {
     std::string name;
     std::vector<ParameterDesc> parameters;
     std::uint32_t population = 2;
@@ -38,7 +38,7 @@ std::vector<ParameterDesc> policy_4_64_2() {
     return {matrix("w0", 64, 4), vector("b0", 64), matrix("w1", 2, 64), vector("b1", 2)};
 }
 
-std::vector<Case> cases() {
+std::vector<EsUpdateCase> es_update_cases() {
     const std::vector<ParameterDesc> policy = policy_4_64_2();
     const std::vector<ParameterDesc> edges{matrix("a", 8, 8), matrix("b", 8, 1), matrix("c", 1, 8), matrix("d", 9, 17),
                                            matrix("e", 7, 15)};
@@ -81,7 +81,7 @@ std::vector<Case> cases() {
     };
 }
 
-struct Inputs {
+struct UpdateInputs {
     NoiseContext when;
     abi::fitness::Summary summary{};
     std::vector<std::int8_t> integers;  ///< padded to whole words
@@ -89,8 +89,8 @@ struct Inputs {
     std::vector<double> values;  ///< whichever of them, one per pair
 };
 
-Inputs draw_inputs(const Case& item, Draws& draws) {
-    Inputs inputs;
+UpdateInputs draw_inputs(const EsUpdateCase& item, Draws& draws) {
+    UpdateInputs inputs;
     const std::uint32_t pairs = item.weight_count();
     inputs.when = {.seed = (std::uint64_t{draws.word()} << 32U) | draws.word(),
                    .generation = 9,
@@ -113,7 +113,7 @@ Inputs draw_inputs(const Case& item, Draws& draws) {
 
 class EsUpdateProblem final : public Problem {
    public:
-    EsUpdateProblem(const Case& item, std::uint64_t seed, std::uint32_t stream)
+    EsUpdateProblem(const EsUpdateCase& item, std::uint64_t seed, std::uint32_t stream)
         : name_(item.name),
           desc_{.parameters = *ParameterTable::create(item.parameters),
                 .population = item.population,
@@ -195,7 +195,7 @@ class EsUpdateProblem final : public Problem {
 
     std::string name_;
     EsUpdateDesc desc_;
-    Inputs inputs_;
+    UpdateInputs inputs_;
 };
 
 /// Streams of draws of this family's cases begin here.
@@ -203,7 +203,7 @@ constexpr std::uint32_t kStreams = 0x400;
 
 Problems es_update_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& item : cases()) {
+    for (const EsUpdateCase& item : es_update_cases()) {
         const auto index = static_cast<std::uint32_t>(problems.size());
         problems.push_back(std::make_unique<EsUpdateProblem>(item, seed, kStreams + index));
     }
@@ -214,8 +214,9 @@ Problems es_update_cases(std::uint64_t seed) {
 Problems es_update_benchmarks() {
     Problems problems;
     for (const std::uint32_t rank : {1U, 4U}) {
-        for (const Case& item : {Case{fmt::format("4-64-2, rank {}", rank), policy_4_64_2(), 4096, rank},
-                                 Case{fmt::format("256x256, rank {}", rank), {matrix("w", 256, 256)}, 4096, rank}}) {
+        for (const EsUpdateCase& item :
+             {EsUpdateCase{fmt::format("4-64-2, rank {}", rank), policy_4_64_2(), 4096, rank},
+              EsUpdateCase{fmt::format("256x256, rank {}", rank), {matrix("w", 256, 256)}, 4096, rank}}) {
             const auto index = static_cast<std::uint32_t>(problems.size());
             problems.push_back(std::make_unique<EsUpdateProblem>(item, 42, kStreams + index));
         }
@@ -227,13 +228,13 @@ Problems es_update_benchmarks() {
 
 std::unique_ptr<Problem> make_es_update_problem(const EsUpdateDesc& desc) {
     return std::make_unique<EsUpdateProblem>(
-        Case{.name = fmt::format("{} parameters, {} members, rank {}", desc.parameters.element_count(), desc.population,
-                                 desc.rank),
-             .parameters = {desc.parameters.parameters().begin(), desc.parameters.parameters().end()},
-             .population = desc.population,
-             .rank = desc.rank,
-             .weights = desc.weights,
-             .antithetic = desc.antithetic},
+        EsUpdateCase{.name = fmt::format("{} parameters, {} members, rank {}", desc.parameters.element_count(),
+                                         desc.population, desc.rank),
+                     .parameters = {desc.parameters.parameters().begin(), desc.parameters.parameters().end()},
+                     .population = desc.population,
+                     .rank = desc.rank,
+                     .weights = desc.weights,
+                     .antithetic = desc.antithetic},
         42, kStreams);
 }
 

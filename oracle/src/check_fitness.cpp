@@ -15,10 +15,10 @@
 namespace yolk::oracle {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfiniteScore = std::numeric_limits<float>::infinity();
+constexpr float kNanScore = std::numeric_limits<float>::quiet_NaN();
 
-struct Kind {
+struct ScoreKind {
     const char* name;
     float (*draw)(Draws& draws);
 };
@@ -26,7 +26,7 @@ float log_uniform(Draws& draws, float lowest, float highest) {
     const float magnitude = std::exp2(draws.uniform(lowest, highest));
     return draws.below(2) == 0 ? magnitude : -magnitude;
 }
-constexpr std::array<Kind, 14> kKinds{{
+constexpr std::array<ScoreKind, 14> kKinds{{
     {"uniform", [](Draws& draws) { return draws.uniform(-1.0F, 1.0F); }},
     {"step counts", [](Draws& draws) { return static_cast<float>(8 + draws.below(20)); }},
     {"constant", [](Draws&) { return -3.25F; }},
@@ -43,11 +43,11 @@ constexpr std::array<Kind, 14> kKinds{{
     {"one in eight an outlier", [](Draws& draws) { return draws.below(8) == 0 ? 1e12F : draws.uniform(-1.0F, 1.0F); }},
     {"some not finite",
      [](Draws& draws) {
-         return draws.one_of(std::array<float, 8>{1, 2, -3, 4, kNan, kInfinity, -kInfinity, 0});
+         return draws.one_of(std::array<float, 8>{1, 2, -3, 4, kNanScore, kInfiniteScore, -kInfiniteScore, 0});
      }},
     {"none finite",
      [](Draws& draws) {
-         return draws.one_of(std::array<float, 3>{kNan, kInfinity, -kInfinity});
+         return draws.one_of(std::array<float, 3>{kNanScore, kInfiniteScore, -kInfiniteScore});
      }},
 }};
 
@@ -56,28 +56,28 @@ struct Rule {
     bool robust = false;
     bool antithetic = true;
 };
-constexpr std::array<Rule, 9> kRules{{{FitnessRule::PairDifference},
-                                      {FitnessRule::PairDifference, true},
-                                      {FitnessRule::PairSign},
-                                      {FitnessRule::CentredRank},
-                                      {FitnessRule::ZScore},
-                                      {FitnessRule::GroupZScore},
-                                      {FitnessRule::CentredRank, false, false},
-                                      {FitnessRule::ZScore, false, false},
-                                      {FitnessRule::GroupZScore, false, false}}};
+constexpr std::array<Rule, 9> kCheckedRules{{{FitnessRule::PairDifference},
+                                             {FitnessRule::PairDifference, true},
+                                             {FitnessRule::PairSign},
+                                             {FitnessRule::CentredRank},
+                                             {FitnessRule::ZScore},
+                                             {FitnessRule::GroupZScore},
+                                             {FitnessRule::CentredRank, false, false},
+                                             {FitnessRule::ZScore, false, false},
+                                             {FitnessRule::GroupZScore, false, false}}};
 
 /// Odd populations are taken where members do not come in pairs.
-struct Size {
+struct PopulationSize {
     std::uint32_t population, episodes, group_size;
     std::uint32_t odd_population, odd_group_size;
 };
-constexpr std::array<Size, 7> kSizes{{{2, 1, 2, 3, 3},
-                                      {6, 3, 3, 5, 5},
-                                      {14, 2, 7, 14, 2},
-                                      {126, 1, 63, 127, 127},
-                                      {128, 1, 2, 129, 43},
-                                      {130, 5, 5, 131, 131},
-                                      {548, 1, 4, 549, 9}}};
+constexpr std::array<PopulationSize, 7> kPopulationSizes{{{2, 1, 2, 3, 3},
+                                                          {6, 3, 3, 5, 5},
+                                                          {14, 2, 7, 14, 2},
+                                                          {126, 1, 63, 127, 127},
+                                                          {128, 1, 2, 129, 43},
+                                                          {130, 5, 5, 131, 131},
+                                                          {548, 1, 4, 549, 9}}};
 constexpr int kSizesPerKindAndRule = 2;
 
 /// The twin's weights as the kernel stores them.
@@ -209,7 +209,8 @@ class FitnessProblem final : public Problem {
     std::vector<float> returns_;
 };
 
-std::unique_ptr<Problem> make_problem(const Kind& kind, const Rule& rule, const Size& size, Draws& draws) {
+std::unique_ptr<Problem> make_problem(const ScoreKind& kind, const Rule& rule, const PopulationSize& size,
+                                      Draws& draws) {
     const bool pairs = rule.antithetic;
     const FitnessDesc desc{.population = pairs ? size.population : size.odd_population,
                            .episodes = size.episodes,
@@ -227,10 +228,11 @@ std::unique_ptr<Problem> make_problem(const Kind& kind, const Rule& rule, const 
 Problems fitness_cases(std::uint64_t seed) {
     Problems problems;
     Draws draws(seed, 6);
-    for (const Kind& kind : kKinds) {
-        for (const Rule& rule : kRules) {
+    for (const ScoreKind& kind : kKinds) {
+        for (const Rule& rule : kCheckedRules) {
             for (int i = 0; i < kSizesPerKindAndRule; ++i) {
-                problems.push_back(make_problem(kind, rule, kSizes[problems.size() % kSizes.size()], draws));
+                problems.push_back(
+                    make_problem(kind, rule, kPopulationSizes[problems.size() % kPopulationSizes.size()], draws));
             }
         }
     }
@@ -240,7 +242,8 @@ Problems fitness_cases(std::uint64_t seed) {
 Problems fitness_benchmarks() {
     Problems problems;
     Draws draws(42, 6);
-    for (const Rule& rule : kRules) problems.push_back(make_problem(kKinds[0], rule, {65536, 1, 64, 65536, 64}, draws));
+    for (const Rule& rule : kCheckedRules)
+        problems.push_back(make_problem(kKinds[0], rule, {65536, 1, 64, 65536, 64}, draws));
     return problems;
 }
 

@@ -77,7 +77,7 @@ class GatherProblem final : public Problem {
 
 // Empty in each way, no rows at all, one element, columns that quads divide and that they do not, around the default
 // workgroup's 64 and 256 elements, each way of sharing.
-constexpr std::array kCases{
+constexpr std::array kGatherCases{
     GatherDesc{.members = 0, .table_rows = 3, .columns = 5, .id_count = 2},
     GatherDesc{.members = 2, .table_rows = 3, .columns = 0, .id_count = 2},
     GatherDesc{.members = 2, .table_rows = 3, .columns = 5, .id_count = 0},
@@ -96,7 +96,7 @@ constexpr std::array kCases{
 
 Problems gather_cases(std::uint64_t seed) {
     Problems problems;
-    for (const GatherDesc& desc : kCases) {
+    for (const GatherDesc& desc : kGatherCases) {
         problems.push_back(std::make_unique<GatherProblem>(desc, seed + problems.size()));
     }
     return problems;

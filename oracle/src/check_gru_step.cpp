@@ -12,8 +12,6 @@
 namespace yolk::oracle {
 namespace {
 
-constexpr std::array kVectorNames{"no", "shared", "own"};
-
 class GruStepProblem final : public Problem {
    public:
     GruStepProblem(const GruStepDesc& desc, RowInputs inputs, std::uint64_t seed)
@@ -21,8 +19,7 @@ class GruStepProblem final : public Problem {
 
     [[nodiscard]] std::string name() const override {
         return fmt::format("[{}, {}, {}], {}, {} gate bias, {} candidate bias", desc_.members, desc_.rows,
-                           desc_.columns, name_of(inputs_), kVectorNames[static_cast<std::size_t>(desc_.gate_bias)],
-                           kVectorNames[static_cast<std::size_t>(desc_.candidate_bias)]);
+                           desc_.columns, name_of(inputs_), name_of(desc_.gate_bias), name_of(desc_.candidate_bias));
     }
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
         return gru_step_space(info, desc_).space();
@@ -103,36 +100,32 @@ class GruStepProblem final : public Problem {
     std::uint64_t seed_;
 };
 
-struct Case {
+struct GruStepCase {
     std::uint32_t members, rows, columns;
     RowInputs inputs;
     RowVector gate_bias = RowVector::None;
     RowVector candidate_bias = RowVector::None;
 };
 
-constexpr RowVector kNone = RowVector::None;
-constexpr RowVector kShared = RowVector::Shared;
-constexpr RowVector kOwn = RowVector::PerMember;
-
 // Nothing, one element, around a workgroup's tile of 64, primes, larger than the largest tile; each kind of bias;
 // scales.
-constexpr std::array kCases{
-    Case{0, 3, 5, RowInputs::Plain},
-    Case{3, 0, 5, RowInputs::Plain, kShared, kOwn},
-    Case{3, 5, 0, RowInputs::Plain, kOwn, kShared},
-    Case{1, 1, 1, RowInputs::Plain, kShared, kShared},
-    Case{3, 3, 7, RowInputs::Plain, kOwn, kNone},
-    Case{1, 1, 64, RowInputs::Wide, kNone, kOwn},
-    Case{5, 1, 13, RowInputs::Steep, kShared, kOwn},
-    Case{2, 4, 32, RowInputs::Tiny, kOwn, kShared},
-    Case{2, 4, 33, RowInputs::Huge},
-    Case{7, 11, 31, RowInputs::Ties, kOwn, kOwn},
-    Case{2, 1, 2053, RowInputs::Plain, kShared, kShared},
-};
+constexpr auto kGruStepCases = std::to_array<GruStepCase>({
+    {0, 3, 5, RowInputs::Plain},
+    {3, 0, 5, RowInputs::Plain, RowVector::Shared, RowVector::PerMember},
+    {3, 5, 0, RowInputs::Plain, RowVector::PerMember, RowVector::Shared},
+    {1, 1, 1, RowInputs::Plain, RowVector::Shared, RowVector::Shared},
+    {3, 3, 7, RowInputs::Plain, RowVector::PerMember, RowVector::None},
+    {1, 1, 64, RowInputs::Wide, RowVector::None, RowVector::PerMember},
+    {5, 1, 13, RowInputs::Steep, RowVector::Shared, RowVector::PerMember},
+    {2, 4, 32, RowInputs::Tiny, RowVector::PerMember, RowVector::Shared},
+    {2, 4, 33, RowInputs::Huge},
+    {7, 11, 31, RowInputs::Ties, RowVector::PerMember, RowVector::PerMember},
+    {2, 1, 2053, RowInputs::Plain, RowVector::Shared, RowVector::Shared},
+});
 
 Problems gru_step_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) {
+    for (const GruStepCase& c : kGruStepCases) {
         const GruStepDesc desc{.members = c.members,
                                .rows = c.rows,
                                .columns = c.columns,
@@ -145,7 +138,11 @@ Problems gru_step_cases(std::uint64_t seed) {
 
 Problems gru_step_benchmarks() {
     Problems problems;
-    const GruStepDesc desc{.members = 1024, .rows = 4, .columns = 256, .gate_bias = kShared, .candidate_bias = kShared};
+    const GruStepDesc desc{.members = 1024,
+                           .rows = 4,
+                           .columns = 256,
+                           .gate_bias = RowVector::Shared,
+                           .candidate_bias = RowVector::Shared};
     problems.push_back(std::make_unique<GruStepProblem>(desc, RowInputs::Plain, 1));
     return problems;
 }

@@ -14,7 +14,7 @@ namespace yolk::oracle {
 namespace {
 
 /// What a block is.
-enum class Kind {
+enum class SpectrumKind {
     Dense,      ///< turned eigenvalues, geometric from 1 down to 1 / condition
     Diagonal,   ///< the same, not turned
     RankOne,    ///< one eigenvalue, turned: positive definite once damped
@@ -26,9 +26,9 @@ enum class Kind {
     Infinite,   ///< infinity somewhere
 };
 
-struct Case {
+struct InverseSqrtCase {
     std::uint32_t n, blocks;
-    std::vector<Kind> kinds{Kind::Dense};  ///< of the blocks, over and over
+    std::vector<SpectrumKind> kinds{SpectrumKind::Dense};  ///< of the blocks, over and over
     double condition = 10.0;
     float damping = 0.0F;
     float scale = 1.0F;
@@ -60,18 +60,19 @@ std::vector<double> dense_block(Draws& draws, std::uint32_t n, const std::vector
     return block;
 }
 
-std::vector<float> make_block(Draws& draws, const Case& c, Kind kind) {
+std::vector<float> make_block(Draws& draws, const InverseSqrtCase& c, SpectrumKind kind) {
     const std::uint32_t n = c.n;
     std::vector<double> eigenvalues(n, 1.0);
     for (std::uint32_t i = 1; i < n; ++i) {
         eigenvalues[i] = std::pow(c.condition, -static_cast<double>(i) / (n - 1.0));
-        if (kind == Kind::RankOne || kind == Kind::Singular || kind == Kind::Zero) eigenvalues[i] = 0.0;
-        if (kind == Kind::Identity) eigenvalues[i] = 1.0;
+        if (kind == SpectrumKind::RankOne || kind == SpectrumKind::Singular || kind == SpectrumKind::Zero)
+            eigenvalues[i] = 0.0;
+        if (kind == SpectrumKind::Identity) eigenvalues[i] = 1.0;
     }
-    if (kind == Kind::Zero) eigenvalues[0] = 0.0;
-    if (kind == Kind::Negative) eigenvalues[n - 1] = -0.25;
-    const bool turned =
-        kind != Kind::Diagonal && kind != Kind::Singular && kind != Kind::Identity && kind != Kind::Zero;
+    if (kind == SpectrumKind::Zero) eigenvalues[0] = 0.0;
+    if (kind == SpectrumKind::Negative) eigenvalues[n - 1] = -0.25;
+    const bool turned = kind != SpectrumKind::Diagonal && kind != SpectrumKind::Singular &&
+                        kind != SpectrumKind::Identity && kind != SpectrumKind::Zero;
     std::vector<double> values(std::size_t{n} * n);
     if (turned) {
         values = dense_block(draws, n, eigenvalues);
@@ -85,14 +86,14 @@ std::vector<float> make_block(Draws& draws, const Case& c, Kind kind) {
         const double value = row < column ? values[column * n + row] : values[i];
         block[i] = static_cast<float>(value * static_cast<double>(c.scale));
     }
-    if (kind == Kind::NotNumber) block[block.size() / 2] = std::numeric_limits<float>::quiet_NaN();
-    if (kind == Kind::Infinite) block[block.size() / 2] = std::numeric_limits<float>::infinity();
+    if (kind == SpectrumKind::NotNumber) block[block.size() / 2] = std::numeric_limits<float>::quiet_NaN();
+    if (kind == SpectrumKind::Infinite) block[block.size() / 2] = std::numeric_limits<float>::infinity();
     return block;
 }
 
 class InverseSqrtProblem final : public Problem {
    public:
-    InverseSqrtProblem(Case of, std::uint64_t seed)
+    InverseSqrtProblem(InverseSqrtCase of, std::uint64_t seed)
         : case_(std::move(of)),
           desc_{.n = case_.n, .blocks = case_.blocks, .damping = case_.damping, .max_iterations = case_.max_iterations},
           seed_(seed) {}
@@ -137,7 +138,7 @@ class InverseSqrtProblem final : public Problem {
 
    private:
     [[nodiscard]] std::size_t elements() const { return std::size_t{desc_.n} * desc_.n; }
-    [[nodiscard]] Kind kind_of(std::size_t block) const { return case_.kinds[block % case_.kinds.size()]; }
+    [[nodiscard]] SpectrumKind kind_of(std::size_t block) const { return case_.kinds[block % case_.kinds.size()]; }
     [[nodiscard]] InverseSqrtStatus right_status(std::size_t block) const;
     [[nodiscard]] std::vector<float> make_input() const {
         std::vector<float> in;
@@ -149,22 +150,22 @@ class InverseSqrtProblem final : public Problem {
         return in;
     }
 
-    Case case_;
+    InverseSqrtCase case_;
     InverseSqrtDesc desc_;
     std::uint64_t seed_;
 };
 
 InverseSqrtStatus InverseSqrtProblem::right_status(std::size_t block) const {
     switch (kind_of(block)) {
-        case Kind::Zero:
-        case Kind::Negative: return InverseSqrtStatus::NotPositive;
-        case Kind::NotNumber:
-        case Kind::Infinite: return InverseSqrtStatus::NotFinite;
-        case Kind::Singular: return InverseSqrtStatus::NotConverged;
-        case Kind::RankOne:
-        case Kind::Dense:
-        case Kind::Diagonal:
-        case Kind::Identity: break;
+        case SpectrumKind::Zero:
+        case SpectrumKind::Negative: return InverseSqrtStatus::NotPositive;
+        case SpectrumKind::NotNumber:
+        case SpectrumKind::Infinite: return InverseSqrtStatus::NotFinite;
+        case SpectrumKind::Singular: return InverseSqrtStatus::NotConverged;
+        case SpectrumKind::RankOne:
+        case SpectrumKind::Dense:
+        case SpectrumKind::Diagonal:
+        case SpectrumKind::Identity: break;
     }
     if (case_.scale >= 0x1p100F) return InverseSqrtStatus::NotFinite;
     return case_.is_short ? InverseSqrtStatus::NotConverged : InverseSqrtStatus::Converged;
@@ -210,22 +211,26 @@ void InverseSqrtProblem::verify(CheckReport& report, const std::string& case_nam
 
 // Nothing, one element, primes, around the tiles; condition numbers up to 1e6, as they are and by damping; scales at
 // the ends of the range; blocks that fail between others that do not; too few iterations.
-std::vector<Case> cases() {
-    const std::vector<Kind> mixed{Kind::Dense,    Kind::Zero,     Kind::Dense,   Kind::NotNumber,
-                                  Kind::Negative, Kind::Infinite, Kind::Identity};
+std::vector<InverseSqrtCase> inverse_sqrt_cases() {
+    const std::vector<SpectrumKind> mixed{SpectrumKind::Dense,     SpectrumKind::Zero,     SpectrumKind::Dense,
+                                          SpectrumKind::NotNumber, SpectrumKind::Negative, SpectrumKind::Infinite,
+                                          SpectrumKind::Identity};
     return {
         {.n = 0, .blocks = 3},
         {.n = 3, .blocks = 0},
-        {.n = 1, .blocks = 3, .kinds = {Kind::Identity, Kind::Zero, Kind::Dense}, .scale = 3.7F},
-        {.n = 2, .blocks = 2, .kinds = {Kind::Diagonal, Kind::Dense}, .condition = 4.0},
+        {.n = 1,
+         .blocks = 3,
+         .kinds = {SpectrumKind::Identity, SpectrumKind::Zero, SpectrumKind::Dense},
+         .scale = 3.7F},
+        {.n = 2, .blocks = 2, .kinds = {SpectrumKind::Diagonal, SpectrumKind::Dense}, .condition = 4.0},
         {.n = 4, .blocks = 301, .condition = 50.0},
-        {.n = 5, .blocks = 2, .kinds = {Kind::Singular, Kind::Dense}, .scale = 2.0F},
+        {.n = 5, .blocks = 2, .kinds = {SpectrumKind::Singular, SpectrumKind::Dense}, .scale = 2.0F},
         {.n = 7, .blocks = 7, .kinds = mixed, .condition = 100.0},
-        {.n = 8, .blocks = 3, .kinds = {Kind::RankOne}, .damping = 0x1p-10F},
+        {.n = 8, .blocks = 3, .kinds = {SpectrumKind::RankOne}, .damping = 0x1p-10F},
         {.n = 13, .blocks = 2, .condition = 1e4, .scale = 0x1p80F},
         {.n = 16, .blocks = 4, .condition = 1e3, .scale = 0x1p-60F},
         {.n = 16, .blocks = 2, .condition = 1e6, .max_iterations = 9, .is_short = true},
-        {.n = 17, .blocks = 2, .kinds = {Kind::Diagonal, Kind::Dense}, .condition = 1e6},
+        {.n = 17, .blocks = 2, .kinds = {SpectrumKind::Diagonal, SpectrumKind::Dense}, .condition = 1e6},
         {.n = 31, .blocks = 1, .condition = 1e5, .damping = 1e-3F},
         {.n = 33, .blocks = 1, .condition = 1e2},
         {.n = 64, .blocks = 1, .condition = 1e4, .max_iterations = 24},
@@ -235,7 +240,8 @@ std::vector<Case> cases() {
 
 Problems inverse_sqrt_cases(std::uint64_t seed) {
     Problems problems;
-    for (Case& c : cases()) problems.push_back(std::make_unique<InverseSqrtProblem>(std::move(c), seed));
+    for (InverseSqrtCase& c : inverse_sqrt_cases())
+        problems.push_back(std::make_unique<InverseSqrtProblem>(std::move(c), seed));
     return problems;
 }
 
@@ -243,7 +249,7 @@ Problems inverse_sqrt_benchmarks() {
     Problems problems;
     for (const auto& [blocks, n] : {std::array{512U, 32U}, std::array{16U, 128U}, std::array{1U, 512U}}) {
         problems.push_back(std::make_unique<InverseSqrtProblem>(
-            Case{.n = n, .blocks = blocks, .kinds = {Kind::Dense}, .condition = 1e3}, 1));
+            InverseSqrtCase{.n = n, .blocks = blocks, .kinds = {SpectrumKind::Dense}, .condition = 1e3}, 1));
     }
     return problems;
 }
@@ -251,7 +257,8 @@ Problems inverse_sqrt_benchmarks() {
 }  // namespace
 
 std::unique_ptr<Problem> make_inverse_sqrt_problem(const InverseSqrtDesc& desc) {
-    return std::make_unique<InverseSqrtProblem>(Case{.n = desc.n, .blocks = desc.blocks, .condition = 1e3}, 1);
+    return std::make_unique<InverseSqrtProblem>(InverseSqrtCase{.n = desc.n, .blocks = desc.blocks, .condition = 1e3},
+                                                1);
 }
 
 const Family& inverse_sqrt_family() noexcept {

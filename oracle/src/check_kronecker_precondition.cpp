@@ -14,7 +14,7 @@ namespace yolk::oracle {
 namespace {
 
 /// What a block's factors are.
-enum class Kind {
+enum class FactorKind {
     Covariances,  ///< of more samples than columns
     FewSamples,   ///< of two: singular without damping
     ZeroIn,       ///< S_in is zero: pi is 1
@@ -23,10 +23,10 @@ enum class Kind {
     InfiniteOut,  ///< infinity in S_out
 };
 
-struct Case {
+struct KroneckerPreconditionCase {
     std::uint32_t n_out, n_in, blocks;
     float damping = 0.0F;
-    std::vector<Kind> kinds{Kind::Covariances};  ///< of the blocks, over and over
+    std::vector<FactorKind> kinds{FactorKind::Covariances};  ///< of the blocks, over and over
     KroneckerFactors factors = KroneckerFactors::Covariances;
     float scale_in = 1.0F;
 };
@@ -45,7 +45,7 @@ std::vector<float> make_covariance(Draws& draws, std::uint32_t n, std::uint32_t 
 
 class KroneckerProblem final : public Problem {
    public:
-    KroneckerProblem(Case of, std::uint64_t seed)
+    KroneckerProblem(KroneckerPreconditionCase of, std::uint64_t seed)
         : case_(std::move(of)),
           desc_{.n_out = case_.n_out, .n_in = case_.n_in, .blocks = case_.blocks, .factors = case_.factors},
           seed_(seed) {}
@@ -118,7 +118,7 @@ class KroneckerProblem final : public Problem {
 
    private:
     [[nodiscard]] bool inverts() const { return desc_.factors == KroneckerFactors::Covariances; }
-    [[nodiscard]] Kind kind_of(std::size_t block) const { return case_.kinds[block % case_.kinds.size()]; }
+    [[nodiscard]] FactorKind kind_of(std::size_t block) const { return case_.kinds[block % case_.kinds.size()]; }
     [[nodiscard]] std::uint32_t right_status(std::size_t block) const {
         const auto word = [](BlockStatus in, BlockStatus out) {
             return (in == BlockStatus::Ok ? 0 : kKroneckerInFailed) |
@@ -128,12 +128,12 @@ class KroneckerProblem final : public Problem {
         if (!(case_.damping >= 0.0F)) return word(BlockStatus::NotFinite, BlockStatus::NotFinite);
         const bool is_damped = case_.damping > 0.0F;
         switch (kind_of(block)) {
-            case Kind::FewSamples: return is_damped ? 0 : word(BlockStatus::Singular, BlockStatus::Singular);
-            case Kind::ZeroIn: return is_damped ? 0 : word(BlockStatus::Singular, BlockStatus::Ok);
-            case Kind::NegativeOut: return word(BlockStatus::Ok, BlockStatus::Indefinite);
-            case Kind::NanIn: return word(BlockStatus::NotFinite, BlockStatus::Ok);
-            case Kind::InfiniteOut: return word(BlockStatus::Ok, BlockStatus::NotFinite);
-            case Kind::Covariances: break;
+            case FactorKind::FewSamples: return is_damped ? 0 : word(BlockStatus::Singular, BlockStatus::Singular);
+            case FactorKind::ZeroIn: return is_damped ? 0 : word(BlockStatus::Singular, BlockStatus::Ok);
+            case FactorKind::NegativeOut: return word(BlockStatus::Ok, BlockStatus::Indefinite);
+            case FactorKind::NanIn: return word(BlockStatus::NotFinite, BlockStatus::Ok);
+            case FactorKind::InfiniteOut: return word(BlockStatus::Ok, BlockStatus::NotFinite);
+            case FactorKind::Covariances: break;
         }
         return 0;
     }
@@ -145,14 +145,14 @@ class KroneckerProblem final : public Problem {
             to.insert(to.end(), from.begin(), from.end());
         };
         for (std::size_t b = 0; b < desc_.blocks; ++b) {
-            const Kind kind = kind_of(b);
-            const bool few = kind == Kind::FewSamples;
-            const float sign = kind == Kind::NegativeOut ? -1.0F : 1.0F;
-            const float in_scale = kind == Kind::ZeroIn ? 0.0F : case_.scale_in;
+            const FactorKind kind = kind_of(b);
+            const bool few = kind == FactorKind::FewSamples;
+            const float sign = kind == FactorKind::NegativeOut ? -1.0F : 1.0F;
+            const float in_scale = kind == FactorKind::ZeroIn ? 0.0F : case_.scale_in;
             std::vector<float> out = make_covariance(draws, desc_.n_out, few ? 2 : 3 * desc_.n_out + 2, sign);
             std::vector<float> in = make_covariance(draws, desc_.n_in, few ? 2 : 3 * desc_.n_in + 2, in_scale);
-            if (kind == Kind::NanIn) in[in.size() / 2] = in[0] = std::numeric_limits<float>::quiet_NaN();
-            if (kind == Kind::InfiniteOut) out[0] = std::numeric_limits<float>::infinity();
+            if (kind == FactorKind::NanIn) in[in.size() / 2] = in[0] = std::numeric_limits<float>::quiet_NaN();
+            if (kind == FactorKind::InfiniteOut) out[0] = std::numeric_limits<float>::infinity();
             append(inputs.factor_out, out);
             append(inputs.factor_in, in);
             append(inputs.gradient, draws.uniforms(std::size_t{desc_.n_out} * desc_.n_in, -1.0F, 1.0F));
@@ -160,17 +160,18 @@ class KroneckerProblem final : public Problem {
         return inputs;
     }
 
-    Case case_;
+    KroneckerPreconditionCase case_;
     KroneckerPreconditionDesc desc_;
     std::uint64_t seed_;
 };
 
 // Nothing, one element, primes, around the tiles; many blocks; no damping, and damping that singular factors need; pi
 // far from 1; blocks that fail between others that do not; a damping that is none; factors that are inverses already.
-std::vector<Case> cases() {
+std::vector<KroneckerPreconditionCase> kronecker_precondition_cases() {
     constexpr auto kInverses = KroneckerFactors::Inverses;
-    const std::vector<Kind> mixed{Kind::Covariances, Kind::NanIn,       Kind::Covariances, Kind::NegativeOut,
-                                  Kind::FewSamples,  Kind::InfiniteOut, Kind::ZeroIn};
+    const std::vector<FactorKind> mixed{FactorKind::Covariances, FactorKind::NanIn,      FactorKind::Covariances,
+                                        FactorKind::NegativeOut, FactorKind::FewSamples, FactorKind::InfiniteOut,
+                                        FactorKind::ZeroIn};
     return {
         {.n_out = 0, .n_in = 3, .blocks = 2},
         {.n_out = 3, .n_in = 0, .blocks = 2},
@@ -178,8 +179,8 @@ std::vector<Case> cases() {
         {.n_out = 1, .n_in = 1, .blocks = 1, .damping = 0.25F},
         {.n_out = 1, .n_in = 7, .blocks = 3},
         {.n_out = 5, .n_in = 3, .blocks = 8, .damping = 1e-4F, .kinds = mixed},
-        {.n_out = 4, .n_in = 6, .blocks = 2, .kinds = {Kind::FewSamples, Kind::Covariances}},
-        {.n_out = 8, .n_in = 16, .blocks = 4, .damping = 0.01F, .kinds = {Kind::ZeroIn, Kind::FewSamples}},
+        {.n_out = 4, .n_in = 6, .blocks = 2, .kinds = {FactorKind::FewSamples, FactorKind::Covariances}},
+        {.n_out = 8, .n_in = 16, .blocks = 4, .damping = 0.01F, .kinds = {FactorKind::ZeroIn, FactorKind::FewSamples}},
         {.n_out = 13, .n_in = 17, .blocks = 2, .damping = 0.1F, .scale_in = 0x1p20F},
         {.n_out = 32, .n_in = 33, .blocks = 1, .damping = 1e-3F},
         {.n_out = 40, .n_in = 12, .blocks = 2},
@@ -193,7 +194,8 @@ std::vector<Case> cases() {
 
 Problems kronecker_precondition_cases(std::uint64_t seed) {
     Problems problems;
-    for (Case& c : cases()) problems.push_back(std::make_unique<KroneckerProblem>(std::move(c), seed));
+    for (KroneckerPreconditionCase& c : kronecker_precondition_cases())
+        problems.push_back(std::make_unique<KroneckerProblem>(std::move(c), seed));
     return problems;
 }
 
@@ -202,7 +204,9 @@ Problems kronecker_precondition_benchmarks() {
     for (const auto& [blocks, n_out, n_in] :
          {std::array{64U, 32U, 32U}, std::array{4U, 128U, 256U}, std::array{1U, 512U, 512U}}) {
         problems.push_back(std::make_unique<KroneckerProblem>(
-            Case{.n_out = n_out, .n_in = n_in, .blocks = blocks, .damping = 1e-3F, .kinds = {Kind::Covariances}}, 1));
+            KroneckerPreconditionCase{
+                .n_out = n_out, .n_in = n_in, .blocks = blocks, .damping = 1e-3F, .kinds = {FactorKind::Covariances}},
+            1));
     }
     return problems;
 }
@@ -210,12 +214,12 @@ Problems kronecker_precondition_benchmarks() {
 }  // namespace
 
 std::unique_ptr<Problem> make_kronecker_precondition_problem(const KroneckerPreconditionDesc& desc) {
-    return std::make_unique<KroneckerProblem>(Case{.n_out = desc.n_out,
-                                                   .n_in = desc.n_in,
-                                                   .blocks = desc.blocks,
-                                                   .damping = 1e-3F,
-                                                   .kinds = {Kind::Covariances},
-                                                   .factors = desc.factors},
+    return std::make_unique<KroneckerProblem>(KroneckerPreconditionCase{.n_out = desc.n_out,
+                                                                        .n_in = desc.n_in,
+                                                                        .blocks = desc.blocks,
+                                                                        .damping = 1e-3F,
+                                                                        .kinds = {FactorKind::Covariances},
+                                                                        .factors = desc.factors},
                                               1);
 }
 

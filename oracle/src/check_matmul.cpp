@@ -13,7 +13,7 @@ namespace yolk::oracle {
 namespace {
 
 /// What a matrix is filled with.
-enum class Values {
+enum class MatrixValues {
     Uniform,  ///< in [-1, 1): for benchmarks, since denormal numbers cost processors a hundred cycles
     Plain,    ///< in [-1, 1), now and then an operand that the operand rule drops, one of them denormal
     Ones,     ///< exactly 1: sums are small integers, so any order gives k exactly
@@ -21,22 +21,22 @@ enum class Values {
     Tiny,     ///< 2^-36 to 2^-35 in magnitude, around the operand rule's floor
 };
 
-float draw(Draws& draws, Values values, std::size_t index) {
+float draw_element(Draws& draws, MatrixValues values, std::size_t index) {
     switch (values) {
-        case Values::Uniform: return draws.uniform(-1.0F, 1.0F);
-        case Values::Plain:
+        case MatrixValues::Uniform: return draws.uniform(-1.0F, 1.0F);
+        case MatrixValues::Plain:
             if (index % 13 == 7) return index % 2 == 0 ? 0x1p-41F : -0x1p-130F;
             return draws.uniform(-1.0F, 1.0F);
-        case Values::Ones: return 1.0F;
-        case Values::Huge: return draws.uniform(-0x1p60F, 0x1p60F);
-        case Values::Tiny: return std::copysign(draws.uniform(0x1p-41F, 0x1p-39F), draws.uniform(-1.0F, 1.0F));
+        case MatrixValues::Ones: return 1.0F;
+        case MatrixValues::Huge: return draws.uniform(-0x1p60F, 0x1p60F);
+        case MatrixValues::Tiny: return std::copysign(draws.uniform(0x1p-41F, 0x1p-39F), draws.uniform(-1.0F, 1.0F));
     }
     return 0.0F;
 }
 
 class MatmulProblem final : public Problem {
    public:
-    MatmulProblem(const MatmulDesc& desc, Values values, std::uint64_t seed)
+    MatmulProblem(const MatmulDesc& desc, MatrixValues values, std::uint64_t seed)
         : given_(desc), desc_(without_dense(desc)), values_(values), seed_(seed) {}
 
     [[nodiscard]] std::string name() const override;
@@ -104,7 +104,7 @@ class MatmulProblem final : public Problem {
 
     MatmulDesc given_;  ///< with kDense, as a plan takes it
     MatmulDesc desc_;
-    Values values_;
+    MatrixValues values_;
     std::uint64_t seed_;
 };
 
@@ -130,7 +130,7 @@ std::vector<float> MatmulProblem::draw_matrix(Draws& draws, const MatrixLayout& 
         for (std::uint32_t row = 0; row < rows; ++row) {
             for (std::uint32_t column = 0; column < columns; ++column) {
                 const std::size_t index = element_of(layout, z, row, column);
-                values[index] = in_format(layout.format, draw(draws, values_, index));
+                values[index] = in_format(layout.format, draw_element(draws, values_, index));
             }
         }
     }
@@ -145,7 +145,7 @@ MatmulProblem::Inputs MatmulProblem::draw_inputs() const {
     if (desc_.has_bias && desc_.n > 0) {
         const std::size_t rows = desc_.bias_per_matrix ? desc_.batch : 1;
         inputs.bias.assign(desc_.bias_offset + rows * desc_.n, 0.0F);
-        for (std::size_t i = 0; i < inputs.bias.size(); ++i) inputs.bias[i] = draw(draws, values_, i);
+        for (std::size_t i = 0; i < inputs.bias.size(); ++i) inputs.bias[i] = draw_element(draws, values_, i);
     }
     if (desc_.has_residual) inputs.residual = draw_matrix(draws, desc_.residual, desc_.m, desc_.n);
     return inputs;
@@ -199,17 +199,17 @@ void MatmulProblem::verify(CheckReport& report, const std::string& case_name,
     verify_against_oracle(report, case_name, std::span<const double>(got), std::span<const OracleValue>(oracle));
 }
 
-struct Case {
+struct MatmulCase {
     MatmulDesc desc;
-    Values values = Values::Plain;
+    MatrixValues values = MatrixValues::Plain;
 };
 
 // Empty extents, ones, primes, around tiles of 8, 16, 32 and 64 rows and columns and blocks of 4, 8, 16 and 32 k; all
 // transposes; batches, shared operands, offsets and strides with NaN between the rows; every epilogue; values that fool
 // weak tests.
-std::vector<Case> cases() {
+std::vector<MatmulCase> matmul_cases() {
     constexpr MatrixLayout kT{.transposed = true};
-    std::vector<Case> all{
+    std::vector<MatmulCase> all{
         {{.m = 0, .n = 5, .k = 3}},
         {{.m = 5, .n = 0, .k = 3}},
         {{.m = 5, .n = 3, .k = 4, .batch = 0}},
@@ -257,10 +257,10 @@ std::vector<Case> cases() {
           .has_residual = true}},
         {{.m = 4, .n = 33, .k = 4, .has_bias = true, .activation = Activation::Silu}},
         {{.m = 10, .n = 10, .k = 10, .activation = Activation::Sigmoid, .has_residual = true}},
-        {{.m = 16, .n = 32, .k = 64}, Values::Ones},
-        {{.m = 9, .n = 33, .k = 65, .b = kT}, Values::Ones},
-        {{.m = 11, .n = 19, .k = 23, .b = kT}, Values::Huge},
-        {{.m = 11, .n = 19, .k = 24}, Values::Tiny},
+        {{.m = 16, .n = 32, .k = 64}, MatrixValues::Ones},
+        {{.m = 9, .n = 33, .k = 65, .b = kT}, MatrixValues::Ones},
+        {{.m = 11, .n = 19, .k = 23, .b = kT}, MatrixValues::Huge},
+        {{.m = 11, .n = 19, .k = 24}, MatrixValues::Tiny},
         {{.m = 2, .n = 3, .k = 70001, .b = kT}},
     };
     return all;
@@ -268,11 +268,11 @@ std::vector<Case> cases() {
 
 // Formats of each operand, odd offsets and strides, roundings of out, an odd count of it. Two that matrix units may
 // take are fast, the others exact: their fast forms differ from those above by how an operand is read.
-std::vector<Case> format_cases() {
+std::vector<MatmulCase> format_cases() {
     constexpr MatrixLayout kT{.transposed = true};
     constexpr auto kF16 = FloatFormat::F16;
     constexpr auto kBf16 = FloatFormat::BF16;
-    std::vector<Case> all{
+    std::vector<MatmulCase> all{
         {{.m = 13, .n = 17, .k = 31, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}}},
         {{.m = 9, .n = 36, .k = 20, .b = {.format = kBf16}}},
         {{.m = 33, .n = 12, .k = 16, .a = {.transposed = true, .format = kF16}, .b = kT}},
@@ -292,9 +292,9 @@ std::vector<Case> format_cases() {
           .out = {.format = kBf16},
           .has_residual = true}},
         {{.m = 3, .n = 5, .k = 0, .out = {.format = kBf16}, .has_bias = true}},
-        {{.m = 11, .n = 19, .k = 24, .a = {.format = kBf16}, .b = {.format = kBf16}}, Values::Tiny},
+        {{.m = 11, .n = 19, .k = 24, .a = {.format = kBf16}, .b = {.format = kBf16}}, MatrixValues::Tiny},
     };
-    for (Case& c : all) c.desc.determinism = Determinism::Exact;
+    for (MatmulCase& c : all) c.desc.determinism = Determinism::Exact;
     all.push_back(
         {{.m = 64, .n = 32, .k = 48, .batch = 2, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}}});
     all.push_back({{.m = 32,
@@ -312,14 +312,15 @@ std::vector<Case> format_cases() {
 Problems matmul_cases(std::uint64_t seed) {
     Problems problems;
     std::size_t index = 0;
-    for (Case& c : cases()) {
+    for (MatmulCase& c : matmul_cases()) {
         c.desc.determinism = Determinism::Exact;
         problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
         if (index++ % 3 != 0) continue;
         c.desc.determinism = Determinism::Fast;
         problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
     }
-    for (const Case& c : format_cases()) problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
+    for (const MatmulCase& c : format_cases())
+        problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
     return problems;
 }
 
@@ -335,7 +336,7 @@ Problems matmul_benchmarks() {
 }  // namespace
 
 std::unique_ptr<Problem> make_matmul_problem(const MatmulDesc& desc) {
-    return std::make_unique<MatmulProblem>(desc, Values::Uniform, 1);
+    return std::make_unique<MatmulProblem>(desc, MatrixValues::Uniform, 1);
 }
 
 const Family& matmul_family() noexcept {

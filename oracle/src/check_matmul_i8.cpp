@@ -110,45 +110,46 @@ std::vector<Expected> MatmulI8Problem::expected() const {
     return {expected};
 }
 
-struct Case {
+struct MatmulI8Case {
     MatmulI8Desc desc;
     Bytes bytes = Bytes::Drawn;
 };
 
 // Empty extents, one, every rest of k modulo a word, primes, around tiles and blocks of 8 to 64, batches, shared
 // operands, offsets and strides, sums at their largest.
-constexpr std::array kCases{
-    Case{{.m = 0, .n = 5, .k = 3}},
-    Case{{.m = 5, .n = 0, .k = 3}},
-    Case{{.m = 5, .n = 3, .k = 4, .batch = 0}},
-    Case{{.m = 5, .n = 3, .k = 0}},
-    Case{{.m = 1, .n = 1, .k = 1}},
-    Case{{.m = 2, .n = 3, .k = 2}},
-    Case{{.m = 3, .n = 2, .k = 3}},
-    Case{{.m = 4, .n = 4, .k = 4}},
-    Case{{.m = 7, .n = 5, .k = 13}},
-    Case{{.m = 31, .n = 29, .k = 37}},
-    Case{{.m = 16, .n = 32, .k = 64}},
-    Case{{.m = 17, .n = 33, .k = 65}},
-    Case{{.m = 15, .n = 63, .k = 63}},
-    Case{{.m = 65, .n = 9, .k = 20}},
-    Case{{.m = 1, .n = 100, .k = 33}},
-    Case{{.m = 100, .n = 1, .k = 33}},
-    Case{{.m = 5, .n = 9, .k = 11, .batch = 3, .b = {.batch_stride = 0}}},
-    Case{{.m = 6,
-          .n = 10,
-          .k = 9,
-          .batch = 2,
-          .a = {.offset = 4, .stride = 16, .batch_stride = 100},
-          .b = {.offset = 8, .stride = 20},
-          .out = {.offset = 3, .stride = 13, .batch_stride = 90}}},
-    Case{{.m = 3, .n = 5, .k = 4099}, Bytes::Extreme},
-    Case{{.m = 1, .n = 2, .k = kMaxI8Depth}, Bytes::Extreme},
-};
+constexpr auto kMatmulI8Cases = std::to_array<MatmulI8Case>({
+    {{.m = 0, .n = 5, .k = 3}},
+    {{.m = 5, .n = 0, .k = 3}},
+    {{.m = 5, .n = 3, .k = 4, .batch = 0}},
+    {{.m = 5, .n = 3, .k = 0}},
+    {{.m = 1, .n = 1, .k = 1}},
+    {{.m = 2, .n = 3, .k = 2}},
+    {{.m = 3, .n = 2, .k = 3}},
+    {{.m = 4, .n = 4, .k = 4}},
+    {{.m = 7, .n = 5, .k = 13}},
+    {{.m = 31, .n = 29, .k = 37}},
+    {{.m = 16, .n = 32, .k = 64}},
+    {{.m = 17, .n = 33, .k = 65}},
+    {{.m = 15, .n = 63, .k = 63}},
+    {{.m = 65, .n = 9, .k = 20}},
+    {{.m = 1, .n = 100, .k = 33}},
+    {{.m = 100, .n = 1, .k = 33}},
+    {{.m = 5, .n = 9, .k = 11, .batch = 3, .b = {.batch_stride = 0}}},
+    {{.m = 6,
+      .n = 10,
+      .k = 9,
+      .batch = 2,
+      .a = {.offset = 4, .stride = 16, .batch_stride = 100},
+      .b = {.offset = 8, .stride = 20},
+      .out = {.offset = 3, .stride = 13, .batch_stride = 90}}},
+    {{.m = 3, .n = 5, .k = 4099}, Bytes::Extreme},
+    {{.m = 1, .n = 2, .k = kMaxI8Depth}, Bytes::Extreme},
+});
 
 Problems matmul_i8_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) problems.push_back(std::make_unique<MatmulI8Problem>(c.desc, c.bytes, seed));
+    for (const MatmulI8Case& c : kMatmulI8Cases)
+        problems.push_back(std::make_unique<MatmulI8Problem>(c.desc, c.bytes, seed));
     return problems;
 }
 

@@ -82,7 +82,7 @@ class NaturalGradientProblem final : public Problem {
     std::uint64_t seed_;
 };
 
-struct Case {
+struct NaturalGradientCase {
     std::uint32_t blocks, n;
     RowInputs inputs = RowInputs::Plain;
     float learning_rate = 0.1F;
@@ -90,23 +90,23 @@ struct Case {
 
 // Nothing, one element, primes, around the 32 chains and a workgroup's rows; scales; rates of zero and one, and one
 // that ascends.
-constexpr std::array kCases{
-    Case{0, 3},
-    Case{3, 0},
-    Case{1, 1, RowInputs::Plain, 1.0F},
-    Case{5, 2},
-    Case{3, 31, RowInputs::Plain, 0.0F},
-    Case{2, 32, RowInputs::Tiny},
-    Case{4, 33, RowInputs::Plain, -0.5F},
-    Case{301, 3},
-    Case{2, 65, RowInputs::Huge, 0x1p-20F},
-    Case{1, 257, RowInputs::Ties},
-};
+constexpr auto kNaturalGradientCases = std::to_array<NaturalGradientCase>({
+    {0, 3},
+    {3, 0},
+    {1, 1, RowInputs::Plain, 1.0F},
+    {5, 2},
+    {3, 31, RowInputs::Plain, 0.0F},
+    {2, 32, RowInputs::Tiny},
+    {4, 33, RowInputs::Plain, -0.5F},
+    {301, 3},
+    {2, 65, RowInputs::Huge, 0x1p-20F},
+    {1, 257, RowInputs::Ties},
+});
 
 Problems natural_gradient_cases(std::uint64_t seed) {
     Problems problems;
     std::size_t index = 0;
-    for (const Case& c : kCases) {
+    for (const NaturalGradientCase& c : kNaturalGradientCases) {
         for (std::uint32_t options = 0; options < 4; ++options) {
             const NaturalGradientDesc desc{.n = c.n,
                                            .blocks = c.blocks,

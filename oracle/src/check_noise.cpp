@@ -74,7 +74,7 @@ class NoiseProblem final : public Problem {
     NoiseStream stream_;
 };
 
-struct Case {
+struct NoiseCase {
     std::uint32_t element_count;
     std::uint32_t pair_count;
     NoiseStream stream;
@@ -82,28 +82,28 @@ struct Case {
 
 // Empty, one element, around a block of 8, primes, around a workgroup's tile of 64 blocks; counters at their ends,
 // where the pair wraps, too.
-constexpr std::array kCases{
-    Case{0, 3, {}},
-    Case{5, 0, {}},
-    Case{1, 1, {.seed = 42, .parameter = 5, .domain = Domain::A, .pair = 3, .time = 7}},
-    Case{7,
-         5,
-         {.seed = 0xFFFFFFFFFFFFFFFFU,
-          .parameter = kMaxParameterId,
-          .domain = Domain::Policy,
-          .pair = 0xFFFFFFFDU,
-          .time = 0xFFFFFFFFU}},
-    Case{8, 1, {.seed = 42, .parameter = 5, .domain = Domain::A, .pair = 3, .time = 7}},
-    Case{9, 13, {.seed = 1, .parameter = 1, .domain = Domain::B, .pair = 1, .time = 1}},
-    Case{511, 2, {.seed = 0x100000000U, .parameter = 2, .domain = Domain::Vector}},
-    Case{512, 2, {.seed = 7, .parameter = 2, .domain = Domain::Initialization, .pair = 65535}},
-    Case{513, 2, {.seed = 7, .parameter = 2, .domain = Domain::Environment, .time = 9}},
-    Case{1021, 3, {.seed = 0x123456789ABCDEFU, .parameter = 77, .domain = Domain::Data, .pair = 2, .time = 4}},
-};
+constexpr auto kNoiseCases = std::to_array<NoiseCase>({
+    {0, 3, {}},
+    {5, 0, {}},
+    {1, 1, {.seed = 42, .parameter = 5, .domain = Domain::A, .pair = 3, .time = 7}},
+    {7,
+     5,
+     {.seed = 0xFFFFFFFFFFFFFFFFU,
+      .parameter = kMaxParameterId,
+      .domain = Domain::Policy,
+      .pair = 0xFFFFFFFDU,
+      .time = 0xFFFFFFFFU}},
+    {8, 1, {.seed = 42, .parameter = 5, .domain = Domain::A, .pair = 3, .time = 7}},
+    {9, 13, {.seed = 1, .parameter = 1, .domain = Domain::B, .pair = 1, .time = 1}},
+    {511, 2, {.seed = 0x100000000U, .parameter = 2, .domain = Domain::Vector}},
+    {512, 2, {.seed = 7, .parameter = 2, .domain = Domain::Initialization, .pair = 65535}},
+    {513, 2, {.seed = 7, .parameter = 2, .domain = Domain::Environment, .time = 9}},
+    {1021, 3, {.seed = 0x123456789ABCDEFU, .parameter = 77, .domain = Domain::Data, .pair = 2, .time = 4}},
+});
 
 Problems noise_cases(std::uint64_t /*seed*/) {
     Problems problems;
-    for (const Case& c : kCases) {
+    for (const NoiseCase& c : kNoiseCases) {
         for (const NoiseFormat format : {NoiseFormat::I32, NoiseFormat::F32}) {
             problems.push_back(std::make_unique<NoiseProblem>(
                 NoiseDesc{.element_count = c.element_count, .pair_count = c.pair_count, .format = format}, c.stream));

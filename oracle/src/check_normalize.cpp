@@ -12,8 +12,6 @@
 namespace yolk::oracle {
 namespace {
 
-constexpr std::array kVectorNames{"no", "shared", "own"};
-
 class NormalizeProblem final : public Problem {
    public:
     NormalizeProblem(const NormalizeDesc& desc, RowInputs inputs, std::uint64_t seed)
@@ -22,8 +20,7 @@ class NormalizeProblem final : public Problem {
     [[nodiscard]] std::string name() const override {
         return fmt::format("{} of [{}, {}, {}], {}, {} scale, {} bias, epsilon {}",
                            desc_.rule == NormalizeRule::Layer ? "layer" : "root mean square", desc_.members, desc_.rows,
-                           desc_.columns, name_of(inputs_), kVectorNames[static_cast<std::size_t>(desc_.scale)],
-                           kVectorNames[static_cast<std::size_t>(desc_.bias)], desc_.epsilon);
+                           desc_.columns, name_of(inputs_), name_of(desc_.scale), name_of(desc_.bias), desc_.epsilon);
     }
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
         return normalize_space(info, desc_).space();
@@ -80,7 +77,7 @@ class NormalizeProblem final : public Problem {
     std::uint64_t seed_;
 };
 
-struct Case {
+struct NormalizeCase {
     std::uint32_t members, rows, columns;
     RowInputs inputs;
     RowVector scale = RowVector::None;
@@ -88,30 +85,26 @@ struct Case {
     float epsilon = 1e-5F;
 };
 
-constexpr RowVector kNone = RowVector::None;
-constexpr RowVector kShared = RowVector::Shared;
-constexpr RowVector kOwn = RowVector::PerMember;
-
 // Nothing, one element, around the 32 chains, primes, more rows than a workgroup has; scales; each kind of vector.
-constexpr std::array kCases{
-    Case{0, 3, 5, RowInputs::Plain},
-    Case{3, 0, 5, RowInputs::Plain, kShared, kOwn},
-    Case{3, 5, 0, RowInputs::Plain, kOwn, kOwn},
-    Case{1, 1, 1, RowInputs::Plain},
-    Case{2, 3, 2, RowInputs::Ties, kShared, kShared},
-    Case{2, 5, 31, RowInputs::Plain, kOwn, kNone, 1e-12F},
-    Case{1, 7, 32, RowInputs::Wide, kShared, kOwn},
-    Case{3, 3, 33, RowInputs::Steep, kNone, kShared, 1.0F},
-    Case{1, 5, 65, RowInputs::Huge, kShared, kShared},
-    Case{2, 2, 1021, RowInputs::Plain, kOwn, kOwn},
-    Case{1, 1, 4099, RowInputs::Wide},
-    Case{257, 3, 10, RowInputs::Plain, kOwn, kShared},
-    Case{2, 4, 40, RowInputs::Tiny, kShared, kShared},
-};
+constexpr auto kNormalizeCases = std::to_array<NormalizeCase>({
+    {0, 3, 5, RowInputs::Plain},
+    {3, 0, 5, RowInputs::Plain, RowVector::Shared, RowVector::PerMember},
+    {3, 5, 0, RowInputs::Plain, RowVector::PerMember, RowVector::PerMember},
+    {1, 1, 1, RowInputs::Plain},
+    {2, 3, 2, RowInputs::Ties, RowVector::Shared, RowVector::Shared},
+    {2, 5, 31, RowInputs::Plain, RowVector::PerMember, RowVector::None, 1e-12F},
+    {1, 7, 32, RowInputs::Wide, RowVector::Shared, RowVector::PerMember},
+    {3, 3, 33, RowInputs::Steep, RowVector::None, RowVector::Shared, 1.0F},
+    {1, 5, 65, RowInputs::Huge, RowVector::Shared, RowVector::Shared},
+    {2, 2, 1021, RowInputs::Plain, RowVector::PerMember, RowVector::PerMember},
+    {1, 1, 4099, RowInputs::Wide},
+    {257, 3, 10, RowInputs::Plain, RowVector::PerMember, RowVector::Shared},
+    {2, 4, 40, RowInputs::Tiny, RowVector::Shared, RowVector::Shared},
+});
 
 Problems normalize_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) {
+    for (const NormalizeCase& c : kNormalizeCases) {
         for (const NormalizeRule rule : {NormalizeRule::Layer, NormalizeRule::RootMeanSquare}) {
             const NormalizeDesc desc{.rule = rule,
                                      .members = c.members,
@@ -130,8 +123,11 @@ Problems normalize_benchmarks() {
     Problems problems;
     for (const auto& [members, rows, columns] :
          {std::array{1024U, 16U, 64U}, std::array{64U, 64U, 256U}, std::array{16U, 16U, 4096U}}) {
-        const NormalizeDesc desc{
-            .members = members, .rows = rows, .columns = columns, .scale = kShared, .bias = kShared};
+        const NormalizeDesc desc{.members = members,
+                                 .rows = rows,
+                                 .columns = columns,
+                                 .scale = RowVector::Shared,
+                                 .bias = RowVector::Shared};
         problems.push_back(std::make_unique<NormalizeProblem>(desc, RowInputs::Plain, 1));
     }
     return problems;

@@ -11,32 +11,32 @@
 namespace yolk::oracle {
 namespace {
 
-struct Case {
+struct OptimizerCase {
     std::uint32_t elements = 1;
     float learning_rate = 0.1F;
     std::uint32_t step = 0;
     float gradient_size = 1.0F;  ///< largest magnitude drawn
 };
-constexpr std::array<Case, 9> kCases{{{0, 0.1F, 0, 1.0F},
-                                      {1, 0.2F, 0, 1.0F},
-                                      {7, 0.05F, 1, 10.0F},
-                                      {64, 1e-3F, 9, 0.01F},
-                                      {257, 0.3F, 1000, 3.0F},
-                                      {61, 1.0F, 2, 0x1p-45F},  // squares near the flush
-                                      {61, 1.0F, 5, 0x1p-90F},  // products below it
-                                      {61, 0x1p-40F, 3, 0x1p20F},
-                                      {61, 0x1p-20F, 100000, 0x1p47F}}};
-constexpr std::array kRules{OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam};
+constexpr std::array<OptimizerCase, 9> kOptimizerCases{{{0, 0.1F, 0, 1.0F},
+                                                        {1, 0.2F, 0, 1.0F},
+                                                        {7, 0.05F, 1, 10.0F},
+                                                        {64, 1e-3F, 9, 0.01F},
+                                                        {257, 0.3F, 1000, 3.0F},
+                                                        {61, 1.0F, 2, 0x1p-45F},  // squares near the flush
+                                                        {61, 1.0F, 5, 0x1p-90F},  // products below it
+                                                        {61, 0x1p-40F, 3, 0x1p20F},
+                                                        {61, 0x1p-20F, 100000, 0x1p47F}}};
+constexpr std::array kCheckedOptimizers{OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam};
 
-struct Inputs {
+struct OptimizerInputs {
     std::vector<float> gradient, parameters, state;
 };
 
-Inputs draw_inputs(const Case& item, const OptimizerDesc& desc, Draws& draws) {
+OptimizerInputs draw_inputs(const OptimizerCase& item, const OptimizerDesc& desc, Draws& draws) {
     const std::size_t count = item.elements;
-    Inputs inputs{.gradient = draws.uniforms(count, -item.gradient_size, item.gradient_size),
-                  .parameters = draws.uniforms(count, -1.0F, 1.0F),
-                  .state = {}};
+    OptimizerInputs inputs{.gradient = draws.uniforms(count, -item.gradient_size, item.gradient_size),
+                           .parameters = draws.uniforms(count, -1.0F, 1.0F),
+                           .state = {}};
     for (std::size_t i = 0; i < count; i += 5) inputs.parameters[i] = 0.0F;
     for (std::size_t i = 0; i < count; i += 7) inputs.gradient[i] = 0.0F;
     inputs.state.resize(count * optimizer_state_arrays(desc.rule));
@@ -57,7 +57,7 @@ std::vector<OracleValue> tolerances(const std::vector<OptimizerValue>& values) {
 
 class OptimizerProblem final : public Problem {
    public:
-    OptimizerProblem(const Case& item, const OptimizerDesc& desc, Inputs inputs)
+    OptimizerProblem(const OptimizerCase& item, const OptimizerDesc& desc, OptimizerInputs inputs)
         : case_(item), desc_(desc), inputs_(std::move(inputs)) {}
 
     [[nodiscard]] std::string name() const override {
@@ -91,7 +91,7 @@ class OptimizerProblem final : public Problem {
     [[nodiscard]] std::vector<Expected> expected() const override {
         const OptimizerOracle oracle = optimizer_oracle(desc_, inputs_.gradient, inputs_.parameters, inputs_.state,
                                                         case_.learning_rate, case_.step);
-        Inputs twin = inputs_;
+        OptimizerInputs twin = inputs_;
         optimizer_twin(desc_, twin.gradient, twin.parameters, twin.state, case_.learning_rate, case_.step);
         return {{.twin = words_of(twin.parameters), .oracle = tolerances(oracle.parameters)},
                 {.twin = words_of(twin.state), .oracle = tolerances(oracle.state)}};
@@ -106,12 +106,12 @@ class OptimizerProblem final : public Problem {
     }
 
    private:
-    Case case_;
+    OptimizerCase case_;
     OptimizerDesc desc_;
-    Inputs inputs_;
+    OptimizerInputs inputs_;
 };
 
-void add(Problems& problems, const Case& item, OptimizerDesc desc, Draws& draws) {
+void add(Problems& problems, const OptimizerCase& item, OptimizerDesc desc, Draws& draws) {
     desc.element_count = item.elements;
     problems.push_back(std::make_unique<OptimizerProblem>(item, desc, draw_inputs(item, desc, draws)));
 }
@@ -119,8 +119,8 @@ void add(Problems& problems, const Case& item, OptimizerDesc desc, Draws& draws)
 Problems optimizer_cases(std::uint64_t seed) {
     Problems problems;
     Draws draws(seed, 5);
-    for (const Case& item : kCases) {
-        for (const OptimizerRule rule : kRules) {
+    for (const OptimizerCase& item : kOptimizerCases) {
+        for (const OptimizerRule rule : kCheckedOptimizers) {
             add(problems, item, {.rule = rule, .config = {}}, draws);
             if (rule == OptimizerRule::Sgd) continue;  // has no decays
             const float beta1 = draws.uniform(0.0F, 0.99F);
@@ -134,7 +134,8 @@ Problems optimizer_cases(std::uint64_t seed) {
 Problems optimizer_benchmarks() {
     Problems problems;
     Draws draws(42, 5);
-    for (const OptimizerRule rule : kRules) add(problems, {.elements = 1U << 20U}, {.rule = rule, .config = {}}, draws);
+    for (const OptimizerRule rule : kCheckedOptimizers)
+        add(problems, {.elements = 1U << 20U}, {.rule = rule, .config = {}}, draws);
     return problems;
 }
 
@@ -142,7 +143,7 @@ Problems optimizer_benchmarks() {
 
 std::unique_ptr<Problem> make_optimizer_problem(const OptimizerDesc& desc) {
     Draws draws(42, 5);
-    const Case item{.elements = desc.element_count};
+    const OptimizerCase item{.elements = desc.element_count};
     return std::make_unique<OptimizerProblem>(item, desc, draw_inputs(item, desc, draws));
 }
 

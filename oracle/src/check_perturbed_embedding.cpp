@@ -89,7 +89,7 @@ class PerturbedEmbeddingProblem final : public Problem {
     NoiseContext when_;
 };
 
-struct Case {
+struct PerturbedEmbeddingCase {
     std::uint32_t members, rows, table_rows, columns, rank;
     bool shared_ids;
     std::int32_t first_member;
@@ -99,19 +99,28 @@ struct Case {
 
 // Empty in each way, no table, ones, around a block of eight, primes; ranks around a block, up to 32; the mean, members
 // that begin with the second side of a pair; a sigma that the operand rule makes zero.
-constexpr std::array kCases{
-    Case{0, 2, 3, 5, 1, false, 0, 0.1F},         Case{2, 0, 3, 5, 1, true, 0, 0.1F},
-    Case{2, 2, 3, 0, 1, true, 0, 0.1F},          Case{3, 2, 0, 5, 1, false, 0, 0.1F},
-    Case{1, 1, 1, 1, 1, true, 0, 0.1F},          Case{1, 1, 1, 1, 1, false, -1, 0.1F},
-    Case{5, 3, 7, 7, 1, false, -1, 0.2F},        Case{4, 5, 13, 8, 2, true, 2, 1.0F},
-    Case{3, 9, 5, 9, 3, false, 1, 0.1F},         Case{4, 7, 11, 12, 4, true, 3, 0.1F},
-    Case{2, 6, 9, 13, 7, false, 0, 0.1F},        Case{6, 2, 17, 31, 8, true, -1, 0.1F},
-    Case{3, 5, 6, 5, 9, false, 5, 0.1F},         Case{2, 3, 8, 17, 32, true, 0, 3.0F},
-    Case{67, 2, 5, 3, 1, false, 0, 0.1F},        Case{2, 5, 4, 6, 6, true, 0, 1e-13F},
-    Case{5, 3, 7, 7, 2, false, -1, 0.2F, false}, Case{4, 3, 9, 9, 5, true, 3, 0.2F, false},
-};
+constexpr auto kPerturbedEmbeddingCases = std::to_array<PerturbedEmbeddingCase>({
+    {0, 2, 3, 5, 1, false, 0, 0.1F},
+    {2, 0, 3, 5, 1, true, 0, 0.1F},
+    {2, 2, 3, 0, 1, true, 0, 0.1F},
+    {3, 2, 0, 5, 1, false, 0, 0.1F},
+    {1, 1, 1, 1, 1, true, 0, 0.1F},
+    {1, 1, 1, 1, 1, false, -1, 0.1F},
+    {5, 3, 7, 7, 1, false, -1, 0.2F},
+    {4, 5, 13, 8, 2, true, 2, 1.0F},
+    {3, 9, 5, 9, 3, false, 1, 0.1F},
+    {4, 7, 11, 12, 4, true, 3, 0.1F},
+    {2, 6, 9, 13, 7, false, 0, 0.1F},
+    {6, 2, 17, 31, 8, true, -1, 0.1F},
+    {3, 5, 6, 5, 9, false, 5, 0.1F},
+    {2, 3, 8, 17, 32, true, 0, 3.0F},
+    {67, 2, 5, 3, 1, false, 0, 0.1F},
+    {2, 5, 4, 6, 6, true, 0, 1e-13F},
+    {5, 3, 7, 7, 2, false, -1, 0.2F, false},
+    {4, 3, 9, 9, 5, true, 3, 0.2F, false},
+});
 
-std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
+std::unique_ptr<Problem> embedding_problem(const PerturbedEmbeddingCase& c, std::uint64_t seed) {
     return std::make_unique<PerturbedEmbeddingProblem>(PerturbedEmbeddingDesc{.members = c.members,
                                                                               .rows = c.rows,
                                                                               .table_rows = c.table_rows,
@@ -125,13 +134,14 @@ std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
 
 Problems perturbed_embedding_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) problems.push_back(problem_of(c, seed + problems.size()));
+    for (const PerturbedEmbeddingCase& c : kPerturbedEmbeddingCases)
+        problems.push_back(embedding_problem(c, seed + problems.size()));
     return problems;
 }
 
 Problems perturbed_embedding_benchmarks() {
     Problems problems;
-    problems.push_back(problem_of({1024, 16, 256, 64, 1, false, 0, 0.1F}, 42));
+    problems.push_back(embedding_problem({1024, 16, 256, 64, 1, false, 0, 0.1F}, 42));
     return problems;
 }
 

@@ -108,7 +108,7 @@ class PerturbedLinearProblem final : public Problem {
     bool plain_;
 };
 
-struct Case {
+struct PerturbedLinearCase {
     std::uint32_t members, rows, in, out, rank;
     bool shared_input;
     std::int32_t first_member;
@@ -124,52 +124,52 @@ struct Case {
 // block, up to 32; the mean; members that begin with the second side of a pair; a sigma that the operand rule makes
 // zero; and chains that lavapipe 22.3 makes a plan split, in k (rank 1) and in k * rank. Formats of 16 bits. At last
 // fast ones, one of them split, three such as matrix units take: a shared x, one of each member, and transposed.
-constexpr std::array kCases{
-    Case{0, 1, 4, 3, 1, true, 0, 0.1F},
-    Case{2, 0, 4, 3, 1, false, 0, 0.1F},
-    Case{2, 1, 4, 0, 1, true, 0, 0.1F},
-    Case{2, 2, 0, 5, 3, false, 0, 0.1F},
-    Case{1, 1, 1, 1, 1, true, 0, 0.1F},
-    Case{1, 1, 1, 1, 1, false, -1, 0.1F},
-    Case{5, 3, 7, 7, 1, false, -1, 0.2F},
-    Case{4, 2, 8, 8, 2, true, 2, 0.05F},
-    Case{3, 1, 9, 9, 3, false, 1, 1.0F},
-    Case{2, 3, 13, 17, 4, true, 6, 0.1F},
-    Case{3, 2, 16, 15, 7, false, 0, 0.1F},
-    Case{2, 1, 31, 33, 8, true, -1, 3.0F},
-    Case{2, 2, 17, 16, 9, false, 4, 0.1F},
-    Case{2, 1, 64, 5, 32, true, 0, 0.1F},
-    Case{67, 1, 4, 2, 1, true, 0, 0.2F},
-    Case{2, 1, 5, 3, 2, false, 0, 1e-13F},
-    Case{1, 1, 70001, 2, 1, true, 3, 0.1F},
-    Case{1, 1, 17001, 1, 32, false, 2, 0.1F},
-    Case{33, 1, 64, 64, 1, false, 0, 0.1F},
-    Case{9, 8, 64, 72, 4, false, 3, 0.1F},
-    Case{6, 5, 65, 67, 2, false, -1, 0.1F},
-    Case{2, 1, 3, 0, 1, true, 0, 0.1F, true},
-    Case{1, 1, 1, 1, 1, true, -1, 0.1F, true},
-    Case{17, 1, 64, 64, 1, false, 0, 0.1F, true},
-    Case{4, 2, 17, 8, 4, true, 1, 0.1F, true},
-    Case{6, 2, 20, 33, 8, false, 5, 0.1F, true},
-    Case{3, 3, 36, 15, 12, true, -1, 0.1F, true},
-    Case{2, 1, 5, 64, 32, false, 0, 0.1F, true},
-    Case{1, 1, 2, 70001, 2, true, 0, 0.1F, true},
-    Case{3, 2, 9, 7, 1, false, -1, 0.1F, false, FloatFormat::F32, FloatFormat::BF16},
-    Case{5, 3, 12, 64, 2, true, 1, 0.1F, false, FloatFormat::F16, FloatFormat::F16},
-    Case{2, 2, 33, 12, 3, false, 0, 0.1F, true, FloatFormat::BF16, FloatFormat::BF16},
-    Case{5, 3, 12, 17, 2, false, -1, 0.2F, false, FloatFormat::F32, FloatFormat::F32, false},
-    Case{17, 1, 9, 16, 1, true, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, false},
-    Case{4, 2, 20, 11, 9, false, 0, 0.1F, true, FloatFormat::F32, FloatFormat::F32, false},
-    Case{5, 3, 13, 17, 3, true, 0, 0.2F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
-    Case{3, 2, 40, 36, 2, false, -1, 0.1F, true, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
-    Case{9, 8, 64, 72, 4, false, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
-    Case{1, 1, 70001, 2, 1, true, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
-    Case{4, 16, 32, 64, 2, true, 0, 0.1F, false, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
-    Case{4, 8, 48, 32, 1, false, -1, 0.1F, false, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
-    Case{16, 1, 32, 16, 4, false, 1, 0.1F, true, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
-};
+constexpr auto kPerturbedLinearCases = std::to_array<PerturbedLinearCase>({
+    {0, 1, 4, 3, 1, true, 0, 0.1F},
+    {2, 0, 4, 3, 1, false, 0, 0.1F},
+    {2, 1, 4, 0, 1, true, 0, 0.1F},
+    {2, 2, 0, 5, 3, false, 0, 0.1F},
+    {1, 1, 1, 1, 1, true, 0, 0.1F},
+    {1, 1, 1, 1, 1, false, -1, 0.1F},
+    {5, 3, 7, 7, 1, false, -1, 0.2F},
+    {4, 2, 8, 8, 2, true, 2, 0.05F},
+    {3, 1, 9, 9, 3, false, 1, 1.0F},
+    {2, 3, 13, 17, 4, true, 6, 0.1F},
+    {3, 2, 16, 15, 7, false, 0, 0.1F},
+    {2, 1, 31, 33, 8, true, -1, 3.0F},
+    {2, 2, 17, 16, 9, false, 4, 0.1F},
+    {2, 1, 64, 5, 32, true, 0, 0.1F},
+    {67, 1, 4, 2, 1, true, 0, 0.2F},
+    {2, 1, 5, 3, 2, false, 0, 1e-13F},
+    {1, 1, 70001, 2, 1, true, 3, 0.1F},
+    {1, 1, 17001, 1, 32, false, 2, 0.1F},
+    {33, 1, 64, 64, 1, false, 0, 0.1F},
+    {9, 8, 64, 72, 4, false, 3, 0.1F},
+    {6, 5, 65, 67, 2, false, -1, 0.1F},
+    {2, 1, 3, 0, 1, true, 0, 0.1F, true},
+    {1, 1, 1, 1, 1, true, -1, 0.1F, true},
+    {17, 1, 64, 64, 1, false, 0, 0.1F, true},
+    {4, 2, 17, 8, 4, true, 1, 0.1F, true},
+    {6, 2, 20, 33, 8, false, 5, 0.1F, true},
+    {3, 3, 36, 15, 12, true, -1, 0.1F, true},
+    {2, 1, 5, 64, 32, false, 0, 0.1F, true},
+    {1, 1, 2, 70001, 2, true, 0, 0.1F, true},
+    {3, 2, 9, 7, 1, false, -1, 0.1F, false, FloatFormat::F32, FloatFormat::BF16},
+    {5, 3, 12, 64, 2, true, 1, 0.1F, false, FloatFormat::F16, FloatFormat::F16},
+    {2, 2, 33, 12, 3, false, 0, 0.1F, true, FloatFormat::BF16, FloatFormat::BF16},
+    {5, 3, 12, 17, 2, false, -1, 0.2F, false, FloatFormat::F32, FloatFormat::F32, false},
+    {17, 1, 9, 16, 1, true, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, false},
+    {4, 2, 20, 11, 9, false, 0, 0.1F, true, FloatFormat::F32, FloatFormat::F32, false},
+    {5, 3, 13, 17, 3, true, 0, 0.2F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    {3, 2, 40, 36, 2, false, -1, 0.1F, true, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    {9, 8, 64, 72, 4, false, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    {1, 1, 70001, 2, 1, true, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    {4, 16, 32, 64, 2, true, 0, 0.1F, false, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
+    {4, 8, 48, 32, 1, false, -1, 0.1F, false, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
+    {16, 1, 32, 16, 4, false, 1, 0.1F, true, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
+});
 
-std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed, bool plain) {
+std::unique_ptr<Problem> linear_problem(const PerturbedLinearCase& c, std::uint64_t seed, bool plain) {
     return std::make_unique<PerturbedLinearProblem>(PerturbedLinearDesc{.members = c.members,
                                                                         .rows = c.rows,
                                                                         .in = c.in,
@@ -186,28 +186,28 @@ std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed, bool plai
 
 Problems perturbed_linear_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) problems.push_back(problem_of(c, seed, true));
+    for (const PerturbedLinearCase& c : kPerturbedLinearCases) problems.push_back(linear_problem(c, seed, true));
     return problems;
 }
 
 Problems perturbed_linear_benchmarks() {
     Problems problems;
     for (const std::uint32_t rank : {1U, 4U}) {
-        problems.push_back(problem_of({4096, 1, 64, 64, rank, false, 0, 0.1F}, 42, false));
-        problems.push_back(problem_of({256, 8, 1024, 1024, rank, false, 0, 0.1F}, 42, false));
+        problems.push_back(linear_problem({4096, 1, 64, 64, rank, false, 0, 0.1F}, 42, false));
+        problems.push_back(linear_problem({256, 8, 1024, 1024, rank, false, 0, 0.1F}, 42, false));
     }
-    problems.push_back(problem_of({4096, 1, 64, 64, 1, false, 0, 0.1F, true}, 42, false));
-    problems.push_back(problem_of({4096, 1, 64, 64, 1, true, 0, 0.1F}, 42, false));
-    problems.push_back(problem_of({.members = 256,
-                                   .rows = 8,
-                                   .in = 1024,
-                                   .out = 1024,
-                                   .rank = 1,
-                                   .shared_input = false,
-                                   .first_member = 0,
-                                   .sigma = 0.1F,
-                                   .determinism = Determinism::Fast},
-                                  42, false));
+    problems.push_back(linear_problem({4096, 1, 64, 64, 1, false, 0, 0.1F, true}, 42, false));
+    problems.push_back(linear_problem({4096, 1, 64, 64, 1, true, 0, 0.1F}, 42, false));
+    problems.push_back(linear_problem({.members = 256,
+                                       .rows = 8,
+                                       .in = 1024,
+                                       .out = 1024,
+                                       .rank = 1,
+                                       .shared_input = false,
+                                       .first_member = 0,
+                                       .sigma = 0.1F,
+                                       .determinism = Determinism::Fast},
+                                      42, false));
     return problems;
 }
 

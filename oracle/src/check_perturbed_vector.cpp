@@ -66,7 +66,7 @@ class PerturbedVectorProblem final : public Problem {
     NoiseContext when_;
 };
 
-struct Case {
+struct PerturbedVectorCase {
     std::uint32_t members, element_count;
     std::int32_t first_member;
     float sigma;
@@ -76,25 +76,25 @@ struct Case {
 
 // Empty in both ways, ones, around a block of eight, primes, around a workgroup of 64 blocks; the mean, members that
 // begin with the second side of a pair; a sigma that the operand rule makes zero, and a large one.
-constexpr std::array kCases{
-    Case{0, 5, 0, 0.1F},
-    Case{3, 0, 0, 0.1F},
-    Case{1, 1, 0, 0.1F},
-    Case{1, 1, -1, 0.1F},
-    Case{5, 7, -1, 0.2F},
-    Case{4, 8, 2, 1.0F},
-    Case{3, 9, 1, 0.1F},
-    Case{2, 511, 6, 0.1F},
-    Case{3, 513, 5, 0.1F},
-    Case{67, 13, 0, 0.1F},
-    Case{2, 17, 0, 1e-13F},
-    Case{2, 17, 0, 1e20F},
-    Case{5, 19, -1, 0.1F, true},
-    Case{5, 19, -1, 0.1F, false, false},
-    Case{4, 9, 3, 0.1F, false, false},
-};
+constexpr auto kPerturbedVectorCases = std::to_array<PerturbedVectorCase>({
+    {0, 5, 0, 0.1F},
+    {3, 0, 0, 0.1F},
+    {1, 1, 0, 0.1F},
+    {1, 1, -1, 0.1F},
+    {5, 7, -1, 0.2F},
+    {4, 8, 2, 1.0F},
+    {3, 9, 1, 0.1F},
+    {2, 511, 6, 0.1F},
+    {3, 513, 5, 0.1F},
+    {67, 13, 0, 0.1F},
+    {2, 17, 0, 1e-13F},
+    {2, 17, 0, 1e20F},
+    {5, 19, -1, 0.1F, true},
+    {5, 19, -1, 0.1F, false, false},
+    {4, 9, 3, 0.1F, false, false},
+});
 
-std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
+std::unique_ptr<Problem> vector_problem(const PerturbedVectorCase& c, std::uint64_t seed) {
     return std::make_unique<PerturbedVectorProblem>(PerturbedVectorDesc{.members = c.members,
                                                                         .element_count = c.element_count,
                                                                         .parameter = ParameterId{12},
@@ -105,13 +105,14 @@ std::unique_ptr<Problem> problem_of(const Case& c, std::uint64_t seed) {
 
 Problems perturbed_vector_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) problems.push_back(problem_of(c, seed + problems.size()));
+    for (const PerturbedVectorCase& c : kPerturbedVectorCases)
+        problems.push_back(vector_problem(c, seed + problems.size()));
     return problems;
 }
 
 Problems perturbed_vector_benchmarks() {
     Problems problems;
-    problems.push_back(problem_of({4096, 256, 0, 0.1F}, 42));
+    problems.push_back(vector_problem({4096, 256, 0, 0.1F}, 42));
     return problems;
 }
 

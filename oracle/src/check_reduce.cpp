@@ -65,22 +65,30 @@ class ReduceProblem final : public Problem {
     std::uint64_t seed_;
 };
 
-struct Case {
+struct ReduceCase {
     std::uint32_t outer, columns, inner;
     RowInputs inputs;
 };
 
 // Nothing, one element, around the 32 chains, primes, more rows than a workgroup has; inner dimensions; scales.
-constexpr std::array kCases{
-    Case{0, 5, 3, RowInputs::Plain},   Case{3, 5, 0, RowInputs::Plain},    Case{1, 1, 1, RowInputs::Plain},
-    Case{3, 31, 1, RowInputs::Plain},  Case{3, 32, 1, RowInputs::Huge},    Case{9, 33, 1, RowInputs::Ties},
-    Case{2, 63, 5, RowInputs::Wide},   Case{257, 7, 1, RowInputs::Ties},   Case{3, 65, 37, RowInputs::Plain},
-    Case{5, 1021, 1, RowInputs::Wide}, Case{2, 4099, 1, RowInputs::Plain}, Case{7, 129, 1, RowInputs::Tiny},
-};
+constexpr auto kReduceCases = std::to_array<ReduceCase>({
+    {0, 5, 3, RowInputs::Plain},
+    {3, 5, 0, RowInputs::Plain},
+    {1, 1, 1, RowInputs::Plain},
+    {3, 31, 1, RowInputs::Plain},
+    {3, 32, 1, RowInputs::Huge},
+    {9, 33, 1, RowInputs::Ties},
+    {2, 63, 5, RowInputs::Wide},
+    {257, 7, 1, RowInputs::Ties},
+    {3, 65, 37, RowInputs::Plain},
+    {5, 1021, 1, RowInputs::Wide},
+    {2, 4099, 1, RowInputs::Plain},
+    {7, 129, 1, RowInputs::Tiny},
+});
 
 Problems reduce_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) {
+    for (const ReduceCase& c : kReduceCases) {
         for (std::uint32_t operation = 0; operation < kOperationNames.size(); ++operation) {
             const ReduceDesc desc{.operation = static_cast<ReduceOperation>(operation),
                                   .outer = c.outer,

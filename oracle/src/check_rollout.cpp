@@ -15,7 +15,7 @@ namespace yolk::oracle {
 
 namespace {
 
-struct Case {
+struct RolloutCase {
     const char* what;
     std::vector<std::uint32_t> hidden;  // widths between the environment's
     std::uint32_t members = 1;
@@ -31,7 +31,7 @@ struct Case {
 
 // One member, one step, primes, one around a workgroup of 32; every depth; the ends of the ranks; every way to freeze;
 // never_stop for 200 steps, which no device makes in one dispatch (kMaxStepsPerDispatch).
-std::vector<Case> cases() {
+std::vector<RolloutCase> rollout_cases() {
     return {
         {.what = "default network", .hidden = {64}, .members = 33, .max_steps = 40},
         {.what = "no hidden layer", .hidden = {}, .members = 1, .max_steps = 1, .rank = 2},
@@ -51,7 +51,7 @@ std::vector<Case> cases() {
 
 constexpr NoiseContext kWhen{.seed = 0x9E3779B97F4A7C15U, .generation = 11, .time = 5, .sigma = 0.3F};
 
-RolloutDesc describe(const Case& c) {
+RolloutDesc describe(const RolloutCase& c) {
     RolloutDesc desc{.members = c.members,
                      .episodes = c.episodes,
                      .max_steps = c.max_steps,
@@ -139,7 +139,7 @@ void verify_episode(CheckReport& report, const std::string& name, const RolloutD
 }
 
 // The first pair and the last member, in the first and last episode.
-void verify_trajectories(CheckReport& report, const std::string& name, const RolloutDesc& desc, const Case& c,
+void verify_trajectories(CheckReport& report, const std::string& name, const RolloutDesc& desc, const RolloutCase& c,
                          std::span<const float> parameters, std::span<const float> returns) {
     const std::uint32_t members = desc.mean_only ? 1 : desc.members;
     for (std::uint32_t member = 0; member < members; ++member) {
@@ -154,7 +154,7 @@ void verify_trajectories(CheckReport& report, const std::string& name, const Rol
 
 class RolloutProblem final : public Problem {
    public:
-    RolloutProblem(const Case& c, std::uint64_t seed)
+    RolloutProblem(const RolloutCase& c, std::uint64_t seed)
         : case_(c), desc_(describe(c)), parameters_(draw_parameters(seed, desc_)) {}
 
     [[nodiscard]] std::string name() const override { return case_.what; }
@@ -216,21 +216,21 @@ class RolloutProblem final : public Problem {
    private:
     [[nodiscard]] std::uint32_t rows() const { return desc_.mean_only ? 1 : desc_.members; }
 
-    Case case_;
+    RolloutCase case_;
     RolloutDesc desc_;
     std::vector<float> parameters_;
 };
 
 Problems rollout_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : cases()) problems.push_back(std::make_unique<RolloutProblem>(c, seed));
+    for (const RolloutCase& c : rollout_cases()) problems.push_back(std::make_unique<RolloutProblem>(c, seed));
     return problems;
 }
 
 Problems rollout_benchmarks() {
     Problems problems;
     problems.push_back(std::make_unique<RolloutProblem>(
-        Case{.what = "4-64-2", .hidden = {64}, .members = 4096, .max_steps = 200, .never_stop = true}, 42));
+        RolloutCase{.what = "4-64-2", .hidden = {64}, .members = 4096, .max_steps = 200, .never_stop = true}, 42));
     return problems;
 }
 
@@ -238,15 +238,15 @@ Problems rollout_benchmarks() {
 
 std::unique_ptr<Problem> make_rollout_problem(const RolloutDesc& desc) {
     return std::make_unique<RolloutProblem>(
-        Case{.what = "policy",
-             .hidden = {desc.network.widths.begin() + 1, desc.network.widths.end() - 1},
-             .members = desc.members,
-             .episodes = desc.episodes,
-             .max_steps = desc.max_steps,
-             .rank = desc.rank,
-             .mean_only = desc.mean_only,
-             .never_stop = desc.never_stop,
-             .antithetic = desc.antithetic},
+        RolloutCase{.what = "policy",
+                    .hidden = {desc.network.widths.begin() + 1, desc.network.widths.end() - 1},
+                    .members = desc.members,
+                    .episodes = desc.episodes,
+                    .max_steps = desc.max_steps,
+                    .rank = desc.rank,
+                    .mean_only = desc.mean_only,
+                    .never_stop = desc.never_stop,
+                    .antithetic = desc.antithetic},
         42);
 }
 

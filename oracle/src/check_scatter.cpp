@@ -89,7 +89,7 @@ class ScatterProblem final : public Problem {
 
 // Empty in each way, no rows at all, one element, columns that quads divide and that they do not, around the default
 // workgroup's 64 columns, around 16 and 256 ids of a dispatch, each way of sharing.
-constexpr std::array kCases{
+constexpr std::array kScatterCases{
     ScatterDesc{.members = 0, .target_rows = 3, .columns = 5, .id_count = 2},
     ScatterDesc{.members = 2, .target_rows = 3, .columns = 0, .id_count = 2},
     ScatterDesc{.members = 2, .target_rows = 3, .columns = 5, .id_count = 0},
@@ -109,7 +109,7 @@ constexpr std::array kCases{
 Problems scatter_cases(std::uint64_t seed) {
     Problems problems;
     for (const ScatterMode mode : {ScatterMode::Assign, ScatterMode::Add}) {
-        for (ScatterDesc desc : kCases) {
+        for (ScatterDesc desc : kScatterCases) {
             desc.mode = mode;
             problems.push_back(std::make_unique<ScatterProblem>(desc, seed + problems.size()));
         }

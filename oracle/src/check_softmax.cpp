@@ -61,23 +61,31 @@ class SoftmaxProblem final : public Problem {
     std::uint64_t seed_;
 };
 
-struct Case {
+struct SoftmaxCase {
     std::uint32_t members, rows, columns;
     RowInputs inputs;
 };
 
 // Nothing, one element, around the 32 chains, primes, more rows than a workgroup has; scales, masked elements.
-constexpr std::array kCases{
-    Case{0, 3, 5, RowInputs::Plain},     Case{3, 0, 5, RowInputs::Plain},    Case{3, 5, 0, RowInputs::Plain},
-    Case{1, 1, 1, RowInputs::Plain},     Case{2, 3, 2, RowInputs::Ties},     Case{2, 5, 31, RowInputs::Masked},
-    Case{1, 7, 32, RowInputs::Plain},    Case{3, 3, 33, RowInputs::Steep},   Case{1, 5, 65, RowInputs::Huge},
-    Case{2, 2, 1021, RowInputs::Masked}, Case{1, 1, 4099, RowInputs::Plain}, Case{257, 3, 10, RowInputs::Plain},
-    Case{2, 4, 40, RowInputs::Tiny},
-};
+constexpr auto kSoftmaxCases = std::to_array<SoftmaxCase>({
+    {0, 3, 5, RowInputs::Plain},
+    {3, 0, 5, RowInputs::Plain},
+    {3, 5, 0, RowInputs::Plain},
+    {1, 1, 1, RowInputs::Plain},
+    {2, 3, 2, RowInputs::Ties},
+    {2, 5, 31, RowInputs::Masked},
+    {1, 7, 32, RowInputs::Plain},
+    {3, 3, 33, RowInputs::Steep},
+    {1, 5, 65, RowInputs::Huge},
+    {2, 2, 1021, RowInputs::Masked},
+    {1, 1, 4099, RowInputs::Plain},
+    {257, 3, 10, RowInputs::Plain},
+    {2, 4, 40, RowInputs::Tiny},
+});
 
 Problems softmax_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Case& c : kCases) {
+    for (const SoftmaxCase& c : kSoftmaxCases) {
         for (const bool logarithm : {false, true}) {
             problems.push_back(std::make_unique<SoftmaxProblem>(
                 SoftmaxDesc{.members = c.members, .rows = c.rows, .columns = c.columns, .logarithm = logarithm},

@@ -64,20 +64,35 @@ class TransposeProblem final : public Problem {
     std::uint64_t seed_;
 };
 
-struct Size {
+struct TransposeSize {
     std::uint32_t members, rows, columns;
 };
 
 // Empty three ways, one element, vectors, around each side of the tiles (8, 16, 32, 64), primes.
-constexpr std::array kSizes{
-    Size{0, 3, 5},   Size{3, 0, 5},   Size{3, 5, 0},   Size{1, 1, 1},   Size{2, 1, 67},  Size{2, 67, 1},
-    Size{3, 7, 9},   Size{2, 8, 8},   Size{1, 9, 7},   Size{1, 15, 17}, Size{2, 16, 16}, Size{1, 31, 33},
-    Size{1, 32, 32}, Size{1, 63, 65}, Size{1, 64, 64}, Size{2, 65, 63}, Size{5, 13, 29}, Size{1, 3, 131},
-};
+constexpr auto kTransposeSizes = std::to_array<TransposeSize>({
+    {0, 3, 5},
+    {3, 0, 5},
+    {3, 5, 0},
+    {1, 1, 1},
+    {2, 1, 67},
+    {2, 67, 1},
+    {3, 7, 9},
+    {2, 8, 8},
+    {1, 9, 7},
+    {1, 15, 17},
+    {2, 16, 16},
+    {1, 31, 33},
+    {1, 32, 32},
+    {1, 63, 65},
+    {1, 64, 64},
+    {2, 65, 63},
+    {5, 13, 29},
+    {1, 3, 131},
+});
 
 Problems transpose_cases(std::uint64_t seed) {
     Problems problems;
-    for (const Size& size : kSizes) {
+    for (const TransposeSize& size : kTransposeSizes) {
         problems.push_back(std::make_unique<TransposeProblem>(
             TransposeDesc{.members = size.members, .rows = size.rows, .columns = size.columns},
             seed + problems.size()));
@@ -87,7 +102,7 @@ Problems transpose_cases(std::uint64_t seed) {
 
 Problems transpose_benchmarks() {
     Problems problems;
-    for (const Size& size : {Size{1, 1024, 1024}, Size{256, 64, 64}}) {
+    for (const TransposeSize& size : {TransposeSize{1, 1024, 1024}, TransposeSize{256, 64, 64}}) {
         problems.push_back(std::make_unique<TransposeProblem>(
             TransposeDesc{.members = size.members, .rows = size.rows, .columns = size.columns}, 1));
     }

@@ -12,8 +12,6 @@ namespace {
 
 using exact::exact_flush;
 
-constexpr double kFlushed = 0x1p-100;
-
 struct Weights {
     bool keeps_old = false;
     double decay = 1.0;
@@ -75,7 +73,7 @@ void damp(const CovarianceDesc& desc, std::vector<OracleValue>& values, std::siz
         const OracleValue& c = values[base + k * (std::size_t{desc.n} + 1)];
         trace += c.value;
         magnitude += std::abs(c.value) + c.tolerance;
-        off += c.tolerance + kFlushed;
+        off += c.tolerance + kProductFloor;
     }
     OracleValue shift{desc.damping, 0.0};
     if (desc.damping_kind == CovarianceDamping::Relative) {
@@ -83,8 +81,8 @@ void damp(const CovarianceDesc& desc, std::vector<OracleValue>& values, std::siz
         shift.value = trace * weight;
         // The sum's error, then the roundings of the weight and of the product.
         const double sum_off = off + row_sum_error(desc.n) * magnitude;
-        shift.tolerance =
-            weight * sum_off * (1.0 + 2.1 * kFp32Rounding) + 2.1 * kFp32Rounding * std::abs(shift.value) + kFlushed;
+        shift.tolerance = weight * sum_off * (1.0 + 2.1 * kFp32Rounding) + 2.1 * kFp32Rounding * std::abs(shift.value) +
+                          kProductFloor;
     }
     for (std::size_t k = 0; k < desc.n; ++k) {
         OracleValue& c = values[base + k * (std::size_t{desc.n} + 1)];
@@ -135,11 +133,11 @@ CovarianceOracle covariance_oracle(const CovarianceDesc& desc, const CovarianceI
     for (std::uint32_t b = 0; b < desc.blocks; ++b) {
         const std::size_t base = out.covariance.size();
         for (const Sum& sum : sums_of(desc, inputs.x, b)) {
-            OracleValue c{weights.fresh * sum.value, weights.fresh * (depth * sum.norm + sum.dropped) + kFlushed};
+            OracleValue c{weights.fresh * sum.value, weights.fresh * (depth * sum.norm + sum.dropped) + kProductFloor};
             if (weights.keeps_old) {
                 const double kept = weights.decay * static_cast<double>(inputs.old[out.covariance.size()]);
                 c.value += kept;
-                c.tolerance += kFp32Rounding * std::abs(kept) + 2.0 * kFlushed;
+                c.tolerance += kFp32Rounding * std::abs(kept) + 2.0 * kProductFloor;
                 c.tolerance += kFp32Rounding * (std::abs(c.value) + c.tolerance);
             }
             out.covariance.push_back(c);

@@ -5,15 +5,13 @@
 #include <bit>
 #include <cmath>
 
+#include "error_bounds.hpp"
 #include "exact_math_table.hpp"
 #include "yolk/abi/exact_math.h"
 #include "yolk/exact/exact_elementwise.h"
 
 namespace yolk::oracle {
 namespace {
-
-constexpr double kFlush = 0x1p-100;
-constexpr double kHalfUlp = 0x1p-24;
 
 // Calls element(x, y) for each element in the order of the first operand; y is 0 for unary operations.
 template <class Element>
@@ -76,15 +74,15 @@ OracleValue value_of(const ElementwiseDesc& desc, float first, float second) {
         case ElementwiseOperation::Negate: return {0.0 - x, 0.0};
         case ElementwiseOperation::Maximum: return {std::max(x, y), 0.0};
         case ElementwiseOperation::Multiply:
-            return {x * y, kHalfUlp * std::abs(x * y) + kFlush * (1.0 + std::abs(x) + std::abs(y))};
-        case ElementwiseOperation::Add: return {x + y, kHalfUlp * std::abs(x + y) + 2.0 * kFlush};
-        case ElementwiseOperation::Subtract: return {x - y, kHalfUlp * std::abs(x - y) + 2.0 * kFlush};
+            return {x * y, kFp32Rounding * std::abs(x * y) + kProductFloor * (1.0 + std::abs(x) + std::abs(y))};
+        case ElementwiseOperation::Add: return {x + y, kFp32Rounding * std::abs(x + y) + 2.0 * kProductFloor};
+        case ElementwiseOperation::Subtract: return {x - y, kFp32Rounding * std::abs(x - y) + 2.0 * kProductFloor};
         case ElementwiseOperation::ScaleShift: {
             const double product = desc.scale * x;
             const double sum = product + desc.shift;
             // The rounding of the product is rounded again with the sum: 1 + 2^-24 of it.
-            return {sum, kHalfUlp * (std::abs(sum) + (1.0 + kHalfUlp) * std::abs(product)) +
-                             kFlush * (2.0 + std::abs(static_cast<double>(desc.scale)))};
+            return {sum, kFp32Rounding * (std::abs(sum) + (1.0 + kFp32Rounding) * std::abs(product)) +
+                             kProductFloor * (2.0 + std::abs(static_cast<double>(desc.scale)))};
         }
         default: return {x, 0.0};
     }

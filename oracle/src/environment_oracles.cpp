@@ -7,13 +7,12 @@
 #include <numbers>
 #include <string_view>
 
+#include "error_bounds.hpp"
 #include "yolk/oracle/rollout.hpp"
 
 namespace yolk::oracle {
 
 namespace {
-
-constexpr double kUnitRoundoff = 0x1p-24;
 
 // Barto, Sutton and Anderson 1983, appendix, as Gymnasium 0.29 has it (no friction).
 struct CartPole {
@@ -33,7 +32,7 @@ struct CartPole {
         // the last two of the sum.
         const double largest_push = (10.0 + 0.05 * spin * spin) / kTotalMass;
         const double largest_turn = (kGravity * (std::abs(sine) + 1.2e-7) + largest_push) / inertia;
-        const double u = 32.0 * kUnitRoundoff;
+        const double u = 32.0 * kFp32Rounding;
         const auto moved = [&](double from, double rate, double largest_rate) {
             return RolloutValue{from + kTimeStep * rate, u * (std::abs(from) + kTimeStep * largest_rate)};
         };
@@ -44,7 +43,7 @@ struct CartPole {
     // Distance to the nearer limit over the tolerance; the limits are rounded constants themselves.
     static double margin(std::span<const RolloutValue> state) {
         const auto inside = [](const RolloutValue& value, double limit) {
-            return (limit - std::abs(value.value)) / (value.tolerance + kUnitRoundoff * limit);
+            return (limit - std::abs(value.value)) / (value.tolerance + kFp32Rounding * limit);
         };
         return std::min(inside(state[0], kPositionLimit), inside(state[2], kAngleLimit));
     }
@@ -54,7 +53,7 @@ struct CartPole {
         for (const std::uint32_t word : words) {
             // Roundings of the factor, the product, the offset and the difference, each of something at most 0.1.
             const double uniform = std::floor(word / 256.0) / 16777216.0;
-            state.push_back({uniform * 0.1 - 0.05, 4.0 * kUnitRoundoff * 0.1});
+            state.push_back({uniform * 0.1 - 0.05, 4.0 * kFp32Rounding * 0.1});
         }
         return state;
     }

@@ -17,7 +17,7 @@ namespace {
 
 namespace abi_em = abi::exact_math;
 
-constexpr float kLargest = std::numeric_limits<float>::max();
+constexpr float kLargestInput = std::numeric_limits<float>::max();
 constexpr float kSmallest = std::numeric_limits<float>::denorm_min();
 
 double flushed(float x, double floor) { return std::abs(static_cast<double>(x)) < floor ? 0.0 : x; }
@@ -33,7 +33,7 @@ double round_half_even(float x) {
 double clamped_exp(float x) { return x < -69.0F ? 0.0 : std::exp(std::fmin(x, 88.0)); }
 
 // The logistic function from the side that does not overflow; its own source flushes below -69.
-double sigmoid(double x) { return x < 0.0 ? std::exp(x) / (1.0 + std::exp(x)) : 1.0 / (1.0 + std::exp(-x)); }
+double logistic(double x) { return x < 0.0 ? std::exp(x) / (1.0 + std::exp(x)) : 1.0 / (1.0 + std::exp(-x)); }
 
 // The tanh form as its authors write it; 1 + tanh loses to cancellation what the absolute error allows a billion times.
 double gelu(float x) {
@@ -53,7 +53,7 @@ std::vector<ExactFunction> make_arithmetic() {
          &exact::exact_flush,
          [](float x) { return flushed(x, 0x1p-100); },
          kSmallest,
-         kLargest,
+         kLargestInput,
          true,
          true,
          0.0,
@@ -64,14 +64,14 @@ std::vector<ExactFunction> make_arithmetic() {
          &exact::exact_flush_operand,
          [](float x) { return flushed(x, 0x1p-40); },
          kSmallest,
-         kLargest,
+         kLargestInput,
          true,
          true,
          0.0,
          0.0,
          {0x1p-40F, 0x1p-126F}},
         {"round_half_even", abi_em::kRoundHalfEven, &exact::exact_round_half_even, &round_half_even, kSmallest,
-         kLargest, true, true, 0.0, 0.0, halves},
+         kLargestInput, true, true, 0.0, 0.0, halves},
         {"reciprocal",
          abi_em::kReciprocal,
          &exact::exact_reciprocal,
@@ -101,13 +101,13 @@ std::vector<ExactFunction> make_transcendentals() {
     const std::vector<float> bends{0x1p-40F, 7.0F, 1.0F};
     return {
         {"tanh", abi_em::kTanh, &exact::exact_tanh, [](float x) { return std::tanh(static_cast<double>(x)); },
-         kSmallest, kLargest, true, true, 1.2e-6, 0.0, bends},
+         kSmallest, kLargestInput, true, true, 1.2e-6, 0.0, bends},
         {"exp",
          abi_em::kExp,
          &exact::exact_exp,
          &clamped_exp,
          kSmallest,
-         kLargest,
+         kLargestInput,
          true,
          true,
          0.0,
@@ -140,7 +140,7 @@ std::vector<ExactFunction> make_transcendentals() {
          &exact::exact_log,
          &floored_log,
          kSmallest,
-         kLargest,
+         kLargestInput,
          true,
          true,
          0.0,
@@ -152,15 +152,15 @@ std::vector<ExactFunction> make_transcendentals() {
 std::vector<ExactFunction> make_activations() {
     const auto make = [](const char* name, std::uint32_t id, float (*twin)(float), double (*reference)(float),
                          double absolute_error, double relative_error, std::vector<float> edges) {
-        return ExactFunction{name, id,   twin,           reference,      kSmallest,       kLargest,
+        return ExactFunction{name, id,   twin,           reference,      kSmallest,       kLargestInput,
                              true, true, absolute_error, relative_error, std::move(edges)};
     };
     return {
         make("relu", abi_em::kRelu, &exact::exact_relu, [](float x) { return x > 0.0F ? x : 0.0; }, 0.0, 0.0, {1.0F}),
         make("gelu", abi_em::kGelu, &exact::exact_gelu, &gelu, 3e-8, 2.5e-7, {0x1p-100F, 1.0F, 12.0F}),
-        make("silu", abi_em::kSilu, &exact::exact_silu, [](float x) { return x < -69.0F ? 0.0 : x * sigmoid(x); },
+        make("silu", abi_em::kSilu, &exact::exact_silu, [](float x) { return x < -69.0F ? 0.0 : x * logistic(x); },
              1e-30, 2.7e-7, {0x1p-100F, 1.0F, 69.0F}),
-        make("sigmoid", abi_em::kSigmoid, &exact::exact_sigmoid, [](float x) { return x < -69.0F ? 0.0 : sigmoid(x); },
+        make("sigmoid", abi_em::kSigmoid, &exact::exact_sigmoid, [](float x) { return x < -69.0F ? 0.0 : logistic(x); },
              0.0, 2.5e-7, {1.0F, 69.0F}),
     };
 }
@@ -182,7 +182,7 @@ std::vector<float> edge_inputs(const ExactFunction& function) {
     points.insert(points.end(), function.edges.begin(), function.edges.end());
     std::vector<float> inputs;
     for (const float point : points) {
-        for (const float x : {point, std::nextafter(point, 0.0F), std::nextafter(point, kLargest)}) {
+        for (const float x : {point, std::nextafter(point, 0.0F), std::nextafter(point, kLargestInput)}) {
             for (const float side : {x, -x}) {
                 if (function.contains(side)) inputs.push_back(side);
             }

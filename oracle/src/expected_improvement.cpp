@@ -5,13 +5,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "error_bounds.hpp"
 #include "yolk/exact/exact_improvement.h"
 
 namespace yolk::oracle {
 namespace {
 
-constexpr double kHalfUlp = 0x1p-24;
-constexpr double kOperandFloor = 0x1p-40;
 constexpr double kLeastVariance = 1e-10;
 
 /// z Phi(z) + phi(z).
@@ -31,7 +30,7 @@ OracleValue variance_of(const ExpectedImprovementDesc& desc, const ExpectedImpro
         magnitude += std::abs(left * right);
         dropped += kOperandFloor * (std::abs(left) + std::abs(right) + kOperandFloor);
     }
-    return {std::max(variance, kLeastVariance), (inputs.values.steps + 1.0) * kHalfUlp * magnitude + dropped};
+    return {std::max(variance, kLeastVariance), (inputs.values.steps + 1.0) * kFp32Rounding * magnitude + dropped};
 }
 
 OracleValue gain_of(const ExpectedImprovementInputs& inputs, std::size_t stride, std::size_t c, OracleValue variance) {
@@ -46,21 +45,21 @@ OracleValue gain_of(const ExpectedImprovementInputs& inputs, std::size_t stride,
     const double z = (v.best - mean) / deviation;
     // Seven roundings on the way to the gap; the root's relative error is half of its operand's, and 1e-7 its own.
     const double gap_error =
-        7.0 * kHalfUlp * magnitude + 5.0 * kOperandFloor * (1.0 + std::abs(v.level) + std::abs(unit));
-    const double relative_deviation = 0.5 * (variance.tolerance + kHalfUlp * wide) / wide + 2e-7;
-    const double z_error = std::abs(z) * (2e-7 + 2.0 * kHalfUlp);
+        7.0 * kFp32Rounding * magnitude + 5.0 * kOperandFloor * (1.0 + std::abs(v.level) + std::abs(unit));
+    const double relative_deviation = 0.5 * (variance.tolerance + kFp32Rounding * wide) / wide + 2e-7;
+    const double z_error = std::abs(z) * (2e-7 + 2.0 * kFp32Rounding);
     const double clamped = std::max(z, -11.0);
     const double slope = 0.5 * std::erfc(-std::max(z, -11.0) / std::numbers::sqrt2);
     const double density = std::exp(-0.5 * clamped * clamped) * 0.4;
     // Two approximations meet at 3: of the tail, off by 7.5e-8, and of what is left of the density, off by 1e-4 of it.
     const double a = std::abs(clamped);
-    const double share =
-        (a < 3.1 ? 7.5e-8 * a : 0.0) + (a > 2.9 ? 1e-4 * improvement(-a) : 0.0) + 16.0 * kHalfUlp * (a + 1.0) * density;
+    const double share = (a < 3.1 ? 7.5e-8 * a : 0.0) + (a > 2.9 ? 1e-4 * improvement(-a) : 0.0) +
+                         16.0 * kFp32Rounding * (a + 1.0) * density;
     const double value_of_gain = v.stretch * deviation * improvement(clamped);
     const double spread_out = 1.0 + std::abs(clamped) * (gap_error / deviation + z_error);
     const double error = slope * (gap_error + deviation * z_error) * spread_out * spread_out +
                          deviation * relative_deviation * density * spread_out * spread_out + deviation * share +
-                         std::abs(value_of_gain) * 16.0 * kHalfUlp / v.stretch;
+                         std::abs(value_of_gain) * 16.0 * kFp32Rounding / v.stretch;
     return {value_of_gain, v.stretch * error + 0x1p-99};
 }
 

@@ -17,7 +17,7 @@ namespace yolk::oracle {
 namespace {
 
 /// One case with everything that is the same for all its runs.
-struct Case {
+struct FamilyCase {
     const Problem& problem;
     const std::vector<ProblemBuffer>& buffers;
     const std::vector<Expected>& expected;
@@ -82,7 +82,8 @@ void verify_output(CheckReport& report, const std::string& name, const ProblemBu
     verify_against_oracle(report, where, values_of(words, expected.element), oracle);
 }
 
-Result<std::vector<GuardedBuffer>> make_buffers(const CheckContext& context, const Case& c, std::uint32_t poison) {
+Result<std::vector<GuardedBuffer>> make_buffers(const CheckContext& context, const FamilyCase& c,
+                                                std::uint32_t poison) {
     std::vector<GuardedBuffer> guarded;
     for (const ProblemBuffer& buffer : c.buffers) {
         YOLK_TRY(GuardedBuffer made,
@@ -93,7 +94,7 @@ Result<std::vector<GuardedBuffer>> make_buffers(const CheckContext& context, con
     return guarded;
 }
 
-Result<void> verify_buffers(CheckReport& report, const std::string& name, const Case& c, std::uint32_t poison,
+Result<void> verify_buffers(CheckReport& report, const std::string& name, const FamilyCase& c, std::uint32_t poison,
                             const std::vector<GuardedBuffer>& guarded, Hasher* hasher) {
     std::vector<std::vector<std::uint32_t>> outputs;
     std::size_t next = 0;
@@ -115,7 +116,7 @@ Result<void> verify_buffers(CheckReport& report, const std::string& name, const 
     return {};
 }
 
-Result<void> run_once(const CheckContext& context, const Case& c, const Configuration& configuration,
+Result<void> run_once(const CheckContext& context, const FamilyCase& c, const Configuration& configuration,
                       std::uint32_t poison, CheckReport& report, Hasher* hasher) {
     const std::string name = fmt::format("{}; {}; poison {:08x}", c.problem.name(),
                                          c.problem.space(context.device.info()).text(configuration), poison);

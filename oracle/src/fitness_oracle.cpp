@@ -7,16 +7,14 @@
 #include <limits>
 #include <tuple>
 
+#include "error_bounds.hpp"
 #include "yolk/oracle/fitness.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-constexpr double kU = 0x1p-24;
-constexpr double kFlushed = 0x1p-98;  // a few flushes
-constexpr double kLargest = static_cast<double>(std::numeric_limits<float>::max());
-constexpr double kSqrtError = 1e-7;          // exact_sqrt
-constexpr double kReciprocalError = 1.3e-7;  // exact_reciprocal
+constexpr double kScoreFlushed = 0x1p-98;  // a few flushes
+constexpr double kLargestScore = static_cast<double>(std::numeric_limits<float>::max());
 
 struct Scores {
     std::vector<double> f;
@@ -27,7 +25,7 @@ struct Scores {
     [[nodiscard]] std::size_t pairs() const { return f.size() / 2; }
     [[nodiscard]] double difference(std::size_t pair) const { return f[2 * pair] - f[2 * pair + 1]; }
     /// What flushing in units of 2^E may take from a difference.
-    [[nodiscard]] double lost() const { return std::ldexp(kFlushed, exponent); }
+    [[nodiscard]] double lost() const { return std::ldexp(kScoreFlushed, exponent); }
 };
 
 void replace_not_finite(std::span<const float> scores, FitnessOracle& oracle, Scores& all) {
@@ -53,18 +51,19 @@ void take_moments(Scores& all) {
     all.exponent = largest == 0.0 ? 0 : std::ilogb(largest);
     all.quantum = std::ldexp(1.0, all.exponent - 25);
     const double rounding_of_sum = std::ldexp(largest, -52) * count;
-    all.mean = {sum, all.quantum + 3.1 * kU * std::abs(sum) + rounding_of_sum + kFlushed};
+    all.mean = {sum, all.quantum + 3.1 * kFp32Rounding * std::abs(sum) + rounding_of_sum + kScoreFlushed};
     double variance = 0.0;
     for (const double f : all.f) variance += (f - sum) * (f - sum) / count;
     const double shift = 2.0 * all.quantum * std::sqrt(variance) + all.quantum * all.quantum;
-    all.variance = {variance, shift + 5.1 * kU * variance + rounding_of_sum * rounding_of_sum + kFlushed};
+    all.variance = {variance,
+                    shift + 5.1 * kFp32Rounding * variance + rounding_of_sum * rounding_of_sum + kScoreFlushed};
 }
 
 /// 1 / sqrt(var + 1e-5); the tolerance is relative here.
 FitnessValue inverse_deviation(const Scores& all) {
     const double total = all.variance.value + 1e-5;
     const int unit = std::max(all.exponent, -40);
-    const double error = all.variance.tolerance + 2.1 * kU * total + std::ldexp(kFlushed, 2 * unit);
+    const double error = all.variance.tolerance + 2.1 * kFp32Rounding * total + std::ldexp(kScoreFlushed, 2 * unit);
     return {1.0 / std::sqrt(total), 0.51 * error / total + kSqrtError + kReciprocalError};
 }
 
@@ -83,11 +82,12 @@ void weigh_differences(const FitnessDesc& desc, const Scores& all, FitnessOracle
     const double lost = scale == 0.0 ? 0.0 : 127.0 * all.lost() / scale;
     for (std::size_t pair = 0; pair < all.pairs(); ++pair) {
         // Half a step of rounding; the difference, the scale and six medians each carry one rounding.
-        oracle.weights.push_back({share_of(all.difference(pair), scale), 0.5 + 127.0 * 3.1 * kU + lost});
+        oracle.weights.push_back({share_of(all.difference(pair), scale), 0.5 + 127.0 * 3.1 * kFp32Rounding + lost});
     }
     const FitnessValue inverse = inverse_deviation(all);
     const double value = scale / 127.0 * inverse.value;
-    oracle.coefficient = {value, value * (inverse.tolerance + 5.1 * kU) + all.lost() * inverse.value + kFlushed};
+    oracle.coefficient = {
+        value, value * (inverse.tolerance + 5.1 * kFp32Rounding) + all.lost() * inverse.value + kScoreFlushed};
 }
 
 void weigh_signs(const Scores& all, FitnessOracle& oracle) {
@@ -100,7 +100,7 @@ void weigh_signs(const Scores& all, FitnessOracle& oracle) {
     }
     // Members are shaped to +-c/2 or 0; their mean square is 1.
     const double value = nonzero == 0.0 ? 0.0 : 2.0 * std::sqrt(static_cast<double>(all.f.size()) / (2.0 * nonzero));
-    oracle.coefficient = {value, value * (0.51 * (kReciprocalError + 1.1 * kU) + kSqrtError)};
+    oracle.coefficient = {value, value * (0.51 * (kReciprocalError + 1.1 * kFp32Rounding) + kSqrtError)};
 }
 
 void weigh_ranks(const FitnessDesc& desc, const Scores& all, FitnessOracle& oracle) {
@@ -122,7 +122,7 @@ void weigh_ranks(const FitnessDesc& desc, const Scores& all, FitnessOracle& orac
     if (scale < 1e-9) scale = 0.0;  // ranks are multiples of 1/(2 (N - 1))
     for (const double rank : weighed) oracle.weights.push_back({share_of(rank, scale), 0.5 + 1e-9});
     const double value = scale == 0.0 ? 0.0 : scale / 127.0 / std::sqrt(squares);
-    oracle.coefficient = {value, value * (4.6 * kU + kSqrtError + kReciprocalError)};
+    oracle.coefficient = {value, value * (4.6 * kFp32Rounding + kSqrtError + kReciprocalError)};
 }
 
 double group_mean(const Scores& all, std::size_t group, std::size_t size) {
@@ -138,10 +138,11 @@ void weigh_members(const FitnessDesc& desc, const Scores& all, FitnessOracle& or
         const double value = (all.f[member] - group_mean(all, member / size, size)) * inverse.value;
         // The quantized score and the mean of such; the sum's conversion, the reciprocal and its product round a
         // difference below 2^(E+2). Beside them the mean in double, whose terms are below 2^(E+1).
-        const double absolute = all.lost() + 2.0 * all.quantum + 3.1 * kU * std::ldexp(1.0, all.exponent + 2) +
+        const double absolute = all.lost() + 2.0 * all.quantum +
+                                3.1 * kFp32Rounding * std::ldexp(1.0, all.exponent + 2) +
                                 std::ldexp(static_cast<double>(size), all.exponent - 51);
-        oracle.weights.push_back(
-            {value, std::abs(value) * (inverse.tolerance + 2.1 * kU) + absolute * inverse.value + kFlushed});
+        oracle.weights.push_back({value, std::abs(value) * (inverse.tolerance + 2.1 * kFp32Rounding) +
+                                             absolute * inverse.value + kScoreFlushed});
     }
     oracle.coefficient = {1.0, 0.0};
 }
@@ -157,11 +158,11 @@ void weigh_floats(const FitnessDesc& desc, const Scores& all, FitnessOracle& ora
             difference -= group_mean(all, 2 * pair / desc.group_size, desc.group_size);
             difference += group_mean(all, (2 * pair + 1) / desc.group_size, desc.group_size);
             // Two quantized means of three roundings, their difference and its use: each below 2^(E+2).
-            absolute += 2.0 * all.quantum + 10.0 * kU * std::ldexp(1.0, all.exponent + 2);
+            absolute += 2.0 * all.quantum + 10.0 * kFp32Rounding * std::ldexp(1.0, all.exponent + 2);
         }
         const double value = difference * inverse.value;
-        oracle.weights.push_back(
-            {value, std::abs(value) * (inverse.tolerance + 2.1 * kU) + absolute * inverse.value + kFlushed});
+        oracle.weights.push_back({value, std::abs(value) * (inverse.tolerance + 2.1 * kFp32Rounding) +
+                                             absolute * inverse.value + kScoreFlushed});
     }
     oracle.coefficient = {1.0, 0.0};
 }
@@ -179,11 +180,11 @@ std::vector<FitnessValue> fitness_score_oracle(const FitnessDesc& desc, std::spa
             const double value = static_cast<double>(returns[episode * desc.population + member]);
             sum += value;
             magnitude += std::abs(value);
-            finite = finite && std::isfinite(value) && std::abs(sum) <= kLargest;
+            finite = finite && std::isfinite(value) && std::abs(sum) <= kLargestScore;
         }
         const double value = finite ? sum / episodes : std::numeric_limits<double>::quiet_NaN();
         // One rounding per addition, one of the reciprocal, one of the product.
-        scores.push_back({value, (episodes + 1.1) * kU * magnitude / episodes + kFlushed});
+        scores.push_back({value, (episodes + 1.1) * kFp32Rounding * magnitude / episodes + kScoreFlushed});
     }
     return scores;
 }
@@ -195,7 +196,7 @@ FitnessOracle fitness_oracle(const FitnessDesc& desc, std::span<const float> sco
     take_moments(all);
     oracle.mean = all.mean;
     oracle.variance = all.variance;
-    if (oracle.variance.value > kLargest) oracle.variance = {kLargest, 0.0};
+    if (oracle.variance.value > kLargestScore) oracle.variance = {kLargestScore, 0.0};
     switch (desc.rule) {
         case FitnessRule::PairDifference: weigh_differences(desc, all, oracle); break;
         case FitnessRule::PairSign: weigh_signs(all, oracle); break;

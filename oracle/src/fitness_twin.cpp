@@ -19,7 +19,7 @@ constexpr float kReciprocal127 = std::bit_cast<float>(0x3C010204U);
 constexpr float kEpsilon = 1e-5F;
 constexpr int kSmallestExponent = -40;
 
-float product(float x, float y) { return exact::exact_flush(x * y); }
+float flushed_score_product(float x, float y) { return exact::exact_flush(x * y); }
 
 /// x * 2^power: zero below 2^-100, the largest finite number where it would overflow.
 float scaled(float x, int power) {
@@ -43,7 +43,7 @@ float score_of(const FitnessDesc& desc, std::span<const float> returns, std::siz
         finite = finite && std::isfinite(value);
         sum = sum + exact::exact_flush(value);
     }
-    const float score = product(sum, 1.0F / static_cast<float>(desc.episodes));
+    const float score = flushed_score_product(sum, 1.0F / static_cast<float>(desc.episodes));
     const bool is_nan = std::isnan(score) || (!finite && std::isfinite(score));
     return is_nan ? std::numeric_limits<float>::quiet_NaN() : score;
 }
@@ -66,7 +66,7 @@ struct Population {
     [[nodiscard]] float variance() const {  // in units of 4^(E-24)
         const auto magnitude = static_cast<Wide>(std::abs(sum));
         const Wide integer = squares * counted.size() - magnitude * magnitude;
-        return product(product(static_cast<float>(integer), reciprocal), reciprocal);
+        return flushed_score_product(flushed_score_product(static_cast<float>(integer), reciprocal), reciprocal);
     }
     [[nodiscard]] int unit() const { return std::max(exponent, kSmallestExponent); }
     [[nodiscard]] float inverse_deviation() const {
@@ -124,7 +124,7 @@ float scale_of(const std::vector<float>& differences, bool robust) {
     if (magnitudes.empty()) return 0.0F;
     std::ranges::sort(magnitudes);
     const float median = magnitudes[(magnitudes.size() - 1) / 2];
-    return robust ? std::min(magnitudes.back(), product(6.0F, median)) : magnitudes.back();
+    return robust ? std::min(magnitudes.back(), flushed_score_product(6.0F, median)) : magnitudes.back();
 }
 
 void weigh_differences(const FitnessDesc& desc, const Population& all, FitnessTwin& twin) {
@@ -137,7 +137,8 @@ void weigh_differences(const FitnessDesc& desc, const Population& all, FitnessTw
         twin.integer_weights.push_back(static_cast<std::int8_t>(difference < 0.0F ? -share : share));
     }
     const float in_units = scaled(scale, all.exponent - all.unit());
-    twin.summary.coefficient = product(product(in_units, all.inverse_deviation()), kReciprocal127);
+    twin.summary.coefficient =
+        flushed_score_product(flushed_score_product(in_units, all.inverse_deviation()), kReciprocal127);
 }
 
 void weigh_signs(const Population& all, FitnessTwin& twin) {
@@ -149,7 +150,7 @@ void weigh_signs(const Population& all, FitnessTwin& twin) {
     if (nonzero == 0) return;
     const auto doubled = static_cast<float>(2 * all.counted.size());
     twin.summary.coefficient =
-        exact::exact_sqrt(product(doubled, exact::exact_reciprocal(static_cast<float>(nonzero))));
+        exact::exact_sqrt(flushed_score_product(doubled, exact::exact_reciprocal(static_cast<float>(nonzero))));
 }
 
 /// Twice the rank, centred, ties averaged.
@@ -183,15 +184,15 @@ void weigh_ranks(const FitnessDesc& desc, const Population& all, FitnessTwin& tw
                          : static_cast<std::int8_t>(rounded_share(difference, static_cast<double>(largest))));
     }
     if (largest == 0) return;
-    const float deviation = exact::exact_sqrt(product(static_cast<float>(squares), all.reciprocal));
-    twin.summary.coefficient =
-        product(product(static_cast<float>(largest), exact::exact_reciprocal(deviation)), kReciprocal127);
+    const float deviation = exact::exact_sqrt(flushed_score_product(static_cast<float>(squares), all.reciprocal));
+    twin.summary.coefficient = flushed_score_product(
+        flushed_score_product(static_cast<float>(largest), exact::exact_reciprocal(deviation)), kReciprocal127);
 }
 
 float group_mean(const FitnessDesc& desc, const Population& all, std::size_t group) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < desc.group_size; ++i) sum += all.quantized(group * desc.group_size + i);
-    return scaled(product(static_cast<float>(sum), 1.0F / static_cast<float>(desc.group_size)), -24);
+    return scaled(flushed_score_product(static_cast<float>(sum), 1.0F / static_cast<float>(desc.group_size)), -24);
 }
 
 /// One per member, from the quantized scores: equal ones give zero.
@@ -204,8 +205,8 @@ void weigh_members(const FitnessDesc& desc, const Population& all, FitnessTwin& 
         for (std::size_t i = 0; i < size; ++i) sum += all.quantized(first + i);
         for (std::size_t i = 0; i < size; ++i) {
             const std::int64_t total = static_cast<std::int64_t>(size) * all.quantized(first + i) - sum;
-            const float difference = scaled(product(static_cast<float>(total), reciprocal), -24);
-            twin.float_weights.push_back(product(scaled(difference, all.exponent - all.unit()), inverse));
+            const float difference = scaled(flushed_score_product(static_cast<float>(total), reciprocal), -24);
+            twin.float_weights.push_back(flushed_score_product(scaled(difference, all.exponent - all.unit()), inverse));
         }
     }
     twin.summary.coefficient = 1.0F;
@@ -221,7 +222,7 @@ void weigh_floats(const FitnessDesc& desc, const Population& all, FitnessTwin& t
                                 group_mean(desc, all, 2 * pair / desc.group_size);
             difference = exact::exact_flush(difference + shift);
         }
-        twin.float_weights.push_back(product(scaled(difference, all.exponent - all.unit()), inverse));
+        twin.float_weights.push_back(flushed_score_product(scaled(difference, all.exponent - all.unit()), inverse));
     }
     twin.summary.coefficient = 1.0F;
 }
@@ -234,7 +235,7 @@ FitnessTwin fitness_twin(const FitnessDesc& desc, std::span<const float> returns
         twin.scores.push_back(score_of(desc, returns, member));
     add_extremes(twin.scores, twin.summary);
     const Population all = population_of(twin.scores, twin.summary);
-    twin.summary.mean = scaled(product(static_cast<float>(all.sum), all.reciprocal), all.exponent - 24);
+    twin.summary.mean = scaled(flushed_score_product(static_cast<float>(all.sum), all.reciprocal), all.exponent - 24);
     twin.summary.variance = scaled(all.variance(), 2 * (all.exponent - 24));
     switch (desc.rule) {
         case FitnessRule::PairDifference: weigh_differences(desc, all, twin); break;

@@ -5,21 +5,10 @@
 #include <bit>
 #include <cmath>
 
+#include "row_twin.hpp"
 #include "yolk/exact/exact_elementwise.h"
 
 namespace yolk::oracle {
-namespace {
-
-constexpr double kFlush = 0x1p-100;
-constexpr double kHalfUlp = 0x1p-24;
-
-double pairwise_sum(std::span<const double> terms) {
-    if (terms.size() <= 1) return terms.empty() ? 0.0 : terms[0];
-    return pairwise_sum(terms.first(terms.size() / 2)) + pairwise_sum(terms.subspan(terms.size() / 2));
-}
-
-}  // namespace
-
 std::vector<std::uint32_t> gather_twin(const GatherDesc& desc, std::span<const std::uint32_t> table,
                                        std::span<const std::uint32_t> ids) {
     std::vector<std::uint32_t> out;
@@ -101,8 +90,8 @@ std::vector<OracleValue> scatter_oracle(const ScatterDesc& desc, std::span<const
         const double value = pairwise_sum(terms);
         for (double& term : terms) term = std::abs(term);
         // The partial sums themselves are off by less than one part in 2^20 for tables as small as these.
-        const double rounding = (1.0 + 0x1p-20) * kHalfUlp * additions * pairwise_sum(terms);
-        out.push_back({value, rounding + 2.0 * additions * kFlush});
+        const double rounding = (1.0 + 0x1p-20) * kFp32Rounding * additions * pairwise_sum(terms);
+        out.push_back({value, rounding + 2.0 * additions * kProductFloor});
     }
     return out;
 }

@@ -10,13 +10,13 @@ namespace yolk::oracle {
 
 namespace {
 
-constexpr double kTanhError = 1.2e-6;     // absolute, docs/kernels/exact_math.md
-constexpr double kSigmoidError = 2.5e-7;  // relative
-constexpr double kProductFloor = 0x1p-99;
+constexpr double kCandidateError = 1.2e-6;  // absolute, docs/kernels/exact_math.md
+constexpr double kSigmoidError = 2.5e-7;    // relative
+constexpr double kGateFloor = 0x1p-99;
 
 /// element(flat index, its place in a bias of each kind)
 template <class Element>
-void for_each_element(const GruStepDesc& desc, Element&& element) {
+void for_each_unit(const GruStepDesc& desc, Element&& element) {
     const auto place = [&](RowVector kind, std::size_t member, std::size_t column) {
         return kind == RowVector::PerMember ? member * desc.columns + column : column;
     };
@@ -38,38 +38,38 @@ float biased_twin(const std::vector<float>& input, std::size_t i, const std::vec
 }
 
 /// A value in double and how far the kernel's may be off it.
-struct Estimate {
+struct GateEstimate {
     double value = 0.0;
     double off = 0.0;
 };
 
-Estimate biased(const std::vector<float>& input, std::size_t i, const std::vector<float>& bias, std::size_t place) {
+GateEstimate biased(const std::vector<float>& input, std::size_t i, const std::vector<float>& bias, std::size_t place) {
     if (bias.empty()) return {input[i], kOperandFloor};
     const double sum = static_cast<double>(input[i]) + bias[place];
     return {sum, 2.0 * kOperandFloor + kFp32Rounding * (std::abs(sum) + 2.0 * kOperandFloor)};
 }
 
 /// The slope of the sigmoid is f (1 - f): its relative change is at most that of exp, the offset itself.
-Estimate gate_of(const Estimate& input) {
+GateEstimate gate_of(const GateEstimate& input) {
     const double f = 1.0 / (1.0 + std::exp(-input.value));
-    return {f, f * 1.01 * (std::expm1(input.off) + kSigmoidError) + kProductFloor};
+    return {f, f * 1.01 * (std::expm1(input.off) + kSigmoidError) + kGateFloor};
 }
 
 /// The slope of tanh is at most 1.
-Estimate candidate_of(const Estimate& input) { return {std::tanh(input.value), input.off + kTanhError}; }
+GateEstimate candidate_of(const GateEstimate& input) { return {std::tanh(input.value), input.off + kCandidateError}; }
 
 /// f times x.
-Estimate product(const Estimate& f, const Estimate& x) {
+GateEstimate times_gate(const GateEstimate& f, const GateEstimate& x) {
     const double value = f.value * x.value;
     const double off = f.off * (std::abs(x.value) + x.off) + f.value * x.off;
-    return {value, off + kFp32Rounding * (std::abs(value) + off) + kProductFloor};
+    return {value, off + kFp32Rounding * (std::abs(value) + off) + kGateFloor};
 }
 
 }  // namespace
 
 GruStepOutputs gru_step_twin(const GruStepDesc& desc, const GruStepInputs& inputs) {
     GruStepOutputs out;
-    for_each_element(desc, [&](std::size_t i, std::size_t gate_place, std::size_t candidate_place) {
+    for_each_unit(desc, [&](std::size_t i, std::size_t gate_place, std::size_t candidate_place) {
         const float h = exact::exact_flush_operand(inputs.state[i]);
         const float f = exact::exact_sigmoid(biased_twin(inputs.gate_input, i, inputs.gate_bias, gate_place));
         out.gate.push_back(f);
@@ -83,15 +83,15 @@ GruStepOutputs gru_step_twin(const GruStepDesc& desc, const GruStepInputs& input
 
 GruStepOracle gru_step_oracle(const GruStepDesc& desc, const GruStepInputs& inputs) {
     GruStepOracle out;
-    for_each_element(desc, [&](std::size_t i, std::size_t gate_place, std::size_t candidate_place) {
+    for_each_unit(desc, [&](std::size_t i, std::size_t gate_place, std::size_t candidate_place) {
         const double h = inputs.state[i];
-        const Estimate f = gate_of(biased(inputs.gate_input, i, inputs.gate_bias, gate_place));
-        const Estimate candidate =
+        const GateEstimate f = gate_of(biased(inputs.gate_input, i, inputs.gate_bias, gate_place));
+        const GateEstimate candidate =
             candidate_of(biased(inputs.candidate_input, i, inputs.candidate_bias, candidate_place));
-        const Estimate gated = product(f, {h, kOperandFloor});
+        const GateEstimate gated = times_gate(f, {h, kOperandFloor});
         const double distance = candidate.value - h;
         const double before = candidate.off + kOperandFloor;
-        const Estimate moved = product(f, {distance, before + kFp32Rounding * (std::abs(distance) + before)});
+        const GateEstimate moved = times_gate(f, {distance, before + kFp32Rounding * (std::abs(distance) + before)});
         const double next = (1.0 - f.value) * h + f.value * candidate.value;
         const double off = moved.off + kOperandFloor;
         out.gate.push_back({f.value, f.off});

@@ -9,26 +9,23 @@
 namespace yolk::oracle {
 namespace {
 
-using Matrix = Eigen::MatrixXd;
-using Vector = Eigen::VectorXd;
-
 constexpr double kDeviations = 6.0;
 
 struct Spectrum {
-    Vector values;
-    Matrix vectors;
+    Eigen::VectorXd values;
+    Eigen::MatrixXd vectors;
     double shift = 0.0;
     double norm = 0.0;  ///< the largest sum of magnitudes of a row
 };
 
 Spectrum spectrum_of(std::uint32_t n, float damping, std::span<const float> in) {
-    Matrix block(n, n);
+    Eigen::MatrixXd block(n, n);
     for (std::uint32_t i = 0; i < n; ++i) {
         for (std::uint32_t j = 0; j < n; ++j) block(i, j) = static_cast<double>(in[std::size_t{i} * n + j]);
     }
     const double shift = static_cast<double>(damping) * block.trace() / n;
     block.diagonal().array() += shift;
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver(block);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(block);
     return {solver.eigenvalues(), solver.eigenvectors(), shift, block.cwiseAbs().rowwise().sum().maxCoeff()};
 }
 
@@ -39,12 +36,13 @@ Spectrum spectrum_of(std::uint32_t n, float damping, std::span<const float> in) 
 ///   D (sqrt(r_q) - sqrt(r_p)) / sqrt(a_q) / (sqrt(s_p) + sqrt(s_q)), r being s before the step.
 class Propagation {
    public:
-    explicit Propagation(Vector a) : a_(std::move(a)), s_(a_), variance_(Matrix::Zero(a_.size(), a_.size())) {}
+    explicit Propagation(Eigen::VectorXd a)
+        : a_(std::move(a)), s_(a_), variance_(Eigen::MatrixXd::Zero(a_.size(), a_.size())) {}
 
     void step() {
         const double rounding = kFp32Rounding * std::sqrt(static_cast<double>(a_.size()) + 1.0) * (1.0 + 0x1p-6);
-        const Vector before = s_;
-        const Vector direction = (3.0 - s_.array()) / 2.0;
+        const Eigen::VectorXd before = s_;
+        const Eigen::VectorXd direction = (3.0 - s_.array()) / 2.0;
         const double y = (s_.array() * a_.array()).sqrt().maxCoeff();
         const double z = (s_.array() / a_.array()).sqrt().maxCoeff();
         const double w = direction.cwiseAbs().maxCoeff();
@@ -64,14 +62,14 @@ class Propagation {
         }
     }
 
-    [[nodiscard]] const Matrix& variance() const { return variance_; }
+    [[nodiscard]] const Eigen::MatrixXd& variance() const { return variance_; }
     /// Z where the iteration stopped.
-    [[nodiscard]] Vector z() const { return (s_.array() / a_.array()).sqrt(); }
+    [[nodiscard]] Eigen::VectorXd z() const { return (s_.array() / a_.array()).sqrt(); }
 
    private:
-    Vector a_;
-    Vector s_;
-    Matrix variance_;
+    Eigen::VectorXd a_;
+    Eigen::VectorXd s_;
+    Eigen::MatrixXd variance_;
 };
 
 }  // namespace
@@ -79,20 +77,21 @@ class Propagation {
 std::vector<OracleValue> inverse_sqrt_oracle(std::uint32_t n, float damping, std::span<const float> in,
                                              std::uint32_t iterations) {
     const Spectrum spectrum = spectrum_of(n, damping, in);
-    const Matrix& basis = spectrum.vectors;
-    const Matrix right = basis * spectrum.values.array().rsqrt().matrix().asDiagonal() * basis.transpose();
+    const Eigen::MatrixXd& basis = spectrum.vectors;
+    const Eigen::MatrixXd right = basis * spectrum.values.array().rsqrt().matrix().asDiagonal() * basis.transpose();
     const double exponent = std::ceil(std::floor(std::log2(spectrum.norm)) / 2.0);
     const double scale = std::exp2(-2.0 * exponent);
-    const Vector a = spectrum.values * scale;
+    const Eigen::VectorXd a = spectrum.values * scale;
     Propagation propagation(a);
     for (std::uint32_t i = 0; i < iterations; ++i) propagation.step();
-    const Matrix squares = basis.cwiseAbs2();
-    const Matrix deviation = (squares * propagation.variance() * squares.transpose()).cwiseSqrt();
+    const Eigen::MatrixXd squares = basis.cwiseAbs2();
+    const Eigen::MatrixXd deviation = (squares * propagation.variance() * squares.transpose()).cwiseSqrt();
     // Not by chance: where the iteration stopped, the shift's error, and the roundings of the damped diagonal.
     const double shift_off = scale * ((row_sum_error(n) + 4.0 * kFp32Rounding) * std::abs(spectrum.shift) +
                                       (damping == 0.0F ? 0.0 : kFp32Rounding * spectrum.norm));
-    const Vector off = (propagation.z().array() - a.array().rsqrt()).abs() + 0.5 * shift_off * a.array().pow(-1.5);
-    const Matrix systematic = basis.cwiseAbs() * off.asDiagonal() * basis.cwiseAbs().transpose();
+    const Eigen::VectorXd off =
+        (propagation.z().array() - a.array().rsqrt()).abs() + 0.5 * shift_off * a.array().pow(-1.5);
+    const Eigen::MatrixXd systematic = basis.cwiseAbs() * off.asDiagonal() * basis.cwiseAbs().transpose();
     const double root = std::sqrt(scale);
     std::vector<OracleValue> values;
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -106,7 +105,7 @@ std::vector<OracleValue> inverse_sqrt_oracle(std::uint32_t n, float damping, std
 }
 
 double condition_number(std::uint32_t n, float damping, std::span<const float> in) {
-    const Vector values = spectrum_of(n, damping, in).values;
+    const Eigen::VectorXd values = spectrum_of(n, damping, in).values;
     return values.maxCoeff() / values.minCoeff();
 }
 

@@ -14,12 +14,13 @@ namespace {
 
 using exact::exact_flush;
 
-constexpr auto kInfinity = std::numeric_limits<float>::infinity();
+constexpr auto kInfiniteResidual = std::numeric_limits<float>::infinity();
 
 /// One block, as the kernels see it.
-class Block {
+class TwinBlock {
    public:
-    Block(const InverseSqrtDesc& desc, std::span<const float> in) : desc_(desc), n_(desc.n), in_(in.begin(), in.end()) {
+    TwinBlock(const InverseSqrtDesc& desc, std::span<const float> in)
+        : desc_(desc), n_(desc.n), in_(in.begin(), in.end()) {
         damp();
         start();
     }
@@ -77,7 +78,7 @@ class Block {
         z_.assign(in_.size(), 0.0F);
         for (std::size_t k = 0; k < n_; ++k) z_[k * (n_ + 1)] = 1.0F;
         y_ = z_;
-        residual_ = kInfinity;
+        residual_ = kInfiniteResidual;
         if (norm < std::bit_cast<std::uint32_t>(0x1p-100F)) status_ = InverseSqrtStatus::NotPositive;
         if (norm >= std::bit_cast<std::uint32_t>(0x1p100F)) status_ = InverseSqrtStatus::NotFinite;
         if (status_ != InverseSqrtStatus::NotConverged) return;
@@ -111,7 +112,7 @@ class Block {
         if (mean_square >= 4.0F) status_ = InverseSqrtStatus::NotPositive;
         if (std::isfinite(mean_square)) return;
         status_ = InverseSqrtStatus::NotFinite;
-        residual_ = kInfinity;
+        residual_ = kInfiniteResidual;
     }
 
     const InverseSqrtDesc& desc_;
@@ -130,7 +131,7 @@ InverseSqrtOutputs inverse_sqrt_twin(const InverseSqrtDesc& desc, const std::vec
     const std::size_t elements = std::size_t{desc.n} * desc.n;
     if (elements == 0) return out;
     for (std::size_t b = 0; b < desc.blocks; ++b) {
-        Block block(desc, std::span(in).subspan(b * elements, elements));
+        TwinBlock block(desc, std::span(in).subspan(b * elements, elements));
         for (std::uint32_t iteration = 1; iteration <= desc.max_iterations; ++iteration) block.iterate(iteration);
         block.append_to(out);
     }

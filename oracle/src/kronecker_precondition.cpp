@@ -14,7 +14,7 @@
 namespace yolk::oracle {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RowMajorMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 bool is_valid(float damping) { return std::isfinite(damping) && damping >= 0.0F; }
 bool inverts(const KroneckerPreconditionDesc& desc) { return desc.factors == KroneckerFactors::Covariances; }
@@ -65,9 +65,9 @@ std::vector<float> product_twin(const KroneckerPreconditionDesc& desc, std::uint
 
 /// A factor of a block in double: its inverse, and how far the device's may be off it.
 struct FactorOracle {
-    Matrix damped;
-    Matrix inverse;
-    Matrix off;
+    RowMajorMatrix damped;
+    RowMajorMatrix inverse;
+    RowMajorMatrix off;
 };
 
 FactorOracle factor_of(std::span<const float> factor, std::uint32_t n, double damping, double damping_off,
@@ -79,7 +79,7 @@ FactorOracle factor_of(std::span<const float> factor, std::uint32_t n, double da
     const std::vector<OracleValue> values =
         block_inverse_oracle(inverse_of(n, 1), {{factor.begin(), factor.end()}, {damping_given}}, std::array{0U});
     // The inverse's derivative along the identity is minus its square.
-    const Matrix magnitude = result.inverse.cwiseAbs();
+    const RowMajorMatrix magnitude = result.inverse.cwiseAbs();
     result.off = magnitude * magnitude * damping_off * 1.01;
     for (Eigen::Index i = 0; i < result.off.size(); ++i)
         result.off.data()[i] += values[static_cast<std::size_t>(i)].tolerance;
@@ -120,18 +120,18 @@ class BlockOracle {
     }
 
     void append_to(std::vector<OracleValue>& values) const {
-        const Matrix step = solved();
-        const Matrix size_out = out_.inverse.cwiseAbs() + out_.off;
-        const Matrix size_in = in_.inverse.cwiseAbs() + in_.off;
-        const Matrix size = gradient_.cwiseAbs();
-        const Matrix left = size_out * size;
+        const RowMajorMatrix step = solved();
+        const RowMajorMatrix size_out = out_.inverse.cwiseAbs() + out_.off;
+        const RowMajorMatrix size_in = in_.inverse.cwiseAbs() + in_.off;
+        const RowMajorMatrix size = gradient_.cwiseAbs();
+        const RowMajorMatrix left = size_out * size;
         const double rounded = (desc_.n_in + desc_.n_out + 6.0) * kFp32Rounding * 1.01;
         // What counts as zero in the products: elements of either operand below 2^-40.
-        const Matrix zero_left = kOperandFloor * (Matrix::Ones(desc_.n_out, desc_.n_out) * size +
-                                                  size_out * Matrix::Ones(desc_.n_out, desc_.n_in));
-        const Matrix zero_right = kOperandFloor * (Matrix::Ones(desc_.n_out, desc_.n_in) * size_in +
-                                                   left * Matrix::Ones(desc_.n_in, desc_.n_in));
-        const Matrix off =
+        const RowMajorMatrix zero_left = kOperandFloor * (RowMajorMatrix::Ones(desc_.n_out, desc_.n_out) * size +
+                                                          size_out * RowMajorMatrix::Ones(desc_.n_out, desc_.n_in));
+        const RowMajorMatrix zero_right = kOperandFloor * (RowMajorMatrix::Ones(desc_.n_out, desc_.n_in) * size_in +
+                                                           left * RowMajorMatrix::Ones(desc_.n_in, desc_.n_in));
+        const RowMajorMatrix off =
             out_.off * size * size_in + left * in_.off + rounded * left * size_in + zero_left * size_in + zero_right;
         for (Eigen::Index i = 0; i < step.size(); ++i) values.push_back({step.data()[i], off.data()[i]});
     }
@@ -146,17 +146,17 @@ class BlockOracle {
         FactorOracle result;
         result.inverse =
             Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>>(factor.data(), n, n).cast<double>();
-        result.off = Matrix::Zero(n, n);
+        result.off = RowMajorMatrix::Zero(n, n);
         return result;
     }
-    [[nodiscard]] Matrix solved() const {
+    [[nodiscard]] RowMajorMatrix solved() const {
         if (!inverts(desc_)) return out_.inverse * gradient_ * in_.inverse;
-        const Matrix left = out_.damped.partialPivLu().solve(gradient_);
+        const RowMajorMatrix left = out_.damped.partialPivLu().solve(gradient_);
         return in_.damped.transpose().partialPivLu().solve(left.transpose()).transpose();
     }
 
     const KroneckerPreconditionDesc& desc_;
-    Matrix gradient_;
+    RowMajorMatrix gradient_;
     FactorOracle in_;
     FactorOracle out_;
 };

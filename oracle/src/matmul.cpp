@@ -5,13 +5,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "error_bounds.hpp"
 #include "yolk/exact/exact_activations.h"
 
 namespace yolk::oracle {
 namespace {
-
-constexpr double kUnitRoundoff = 0x1p-24;
-constexpr double kOperandFloor = 0x1p-40;
 
 struct Index {
     std::uint32_t z = 0, row = 0, column = 0;
@@ -125,7 +123,7 @@ std::vector<OracleValue> matmul_oracle(const MatmulDesc& desc, const MatmulInput
     const std::vector<Dot> dots = dots_of(d, inputs);
     // A term meets its product's rounding and at most k + 1 additions, the bias's included (Higham, Accuracy and
     // Stability of Numerical Algorithms, lemma 3.1), in whatever order they are made; the residual one more.
-    const double roundings = (static_cast<double>(d.k) + 2.0) * kUnitRoundoff;
+    const double roundings = (static_cast<double>(d.k) + 2.0) * kFp32Rounding;
     const double depth = roundings / (1.0 - roundings);
     std::vector<OracleValue> values;
     std::size_t i = 0;
@@ -142,7 +140,7 @@ std::vector<OracleValue> matmul_oracle(const MatmulDesc& desc, const MatmulInput
         if (d.has_residual) {
             const double residual = inputs.residual[element_of(d.residual, at.z, at.row, at.column)];
             value.value += residual;
-            value.tolerance = value.tolerance * (1.0 + kUnitRoundoff) + kUnitRoundoff * std::abs(value.value) +
+            value.tolerance = value.tolerance * (1.0 + kFp32Rounding) + kFp32Rounding * std::abs(value.value) +
                               (std::abs(residual) < kOperandFloor ? std::abs(residual) : 0.0);
         }
         // Products below the smallest normal number may be flushed in `Fast`, each by at most that.

@@ -123,7 +123,7 @@ ProblemPtr expected_improvement(Sizes& sizes) {
     return make_expected_improvement_problem({.count = count, .stride = count, .steps = sizes.get("steps", 2)});
 }
 
-const std::map<std::string_view, MakeNamed>& makers() {
+const std::map<std::string_view, MakeNamed>& named_makers() {
     static const std::map<std::string_view, MakeNamed> kMakers = [] {
         std::map<std::string_view, MakeNamed> all{{"matmul", &matmul},
                                                   {"perturbed_linear", &perturbed_linear},
@@ -143,7 +143,7 @@ const std::map<std::string_view, MakeNamed>& makers() {
     return kMakers;
 }
 
-Result<ProblemPtr> benchmark_of(std::string_view family_name, std::string_view part) {
+Result<ProblemPtr> named_benchmark(std::string_view family_name, std::string_view part) {
     for (const Family* family : families()) {
         if (family_name != family->name) continue;
         std::string names;
@@ -168,12 +168,12 @@ Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text) {
     if (end < text.size() && text[end] == ':') {
         std::string_view part = text.substr(end + 1);
         while (part.starts_with(' ')) part.remove_prefix(1);
-        return benchmark_of(family, part);
+        return named_benchmark(family, part);
     }
-    const auto maker = makers().find(family);
-    if (maker == makers().end()) {
+    const auto maker = named_makers().find(family);
+    if (maker == named_makers().end()) {
         std::string known;
-        for (const auto& [name, make] : makers()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+        for (const auto& [name, make] : named_makers()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
         return bad_input(
             fmt::format("The shape '{}' is of the family '{}'; sizes can be given for {}; of the others "
                         "a benchmark can be named: 'exact_math: exp'.",

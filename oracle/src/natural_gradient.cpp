@@ -14,8 +14,6 @@ namespace {
 using exact::exact_flush;
 using exact::exact_flush_operand;
 
-constexpr double kFlushed = 0x1p-100;
-
 void project_twin(std::span<float> values, bool projects) {
     const float total = row_sum_twin(values.size(), [&](std::size_t k) { return exact_flush(values[k]); });
     const float average = total * static_cast<float>(1.0 / static_cast<double>(values.size()));
@@ -27,14 +25,14 @@ void project_twin(std::span<float> values, bool projects) {
 }
 
 /// A block's matrix in double, and for each element the magnitudes that its entries come from.
-struct Matrix {
+struct ProjectedMatrix {
     std::vector<double> values;
     std::vector<double> magnitudes;
 };
 
-Matrix projected(const NaturalGradientDesc& desc, std::span<const float> preconditioner) {
+ProjectedMatrix projected(const NaturalGradientDesc& desc, std::span<const float> preconditioner) {
     const std::size_t n = desc.n;
-    Matrix matrix{std::vector<double>(n * n), std::vector<double>(n * n)};
+    ProjectedMatrix matrix{std::vector<double>(n * n), std::vector<double>(n * n)};
     for (std::size_t i = 0; i < n * n; ++i) {
         matrix.values[i] = desc.identity ? (i % (n + 1) == 0 ? 1.0 : 0.0) : preconditioner[i];
         matrix.magnitudes[i] = std::abs(matrix.values[i]);
@@ -99,11 +97,11 @@ NaturalGradientOutputs<OracleValue> natural_gradient_oracle(const NaturalGradien
     for (std::size_t b = 0; b < desc.blocks && n > 0; ++b) {
         const auto block =
             desc.identity ? std::span<const float>() : std::span(inputs.preconditioner).subspan(b * n * n, n * n);
-        const Matrix matrix = projected(desc, block);
+        const ProjectedMatrix matrix = projected(desc, block);
         for (std::size_t row = 0; row < n; ++row) {
             double sum = 0.0;
             double magnitude = 0.0;
-            double dropped = 3.0 * static_cast<double>(n) * kFlushed;
+            double dropped = 3.0 * static_cast<double>(n) * kProductFloor;
             for (std::size_t k = n; k-- > 0;) {
                 const double g = inputs.gradient[b * n + k];
                 sum += matrix.values[row * n + k] * g;
@@ -115,8 +113,8 @@ NaturalGradientOutputs<OracleValue> natural_gradient_oracle(const NaturalGradien
             const double rate = inputs.learning_rate;
             out.preconditioned.push_back(value);
             out.step.push_back(
-                {-rate * sum,
-                 std::abs(rate) * (value.tolerance + kFp32Rounding * (std::abs(sum) + value.tolerance)) + kFlushed});
+                {-rate * sum, std::abs(rate) * (value.tolerance + kFp32Rounding * (std::abs(sum) + value.tolerance)) +
+                                  kProductFloor});
         }
     }
     return out;

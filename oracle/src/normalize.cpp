@@ -12,10 +12,6 @@ namespace yolk::oracle {
 
 namespace {
 
-constexpr double kSqrtError = 1e-7;  // docs/kernels/exact_math.md
-constexpr double kReciprocalError = 1.3e-7;
-constexpr double kProductFloor = 0x1p-100;
-
 /// The part of a scale or bias that belongs to a member; empty where there is none.
 std::span<const float> of_member(const NormalizeDesc& desc, RowVector kind, const std::vector<float>& vector,
                                  std::size_t member) {
@@ -25,7 +21,7 @@ std::span<const float> of_member(const NormalizeDesc& desc, RowVector kind, cons
 
 /// row(inputs, scale, bias)
 template <class Row>
-void for_each_row(const NormalizeDesc& desc, const NormalizeInputs& inputs, Row&& row) {
+void for_each_normalized_row(const NormalizeDesc& desc, const NormalizeInputs& inputs, Row&& row) {
     if (desc.columns == 0) return;
     for (std::size_t member = 0; member < desc.members; ++member) {
         for (std::size_t r = 0; r < desc.rows; ++r) {
@@ -58,13 +54,13 @@ void normalize_row_twin(const NormalizeDesc& desc, std::span<const float> row, s
 }
 
 /// A value in double and how far the kernel's may be off it.
-struct Estimate {
+struct RowEstimate {
     double value = 0.0;
     double off = 0.0;
 };
 
 /// The kernel's mean: the sum's error, those of factor and product, and what counts as zero.
-Estimate mean_of(std::span<const double> row) {
+RowEstimate mean_of(std::span<const double> row) {
     std::vector<double> magnitudes;
     for (const double x : row) magnitudes.push_back(std::abs(x));
     const auto count = static_cast<double>(row.size());
@@ -75,10 +71,10 @@ Estimate mean_of(std::span<const double> row) {
 
 /// mean(d^2) + epsilon: each square is off by 2 |d| off + off^2 and a rounding, then the sum, the factor, the product
 /// and the sum with epsilon.
-Estimate mean_square_of(const NormalizeDesc& desc, std::span<const Estimate> deviations) {
+RowEstimate mean_square_of(const NormalizeDesc& desc, std::span<const RowEstimate> deviations) {
     std::vector<double> squares;
     std::vector<double> errors;
-    for (const Estimate& d : deviations) {
+    for (const RowEstimate& d : deviations) {
         squares.push_back(d.value * d.value);
         errors.push_back(2.0 * std::abs(d.value) * d.off + d.off * d.off);
     }
@@ -92,14 +88,14 @@ Estimate mean_square_of(const NormalizeDesc& desc, std::span<const Estimate> dev
 void normalize_row_oracle(const NormalizeDesc& desc, std::span<const float> row, std::span<const float> scale,
                           std::span<const float> bias, std::vector<OracleValue>& out) {
     const std::vector<double> values(row.begin(), row.end());
-    const Estimate mean = desc.rule == NormalizeRule::Layer ? mean_of(values) : Estimate{};
-    std::vector<Estimate> deviations;
+    const RowEstimate mean = desc.rule == NormalizeRule::Layer ? mean_of(values) : RowEstimate{};
+    std::vector<RowEstimate> deviations;
     for (const double x : values) {
         const double d = x - mean.value;
         const double before = mean.off + kOperandFloor;
         deviations.push_back({d, before + kFp32Rounding * (std::abs(d) + before) + kOperandFloor});
     }
-    const Estimate square = mean_square_of(desc, deviations);
+    const RowEstimate square = mean_square_of(desc, deviations);
     const double root = 1.0 / std::sqrt(square.value);
     // 1/sqrt(1 - q) - 1 where the square is off by the share q; infinite where it may have vanished.
     const double q = square.off / square.value;
@@ -127,19 +123,19 @@ void normalize_row_oracle(const NormalizeDesc& desc, std::span<const float> row,
 
 std::vector<float> normalize_twin(const NormalizeDesc& desc, const NormalizeInputs& inputs) {
     std::vector<float> out;
-    for_each_row(desc, inputs,
-                 [&](std::span<const float> row, std::span<const float> scale, std::span<const float> bias) {
-                     normalize_row_twin(desc, row, scale, bias, out);
-                 });
+    for_each_normalized_row(desc, inputs,
+                            [&](std::span<const float> row, std::span<const float> scale, std::span<const float> bias) {
+                                normalize_row_twin(desc, row, scale, bias, out);
+                            });
     return out;
 }
 
 std::vector<OracleValue> normalize_oracle(const NormalizeDesc& desc, const NormalizeInputs& inputs) {
     std::vector<OracleValue> out;
-    for_each_row(desc, inputs,
-                 [&](std::span<const float> row, std::span<const float> scale, std::span<const float> bias) {
-                     normalize_row_oracle(desc, row, scale, bias, out);
-                 });
+    for_each_normalized_row(desc, inputs,
+                            [&](std::span<const float> row, std::span<const float> scale, std::span<const float> bias) {
+                                normalize_row_oracle(desc, row, scale, bias, out);
+                            });
     return out;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "error_bounds.hpp"
 #include "yolk/exact/exact_math.h"
 
 namespace yolk::oracle {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr float kLargestGradient = 0x1p48F;
 
-float product(float x, float y) { return exact::exact_flush(x * y); }
+float flushed_product(float x, float y) { return exact::exact_flush(x * y); }
 
 /// 1 / (1 - beta^t), the power by squaring in double as the plan does it.
 float unbias_twin(float beta, std::uint64_t t) {
@@ -24,10 +25,10 @@ float unbias_twin(float beta, std::uint64_t t) {
 
 float adam_twin(const OptimizerDesc& desc, float g, float& m, float& v, float unbias1, float unbias2) {
     g = std::clamp(g, -kLargestGradient, kLargestGradient);
-    m = product(desc.beta1, m) + product(1.0F - desc.beta1, g);
-    v = product(desc.beta2, v) + product(1.0F - desc.beta2, product(g, g));
-    const float denominator = exact::exact_sqrt(product(v, unbias2)) + desc.epsilon;
-    return product(product(m, unbias1), exact::exact_reciprocal(denominator));
+    m = flushed_product(desc.beta1, m) + flushed_product(1.0F - desc.beta1, g);
+    v = flushed_product(desc.beta2, v) + flushed_product(1.0F - desc.beta2, flushed_product(g, g));
+    const float denominator = exact::exact_sqrt(flushed_product(v, unbias2)) + desc.epsilon;
+    return flushed_product(flushed_product(m, unbias1), exact::exact_reciprocal(denominator));
 }
 
 }  // namespace
@@ -39,24 +40,25 @@ void optimizer_twin(const OptimizerDesc& desc, std::span<const float> gradient, 
     const float unbias2 = unbias_twin(desc.beta2, t);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         float direction = exact::exact_flush(gradient[i]);
-        if (desc.rule == OptimizerRule::Momentum) direction = state[i] = product(desc.beta1, state[i]) + direction;
+        if (desc.rule == OptimizerRule::Momentum)
+            direction = state[i] = flushed_product(desc.beta1, state[i]) + direction;
         if (desc.rule == OptimizerRule::Adam) {
             direction = adam_twin(desc, direction, state[i], state[parameters.size() + i], unbias1, unbias2);
         }
-        parameters[i] = exact::exact_flush_operand(parameters[i] + product(learning_rate, direction));
+        parameters[i] = exact::exact_flush_operand(parameters[i] + flushed_product(learning_rate, direction));
     }
 }
 
 namespace {
 
-const double kHalfUlp = std::ldexp(1.0, -24);
 /// A few flushes below 2^-100.
-const double kFlushed = std::ldexp(1.0, -97);
+const double kStepFlushed = std::ldexp(1.0, -97);
 
 /// beta m + share g: one rounding per product, one of the share itself, one of the sum.
 OptimizerValue mixed(double beta, double m, double share, double g) {
     const double value = beta * m + share * g;
-    return {value, kHalfUlp * (std::abs(beta * m) + 2.0 * std::abs(share * g) + 1.01 * std::abs(value)) + kFlushed};
+    return {value,
+            kFp32Rounding * (std::abs(beta * m) + 2.0 * std::abs(share * g) + 1.01 * std::abs(value)) + kStepFlushed};
 }
 
 /// Kingma and Ba 2015, Algorithm 1, on an ascent direction. Relative errors in half ulps: v 4, its unbiasing 2, so 3
@@ -68,9 +70,9 @@ OptimizerValue adam_direction(const OptimizerDesc& desc, const OptimizerValue& m
     const double denominator = std::sqrt(v * unbias2) + static_cast<double>(desc.epsilon);
     const double value = m.value * unbias1 / denominator;
     // A second moment that was flushed leaves the denominator short of its root.
-    const double flushed = std::sqrt(kFlushed * unbias2) / denominator;
-    return {value,
-            m.tolerance * 1.01 * unbias1 / denominator + std::abs(value) * (11.0 * kHalfUlp + flushed) + kFlushed};
+    const double flushed = std::sqrt(kStepFlushed * unbias2) / denominator;
+    return {value, m.tolerance * 1.01 * unbias1 / denominator + std::abs(value) * (11.0 * kFp32Rounding + flushed) +
+                       kStepFlushed};
 }
 
 }  // namespace
@@ -84,21 +86,21 @@ OptimizerOracle optimizer_oracle(const OptimizerDesc& desc, std::span<const floa
     const double beta2 = static_cast<double>(desc.beta2);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const double g = static_cast<double>(gradient[i]);
-        OptimizerValue direction{g, kFlushed};
+        OptimizerValue direction{g, kStepFlushed};
         if (desc.rule == OptimizerRule::Momentum) {
             direction = oracle.state[i] = mixed(beta1, static_cast<double>(state[i]), 1.0, g);
         } else if (desc.rule == OptimizerRule::Adam) {
             const std::size_t second = parameters.size() + i;
             oracle.state[i] = mixed(beta1, static_cast<double>(state[i]), 1.0 - beta1, g);
             oracle.state[second] = mixed(beta2, static_cast<double>(state[second]), 1.0 - beta2, g * g);
-            oracle.state[second].tolerance += kHalfUlp * (1.0 - beta2) * g * g;  // the square's own rounding
+            oracle.state[second].tolerance += kFp32Rounding * (1.0 - beta2) * g * g;  // the square's own rounding
             direction =
                 adam_direction(desc, oracle.state[i], oracle.state[second].value, static_cast<double>(step) + 1.0);
         }
         const double rate = static_cast<double>(learning_rate);
         const double value = static_cast<double>(parameters[i]) + rate * direction.value;
-        const double tolerance =
-            rate * direction.tolerance + kHalfUlp * (1.01 * std::abs(rate * direction.value) + 1.01 * std::abs(value));
+        const double tolerance = rate * direction.tolerance +
+                                 kFp32Rounding * (1.01 * std::abs(rate * direction.value) + 1.01 * std::abs(value));
         oracle.parameters.push_back({value, tolerance + std::ldexp(1.0, -40)});  // a parameter below 2^-40 is made zero
     }
     return oracle;

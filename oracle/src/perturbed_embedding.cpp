@@ -3,15 +3,13 @@
 
 #include <cmath>
 
+#include "error_bounds.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/exact/exact_math.h"
 #include "yolk/oracle/noise.hpp"
 
 namespace yolk::oracle {
 namespace {
-
-constexpr double kUnitRoundoff = 0x1p-24;
-constexpr double kOperandFloor = 0x1p-40;
 
 NoiseStream stream_of(const PerturbedEmbeddingDesc& desc, const NoiseContext& when, Domain domain,
                       std::int32_t member) {
@@ -73,7 +71,7 @@ std::vector<float> perturbed_embedding_twin(const PerturbedEmbeddingDesc& desc, 
 std::vector<OracleValue> perturbed_embedding_oracle(const PerturbedEmbeddingDesc& desc, std::span<const float> weights,
                                                     std::span<const std::uint32_t> ids, const NoiseContext& when,
                                                     std::int32_t first_member) {
-    const double roundings = (desc.rank + 3.0) * kUnitRoundoff;
+    const double roundings = (desc.rank + 3.0) * kFp32Rounding;
     const double depth = roundings / (1.0 - roundings);
     std::vector<OracleValue> values;
     for_each_row(desc, ids, first_member, [&](std::int32_t member, std::uint32_t id) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "error_bounds.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/exact/exact_math.h"
 #include "yolk/oracle/noise.hpp"
@@ -11,9 +12,6 @@
 namespace yolk::oracle {
 
 namespace {
-
-constexpr double kUnitRoundoff = 0x1p-24;
-constexpr double kOperandFloor = 0x1p-40;
 
 /// Columns of x, and of the output.
 std::uint32_t inner(const PerturbedLinearDesc& desc) { return desc.transposed ? desc.out : desc.in; }
@@ -183,7 +181,7 @@ PerturbedLinearOracle perturbed_linear_oracle(const PerturbedLinearDesc& desc, s
     // A term meets its product's rounding, at most as many additions as x has columns, the rounding of the scale and of
     // its product, that of the product with A, and `rank` additions: each at most a factor 1 + 2^-24 (Higham, Accuracy
     // and Stability, lemma 3.1).
-    const double roundings = (static_cast<double>(inner(desc)) + desc.rank + 4.0) * kUnitRoundoff;
+    const double roundings = (static_cast<double>(inner(desc)) + desc.rank + 4.0) * kFp32Rounding;
     const double depth = roundings / (1.0 - roundings);
     PerturbedLinearOracle oracle;
     oracle.values.resize(std::size_t{desc.members} * desc.rows * outer(desc));

@@ -3,14 +3,13 @@
 
 #include <cmath>
 
+#include "error_bounds.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/exact/exact_math.h"
 #include "yolk/oracle/noise.hpp"
 
 namespace yolk::oracle {
 namespace {
-
-constexpr double kOperandFloor = 0x1p-40;
 
 NoiseStream stream_of(const PerturbedVectorDesc& desc, const NoiseContext& when, std::int32_t member) {
     return {.seed = when.seed,

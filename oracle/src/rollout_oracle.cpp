@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "error_bounds.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/noise.hpp"
 #include "yolk/oracle/rollout.hpp"
@@ -10,9 +11,7 @@ namespace yolk::oracle {
 
 namespace {
 
-constexpr double kUnitRoundoff = 0x1p-24;
-constexpr double kOperandFloor = 0x1p-40;
-constexpr double kTanhError = 1.3e-6;  // exact_tanh's stated bound, and what it flushes
+constexpr double kHiddenError = 1.3e-6;  // exact_tanh's stated bound, and what it flushes
 
 double noise_value(const NoiseContext& when, std::size_t parameter, Domain domain, std::uint32_t pair,
                    std::size_t index) {
@@ -80,7 +79,7 @@ std::vector<RolloutValue> PolicyOracle::apply(const Layer& layer, std::span<cons
     // and its product's, the product with A, and the additions of the chain (inputs, rank columns); the bias its
     // scale's and product's and one addition more.
     const double roundings = 2.0 * layer.inputs + rank_ + 6.0;
-    const double depth = roundings * kUnitRoundoff / (1.0 - roundings * kUnitRoundoff);
+    const double depth = roundings * kFp32Rounding / (1.0 - roundings * kFp32Rounding);
     std::vector<RolloutValue> outputs(layer.outputs);
     for (std::size_t o = 0; o < layer.outputs; ++o) {
         double sum = layer.biases[o];
@@ -109,7 +108,7 @@ std::vector<RolloutValue> PolicyOracle::outputs(std::span<const float> observati
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
         units = apply(layers_[layer], units);
         if (layer + 1 == layers_.size()) break;
-        for (RolloutValue& unit : units) unit = {std::tanh(unit.value), unit.tolerance + kTanhError};  // tanh' <= 1
+        for (RolloutValue& unit : units) unit = {std::tanh(unit.value), unit.tolerance + kHiddenError};  // tanh' <= 1
     }
     return units;
 }

@@ -20,6 +20,7 @@ namespace {
 namespace environment_types {
 YOLK_ENVIRONMENTS(YOLK_TWIN_TYPE)
 }  // namespace environment_types
+#undef YOLK_TWIN_TYPE
 
 /// One layer of a member's policy as the kernel holds it.
 struct TwinLayer {
@@ -32,8 +33,8 @@ struct TwinLayer {
     std::vector<float> biases = {};   // with their noise
 };
 
-std::vector<float> draw(const NoiseContext& when, std::size_t parameter, Domain domain, std::uint32_t pair,
-                        std::size_t count) {
+std::vector<float> noise_floats(const NoiseContext& when, std::size_t parameter, Domain domain, std::uint32_t pair,
+                                std::size_t count) {
     const NoiseStream stream{.seed = when.seed,
                              .parameter = static_cast<std::uint32_t>(parameter),
                              .domain = domain,
@@ -92,11 +93,11 @@ class TwinPolicy {
         layer.biases = operands(p + 1, layer.outputs);
         layer.perturbed = !desc.mean_only && matrix.perturbation != Perturbation::Frozen;
         if (layer.perturbed) {
-            layer.a = draw(when, p, Domain::A, pair, std::size_t{layer.outputs} * rank_);
-            layer.b = draw(when, p, Domain::B, pair, std::size_t{layer.inputs} * rank_);
+            layer.a = noise_floats(when, p, Domain::A, pair, std::size_t{layer.outputs} * rank_);
+            layer.b = noise_floats(when, p, Domain::B, pair, std::size_t{layer.inputs} * rank_);
         }
         if (!desc.mean_only && vector.perturbation != Perturbation::Frozen) {
-            const std::vector<float> noise = draw(when, p + 1, Domain::Vector, pair, layer.outputs);
+            const std::vector<float> noise = noise_floats(when, p + 1, Domain::Vector, pair, layer.outputs);
             for (std::size_t o = 0; o < noise.size(); ++o) {
                 const float shift = bias_scale * noise[o];
                 layer.biases[o] = layer.biases[o] + shift;
@@ -250,6 +251,7 @@ RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> paramet
     YOLK_ENVIRONMENTS(YOLK_TWIN_CASE)
     return {};
 }
+#undef YOLK_TWIN_CASE
 
 #define YOLK_TRACE_CASE(name, looped, unrolled)             \
     if (desc.environment == environment_types::name::kName) \
@@ -260,5 +262,6 @@ std::vector<RolloutStep> rollout_trace(const RolloutDesc& desc, std::span<const 
     YOLK_ENVIRONMENTS(YOLK_TRACE_CASE)
     return {};
 }
+#undef YOLK_TRACE_CASE
 
 }  // namespace yolk::oracle

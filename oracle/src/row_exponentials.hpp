@@ -31,7 +31,6 @@ struct RowExponentials {
 
 /// Stated errors of the exact functions (docs/kernels/exact_math.md).
 inline constexpr double kExpError = 1.2e-7;
-inline constexpr double kReciprocalError = 1.3e-7;
 inline constexpr double kLogError = 9e-8;
 /// What an exponential below exp(-69) loses.
 inline constexpr double kExpCut = 0x1p-99;

@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "error_bounds.hpp"
+
 namespace yolk::oracle {
 
 /// The bits of every NaN that a kernel gives on purpose.
@@ -46,11 +48,6 @@ template <class Term>
     const std::size_t half = values.size() / 2;
     return pairwise_sum(values.first(half)) + pairwise_sum(values.subspan(half));
 }
-
-/// Half a unit in the last place of fp32, relative.
-inline constexpr double kFp32Rounding = 0x1p-24;
-/// What an operand may lose by being taken for zero.
-inline constexpr double kOperandFloor = 0x1p-40;
 
 /// Relative error of a sum of `columns` terms against the sum of their magnitudes: the roundings on the longest way
 /// through a chain and the tree, compounded: (1 + u)^n - 1 is at most n u / (1 - n u).

@@ -156,7 +156,7 @@ ProblemPtr reduce(const ProblemRequest& request) {
     return nullptr;
 }
 
-const std::map<std::string_view, MakeShaped>& makers() {
+const std::map<std::string_view, MakeShaped>& shaped_makers() {
     static const std::map<std::string_view, MakeShaped> kMakers = [] {
         std::map<std::string_view, MakeShaped> all{{"matmul", &matmul},
                                                    {"perturbed_linear", &perturbed_linear},
@@ -176,7 +176,7 @@ bool has_shape(const Problem& problem, const DeviceInfo& info, const TuningShape
     return problem.space(info).shape() == shape;
 }
 
-ProblemPtr benchmark_of(const DeviceInfo& info, std::string_view family_name, const TuningShape& shape) {
+ProblemPtr shaped_benchmark(const DeviceInfo& info, std::string_view family_name, const TuningShape& shape) {
     for (const Family* family : families()) {
         if (family_name != family->name) continue;
         for (ProblemPtr& problem : family->benchmarks()) {
@@ -190,25 +190,25 @@ ProblemPtr benchmark_of(const DeviceInfo& info, std::string_view family_name, co
 
 Result<std::unique_ptr<Problem>> make_shape_problem(const DeviceInfo& info, std::string_view family,
                                                     const TuningShape& shape) {
-    const auto maker = makers().find(family);
+    const auto maker = shaped_makers().find(family);
     const bool small = std::ranges::all_of(
         shape.extents, [](std::uint64_t extent) { return extent <= std::numeric_limits<std::uint32_t>::max(); });
-    if (maker != makers().end() && small) {
+    if (maker != shaped_makers().end() && small) {
         const ProblemRequest request{
             .info = info, .shape = shape, .extents = {shape.extents.begin(), shape.extents.end()}};
         // Of what the problem itself says: its maker may take less than the description holds.
         if (ProblemPtr problem = maker->second(request); problem != nullptr && has_shape(*problem, info, shape))
             return problem;
     }
-    if (ProblemPtr problem = benchmark_of(info, family, shape)) return problem;
-    if (maker != makers().end()) {
+    if (ProblemPtr problem = shaped_benchmark(info, family, shape)) return problem;
+    if (maker != shaped_makers().end()) {
         return unsupported(
             fmt::format("no problem of {} has '{}' and extents {}: it is of an environment or a layout "
                         "that problems cannot be given",
                         family, shape.variant, shape.extents));
     }
     std::vector<std::string_view> known;
-    for (const auto& [name, make] : makers()) known.push_back(name);
+    for (const auto& [name, make] : shaped_makers()) known.push_back(name);
     return unsupported(
         fmt::format("problems of {} cannot be given sizes, and none of its benchmarks has these; sizes "
                     "can be given to {}",

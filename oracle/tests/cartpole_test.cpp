@@ -18,7 +18,7 @@ using exact::cartpole::State;
 constexpr float kPositionLimit = 2.4F;
 constexpr auto kAngleLimit = static_cast<float>(12.0 * std::numbers::pi / 180.0);
 
-std::array<float, 4> words_of(const State& state) {
+std::array<float, 4> state_words(const State& state) {
     return {state.position, state.velocity, state.angle, state.angular_velocity};
 }
 
@@ -32,10 +32,11 @@ TEST(cartpole, steps_match_the_oracle) {
         State state{draws.uniform(-3.0F, 3.0F), draws.uniform(-4.0F, 4.0F), draws.uniform(-0.5F, 0.5F),
                     draws.uniform(-5.0F, 5.0F)};
         const std::uint32_t action = draws.below(2);
-        const std::vector<RolloutValue> expected = oracle.step(words_of(state), action);
+        const std::vector<RolloutValue> expected = oracle.step(state_words(state), action);
         const exact::StepResult result = exact::cartpole::environment_step(state, action);
         for (std::size_t w = 0; w < expected.size(); ++w) {
-            ASSERT_NEAR(words_of(state)[w], expected[w].value, expected[w].tolerance) << "step " << i << ", word " << w;
+            ASSERT_NEAR(state_words(state)[w], expected[w].value, expected[w].tolerance)
+                << "step " << i << ", word " << w;
         }
         const double margin = oracle.margin(expected);
         if (std::abs(margin) > 1.0) {
@@ -65,8 +66,8 @@ TEST(cartpole, resets_match_the_oracle_and_lie_within_a_twentieth) {
         const State state = exact::cartpole::environment_reset({words[0], words[1], words[2], words[3]});
         const std::vector<RolloutValue> expected = oracle.reset(words);
         for (std::size_t w = 0; w < expected.size(); ++w) {
-            ASSERT_NEAR(words_of(state)[w], expected[w].value, expected[w].tolerance);
-            ASSERT_LE(std::abs(words_of(state)[w]), 0.05F);
+            ASSERT_NEAR(state_words(state)[w], expected[w].value, expected[w].tolerance);
+            ASSERT_LE(std::abs(state_words(state)[w]), 0.05F);
         }
     }
     const State lowest = exact::cartpole::environment_reset({0, 0, 0, 0});

@@ -22,7 +22,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 /// that is 0: infinity for any error at all).
 double worst_error(const ExactFunction& function, std::uint32_t stride) {
     double worst = 0.0;
-    const auto hold = [&](float x) {
+    const auto verify = [&](float x) {
         if (!function.contains(x)) return;
         const double reference = function.reference(x);
         const double error = std::abs(function.twin(x) - reference);

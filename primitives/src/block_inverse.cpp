@@ -27,7 +27,7 @@ constexpr float kLargestDamping = 0x1p20F;
 
 constexpr std::uint32_t number_of(BlockInverseStyle style) noexcept { return static_cast<std::uint32_t>(style); }
 
-Result<void> check_desc(const BlockInverseDesc& desc) {
+Result<void> check_block_inverse(const BlockInverseDesc& desc) {
     YOLK_TRY_VOID(check_range(desc.n, 0, kMaxN, "n of [block_inverse]"));
     YOLK_TRY_VOID(check_range(static_cast<std::uint64_t>(desc.mode), 0, 1, "the mode of [block_inverse]"));
     YOLK_TRY_VOID(check_range(desc.retries, 0, kMaxRetries, "retries of [block_inverse]"));
@@ -67,33 +67,31 @@ const Kernel<abi_bi::Params>& registers_of(std::uint32_t n) {
     return kernels::kBlockInverseRegisters32;
 }
 
-using Pass = BlockInversePass;
-
 /// The kernels of a style, in any order.
-std::vector<std::pair<Pass, const Kernel<abi_bi::Params>*>> kernels_of(const BlockInverseDesc& desc,
-                                                                       const BlockInverseConfig& config) {
-    std::vector<std::pair<Pass, const Kernel<abi_bi::Params>*>> all{
-        {Pass::Prepare, &kernels::kBlockInversePrepare},
-        {Pass::Residual, &kernels::kBlockInverseResidual},
-        {Pass::Report, &kernels::kBlockInverseReport},
+std::vector<std::pair<BlockInversePass, const Kernel<abi_bi::Params>*>> kernels_of(const BlockInverseDesc& desc,
+                                                                                   const BlockInverseConfig& config) {
+    std::vector<std::pair<BlockInversePass, const Kernel<abi_bi::Params>*>> all{
+        {BlockInversePass::Prepare, &kernels::kBlockInversePrepare},
+        {BlockInversePass::Residual, &kernels::kBlockInverseResidual},
+        {BlockInversePass::Report, &kernels::kBlockInverseReport},
     };
     if (config.style == number_of(BlockInverseStyle::Registers)) {
-        all.emplace_back(Pass::Registers, &registers_of(desc.n));
+        all.emplace_back(BlockInversePass::Registers, &registers_of(desc.n));
         return all;
     }
-    all.insert(all.end(), {{Pass::Begin, &kernels::kBlockInverseBegin},
-                           {Pass::Check, &kernels::kBlockInverseCheck},
-                           {Pass::Verdict, &kernels::kBlockInverseVerdict},
-                           {Pass::Finish, &kernels::kBlockInverseFinish}});
+    all.insert(all.end(), {{BlockInversePass::Begin, &kernels::kBlockInverseBegin},
+                           {BlockInversePass::Check, &kernels::kBlockInverseCheck},
+                           {BlockInversePass::Verdict, &kernels::kBlockInverseVerdict},
+                           {BlockInversePass::Finish, &kernels::kBlockInverseFinish}});
     if (config.style == number_of(BlockInverseStyle::Group)) {
-        all.emplace_back(Pass::Pivoted, &kernels::kBlockInversePivoted);
+        all.emplace_back(BlockInversePass::Pivoted, &kernels::kBlockInversePivoted);
         return all;
     }
-    all.insert(all.end(), {{Pass::Panel, &kernels::kBlockInversePanel},
-                           {Pass::Forward, &kernels::kBlockInverseForward},
-                           {Pass::Judge, &kernels::kBlockInverseJudge},
-                           {Pass::Back, &kernels::kBlockInverseBack},
-                           {Pass::Backward, &kernels::kBlockInverseBackward}});
+    all.insert(all.end(), {{BlockInversePass::Panel, &kernels::kBlockInversePanel},
+                           {BlockInversePass::Forward, &kernels::kBlockInverseForward},
+                           {BlockInversePass::Judge, &kernels::kBlockInverseJudge},
+                           {BlockInversePass::Back, &kernels::kBlockInverseBack},
+                           {BlockInversePass::Backward, &kernels::kBlockInverseBackward}});
     return all;
 }
 
@@ -105,7 +103,7 @@ struct BlockInversePlan::Impl {
     BlockInverseConfig config;
     BlockInverseLayout layout;
     BlockInverseSteps steps;
-    std::vector<std::pair<Pass, PipelineOf<abi_bi::Params>>> pipelines;
+    std::vector<std::pair<BlockInversePass, PipelineOf<abi_bi::Params>>> pipelines;
 
     [[nodiscard]] bool is_empty() const noexcept { return desc.n == 0 || desc.blocks == 0; }
     Result<void> check(const BlockInverseViews& views, const BufferView& scratch) const;
@@ -156,7 +154,7 @@ MemoryNeeds BlockInversePlan::scratch() const noexcept {
 const BlockInverseConfig& BlockInversePlan::config() const noexcept { return impl_->config; }
 
 Result<BlockInversePlan> plan_block_inverse(const Device& device, const BlockInverseDesc& desc) {
-    YOLK_TRY_VOID(check_desc(desc));
+    YOLK_TRY_VOID(check_block_inverse(desc));
     auto impl = std::make_unique<BlockInversePlan::Impl>();
     impl->device = &device;
     impl->desc = desc;

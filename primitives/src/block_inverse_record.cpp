@@ -11,11 +11,9 @@ namespace yolk {
 namespace {
 
 namespace abi_bi = abi::block_inverse;
-using Params = abi_bi::Params;
-using Pass = BlockInversePass;
 
 // About what one element costs in multiply-adds, loads included.
-constexpr std::uint64_t kLoadCost = 16;
+constexpr std::uint64_t kBlockLoadCost = 16;
 constexpr std::uint64_t kPanelCost = 1024;
 constexpr std::uint64_t kTileCost = 2048;
 // Retries have invocations for one block in so many.
@@ -44,22 +42,23 @@ class Pieces {
     }
 
     void set_attempt(std::uint32_t attempt) { params_.attempt = attempt; }
-    [[nodiscard]] const Params& params() const noexcept { return params_; }
+    [[nodiscard]] const abi_bi::Params& params() const noexcept { return params_; }
 
     /// `per_block` invocations for each block, each of which costs about `cost`; `per_block` 0: a workgroup.
-    void add(Pass pass, std::uint64_t per_block, std::uint64_t cost, std::uint32_t first = 0, std::uint32_t end = 0) {
-        Params params = params_;
+    void add(BlockInversePass pass, std::uint64_t per_block, std::uint64_t cost, std::uint32_t first = 0,
+             std::uint32_t end = 0) {
+        abi_bi::Params params = params_;
         params.first = first;
         params.end = end;
         const std::uint64_t blocks =
-            ceil_div(params.blocks, params.attempt == 0 || pass == Pass::Prepare ? 1 : kRetriedShare);
+            ceil_div(params.blocks, params.attempt == 0 || pass == BlockInversePass::Prepare ? 1 : kRetriedShare);
         const LinearGrid grid = per_block == 0 ? LinearGrid{.groups = params.blocks, .cost_per_group = cost}
                                                : grid_of(blocks * per_block, config_.workgroup_size, cost);
         params.invocations = static_cast<std::uint32_t>(grid.groups * config_.workgroup_size);
         pieces_.push_back({.window = window_, .pass = pass, .params = params, .grid = grid});
     }
     /// The same over [0, count), at most `most` at once.
-    void add_ranges(Pass pass, std::uint64_t per_block, std::uint64_t cost_of_one, std::uint32_t count,
+    void add_ranges(BlockInversePass pass, std::uint64_t per_block, std::uint64_t cost_of_one, std::uint32_t count,
                     std::uint32_t most) {
         for (std::uint32_t first = 0; first < count; first += most) {
             const std::uint32_t end = first + std::min(most, count - first);
@@ -74,37 +73,37 @@ class Pieces {
     std::vector<BlockInversePiece>& pieces_;
     const BlockInverseConfig& config_;
     std::size_t window_;
-    Params params_{};
+    abi_bi::Params params_{};
 };
 
 void Pieces::add_tiles_attempt() {
     const std::uint32_t padded = params_.padded_n;
     const std::uint64_t tiles = padded / abi_bi::kPanel;
-    const std::uint64_t row_cost = kLoadCost * padded;
-    add(Pass::Begin, padded, row_cost);
+    const std::uint64_t row_cost = kBlockLoadCost * padded;
+    add(BlockInversePass::Begin, padded, row_cost);
     for (std::uint32_t first = 0; first < padded; first += abi_bi::kPanel) {
-        add(Pass::Panel, padded / 2, kPanelCost, first);
+        add(BlockInversePass::Panel, padded / 2, kPanelCost, first);
         const std::uint64_t below = (padded - first) / abi_bi::kPanel - 1;
         // As the kernel counts its tiles.
         const std::uint64_t solved = below * (first / abi_bi::kPanel + 1);
-        if (below > 0) add(Pass::Forward, solved + (below + 1) / 2 * (below + 1), kTileCost, first);
+        if (below > 0) add(BlockInversePass::Forward, solved + (below + 1) / 2 * (below + 1), kTileCost, first);
     }
-    add(Pass::Judge, padded, row_cost);
+    add(BlockInversePass::Judge, padded, row_cost);
     for (std::uint32_t end = padded; end > 0; end -= abi_bi::kPanel) {
         const std::uint32_t first = end - abi_bi::kPanel;
-        add(Pass::Back, padded, kPanelCost, first);
-        if (first > 0) add(Pass::Backward, first / abi_bi::kPanel * tiles, kTileCost, first);
+        add(BlockInversePass::Back, padded, kPanelCost, first);
+        if (first > 0) add(BlockInversePass::Backward, first / abi_bi::kPanel * tiles, kTileCost, first);
     }
-    add(Pass::Check, params_.n, row_cost);
-    add(Pass::Verdict, 1, row_cost);
+    add(BlockInversePass::Check, params_.n, row_cost);
+    add(BlockInversePass::Verdict, 1, row_cost);
 }
 
 void Pieces::add_pivoted_attempt(const BlockInverseSteps& steps) {
     const std::uint64_t n = params_.n;
-    add(Pass::Begin, params_.padded_n, kLoadCost * n);
-    add_ranges(Pass::Pivoted, 0, kLoadCost * n * n, params_.n, steps.pivots);
-    add(Pass::Check, n, kLoadCost * n);
-    add(Pass::Verdict, 1, kLoadCost * n);
+    add(BlockInversePass::Begin, params_.padded_n, kBlockLoadCost * n);
+    add_ranges(BlockInversePass::Pivoted, 0, kBlockLoadCost * n * n, params_.n, steps.pivots);
+    add(BlockInversePass::Check, n, kBlockLoadCost * n);
+    add(BlockInversePass::Verdict, 1, kBlockLoadCost * n);
 }
 
 }  // namespace
@@ -114,14 +113,14 @@ void add_pieces(std::vector<BlockInversePiece>& pieces, const BlockInverseDesc& 
     Pieces add(pieces, desc, config, window);
     const std::uint64_t n = desc.n;
     const bool symmetric = desc.mode == InverseMode::Symmetric;
-    add.add_ranges(Pass::Prepare, 1, kLoadCost * n, desc.n, steps.prepare_rows);
+    add.add_ranges(BlockInversePass::Prepare, 1, kBlockLoadCost * n, desc.n, steps.prepare_rows);
     if (symmetric) {
         add.set_attempt(1);
-        add.add_ranges(Pass::Prepare, 1, kLoadCost * n, desc.n, steps.prepare_rows);
+        add.add_ranges(BlockInversePass::Prepare, 1, kBlockLoadCost * n, desc.n, steps.prepare_rows);
         add.set_attempt(0);
     }
     if (config.style == static_cast<std::uint32_t>(BlockInverseStyle::Registers)) {
-        add.add(Pass::Registers, 1, 2 * n * n * n + kLoadCost * n * n);
+        add.add(BlockInversePass::Registers, 1, 2 * n * n * n + kBlockLoadCost * n * n);
     } else {
         for (std::uint32_t attempt = 0; attempt <= add.params().retries; ++attempt) {
             add.set_attempt(attempt);
@@ -132,11 +131,11 @@ void add_pieces(std::vector<BlockInversePiece>& pieces, const BlockInverseDesc& 
             }
         }
         add.set_attempt(0);
-        add.add(Pass::Finish, n, kLoadCost * n);
+        add.add(BlockInversePass::Finish, n, kBlockLoadCost * n);
     }
-    add.add_ranges(Pass::Residual, ceil_div(n, kResidualRows), n * (kLoadCost * 12 + 32),
+    add.add_ranges(BlockInversePass::Residual, ceil_div(n, kResidualRows), n * (kBlockLoadCost * 12 + 32),
                    ceil_div(desc.n, kResidualColumns), steps.residual_groups);
-    add.add(Pass::Report, 1, kLoadCost * n);
+    add.add(BlockInversePass::Report, 1, kBlockLoadCost * n);
 }
 
 }  // namespace yolk

@@ -18,10 +18,8 @@ namespace abi_cc = abi::concat;
 
 namespace {
 
-constexpr std::uint64_t kElementBytes = 4;
-constexpr std::uint32_t kQuad = 4;
 // A load, a store and three divisions of indices.
-constexpr std::uint64_t kLoadCost = 16;
+constexpr std::uint64_t kConcatLoadCost = 16;
 
 std::uint64_t extent_of(const ConcatDesc& desc) {
     std::uint64_t extent = 0;
@@ -29,25 +27,15 @@ std::uint64_t extent_of(const ConcatDesc& desc) {
     return extent;
 }
 
-bool quads_allowed(const ConcatDesc& desc) {
+bool parts_are_quads(const ConcatDesc& desc) {
     return std::ranges::all_of(
         desc.parts, [&](const ConcatPart& part) { return std::uint64_t{part.extent} * desc.inner % kQuad == 0; });
 }
 
 }  // namespace
 
-namespace {
-
-std::uint64_t extent_sum(const ConcatDesc& desc) {
-    std::uint64_t sum = 0;
-    for (const ConcatPart& part : desc.parts) sum += part.extent;
-    return sum;
-}
-
-}  // namespace
-
 ConfigSpace<ConcatConfig> concat_space(const DeviceInfo& /*info*/, const ConcatDesc& desc) {
-    const auto legality = [quads = quads_allowed(desc)](const ConcatConfig& config) -> Result<void> {
+    const auto legality = [quads = parts_are_quads(desc)](const ConcatConfig& config) -> Result<void> {
         if (config.elements_per_load == 1 || quads) return {};
         return bad_input(
             "elements_per_load of [concat] is 4, but the extent * inner of a part is no multiple of 4; use 1.");
@@ -58,13 +46,13 @@ ConfigSpace<ConcatConfig> concat_space(const DeviceInfo& /*info*/, const ConcatD
              {"elements_per_load", &ConcatConfig::elements_per_load, {1, kQuad}}},
             legality,
             {.variant = fmt::format("f32, {} parts", desc.parts.size()),
-             .extents = {desc.members, desc.outer, desc.inner, extent_sum(desc)}}};
+             .extents = {desc.members, desc.outer, desc.inner, extent_of(desc)}}};
 }
 
 ConcatConfig default_concat_config(const DeviceInfo& info, const ConcatDesc& desc) {
-    const std::uint32_t width = quads_allowed(desc) ? kQuad : 1;
+    const std::uint32_t width = parts_are_quads(desc) ? kQuad : 1;
     const std::uint64_t rows = row_count(desc.members, desc.outer);
-    const auto [workgroup, loads] = streaming_default(info, rows * (extent_sum(desc) * desc.inner / width));
+    const auto [workgroup, loads] = streaming_default(info, rows * (extent_of(desc) * desc.inner / width));
     return {.workgroup_size = workgroup, .loads_per_invocation = loads, .elements_per_load = width};
 }
 
@@ -157,7 +145,7 @@ Result<BoundConcat> ConcatPlan::bind(const ConcatViews& views, const BufferView&
         YOLK_TRY(auto binding, device_->bind(pipeline_, std::array{source, target}));
         const LinearGrid grid =
             grid_of(std::uint64_t{runs} * length, std::uint64_t{config_.workgroup_size} * config_.loads_per_invocation,
-                    kLoadCost * width);
+                    kConcatLoadCost * width);
         bound.copies_.push_back({std::move(binding), params, grid});
         first += length;
     }

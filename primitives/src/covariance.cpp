@@ -23,11 +23,10 @@ namespace yolk {
 namespace {
 
 namespace abi_c = abi::covariance;
-using Params = abi_c::Params;
 
 /// X^T X: a is X, stored as its transpose, b is X. Equal bits on both sides of the diagonal, for a product does not
 /// depend on the order of its factors.
-MatmulDesc product_of(const CovarianceDesc& desc) {
+MatmulDesc samples_product(const CovarianceDesc& desc) {
     MatmulDesc product{.m = desc.n, .n = desc.n, .k = desc.samples, .batch = desc.blocks};
     product.b = {.offset = desc.offset, .stride = desc.stride, .batch_stride = desc.block_stride};
     product.a = product.b;
@@ -36,7 +35,7 @@ MatmulDesc product_of(const CovarianceDesc& desc) {
     return product;
 }
 
-Result<void> validate(const CovarianceDesc& desc) {
+Result<void> check_covariance(const CovarianceDesc& desc) {
     YOLK_TRY_VOID(check_range(desc.n, 0, kMaxBlockSize, "n of [covariance]"));
     YOLK_TRY_VOID(check_range(static_cast<std::uint64_t>(desc.damping_kind), 0,
                               static_cast<std::uint64_t>(CovarianceDamping::Absolute),
@@ -55,7 +54,7 @@ Result<void> validate(const CovarianceDesc& desc) {
 }
 
 /// Of no samples there is no news: an average stays, and C without one is zero.
-Params params_of(const CovarianceDesc& desc, bool first) {
+abi_c::Params covariance_params(const CovarianceDesc& desc, bool first) {
     const bool keeps_old = desc.average && !first;
     const double share = keeps_old ? 1.0 - static_cast<double>(desc.decay) : 1.0;
     return {.element_count = desc.blocks * desc.n * desc.n,
@@ -69,14 +68,14 @@ Params params_of(const CovarianceDesc& desc, bool first) {
 }  // namespace
 
 ConfigSpace<MatmulConfig> covariance_space(const DeviceInfo& info, const CovarianceDesc& desc) {
-    const MatmulDesc product = product_of(desc);
+    const MatmulDesc product = samples_product(desc);
     return product_space(
         "covariance", info, {product, product},
         {.variant = desc.average ? "f32, average" : "f32", .extents = {desc.n, desc.samples, desc.blocks}});
 }
 
 MatmulConfig default_covariance_config(const DeviceInfo& info, const CovarianceDesc& desc) {
-    const MatmulDesc product = product_of(desc);
+    const MatmulDesc product = samples_product(desc);
     return default_product_config(info, product, product);
 }
 
@@ -92,8 +91,8 @@ struct CovariancePlan::Impl {
     std::uint64_t scratch_bytes = 0;
     MatmulPlan product;
     BlockTracePlan trace;
-    PipelineOf<Params> average;
-    PipelineOf<Params> damp;
+    PipelineOf<abi_c::Params> average;
+    PipelineOf<abi_c::Params> damp;
 
     [[nodiscard]] bool is_damped() const noexcept { return desc.damping_kind != CovarianceDamping::None; }
     [[nodiscard]] bool is_relative() const noexcept { return desc.damping_kind == CovarianceDamping::Relative; }
@@ -111,9 +110,9 @@ struct BoundCovariance::Impl {
     std::vector<BoundWindow<BoundCovariance>> parts{};
     CovarianceDesc desc;
     BoundMatmul product;
-    BindingOf<Params> average;
+    BindingOf<abi_c::Params> average;
     std::optional<BoundBlockTrace> trace;
-    std::optional<BindingOf<Params>> damp;
+    std::optional<BindingOf<abi_c::Params>> damp;
     LinearGrid grid{};
 };
 
@@ -131,7 +130,7 @@ MemoryNeeds CovariancePlan::scratch() const noexcept { return {.size_bytes = imp
 Result<void> CovariancePlan::Impl::lay_out() {
     YOLK_TRY(matrix_bytes, checked_bytes({desc.blocks, desc.n, desc.n}, sizeof(float), "a covariance of [covariance]"));
     YOLK_TRY_VOID(check_binding_size(*device, matrix_bytes, "the covariance view of [covariance]"));
-    Result<MatmulLayout> layout = lay_out_matmul(product_of(desc));
+    Result<MatmulLayout> layout = lay_out_matmul(samples_product(desc));
     if (!layout) return std::move(layout).error().while_doing("planning [covariance]");
     x_bytes = matrix_bytes == 0 ? 0 : layout->b_bytes;
     YOLK_TRY_VOID(check_binding_size(*device, x_bytes, "the x view of [covariance]"));
@@ -145,7 +144,7 @@ Result<void> CovariancePlan::Impl::lay_out() {
 }
 
 Result<void> CovariancePlan::Impl::make_pipelines() {
-    MatmulDesc of_product = product_of(desc);
+    MatmulDesc of_product = samples_product(desc);
     of_product.config = *desc.config;
     YOLK_TRY_VOID(covariance_space(device->info(), desc).check(*of_product.config));
     if (matrix_bytes == 0) return {};
@@ -182,7 +181,7 @@ WindowOfX window_of_x(const CovarianceDesc& desc, std::uint64_t first_block) noe
 }
 
 /// Of how many blocks' views a binding holds.
-Result<BlockWindows> windows_of(const Device& device, const CovarianceDesc& desc) {
+Result<BlockWindows> covariance_windows(const Device& device, const CovarianceDesc& desc) {
     const std::uint64_t matrix = sizeof(float) * desc.n * desc.n;
     const std::uint64_t stride = desc.stride == kDense ? desc.n : desc.stride;
     const std::uint64_t block = sizeof(float) * std::max(block_stride_of(desc), desc.samples * stride);
@@ -205,8 +204,8 @@ Result<void> CovariancePlan::Impl::make_parts() {
 }
 
 Result<CovariancePlan> plan_covariance(const Device& device, const CovarianceDesc& desc) {
-    YOLK_TRY_VOID(validate(desc));
-    YOLK_TRY(const BlockWindows windows, windows_of(device, desc));
+    YOLK_TRY_VOID(check_covariance(desc));
+    YOLK_TRY(const BlockWindows windows, covariance_windows(device, desc));
     if (!desc.config && windows.is_one())
         return plan_tuned(device, desc, covariance_space(device.info(), desc),
                           default_covariance_config(device.info(), desc), &plan_covariance);
@@ -299,7 +298,7 @@ void BoundCovariance::record(Recorder& recorder, bool first) const noexcept {
     record_windows(recorder, bound.parts, [&](const BoundCovariance& part) noexcept { part.record(recorder, first); });
     if (bound.grid.groups == 0) return;
     const ScopedLabel label(recorder, "covariance");
-    const Params params = params_of(bound.desc, first);
+    const abi_c::Params params = covariance_params(bound.desc, first);
     bound.product.record(recorder);
     recorder.barrier(Barrier::ComputeToCompute);
     recorder.dispatch(bound.average, params, bound.grid);

@@ -15,7 +15,7 @@ namespace {
 
 namespace abi_ce = abi::cross_entropy;
 
-constexpr std::uint64_t kElementCost = 28;  // an exponential
+constexpr std::uint64_t kCrossEntropyCost = 28;  // an exponential
 constexpr std::uint64_t kStatusBytes = 4;
 
 }  // namespace
@@ -35,7 +35,7 @@ Result<CrossEntropyPlan> plan_cross_entropy(const Device& device, const CrossEnt
     plan.device_ = &device;
     plan.desc_ = desc;
     YOLK_TRY(plan.logits_bytes_,
-             row_bytes(device, {desc.members, desc.rows, desc.columns}, "the logits view of [cross_entropy]"));
+             binding_bytes(device, {desc.members, desc.rows, desc.columns}, "the logits view of [cross_entropy]"));
     if (plan.logits_bytes_ == 0) return plan;
     plan.losses_bytes_ = plan.logits_bytes_ / desc.columns;
     plan.targets_bytes_ = desc.shared_targets ? plan.losses_bytes_ / desc.members : plan.losses_bytes_;
@@ -71,7 +71,7 @@ void BoundCrossEntropy::record(Recorder& recorder) const noexcept {
                           .columns = desc_.columns,
                           .target_count = desc_.shared_targets ? desc_.rows : static_cast<std::uint32_t>(rows),
                       },
-                      row_grid(rows, desc_.columns, kElementCost, *desc_.config));
+                      row_grid(rows, desc_.columns, kCrossEntropyCost, *desc_.config));
 }
 
 }  // namespace yolk

@@ -18,10 +18,8 @@ namespace abi_ew = abi::elementwise;
 
 namespace {
 
-constexpr std::uint64_t kElementBytes = 4;
-constexpr std::uint32_t kQuad = 4;
 // About what an activation computes: gelu, the longest, has 53 operations.
-constexpr std::uint64_t kElementCost = 64;
+constexpr std::uint64_t kOperationCost = 64;
 
 // How many elements of the second operand there are, 0 for unary operations. Fits: rows and columns are 32 bits.
 std::uint64_t second_period(const ElementwiseDesc& desc) {
@@ -35,7 +33,7 @@ std::uint64_t second_period(const ElementwiseDesc& desc) {
     return 0;
 }
 
-bool quads_allowed(const ElementwiseDesc& desc) {
+bool second_is_quads(const ElementwiseDesc& desc) {
     return !is_binary(desc.operation) || second_period(desc) % kQuad == 0;
 }
 
@@ -46,7 +44,7 @@ Result<void> check_constant(float value, const char* what) {
         fmt::format("{} of [elementwise] is {}; it must be finite, and zero or at least 2^-100 in size.", what, value));
 }
 
-Result<void> check_desc(const ElementwiseDesc& desc) {
+Result<void> check_elementwise(const ElementwiseDesc& desc) {
     if (to_string(desc.operation) == std::string_view("unknown"))
         return bad_input(fmt::format("operation of [elementwise] is {}, which is none; see ElementwiseOperation.",
                                      static_cast<std::uint32_t>(desc.operation)));
@@ -90,7 +88,7 @@ const char* to_string(ElementwiseOperation operation) noexcept {
 
 ConfigSpace<ElementwiseConfig> elementwise_space(const DeviceInfo& /*info*/, const ElementwiseDesc& desc) {
     const auto legality = [desc](const ElementwiseConfig& config) -> Result<void> {
-        if (config.elements_per_load == 1 || quads_allowed(desc)) return {};
+        if (config.elements_per_load == 1 || second_is_quads(desc)) return {};
         return bad_input(
             fmt::format("elements_per_load of [elementwise] is 4, but the second operand repeats after {} elements; "
                         "use 1, or a length that is a multiple of 4.",
@@ -107,14 +105,14 @@ ConfigSpace<ElementwiseConfig> elementwise_space(const DeviceInfo& /*info*/, con
 }
 
 ElementwiseConfig default_elementwise_config(const DeviceInfo& info, const ElementwiseDesc& desc) {
-    const std::uint32_t width = quads_allowed(desc) ? kQuad : 1;
+    const std::uint32_t width = second_is_quads(desc) ? kQuad : 1;
     const auto [workgroup, loads] =
         streaming_default(info, row_count(desc.members, desc.rows) * (desc.columns / width));
     return {.workgroup_size = workgroup, .loads_per_invocation = loads, .elements_per_load = width};
 }
 
 Result<ElementwisePlan> plan_elementwise(const Device& device, const ElementwiseDesc& desc) {
-    YOLK_TRY_VOID(check_desc(desc));
+    YOLK_TRY_VOID(check_elementwise(desc));
     ElementwisePlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
@@ -196,12 +194,12 @@ void BoundElementwise::record(Recorder& recorder) const noexcept {
     if (params.element_count != 0) {
         recorder.dispatch(binding_, params,
                           grid_of(params.element_count / config_.elements_per_load, loads_per_group,
-                                  kElementCost * config_.elements_per_load));
+                                  kOperationCost * config_.elements_per_load));
     }
     if (tail == 0) return;
     params.first_element = params.element_count;
     params.element_count = element_count_;
-    recorder.dispatch(tail_, params, grid_of(tail, loads_per_group, kElementCost));
+    recorder.dispatch(tail_, params, grid_of(tail, loads_per_group, kOperationCost));
 }
 
 }  // namespace yolk

@@ -25,7 +25,7 @@ bool is_name_character(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-Kernel<abi_ro::Params> kernel_of(const std::string& name, const std::vector<std::uint32_t>& spirv) noexcept {
+Kernel<abi_ro::Params> rollout_kernel(const std::string& name, const std::vector<std::uint32_t>& spirv) noexcept {
     return {KernelModule{.name = name,
                          .spirv = spirv,
                          .binding_count = abi_ro::kBindingCount,
@@ -61,8 +61,8 @@ Result<std::shared_ptr<const LoadedEnvironment>> load_environment(const std::fil
     loaded->inexact_reason_ = std::move(compiled.inexact_reason);
     loaded->looped_spirv_ = std::move(compiled.looped);
     loaded->unrolled_spirv_ = std::move(compiled.unrolled);
-    loaded->looped_ = kernel_of(loaded->looped_name_, loaded->looped_spirv_);
-    loaded->unrolled_ = kernel_of(loaded->unrolled_name_, loaded->unrolled_spirv_);
+    loaded->looped_ = rollout_kernel(loaded->looped_name_, loaded->looped_spirv_);
+    loaded->unrolled_ = rollout_kernel(loaded->unrolled_name_, loaded->unrolled_spirv_);
     const EnvironmentFacts& facts = compiled.facts;
     loaded->info_ = {.name = loaded->name_,
                      .observation_count = facts.observation_count,

@@ -26,6 +26,9 @@ namespace {
 constexpr std::array kInfos{YOLK_ENVIRONMENTS(YOLK_INFO_ROW)};
 constexpr std::array kKernels{YOLK_ENVIRONMENTS(YOLK_KERNEL_ROW)};
 
+#undef YOLK_INFO_ROW
+#undef YOLK_KERNEL_ROW
+
 Result<EnvironmentKernels> find_built_in(std::string_view name) {
     std::string known;
     for (std::size_t i = 0; i < kInfos.size(); ++i) {

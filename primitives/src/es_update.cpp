@@ -22,14 +22,13 @@
 namespace yolk {
 namespace {
 
-using abi::es_update::Params;
+namespace abi_eu = abi::es_update;
 
-constexpr std::uint32_t kMaxRank = 32;
 constexpr std::uint64_t kCombineCost = 8;  ///< of one partial sum, added up
 /// More scratch than this is not asked for: windows of so many partial sums keep any device busy.
 constexpr std::uint64_t kEnoughScratchBytes = std::uint64_t{128} << 20U;
 
-Result<void> validate(const Device& device, const EsUpdateDesc& desc) {
+Result<void> check_es_update(const Device& device, const EsUpdateDesc& desc) {
     YOLK_TRY_VOID(es_update_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_range(desc.rank, 1, kMaxRank, "rank of [es_update]"));
     YOLK_TRY_VOID(check_range(desc.population, 2, UINT32_MAX, "population of [es_update]"));
@@ -53,7 +52,7 @@ std::uint64_t weights_bytes(const EsUpdateDesc& desc) {
 }
 
 /// What the plan and the layout decide of the parameters of both kernels.
-Result<Params> fixed_params(const Device& device, const EsUpdateDesc& desc, const TileLayout& layout) {
+Result<abi_eu::Params> fixed_params(const Device& device, const EsUpdateDesc& desc, const TileLayout& layout) {
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     YOLK_TRY(const Slices slices, choose_slices({.pair_count = pairs_of(desc),
                                                  .rank = desc.rank,
@@ -62,7 +61,7 @@ Result<Params> fixed_params(const Device& device, const EsUpdateDesc& desc, cons
                                                  .tile_bytes = kUnitBytes * layout.largest_tile,
                                                  .max_scratch_bytes = device.info().limits.max_storage_buffer_range,
                                                  .loop_budget = loops}));
-    Params params{};
+    abi_eu::Params params{};
     params.pair_count = pairs_of(desc);
     params.pairs_per_slice = slices.pairs_per_slice;
     params.slice_count = slices.slice_count;
@@ -76,10 +75,10 @@ struct EsUpdatePlan::Impl {
     const Device* device = nullptr;
     EsUpdateDesc desc;
     TileLayout layout;
-    Params params{};  ///< all but what a generation and a window decide
+    abi_eu::Params params{};  ///< all but what a generation and a window decide
     std::shared_ptr<const Buffer> entries;
-    PipelineOf<Params> sum;
-    PipelineOf<Params> combine;
+    PipelineOf<abi_eu::Params> sum;
+    PipelineOf<abi_eu::Params> combine;
 
     Result<void> make_pipelines();
     /// Of one unit, in all slices.
@@ -101,15 +100,16 @@ struct BoundEsUpdate::Impl {
     std::uint32_t population = 0;
     std::uint32_t rank = 1;
     std::uint32_t frozen_count = 0;
-    Params params{};
+    abi_eu::Params params{};
     std::vector<TileWindow> windows;
     std::shared_ptr<const Buffer> entries;  // kept alive for the bindings
-    BindingOf<Params> sum;
-    BindingOf<Params> combine;
+    BindingOf<abi_eu::Params> sum;
+    BindingOf<abi_eu::Params> combine;
 
-    [[nodiscard]] Params params_at(const NoiseContext& when) const noexcept;
+    [[nodiscard]] abi_eu::Params params_at(const NoiseContext& when) const noexcept;
     /// `zeroed`: how many elements of frozen parameters, too.
-    void record_window(Recorder& recorder, Params at, const TileWindow& window, std::uint32_t zeroed) const noexcept;
+    void record_window(Recorder& recorder, abi_eu::Params at, const TileWindow& window,
+                       std::uint32_t zeroed) const noexcept;
 };
 
 EsUpdatePlan::EsUpdatePlan() noexcept = default;
@@ -165,7 +165,7 @@ Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& de
     if (!desc.config)
         return plan_tuned(device, desc, es_update_space(device.info(), desc),
                           default_es_update_config(device.info(), desc), &plan_es_update);
-    YOLK_TRY_VOID(validate(device, desc));
+    YOLK_TRY_VOID(check_es_update(device, desc));
     auto impl = std::make_unique<EsUpdatePlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
@@ -208,8 +208,8 @@ Result<BoundEsUpdate> EsUpdatePlan::bind(const EsUpdateViews& views, const Buffe
     return result;
 }
 
-Params BoundEsUpdate::Impl::params_at(const NoiseContext& when) const noexcept {
-    Params at = params;
+abi_eu::Params BoundEsUpdate::Impl::params_at(const NoiseContext& when) const noexcept {
+    abi_eu::Params at = params;
     at.seed_low = static_cast<std::uint32_t>(when.seed);
     at.seed_high = static_cast<std::uint32_t>(when.seed >> 32U);
     at.time = when.time;
@@ -221,7 +221,7 @@ Params BoundEsUpdate::Impl::params_at(const NoiseContext& when) const noexcept {
     return at;
 }
 
-void BoundEsUpdate::Impl::record_window(Recorder& recorder, Params at, const TileWindow& window,
+void BoundEsUpdate::Impl::record_window(Recorder& recorder, abi_eu::Params at, const TileWindow& window,
                                         std::uint32_t zeroed) const noexcept {
     constexpr std::uint64_t kEdge = abi::es_update::kTileEdge;
     at.first_tile = window.first_tile;
@@ -242,7 +242,7 @@ void BoundEsUpdate::Impl::record_window(Recorder& recorder, Params at, const Til
 }
 
 void BoundEsUpdate::record(Recorder& recorder, const NoiseContext& when) const noexcept {
-    const Params params = impl_->params_at(when);
+    const abi_eu::Params params = impl_->params_at(when);
     const ScopedLabel label(recorder, "es_update");
     if (impl_->windows.empty()) impl_->record_window(recorder, params, {}, impl_->frozen_count);
     for (std::size_t i = 0; i < impl_->windows.size(); ++i) {

@@ -17,7 +17,7 @@
 namespace yolk {
 namespace {
 
-using abi::fitness::Params;
+namespace abi_fi = abi::fitness;
 
 constexpr std::uint32_t kMaxPopulation = 1U << 20U;
 
@@ -27,14 +27,14 @@ struct RuleRow {
     bool integer;
     std::uint32_t constant;  ///< of the kernels
 };
-constexpr std::array<RuleRow, 5> kRules{
+constexpr std::array<RuleRow, 5> kFitnessRules{
     {{FitnessRule::PairDifference, "pair-difference", true, abi::fitness::kRulePairDifference},
      {FitnessRule::PairSign, "pair-sign", true, abi::fitness::kRulePairSign},
      {FitnessRule::CentredRank, "centred-rank", true, abi::fitness::kRuleCentredRank},
      {FitnessRule::ZScore, "z-score", false, abi::fitness::kRuleZScore},
      {FitnessRule::GroupZScore, "group-z-score", false, abi::fitness::kRuleGroupZScore}}};
 
-const RuleRow& row_of(FitnessRule rule) noexcept { return kRules[static_cast<std::size_t>(rule)]; }
+const RuleRow& rule_row_of(FitnessRule rule) noexcept { return kFitnessRules[static_cast<std::size_t>(rule)]; }
 
 Result<void> validate_groups(const FitnessDesc& desc) {
     if (desc.rule != FitnessRule::GroupZScore) return {};
@@ -44,7 +44,7 @@ Result<void> validate_groups(const FitnessDesc& desc) {
                                  desc.group_size, desc.population));
 }
 
-Result<void> validate(const Device& device, const FitnessDesc& desc) {
+Result<void> check_fitness(const Device& device, const FitnessDesc& desc) {
     YOLK_TRY_VOID(fitness_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_range(desc.population, 2, kMaxPopulation, "population of [fitness]"));
     if (desc.antithetic && desc.population % 2 != 0) {
@@ -70,7 +70,7 @@ Result<void> validate(const Device& device, const FitnessDesc& desc) {
     return check_binding_size(device, bytes, "the returns of [fitness]");
 }
 
-const Kernel<Params>& kernel_of(FitnessStage stage, FitnessRule rule) {
+const Kernel<abi_fi::Params>& fitness_kernel(FitnessStage stage, FitnessRule rule) {
     switch (stage) {
         case FitnessStage::Scores: return kernels::kFitnessScores;
         case FitnessStage::Moments: return kernels::kFitnessMoments;
@@ -107,10 +107,10 @@ using PerStage = std::array<T, kFitnessStages>;
 
 }  // namespace
 
-std::string_view to_string(FitnessRule rule) noexcept { return row_of(rule).name; }
+std::string_view to_string(FitnessRule rule) noexcept { return rule_row_of(rule).name; }
 
 Result<FitnessRule> parse_fitness_rule(std::string_view name) {
-    for (const RuleRow& row : kRules) {
+    for (const RuleRow& row : kFitnessRules) {
         if (row.name == name) return row.rule;
     }
     return bad_input(fmt::format(
@@ -118,7 +118,7 @@ Result<FitnessRule> parse_fitness_rule(std::string_view name) {
         name));
 }
 
-bool is_integer_rule(FitnessRule rule) noexcept { return row_of(rule).integer; }
+bool is_integer_rule(FitnessRule rule) noexcept { return rule_row_of(rule).integer; }
 
 bool is_pair_rule(FitnessRule rule) noexcept {
     return rule == FitnessRule::PairDifference || rule == FitnessRule::PairSign;
@@ -142,14 +142,14 @@ struct FitnessPlan::Impl {
     const Device* device = nullptr;
     FitnessDesc desc;
     std::vector<FitnessStep> steps;
-    PerStage<std::optional<PipelineOf<Params>>> pipelines;  ///< of the stages that the rule has
+    PerStage<std::optional<PipelineOf<abi_fi::Params>>> pipelines;  ///< of the stages that the rule has
 };
 
 struct BoundFitness::Impl {
     std::uint32_t workgroup_size = 0;
     std::vector<FitnessStep> steps;
     BufferView zeroed;
-    PerStage<BindingOf<Params>> bindings;
+    PerStage<BindingOf<abi_fi::Params>> bindings;
 };
 
 FitnessPlan::FitnessPlan() noexcept = default;
@@ -166,21 +166,21 @@ MemoryNeeds FitnessPlan::scratch() const noexcept { return {.size_bytes = 4 * fi
 Result<FitnessPlan> plan_fitness(const Device& device, const FitnessDesc& desc) {
     if (!desc.config)
         return plan_tuned(device, desc, fitness_space(device.info(), desc), FitnessConfig{}, &plan_fitness);
-    YOLK_TRY_VOID(validate(device, desc));
+    YOLK_TRY_VOID(check_fitness(device, desc));
     auto impl = std::make_unique<FitnessPlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     YOLK_TRY(impl->steps, fitness_steps(desc, loops));
     const std::array<SpecConstant, 4> constants{{{abi::fitness::kSpecWorkgroupSize, desc.config->workgroup_size},
-                                                 {abi::fitness::kSpecRule, row_of(desc.rule).constant},
+                                                 {abi::fitness::kSpecRule, rule_row_of(desc.rule).constant},
                                                  {abi::fitness::kSpecRobust, desc.robust ? 1U : 0U},
                                                  {abi::fitness::kSpecAntithetic, desc.antithetic ? 1U : 0U}}};
     for (const FitnessStep& step : impl->steps) {
         auto& pipeline = impl->pipelines[static_cast<std::size_t>(step.stage)];
         if (pipeline) continue;
         const std::size_t used = is_same_for_all_rules(step.stage) ? 1 : constants.size();
-        YOLK_TRY(pipeline, device.pipeline(kernel_of(step.stage, desc.rule), std::span(constants).first(used)));
+        YOLK_TRY(pipeline, device.pipeline(fitness_kernel(step.stage, desc.rule), std::span(constants).first(used)));
     }
     FitnessPlan plan;
     plan.impl_ = std::move(impl);
@@ -219,7 +219,7 @@ void BoundFitness::record(Recorder& recorder) const noexcept {
     bool first = true;
     for (const FitnessStep& step : impl_->steps) {
         if (!std::exchange(first, false)) recorder.barrier(Barrier::ComputeToCompute);
-        const BindingOf<Params>& binding = impl_->bindings[static_cast<std::size_t>(step.stage)];
+        const BindingOf<abi_fi::Params>& binding = impl_->bindings[static_cast<std::size_t>(step.stage)];
         recorder.dispatch(binding, step.params,
                           grid_of(step.invocations, impl_->workgroup_size, step.cost_per_invocation));
     }

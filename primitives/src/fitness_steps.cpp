@@ -11,7 +11,7 @@
 namespace yolk {
 namespace {
 
-using abi::fitness::Params;
+namespace abi_fi = abi::fitness;
 
 /// What the loops besides those over items cost: 256 bins, limbs.
 constexpr std::uint64_t kOtherLoops = 512;
@@ -45,8 +45,8 @@ std::uint32_t tile_count_of(const FitnessDesc& desc) {
     return narrow(ceil_div<std::uint64_t>(desc.population, tile_length_of(desc)));
 }
 
-Params common_params(const FitnessDesc& desc) {
-    Params params{};
+abi_fi::Params common_params(const FitnessDesc& desc) {
+    abi_fi::Params params{};
     params.population = desc.population;
     params.episodes = desc.episodes;
     params.group_size = desc.rule == FitnessRule::GroupZScore ? desc.group_size : 1;
@@ -56,7 +56,7 @@ Params common_params(const FitnessDesc& desc) {
     return params;
 }
 
-Result<void> check_loops(const FitnessDesc& desc, std::uint64_t loop_budget) {
+Result<void> check_fitness_loops(const FitnessDesc& desc, std::uint64_t loop_budget) {
     if (loop_budget < loop_cost(1, loop_cost(desc.episodes)) + kOtherLoops) {
         return unsupported(fmt::format(
             "[fitness] averages {} episodes, but the loops of an invocation may cost only {} on this device. Use "
@@ -78,7 +78,7 @@ Result<void> check_loops(const FitnessDesc& desc, std::uint64_t loop_budget) {
 std::uint64_t cost_of(const FitnessStep& step) {
     constexpr std::uint64_t kMemberCost = 64;
     constexpr std::uint64_t kCounterCost = 8;
-    const Params& params = step.params;
+    const abi_fi::Params& params = step.params;
     switch (step.stage) {
         case FitnessStage::Ranks: return 4 * std::uint64_t{params.population};
         case FitnessStage::Finish:
@@ -94,14 +94,14 @@ std::uint64_t cost_of(const FitnessStep& step) {
     return share * (kMemberCost + (step.stage == FitnessStage::Scores ? 4 * std::uint64_t{params.episodes} : 0));
 }
 
-void add_median_steps(std::vector<FitnessStep>& steps, Params params) {
+void add_median_steps(std::vector<FitnessStep>& steps, abi_fi::Params params) {
     for (params.digit = 0; params.digit < 4; ++params.digit) {
         steps.push_back({FitnessStage::Histogram, params, params.invocation_count});
         steps.push_back({FitnessStage::Select, params, 1});
     }
 }
 
-void add_sort_steps(std::vector<FitnessStep>& steps, Params params, const FitnessDesc& desc) {
+void add_sort_steps(std::vector<FitnessStep>& steps, abi_fi::Params params, const FitnessDesc& desc) {
     params.tile_length = tile_length_of(desc);
     params.tile_count = tile_count_of(desc);
     for (params.digit = 0; params.digit < kDigits; ++params.digit) {
@@ -112,7 +112,7 @@ void add_sort_steps(std::vector<FitnessStep>& steps, Params params, const Fitnes
     steps.push_back({FitnessStage::SortedRanks, params, params.population});
 }
 
-void add_rank_steps(std::vector<FitnessStep>& steps, const Params& params, const FitnessDesc& desc) {
+void add_rank_steps(std::vector<FitnessStep>& steps, const abi_fi::Params& params, const FitnessDesc& desc) {
     if (sorts(desc)) {
         add_sort_steps(steps, params, desc);
     } else {
@@ -124,11 +124,11 @@ void add_rank_steps(std::vector<FitnessStep>& steps, const Params& params, const
 }  // namespace
 
 Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uint64_t loop_budget) {
-    YOLK_TRY_VOID(check_loops(desc, loop_budget));
+    YOLK_TRY_VOID(check_fitness_loops(desc, loop_budget));
     const auto twos = ceil_div<std::uint64_t>(desc.population, 2);  // an odd population's last member is alone
     const std::uint64_t weight_count = desc.antithetic ? desc.population / 2 : desc.population;
     std::vector<FitnessStep> steps;
-    Params params = common_params(desc);
+    abi_fi::Params params = common_params(desc);
     const std::uint64_t members_by_loops = iterations_within(loop_budget - kOtherLoops, loop_cost(desc.episodes));
     const auto fewest = ceil_div<std::uint64_t>(desc.population, std::max<std::uint64_t>(1, members_by_loops));
     params.invocation_count = strided(desc.population, std::max(kScoreInvocations, fewest));

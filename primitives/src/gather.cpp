@@ -16,17 +16,8 @@ namespace abi_ga = abi::gather;
 
 namespace {
 
-constexpr std::uint64_t kElementBytes = 4;
-constexpr std::uint32_t kQuad = 4;
 // Two loads, a store, and divisions of indices.
-constexpr std::uint64_t kLoadCost = 16;
-
-Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
-                                    const char* what) {
-    YOLK_TRY(const std::uint64_t size_bytes, checked_bytes(extents, kElementBytes, what));
-    YOLK_TRY_VOID(check_binding_size(device, size_bytes, what));
-    return size_bytes;
-}
+constexpr std::uint64_t kGatherLoadCost = 16;
 
 }  // namespace
 
@@ -100,8 +91,9 @@ Result<BoundGather> GatherPlan::bind(const GatherViews& views, const BufferView&
         .ids_stride = desc_.shared_ids ? 0 : desc_.id_count,
         .values_stride = desc_.id_count * columns,
     };
-    bound.grid_ = grid_of(out_bytes_ / (kElementBytes * width),
-                          std::uint64_t{config_.workgroup_size} * config_.loads_per_invocation, kLoadCost * width);
+    bound.grid_ =
+        grid_of(out_bytes_ / (kElementBytes * width),
+                std::uint64_t{config_.workgroup_size} * config_.loads_per_invocation, kGatherLoadCost * width);
     // A binding may not be empty; of a table without rows nothing is read.
     const BufferView& table = table_bytes_ == 0 ? views.ids : views.table;
     YOLK_TRY(bound.binding_, device_->bind(pipeline_, std::array{table, views.ids, views.out, views.status}));

@@ -18,7 +18,7 @@ namespace {
 
 namespace abi_g = abi::gru_step;
 
-constexpr std::uint64_t kElementCost = 48;  // a sigmoid or a tanh, and a few more
+constexpr std::uint64_t kGruElementCost = 48;  // a sigmoid or a tanh, and a few more
 
 }  // namespace
 
@@ -48,7 +48,7 @@ Result<GruStepPlan> plan_gru_step(const Device& device, const GruStepDesc& desc)
     plan.device_ = &device;
     plan.desc_ = desc;
     YOLK_TRY(plan.size_bytes_,
-             row_bytes(device, {desc.members, desc.rows, desc.columns}, "the state view of [gru_step]"));
+             binding_bytes(device, {desc.members, desc.rows, desc.columns}, "the state view of [gru_step]"));
     if (plan.size_bytes_ == 0) return plan;
     const auto constants = [&](RowVector bias) {
         return std::array{
@@ -105,7 +105,7 @@ void BoundGruStep::record(Recorder& recorder, const BindingOf<abi_g::Params>& bi
             .bias_stride = row_vector_stride(bias, desc_.columns),
         },
         grid_of(elements, std::uint64_t{desc_.config->workgroup_size} * desc_.config->elements_per_invocation,
-                kElementCost));
+                kGruElementCost));
 }
 
 void BoundGruStep::record_gate(Recorder& recorder) const noexcept {

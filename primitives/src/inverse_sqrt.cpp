@@ -19,14 +19,19 @@
 
 namespace yolk {
 
-namespace {
-
 namespace abi_i = abi::inverse_sqrt;
-using Params = abi_i::Params;
+
+/// One dispatch that all iterations make, but for the buffers that change places.
+struct InverseSqrtStage {
+    BindingOf<abi_i::Params> binding;
+    LinearGrid grid{};
+};
+
+namespace {
 
 constexpr std::uint32_t kMaxIterations = 256;
 
-MatmulDesc product_of(const InverseSqrtDesc& desc) {
+MatmulDesc block_product(const InverseSqrtDesc& desc) {
     return {.m = desc.n,
             .n = desc.n,
             .k = desc.n,
@@ -38,7 +43,7 @@ MatmulDesc product_of(const InverseSqrtDesc& desc) {
             .determinism = Determinism::Exact};
 }
 
-Result<void> validate(const InverseSqrtDesc& desc) {
+Result<void> check_inverse_sqrt(const InverseSqrtDesc& desc) {
     YOLK_TRY_VOID(check_range(desc.n, 0, kMaxBlockSize, "n of [inverse_sqrt]"));
     YOLK_TRY_VOID(check_damping(desc.damping, "damping of [inverse_sqrt]"));
     YOLK_TRY_VOID(check_range(desc.max_iterations, 1, kMaxIterations, "max_iterations of [inverse_sqrt]"));
@@ -47,22 +52,16 @@ Result<void> validate(const InverseSqrtDesc& desc) {
         fmt::format("tolerance of [inverse_sqrt] is {}; it must be from 2^-20 (9.5e-7) to 1/4.", desc.tolerance));
 }
 
-/// One dispatch that all iterations make, but for the buffers that change places.
-struct Stage {
-    BindingOf<Params> binding;
-    LinearGrid grid{};
-};
-
 }  // namespace
 
 ConfigSpace<MatmulConfig> inverse_sqrt_space(const DeviceInfo& info, const InverseSqrtDesc& desc) {
-    const MatmulDesc product = product_of(desc);
+    const MatmulDesc product = block_product(desc);
     return product_space("inverse_sqrt", info, {product, product},
                          {.variant = "f32", .extents = {desc.n, desc.blocks}});
 }
 
 MatmulConfig default_inverse_sqrt_config(const DeviceInfo& info, const InverseSqrtDesc& desc) {
-    const MatmulDesc product = product_of(desc);
+    const MatmulDesc product = block_product(desc);
     return default_product_config(info, product, product);
 }
 
@@ -78,7 +77,7 @@ struct InverseSqrtPlan::Impl {
     std::uint64_t scratch_bytes = 0;
     MatmulPlan product;
     BlockTracePlan trace;
-    PipelineOf<Params> norm, residual, start, decide, begin, direction, finish;
+    PipelineOf<abi_i::Params> norm, residual, start, decide, begin, direction, finish;
 
     BlockWindows windows;
     std::vector<InverseSqrtPlan> parts;  ///< a plan for each window, where there are several; then the rest is unused
@@ -97,11 +96,11 @@ struct BoundInverseSqrt::Impl {
     std::vector<BoundWindow<BoundInverseSqrt>> parts{};
     InverseSqrtDesc desc;
     BoundBlockTrace trace;
-    Stage norm, start, begin, residual, decide, direction, finish;
+    InverseSqrtStage norm, start, begin, residual, decide, direction, finish;
     /// By the parity of the iteration: Z Y, Y times the direction, the direction times Z.
     std::array<BoundMatmul, 2> residual_product, y_product, z_product;
 
-    void record_iteration(Recorder& recorder, Params params) const noexcept;
+    void record_iteration(Recorder& recorder, abi_i::Params params) const noexcept;
 };
 
 InverseSqrtPlan::InverseSqrtPlan() noexcept = default;
@@ -116,7 +115,7 @@ BoundInverseSqrt& BoundInverseSqrt::operator=(BoundInverseSqrt&&) noexcept = def
 MemoryNeeds InverseSqrtPlan::scratch() const noexcept { return {.size_bytes = impl_->scratch_bytes}; }
 
 Result<void> InverseSqrtPlan::Impl::lay_out() {
-    YOLK_TRY(matrix_bytes, row_bytes(*device, {desc.blocks, desc.n, desc.n}, "the in view of [inverse_sqrt]"));
+    YOLK_TRY(matrix_bytes, binding_bytes(*device, {desc.blocks, desc.n, desc.n}, "the in view of [inverse_sqrt]"));
     if (matrix_bytes == 0) return {};
     word_bytes = sizeof(float) * desc.blocks;
     ScratchPieces pieces;
@@ -128,7 +127,7 @@ Result<void> InverseSqrtPlan::Impl::lay_out() {
 }
 
 Result<void> InverseSqrtPlan::Impl::make_pipelines() {
-    MatmulDesc of_product = product_of(desc);
+    MatmulDesc of_product = block_product(desc);
     of_product.config = *desc.config;
     YOLK_TRY_VOID(inverse_sqrt_space(device->info(), desc).check(*of_product.config));
     if (matrix_bytes == 0) return {};
@@ -138,7 +137,7 @@ Result<void> InverseSqrtPlan::Impl::make_pipelines() {
     const std::array by_row{SpecConstant{abi_i::kSpecWorkgroupSize, row_workgroup_size(rows)}};
     const std::array by_element{SpecConstant{abi_i::kSpecWorkgroupSize, kElementWorkgroup}};
     const bool by_invocation = rows.row_per_invocation != 0;
-    const auto row_kernel = [&](const Kernel<Params>& of_group, const Kernel<Params>& of_invocation) {
+    const auto row_kernel = [&](const Kernel<abi_i::Params>& of_group, const Kernel<abi_i::Params>& of_invocation) {
         return device->pipeline(by_invocation ? of_invocation : of_group, by_row);
     };
     YOLK_TRY(norm, row_kernel(kernels::kInverseSqrtNormByGroup, kernels::kInverseSqrtNormByInvocation));
@@ -169,7 +168,7 @@ Result<void> InverseSqrtPlan::Impl::make_parts() {
 }
 
 Result<InverseSqrtPlan> plan_inverse_sqrt(const Device& device, const InverseSqrtDesc& desc) {
-    YOLK_TRY_VOID(validate(desc));
+    YOLK_TRY_VOID(check_inverse_sqrt(desc));
     YOLK_TRY(const BlockWindows windows, cut_blocks(device, desc.blocks, {sizeof(float) * desc.n * desc.n},
                                                     {3 * sizeof(float), sizeof(float) * desc.n}, "[inverse_sqrt]"));
     if (!desc.config && windows.is_one())
@@ -251,7 +250,7 @@ Result<BoundInverseSqrt> InverseSqrtPlan::bind(const InverseSqrtViews& views, co
     const LinearGrid by_element = grid_of(elements, kElementWorkgroup, 2);
     const LinearGrid by_block = row_grid(desc.blocks, desc.n, 1, plan.rows);
     const LinearGrid by_row = row_grid(std::uint64_t{desc.blocks} * desc.n, desc.n, 2, plan.rows);
-    const auto add = [&](Stage& stage, const PipelineOf<Params>& pipeline, const LinearGrid& grid,
+    const auto add = [&](InverseSqrtStage& stage, const PipelineOf<abi_i::Params>& pipeline, const LinearGrid& grid,
                          const BufferView& read, const BufferView& first, const BufferView& second) -> Result<void> {
         stage.grid = grid;
         YOLK_TRY(stage.binding, plan.device->bind(pipeline, std::array{read, state, row_sums, views.status,
@@ -274,7 +273,7 @@ Result<BoundInverseSqrt> InverseSqrtPlan::bind(const InverseSqrtViews& views, co
     return result;
 }
 
-void BoundInverseSqrt::Impl::record_iteration(Recorder& recorder, Params params) const noexcept {
+void BoundInverseSqrt::Impl::record_iteration(Recorder& recorder, abi_i::Params params) const noexcept {
     const std::size_t from = (params.iteration - 1) % 2;
     residual_product[from].record(recorder);
     recorder.barrier(Barrier::ComputeToCompute);
@@ -295,13 +294,13 @@ void BoundInverseSqrt::record(Recorder& recorder) const noexcept {
     record_windows(recorder, bound.parts, [&](const BoundInverseSqrt& part) noexcept { part.record(recorder); });
     if (!bound.parts.empty() || desc.n == 0 || desc.blocks == 0) return;
     const ScopedLabel label(recorder, "inverse_sqrt");
-    Params params{.blocks = desc.blocks,
-                  .n = desc.n,
-                  .iteration = 0,
-                  .one_over_n = static_cast<float>(1.0 / desc.n),
-                  .tolerance = desc.tolerance};
+    abi_i::Params params{.blocks = desc.blocks,
+                         .n = desc.n,
+                         .iteration = 0,
+                         .one_over_n = static_cast<float>(1.0 / desc.n),
+                         .tolerance = desc.tolerance};
     bound.trace.record(recorder);
-    for (const Stage* stage : {&bound.norm, &bound.start, &bound.begin}) {
+    for (const InverseSqrtStage* stage : {&bound.norm, &bound.start, &bound.begin}) {
         recorder.barrier(Barrier::ComputeToCompute);
         recorder.dispatch(stage->binding, params, stage->grid);
     }

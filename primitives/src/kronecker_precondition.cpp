@@ -24,7 +24,6 @@ namespace yolk {
 namespace {
 
 namespace abi_k = abi::kronecker_precondition;
-using Params = abi_k::Params;
 
 static_assert(kKroneckerInFailed == abi_k::kInFailed && kKroneckerOutFailed == abi_k::kOutFailed);
 static_assert(static_cast<std::uint32_t>(BlockStatus::Damped) == abi_k::kLargestInverted);
@@ -32,17 +31,17 @@ static_assert(static_cast<std::uint32_t>(BlockStatus::Damped) == abi_k::kLargest
 /// Of the small kernels: a word per block, or an element.
 constexpr std::uint64_t kDampingCost = 64;
 
-MatmulDesc product_of(std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t blocks) {
+MatmulDesc side_product(std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t blocks) {
     MatmulDesc product{.m = m, .n = n, .k = k, .batch = blocks};
     product.determinism = Determinism::Exact;
     return product;
 }
 /// S_out^-1 dW, and that times S_in^-1.
 MatmulDesc left_product_of(const KroneckerPreconditionDesc& d) {
-    return product_of(d.n_out, d.n_in, d.n_out, d.blocks);
+    return side_product(d.n_out, d.n_in, d.n_out, d.blocks);
 }
 MatmulDesc right_product_of(const KroneckerPreconditionDesc& d) {
-    return product_of(d.n_out, d.n_in, d.n_in, d.blocks);
+    return side_product(d.n_out, d.n_in, d.n_in, d.blocks);
 }
 
 }  // namespace
@@ -82,7 +81,7 @@ struct KroneckerPreconditionPlan::Impl {
     std::array<FactorPlan, 2> factors;  ///< S_in, S_out
     MatmulPlan left, right;
     BlockTracePlan trace;
-    PipelineOf<Params> damping, status, zero;
+    PipelineOf<abi_k::Params> damping, status, zero;
 
     [[nodiscard]] bool inverts() const noexcept { return desc.factors == KroneckerFactors::Covariances; }
     [[nodiscard]] std::uint64_t pair_bytes() const noexcept { return 2 * sizeof(float) * pair_stride; }
@@ -107,7 +106,7 @@ struct BoundKroneckerPrecondition::Impl {
     BoundMatmul left, right;
     std::array<BoundBlockTrace, 2> traces;
     std::array<BoundBlockInverse, 2> inverses;
-    BindingOf<Params> damping, status, zero;
+    BindingOf<abi_k::Params> damping, status, zero;
     std::uint32_t pair_stride = 0;
 };
 
@@ -124,7 +123,7 @@ MemoryNeeds KroneckerPreconditionPlan::scratch() const noexcept { return {.size_
 
 namespace {
 
-Result<void> validate(const KroneckerPreconditionDesc& desc) {
+Result<void> check_kronecker_precondition(const KroneckerPreconditionDesc& desc) {
     YOLK_TRY_VOID(check_range(desc.n_in, 0, kMaxBlockSize, "n_in of [kronecker_precondition]"));
     YOLK_TRY_VOID(check_range(desc.n_out, 0, kMaxBlockSize, "n_out of [kronecker_precondition]"));
     return check_range(static_cast<std::uint64_t>(desc.factors), 0,
@@ -145,13 +144,13 @@ BlockBytes block_bytes_of(const KroneckerPreconditionDesc& desc) noexcept {
 }  // namespace
 
 Result<void> KroneckerPreconditionPlan::Impl::measure() {
-    YOLK_TRY(step_bytes,
-             row_bytes(*device, {desc.blocks, desc.n_out, desc.n_in}, "the gradient view of [kronecker_precondition]"));
+    YOLK_TRY(step_bytes, binding_bytes(*device, {desc.blocks, desc.n_out, desc.n_in},
+                                       "the gradient view of [kronecker_precondition]"));
     factors[0].n = desc.n_in;
     factors[1].n = desc.n_out;
     for (FactorPlan& factor : factors) {
-        YOLK_TRY(factor.matrix_bytes,
-                 row_bytes(*device, {desc.blocks, factor.n, factor.n}, "a factor's view of [kronecker_precondition]"));
+        YOLK_TRY(factor.matrix_bytes, binding_bytes(*device, {desc.blocks, factor.n, factor.n},
+                                                    "a factor's view of [kronecker_precondition]"));
         if (step_bytes == 0) factor.matrix_bytes = 0;
     }
     status_bytes = step_bytes == 0 || !inverts() ? 0 : sizeof(std::uint32_t) * desc.blocks;
@@ -217,7 +216,7 @@ Result<void> KroneckerPreconditionPlan::Impl::make_parts() {
 
 Result<KroneckerPreconditionPlan> plan_kronecker_precondition(const Device& device,
                                                               const KroneckerPreconditionDesc& desc) {
-    YOLK_TRY_VOID(validate(desc));
+    YOLK_TRY_VOID(check_kronecker_precondition(desc));
     const BlockBytes bytes = block_bytes_of(desc);
     YOLK_TRY(const BlockWindows windows, cut_blocks(device, desc.blocks, {bytes.in, bytes.out, bytes.step},
                                                     {2 * sizeof(float)}, "[kronecker_precondition]"));
@@ -357,11 +356,11 @@ void BoundKroneckerPrecondition::record(Recorder& recorder, float damping) const
     const bool inverts = desc.factors == KroneckerFactors::Covariances;
     const bool is_valid = std::isfinite(damping) && damping >= 0.0F;
     // The host's square root is correctly rounded everywhere.
-    const Params params{.blocks = desc.blocks,
-                        .pair_stride = bound.pair_stride,
-                        .block_elements = desc.n_out * desc.n_in,
-                        .is_valid = is_valid ? 1U : 0U,
-                        .root_damping = is_valid ? std::sqrt(damping) : 0.0F};
+    const abi_k::Params params{.blocks = desc.blocks,
+                               .pair_stride = bound.pair_stride,
+                               .block_elements = desc.n_out * desc.n_in,
+                               .is_valid = is_valid ? 1U : 0U,
+                               .root_damping = is_valid ? std::sqrt(damping) : 0.0F};
     if (inverts) {
         for (const BoundBlockTrace& trace : bound.traces) trace.record(recorder);
         recorder.barrier(Barrier::ComputeToCompute);

@@ -23,23 +23,21 @@ namespace yolk {
 
 namespace abi_mm = abi::matmul;
 
-namespace {
-
-using Params = abi_mm::Params;
-
-constexpr std::uint32_t kCombineWorkgroup = 64;
-constexpr std::uint64_t kWindowBytes = kElementBytes * abi_mm::kUniformElements;
-
 /// One dispatch: a range of rows, of matrices and of k.
-struct Piece {
+struct MatmulPiece {
     std::size_t binding = 0;
     bool after_barrier = false;
-    Params params{};
+    abi_mm::Params params{};
     LinearGrid grid{};
 };
 
+namespace {
+
+constexpr std::uint32_t kCombineWorkgroup = 64;
+constexpr std::uint64_t kMatmulWindowBytes = kElementBytes * abi_mm::kUniformElements;
+
 /// k that one dispatch may add, in whole blocks, by the loops as the shaders write them (their heads).
-Result<std::uint32_t> chunk_of(const Device& device, const MatmulConfig& config) {
+Result<std::uint32_t> matmul_chunk(const Device& device, const MatmulConfig& config) {
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
     const std::uint64_t tail =
         loop_cost(config.tile_m * config.tile_n) + (config.staged == 1 ? 0 : loop_cost(config.block_k));
@@ -52,7 +50,7 @@ Result<std::uint32_t> chunk_of(const Device& device, const MatmulConfig& config)
     return static_cast<std::uint32_t>(std::min(blocks, most) * config.block_k);
 }
 
-const Kernel<Params>& kernel_of(const MatmulDesc& desc, const MatmulConfig& config) {
+const Kernel<abi_mm::Params>& matmul_kernel(const MatmulDesc& desc, const MatmulConfig& config) {
     const bool exact = desc.determinism == Determinism::Exact;
     if (has_16bit_operands(desc)) return formats_kernel(desc, config);
     if (config.staged == 1) return exact ? kernels::kMatmulStagedExact : kernels::kMatmulStagedFast;
@@ -61,7 +59,7 @@ const Kernel<Params>& kernel_of(const MatmulDesc& desc, const MatmulConfig& conf
     return exact ? kernels::kMatmulDirectExact : kernels::kMatmulDirectFast;
 }
 
-Params whole_params(const MatmulDesc& d) {
+abi_mm::Params whole_params(const MatmulDesc& d) {
     return {.m = d.m,
             .n = d.n,
             .k = d.k,
@@ -93,9 +91,9 @@ struct MatmulPlan::Impl {
     MatmulLayout layout;
     MatmulConfig config;
     std::uint32_t chunk = 0;  ///< of k, for one dispatch
-    PipelineOf<Params> product;
-    PipelineOf<Params> combine;         ///< split-K, and k = 0
-    std::optional<ConvertPlan> narrow;  ///< of an out of 16 bits
+    PipelineOf<abi_mm::Params> product;
+    PipelineOf<abi_mm::Params> combine;  ///< split-K, and k = 0
+    std::optional<ConvertPlan> narrow;   ///< of an out of 16 bits
 
     [[nodiscard]] Result<void> make_product();
     /// All but the rounding of an out of 16 bits: `views.out` is fp32, `scratch` the partial sums'.
@@ -120,8 +118,8 @@ struct MatmulPlan::Impl {
 };
 
 struct BoundMatmul::Impl {
-    std::vector<BindingOf<Params>> bindings;
-    std::vector<Piece> pieces;
+    std::vector<BindingOf<abi_mm::Params>> bindings;
+    std::vector<MatmulPiece> pieces;
     std::optional<BoundConvert> narrow;
 };
 
@@ -149,7 +147,7 @@ Result<void> check_bindings(const Device& device, const MatmulLayout& layout) {
     return check_binding_size(device, layout.residual_bytes, "the residual view of [matmul]");
 }
 
-std::vector<SpecConstant> constants_of(const MatmulDesc& desc, const MatmulConfig& config, std::uint32_t chunk) {
+std::vector<SpecConstant> matmul_constants(const MatmulDesc& desc, const MatmulConfig& config, std::uint32_t chunk) {
     const bool split = config.split_k > 1;
     // Windows of rows are multiples of block_m, but for the last one.
     const bool ragged = desc.m % config.block_m != 0 || desc.n % config.block_n != 0;
@@ -173,7 +171,7 @@ std::vector<SpecConstant> constants_of(const MatmulDesc& desc, const MatmulConfi
             {abi_mm::kSpecFormatB, static_cast<std::uint32_t>(desc.b.format)}};
 }
 
-Result<PipelineOf<Params>> combine_pipeline(const Device& device, const MatmulDesc& desc) {
+Result<PipelineOf<abi_mm::Params>> combine_pipeline(const Device& device, const MatmulDesc& desc) {
     const std::array<SpecConstant, 4> constants{{{abi_mm::kSpecWorkgroupSize, kCombineWorkgroup},
                                                  {abi_mm::kSpecBias, desc.has_bias ? 1U : 0U},
                                                  {abi_mm::kSpecActivation, static_cast<std::uint32_t>(desc.activation)},
@@ -192,8 +190,8 @@ Result<void> MatmulPlan::Impl::make_product() {
         YOLK_TRY(product, device->pipeline(cooperative_kernel(shape), cooperative_constants(desc, config, shape)));
         return {};
     }
-    YOLK_TRY(chunk, chunk_of(*device, config));
-    YOLK_TRY(product, device->pipeline(kernel_of(desc, config), constants_of(desc, config, chunk)));
+    YOLK_TRY(chunk, matmul_chunk(*device, config));
+    YOLK_TRY(product, device->pipeline(matmul_kernel(desc, config), matmul_constants(desc, config, chunk)));
     return {};
 }
 
@@ -230,13 +228,13 @@ Result<MatmulPlan> plan_matmul(const Device& device, const MatmulDesc& desc) {
 
 namespace {
 
-std::uint64_t groups_of(const Params& p, const MatmulConfig& c) {
+std::uint64_t groups_of(const abi_mm::Params& p, const MatmulConfig& c) {
     return std::uint64_t{ceil_div(p.m, c.block_m)} * ceil_div(p.n, c.block_n) * p.batch * p.split_count;
 }
 
 /// The same dispatch for each chunk of k, those after the first behind a barrier: they continue the sums in `out`.
-void add_chunks(std::vector<Piece>& pieces, Piece piece, const MatmulConfig& config, std::uint32_t chunk) {
-    Params& p = piece.params;
+void add_chunks(std::vector<MatmulPiece>& pieces, MatmulPiece piece, const MatmulConfig& config, std::uint32_t chunk) {
+    abi_mm::Params& p = piece.params;
     const std::uint64_t block = std::uint64_t{config.block_m} * config.block_n;
     do {
         p.end_k = p.first_k + std::min(chunk, p.k - p.first_k);
@@ -248,14 +246,14 @@ void add_chunks(std::vector<Piece>& pieces, Piece piece, const MatmulConfig& con
 }
 
 /// One piece per window of rows and matrix, and the window of a that it reads.
-std::vector<std::pair<Piece, BufferView>> windows_of(const MatmulDesc& d, const MatmulConfig& config,
-                                                     const BufferView& a) {
-    std::vector<std::pair<Piece, BufferView>> windows;
+std::vector<std::pair<MatmulPiece, BufferView>> matmul_windows(const MatmulDesc& d, const MatmulConfig& config,
+                                                               const BufferView& a) {
+    std::vector<std::pair<MatmulPiece, BufferView>> windows;
     const std::uint32_t rows = uniform_window_rows(d, config);
     for (std::uint32_t z = 0; z < d.batch; ++z) {
         for (std::uint32_t row = 0; row < d.m; row += rows) {
-            Piece piece{.binding = windows.size(), .params = whole_params(d)};
-            Params& p = piece.params;
+            MatmulPiece piece{.binding = windows.size(), .params = whole_params(d)};
+            abi_mm::Params& p = piece.params;
             const std::uint64_t first = d.a.offset + std::uint64_t{z} * d.a.batch_stride +
                                         (d.a.transposed ? row : std::uint64_t{row} * d.a.stride);
             const std::uint64_t window_offset = first * kElementBytes / kViewAlignment * kViewAlignment;
@@ -267,14 +265,14 @@ std::vector<std::pair<Piece, BufferView>> windows_of(const MatmulDesc& d, const 
             p.bias_offset += z * p.bias_batch_stride;
             p.residual_offset += z * d.residual.batch_stride + row * d.residual.stride;
             windows.emplace_back(piece, BufferView(*a.buffer, a.offset_bytes + window_offset,
-                                                   std::min(kWindowBytes, a.size_bytes - window_offset)));
+                                                   std::min(kMatmulWindowBytes, a.size_bytes - window_offset)));
         }
     }
     return windows;
 }
 
 /// Sets the splits of k: whole blocks each.
-Result<void> cut_into_splits(Params& params, const MatmulConfig& config, std::uint32_t chunk) {
+Result<void> cut_into_splits(abi_mm::Params& params, const MatmulConfig& config, std::uint32_t chunk) {
     params.split_k = static_cast<std::uint32_t>(round_up(ceil_div(params.k, config.split_k), config.block_k));
     params.split_count = ceil_div(params.k, params.split_k);
     if (params.split_k <= chunk) return {};
@@ -285,8 +283,8 @@ Result<void> cut_into_splits(Params& params, const MatmulConfig& config, std::ui
 }
 
 /// The dispatch that writes the partial sums, dense and one behind the other.
-Piece splits_of(const Params& params, const MatmulConfig& config) {
-    Piece piece{.params = params};
+MatmulPiece splits_of(const abi_mm::Params& params, const MatmulConfig& config) {
+    MatmulPiece piece{.params = params};
     piece.params.out_offset = 0;
     piece.params.out_stride = params.n;
     piece.params.out_batch_stride = params.m * params.n;
@@ -333,21 +331,21 @@ Result<void> MatmulPlan::Impl::bind_sums(const MatmulViews& views, const BufferV
     const auto scalars_of = [most](const BufferView& view) {
         return BufferView(*view.buffer, view.offset_bytes, std::min(view.size_bytes, most));
     };
-    const auto add_binding = [&](const PipelineOf<Params>& pipeline, const BufferView& a,
+    const auto add_binding = [&](const PipelineOf<abi_mm::Params>& pipeline, const BufferView& a,
                                  const BufferView& out) -> Result<void> {
         const BufferView b = or_out(views.b);
         const std::array all{scalars_of(a), scalars_of(b), out, or_out(views.bias), or_out(views.residual), a, b};
-        YOLK_TRY(BindingOf<Params> binding, device->bind(pipeline, all));
+        YOLK_TRY(BindingOf<abi_mm::Params> binding, device->bind(pipeline, all));
         bound.bindings.push_back(std::move(binding));
         return {};
     };
     if (config.uniform == 1 && d.k > 0) {
-        for (const auto& [piece, window] : windows_of(d, config, views.a)) {
+        for (const auto& [piece, window] : matmul_windows(d, config, views.a)) {
             YOLK_TRY_VOID(add_binding(product, window, views.out));
             add_chunks(bound.pieces, piece, config, chunk);
         }
         // All first chunks, then all second ones: one barrier for each chunk.
-        std::ranges::stable_sort(bound.pieces, {}, [](const Piece& piece) { return piece.params.first_k; });
+        std::ranges::stable_sort(bound.pieces, {}, [](const MatmulPiece& piece) { return piece.params.first_k; });
         return {};
     }
     if (d.k > 0 && !is_split()) {
@@ -355,7 +353,7 @@ Result<void> MatmulPlan::Impl::bind_sums(const MatmulViews& views, const BufferV
         add_chunks(bound.pieces, {.params = whole_params(d)}, config, chunk);
         return {};
     }
-    Params params = whole_params(d);
+    abi_mm::Params params = whole_params(d);
     params.split_count = 0;
     if (is_split()) {
         YOLK_TRY_VOID(add_binding(product, views.a, scratch));
@@ -376,7 +374,7 @@ void BoundMatmul::record(Recorder& recorder) const noexcept {
     const ScopedLabel label(recorder, "matmul");
     std::uint32_t chunk_first_k = 0;
     bool barrier_done = false;
-    for (const Piece& piece : impl_->pieces) {
+    for (const MatmulPiece& piece : impl_->pieces) {
         if (piece.params.first_k != chunk_first_k) barrier_done = false;
         chunk_first_k = piece.params.first_k;
         if (piece.after_barrier && !barrier_done) {

@@ -30,7 +30,7 @@ struct Rows {
 };
 
 /// Replaces kDense, and returns the bytes that the view must have.
-Result<std::uint64_t> resolve(RowsLayout& layout, const Rows& rows, std::uint32_t batch, const char* name) {
+Result<std::uint64_t> resolve_rows(RowsLayout& layout, const Rows& rows, std::uint32_t batch, const char* name) {
     const std::uint64_t length = round_up(rows.length, rows.alignment);
     if (layout.stride == kDense)
         layout.stride = static_cast<std::uint32_t>(std::min<std::uint64_t>(length, kDense - 1));
@@ -67,7 +67,7 @@ Result<std::uint64_t> resolve(RowsLayout& layout, const Rows& rows, std::uint32_
     return elements * rows.element_bytes;
 }
 
-Result<void> check_written(const MatmulI8Desc& desc) {
+Result<void> check_written_rows(const MatmulI8Desc& desc) {
     const std::uint64_t matrix = desc.m == 0 ? 0 : std::uint64_t{desc.m - 1} * desc.out.stride + desc.n;
     if (desc.batch <= 1 || desc.out.batch_stride >= matrix) return {};
     return bad_input(
@@ -76,7 +76,7 @@ Result<void> check_written(const MatmulI8Desc& desc) {
                     desc.out.batch_stride, matrix));
 }
 
-Result<void> check_config(const DeviceInfo& info, const MatmulI8Config& c) {
+Result<void> check_matmul_i8_config(const DeviceInfo& info, const MatmulI8Config& c) {
     if (c.workgroup_size % c.lanes_n != 0) return bad_input("lanes_n must divide workgroup_size.");
     if (c.tile_m * c.tile_n > kMaxSums) return bad_input(fmt::format("An invocation may have {} sums.", kMaxSums));
     if (c.dot == 1 && !path_is_open(info, LowPrecisionPath::IntegerDot))
@@ -84,9 +84,9 @@ Result<void> check_config(const DeviceInfo& info, const MatmulI8Config& c) {
     return {};
 }
 
-bool is_empty(const MatmulI8Desc& desc) noexcept { return desc.m == 0 || desc.n == 0 || desc.batch == 0; }
+bool has_no_output(const MatmulI8Desc& desc) noexcept { return desc.m == 0 || desc.n == 0 || desc.batch == 0; }
 
-Result<void> check_loops(const Device& device, const MatmulI8Desc& desc, const MatmulI8Config& config) {
+Result<void> check_matmul_i8_loops(const Device& device, const MatmulI8Desc& desc, const MatmulI8Config& config) {
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
     const std::uint64_t cost = loop_cost(ceil_div(desc.k, kBytesPerWord)) + loop_cost(config.tile_m * config.tile_n);
     if (cost <= budget) return {};
@@ -96,7 +96,7 @@ Result<void> check_loops(const Device& device, const MatmulI8Desc& desc, const M
                     budget, cost, desc.k));
 }
 
-abi_i8::Params params_of(const MatmulI8Desc& d) noexcept {
+abi_i8::Params matmul_i8_params(const MatmulI8Desc& d) noexcept {
     const std::uint32_t rest = d.k % kBytesPerWord;
     return {.m = d.m,
             .n = d.n,
@@ -123,7 +123,7 @@ ConfigSpace<MatmulI8Config> matmul_i8_space(const DeviceInfo& info, const Matmul
              {"tile_m", &MatmulI8Config::tile_m, {1, 2, 4, 8, 16}},
              {"tile_n", &MatmulI8Config::tile_n, {1, 2, 4, 8}},
              {"dot", &MatmulI8Config::dot, {0, 1}}},
-            [info](const MatmulI8Config& config) { return check_config(info, config); },
+            [info](const MatmulI8Config& config) { return check_matmul_i8_config(info, config); },
             {.variant = "i8", .extents = {desc.m, desc.n, desc.k, desc.batch}}};
 }
 
@@ -148,23 +148,23 @@ Result<MatmulI8Plan> plan_matmul_i8(const Device& device, const MatmulI8Desc& de
                         "and add their results.",
                         d.k, kMaxI8Depth));
     }
-    YOLK_TRY(plan.a_bytes_, resolve(d.a, {d.m, d.k, kBytesPerWord, 1}, d.batch, "a"));
-    YOLK_TRY(plan.b_bytes_, resolve(d.b, {d.n, d.k, kBytesPerWord, 1}, d.batch, "b"));
-    YOLK_TRY(plan.out_bytes_, resolve(d.out, {d.m, d.n, 1, 4}, d.batch, "out"));
-    if (is_empty(d)) plan.a_bytes_ = plan.b_bytes_ = plan.out_bytes_ = 0;
-    if (plan.out_bytes_ != 0) YOLK_TRY_VOID(check_written(d));
+    YOLK_TRY(plan.a_bytes_, resolve_rows(d.a, {d.m, d.k, kBytesPerWord, 1}, d.batch, "a"));
+    YOLK_TRY(plan.b_bytes_, resolve_rows(d.b, {d.n, d.k, kBytesPerWord, 1}, d.batch, "b"));
+    YOLK_TRY(plan.out_bytes_, resolve_rows(d.out, {d.m, d.n, 1, 4}, d.batch, "out"));
+    if (has_no_output(d)) plan.a_bytes_ = plan.b_bytes_ = plan.out_bytes_ = 0;
+    if (plan.out_bytes_ != 0) YOLK_TRY_VOID(check_written_rows(d));
     YOLK_TRY_VOID(check_binding_size(device, plan.a_bytes_, "the a view of [matmul_i8]"));
     YOLK_TRY_VOID(check_binding_size(device, plan.b_bytes_, "the b view of [matmul_i8]"));
     YOLK_TRY_VOID(check_binding_size(device, plan.out_bytes_, "the out view of [matmul_i8]"));
-    YOLK_TRY_VOID(check_loops(device, d, {}));  // and has the self-checks made that usable_info() knows
+    YOLK_TRY_VOID(check_matmul_i8_loops(device, d, {}));  // and has the self-checks made that usable_info() knows
     const DeviceInfo info = device.usable_info();
     if (!desc.config)
         return plan_tuned(device, desc, matmul_i8_space(info, desc), default_matmul_i8_config(info, desc),
                           &plan_matmul_i8);
     plan.config_ = *desc.config;
     YOLK_TRY_VOID(matmul_i8_space(info, desc).check(plan.config_));
-    YOLK_TRY_VOID(check_loops(device, d, plan.config_));
-    if (is_empty(d)) return plan;
+    YOLK_TRY_VOID(check_matmul_i8_loops(device, d, plan.config_));
+    if (has_no_output(d)) return plan;
     const std::array<SpecConstant, 4> constants{{{abi_i8::kSpecWorkgroupSize, plan.config_.workgroup_size},
                                                  {abi_i8::kSpecTileM, plan.config_.tile_m},
                                                  {abi_i8::kSpecTileN, plan.config_.tile_n},
@@ -180,12 +180,12 @@ Result<BoundMatmulI8> MatmulI8Plan::bind(const MatmulI8Views& views, const Buffe
                                {.view = views.b, .needed_bytes = b_bytes_, .name = "b"}},
                               {{.view = views.out, .needed_bytes = out_bytes_, .name = "out"}}));
     BoundMatmulI8 bound;
-    if (is_empty(desc_)) return bound;
+    if (has_no_output(desc_)) return bound;
     // Where k is 0 nothing is read, but a binding may not be empty.
     const BufferView a = a_bytes_ == 0 ? views.out : views.a;
     const BufferView b = b_bytes_ == 0 ? views.out : views.b;
     YOLK_TRY(bound.binding_, device_->bind(pipeline_, std::array{a, b, views.out}));
-    bound.params_ = params_of(desc_);
+    bound.params_ = matmul_i8_params(desc_);
     const std::uint64_t block_m = std::uint64_t{config_.workgroup_size} / config_.lanes_n * config_.tile_m;
     const std::uint64_t block_n = std::uint64_t{config_.lanes_n} * config_.tile_n;
     bound.grid_ = {

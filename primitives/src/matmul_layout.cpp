@@ -20,7 +20,8 @@ struct Extent {
 };
 
 /// Replaces kDense, and returns the bytes that the view must have.
-Result<std::uint64_t> resolve(MatrixLayout& layout, const Extent& extent, std::uint32_t batch, const char* name) {
+Result<std::uint64_t> resolve_matrix(MatrixLayout& layout, const Extent& extent, std::uint32_t batch,
+                                     const char* name) {
     if (layout.stride == kDense) layout.stride = static_cast<std::uint32_t>(extent.columns);
     if (extent.rows > 1 && layout.stride < extent.columns) {
         return bad_input(
@@ -57,7 +58,7 @@ Result<void> check_narrow_out(const MatrixLayout& layout, const MatmulDesc& desc
                     to_string(layout.format), layout.offset, layout.stride, layout.batch_stride));
 }
 
-Result<void> check_written(const MatrixLayout& layout, const MatmulDesc& desc, const char* name) {
+Result<void> check_written_matrix(const MatrixLayout& layout, const MatmulDesc& desc, const char* name) {
     if (layout.transposed) {
         return bad_input(
             fmt::format("{} of [matmul] is described as transposed; only a and b may be. Swap them and their "
@@ -85,11 +86,11 @@ Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
     MatmulDesc& d = layout.desc;
     const Extent a = d.a.transposed ? Extent{d.k, d.m} : Extent{d.m, d.k};
     const Extent b = d.b.transposed ? Extent{d.n, d.k} : Extent{d.k, d.n};
-    YOLK_TRY(layout.a_bytes, resolve(d.a, a, d.batch, "a"));
-    YOLK_TRY(layout.b_bytes, resolve(d.b, b, d.batch, "b"));
-    YOLK_TRY(layout.out_bytes, resolve(d.out, {d.m, d.n}, d.batch, "out"));
+    YOLK_TRY(layout.a_bytes, resolve_matrix(d.a, a, d.batch, "a"));
+    YOLK_TRY(layout.b_bytes, resolve_matrix(d.b, b, d.batch, "b"));
+    YOLK_TRY(layout.out_bytes, resolve_matrix(d.out, {d.m, d.n}, d.batch, "out"));
     if (layout.out_bytes != 0) {
-        YOLK_TRY_VOID(check_written(d.out, d, "out"));
+        YOLK_TRY_VOID(check_written_matrix(d.out, d, "out"));
         YOLK_TRY_VOID(check_narrow_out(d.out, d));
     }
     if (d.has_residual) {
@@ -97,7 +98,7 @@ Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
             return bad_input("The residual of [matmul] is described as transposed; it may not be.");
         if (d.residual.format != FloatFormat::F32)
             return bad_input("The residual of [matmul] is described as 16-bit; it must be fp32.");
-        YOLK_TRY(layout.residual_bytes, resolve(d.residual, {d.m, d.n}, d.batch, "residual"));
+        YOLK_TRY(layout.residual_bytes, resolve_matrix(d.residual, {d.m, d.n}, d.batch, "residual"));
     }
     if (d.has_bias && layout.out_bytes != 0) {
         const std::uint64_t rows = d.bias_per_matrix ? d.batch : 1;

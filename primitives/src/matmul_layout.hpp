@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "plan_checks.hpp"
 #include "yolk/primitives/matmul.hpp"
 
 namespace yolk {
-
-inline constexpr std::uint64_t kElementBytes = 4;
 
 // What keeps the code of a register tile small: multiply-adds that one unrolled step may hold, and sums. Above, drivers
 // compile for seconds and spill.

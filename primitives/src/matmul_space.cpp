@@ -19,7 +19,7 @@ constexpr std::uint32_t kMaxOperands = 384;
 constexpr std::uint32_t kMaxStagedPerInvocation = 64;
 constexpr std::uint64_t kMaxSharedBytes = 32768;
 
-Result<void> check_geometry(const MatmulConfig& c) {
+Result<void> check_matmul_geometry(const MatmulConfig& c) {
     if (c.block_m % c.tile_m != 0 || c.block_n % c.tile_n != 0)
         return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
@@ -49,7 +49,7 @@ Result<void> check_staging(const DeviceInfo& info, const MatmulConfig& c) {
     return {};
 }
 
-Result<void> check_uniform(const MatmulDesc& desc, const MatmulConfig& c) {
+Result<void> check_matmul_uniform(const MatmulDesc& desc, const MatmulConfig& c) {
     if (c.staged == 1) return bad_input("A uniform operand is not staged.");
     if (c.block_m != c.tile_m) return bad_input("With a uniform operand block_m must be tile_m.");
     const std::uint32_t rows = uniform_window_rows(desc, c);
@@ -63,7 +63,7 @@ Result<void> check_uniform(const MatmulDesc& desc, const MatmulConfig& c) {
 /// Elements of the texel buffer that a kernel reads; where k has a rest, it reads single ones, too.
 std::uint64_t texels(std::uint64_t bytes, bool only_vectors) { return bytes / kElementBytes / (only_vectors ? 4 : 1); }
 
-Result<void> check_texel(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
+Result<void> check_matmul_texel(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
     if (c.staged == 1 || c.uniform == 1) return bad_input("Texel operands are neither staged nor uniform.");
     const Result<MatmulLayout> layout = lay_out_matmul(desc);
     if (!layout) return {};  // a plan of it is refused anyway
@@ -87,13 +87,13 @@ Result<void> check_split(const MatmulDesc& desc, const MatmulConfig& c) {
     return {};
 }
 
-Result<void> check_config(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
+Result<void> check_matmul_config(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
     if (c.cooperative == 1) return check_cooperative(info, desc, c);
-    YOLK_TRY_VOID(check_geometry(c));
+    YOLK_TRY_VOID(check_matmul_geometry(c));
     YOLK_TRY_VOID(check_formats(desc, c));
     if (c.staged == 1) YOLK_TRY_VOID(check_staging(info, c));
-    if (c.uniform == 1) YOLK_TRY_VOID(check_uniform(desc, c));
-    if (c.texel == 1) YOLK_TRY_VOID(check_texel(info, desc, c));
+    if (c.uniform == 1) YOLK_TRY_VOID(check_matmul_uniform(desc, c));
+    if (c.texel == 1) YOLK_TRY_VOID(check_matmul_texel(info, desc, c));
     YOLK_TRY_VOID(check_split(desc, c));
     if (c.vector_width == 4 && !reads_vectors_of_a(desc, c) && !reads_vectors_of_b(desc, c))
         return bad_input("Neither operand can be read four elements at a time.");
@@ -129,7 +129,7 @@ std::array<MatmulConfig, 5> for_cpus(const MatmulDesc& desc) {
     const bool past_texels = large && desc.a.format == FloatFormat::F32 && desc.b.format == FloatFormat::F32;
     return {texel, scalars, past_texels ? blocked : uniform, uniform, plain};
 }
-constexpr std::array kForGpus{
+constexpr std::array kMatmulForGpus{
     MatmulConfig{
         .workgroup_size = 256, .block_m = 64, .block_n = 64, .block_k = 16, .tile_m = 4, .tile_n = 4, .staged = 1},
     MatmulConfig{.workgroup_size = 256,
@@ -143,7 +143,7 @@ constexpr std::array kForGpus{
 };
 
 /// What changes the kernel or what it may do, but for sizes.
-std::string variant_of(const MatmulDesc& desc) {
+std::string matmul_variant(const MatmulDesc& desc) {
     const auto operand = [](const MatrixLayout& layout) {
         return fmt::format("{}{}", to_string(layout.format), layout.transposed ? "^T" : "");
     };
@@ -178,8 +178,8 @@ ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc&
              {"storage16", &MatmulConfig::storage16, storage16_values(info, resolved)},
              {"cooperative", &MatmulConfig::cooperative, cooperative_values(info, resolved)},
              {"split_k", &MatmulConfig::split_k, {1, 4, 8}}},
-            [info, resolved](const MatmulConfig& config) { return check_config(info, resolved, config); },
-            {.variant = variant_of(desc), .extents = {desc.m, desc.n, desc.k, desc.batch}}};
+            [info, resolved](const MatmulConfig& config) { return check_matmul_config(info, resolved, config); },
+            {.variant = matmul_variant(desc), .extents = {desc.m, desc.n, desc.k, desc.batch}}};
 }
 
 MatmulConfig default_matmul_config(const DeviceInfo& info, const MatmulDesc& desc) {
@@ -190,7 +190,7 @@ MatmulConfig default_matmul_config(const DeviceInfo& info, const MatmulDesc& des
         }
         return MatmulConfig{.vector_width = 1};
     };
-    return info.kind == DeviceKind::Cpu ? first_legal(for_cpus(desc)) : first_legal(kForGpus);
+    return info.kind == DeviceKind::Cpu ? first_legal(for_cpus(desc)) : first_legal(kMatmulForGpus);
 }
 
 }  // namespace yolk

@@ -18,7 +18,6 @@ namespace yolk {
 namespace {
 
 namespace abi_n = abi::natural_gradient;
-using Params = abi_n::Params;
 
 /// What a kernel writes, and whether the mean is taken off.
 struct Variant {
@@ -27,25 +26,27 @@ struct Variant {
     bool writes_preconditioned = false;
 };
 
-std::array<SpecConstant, 4> constants_of(const RowConfig& config, const Variant& variant) {
+std::array<SpecConstant, 4> projection_constants(const RowConfig& config, const Variant& variant) {
     return {{{abi_n::kSpecWorkgroupSize, row_workgroup_size(config)},
              {abi_n::kSpecProjects, variant.projects ? 1U : 0U},
              {abi_n::kSpecStep, variant.writes_step ? 1U : 0U},
              {abi_n::kSpecPreconditioned, variant.writes_preconditioned ? 1U : 0U}}};
 }
 
-Result<PipelineOf<Params>> product_pipeline(const Device& device, const RowConfig& config, const Variant& variant) {
+Result<PipelineOf<abi_n::Params>> product_pipeline(const Device& device, const RowConfig& config,
+                                                   const Variant& variant) {
     const auto& kernel = config.row_per_invocation != 0 ? kernels::kNaturalGradientProductByInvocation
                                                         : kernels::kNaturalGradientProductByGroup;
-    const std::array all = constants_of(config, variant);
+    const std::array all = projection_constants(config, variant);
     const std::array constants{all[0], all[2], all[3]};
     return device.pipeline(kernel, constants);
 }
 
-Result<PipelineOf<Params>> project_pipeline(const Device& device, const RowConfig& config, const Variant& variant) {
+Result<PipelineOf<abi_n::Params>> project_pipeline(const Device& device, const RowConfig& config,
+                                                   const Variant& variant) {
     const auto& kernel = config.row_per_invocation != 0 ? kernels::kNaturalGradientProjectByInvocation
                                                         : kernels::kNaturalGradientProjectByGroup;
-    return device.pipeline(kernel, constants_of(config, variant));
+    return device.pipeline(kernel, projection_constants(config, variant));
 }
 
 }  // namespace
@@ -83,10 +84,11 @@ Result<NaturalGradientPlan> plan_natural_gradient(const Device& device, const Na
     }
     plan.config_ = *desc.config;
     YOLK_TRY_VOID(natural_gradient_space(device.info(), desc).check(plan.config_));
-    YOLK_TRY(plan.vector_bytes_, row_bytes(device, {desc.blocks, desc.n}, "the gradient view of [natural_gradient]"));
+    YOLK_TRY(plan.vector_bytes_,
+             binding_bytes(device, {desc.blocks, desc.n}, "the gradient view of [natural_gradient]"));
     if (!desc.identity) {
         YOLK_TRY(plan.matrix_bytes_,
-                 row_bytes(device, {desc.blocks, desc.n, desc.n}, "the preconditioner view of [natural_gradient]"));
+                 binding_bytes(device, {desc.blocks, desc.n, desc.n}, "the preconditioner view of [natural_gradient]"));
     }
     if (plan.vector_bytes_ == 0) return plan;
     const bool projects = desc.project_mean;
@@ -163,7 +165,7 @@ Result<BoundNaturalGradient> NaturalGradientPlan::bind(const NaturalGradientView
     // A binding may not be empty; what a kernel does not touch is bound to something that is there.
     const BufferView matrix = desc_.identity ? views.gradient : views.preconditioner;
     const BufferView result = desc_.has_preconditioned ? views.preconditioned : views.step;
-    const auto add = [&](const PipelineOf<Params>& pipeline, const BufferView& from, const BufferView& step,
+    const auto add = [&](const PipelineOf<abi_n::Params>& pipeline, const BufferView& from, const BufferView& step,
                          const BufferView& to, std::uint64_t rows) -> Result<void> {
         BoundNaturalGradient::Stage& stage = bound.stages_[bound.stage_count_++];
         stage.rows = rows;

@@ -15,8 +15,6 @@ namespace yolk {
 
 namespace {
 
-constexpr std::uint64_t kElementBytes = 4;
-
 std::uint64_t out_bytes(const NoiseDesc& desc) noexcept {
     return kElementBytes * desc.element_count * desc.pair_count;  // fits: plan_noise has checked it
 }

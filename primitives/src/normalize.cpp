@@ -15,13 +15,13 @@ namespace yolk {
 
 namespace {
 
-namespace abi_n = abi::normalize;
+namespace abi_no = abi::normalize;
 
-constexpr std::uint64_t kElementCost = 8;
+constexpr std::uint64_t kNormalizeCost = 8;
 constexpr float kLeastEpsilon = 0x1p-40F;  // an operand of the operand rule (docs/adr/0002)
 constexpr float kLargestEpsilon = 0x1p40F;
 
-Result<void> check_desc(const NormalizeDesc& desc) {
+Result<void> check_normalize(const NormalizeDesc& desc) {
     const bool is_layer = desc.rule == NormalizeRule::Layer;
     if (!is_layer && desc.rule != NormalizeRule::RootMeanSquare) {
         return bad_input(fmt::format("the rule of [normalize] is {}; it must be Layer (0) or RootMeanSquare (1).",
@@ -53,22 +53,22 @@ Result<NormalizePlan> plan_normalize(const Device& device, const NormalizeDesc& 
         return plan_tuned(device, desc, normalize_space(device.info(), desc),
                           heuristic_row_config(device.info(), desc.columns), &plan_normalize);
     YOLK_TRY_VOID(normalize_space(device.info(), desc).check(*desc.config));
-    YOLK_TRY_VOID(check_desc(desc));
+    YOLK_TRY_VOID(check_normalize(desc));
     NormalizePlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
     YOLK_TRY(plan.size_bytes_,
-             row_bytes(device, {desc.members, desc.rows, desc.columns}, "the in view of [normalize]"));
+             binding_bytes(device, {desc.members, desc.rows, desc.columns}, "the in view of [normalize]"));
     if (plan.size_bytes_ == 0) return plan;
     const bool is_layer = desc.rule == NormalizeRule::Layer;
     YOLK_TRY_VOID(check_row_loops(device, "[normalize]", desc.columns,
                                   {.reductions = is_layer ? std::uint64_t{2} : std::uint64_t{1}, .writes = 1},
                                   *desc.config));
     const std::array constants{
-        SpecConstant{abi_n::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
-        SpecConstant{abi_n::kSpecCentred, is_layer ? 1U : 0U},
-        SpecConstant{abi_n::kSpecHasScale, desc.scale != RowVector::None ? 1U : 0U},
-        SpecConstant{abi_n::kSpecHasBias, desc.bias != RowVector::None ? 1U : 0U},
+        SpecConstant{abi_no::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
+        SpecConstant{abi_no::kSpecCentred, is_layer ? 1U : 0U},
+        SpecConstant{abi_no::kSpecHasScale, desc.scale != RowVector::None ? 1U : 0U},
+        SpecConstant{abi_no::kSpecHasBias, desc.bias != RowVector::None ? 1U : 0U},
     };
     const auto& kernel =
         desc.config->row_per_invocation != 0 ? kernels::kNormalizeByInvocation : kernels::kNormalizeByGroup;
@@ -109,7 +109,7 @@ void BoundNormalize::record(Recorder& recorder) const noexcept {
                           .factor = 1.0F / static_cast<float>(desc_.columns),
                           .epsilon = desc_.epsilon,
                       },
-                      row_grid(rows, desc_.columns, kElementCost, *desc_.config));
+                      row_grid(rows, desc_.columns, kNormalizeCost, *desc_.config));
 }
 
 }  // namespace yolk

@@ -16,7 +16,7 @@
 namespace yolk {
 namespace {
 
-using abi::optimizer::Params;
+namespace abi_op = abi::optimizer;
 
 struct RuleName {
     OptimizerRule rule;
@@ -24,14 +24,15 @@ struct RuleName {
     std::uint32_t state_arrays;
     std::uint32_t constant;  ///< of the kernel
 };
-constexpr std::array<RuleName, 3> kRules{{{OptimizerRule::Sgd, "sgd", 0, abi::optimizer::kRuleSgd},
-                                          {OptimizerRule::Momentum, "momentum", 1, abi::optimizer::kRuleMomentum},
-                                          {OptimizerRule::Adam, "adam", 2, abi::optimizer::kRuleAdam}}};
+constexpr std::array<RuleName, 3> kOptimizerRules{
+    {{OptimizerRule::Sgd, "sgd", 0, abi::optimizer::kRuleSgd},
+     {OptimizerRule::Momentum, "momentum", 1, abi::optimizer::kRuleMomentum},
+     {OptimizerRule::Adam, "adam", 2, abi::optimizer::kRuleAdam}}};
 
-const RuleName& row_of(OptimizerRule rule) noexcept { return kRules[static_cast<std::size_t>(rule)]; }
+const RuleName& rule_name_of(OptimizerRule rule) noexcept { return kOptimizerRules[static_cast<std::size_t>(rule)]; }
 
 /// About what the step of one element costs: Adam's square root and quotient are polynomials.
-constexpr std::uint64_t kElementCost = 64;
+constexpr std::uint64_t kOptimizerCost = 64;
 /// Below this the flush of squares (2^-100) would show in sqrt(v) + epsilon.
 constexpr float kSmallestEpsilon = 0x1p-40F;
 
@@ -40,7 +41,7 @@ Result<void> check_decay(float beta, const char* name) {
     return bad_input(fmt::format("{} of [optimizer] is {}; it must be at least 0 and below 1.", name, beta));
 }
 
-Result<void> validate(const Device& device, const OptimizerDesc& desc) {
+Result<void> check_optimizer(const Device& device, const OptimizerDesc& desc) {
     YOLK_TRY_VOID(optimizer_space(device.info(), desc).check(*desc.config));
     YOLK_TRY_VOID(check_decay(desc.beta1, "beta1"));
     YOLK_TRY_VOID(check_decay(desc.beta2, "beta2"));
@@ -64,16 +65,16 @@ float unbias(float beta, std::uint64_t t) noexcept {
 
 }  // namespace
 
-std::string_view to_string(OptimizerRule rule) noexcept { return row_of(rule).name; }
+std::string_view to_string(OptimizerRule rule) noexcept { return rule_name_of(rule).name; }
 
 Result<OptimizerRule> parse_optimizer_rule(std::string_view name) {
-    for (const RuleName& row : kRules) {
+    for (const RuleName& row : kOptimizerRules) {
         if (row.name == name) return row.rule;
     }
     return bad_input(fmt::format("There is no optimizer \"{}\". Choose sgd, momentum or adam.", name));
 }
 
-std::uint32_t optimizer_state_arrays(OptimizerRule rule) noexcept { return row_of(rule).state_arrays; }
+std::uint32_t optimizer_state_arrays(OptimizerRule rule) noexcept { return rule_name_of(rule).state_arrays; }
 
 ConfigSpace<OptimizerConfig> optimizer_space(const DeviceInfo& /*info*/, const OptimizerDesc& desc) {
     return {"optimizer",
@@ -86,12 +87,12 @@ ConfigSpace<OptimizerConfig> optimizer_space(const DeviceInfo& /*info*/, const O
 struct OptimizerPlan::Impl {
     const Device* device = nullptr;
     OptimizerDesc desc;
-    PipelineOf<Params> pipeline;
+    PipelineOf<abi_op::Params> pipeline;
 };
 
 struct BoundOptimizer::Impl {
     OptimizerDesc desc;
-    BindingOf<Params> binding;
+    BindingOf<abi_op::Params> binding;
 };
 
 OptimizerPlan::OptimizerPlan() noexcept = default;
@@ -106,12 +107,12 @@ BoundOptimizer& BoundOptimizer::operator=(BoundOptimizer&&) noexcept = default;
 Result<OptimizerPlan> plan_optimizer(const Device& device, const OptimizerDesc& desc) {
     if (!desc.config)
         return plan_tuned(device, desc, optimizer_space(device.info(), desc), OptimizerConfig{}, &plan_optimizer);
-    YOLK_TRY_VOID(validate(device, desc));
+    YOLK_TRY_VOID(check_optimizer(device, desc));
     auto impl = std::make_unique<OptimizerPlan::Impl>();
     impl->device = &device;
     impl->desc = desc;
     const std::array<SpecConstant, 2> constants{{{abi::optimizer::kSpecWorkgroupSize, desc.config->workgroup_size},
-                                                 {abi::optimizer::kSpecRule, row_of(desc.rule).constant}}};
+                                                 {abi::optimizer::kSpecRule, rule_name_of(desc.rule).constant}}};
     YOLK_TRY(impl->pipeline, device.pipeline(kernels::kOptimizer, constants));
     OptimizerPlan plan;
     plan.impl_ = std::move(impl);
@@ -141,17 +142,17 @@ void BoundOptimizer::record(Recorder& recorder, float learning_rate, std::uint32
     const OptimizerDesc& desc = impl_->desc;
     if (desc.element_count == 0) return;
     const std::uint64_t t = std::uint64_t{step} + 1;
-    const Params params{.element_count = desc.element_count,
-                        .learning_rate = learning_rate,
-                        .beta1 = desc.beta1,
-                        .beta2 = desc.beta2,
-                        .one_minus_beta1 = 1.0F - desc.beta1,
-                        .one_minus_beta2 = 1.0F - desc.beta2,
-                        .epsilon = desc.epsilon,
-                        .unbias1 = unbias(desc.beta1, t),
-                        .unbias2 = unbias(desc.beta2, t)};
+    const abi_op::Params params{.element_count = desc.element_count,
+                                .learning_rate = learning_rate,
+                                .beta1 = desc.beta1,
+                                .beta2 = desc.beta2,
+                                .one_minus_beta1 = 1.0F - desc.beta1,
+                                .one_minus_beta2 = 1.0F - desc.beta2,
+                                .epsilon = desc.epsilon,
+                                .unbias1 = unbias(desc.beta1, t),
+                                .unbias2 = unbias(desc.beta2, t)};
     const ScopedLabel label(recorder, "optimizer");
-    recorder.dispatch(impl_->binding, params, grid_of(desc.element_count, desc.config->workgroup_size, kElementCost));
+    recorder.dispatch(impl_->binding, params, grid_of(desc.element_count, desc.config->workgroup_size, kOptimizerCost));
 }
 
 }  // namespace yolk

@@ -19,21 +19,6 @@ namespace yolk {
 
 namespace abi_pe = abi::perturbed_embedding;
 
-namespace {
-
-constexpr std::uint64_t kElementBytes = 4;
-constexpr std::uint32_t kMaxRank = 32;
-constexpr std::uint64_t kMaxNoiseElements = 0xFFFFFFFFU;  // element indices are 32-bit words in the kernel
-
-Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
-                                    const char* what) {
-    YOLK_TRY(const std::uint64_t size_bytes, checked_bytes(extents, kElementBytes, what));
-    YOLK_TRY_VOID(check_binding_size(device, size_bytes, what));
-    return size_bytes;
-}
-
-}  // namespace
-
 ConfigSpace<PerturbedEmbeddingConfig> perturbed_embedding_space(const DeviceInfo& /*info*/,
                                                                 const PerturbedEmbeddingDesc& desc) {
     return {"perturbed_embedding",

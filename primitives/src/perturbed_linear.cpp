@@ -26,12 +26,17 @@ namespace yolk {
 
 namespace abi_pl = abi::perturbed_linear;
 
+/// Rows [first, first + count) of the output, and where they begin in the bound window of x.
+struct InputWindow {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::uint32_t a_offset = 0;
+    BufferView input;
+};
+
 namespace {
 
-using Params = abi_pl::Params;
-using Layout = PerturbedLinearLayout;
-
-constexpr std::uint64_t kWindowBytes = kElementBytes * abi_pl::kUniformElements;
+constexpr std::uint64_t kInputWindowBytes = kElementBytes * abi_pl::kUniformElements;
 
 /// Of one element of B: its share of a block of noise, and its product.
 constexpr std::uint64_t kNoiseElementCost = kNoiseBlockCost / kNoiseElementsPerBlock + 1;
@@ -41,7 +46,7 @@ float scale_of(const PerturbedLinearDesc& desc, float sigma) noexcept {
     return exact::exact_flush_operand(static_cast<float>(scale));
 }
 
-std::array<SpecConstant, 8> project_constants(const Layout& layout) {
+std::array<SpecConstant, 8> project_constants(const PerturbedLinearLayout& layout) {
     const PerturbedLinearConfig& c = layout.config;
     const bool whole = layout.k() % projection_step(layout.desc.rank) == 0;
     const bool vectors = c.vector_width == 4 && whole && layout.k() % 4 == 0;
@@ -55,7 +60,7 @@ std::array<SpecConstant, 8> project_constants(const Layout& layout) {
              {abi_pl::kSpecAntithetic, layout.desc.antithetic ? 1U : 0U}}};
 }
 
-std::array<SpecConstant, 20> output_constants(const Layout& layout) {
+std::array<SpecConstant, 20> output_constants(const PerturbedLinearLayout& layout) {
     const PerturbedLinearConfig& c = layout.config;
     const PerturbedLinearDesc& d = layout.desc;
     const std::uint32_t base = !layout.has_base() ? 0 : d.shared_input ? abi_pl::kBaseInA : abi_pl::kBaseInOut;
@@ -84,9 +89,10 @@ std::array<SpecConstant, 20> output_constants(const Layout& layout) {
              {abi_pl::kSpecBase, base}}};
 }
 
-const Kernel<Params>& output_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
+const Kernel<abi_pl::Params>& output_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
     const bool exact = desc.determinism == Determinism::Exact;
-    const auto of = [exact](const Kernel<Params>& exact_one, const Kernel<Params>& fast_one) -> const Kernel<Params>& {
+    const auto of = [exact](const Kernel<abi_pl::Params>& exact_one,
+                            const Kernel<abi_pl::Params>& fast_one) -> const Kernel<abi_pl::Params>& {
         return exact ? exact_one : fast_one;
     };
     const auto& plain = of(kernels::kPerturbedLinearOutput, kernels::kPerturbedLinearOutputFast);
@@ -102,24 +108,16 @@ const Kernel<Params>& output_kernel(const PerturbedLinearDesc& desc, const Pertu
     return plain;
 }
 
-const Kernel<Params>& project_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
+const Kernel<abi_pl::Params>& project_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
     if (config.storage16 == 1) return kernels::kPerturbedLinearProjectStorage16;
     if (is_16bit(desc)) return kernels::kPerturbedLinearProjectFormats;
     return config.texel == 1 ? kernels::kPerturbedLinearProjectTexel : kernels::kPerturbedLinearProject;
 }
 
-/// Rows [first, first + count) of the output, and where they begin in the bound window of x.
-struct Window {
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-    std::uint32_t a_offset = 0;
-    BufferView input;
-};
-
-std::vector<Window> windows_of(const Layout& layout, const BufferView& input) {
+std::vector<InputWindow> input_windows(const PerturbedLinearLayout& layout, const BufferView& input) {
     const std::uint32_t instances = layout.instances();
     if (layout.config.uniform != 1 || layout.desc.shared_input) return {{0, instances, 0, input}};
-    std::vector<Window> windows;
+    std::vector<InputWindow> windows;
     const std::uint32_t rows = uniform_input_rows(layout.desc, layout.config);
     for (std::uint32_t row = 0; row < instances; row += rows) {
         const std::uint64_t first = std::uint64_t{row} * layout.k() * kElementBytes;
@@ -127,7 +125,7 @@ std::vector<Window> windows_of(const Layout& layout, const BufferView& input) {
         windows.push_back({row, std::min(rows, instances - row),
                            static_cast<std::uint32_t>((first - offset) / kElementBytes),
                            BufferView(*input.buffer, input.offset_bytes + offset,
-                                      std::min(kWindowBytes, input.size_bytes - offset))});
+                                      std::min(kInputWindowBytes, input.size_bytes - offset))});
     }
     return windows;
 }
@@ -136,25 +134,25 @@ std::vector<Window> windows_of(const Layout& layout, const BufferView& input) {
 
 struct PerturbedLinearPlan::Impl {
     const Device* device = nullptr;
-    Layout layout;
-    PipelineOf<Params> project;
-    PipelineOf<Params> output;
+    PerturbedLinearLayout layout;
+    PipelineOf<abi_pl::Params> project;
+    PipelineOf<abi_pl::Params> output;
     std::optional<MatmulPlan> base;
 };
 
 struct BoundPerturbedLinear::Impl {
     struct Piece {
-        Window window;
-        BindingOf<Params> output;
+        InputWindow window;
+        BindingOf<abi_pl::Params> output;
     };
-    Layout layout;
-    BindingOf<Params> project;
+    PerturbedLinearLayout layout;
+    BindingOf<abi_pl::Params> project;
     std::optional<BoundMatmul> base;
     std::vector<Piece> pieces;
 
-    [[nodiscard]] Params params(const NoiseContext& when, std::int32_t first_member) const noexcept;
-    void record_projection(Recorder& recorder, Params params) const noexcept;
-    void record_output(Recorder& recorder, Params params) const noexcept;
+    [[nodiscard]] abi_pl::Params params(const NoiseContext& when, std::int32_t first_member) const noexcept;
+    void record_projection(Recorder& recorder, abi_pl::Params params) const noexcept;
+    void record_output(Recorder& recorder, abi_pl::Params params) const noexcept;
 };
 
 PerturbedLinearPlan::PerturbedLinearPlan() noexcept = default;
@@ -174,7 +172,7 @@ Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const Pe
     PerturbedLinearPlan plan;
     plan.impl_ = std::make_unique<PerturbedLinearPlan::Impl>();
     plan.impl_->device = &device;
-    Layout& layout = plan.impl_->layout;
+    PerturbedLinearLayout& layout = plan.impl_->layout;
     layout.desc = desc;
     YOLK_TRY_VOID(loop_budget(device));  // has the self-checks made that usable_info() knows
     const DeviceInfo info = device.usable_info();
@@ -201,7 +199,7 @@ Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const Pe
 
 Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearViews& views,
                                                        const BufferView& scratch) const {
-    const Layout& layout = impl_->layout;
+    const PerturbedLinearLayout& layout = impl_->layout;
     YOLK_TRY_VOID(check_views(*impl_->device, "[perturbed_linear]",
                               {{.view = views.weights, .needed_bytes = layout.weights_bytes, .name = "weights"},
                                {.view = views.input, .needed_bytes = layout.input_bytes, .name = "input"}},
@@ -228,7 +226,7 @@ Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearView
         YOLK_TRY(bound.impl_->project, impl_->device->bind(impl_->project, std::array{input, weights, views.output,
                                                                                       projection, input, weights}));
     }
-    for (Window& window : windows_of(layout, layout.has_base() ? base : input)) {
+    for (InputWindow& window : input_windows(layout, layout.has_base() ? base : input)) {
         BoundPerturbedLinear::Impl::Piece piece{.window = window, .output = {}};
         YOLK_TRY(piece.output, impl_->device->bind(impl_->output, std::array{window.input, weights, views.output,
                                                                              projection, window.input, weights}));
@@ -237,7 +235,7 @@ Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearView
     return bound;
 }
 
-Params BoundPerturbedLinear::Impl::params(const NoiseContext& when, std::int32_t first_member) const noexcept {
+abi_pl::Params BoundPerturbedLinear::Impl::params(const NoiseContext& when, std::int32_t first_member) const noexcept {
     const PerturbedLinearDesc& desc = layout.desc;
     const auto stream = [&](Domain domain) {
         return desc.parameter.value | (static_cast<std::uint32_t>(domain) << 24U);
@@ -268,7 +266,7 @@ Params BoundPerturbedLinear::Impl::params(const NoiseContext& when, std::int32_t
 }
 
 // At least one dispatch, for k may be 0; a barrier between any two that continue each other's sums.
-void BoundPerturbedLinear::Impl::record_projection(Recorder& recorder, Params params) const noexcept {
+void BoundPerturbedLinear::Impl::record_projection(Recorder& recorder, abi_pl::Params params) const noexcept {
     const PerturbedLinearDesc& desc = layout.desc;
     const std::uint32_t chunk = std::min(layout.project_chunk, layout.k());
     const std::uint64_t pairs = pairs_drawn(desc.members, params.first_member, desc.antithetic);
@@ -285,7 +283,7 @@ void BoundPerturbedLinear::Impl::record_projection(Recorder& recorder, Params pa
     } while (params.end_k < params.k);
 }
 
-void BoundPerturbedLinear::Impl::record_output(Recorder& recorder, Params params) const noexcept {
+void BoundPerturbedLinear::Impl::record_output(Recorder& recorder, abi_pl::Params params) const noexcept {
     const PerturbedLinearConfig& config = layout.config;
     const std::uint32_t chunk = layout.has_base() ? 0 : std::min(layout.output_chunk, layout.k());
     const std::uint64_t block = std::uint64_t{config.block_m} * config.block_n;
@@ -312,7 +310,7 @@ void BoundPerturbedLinear::record(Recorder& recorder, const NoiseContext& when,
                                   std::int32_t first_member) const noexcept {
     YOLK_ASSERT(first_member >= -1);
     if (impl_->layout.is_empty()) return;
-    const Params params = impl_->params(when, first_member);
+    const abi_pl::Params params = impl_->params(when, first_member);
     const ScopedLabel label(recorder, "perturbed_linear");
     if (impl_->base) impl_->base->record(recorder);
     if (!impl_->layout.is_fused()) {

@@ -10,7 +10,7 @@
 namespace yolk {
 namespace {
 
-MatmulDesc product_of(const PerturbedLinearDesc& desc) {
+MatmulDesc base_product(const PerturbedLinearDesc& desc) {
     return {.m = desc.shared_input ? desc.rows : desc.members * desc.rows,
             .n = outer_size(desc),
             .k = inner_size(desc),
@@ -44,13 +44,13 @@ std::optional<MatmulConfig> units_config(const DeviceInfo& info, const MatmulDes
 }  // namespace
 
 MatmulDesc base_product(const DeviceInfo& info, const PerturbedLinearDesc& desc, std::uint32_t base) {
-    MatmulDesc product = product_of(desc);
+    MatmulDesc product = base_product(desc);
     if (base == kBaseOnMatrixUnits) product.config = units_config(info, product);
     return product;
 }
 
 std::vector<std::uint32_t> base_values(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
-    if (units_config(info, product_of(desc))) return {kBaseInChain, kBaseByMatmul, kBaseOnMatrixUnits};
+    if (units_config(info, base_product(desc))) return {kBaseInChain, kBaseByMatmul, kBaseOnMatrixUnits};
     return {kBaseInChain, kBaseByMatmul};
 }
 

@@ -13,10 +13,7 @@
 namespace yolk {
 namespace {
 
-constexpr std::uint32_t kMaxRank = 32;
-constexpr std::uint64_t kMaxNoiseElements = 0xFFFFFFFFU;  // element indices are 32-bit words in the kernels
-
-Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
+Result<std::uint64_t> operand_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
                                     const char* what, FloatFormat format = FloatFormat::F32) {
     YOLK_TRY(const std::uint64_t fp32_bytes, checked_bytes(extents, kElementBytes, what));
     const std::uint64_t size_bytes = float_bytes(format, fp32_bytes / kElementBytes);
@@ -26,7 +23,7 @@ Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<
 
 /// The largest multiple of 8 k for one dispatch, where an iteration adds `step` of them and the other loops cost
 /// `reserved`.
-Result<std::uint32_t> chunk_of(std::uint64_t budget, std::uint64_t reserved, std::uint64_t step) {
+Result<std::uint32_t> fused_chunk(std::uint64_t budget, std::uint64_t reserved, std::uint64_t step) {
     const std::uint64_t iterations = iterations_within(budget > reserved ? budget - reserved : 0);
     const std::uint64_t chunk = iterations > UINT32_MAX ? UINT32_MAX - 7 : iterations * step / 8 * 8;
     if (chunk == 0) {
@@ -57,18 +54,18 @@ Result<void> check_perturbed_linear(const PerturbedLinearDesc& desc) {
 Result<void> measure_perturbed_linear(const Device& device, PerturbedLinearLayout& layout) {
     const PerturbedLinearDesc& d = layout.desc;
     YOLK_TRY(layout.output_bytes,
-             binding_bytes(device, {d.members, d.rows, layout.n()}, "the output view of [perturbed_linear]"));
+             operand_bytes(device, {d.members, d.rows, layout.n()}, "the output view of [perturbed_linear]"));
     if (layout.is_empty()) return {};
     YOLK_TRY(layout.weights_bytes,
-             binding_bytes(device, {d.out, d.in}, "the weights view of [perturbed_linear]", d.weights_format));
+             operand_bytes(device, {d.out, d.in}, "the weights view of [perturbed_linear]", d.weights_format));
     const std::uint64_t input_members = d.shared_input ? 1 : d.members;
-    YOLK_TRY(layout.input_bytes, binding_bytes(device, {input_members, d.rows, layout.k()},
+    YOLK_TRY(layout.input_bytes, operand_bytes(device, {input_members, d.rows, layout.k()},
                                                "the input view of [perturbed_linear]", d.input_format));
     if (layout.is_fused()) return {};
     YOLK_TRY(layout.projection_bytes,
-             binding_bytes(device, {d.members, d.rows, d.rank}, "the scratch of [perturbed_linear]"));
+             operand_bytes(device, {d.members, d.rows, d.rank}, "the scratch of [perturbed_linear]"));
     if (!layout.has_base() || !d.shared_input) return {};
-    YOLK_TRY(layout.base_bytes, binding_bytes(device, {d.rows, layout.n()}, "the base product of [perturbed_linear]"));
+    YOLK_TRY(layout.base_bytes, operand_bytes(device, {d.rows, layout.n()}, "the base product of [perturbed_linear]"));
     return {};
 }
 
@@ -81,9 +78,9 @@ Result<void> split_perturbed_linear(const Device& device, PerturbedLinearLayout&
     if (layout.is_fused()) {
         reserved += loop_cost(pairs, loop_cost(ceil_div(layout.k(), step)));
     } else {
-        YOLK_TRY(layout.project_chunk, chunk_of(budget, 0, step));
+        YOLK_TRY(layout.project_chunk, fused_chunk(budget, 0, step));
     }
-    YOLK_TRY(layout.output_chunk, chunk_of(budget, reserved, c.block_k));
+    YOLK_TRY(layout.output_chunk, fused_chunk(budget, reserved, c.block_k));
     return {};
 }
 

@@ -28,7 +28,7 @@ constexpr std::uint32_t kMaxProjected = 512;
 constexpr std::uint32_t kMaxFusedRank = 8;
 constexpr std::uint32_t kMaxFusedInputs = 1024;
 
-Result<void> check_geometry(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+Result<void> check_fused_geometry(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
     if (c.block_m % c.tile_m != 0 || c.block_n % c.tile_n != 0)
         return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
@@ -47,7 +47,7 @@ Result<void> check_geometry(const PerturbedLinearDesc& desc, const PerturbedLine
     return {};
 }
 
-Result<void> check_uniform(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+Result<void> check_fused_uniform(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
     if (c.uniform == 2) {
         if (c.block_n != c.tile_n) return bad_input("With uniform weights block_n must be tile_n.");
         const std::uint64_t elements = std::uint64_t{desc.in} * desc.out;
@@ -64,7 +64,8 @@ Result<void> check_uniform(const PerturbedLinearDesc& desc, const PerturbedLinea
     return {};
 }
 
-Result<void> check_texel(const DeviceInfo& info, const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+Result<void> check_fused_texel(const DeviceInfo& info, const PerturbedLinearDesc& desc,
+                               const PerturbedLinearConfig& c) {
     if (c.uniform != 0) return bad_input("Texel operands are not uniform.");
     const std::uint64_t instances = std::uint64_t{desc.shared_input ? 1 : desc.members} * desc.rows;
     const std::uint64_t inputs = checked_bytes({instances, inner_size(desc)}, 1, "x").value_or(UINT64_MAX);
@@ -101,63 +102,63 @@ std::vector<std::uint32_t> storage16_values(const DeviceInfo& info, const Pertur
     return {0};
 }
 
-Result<void> check_config(const DeviceInfo& info, const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
+Result<void> check_perturbed_linear_config(const DeviceInfo& info, const PerturbedLinearDesc& desc,
+                                           const PerturbedLinearConfig& c) {
     if (is_16bit(desc) && (c.uniform != 0 || c.texel != 0))
         return bad_input("x and W of 16 bits are storage buffers: uniform and texel must be 0.");
-    YOLK_TRY_VOID(check_geometry(desc, c));
+    YOLK_TRY_VOID(check_fused_geometry(desc, c));
     YOLK_TRY_VOID(check_base(c));
-    YOLK_TRY_VOID(check_uniform(desc, c));
-    if (c.texel == 1) YOLK_TRY_VOID(check_texel(info, desc, c));
+    YOLK_TRY_VOID(check_fused_uniform(desc, c));
+    if (c.texel == 1) YOLK_TRY_VOID(check_fused_texel(info, desc, c));
     return check_projection(desc, c);
 }
 
-using Config = PerturbedLinearConfig;
-
 // Measured on lavapipe 22.3 (docs/kernels/perturbed_linear.md). Small layers: lanes along the instances, two pairs to a
 // tile, W uniform, two passes; last without a uniform W.
-std::array<Config, 3> for_small_layers(const Config& plain, std::uint32_t lanes) {
-    const Config two_passes{
+std::array<PerturbedLinearConfig, 3> for_small_layers(const PerturbedLinearConfig& plain, std::uint32_t lanes) {
+    const PerturbedLinearConfig two_passes{
         .workgroup_size = lanes, .block_m = 4 * lanes, .block_n = 16, .tile_m = 4, .tile_n = 16, .uniform = 2};
-    Config vectors = two_passes;
+    PerturbedLinearConfig vectors = two_passes;
     vectors.vector_width = 4;
     return {vectors, two_passes, plain};
 }
 
 // The same on CPU drivers, where texel buffers are read faster than uniform ones.
-constexpr Config kSmallTexel{
+constexpr PerturbedLinearConfig kSmallTexel{
     .block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .vector_width = 4, .texel = 1};
-constexpr Config kSmallTexelScalars{.block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .texel = 1};
+constexpr PerturbedLinearConfig kSmallTexelScalars{
+    .block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .texel = 1};
 
-constexpr Config kSmallPlain{.block_m = 32, .block_n = 16, .tile_m = 4, .tile_n = 16};
+constexpr PerturbedLinearConfig kSmallPlain{.block_m = 32, .block_n = 16, .tile_m = 4, .tile_n = 16};
 
 // Large ones: matmul's, on CPU drivers with texel buffers, else without: SwiftShader's are too small for them. The
 // lanes' tiles lie four by two, without texel buffers one above the other, so that W is read once for many instances
 // (lavapipe, 1,024 -> 1,024: 117 ms one beside the other, 91 so; SwiftShader 1,026 with uniform x, 907 so); one beside
 // the other where there are few instances.
-std::array<Config, 6> for_large_layers(std::uint64_t instances) {
-    Config blocked{.block_m = 64, .block_n = 16, .tile_m = 16, .vector_width = 4, .projection_rows = 4};
+std::array<PerturbedLinearConfig, 6> for_large_layers(std::uint64_t instances) {
+    PerturbedLinearConfig blocked{.block_m = 64, .block_n = 16, .tile_m = 16, .vector_width = 4, .projection_rows = 4};
     if (instances < blocked.block_m) {
         blocked.block_m = 16;
         blocked.block_n = 64;
     }
-    Config texel = blocked;
+    PerturbedLinearConfig texel = blocked;
     texel.block_k = 8;
     texel.texel = 1;
     if (instances >= 128) {
         blocked.block_m = 128;
         blocked.block_n = 8;
     }
-    const auto by_single_rows = [](Config config) {
+    const auto by_single_rows = [](PerturbedLinearConfig config) {
         config.projection_rows = 1;
         return config;
     };
-    const Config small_tile{.vector_width = 4, .projection_rows = 4};
+    const PerturbedLinearConfig small_tile{.vector_width = 4, .projection_rows = 4};
     return {texel, by_single_rows(texel), blocked, by_single_rows(blocked), small_tile, by_single_rows(small_tile)};
 }
-constexpr std::array kForGpus{
-    Config{
+constexpr std::array kFusedForGpus{
+    PerturbedLinearConfig{
         .workgroup_size = 256, .block_m = 64, .tile_m = 4, .tile_n = 4, .vector_width = 4, .projection_workgroup = 64},
-    Config{.workgroup_size = 256, .block_m = 64, .tile_m = 4, .tile_n = 4, .projection_workgroup = 64},
+    PerturbedLinearConfig{.workgroup_size = 256, .block_m = 64, .tile_m = 4, .tile_n = 4, .projection_workgroup = 64},
 };
 
 }  // namespace
@@ -176,7 +177,7 @@ std::uint32_t uniform_input_rows(const PerturbedLinearDesc& desc, const Perturbe
 namespace {
 
 /// What changes the kernel or what it may do, but for sizes.
-std::string variant_of(const PerturbedLinearDesc& desc) {
+std::string perturbed_linear_variant(const PerturbedLinearDesc& desc) {
     return fmt::format("{} by {}{}{}{}{}", to_string(desc.input_format), to_string(desc.weights_format),
                        desc.transposed ? ", transposed" : "", desc.shared_input ? ", shared input" : "",
                        without_pairs(desc.antithetic), desc.determinism == Determinism::Fast ? ", fast" : "");
@@ -186,43 +187,46 @@ std::string variant_of(const PerturbedLinearDesc& desc) {
 
 // No more than can be checked to the last configuration (ADR 12).
 ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
-    return {"perturbed_linear",
-            {{"workgroup_size", &Config::workgroup_size, {8, 32, 64, 256}},
-             {"block_m", &Config::block_m, {1, 4, 8, 16, 32, 64, 128}},
-             {"block_n", &Config::block_n, {4, 8, 16, 32, 64, 128}},
-             {"block_k", &Config::block_k, {4, 8, 16}},
-             {"tile_m", &Config::tile_m, {1, 4, 8, 16}},
-             {"tile_n", &Config::tile_n, {4, 8, 16}},
-             {"vector_width", &Config::vector_width, {1, 4}},
-             {"uniform", &Config::uniform, {0, 1, 2}},
-             {"texel", &Config::texel, {0, 1}},
-             {"storage16", &Config::storage16, storage16_values(info, desc)},
-             {"fused", &Config::fused, {0, 1}},
-             {"projection_workgroup", &Config::projection_workgroup, {8, 64}},
-             {"projection_rows", &Config::projection_rows, {1, 4}},
-             {"base", &Config::base, base_values(info, desc)}},
-            [info, desc](const Config& config) { return check_config(info, desc, config); },
-            {.variant = variant_of(desc), .extents = {desc.members, desc.rows, desc.in, desc.out, desc.rank}}};
+    return {
+        "perturbed_linear",
+        {{"workgroup_size", &PerturbedLinearConfig::workgroup_size, {8, 32, 64, 256}},
+         {"block_m", &PerturbedLinearConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
+         {"block_n", &PerturbedLinearConfig::block_n, {4, 8, 16, 32, 64, 128}},
+         {"block_k", &PerturbedLinearConfig::block_k, {4, 8, 16}},
+         {"tile_m", &PerturbedLinearConfig::tile_m, {1, 4, 8, 16}},
+         {"tile_n", &PerturbedLinearConfig::tile_n, {4, 8, 16}},
+         {"vector_width", &PerturbedLinearConfig::vector_width, {1, 4}},
+         {"uniform", &PerturbedLinearConfig::uniform, {0, 1, 2}},
+         {"texel", &PerturbedLinearConfig::texel, {0, 1}},
+         {"storage16", &PerturbedLinearConfig::storage16, storage16_values(info, desc)},
+         {"fused", &PerturbedLinearConfig::fused, {0, 1}},
+         {"projection_workgroup", &PerturbedLinearConfig::projection_workgroup, {8, 64}},
+         {"projection_rows", &PerturbedLinearConfig::projection_rows, {1, 4}},
+         {"base", &PerturbedLinearConfig::base, base_values(info, desc)}},
+        [info, desc](const PerturbedLinearConfig& config) { return check_perturbed_linear_config(info, desc, config); },
+        {.variant = perturbed_linear_variant(desc),
+         .extents = {desc.members, desc.rows, desc.in, desc.out, desc.rank}}};
 }
 
 namespace {
 
-Config default_of_one_chain(const DeviceInfo& info, const PerturbedLinearDesc& desc,
-                            const ConfigSpace<PerturbedLinearConfig>& space) {
+PerturbedLinearConfig default_of_one_chain(const DeviceInfo& info, const PerturbedLinearDesc& desc,
+                                           const ConfigSpace<PerturbedLinearConfig>& space) {
     const auto first_legal = [&](const auto& candidates) {
-        for (const Config& candidate : candidates) {
+        for (const PerturbedLinearConfig& candidate : candidates) {
             if (space.check(candidate)) return candidate;
         }
-        return Config{};
+        return PerturbedLinearConfig{};
     };
     const bool on_cpu = info.kind == DeviceKind::Cpu;
     if (std::uint64_t{desc.in} * desc.out <= abi::perturbed_linear::kUniformElements) {
-        for (const Config& texel : {kSmallTexel, kSmallTexelScalars}) {
+        for (const PerturbedLinearConfig& texel : {kSmallTexel, kSmallTexelScalars}) {
             if (on_cpu && space.check(texel)) return texel;
         }
-        return on_cpu ? first_legal(for_small_layers(kSmallPlain, 8)) : first_legal(for_small_layers(kForGpus[1], 32));
+        return on_cpu ? first_legal(for_small_layers(kSmallPlain, 8))
+                      : first_legal(for_small_layers(kFusedForGpus[1], 32));
     }
-    return on_cpu ? first_legal(for_large_layers(std::uint64_t{desc.members} * desc.rows)) : first_legal(kForGpus);
+    return on_cpu ? first_legal(for_large_layers(std::uint64_t{desc.members} * desc.rows)) : first_legal(kFusedForGpus);
 }
 
 }  // namespace
@@ -232,10 +236,10 @@ PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, co
     constexpr std::uint32_t kFewMembers = 4;
     constexpr std::uint64_t kSmallWeights = 4096;
     const ConfigSpace<PerturbedLinearConfig> space = perturbed_linear_space(info, desc);
-    const Config chain = default_of_one_chain(info, desc, space);
+    const PerturbedLinearConfig chain = default_of_one_chain(info, desc, space);
     if (!desc.shared_input || desc.members <= kFewMembers || std::uint64_t{desc.in} * desc.out < kSmallWeights)
         return chain;
-    Config shared = chain;
+    PerturbedLinearConfig shared = chain;
     shared.base = kBaseByMatmul;
     shared.fused = shared.uniform = 0;
     shared.block_k = 4;

@@ -18,12 +18,6 @@ namespace yolk {
 
 namespace abi_pv = abi::perturbed_vector;
 
-namespace {
-
-constexpr std::uint64_t kElementBytes = 4;
-
-}  // namespace
-
 ConfigSpace<PerturbedVectorConfig> perturbed_vector_space(const DeviceInfo& /*info*/, const PerturbedVectorDesc& desc) {
     return {"perturbed_vector",
             {{"workgroup_size", &PerturbedVectorConfig::workgroup_size, workgroup_sizes()}},

@@ -55,6 +55,13 @@ Result<void> check_binding_size(const Device& device, std::uint64_t size_bytes, 
                     what, size_bytes, device.info().name, limit));
 }
 
+Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
+                                    const char* what) {
+    YOLK_TRY(const std::uint64_t size_bytes, checked_bytes(extents, kElementBytes, what));
+    YOLK_TRY_VOID(check_binding_size(device, size_bytes, what));
+    return size_bytes;
+}
+
 Result<void> check_views(const Device& device, const char* plan, std::initializer_list<NeededView> inputs,
                          std::initializer_list<NeededView> outputs) {
     const DeviceLimits& limits = device.info().limits;

@@ -19,6 +19,14 @@ namespace yolk {
 
 /// The largest workgroup of the portable floor.
 inline constexpr std::uint32_t kMaxWorkgroupSize = 256;
+/// Of fp32 numbers and 32-bit words.
+inline constexpr std::uint64_t kElementBytes = 4;
+/// Elements that an invocation loads at once where rows divide by it.
+inline constexpr std::uint32_t kQuad = 4;
+/// The largest rank of a perturbation.
+inline constexpr std::uint32_t kMaxRank = 32;
+/// Of one parameter and domain: element indices are 32-bit words in the kernels.
+inline constexpr std::uint64_t kMaxNoiseElements = 0xFFFFFFFFU;
 
 /// The workgroup sizes of most spaces; the floor allows no larger ones.
 [[nodiscard]] std::vector<std::uint32_t> workgroup_sizes();
@@ -33,6 +41,10 @@ inline constexpr std::uint32_t kMaxWorkgroupSize = 256;
 
 /// An error where `size_bytes` is more than one storage binding of the device may have.
 [[nodiscard]] Result<void> check_binding_size(const Device& device, std::uint64_t size_bytes, const char* what);
+
+/// checked_bytes of 4-byte elements that lie in one binding.
+[[nodiscard]] Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
+                                                  const char* what);
 
 /// A view that a plan is about to bind, the bytes it must have, and its name in messages ("out").
 struct NeededView {

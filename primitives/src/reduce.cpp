@@ -37,8 +37,8 @@ Result<ReducePlan> plan_reduce(const Device& device, const ReduceDesc& desc) {
     ReducePlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
-    YOLK_TRY(plan.in_bytes_, row_bytes(device, {desc.outer, desc.columns, desc.inner}, "the in view of [reduce]"));
-    YOLK_TRY(plan.out_bytes_, row_bytes(device, {desc.outer, desc.inner}, "the out view of [reduce]"));
+    YOLK_TRY(plan.in_bytes_, binding_bytes(device, {desc.outer, desc.columns, desc.inner}, "the in view of [reduce]"));
+    YOLK_TRY(plan.out_bytes_, binding_bytes(device, {desc.outer, desc.inner}, "the out view of [reduce]"));
     if (plan.out_bytes_ == 0) return plan;
     YOLK_TRY_VOID(
         check_row_loops(device, "[reduce]", desc.columns, {.reductions = passes_of(desc.operation)}, *desc.config));

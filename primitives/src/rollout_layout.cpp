@@ -17,7 +17,6 @@ namespace abi_ro = abi::rollout;
 
 namespace {
 
-constexpr std::uint32_t kMaxRank = 32;
 constexpr std::uint32_t kMaxWidth = 256;
 // Above these a kernel that is written out takes too long to compile (processor time on lavapipe 22.3, whole process:
 // 518 products 2.6 s, 786 4.3 s, 920 5.6 s, 1,030 7.8 s, 1,328 18 s), and an invocation's copy of the parameters no

@@ -53,12 +53,6 @@ Result<void> check_row_loops(const Device& device, const char* plan, std::uint32
                     config.row_per_invocation != 0 && passes.writes != 0 ? ", or row_per_invocation 0" : ""));
 }
 
-Result<std::uint64_t> row_bytes(const Device& device, std::initializer_list<std::uint64_t> extents, const char* what) {
-    YOLK_TRY(const std::uint64_t size_bytes, checked_bytes(extents, sizeof(float), what));
-    YOLK_TRY_VOID(check_binding_size(device, size_bytes, what));
-    return size_bytes;
-}
-
 Result<void> check_row_vector(RowVector vector, const char* what) {
     return check_range(static_cast<std::uint64_t>(vector), 0, static_cast<std::uint64_t>(RowVector::PerMember), what);
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 
 #include "yolk/core/result.hpp"
 #include "yolk/primitives/row_config.hpp"
@@ -34,10 +33,6 @@ struct RowPasses {
 /// Unsupported where the loops over so many columns pass the device's budget (docs/quirks.md).
 [[nodiscard]] Result<void> check_row_loops(const Device& device, const char* plan, std::uint32_t columns,
                                            const RowPasses& passes, const RowConfig& config);
-
-/// Bytes of 4-byte elements that fit in one binding. `what` as check_binding_size has it.
-[[nodiscard]] Result<std::uint64_t> row_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
-                                              const char* what);
 
 /// BadInput for a value that is none of the enumeration's. `what`: "the kind of bias of [normalize]".
 [[nodiscard]] Result<void> check_row_vector(RowVector vector, const char* what);

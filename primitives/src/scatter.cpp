@@ -17,20 +17,11 @@ namespace abi_ga = abi::gather;
 
 namespace {
 
-constexpr std::uint64_t kElementBytes = 4;
-constexpr std::uint32_t kQuad = 4;
 // Three loads and a store that depend on each other, an addition with its flushes.
 constexpr std::uint64_t kIdCost = 16;
 
-Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
-                                    const char* what) {
-    YOLK_TRY(const std::uint64_t size_bytes, checked_bytes(extents, kElementBytes, what));
-    YOLK_TRY_VOID(check_binding_size(device, size_bytes, what));
-    return size_bytes;
-}
-
 // Nothing is written, and no id is looked at.
-bool is_empty(const ScatterDesc& desc) { return desc.members == 0 || desc.columns == 0 || desc.id_count == 0; }
+bool writes_nothing(const ScatterDesc& desc) { return desc.members == 0 || desc.columns == 0 || desc.id_count == 0; }
 
 }  // namespace
 
@@ -75,7 +66,7 @@ Result<ScatterPlan> plan_scatter(const Device& device, const ScatterDesc& desc) 
     YOLK_TRY(plan.ids_bytes_, binding_bytes(device, {lists, desc.id_count}, "the ids view of [scatter]"));
     YOLK_TRY(plan.values_bytes_,
              binding_bytes(device, {arrays, desc.id_count, desc.columns}, "the values view of [scatter]"));
-    if (is_empty(desc)) return plan;
+    if (writes_nothing(desc)) return plan;
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
     plan.chunk_ =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.config_.ids_per_dispatch, iterations_within(budget)));
@@ -92,7 +83,7 @@ Result<ScatterPlan> plan_scatter(const Device& device, const ScatterDesc& desc) 
 
 Result<BoundScatter> ScatterPlan::bind(const ScatterViews& views, const BufferView& /*scratch*/) const {
     BoundScatter bound;
-    if (is_empty(desc_)) return bound;
+    if (writes_nothing(desc_)) return bound;
     YOLK_TRY_VOID(check_views(*device_, "[scatter]",
                               {{.view = views.ids, .needed_bytes = ids_bytes_, .name = "ids"},
                                {.view = views.values, .needed_bytes = values_bytes_, .name = "values"}},

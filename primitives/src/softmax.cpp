@@ -15,7 +15,7 @@ namespace {
 
 namespace abi_s = abi::softmax;
 
-constexpr std::uint64_t kElementCost = 48;  // two exponentials
+constexpr std::uint64_t kSoftmaxCost = 48;  // two exponentials
 
 }  // namespace
 
@@ -32,7 +32,8 @@ Result<SoftmaxPlan> plan_softmax(const Device& device, const SoftmaxDesc& desc) 
     SoftmaxPlan plan;
     plan.device_ = &device;
     plan.desc_ = desc;
-    YOLK_TRY(plan.size_bytes_, row_bytes(device, {desc.members, desc.rows, desc.columns}, "the in view of [softmax]"));
+    YOLK_TRY(plan.size_bytes_,
+             binding_bytes(device, {desc.members, desc.rows, desc.columns}, "the in view of [softmax]"));
     if (plan.size_bytes_ == 0) return plan;
     YOLK_TRY_VOID(check_row_loops(device, "[softmax]", desc.columns, {.reductions = 2, .writes = 1}, *desc.config));
     const std::array constants{
@@ -60,7 +61,7 @@ void BoundSoftmax::record(Recorder& recorder) const noexcept {
     if (rows == 0 || desc_.columns == 0) return;
     const ScopedLabel label(recorder, "softmax");
     recorder.dispatch(binding_, {.row_count = static_cast<std::uint32_t>(rows), .columns = desc_.columns},
-                      row_grid(rows, desc_.columns, kElementCost, *desc_.config));
+                      row_grid(rows, desc_.columns, kSoftmaxCost, *desc_.config));
 }
 
 }  // namespace yolk

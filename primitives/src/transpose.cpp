@@ -17,9 +17,8 @@ namespace abi_tr = abi::transpose;
 
 namespace {
 
-constexpr std::uint64_t kElementBytes = 4;
 // A load, a store and four divisions of indices.
-constexpr std::uint64_t kElementCost = 16;
+constexpr std::uint64_t kTransposeCost = 16;
 
 std::uint32_t tile_words(const TransposeConfig& config) {
     return config.tile_rows * (config.tile_columns + config.padding);
@@ -89,7 +88,7 @@ Result<BoundTranspose> TransposePlan::bind(const TransposeViews& views, const Bu
     bound.params_ = {.members = desc_.members, .rows = desc_.rows, .columns = desc_.columns};
     const std::uint64_t tiles = std::uint64_t{ceil_div(desc_.rows, config_.tile_rows)} *
                                 ceil_div(desc_.columns, config_.tile_columns) * desc_.members;
-    bound.grid_ = grid_of(tiles, 1, kElementCost * config_.tile_rows * config_.tile_columns);
+    bound.grid_ = grid_of(tiles, 1, kTransposeCost * config_.tile_rows * config_.tile_columns);
     YOLK_TRY(bound.binding_, device_->bind(pipeline_, std::array{views.source, views.out}));
     return bound;
 }

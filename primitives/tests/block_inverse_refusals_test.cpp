@@ -4,16 +4,14 @@
 
 #include <array>
 #include <deque>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "block_inverse_device.hpp"
+#include "special_floats.hpp"
 
 namespace yolk {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 class block_inverse_plans : public BlockInverseTest {};
 YOLK_FOR_EACH_DEVICE(block_inverse_plans);

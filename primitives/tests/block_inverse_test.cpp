@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 
 #include <bit>
-#include <limits>
 #include <vector>
 
 #include "block_inverse_device.hpp"
+#include "special_floats.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 
@@ -16,9 +16,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 class block_inverse : public BlockInverseTest {};
 YOLK_FOR_EACH_DEVICE(block_inverse);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "special_floats.hpp"
 #include "yolk/exact/exact_activations.h"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/elementwise.hpp"
@@ -20,7 +21,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kLargest = std::numeric_limits<float>::max();
 
 class elementwise : public testing::DeviceTest {

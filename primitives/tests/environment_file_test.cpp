@@ -18,7 +18,7 @@ namespace {
 using testing::expect_error;
 
 constexpr const char* kCartpole = YOLK_ENVIRONMENTS_FOLDER "/cartpole.glsl";
-constexpr NoiseContext kWhen{.seed = 3, .generation = 2, .time = 1, .sigma = 0.2F};
+constexpr NoiseContext kEpisodeContext{.seed = 3, .generation = 2, .time = 1, .sigma = 0.2F};
 
 class environment_file : public testing::DeviceTest {
    protected:
@@ -62,7 +62,7 @@ TEST_P(environment_file, plans_keep_what_they_need) {
     RolloutDesc desc{.network = network, .parameters = table, .members = 6, .max_steps = 40};
     std::vector<float> parameters(table.element_count());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = 0.1F * static_cast<float>(i % 7) - 0.3F;
-    const oracle::RolloutTwin twin = oracle::rollout_twin(desc, parameters, kWhen);
+    const oracle::RolloutTwin twin = oracle::rollout_twin(desc, parameters, kEpisodeContext);
 
     const std::filesystem::path file = write("gone.glsl", cartpole_text());
     ASSERT_OK_AND_ASSIGN(desc.own_environment, load_environment(file));
@@ -82,7 +82,7 @@ TEST_P(environment_file, plans_keep_what_they_need) {
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device(), {.label = "environment file"}));
     recorder.begin();
     recorder.barrier(Barrier::TransferToCompute);
-    bound.record(recorder, kWhen);
+    bound.record(recorder, kEpisodeContext);
     recorder.barrier(Barrier::ComputeToTransfer);
     recorder.barrier(Barrier::ToHost);
     ASSERT_OK(dispatcher().run(recorder));

@@ -8,7 +8,7 @@
 namespace yolk {
 namespace {
 
-ParameterTable mixed_table() {
+ParameterTable tall_table() {
     auto table =
         ParameterTable::create({{.name = "w", .rows = 9, .columns = 17},
                                 {.name = "frozen", .rows = 5, .columns = 3, .perturbation = Perturbation::Frozen},
@@ -20,12 +20,12 @@ ParameterTable mixed_table() {
 }
 
 TEST(es_update_tiles, lays_out_all_kinds) {
-    const TileLayout narrow = lay_out_tiles(mixed_table(), 1);
+    const TileLayout narrow = lay_out_tiles(tall_table(), 1);
     EXPECT_EQ(narrow.tile_count, 6U + 3 + 13);
     EXPECT_EQ(narrow.unit_count, 6U * 8 + 3 + 13 * 8);
     EXPECT_EQ(narrow.largest_tile, 8U);
     EXPECT_EQ(narrow.frozen_count, 17U);
-    const TileLayout wide = lay_out_tiles(mixed_table(), 2);
+    const TileLayout wide = lay_out_tiles(tall_table(), 2);
     EXPECT_EQ(wide.tile_count, 4U + 3 + 13);
     EXPECT_EQ(wide.unit_count, 4U * 16 + 3 + 13 * 16);
     EXPECT_EQ(wide.largest_tile, 16U);
@@ -36,7 +36,7 @@ TEST(es_update_tiles, lays_out_all_kinds) {
 
 TEST(es_update_tiles, cuts_all_tiles_in_order_into_windows_that_fit) {
     for (const std::uint32_t blocks : {1U, 2U}) {
-        const TileLayout layout = lay_out_tiles(mixed_table(), blocks);
+        const TileLayout layout = lay_out_tiles(tall_table(), blocks);
         for (std::uint64_t most = layout.largest_tile; most <= layout.unit_count + 8; ++most) {
             std::uint32_t tiles = 0;
             std::uint32_t units = 0;

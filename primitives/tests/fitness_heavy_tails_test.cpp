@@ -10,6 +10,7 @@
 #include <numeric>
 #include <span>
 
+#include "special_floats.hpp"
 #include "yolk/core/philox.hpp"
 #include "yolk/oracle/fitness.hpp"
 #include "yolk/primitives/fitness.hpp"
@@ -23,7 +24,7 @@ using ::testing::Each;
 constexpr float kOutlier = 1e4F;
 constexpr double kU = 0x1p-24;
 
-struct Shaped {
+struct ShapedValues {
     std::vector<double> weights;  ///< one per pair, int8 or fp32
     abi::fitness::Summary summary{};
 };
@@ -35,7 +36,7 @@ class fitness_heavy_tails : public testing::DeviceTest {
     }
 
     template <class T>
-    Result<void> read_weights(const Buffer& from, Shaped& shaped) const {
+    Result<void> read_weights(const Buffer& from, ShapedValues& shaped) const {
         std::vector<T> weights(from.size_bytes() / sizeof(T));
         YOLK_TRY_VOID(dispatcher().download(from, std::as_writable_bytes(std::span(weights))));
         std::ranges::transform(weights, std::back_inserter(shaped.weights),
@@ -44,7 +45,7 @@ class fitness_heavy_tails : public testing::DeviceTest {
     }
 
     /// One episode per member. Populations are multiples of 8, so that the int8 weights have no padding.
-    Result<Shaped> shape(const std::vector<float>& scores, FitnessRule rule, bool robust = false) const {
+    Result<ShapedValues> shape(const std::vector<float>& scores, FitnessRule rule, bool robust = false) const {
         const FitnessDesc desc{
             .population = static_cast<std::uint32_t>(scores.size()), .rule = rule, .robust = robust, .config = {}};
         YOLK_TRY(const FitnessPlan plan, plan_fitness(device(), desc));
@@ -60,7 +61,7 @@ class fitness_heavy_tails : public testing::DeviceTest {
         recorder.begin();
         bound.record(recorder);
         YOLK_TRY_VOID(dispatcher().run(recorder));
-        Shaped shaped;
+        ShapedValues shaped;
         YOLK_TRY_VOID(is_integer_rule(rule) ? read_weights<std::int8_t>(weights, shaped)
                                             : read_weights<float>(weights, shaped));
         YOLK_TRY_VOID(dispatcher().download(summary, std::as_writable_bytes(std::span(&shaped.summary, 1))));
@@ -157,7 +158,7 @@ std::size_t distinguishable(std::vector<double> differences, double apart) {
 ///  - With ~ for "less its mean" and n pairs, the vector q~ is at most |e~| <= |e| <= sqrt(n)/2 from a d~. So the sine
 ///    of the angle between them is at most sqrt(n)/2 / |a d~| = 1 / (2 a deviation(d)), and the correlation, which is
 ///    the cosine, at least sqrt(1 - sine^2).
-void expect_information_kept(const Generation& generation, const Shaped& shaped, double scale) {
+void expect_information_kept(const Generation& generation, const ShapedValues& shaped, double scale) {
     const std::vector<double> differences = generation.other_differences();
     const std::vector<double> weights = generation.others_of(shaped.weights);
     for (const double difference : differences) ASSERT_LE(std::abs(difference), scale) << "the bounds hold unclipped";
@@ -175,7 +176,7 @@ constexpr std::array<std::uint32_t, 2> kPairs{32, 2048};
 TEST_P(fitness_heavy_tails, robust_differences_keep_what_the_others_say) {
     for (const std::uint32_t pairs : kPairs) {
         const Generation generation = generation_of(pairs);
-        ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(generation.scores, FitnessRule::PairDifference, true));
+        ASSERT_OK_AND_ASSIGN(const ShapedValues shaped, shape(generation.scores, FitnessRule::PairDifference, true));
         std::vector<double> magnitudes;
         for (std::size_t pair = 0; pair < pairs; ++pair) magnitudes.push_back(std::abs(generation.difference(pair)));
         std::ranges::sort(magnitudes);
@@ -189,8 +190,8 @@ TEST_P(fitness_heavy_tails, ranks_do_not_see_how_far_the_outlier_is) {
     for (const std::uint32_t pairs : kPairs) {
         const Generation generation = generation_of(pairs);
         const Generation tame = generation_of(pairs, false);
-        ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(generation.scores, FitnessRule::CentredRank));
-        ASSERT_OK_AND_ASSIGN(const Shaped as_tame, shape(tame.scores, FitnessRule::CentredRank));
+        ASSERT_OK_AND_ASSIGN(const ShapedValues shaped, shape(generation.scores, FitnessRule::CentredRank));
+        ASSERT_OK_AND_ASSIGN(const ShapedValues as_tame, shape(tame.scores, FitnessRule::CentredRank));
         EXPECT_EQ(shaped.weights, as_tame.weights);
         EXPECT_EQ(shaped.summary.coefficient, as_tame.summary.coefficient);
         // On the grid a rank is N/2 scores, so the largest difference of ranks is N/2 times that of the tame scores.
@@ -224,8 +225,8 @@ double relative_bound(const Generation& generation) {
 TEST_P(fitness_heavy_tails, the_default_is_the_z_score_up_to_half_a_step) {
     for (const std::uint32_t pairs : kPairs) {
         const Generation generation = generation_of(pairs);
-        ASSERT_OK_AND_ASSIGN(const Shaped integer, shape(generation.scores, FitnessRule::PairDifference));
-        ASSERT_OK_AND_ASSIGN(const Shaped floating, shape(generation.scores, FitnessRule::ZScore));
+        ASSERT_OK_AND_ASSIGN(const ShapedValues integer, shape(generation.scores, FitnessRule::PairDifference));
+        ASSERT_OK_AND_ASSIGN(const ShapedValues floating, shape(generation.scores, FitnessRule::ZScore));
         const std::vector<double> z = z_differences(generation);
         const double relative = relative_bound(generation);
         const auto c = static_cast<double>(integer.summary.coefficient);
@@ -245,7 +246,6 @@ TEST_P(fitness_heavy_tails, the_default_is_the_z_score_up_to_half_a_step) {
 // +inf must not become the best, nor NaN slip through a comparison: in whichever order they come, the generation is
 // shaped as if they had the worst finite score.
 TEST_P(fitness_heavy_tails, members_that_are_not_finite_count_as_the_worst) {
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
     std::array<float, 3> kinds{kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()};
     for (const std::uint32_t pairs : kPairs) {
         for (std::size_t turn = 0; turn < kinds.size(); ++turn) {
@@ -264,8 +264,8 @@ TEST_P(fitness_heavy_tails, members_that_are_not_finite_count_as_the_worst) {
             for (const auto& [rule, robust] :
                  {std::pair{FitnessRule::PairDifference, false}, std::pair{FitnessRule::PairDifference, true},
                   std::pair{FitnessRule::CentredRank, false}, std::pair{FitnessRule::ZScore, false}}) {
-                ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(generation.scores, rule, robust));
-                ASSERT_OK_AND_ASSIGN(const Shaped as_worst, shape(replaced, rule, robust));
+                ASSERT_OK_AND_ASSIGN(const ShapedValues shaped, shape(generation.scores, rule, robust));
+                ASSERT_OK_AND_ASSIGN(const ShapedValues as_worst, shape(replaced, rule, robust));
                 EXPECT_EQ(shaped.weights, as_worst.weights) << to_string(rule);
                 EXPECT_EQ(shaped.summary.coefficient, as_worst.summary.coefficient);
                 EXPECT_EQ(shaped.summary.variance, as_worst.summary.variance);

@@ -25,10 +25,10 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using testing::expect_error;
 
-struct Shaped {
+struct ShapedBytes {
     std::vector<std::int8_t> weights;  ///< with the padding
     abi::fitness::Summary summary{};
-    friend bool operator==(const Shaped& a, const Shaped& b) {
+    friend bool operator==(const ShapedBytes& a, const ShapedBytes& b) {
         using Words = std::array<std::uint32_t, sizeof(abi::fitness::Summary) / 4>;
         return a.weights == b.weights && std::bit_cast<Words>(a.summary) == std::bit_cast<Words>(b.summary);
     }
@@ -37,15 +37,15 @@ struct Shaped {
 class fitness : public testing::DeviceTest {
    protected:
     /// Shapes with an integer rule, one episode per member; `runs` recordings one behind the other.
-    Result<Shaped> shape(const FitnessDesc& desc, const std::vector<float>& scores, int runs = 1) const {
+    Result<ShapedBytes> shape(const FitnessDesc& desc, const std::vector<float>& scores, int runs = 1) const {
         return shape_on(device(), dispatcher(), desc, scores, runs);
     }
 
-    static Result<Shaped> shape_on(const Device& device, Dispatcher& dispatcher, FitnessDesc desc,
-                                   const std::vector<float>& scores, int runs = 1) {
+    static Result<ShapedBytes> shape_on(const Device& device, Dispatcher& dispatcher, FitnessDesc desc,
+                                        const std::vector<float>& scores, int runs = 1) {
         desc.population = static_cast<std::uint32_t>(scores.size());
         YOLK_TRY(const FitnessPlan plan, plan_fitness(device, desc));
-        Shaped shaped;
+        ShapedBytes shaped;
         shaped.weights.resize(fitness_weights_bytes(desc));
         YOLK_TRY(const Buffer returns, device.create_buffer({.size_bytes = 4 * scores.size(), .label = "returns"}));
         YOLK_TRY(const Buffer kept, device.create_buffer({.size_bytes = 4 * scores.size(), .label = "scores"}));
@@ -79,7 +79,7 @@ std::vector<float> drawn_scores(std::uint32_t count) {
     return scores;
 }
 
-Shaped twin_of(FitnessDesc desc, const std::vector<float>& scores) {
+ShapedBytes twin_of(FitnessDesc desc, const std::vector<float>& scores) {
     desc.population = static_cast<std::uint32_t>(scores.size());
     oracle::FitnessTwin twin = oracle::fitness_twin(desc, scores);
     twin.integer_weights.resize(fitness_weights_bytes(desc));
@@ -94,7 +94,7 @@ TEST_P(fitness, matches_oracle_and_twin) {
 }
 
 TEST_P(fitness, pair_differences_by_hand) {
-    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape({.config = {}}, {3, 1, 2, 2, 0, 4}));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape({.config = {}}, {3, 1, 2, 2, 0, 4}));
     EXPECT_THAT(shaped.weights, ElementsAre(64, 0, -127, 0));  // 63.5 goes to the even neighbour
     EXPECT_EQ(shaped.summary.mean, 2.0F);
     EXPECT_EQ(shaped.summary.best, 4.0F);
@@ -106,41 +106,42 @@ TEST_P(fitness, pair_differences_by_hand) {
 
 TEST_P(fitness, ties_of_the_quantization_go_to_even) {
     // 127 d / 254 = d / 2.
-    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape({.config = {}}, {254, 0, 1, 0, 0, 3, 5, 0, 0, 251}));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape({.config = {}}, {254, 0, 1, 0, 0, 3, 5, 0, 0, 251}));
     EXPECT_THAT(shaped.weights, ElementsAre(127, 0, -2, 2, -126, 0, 0, 0));
 }
 
 TEST_P(fitness, signs_and_ranks_have_unit_root_mean_square_over_the_members) {
-    ASSERT_OK_AND_ASSIGN(const Shaped signs,
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes signs,
                          shape({.rule = FitnessRule::PairSign, .config = {}}, {3, 1, 2, 2, 0, 4, 9, 1}));
     EXPECT_THAT(signs.weights, ElementsAre(1, 0, -1, 1));
     // Members are +-c/2 or, in the tied pair, 0: 6 (c/2)^2 / 8 = 1.
     EXPECT_NEAR(signs.summary.coefficient, 2.0 * std::sqrt(8.0 / 6.0), 1e-6);
     // Ranks of {5, 7, 7, 9}: 0, 1.5, 1.5, 3; centred -1.5, 0, 0, 1.5, root mean square 1.5 / sqrt(2).
-    ASSERT_OK_AND_ASSIGN(const Shaped ranks, shape({.rule = FitnessRule::CentredRank, .config = {}}, {5, 7, 7, 9}));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes ranks,
+                         shape({.rule = FitnessRule::CentredRank, .config = {}}, {5, 7, 7, 9}));
     EXPECT_THAT(ranks.weights, ElementsAre(-127, -127, 0, 0));
     EXPECT_NEAR(ranks.summary.coefficient * 127.0F, 1.5 / (1.5 / std::sqrt(2.0)), 1e-6);
 }
 
 TEST_P(fitness, an_outlier_leads_the_default_and_not_the_robust_form) {
     const std::vector<float> scores{1e9F, 0, 1, 0, 0, 2, 3, 0, 0, 1};
-    ASSERT_OK_AND_ASSIGN(const Shaped plain, shape({.config = {}}, scores));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes plain, shape({.config = {}}, scores));
     EXPECT_THAT(plain.weights, ElementsAre(127, 0, 0, 0, 0, 0, 0, 0));
-    ASSERT_OK_AND_ASSIGN(const Shaped robust, shape({.robust = true, .config = {}}, scores));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes robust, shape({.robust = true, .config = {}}, scores));
     // The lower median of 1, 1, 2, 3, 1e9 is 2; 127 becomes 12.
     EXPECT_THAT(robust.weights, ElementsAre(127, 11, -21, 32, -11, 0, 0, 0));
 }
 
 TEST_P(fitness, a_member_without_a_finite_score_counts_as_the_worst) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
-    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape({.config = {}}, {1, 5, nan, 5, 3, INFINITY, -2, 5}));
-    ASSERT_OK_AND_ASSIGN(const Shaped replaced, shape({.config = {}}, {1, 5, -2, 5, 3, -2, -2, 5}));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape({.config = {}}, {1, 5, nan, 5, 3, INFINITY, -2, 5}));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes replaced, shape({.config = {}}, {1, 5, -2, 5, 3, -2, -2, 5}));
     EXPECT_EQ(shaped.weights, replaced.weights);
     EXPECT_EQ(shaped.summary.coefficient, replaced.summary.coefficient);
     EXPECT_EQ(shaped.summary.not_finite_count, 2U);
     EXPECT_EQ(shaped.summary.first_not_finite, 2U);
     EXPECT_EQ(shaped.summary.finite_count, 6U);
-    ASSERT_OK_AND_ASSIGN(const Shaped none, shape({.config = {}}, {nan, nan, INFINITY, -INFINITY}));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes none, shape({.config = {}}, {nan, nan, INFINITY, -INFINITY}));
     EXPECT_THAT(none.weights, Each(0));
     EXPECT_EQ(none.summary.finite_count, 0U);
     EXPECT_TRUE(std::isfinite(none.summary.coefficient));
@@ -148,23 +149,23 @@ TEST_P(fitness, a_member_without_a_finite_score_counts_as_the_worst) {
 
 TEST_P(fitness, differences_below_two_to_the_minus_100_of_the_largest_score_are_ties) {
     const std::vector<float> scores{0x1p60F, 0x1p60F, 0x1p-39F, 0, 0, 0x1p-41F, 0x1.8p-40F, 0x1.8p-40F};
-    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape({.rule = FitnessRule::PairSign, .config = {}}, scores));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape({.rule = FitnessRule::PairSign, .config = {}}, scores));
     EXPECT_THAT(shaped.weights, ElementsAre(0, 1, 0, 0));
 }
 
 TEST_P(fitness, statistics_do_not_depend_on_the_order_or_the_configuration) {
     std::vector<float> scores = drawn_scores(1022);
     for (std::size_t i = 0; i < scores.size(); i += 3) scores[i] *= 1e-4F;
-    ASSERT_OK_AND_ASSIGN(const Shaped first,
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes first,
                          shape({.robust = true, .config = FitnessConfig{.workgroup_size = 64}}, scores));
-    ASSERT_OK_AND_ASSIGN(const Shaped other,
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes other,
                          shape({.robust = true, .config = FitnessConfig{.workgroup_size = 16}}, scores));
     EXPECT_EQ(first, other);
     for (std::size_t pair = 0; pair < scores.size() / 4; ++pair) {  // whole pairs, back to front
         std::swap(scores[2 * pair], scores[scores.size() - 2 - 2 * pair]);
         std::swap(scores[2 * pair + 1], scores[scores.size() - 1 - 2 * pair]);
     }
-    ASSERT_OK_AND_ASSIGN(Shaped reversed, shape({.robust = true, .config = {}}, scores));
+    ASSERT_OK_AND_ASSIGN(ShapedBytes reversed, shape({.robust = true, .config = {}}, scores));
     std::reverse(reversed.weights.begin(), reversed.weights.begin() + 511);
     EXPECT_EQ(first, reversed);
 }
@@ -172,7 +173,7 @@ TEST_P(fitness, statistics_do_not_depend_on_the_order_or_the_configuration) {
 TEST_P(fitness, a_second_recording_starts_afresh) {
     const std::vector<float> scores = drawn_scores(90);
     for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::PairSign, FitnessRule::CentredRank}) {
-        ASSERT_OK_AND_ASSIGN(const Shaped twice, shape({.rule = rule, .config = {}}, scores, 2));
+        ASSERT_OK_AND_ASSIGN(const ShapedBytes twice, shape({.rule = rule, .config = {}}, scores, 2));
         EXPECT_EQ(twice, twin_of({.rule = rule, .config = {}}, scores)) << to_string(rule);
     }
 }
@@ -182,7 +183,7 @@ TEST_P(fitness, a_million_members_keep_the_bits_of_the_twin) {
     for (float& score : scores)
         score = 1.0F + score * 0.999F;  // one sign, so that the sums become as large as they can
     for (const bool robust : {false, true}) {
-        ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape({.robust = robust, .config = {}}, scores));
+        ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape({.robust = robust, .config = {}}, scores));
         EXPECT_TRUE(shaped == twin_of({.robust = robust, .config = {}}, scores));
     }
 }
@@ -213,7 +214,7 @@ TEST_P(fitness, ranks_keep_the_bits_of_the_twin_around_every_edge_of_a_tile) {
         for (const char* kind : kKindsOfScores) {
             const std::vector<float> scores = scores_of_kind(kind, population);
             const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {}};
-            ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, scores));
+            ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape(desc, scores));
             EXPECT_TRUE(shaped == twin_of(desc, scores)) << population << ", " << kind;
         }
     }
@@ -224,7 +225,7 @@ TEST_P(fitness, ranks_of_large_populations_keep_the_bits_of_the_twin) {
         for (const char* kind : {"equal", "descending", "many ties", "any bits"}) {
             const std::vector<float> scores = scores_of_kind(kind, population);
             const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = FitnessConfig{.workgroup_size = 256}};
-            ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, scores));
+            ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape(desc, scores));
             EXPECT_TRUE(shaped == twin_of(desc, scores)) << population << ", " << kind;
         }
     }
@@ -235,7 +236,7 @@ TEST_P(fitness, ranks_of_a_million_members_keep_the_bits_of_the_twin) {
     // Equal scores bring all counts together in one; the largest sum of squares comes from distinct ones.
     for (const char* kind : {"equal", "descending", "any bits"}) {
         const std::vector<float> scores = scores_of_kind(kind, 1U << 20U);
-        ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, scores));
+        ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape(desc, scores));
         EXPECT_TRUE(shaped == twin_of(desc, scores)) << kind;
     }
 }
@@ -245,7 +246,7 @@ TEST_P(fitness, sorted_ranks_do_not_depend_on_the_configuration_nor_on_earlier_s
     for (const std::uint32_t workgroup_size : {1U, 16U, 64U, 256U}) {
         const FitnessDesc desc{.rule = FitnessRule::CentredRank,
                                .config = FitnessConfig{.workgroup_size = workgroup_size}};
-        ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, scores, 2));
+        ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape(desc, scores, 2));
         EXPECT_TRUE(shaped == twin_of(desc, scores)) << workgroup_size;
     }
 }
@@ -257,7 +258,7 @@ TEST_P(fitness, sorted_ranks_do_not_depend_on_where_long_work_is_cut) {
     const std::vector<float> scores = scores_of_kind("any bits", 1030);
     const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = FitnessConfig{.workgroup_size = 4}};
     const std::uint64_t before = impatient.counts().submissions;
-    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape_on(impatient, its_dispatcher, desc, scores));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape_on(impatient, its_dispatcher, desc, scores));
     EXPECT_TRUE(shaped == twin_of(desc, scores));
     EXPECT_GT(impatient.counts().submissions - before, 2U * 4U * 5U);  // 17 tiles, 4 at a time, twice per digit
 }
@@ -298,13 +299,13 @@ TEST_P(fitness, refuses_bad_descriptions) {
 
 TEST_P(fitness, members_of_their_own_are_weighed_one_by_one) {
     const FitnessDesc desc{.rule = FitnessRule::CentredRank, .antithetic = false};
-    ASSERT_OK_AND_ASSIGN(const Shaped shaped, shape(desc, {5.0F, -1.0F, 9.0F, 2.0F, 3.0F}));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape(desc, {5.0F, -1.0F, 9.0F, 2.0F, 3.0F}));
     EXPECT_THAT(shaped.weights, ElementsAre(64, -127, 127, -64, 0, 0, 0, 0));  // ranks 3, 0, 4, 1, 2; 63.5 to even
     EXPECT_NEAR(127.0F * shaped.summary.coefficient, std::sqrt(2.0F), 1e-6F);  // 2 / sqrt(mean of 4 1 0 1 4)
     const std::vector<float> many = drawn_scores(1001);                        // sorted
-    ASSERT_OK_AND_ASSIGN(const Shaped sorted, shape(desc, many));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes sorted, shape(desc, many));
     EXPECT_TRUE(sorted == twin_of(desc, many));
-    ASSERT_OK_AND_ASSIGN(const Shaped equal, shape(desc, std::vector<float>(7, 1e30F)));
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes equal, shape(desc, std::vector<float>(7, 1e30F)));
     EXPECT_THAT(equal.weights, ::testing::Each(0));
 }
 

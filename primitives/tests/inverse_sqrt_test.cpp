@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 
-#include <limits>
 #include <vector>
 
 #include "row_device.hpp"
+#include "special_floats.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -17,9 +17,6 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::expect_error;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 class inverse_sqrt : public testing::DeviceTest {
    protected:

@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 
-#include <limits>
 #include <vector>
 
 #include "row_device.hpp"
+#include "special_floats.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/primitives/block_inverse.hpp"
@@ -86,7 +86,6 @@ TEST_P(kronecker_precondition, damping_is_shared_by_the_traces) {
 }
 
 TEST_P(kronecker_precondition, a_failed_block_leaves_its_neighbours_alone) {
-    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     const KroneckerPreconditionDesc desc{.n_out = 1, .n_in = 1, .blocks = 4};
     ASSERT_OK_AND_ASSIGN(const Outputs got, run(desc, {2, 2, -2, 2}, {2, kNan, 2, 2}, {4, 4, 4, 4}, 0.0F));
     EXPECT_THAT(got.step, ElementsAre(1, 0, 0, 1));

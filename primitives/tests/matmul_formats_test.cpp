@@ -18,7 +18,6 @@ namespace {
 using ::testing::ElementsAre;
 using testing::expect_error;
 
-constexpr auto kF16 = FloatFormat::F16;
 constexpr auto kBf16 = FloatFormat::BF16;
 
 MatmulDesc half_product(std::uint32_t size) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "yolk/primitives/float_format.hpp"
 #include "yolk/runtime/device_info.hpp"
 
 namespace yolk {
+
+inline constexpr auto kF16 = FloatFormat::F16;
 
 /// A device with matrix units of 16 x 16 x 16 and subgroups of 32, as data.
 inline DeviceInfo with_matrix_units() {

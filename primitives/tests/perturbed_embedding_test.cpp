@@ -17,7 +17,7 @@ using testing::expect_error;
 class perturbed_embedding : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(perturbed_embedding);
 
-constexpr PerturbedEmbeddingDesc kDesc{.members = 2, .rows = 3, .table_rows = 4, .columns = 5};
+constexpr PerturbedEmbeddingDesc kEmbeddingDesc{.members = 2, .rows = 3, .table_rows = 4, .columns = 5};
 
 TEST_P(perturbed_embedding, matches_oracle_and_twin) {
     ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
@@ -31,7 +31,7 @@ TEST_P(perturbed_embedding, matches_oracle_and_twin) {
 
 TEST_P(perturbed_embedding, bad_descriptions_are_refused) {
     const auto expect_refused = [&](auto change, const char* part) {
-        PerturbedEmbeddingDesc desc = kDesc;
+        PerturbedEmbeddingDesc desc = kEmbeddingDesc;
         change(desc);
         EXPECT_TRUE(expect_error(plan_perturbed_embedding(device(), desc), ErrorKind::BadInput, part));
     };
@@ -47,7 +47,7 @@ TEST_P(perturbed_embedding, bad_descriptions_are_refused) {
 
 TEST_P(perturbed_embedding, wrong_views_are_refused) {
     ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 1024, .label = "all"}));
-    ASSERT_OK_AND_ASSIGN(const PerturbedEmbeddingPlan plan, plan_perturbed_embedding(device(), kDesc));
+    ASSERT_OK_AND_ASSIGN(const PerturbedEmbeddingPlan plan, plan_perturbed_embedding(device(), kEmbeddingDesc));
     // Weights 4 * 5, ids 2 * 3, output 2 * 3 * 5, status 1 words, each on its own 256 bytes.
     const PerturbedEmbeddingViews good{BufferView(buffer, 0, 80), BufferView(buffer, 256, 24),
                                        BufferView(buffer, 512, 120), BufferView(buffer, 768, 4)};

@@ -20,8 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::expect_error;
 
-constexpr auto kF16 = FloatFormat::F16;
-constexpr NoiseContext kWhen{.seed = 42, .generation = 7, .time = 7, .sigma = 0.1F};
+constexpr NoiseContext kBaseContext{.seed = 42, .generation = 7, .time = 7, .sigma = 0.1F};
 
 PerturbedLinearDesc of_halves() {
     return {.members = 8,
@@ -138,7 +137,7 @@ class perturbed_linear_base : public testing::DeviceTest {
             plan.bind({.weights = weights.view(), .input = input.view(), .output = output.view()}, scratch.view()));
         YOLK_TRY(Recorder recorder, Recorder::create(device()));
         recorder.begin();
-        bound.record(recorder, kWhen, first_member);
+        bound.record(recorder, kBaseContext, first_member);
         dispatches_ = recorder.dispatch_count();
         YOLK_TRY_VOID(dispatcher().run(recorder));
         return output.download<std::uint32_t>();

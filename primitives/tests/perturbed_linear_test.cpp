@@ -21,7 +21,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::expect_error;
 
-constexpr NoiseContext kWhen{.seed = 42, .generation = 7, .time = 7, .sigma = 0.1F};
+constexpr NoiseContext kLinearContext{.seed = 42, .generation = 7, .time = 7, .sigma = 0.1F};
 
 // Values in [-1, 1] that are no small integers and repeat only after 1,021.
 std::vector<float> pattern(std::size_t count, std::uint32_t start) {
@@ -76,7 +76,7 @@ class perturbed_linear : public testing::DeviceTest {
         Problem problem{desc, std::vector<float>(std::size_t{desc.out} * desc.in, 0.0F),
                         std::vector<float>(std::size_t{desc.in} * desc.in, 0.0F)};
         for (std::size_t k = 0; k < desc.in; ++k) problem.input[k * desc.in + k] = 1.0F;
-        NoiseContext when = kWhen;
+        NoiseContext when = kLinearContext;
         when.sigma = kNoiseVariance * std::sqrt(static_cast<float>(desc.rank)) * 0x1p-10F;  // rank 1 or 4: exact
         YOLK_TRY(const std::vector<float> got, run(problem, when));
         std::vector<std::vector<std::int64_t>> members(desc.members);
@@ -131,10 +131,10 @@ TEST_P(perturbed_linear, pair_mean_is_the_base_output) {
     const Problem pairs = make_problem({.members = 6, .rows = 2, .in = 12, .out = 9, .rank = 3, .shared_input = true});
     Problem mean = pairs;
     mean.desc.members = 1;
-    ASSERT_OK_AND_ASSIGN(const auto got, run(pairs, kWhen));
-    ASSERT_OK_AND_ASSIGN(const auto base, run(mean, kWhen, -1));
-    const auto bound = oracle::perturbed_linear_oracle(pairs.desc, pairs.weights, pairs.input, kWhen);
-    const auto base_bound = oracle::perturbed_linear_oracle(mean.desc, mean.weights, mean.input, kWhen, -1);
+    ASSERT_OK_AND_ASSIGN(const auto got, run(pairs, kLinearContext));
+    ASSERT_OK_AND_ASSIGN(const auto base, run(mean, kLinearContext, -1));
+    const auto bound = oracle::perturbed_linear_oracle(pairs.desc, pairs.weights, pairs.input, kLinearContext);
+    const auto base_bound = oracle::perturbed_linear_oracle(mean.desc, mean.weights, mean.input, kLinearContext, -1);
     const std::size_t size = base.size();
     for (std::size_t pair = 0; pair < 3; ++pair) {
         for (std::size_t i = 0; i < size; ++i) {
@@ -151,12 +151,12 @@ TEST_P(perturbed_linear, pair_mean_is_the_base_output) {
 TEST_P(perturbed_linear, the_mean_takes_no_noise) {
     const Problem problem =
         make_problem({.members = 3, .rows = 1, .in = 10, .out = 6, .rank = 2, .shared_input = true});
-    ASSERT_OK_AND_ASSIGN(const auto from_mean, run(problem, kWhen, -1));
-    NoiseContext other = kWhen;
+    ASSERT_OK_AND_ASSIGN(const auto from_mean, run(problem, kLinearContext, -1));
+    NoiseContext other = kLinearContext;
     other.seed = 43;
     other.sigma = 5.0F;
     ASSERT_OK_AND_ASSIGN(const auto other_mean, run(problem, other, -1));
-    ASSERT_OK_AND_ASSIGN(const auto from_zero, run(problem, kWhen, 0));
+    ASSERT_OK_AND_ASSIGN(const auto from_zero, run(problem, kLinearContext, 0));
     EXPECT_TRUE(std::equal(from_mean.begin(), from_mean.begin() + 6, other_mean.begin()));
     EXPECT_TRUE(std::equal(from_mean.begin() + 6, from_mean.end(), from_zero.begin()));
 }
@@ -165,22 +165,22 @@ TEST_P(perturbed_linear, the_mean_takes_no_noise) {
 // itself does not count: noise is reused while `time` stands still.
 TEST_P(perturbed_linear, noise_follows_seed_time_parameter_and_member) {
     const Problem problem = make_problem({.members = 1, .rows = 1, .in = 9, .out = 8, .rank = 2});
-    ASSERT_OK_AND_ASSIGN(const auto reference, run(problem, kWhen, 2));
+    ASSERT_OK_AND_ASSIGN(const auto reference, run(problem, kLinearContext, 2));
     const auto expect = [&](const Problem& changed, const NoiseContext& when, std::int32_t member, bool same) {
         const auto got = run(changed, when, member);
         ASSERT_OK(got);
         EXPECT_EQ(*got == reference, same);
     };
-    expect(problem, kWhen, 2, true);
+    expect(problem, kLinearContext, 2, true);
     expect(problem, {.seed = 42, .generation = 8, .time = 7, .sigma = 0.1F}, 2, true);
     expect(problem, {.seed = 43, .generation = 7, .time = 7, .sigma = 0.1F}, 2, false);
     expect(problem, {.seed = 42, .generation = 7, .time = 8, .sigma = 0.1F}, 2, false);
     expect(problem, {.seed = 42, .generation = 7, .time = 7, .sigma = 0.2F}, 2, false);
-    expect(problem, kWhen, 3, false);
-    expect(problem, kWhen, 4, false);
+    expect(problem, kLinearContext, 3, false);
+    expect(problem, kLinearContext, 4, false);
     Problem other_parameter = problem;
     other_parameter.desc.parameter = ParameterId{1};
-    expect(other_parameter, kWhen, 2, false);
+    expect(other_parameter, kLinearContext, 2, false);
 }
 
 // One member's perturbation has rank r exactly, and the sum over many grows to full rank. A minor of order 5 of these
@@ -211,12 +211,12 @@ TEST_P(perturbed_linear, a_loop_limit_splits_the_chains) {
     const Problem problem =
         make_problem({.members = 2, .rows = 2, .in = 203, .out = 5, .rank = 3, .config = kTwoPasses});
     const DeviceFindings found = device().findings();
-    ASSERT_OK_AND_ASSIGN(const auto whole, run(problem, kWhen));
+    ASSERT_OK_AND_ASSIGN(const auto whole, run(problem, kLinearContext));
     EXPECT_EQ(dispatches_, 2U);
     DeviceFindings limited = device().findings();
     limited.loop_limit = 20;
     device().set_findings(limited);
-    const auto pieces = run(problem, kWhen);
+    const auto pieces = run(problem, kLinearContext);
     const std::uint64_t dispatches = dispatches_;
     limited.loop_limit = 12;
     device().set_findings(limited);
@@ -234,16 +234,17 @@ TEST_P(perturbed_linear, dispatches_do_not_grow_with_members) {
     for (const std::uint32_t members : {1U, 64U}) {
         PerturbedLinearDesc desc{.members = members, .rows = 1, .in = 4, .out = 2, .shared_input = true};
         desc.config = kTwoPasses;
-        ASSERT_OK(run(make_problem(desc), kWhen));
+        ASSERT_OK(run(make_problem(desc), kLinearContext));
         EXPECT_EQ(dispatches_, 2U);
         desc.config = kFused;
-        ASSERT_OK(run(make_problem(desc), kWhen));
+        ASSERT_OK(run(make_problem(desc), kLinearContext));
         EXPECT_EQ(dispatches_, 1U);
     }
 }
 
 TEST_P(perturbed_linear, no_inputs_give_zeros) {
-    ASSERT_OK_AND_ASSIGN(const auto got, run(make_problem({.members = 2, .rows = 1, .in = 0, .out = 3}), kWhen));
+    ASSERT_OK_AND_ASSIGN(const auto got,
+                         run(make_problem({.members = 2, .rows = 1, .in = 0, .out = 3}), kLinearContext));
     EXPECT_THAT(got, ElementsAre(0, 0, 0, 0, 0, 0));
 }
 
@@ -256,7 +257,7 @@ TEST_P(perturbed_linear, nothing_is_dispatched_for_zero_outputs) {
         ASSERT_OK_AND_ASSIGN(const BoundPerturbedLinear bound, plan.bind({}, {}));
         ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
         recorder.begin();
-        bound.record(recorder, kWhen);
+        bound.record(recorder, kLinearContext);
         EXPECT_EQ(recorder.dispatch_count(), 0U);
     }
 }

@@ -17,7 +17,7 @@ using testing::expect_error;
 class perturbed_vector : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(perturbed_vector);
 
-constexpr PerturbedVectorDesc kDesc{.members = 2, .element_count = 5};
+constexpr PerturbedVectorDesc kVectorDesc{.members = 2, .element_count = 5};
 
 TEST_P(perturbed_vector, matches_oracle_and_twin) {
     ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
@@ -31,7 +31,7 @@ TEST_P(perturbed_vector, matches_oracle_and_twin) {
 
 TEST_P(perturbed_vector, bad_descriptions_are_refused) {
     const auto expect_refused = [&](auto change, const char* part) {
-        PerturbedVectorDesc desc = kDesc;
+        PerturbedVectorDesc desc = kVectorDesc;
         change(desc);
         EXPECT_TRUE(expect_error(plan_perturbed_vector(device(), desc), ErrorKind::BadInput, part));
     };
@@ -42,7 +42,7 @@ TEST_P(perturbed_vector, bad_descriptions_are_refused) {
 
 TEST_P(perturbed_vector, wrong_views_are_refused) {
     ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 1024, .label = "all"}));
-    ASSERT_OK_AND_ASSIGN(const PerturbedVectorPlan plan, plan_perturbed_vector(device(), kDesc));
+    ASSERT_OK_AND_ASSIGN(const PerturbedVectorPlan plan, plan_perturbed_vector(device(), kVectorDesc));
     // Vector 5, output 2 * 5 floats, each on its own 256 bytes.
     const PerturbedVectorViews good{BufferView(buffer, 0, 20), BufferView(buffer, 256, 40)};
     EXPECT_OK(plan.bind(good));

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 
 #include <bit>
-#include <limits>
 #include <vector>
 
 #include "row_device.hpp"
+#include "special_floats.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/reduce.hpp"
@@ -18,10 +18,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr std::uint32_t kNanBits = 0x7FC00000U;
 
 class reduce : public testing::DeviceTest {
    protected:

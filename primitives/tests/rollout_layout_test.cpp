@@ -8,7 +8,7 @@
 namespace yolk {
 namespace {
 
-RolloutDesc describe(std::vector<std::uint32_t> widths) {
+RolloutDesc rollout_of(std::vector<std::uint32_t> widths) {
     RolloutDesc desc{.members = 2};
     desc.network.widths = std::move(widths);
     desc.parameters = *ParameterTable::create(desc.network.parameters());
@@ -26,22 +26,22 @@ RolloutLayout layout_of(const RolloutDesc& desc, DeviceKind kind = DeviceKind::C
 }
 
 TEST(rollout_layout, forms_are_chosen_by_device_and_size) {
-    EXPECT_TRUE(layout_of(describe({4, 64, 2})).unrolled);
-    EXPECT_TRUE(layout_of(describe({4, 64, 2})).private_parameters);
-    EXPECT_FALSE(layout_of(describe({4, 64, 2}), DeviceKind::Discrete).private_parameters);
-    EXPECT_FALSE(layout_of(describe({4, 64, 64, 2})).unrolled);
-    EXPECT_FALSE(layout_of(describe({4, 64, 64, 2})).private_parameters);
+    EXPECT_TRUE(layout_of(rollout_of({4, 64, 2})).unrolled);
+    EXPECT_TRUE(layout_of(rollout_of({4, 64, 2})).private_parameters);
+    EXPECT_FALSE(layout_of(rollout_of({4, 64, 2}), DeviceKind::Discrete).private_parameters);
+    EXPECT_FALSE(layout_of(rollout_of({4, 64, 64, 2})).unrolled);
+    EXPECT_FALSE(layout_of(rollout_of({4, 64, 64, 2})).private_parameters);
 }
 
 TEST(rollout_layout, a_configuration_decides_the_form) {
-    RolloutDesc desc = describe({4, 64, 2});
+    RolloutDesc desc = rollout_of({4, 64, 2});
     desc.config = RolloutConfig{.unrolled = false, .private_parameters = false};
     EXPECT_FALSE(layout_of(desc).unrolled);
     EXPECT_FALSE(layout_of(desc).private_parameters);
 }
 
 TEST(rollout_layout, the_mean_is_a_member_with_everything_frozen) {
-    RolloutDesc desc = describe({4, 64, 2});
+    RolloutDesc desc = rollout_of({4, 64, 2});
     desc.rank = 32;
     desc.mean_only = true;
     const RolloutLayout layout = layout_of(desc);
@@ -57,7 +57,7 @@ TEST(rollout_layout, the_mean_is_a_member_with_everything_frozen) {
 // columns (3 * (1 + 5 + 3) + 1); layer 1 2 columns of 3 inputs (2 * 5 + 1) and 2 outputs of chains of 3 and 2 (2 * (1 +
 // 4 + 3) + 1).
 TEST(rollout_layout, loops_are_counted_as_written) {
-    RolloutDesc desc = describe({4, 3, 2});
+    RolloutDesc desc = rollout_of({4, 3, 2});
     desc.rank = 2;
     const RolloutLoopCost cost = rollout_loop_cost(layout_of(desc));
     EXPECT_EQ(cost.start, 24U + 10U + 9U);
@@ -65,7 +65,7 @@ TEST(rollout_layout, loops_are_counted_as_written) {
 }
 
 TEST(rollout_layout, steps_fit_the_loop_budget) {
-    const RolloutLayout layout = layout_of(describe({4, 64, 2}));
+    const RolloutLayout layout = layout_of(rollout_of({4, 64, 2}));
     const RolloutLoopCost cost = rollout_loop_cost(layout);
     const auto steps_within = [&](std::uint64_t budget) {
         return rollout_steps_per_dispatch(layout, {.loops = budget, .workgroup_cost = UINT64_MAX});
@@ -78,7 +78,7 @@ TEST(rollout_layout, steps_fit_the_loop_budget) {
 }
 
 TEST(rollout_layout, short_episodes_take_one_dispatch) {
-    RolloutDesc desc = describe({4, 64, 2});
+    RolloutDesc desc = rollout_of({4, 64, 2});
     desc.max_steps = 5;
     EXPECT_EQ(*rollout_steps_per_dispatch(layout_of(desc), {UINT64_MAX, UINT64_MAX}), 5U);
 }

@@ -20,9 +20,9 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr NoiseContext kWhen{.seed = 3, .generation = 2, .time = 1, .sigma = 0.2F};
+constexpr NoiseContext kRolloutContext{.seed = 3, .generation = 2, .time = 1, .sigma = 0.2F};
 
-RolloutDesc describe(std::vector<std::uint32_t> widths, std::uint32_t members, std::uint32_t max_steps) {
+RolloutDesc network_rollout(std::vector<std::uint32_t> widths, std::uint32_t members, std::uint32_t max_steps) {
     RolloutDesc desc{.members = members, .max_steps = max_steps};
     desc.network.widths = std::move(widths);
     desc.parameters = *ParameterTable::create(desc.network.parameters());
@@ -78,7 +78,8 @@ class rollout : public testing::DeviceTest {
         return outcome;
     }
 
-    Result<Outcome> run(const RolloutDesc& desc, const NoiseContext& when = kWhen, std::uint32_t first_episode = 0) {
+    Result<Outcome> run(const RolloutDesc& desc, const NoiseContext& when = kRolloutContext,
+                        std::uint32_t first_episode = 0) {
         YOLK_TRY(const RolloutPlan plan, plan_rollout(device(), desc));
         YOLK_TRY(const Buffers buffers, make_buffers(desc, plan.scratch().size_bytes));
         YOLK_TRY(const BoundRollout bound, bind(plan, buffers));
@@ -107,7 +108,7 @@ TEST_P(rollout, matches_oracle_and_twin) {
 // 150 steps of a wide network with loops. In one dispatch of 128 steps lavapipe 22.3 leaves its loops after 64 of them
 // (seen with the split taken out), and the returns fall short.
 TEST_P(rollout, long_episodes_are_split_over_dispatches) {
-    RolloutDesc desc = describe({4, 256, 2}, 10, 150);
+    RolloutDesc desc = network_rollout({4, 256, 2}, 10, 150);
     desc.never_stop = true;
     desc.config = RolloutConfig{.unrolled = false};
     ASSERT_OK_AND_ASSIGN(const RolloutPlan plan, plan_rollout(device(), desc));
@@ -119,26 +120,26 @@ TEST_P(rollout, long_episodes_are_split_over_dispatches) {
 
 // Recording again over used buffers gives the same: the counters start from zero, the slots are not read.
 TEST_P(rollout, can_be_recorded_and_submitted_again) {
-    const RolloutDesc desc = describe({4, 8, 2}, 9, 30);
+    const RolloutDesc desc = network_rollout({4, 8, 2}, 9, 30);
     ASSERT_OK_AND_ASSIGN(const RolloutPlan plan, plan_rollout(device(), desc));
     ASSERT_OK_AND_ASSIGN(const Buffers buffers, make_buffers(desc, plan.scratch().size_bytes));
     ASSERT_OK_AND_ASSIGN(const BoundRollout bound, bind(plan, buffers));
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
     recorder.begin();
-    bound.record(recorder, kWhen);
+    bound.record(recorder, kRolloutContext);
     recorder.barrier(Barrier::ComputeToCompute);
-    bound.record(recorder, kWhen);
+    bound.record(recorder, kRolloutContext);
     ASSERT_OK(dispatcher().run(recorder));
     ASSERT_OK(dispatcher().run(recorder));
     ASSERT_OK_AND_ASSIGN(const Outcome outcome, read(buffers));
-    const oracle::RolloutTwin twin = oracle::rollout_twin(desc, parameters_of(desc), kWhen);
+    const oracle::RolloutTwin twin = oracle::rollout_twin(desc, parameters_of(desc), kRolloutContext);
     EXPECT_EQ(outcome.returns, twin.returns);
     EXPECT_EQ(outcome.evaluations, twin.evaluations);
 }
 
 // Two thirds of the scratch, and the least of it: the episodes run in turns.
 TEST_P(rollout, less_scratch_gives_the_same) {
-    RolloutDesc desc = describe({4, 2, 2}, 4500, 12);
+    RolloutDesc desc = network_rollout({4, 2, 2}, 4500, 12);
     desc.episodes = 2;
     ASSERT_OK_AND_ASSIGN(const RolloutPlan plan, plan_rollout(device(), desc));
     const MemoryNeeds needs = plan.scratch();
@@ -149,7 +150,7 @@ TEST_P(rollout, less_scratch_gives_the_same) {
         ASSERT_OK_AND_ASSIGN(const Buffers buffers, make_buffers(desc, scratch_bytes));
         ASSERT_OK_AND_ASSIGN(const BoundRollout bound, bind(plan, buffers));
         ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
-        bound.record(recorder, kWhen);
+        bound.record(recorder, kRolloutContext);
         EXPECT_EQ(recorder.dispatch_count(), scratch_bytes == needs.least() ? 3U : 2U);
         ASSERT_OK(dispatcher().run(recorder));
         ASSERT_OK_AND_ASSIGN(const Outcome outcome, read(buffers));
@@ -162,9 +163,9 @@ TEST_P(rollout, less_scratch_gives_the_same) {
 
 // Members share the resets of an episode: without noise, all of them live the same life, which is the mean's.
 TEST_P(rollout, members_without_noise_are_the_mean) {
-    RolloutDesc desc = describe({4, 8, 2}, 6, 60);
+    RolloutDesc desc = network_rollout({4, 8, 2}, 6, 60);
     desc.episodes = 2;
-    NoiseContext silent = kWhen;
+    NoiseContext silent = kRolloutContext;
     silent.sigma = 0.0F;
     ASSERT_OK_AND_ASSIGN(const Outcome members, run(desc, silent));
     desc.mean_only = true;
@@ -173,13 +174,13 @@ TEST_P(rollout, members_without_noise_are_the_mean) {
 }
 
 TEST_P(rollout, episodes_do_not_depend_on_the_range_they_are_run_in) {
-    RolloutDesc desc = describe({4, 8, 2}, 3, 60);
+    RolloutDesc desc = network_rollout({4, 8, 2}, 3, 60);
     desc.episodes = 3;
-    ASSERT_OK_AND_ASSIGN(const Outcome together, run(desc, kWhen, 5));
+    ASSERT_OK_AND_ASSIGN(const Outcome together, run(desc, kRolloutContext, 5));
     desc.episodes = 1;
     std::vector<float> one_by_one;
     for (std::uint32_t episode = 5; episode < 8; ++episode) {
-        ASSERT_OK_AND_ASSIGN(const Outcome part, run(desc, kWhen, episode));
+        ASSERT_OK_AND_ASSIGN(const Outcome part, run(desc, kRolloutContext, episode));
         one_by_one.insert(one_by_one.end(), part.returns.begin(), part.returns.end());
     }
     EXPECT_EQ(together.returns, one_by_one);
@@ -187,7 +188,7 @@ TEST_P(rollout, episodes_do_not_depend_on_the_range_they_are_run_in) {
 
 // One invocation per workgroup makes the smallest grid that needs folding: more groups than a dimension takes.
 TEST_P(rollout, grids_beyond_one_dimension) {
-    RolloutDesc desc = describe({4, 2}, 65537, 1);
+    RolloutDesc desc = network_rollout({4, 2}, 65537, 1);
     desc.config = RolloutConfig{.workgroup_size = 1};
     ASSERT_OK_AND_ASSIGN(const Outcome outcome, run(desc));
     EXPECT_THAT(outcome.returns, Each(1.0F));
@@ -195,7 +196,7 @@ TEST_P(rollout, grids_beyond_one_dimension) {
 }
 
 TEST_P(rollout, descriptions_outside_their_limits_are_refused) {
-    const RolloutDesc good = describe({4, 3, 2}, 2, 1);
+    const RolloutDesc good = network_rollout({4, 3, 2}, 2, 1);
     EXPECT_OK(plan_rollout(device(), good));
     const auto with = [&](auto change) {
         RolloutDesc desc = good;
@@ -215,16 +216,16 @@ TEST_P(rollout, descriptions_outside_their_limits_are_refused) {
 }
 
 TEST_P(rollout, networks_that_do_not_fit_are_refused) {
-    EXPECT_TRUE(refused(describe({3, 2}, 1, 1), "3 inputs and 2 outputs"));
-    EXPECT_TRUE(refused(describe({4, 3}, 1, 1), "4 inputs and 3 outputs"));
-    EXPECT_TRUE(refused(describe({4}, 1, 1), "number of widths"));
-    EXPECT_TRUE(refused(describe({4, 2, 2, 2, 2, 2}, 1, 1), "number of widths"));
-    EXPECT_TRUE(refused(describe({4, 257, 2}, 1, 1), "width"));
-    EXPECT_TRUE(refused(describe({4, 128, 128, 2}, 1, 1), "at most 16384 fit in a uniform"));
+    EXPECT_TRUE(refused(network_rollout({3, 2}, 1, 1), "3 inputs and 2 outputs"));
+    EXPECT_TRUE(refused(network_rollout({4, 3}, 1, 1), "4 inputs and 3 outputs"));
+    EXPECT_TRUE(refused(network_rollout({4}, 1, 1), "number of widths"));
+    EXPECT_TRUE(refused(network_rollout({4, 2, 2, 2, 2, 2}, 1, 1), "number of widths"));
+    EXPECT_TRUE(refused(network_rollout({4, 257, 2}, 1, 1), "width"));
+    EXPECT_TRUE(refused(network_rollout({4, 128, 128, 2}, 1, 1), "at most 16384 fit in a uniform"));
 }
 
 TEST_P(rollout, parameters_that_are_not_the_networks_are_refused) {
-    RolloutDesc desc = describe({4, 3, 2}, 1, 1);
+    RolloutDesc desc = network_rollout({4, 3, 2}, 1, 1);
     const auto with = [&](auto change) {
         std::vector<ParameterDesc> parameters = desc.network.parameters();
         change(parameters);
@@ -239,7 +240,7 @@ TEST_P(rollout, parameters_that_are_not_the_networks_are_refused) {
 
 // 2^32 returns fit in no binding; 2^24 returns of 4 bytes do, their slots of 24 bytes do not.
 TEST_P(rollout, sizes_beyond_a_binding_are_refused) {
-    RolloutDesc desc = describe({4, 2}, 0x80000000U, 1);
+    RolloutDesc desc = network_rollout({4, 2}, 0x80000000U, 1);
     desc.episodes = 0x80000000U;
     EXPECT_TRUE(refused(desc, "the returns view of [rollout]"));
     desc.members = 1U << 30U;
@@ -248,7 +249,7 @@ TEST_P(rollout, sizes_beyond_a_binding_are_refused) {
 }
 
 TEST_P(rollout, wrong_views_are_refused) {
-    const RolloutDesc desc = describe({4, 3, 2}, 5, 1);  // 23 parameters, 5 returns, 5 slots of 24 bytes
+    const RolloutDesc desc = network_rollout({4, 3, 2}, 5, 1);  // 23 parameters, 5 returns, 5 slots of 24 bytes
     ASSERT_OK_AND_ASSIGN(const RolloutPlan plan, plan_rollout(device(), desc));
     EXPECT_EQ(plan.scratch().size_bytes, 120U);
     ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 4096, .label = "all"}));

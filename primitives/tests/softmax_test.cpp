@@ -5,10 +5,10 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "row_device.hpp"
+#include "special_floats.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/softmax.hpp"
@@ -19,10 +19,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr std::uint32_t kNanBits = 0x7FC00000U;
 
 class softmax : public testing::DeviceTest {
    protected:

@@ -36,37 +36,37 @@ class tuned_plan : public testing::DeviceTest {
 };
 YOLK_FOR_EACH_DEVICE(tuned_plan);
 
-constexpr MatmulDesc kDesc{.m = 16, .n = 16, .k = 16};
+constexpr MatmulDesc kProductDesc{.m = 16, .n = 16, .k = 16};
 
 MatmulConfig another(const DeviceInfo& info) {
-    MatmulConfig config = default_matmul_config(info, kDesc);
+    MatmulConfig config = default_matmul_config(info, kProductDesc);
     config.block_k = config.block_k == 8 ? 16 : 8;
     return config;
 }
 
 TEST_P(tuned_plan, takes_the_tables_configuration_and_a_given_one_before_it) {
     const DeviceInfo info = device().usable_info();
-    const auto space = matmul_space(info, kDesc);
+    const auto space = matmul_space(info, kProductDesc);
     tune(space.space(), space.configuration(another(info)));
-    ASSERT_OK_AND_ASSIGN(const MatmulPlan tuned, plan_matmul(device(), kDesc));
+    ASSERT_OK_AND_ASSIGN(const MatmulPlan tuned, plan_matmul(device(), kProductDesc));
     EXPECT_EQ(tuned.config(), another(info));
-    MatmulDesc given = kDesc;
-    given.config = default_matmul_config(info, kDesc);
+    MatmulDesc given = kProductDesc;
+    given.config = default_matmul_config(info, kProductDesc);
     ASSERT_OK_AND_ASSIGN(const MatmulPlan own, plan_matmul(device(), given));
     EXPECT_EQ(own.config(), *given.config);
     device().set_tuning_table(nullptr);
-    ASSERT_OK_AND_ASSIGN(const MatmulPlan untuned, plan_matmul(device(), kDesc));
-    EXPECT_EQ(untuned.config(), default_matmul_config(info, kDesc));
+    ASSERT_OK_AND_ASSIGN(const MatmulPlan untuned, plan_matmul(device(), kProductDesc));
+    EXPECT_EQ(untuned.config(), default_matmul_config(info, kProductDesc));
 }
 
 TEST_P(tuned_plan, takes_the_heuristic_where_the_table_is_wrong) {
     const DeviceInfo info = device().usable_info();
-    const auto space = matmul_space(info, kDesc);
+    const auto space = matmul_space(info, kProductDesc);
     MatmulConfig illegal = another(info);
     illegal.tile_m = 7;
     tune(space.space(), space.configuration(illegal));
-    ASSERT_OK_AND_ASSIGN(const MatmulPlan plan, plan_matmul(device(), kDesc));
-    EXPECT_EQ(plan.config(), default_matmul_config(info, kDesc));
+    ASSERT_OK_AND_ASSIGN(const MatmulPlan plan, plan_matmul(device(), kProductDesc));
+    EXPECT_EQ(plan.config(), default_matmul_config(info, kProductDesc));
 }
 
 // Legal in the space and near, but no invocation of this device may loop so long over a row.
