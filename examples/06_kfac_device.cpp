@@ -32,17 +32,6 @@ constexpr std::uint64_t kSampledBytes = std::uint64_t{4} * kOuts;
 /// Of the covariances. The network moves far in its first steps, so that more would keep factors that no longer hold.
 constexpr float kDecay = 0.5F;
 
-/// A layer's gradient, its covariances and its step.
-struct Layer {
-    Layer(std::uint32_t rows, std::uint32_t columns) : n_out(rows), n_in(columns) {}
-    std::uint32_t n_out, n_in;
-    Buffer weights, gradient, covariance_in, covariance_out, step, status;
-    yolk::BoundMatmul differentiate;
-    yolk::BoundCovariance average_in, average_out;
-    yolk::BoundKroneckerPrecondition precondition;
-    yolk::BoundOptimizer update;
-};
-
 }  // namespace
 
 struct DeviceKfac::Impl {
@@ -50,6 +39,16 @@ struct DeviceKfac::Impl {
     yolk::Dispatcher* dispatcher = nullptr;
     // Buffers first: what is bound to them goes before they do.
     Buffer inputs, minus_targets, hidden, slope, out_derivatives, hidden_derivatives, squares, loss, readback, scratch;
+    /// A layer's gradient, its covariances and its step.
+    struct Layer {
+        Layer(std::uint32_t rows, std::uint32_t columns) : n_out(rows), n_in(columns) {}
+        std::uint32_t n_out, n_in;
+        Buffer weights, gradient, covariance_in, covariance_out, step, status;
+        yolk::BoundMatmul differentiate;
+        yolk::BoundCovariance average_in, average_out;
+        yolk::BoundKroneckerPrecondition precondition;
+        yolk::BoundOptimizer update;
+    };
     Layer first{kHidden, kIn1}, second{kOut, kHidden1};
     yolk::BoundNoise sample;
     yolk::BoundMatmul to_hidden, to_out, back;

@@ -9,8 +9,6 @@
 namespace yolk::autotune {
 namespace {
 
-constexpr double kLeastVariance = 1e-10;
-
 /// How many terms host_linear_algebra's product adds up before they are taken off: Eigen's blocks of columns.
 std::size_t terms_at_once(std::size_t terms, std::size_t candidates) {
     constexpr std::size_t kWhole = 128;

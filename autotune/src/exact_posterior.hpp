@@ -11,6 +11,9 @@
 
 namespace yolk::autotune {
 
+/// Of a measurement's noise and of a posterior, so that no pivot is 0. Here and in host_linear_algebra the same.
+inline constexpr double kLeastVariance = 1e-10;
+
 /// The same sums in the same order as host_linear_algebra, so the same bits (a test holds them together), but a row of
 /// the factor only for the candidates that are asked about: O(n^2) each. One thread at a time.
 class ExactPosterior {

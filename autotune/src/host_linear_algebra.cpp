@@ -9,13 +9,12 @@
 #include <optional>
 #include <vector>
 
+#include "exact_posterior.hpp"
 #include "yolk/autotune/linear_algebra.hpp"
 #include "yolk/core/check.hpp"
 
 namespace yolk::autotune {
 namespace {
-
-constexpr double kLeastVariance = 1e-10;
 
 /// Expected improvement in units of the deviation: z Phi(z) + phi(z), Phi by Abramowitz and Stegun 26.2.17 (error below
 /// 7.5e-8), which ranks candidates as erfc does at a third of its time.

@@ -11,28 +11,28 @@
 namespace yolk::autotune {
 namespace {
 
-constexpr const char* kCall = "kfac_step";
-
-/// What the plan of a scratch was made for.
-struct Shape {
-    std::uint32_t count = 0;
-    std::uint32_t n = 0;
-    std::uint32_t retries = 0;
-    std::uint32_t damping_bits = 0;
-    friend bool operator==(const Shape&, const Shape&) = default;
-};
+constexpr const char* kKfacCall = "kfac_step";
 
 Result<void> check_lengths(const KfacStepInput<float>& input, const KfacStepOutput<float>& output) {
-    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(float), kCall));
-    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kCall, "input blocks"));
-    YOLK_TRY_VOID(check_length(output.inverses.size(), sizes.matrices, kCall, "output inverses"));
-    YOLK_TRY_VOID(check_length(output.status.size(), input.count, kCall, "output status"));
-    return check_length(output.residuals.size(), input.count, kCall, "output residuals");
+    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(float), kKfacCall));
+    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kKfacCall, "input blocks"));
+    YOLK_TRY_VOID(check_length(output.inverses.size(), sizes.matrices, kKfacCall, "output inverses"));
+    YOLK_TRY_VOID(check_length(output.status.size(), input.count, kKfacCall, "output status"));
+    return check_length(output.residuals.size(), input.count, kKfacCall, "output residuals");
 }
 
 }  // namespace
 
 struct KfacStepScratch::Impl {
+    /// What the plan of a scratch was made for.
+    struct Shape {
+        std::uint32_t count = 0;
+        std::uint32_t n = 0;
+        std::uint32_t retries = 0;
+        std::uint32_t damping_bits = 0;
+        friend bool operator==(const Shape&, const Shape&) = default;
+    };
+
     StagedWork work;  // before what is bound to its buffers
     BoundBlockInverse bound;
     std::optional<Shape> shape;
@@ -50,8 +50,8 @@ Result<void> KfacStepScratch::Impl::prepare(const Device& device, const KfacStep
                  device, {.n = input.n, .blocks = input.count, .damping = input.damping, .retries = input.retries}));
     const std::uint64_t matrices = input.blocks.size_bytes();
     const std::uint64_t words = sizeof(float) * std::uint64_t{input.count};
-    YOLK_TRY_VOID(work.reserve(device, kCall, {matrices}, {matrices, words, words}, arrays));
-    YOLK_TRY(const BufferView scratch, work.reserve_scratch(device, kCall, plan.scratch()));
+    YOLK_TRY_VOID(work.reserve(device, kKfacCall, {matrices}, {matrices, words, words}, arrays));
+    YOLK_TRY(const BufferView scratch, work.reserve_scratch(device, kKfacCall, plan.scratch()));
     YOLK_TRY(bound, plan.bind({.in = work.input(arrays[0]),
                                .out = work.output(arrays[1]),
                                .status = work.output(arrays[3]),
@@ -75,7 +75,8 @@ Result<StepCounts> kfac_step_with_scratch_into(Dispatcher& dispatcher, const Kfa
                                                KfacStepScratch& scratch, const KfacStepOutput<float>& output) {
     YOLK_TRY_VOID(check_lengths(input, output));
     KfacStepScratch::Impl& own = scratch.impl();
-    const Shape wanted{input.count, input.n, input.retries, std::bit_cast<std::uint32_t>(input.damping)};
+    const KfacStepScratch::Impl::Shape wanted{input.count, input.n, input.retries,
+                                              std::bit_cast<std::uint32_t>(input.damping)};
     const std::uint64_t plans_before = own.counts.plans;
     if (own.shape != wanted || !own.work.on(dispatcher.device()))
         YOLK_TRY_VOID(own.prepare(dispatcher.device(), input));
@@ -99,8 +100,8 @@ Result<StepCounts> kfac_step_into(Dispatcher& dispatcher, const KfacStepInput<fl
 
 Result<KfacStepResult<float>> kfac_step(Dispatcher& dispatcher, const KfacStepInput<float>& input) {
     // Before memory is made by them: sizes may be absurd.
-    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(float), kCall));
-    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kCall, "input blocks"));
+    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(float), kKfacCall));
+    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kKfacCall, "input blocks"));
     KfacStepResult<float> result;
     result.inverses.resize(sizes.matrices);
     result.status.resize(input.count);

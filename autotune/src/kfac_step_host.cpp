@@ -10,7 +10,7 @@
 namespace yolk::autotune {
 namespace {
 
-constexpr const char* kCall = "kfac_step_on_host";
+constexpr const char* kKfacHostCall = "kfac_step_on_host";
 constexpr double kLeastDamping = 0x1p-40;
 constexpr double kMostDamping = 0x1p20;
 constexpr std::uint32_t kMostRetries = 8;
@@ -19,33 +19,33 @@ constexpr double kRetryDamping = 0x1p-20;
 constexpr double kPivotTolerance = 0x1p-50;
 
 /// The parts of the scratch, [n, n] each.
-struct Work {
+struct BlockScratch {
     std::size_t n = 0;
     std::span<double> damped;   ///< the block, both triangles
     std::span<double> factor;   ///< L below the diagonal, D on it
     std::span<double> inverse;  ///< first of L, then of the block
 };
 
-Result<void> check(const KfacStepInput<double>& input, const KfacStepOutput<double>& output) {
-    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(double), kCall));
-    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kCall, "input blocks"));
-    YOLK_TRY_VOID(check_length(output.inverses.size(), sizes.matrices, kCall, "output inverses"));
-    YOLK_TRY_VOID(check_length(output.status.size(), input.count, kCall, "output status"));
-    YOLK_TRY_VOID(check_length(output.residuals.size(), input.count, kCall, "output residuals"));
+Result<void> check_host_arguments(const KfacStepInput<double>& input, const KfacStepOutput<double>& output) {
+    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(double), kKfacHostCall));
+    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kKfacHostCall, "input blocks"));
+    YOLK_TRY_VOID(check_length(output.inverses.size(), sizes.matrices, kKfacHostCall, "output inverses"));
+    YOLK_TRY_VOID(check_length(output.status.size(), input.count, kKfacHostCall, "output status"));
+    YOLK_TRY_VOID(check_length(output.residuals.size(), input.count, kKfacHostCall, "output residuals"));
     const bool in_range = input.damping >= kLeastDamping && input.damping <= kMostDamping;
     if (input.damping != 0.0 && !in_range) {
         return bad_input(
-            fmt::format("The damping of [{}] is {}; it is 0, or from 2^-40 to 2^20.", kCall, input.damping));
+            fmt::format("The damping of [{}] is {}; it is 0, or from 2^-40 to 2^20.", kKfacHostCall, input.damping));
     }
     if (input.retries > kMostRetries) {
-        return bad_input(
-            fmt::format("The retries of [{}] are {}; at most {} are allowed.", kCall, input.retries, kMostRetries));
+        return bad_input(fmt::format("The retries of [{}] are {}; at most {} are allowed.", kKfacHostCall,
+                                     input.retries, kMostRetries));
     }
     return {};
 }
 
 /// The block with `damping` on its diagonal, from its lower triangle. Its trace / n, before.
-double load(const Work& work, std::span<const double> block) {
+double load_block(const BlockScratch& work, std::span<const double> block) {
     const std::size_t n = work.n;
     double trace = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -60,7 +60,7 @@ bool all_finite(std::span<const double> values) {
 }
 
 /// Ok, or what stopped it.
-BlockStatus factorize(const Work& work) {
+BlockStatus factorize(const BlockScratch& work) {
     const std::size_t n = work.n;
     double largest = 0.0;
     for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(work.damped[i * n + i]));
@@ -85,7 +85,7 @@ BlockStatus factorize(const Work& work) {
 }
 
 /// L^-T D^-1 L^-1, both triangles the same.
-void invert(const Work& work) {
+void invert(const BlockScratch& work) {
     const std::size_t n = work.n;
     for (std::size_t j = 0; j < n; ++j) {
         for (std::size_t i = 0; i < n; ++i) {
@@ -108,7 +108,7 @@ void invert(const Work& work) {
     }
 }
 
-double residual(const Work& work) {
+double residual(const BlockScratch& work) {
     const std::size_t n = work.n;
     double squares = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -122,9 +122,10 @@ double residual(const Work& work) {
 }
 
 /// Damped, and on and on while it is singular. The status word.
-std::uint32_t invert_block(const Work& work, std::span<const double> block, const KfacStepInput<double>& input) {
+std::uint32_t invert_block(const BlockScratch& work, std::span<const double> block,
+                           const KfacStepInput<double>& input) {
     const std::size_t n = work.n;
-    const double mean = load(work, block);
+    const double mean = load_block(work, block);
     if (!all_finite(work.damped) || !std::isfinite(mean)) return static_cast<std::uint32_t>(BlockStatus::NotFinite);
     BlockStatus status = BlockStatus::Singular;
     for (std::uint32_t attempt = 0; attempt <= input.retries; ++attempt) {
@@ -145,15 +146,15 @@ std::uint32_t invert_block(const Work& work, std::span<const double> block, cons
 
 Result<void> kfac_step_on_host_with_scratch_into(const KfacStepInput<double>& input, KfacStepHostScratch& scratch,
                                                  const KfacStepOutput<double>& output) {
-    YOLK_TRY_VOID(check(input, output));
+    YOLK_TRY_VOID(check_host_arguments(input, output));
     const std::size_t n = input.n;
     const std::size_t square = n * n;
     if (scratch.work.size() < 3 * square) scratch.work.resize(3 * square);
     const std::span<double> all(scratch.work);
-    const Work work{.n = n,
-                    .damped = all.subspan(0, square),
-                    .factor = all.subspan(square, square),
-                    .inverse = all.subspan(2 * square, square)};
+    const BlockScratch work{.n = n,
+                            .damped = all.subspan(0, square),
+                            .factor = all.subspan(square, square),
+                            .inverse = all.subspan(2 * square, square)};
     for (std::size_t block = 0; block < input.count; ++block) {
         const std::uint32_t word = invert_block(work, input.blocks.subspan(block * square, square), input);
         output.status[block] = word;
@@ -171,8 +172,8 @@ Result<void> kfac_step_on_host_into(const KfacStepInput<double>& input, const Kf
 
 Result<KfacStepResult<double>> kfac_step_on_host(const KfacStepInput<double>& input) {
     // Before memory is made by them: sizes may be absurd.
-    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(double), kCall));
-    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kCall, "input blocks"));
+    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(double), kKfacHostCall));
+    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kKfacHostCall, "input blocks"));
     KfacStepResult<double> result;
     result.inverses.resize(sizes.matrices);
     result.status.resize(input.count);

@@ -18,7 +18,7 @@ constexpr std::uint32_t kMostRepeats = 8;
 constexpr double kLimitSlack = 1.25;
 
 /// Positions in the knobs' domains, which are the domains of the Space.
-Choice choice_of(const TuningSpace& space, const Configuration& configuration) {
+Choice domain_positions(const TuningSpace& space, const Configuration& configuration) {
     Choice choice;
     for (std::size_t k = 0; k < configuration.size(); ++k) {
         const std::vector<std::uint32_t>& values = space.knobs()[k].values;
@@ -81,7 +81,7 @@ Result<void> LiveSurface::choose_candidates() {
     YOLK_TRY(Space space, space_of(space_));
     std::vector<std::uint16_t> choices;
     for (const Configuration& configuration : configurations_) {
-        const Choice choice = choice_of(space_, configuration);
+        const Choice choice = domain_positions(space_, configuration);
         choices.insert(choices.end(), choice.begin(), choice.end());
     }
     YOLK_TRY(CandidateSet set, CandidateSet::of(std::move(space), std::move(choices)));

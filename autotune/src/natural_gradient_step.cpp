@@ -14,16 +14,8 @@
 namespace yolk::autotune {
 namespace {
 
-constexpr const char* kCall = "natural_gradient_step";
-constexpr const char* kHostCall = "natural_gradient_step_on_host";
-
-/// What the plan of a scratch was made for.
-struct Shape {
-    std::uint32_t count = 0;
-    std::uint32_t n = 0;
-    bool identity = false;
-    friend bool operator==(const Shape&, const Shape&) = default;
-};
+constexpr const char* kNaturalGradientCall = "natural_gradient_step";
+constexpr const char* kNaturalGradientHostCall = "natural_gradient_step_on_host";
 
 template <class Real>
 Result<StepSizes> check_input(const NaturalGradientStepInput<Real>& input, const char* call) {
@@ -38,8 +30,8 @@ Result<StepSizes> check_input(const NaturalGradientStepInput<Real>& input, const
 }
 
 template <class Real>
-Result<void> check(const NaturalGradientStepInput<Real>& input, const NaturalGradientStepOutput<Real>& output,
-                   const char* call) {
+Result<void> check_arguments(const NaturalGradientStepInput<Real>& input, const NaturalGradientStepOutput<Real>& output,
+                             const char* call) {
     YOLK_TRY(const StepSizes sizes, check_input(input, call));
     YOLK_TRY_VOID(check_length(output.step.size(), sizes.vectors, call, "output step"));
     if (!output.preconditioned.empty())
@@ -50,6 +42,14 @@ Result<void> check(const NaturalGradientStepInput<Real>& input, const NaturalGra
 }  // namespace
 
 struct NaturalGradientStepScratch::Impl {
+    /// What the plan of a scratch was made for.
+    struct Shape {
+        std::uint32_t count = 0;
+        std::uint32_t n = 0;
+        bool identity = false;
+        friend bool operator==(const Shape&, const Shape&) = default;
+    };
+
     StagedWork work;  // before what is bound to its buffers
     BoundNaturalGradient bound;
     std::optional<Shape> shape;
@@ -68,8 +68,8 @@ Result<void> NaturalGradientStepScratch::Impl::prepare(const Device& device, con
             device, {.n = wanted.n, .blocks = wanted.count, .identity = wanted.identity, .has_preconditioned = true}));
     const std::uint64_t vectors = sizeof(float) * std::uint64_t{wanted.count} * wanted.n;
     const std::uint64_t matrices = wanted.identity ? 0 : vectors * wanted.n;
-    YOLK_TRY_VOID(work.reserve(device, kCall, {vectors, matrices}, {vectors, vectors}, arrays));
-    YOLK_TRY(const BufferView scratch, work.reserve_scratch(device, kCall, plan.scratch()));
+    YOLK_TRY_VOID(work.reserve(device, kNaturalGradientCall, {vectors, matrices}, {vectors, vectors}, arrays));
+    YOLK_TRY(const BufferView scratch, work.reserve_scratch(device, kNaturalGradientCall, plan.scratch()));
     YOLK_TRY(bound, plan.bind({.preconditioner = work.input(arrays[1]),
                                .gradient = work.input(arrays[0]),
                                .step = work.output(arrays[2]),
@@ -93,9 +93,9 @@ Result<StepCounts> natural_gradient_step_with_scratch_into(Dispatcher& dispatche
                                                            const NaturalGradientStepInput<float>& input,
                                                            NaturalGradientStepScratch& scratch,
                                                            const NaturalGradientStepOutput<float>& output) {
-    YOLK_TRY_VOID(check(input, output, kCall));
+    YOLK_TRY_VOID(check_arguments(input, output, kNaturalGradientCall));
     NaturalGradientStepScratch::Impl& own = scratch.impl();
-    const Shape wanted{input.count, input.n, input.preconditioner.empty()};
+    const NaturalGradientStepScratch::Impl::Shape wanted{input.count, input.n, input.preconditioner.empty()};
     const std::uint64_t plans_before = own.counts.plans;
     if (own.shape != wanted || !own.work.on(dispatcher.device()))
         YOLK_TRY_VOID(own.prepare(dispatcher.device(), wanted));
@@ -122,7 +122,7 @@ Result<StepCounts> natural_gradient_step_into(Dispatcher& dispatcher, const Natu
 
 Result<NaturalGradientStepResult<float>> natural_gradient_step(Dispatcher& dispatcher,
                                                                const NaturalGradientStepInput<float>& input) {
-    YOLK_TRY(const StepSizes sizes, check_input(input, kCall));
+    YOLK_TRY(const StepSizes sizes, check_input(input, kNaturalGradientCall));
     NaturalGradientStepResult<float> result;
     result.step.resize(sizes.vectors);
     result.preconditioned.resize(sizes.vectors);
@@ -134,7 +134,7 @@ Result<NaturalGradientStepResult<float>> natural_gradient_step(Dispatcher& dispa
 Result<void> natural_gradient_step_on_host_with_scratch_into(const NaturalGradientStepInput<double>& input,
                                                              NaturalGradientStepHostScratch& scratch,
                                                              const NaturalGradientStepOutput<double>& output) {
-    YOLK_TRY_VOID(check(input, output, kHostCall));
+    YOLK_TRY_VOID(check_arguments(input, output, kNaturalGradientHostCall));
     const std::size_t n = input.n;
     if (scratch.work.size() < n) scratch.work.resize(n);
     for (std::size_t first = 0; first < input.gradient.size(); first += n) {
@@ -159,7 +159,7 @@ Result<void> natural_gradient_step_on_host_into(const NaturalGradientStepInput<d
 }
 
 Result<NaturalGradientStepResult<double>> natural_gradient_step_on_host(const NaturalGradientStepInput<double>& input) {
-    YOLK_TRY(const StepSizes sizes, check_input(input, kHostCall));
+    YOLK_TRY(const StepSizes sizes, check_input(input, kNaturalGradientHostCall));
     NaturalGradientStepResult<double> result;
     result.step.resize(sizes.vectors);
     result.preconditioned.resize(sizes.vectors);

@@ -21,20 +21,20 @@ constexpr std::uint32_t kParameters = 3;
 constexpr std::uint32_t kValues = 4;
 constexpr std::uint32_t kFeatures = kParameters * kValues;
 constexpr std::uint32_t kCandidates = kValues * kValues * kValues;
-constexpr float kDamping = 0.125F;  ///< relative to trace / n
+constexpr float kFisherDamping = 0.125F;  ///< relative to trace / n
 constexpr float kPairDamping = 0.01F;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Probabilities = std::array<std::array<double, kValues>, kParameters>;
 
 constexpr Probabilities kPolicy{{{0.1, 0.2, 0.3, 0.4}, {0.25, 0.25, 0.4, 0.1}, {0.55, 0.15, 0.2, 0.1}}};
 
-std::size_t value_of(std::size_t candidate, std::size_t parameter) {
+std::size_t parameter_value(std::size_t candidate, std::size_t parameter) {
     for (std::size_t p = 0; p < parameter; ++p) candidate /= kValues;
     return candidate % kValues;
 }
 double probability_of(std::size_t candidate) {
     double product = 1.0;
-    for (std::size_t p = 0; p < kParameters; ++p) product *= kPolicy[p][value_of(candidate, p)];
+    for (std::size_t p = 0; p < kParameters; ++p) product *= kPolicy[p][parameter_value(candidate, p)];
     return product;
 }
 /// One-hot features less their mean under the policy.
@@ -43,7 +43,7 @@ Eigen::VectorXd features_of(std::size_t candidate) {
     for (std::size_t p = 0; p < kParameters; ++p) {
         for (std::size_t v = 0; v < kValues; ++v)
             features(static_cast<Eigen::Index>(p * kValues + v)) =
-                (value_of(candidate, p) == v ? 1.0 : 0.0) - kPolicy[p][v];
+                (parameter_value(candidate, p) == v ? 1.0 : 0.0) - kPolicy[p][v];
     }
     return features;
 }
@@ -73,7 +73,7 @@ double difference(std::span<const float> got, const Expected& expected) {
 }
 
 /// Buffers of one use.
-struct Work {
+struct DeviceWork {
     Dispatcher& dispatcher;
     Result<Buffer> buffer(std::uint64_t bytes, const char* label) const {
         return dispatcher.device().create_buffer({.size_bytes = std::max<std::uint64_t>(bytes, 4), .label = label});
@@ -93,7 +93,7 @@ struct Work {
 };
 
 /// The blocks by covariance: of rows sqrt(N pi(c)) phi_a(c).
-Result<std::vector<float>> blocks_on_device(const Work& work) {
+Result<std::vector<float>> blocks_on_device(const DeviceWork& work) {
     std::vector<float> samples;
     for (std::size_t p = 0; p < kParameters; ++p) {
         for (std::size_t c = 0; c < kCandidates; ++c) {
@@ -118,7 +118,7 @@ Result<std::vector<float>> blocks_on_device(const Work& work) {
 
 Result<double> step_difference(Dispatcher& dispatcher, const Matrix& fisher, const std::vector<float>& blocks) {
     YOLK_TRY(const auto inverses,
-             kfac_step(dispatcher, {.count = kParameters, .n = kValues, .blocks = blocks, .damping = kDamping}));
+             kfac_step(dispatcher, {.count = kParameters, .n = kValues, .blocks = blocks, .damping = kFisherDamping}));
     for (const std::uint32_t status : inverses.status) {
         if (!is_inverted(status)) return 1.0;
     }
@@ -133,7 +133,7 @@ Result<double> step_difference(Dispatcher& dispatcher, const Matrix& fisher, con
                                                 .learning_rate = -1.0F}));
     Matrix damped = fisher;
     for (Eigen::Index p = 0; p < kParameters; ++p) {
-        const double shift = double{kDamping} * block_of(fisher, p).trace() / kValues;
+        const double shift = double{kFisherDamping} * block_of(fisher, p).trace() / kValues;
         damped.diagonal().segment(p * kValues, kValues).array() += shift;
     }
     const Eigen::VectorXd dense = damped.llt().solve(gradient);
@@ -141,7 +141,7 @@ Result<double> step_difference(Dispatcher& dispatcher, const Matrix& fisher, con
 }
 
 /// S_out and S_in of the pair, the mean of S_in's diagonal over S_out's deciding how the damping is shared.
-Result<double> pair_difference(const Work& work, const Matrix& out, const Matrix& in) {
+Result<double> pair_difference(const DeviceWork& work, const Matrix& out, const Matrix& in) {
     Matrix gradient(kValues, kValues);
     for (Eigen::Index i = 0; i < gradient.size(); ++i) gradient.data()[i] = std::cos(0.7 * static_cast<double>(i));
     YOLK_TRY(const KroneckerPreconditionPlan plan,
@@ -197,7 +197,7 @@ double pair_fisher_difference(const Matrix& first, const Matrix& second) {
 }  // namespace
 
 Result<PolicyFisherReport> policy_fisher_report(Dispatcher& dispatcher) {
-    const Work work{dispatcher};
+    const DeviceWork work{dispatcher};
     const Matrix fisher = dense_fisher();
     PolicyFisherReport report;
     YOLK_TRY(const std::vector<float> blocks, blocks_on_device(work));

@@ -15,8 +15,8 @@
 namespace yolk::autotune {
 namespace {
 
-constexpr int kVersion = 1;
-constexpr std::size_t kLargestFile = std::size_t{1} << 29U;
+constexpr int kPriorVersion = 1;
+constexpr std::size_t kLargestPriorFile = std::size_t{1} << 29U;
 constexpr std::size_t kMostConfigurations = 2'000'000;
 constexpr std::size_t kMostFactors = 16;
 
@@ -183,7 +183,7 @@ std::string prior_text(const PriorFile& file) {
     Json settings = Json::object();
     for (const NaturalField& field : natural_fields()) settings[std::string(field.name)] = file.settings.*field.member;
     std::string text = fmt::format("{{\"yolk_prior\": {},\n\"settings\": {},\n\"training\": {},\n\"spaces\": [",
-                                   kVersion, to_line(settings), to_line(file.training));
+                                   kPriorVersion, to_line(settings), to_line(file.training));
     for (std::size_t s = 0; s < file.spaces.size(); ++s) {
         text += s == 0 ? "\n" : ",\n";
         text += to_line(space_json(file.spaces[s]));
@@ -198,9 +198,10 @@ Result<PriorFile> parse_prior(std::string_view text, std::string_view name) {
             "{} is no prior over devices, or is cut off; yolk tune --train-prior FILES... --out FILE writes one.",
             name));
     }
-    if (json["yolk_prior"].get<std::int64_t>() > kVersion) {
-        return bad_input(fmt::format(
-            "{} was written by a newer Yolk; this one reads priors of version {}. Train it again.", name, kVersion));
+    if (json["yolk_prior"].get<std::int64_t>() > kPriorVersion) {
+        return bad_input(
+            fmt::format("{} was written by a newer Yolk; this one reads priors of version {}. Train it again.", name,
+                        kPriorVersion));
     }
     PriorFile file;
     const std::optional<NaturalSettings> settings =
@@ -223,7 +224,7 @@ Result<PriorFile> parse_prior(std::string_view text, std::string_view name) {
 }
 
 Result<PriorFile> read_prior(const std::filesystem::path& path) {
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestFile));
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestPriorFile));
     std::string text(bytes.size(), '\0');
     std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
     return parse_prior(text, fmt::format("'{}'", path.string()));

@@ -146,7 +146,7 @@ Eigen::MatrixXd regrets_of(const DeviceGroup& group, const std::vector<std::size
     return known;
 }
 
-Eigen::MatrixXd columns_of(const Eigen::MatrixXd& shift, const std::vector<std::size_t>& devices) {
+Eigen::MatrixXd device_columns(const Eigen::MatrixXd& shift, const std::vector<std::size_t>& devices) {
     if (shift.size() == 0) return {};
     Eigen::MatrixXd chosen(shift.rows(), static_cast<Eigen::Index>(devices.size()));
     for (std::size_t d = 0; d < devices.size(); ++d)
@@ -265,7 +265,7 @@ Result<double> search_score(std::span<const DeviceGroup> groups, const TrainingS
         const std::vector<std::size_t> others = others_of(group, search);
         options.prior =
             std::make_shared<const DevicePrior>(device_prior(candidates, regrets_of(group, others, chosen), kPriorRank,
-                                                             columns_of(parameters.shifts[search.group], others)));
+                                                             device_columns(parameters.shifts[search.group], others)));
     }
     const double optimum = least_of(group.costs, device, chosen);
     YOLK_TRY(Tuner tuner,

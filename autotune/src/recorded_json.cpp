@@ -18,7 +18,7 @@ namespace {
 using Tree = nlohmann::json;
 
 /// Where in the file something is, for messages.
-struct Place {
+struct RecordPlace {
     std::string_view file;
     std::string entry;
     [[nodiscard]] Error wrong(std::string_view what) const {
@@ -36,7 +36,7 @@ std::string text_member(const Tree& object, const char* key) {
     return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-Result<Value> value_of(const Tree& value, const Place& place, std::string_view parameter) {
+Result<Value> recorded_value(const Tree& value, const RecordPlace& place, std::string_view parameter) {
     if (value.is_boolean()) return Value(value.get<bool>() ? 1.0 : 0.0);
     if (value.is_number()) return Value(value.get<double>());
     if (value.is_string()) return Value(value.get<std::string>());
@@ -45,7 +45,7 @@ Result<Value> value_of(const Tree& value, const Place& place, std::string_view p
 }
 
 /// A time as tuners write it: a number, or the name of a failure.
-Result<double> cost_member(const Tree& entry, const char* key, const Place& place) {
+Result<double> cost_member(const Tree& entry, const char* key, const RecordPlace& place) {
     const Tree* const time = member(entry, key);
     if (time == nullptr) return place.wrong(fmt::format("there is no '{}'.", key));
     if (time->is_number()) return cost_of(time->get<double>());
@@ -54,12 +54,12 @@ Result<double> cost_member(const Tree& entry, const char* key, const Place& plac
         fmt::format("'{}' is {}, but a number or the name of a failure is expected.", key, time->type_name()));
 }
 
-Result<void> append_named(Records& records, const Tree& values, double cost, const Place& place) {
+Result<void> append_named(Records& records, const Tree& values, double cost, const RecordPlace& place) {
     std::vector<Value> row;
     for (const std::string& name : records.names) {
         const Tree* const value = member(values, name.c_str());
         if (value == nullptr) return place.wrong(fmt::format("there is no value of parameter '{}'.", name));
-        YOLK_TRY(Value read, value_of(*value, place, name));
+        YOLK_TRY(Value read, recorded_value(*value, place, name));
         row.push_back(std::move(read));
     }
     records.rows.push_back(std::move(row));
@@ -85,7 +85,7 @@ Result<Records> parse_cache(const Tree& file, std::string_view name) {
                     .costs = {},
                     .device = text_member(file, "device_name"),
                     .kernel = text_member(file, "kernel_name")};
-    const Place head{name, "the head"};
+    const RecordPlace head{name, "the head"};
     const Tree* const keys = member(file, "tune_params_keys");
     const Tree& cache = file["cache"];
     if (keys == nullptr || !keys->is_array() || !cache.is_object()) {
@@ -101,12 +101,12 @@ Result<Records> parse_cache(const Tree& file, std::string_view name) {
         const Tree* const values = domains == nullptr ? nullptr : member(*domains, parameter.c_str());
         if (values == nullptr || !values->is_array()) continue;
         for (const Tree& value : *values) {
-            YOLK_TRY(Value read, value_of(value, head, parameter));
+            YOLK_TRY(Value read, recorded_value(value, head, parameter));
             domain.push_back(std::move(read));
         }
     }
     for (const auto& [key, entry] : cache.items()) {
-        const Place place{name, fmt::format("configuration {}", key)};
+        const RecordPlace place{name, fmt::format("configuration {}", key)};
         YOLK_TRY(const double cost, cost_member(entry, "time", place));
         if (!records.names.empty() && entry.contains(records.names.front())) {
             YOLK_TRY_VOID(append_named(records, entry, cost, place));
@@ -132,7 +132,7 @@ Result<Records> parse_flat(const Tree& file, std::string_view name) {
     }
     std::size_t number = 0;
     for (const Tree& entry : file) {
-        const Place place{name, fmt::format("entry {}", number++)};
+        const RecordPlace place{name, fmt::format("entry {}", number++)};
         if (!entry.is_object()) return place.wrong("an object with parameters and a 'time' is expected.");
         YOLK_TRY(const double cost, cost_member(entry, "time", place));
         YOLK_TRY_VOID(append_named(records, entry, cost, place));
@@ -168,7 +168,7 @@ Result<Records> parse_t4(const Tree& file, std::string_view name) {
     Records records;
     std::size_t number = 0;
     for (const Tree& entry : file["results"]) {
-        const Place place{name, fmt::format("result {}", number++)};
+        const RecordPlace place{name, fmt::format("result {}", number++)};
         const Tree* const configuration = member(entry, "configuration");
         if (configuration == nullptr || !configuration->is_object()) return place.wrong("there is no 'configuration'.");
         if (records.names.empty()) {
@@ -192,7 +192,7 @@ Result<Records> parse_ktt(const Tree& file, std::string_view name) {
     if (const Tree* const metadata = member(file, "Metadata")) records.device = text_member(*metadata, "Device");
     std::size_t number = 0;
     for (const Tree& entry : file["Results"]) {
-        const Place place{name, fmt::format("result {}", number++)};
+        const RecordPlace place{name, fmt::format("result {}", number++)};
         const Tree* const configuration = member(entry, "Configuration");
         if (configuration == nullptr || !configuration->is_array()) return place.wrong("there is no 'Configuration'.");
         Tree values = Tree::object();

@@ -32,7 +32,7 @@ Result<Space> space_of(const Records& records, std::string_view name) {
 }
 
 /// Rows in the order of the space, whatever the order in the file, so that a seed means the same search in each format.
-Result<RecordedSurface> surface_of(const Records& records, std::string_view name) {
+Result<RecordedSurface> named_surface(const Records& records, std::string_view name) {
     if (records.rows.empty()) return bad_input(fmt::format("{} holds no configuration; it is empty or cut off.", name));
     YOLK_TRY(Space space, space_of(records, name));
     std::map<std::uint64_t, std::pair<Choice, double>> ordered;
@@ -91,7 +91,7 @@ Result<RecordedSurface> RecordedSurface::parse(std::string_view text, std::strin
         return bad_input(fmt::format("{} is empty; a recorded surface is expected.", name));
     const bool json = text[first] == '{' || text[first] == '[';
     YOLK_TRY(const Records records, json ? parse_json_records(text, name) : parse_csv_records(text, name));
-    return surface_of(records, name);
+    return named_surface(records, name);
 }
 
 Result<RecordedSurface> RecordedSurface::read(const std::filesystem::path& path) {

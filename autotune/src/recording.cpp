@@ -14,18 +14,18 @@ namespace yolk::autotune {
 namespace {
 
 /// A configuration with all its samples.
-struct Row {
+struct RecordedRow {
     std::vector<double> milliseconds;
     std::string reason;  ///< of a failure
     [[nodiscard]] bool failed() const { return !reason.empty() || milliseconds.empty(); }
 };
 
-std::map<Configuration, Row> rows_of(const TuningSpace& space, const std::vector<TuningSample>& samples) {
-    std::map<Configuration, Row> rows;
+std::map<Configuration, RecordedRow> recorded_rows(const TuningSpace& space, const std::vector<TuningSample>& samples) {
+    std::map<Configuration, RecordedRow> rows;
     for (const TuningSample& sample : samples) {
         const std::optional<Configuration> configuration = ordered_configuration(space, sample.configuration);
         if (!configuration || !space.check(*configuration)) continue;
-        Row& row = rows[*configuration];
+        RecordedRow& row = rows[*configuration];
         if (std::isfinite(sample.milliseconds)) {
             row.milliseconds.push_back(sample.milliseconds);
         } else {
@@ -35,13 +35,13 @@ std::map<Configuration, Row> rows_of(const TuningSpace& space, const std::vector
     return rows;
 }
 
-Json values_of(const TuningSpace& space, const Configuration& configuration) {
+Json configuration_json(const TuningSpace& space, const Configuration& configuration) {
     Json json = Json::object();
     for (std::size_t k = 0; k < configuration.size(); ++k) json[space.knobs()[k].name] = configuration[k];
     return json;
 }
 
-std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configuration, Row>& rows,
+std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configuration, RecordedRow>& rows,
                               const std::string& device) {
     Json json{{"device_name", device},
               {"kernel_name", space.family()},
@@ -57,7 +57,7 @@ std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configura
     for (const auto& [configuration, row] : rows) {
         std::string name;
         for (const std::uint32_t value : configuration) name += (name.empty() ? "" : ",") + std::to_string(value);
-        Json entry = values_of(space, configuration);
+        Json entry = configuration_json(space, configuration);
         if (row.failed()) {
             entry["time"] = "RuntimeFailedConfig";
         } else {
@@ -69,10 +69,11 @@ std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configura
     return json.dump(1) + "\n";
 }
 
-std::string t4_text(const TuningSpace& space, const std::map<Configuration, Row>& rows, const std::string& device) {
+std::string t4_text(const TuningSpace& space, const std::map<Configuration, RecordedRow>& rows,
+                    const std::string& device) {
     Json results = Json::array();
     for (const auto& [configuration, row] : rows) {
-        Json result{{"configuration", values_of(space, configuration)},
+        Json result{{"configuration", configuration_json(space, configuration)},
                     {"objectives", Json::array({"time"})},
                     {"times", {{"runtimes", row.failed() ? Json::array() : Json(row.milliseconds)}}},
                     {"invalidity", row.failed() ? "runtime" : "correct"},
@@ -100,7 +101,7 @@ RecordingFormat recording_format(const std::filesystem::path& path) {
 
 std::string recording_text(const TuningSpace& space, const std::vector<TuningSample>& samples,
                            const std::string& device, RecordingFormat format) {
-    const std::map<Configuration, Row> rows = rows_of(space, samples);
+    const std::map<Configuration, RecordedRow> rows = recorded_rows(space, samples);
     return format == RecordingFormat::T4 ? t4_text(space, rows, device) : kernel_tuner_text(space, rows, device);
 }
 

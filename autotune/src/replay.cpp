@@ -31,7 +31,7 @@ Result<std::vector<double>> one_curve(const RecordedSurface& surface,
 }
 
 /// What the threads share.
-struct Work {
+struct ReplayQueue {
     std::atomic<std::size_t> next = 0;
     std::atomic<bool> stopped = false;
     std::mutex mutex;
@@ -87,21 +87,21 @@ Result<Replay> replay(const RecordedSurface& surface, const ReplayOptions& optio
     if (options.repeats == 0) return bad_input("A replay of 0 repeats was asked for; at least 1 is needed.");
     const auto candidates = std::make_shared<const CandidateSet>(surface.candidates());
     std::vector<std::vector<double>> curves(options.repeats);
-    Work work;
+    ReplayQueue queue;
     const auto run = [&] {
-        for (std::size_t repeat = work.next++; repeat < options.repeats && !work.stopped; repeat = work.next++) {
+        for (std::size_t repeat = queue.next++; repeat < options.repeats && !queue.stopped; repeat = queue.next++) {
             TunerOptions tuner = options.tuner;
             tuner.seed += repeat;
             Result<std::vector<double>> curve = one_curve(surface, candidates, std::move(tuner));
-            const std::lock_guard lock(work.mutex);
+            const std::lock_guard lock(queue.mutex);
             if (!curve) {
-                if (!work.error) work.error = curve.error();
-                work.stopped = true;
+                if (!queue.error) queue.error = curve.error();
+                queue.stopped = true;
                 return;
             }
             curves[repeat] = std::move(*curve);
-            ++work.done;
-            if (options.progress && !options.progress(work.done)) work.stopped = true;
+            ++queue.done;
+            if (options.progress && !options.progress(queue.done)) queue.stopped = true;
         }
     };
     const std::size_t available = std::max(1U, std::thread::hardware_concurrency());
@@ -110,8 +110,8 @@ Result<Replay> replay(const RecordedSurface& surface, const ReplayOptions& optio
     for (std::size_t t = 1; t < threads; ++t) others.emplace_back(run);
     run();
     others.clear();  // joins
-    if (work.error) return *work.error;
-    Replay result{.curves = std::move(curves), .interrupted = work.done < options.repeats};
+    if (queue.error) return *queue.error;
+    Replay result{.curves = std::move(curves), .interrupted = queue.done < options.repeats};
     std::erase_if(result.curves, [](const std::vector<double>& curve) { return curve.empty(); });
     return result;
 }

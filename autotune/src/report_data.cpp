@@ -13,16 +13,17 @@
 namespace yolk::autotune {
 namespace {
 
-constexpr std::uint64_t kCountable = 1U << 17U;  // spaces beyond are not listed only to count what is legal in them
+constexpr std::uint64_t kCountedInReport = 1U
+                                           << 17U;  // spaces beyond are not listed only to count what is legal in them
 
 /// A configuration with its samples, under its values in the order of the names.
-struct Row {
+struct ReportRow {
     std::vector<double> all{};
     std::vector<double> finals{};
     std::string reason{};
     bool failed = false;
 };
-using Rows = std::map<std::vector<std::uint32_t>, Row>;
+using Rows = std::map<std::vector<std::uint32_t>, ReportRow>;
 
 std::vector<std::string> names_of(const std::vector<TuningSample>& samples, const KnownShape* known) {
     std::vector<std::string> names;
@@ -66,7 +67,7 @@ Rows rows_of(const std::vector<TuningSample>& samples, const std::vector<std::st
     for (const TuningSample& sample : samples) {
         const auto values = values_of(sample.configuration, names);
         if (!values) continue;
-        Row& row = rows[*values];
+        ReportRow& row = rows[*values];
         if (!std::isfinite(sample.milliseconds)) {
             row.failed = true;
             row.reason = sample.reason;
@@ -105,8 +106,8 @@ std::optional<RecordedSurface> surface_of(const Rows& rows, const std::vector<st
     return surface ? std::optional(*std::move(surface)) : std::nullopt;
 }
 
-ReportedTime time_of(const Rows& rows, const std::vector<std::string>& names, std::string name, double median,
-                     const std::optional<std::vector<std::uint32_t>>& values) {
+ReportedTime reported_time(const Rows& rows, const std::vector<std::string>& names, std::string name, double median,
+                           const std::optional<std::vector<std::uint32_t>>& values) {
     ReportedTime time{.name = std::move(name), .median = median};
     if (!values) return time;
     time.configuration = text_of(names, *values);
@@ -126,10 +127,11 @@ void add_times(ShapeReport& report, const Rows& rows, const std::vector<std::str
         if (known->space.plain().size() == names.size()) plain = known->space.plain();
     }
     if (choice.plain_milliseconds > 0.0)
-        report.times.push_back(time_of(rows, names, "default", choice.plain_milliseconds, plain));
+        report.times.push_back(reported_time(rows, names, "default", choice.plain_milliseconds, plain));
     if (choice.heuristic_milliseconds > 0.0)
-        report.times.push_back(time_of(rows, names, "heuristic", choice.heuristic_milliseconds, heuristic));
-    ReportedTime tuned = time_of(rows, names, "tuned", choice.milliseconds, values_of(choice.configuration, names));
+        report.times.push_back(reported_time(rows, names, "heuristic", choice.heuristic_milliseconds, heuristic));
+    ReportedTime tuned =
+        reported_time(rows, names, "tuned", choice.milliseconds, values_of(choice.configuration, names));
     tuned.configuration = text_of(choice.configuration);
     report.times.push_back(std::move(tuned));
     report.spread = choice.spread;
@@ -155,7 +157,7 @@ void add_failures(ShapeReport& report, const Rows& rows, const std::vector<std::
 }
 
 std::string candidates_text(const TuningSpace& space) {
-    if (space.combinations() > kCountable)
+    if (space.combinations() > kCountedInReport)
         return fmt::format("a space of {} combinations of values, legal or not", space.combinations());
     const std::size_t legal = space.all().size();
     return fmt::format("{} legal configuration{}", legal, legal == 1 ? "" : "s");

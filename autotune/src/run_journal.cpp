@@ -17,21 +17,6 @@ namespace {
 
 constexpr int kAttempts = 16;
 
-/// Closed with its owner, which unlocks it, too.
-class OwnedFile {
-   public:
-    explicit OwnedFile(int file) noexcept : file_(file) {}
-    ~OwnedFile() {
-        if (file_ >= 0) ::close(file_);
-    }
-    OwnedFile(OwnedFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-    OwnedFile& operator=(OwnedFile&&) = delete;
-    [[nodiscard]] int get() const noexcept { return file_; }
-
-   private:
-    int file_;
-};
-
 Error journal_error(const std::filesystem::path& path, const char* what) {
     const int number = errno;
     return io_error(
@@ -59,8 +44,22 @@ std::string read_whole(int file) {
 }  // namespace
 
 struct RunJournal::Impl {
+    /// Closed with its owner, which unlocks it, too.
+    class File {
+       public:
+        explicit File(int file) noexcept : file_(file) {}
+        ~File() {
+            if (file_ >= 0) ::close(file_);
+        }
+        File(File&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+        File& operator=(File&&) = delete;
+        [[nodiscard]] int get() const noexcept { return file_; }
+
+       private:
+        int file_;
+    };
     std::filesystem::path path;
-    OwnedFile file;
+    File file;
 };
 
 RunJournal::RunJournal(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -76,7 +75,7 @@ Result<RunJournal> RunJournal::create(const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder, ignored);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         const std::filesystem::path path = folder / fmt::format("{}-{}", ::getpid(), ++count);
-        OwnedFile file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+        Impl::File file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
         if (file.get() < 0) return journal_error(path, "made");
         if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !is_still_there(file.get())) continue;
         return RunJournal(std::make_unique<Impl>(Impl{path, std::move(file)}));
@@ -101,7 +100,7 @@ std::vector<std::string> RunJournal::take_abandoned(const std::filesystem::path&
     std::vector<std::string> abandoned;
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-        const OwnedFile file(::open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
+        const Impl::File file(::open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
         if (file.get() < 0 || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !is_still_there(file.get())) continue;
         if (std::string text = read_whole(file.get()); !text.empty()) abandoned.push_back(std::move(text));
         ::unlink(entry.path().c_str());

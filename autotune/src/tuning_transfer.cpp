@@ -11,15 +11,15 @@
 namespace yolk::autotune {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kTransferVersion = 1;
 
-std::optional<double> time_of(const Json& json, const char* name) {
+std::optional<double> time_from(const Json& json, const char* name) {
     if (!json.contains(name) || !json[name].is_number()) return std::nullopt;
     const double value = json[name].get<double>();
     return std::isfinite(value) && value >= 0.0 ? std::optional(value) : std::nullopt;
 }
 
-std::optional<TuningChoice> choice_of(const Json& json) {
+std::optional<TuningChoice> choice_from(const Json& json) {
     if (!json.is_object()) return std::nullopt;
     TuningChoice choice;
     const std::array<std::pair<const char*, std::string*>, 5> texts{{{"device", &choice.key.device.device},
@@ -47,7 +47,7 @@ std::optional<TuningChoice> choice_of(const Json& json) {
          {"default_milliseconds", &choice.plain_milliseconds},
          {"spread", &choice.spread}}};
     for (const auto& [name, number] : times) {
-        const std::optional<double> time = time_of(json, name);
+        const std::optional<double> time = time_from(json, name);
         if (!time) return std::nullopt;
         *number = *time;
     }
@@ -82,7 +82,7 @@ Json choice_json(const TuningChoice& choice) {
 }
 
 std::string export_text(const std::vector<TuningChoice>& choices) {
-    std::string text = fmt::format("{{\"yolk_tuning\": {}, \"choices\": [", kVersion);
+    std::string text = fmt::format("{{\"yolk_tuning\": {}, \"choices\": [", kTransferVersion);
     for (std::size_t i = 0; i < choices.size(); ++i) {
         text += i == 0 ? "\n" : ",\n";
         text += choice_json(choices[i]).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -96,11 +96,12 @@ Result<Imported> import_text(std::string_view text, std::string_view name) {
         !json.contains("choices") || !json["choices"].is_array()) {
         return bad_input(fmt::format("{} is no export of a tuning table (yolk tune --export FILE writes one).", name));
     }
-    if (json["yolk_tuning"].get<std::int64_t>() > kVersion)
-        return bad_input(fmt::format("{} was exported by a newer Yolk; this one reads version {}.", name, kVersion));
+    if (json["yolk_tuning"].get<std::int64_t>() > kTransferVersion)
+        return bad_input(
+            fmt::format("{} was exported by a newer Yolk; this one reads version {}.", name, kTransferVersion));
     Imported imported;
     for (const Json& entry : json["choices"]) {
-        std::optional<TuningChoice> choice = choice_of(entry);
+        std::optional<TuningChoice> choice = choice_from(entry);
         if (choice) imported.choices.push_back(std::move(*choice));
         imported.left_out += choice ? 0U : 1U;
     }

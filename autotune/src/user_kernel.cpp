@@ -73,8 +73,8 @@ UserKernel::~UserKernel() = default;
 
 namespace {
 
-Result<std::shared_ptr<UserKernel::Impl>> load(const Device& device, const std::filesystem::path& shader,
-                                               const std::filesystem::path& space) {
+Result<std::shared_ptr<UserKernel::Impl>> load_kernel(const Device& device, const std::filesystem::path& shader,
+                                                      const std::filesystem::path& space) {
     auto impl = std::make_shared<UserKernel::Impl>();
     impl->info = device.usable_info();
     YOLK_TRY(impl->source, load_kernel_source(shader));
@@ -138,7 +138,7 @@ Looked look(UserKernel::Impl& impl, const TuningSpace& space) {
 Result<std::unique_ptr<UserKernel>> UserKernel::create(const Device& device, Dispatcher& dispatcher,
                                                        const std::filesystem::path& shader,
                                                        const std::filesystem::path& space) {
-    YOLK_TRY(const std::shared_ptr<Impl> impl, load(device, shader, space));
+    YOLK_TRY(const std::shared_ptr<Impl> impl, load_kernel(device, shader, space));
     YOLK_TRY_VOID(impl->check_sizes());
     std::unique_ptr<UserKernel> kernel(new UserKernel(impl));
     YOLK_TRY_VOID(impl->check_declarations(kernel->space_));

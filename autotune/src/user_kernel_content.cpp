@@ -26,7 +26,7 @@ std::array<double, 2> draws(std::uint64_t seed, std::uint32_t binding, std::uint
     return {unit(words[0], words[1]), unit(words[2], words[3])};
 }
 
-double value_of(const KernelBuffer& buffer, std::uint64_t index) {
+double buffer_value(const KernelBuffer& buffer, std::uint64_t index) {
     const KernelContent& content = buffer.content;
     switch (content.kind) {
         case ContentKind::Constant: return content.first;
@@ -47,7 +47,7 @@ double value_of(const KernelBuffer& buffer, std::uint64_t index) {
 }
 
 /// Rounded to the type; what it cannot hold becomes the nearest that it can.
-std::uint32_t word_of(ElementType element, double value) {
+std::uint32_t element_word(ElementType element, double value) {
     constexpr double kMost = std::numeric_limits<std::uint32_t>::max();
     switch (element) {
         case ElementType::I32:
@@ -66,7 +66,7 @@ std::vector<std::byte> initial_content(const KernelBuffer& buffer) {
     if (buffer.content.kind == ContentKind::File) return buffer.content.bytes;
     std::vector<std::byte> bytes(buffer.size_bytes());
     for (std::uint64_t i = 0; i < buffer.elements; ++i) {
-        const std::uint32_t word = word_of(buffer.element, value_of(buffer, i));
+        const std::uint32_t word = element_word(buffer.element, buffer_value(buffer, i));
         std::memcpy(bytes.data() + i * sizeof(word), &word, sizeof(word));
     }
     return bytes;

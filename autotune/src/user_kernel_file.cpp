@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostValues = 4096;
 constexpr std::size_t kMostParameters = 64;
-constexpr std::uint64_t kMostCombinations = std::uint64_t{1} << 62U;
+constexpr std::uint64_t kMostDeclaredCombinations = std::uint64_t{1} << 62U;
 
 Result<void> check_name(const Place& place, const std::string& name, const std::vector<std::string>& taken) {
     static const std::vector<std::string> kReserved{"true", "false", "and",      "or",       "not",     "min",
@@ -107,7 +107,7 @@ Result<void> SpaceReader::read_parameters() {
         const Place place{json, fmt::format("{}.{}", all.where, name)};
         YOLK_TRY_VOID(check_name(place, name, space_.scope));
         YOLK_TRY(KernelParameter parameter, read_parameter(place, name));
-        if (combinations > kMostCombinations / parameter.values.size())
+        if (combinations > kMostDeclaredCombinations / parameter.values.size())
             return place.wrong("there are more than 2^62 combinations of values; take fewer.");
         combinations *= parameter.values.size();
         space_.scope.push_back(name);

@@ -45,7 +45,7 @@ ScalarType scalar_of(ElementType element) {
 }
 
 /// Nothing where the type cannot hold the value.
-std::optional<std::uint32_t> word_of(ScalarType type, const ExpressionValue& value) {
+std::optional<std::uint32_t> scalar_word(ScalarType type, const ExpressionValue& value) {
     const auto* const whole = std::get_if<std::int64_t>(&value);
     const auto* const real = std::get_if<double>(&value);
     const bool* const truth = std::get_if<bool>(&value);
@@ -198,7 +198,7 @@ Result<SpecConstant> spec_constant(const CompiledKernel& kernel, std::uint32_t i
         return bad_input(fmt::format("The shader '{}' has no specialization constant {}; it has {}.", kernel.name, id,
                                      ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "))));
     }
-    if (const std::optional<std::uint32_t> word = word_of(found->type, value)) return SpecConstant{id, *word};
+    if (const std::optional<std::uint32_t> word = scalar_word(found->type, value)) return SpecConstant{id, *word};
     return bad_input(fmt::format("{} is no value of the specialization constant {} of '{}' ({}), which is {}.",
                                  to_text(value), id, kernel.name, found->name, to_string(found->type)));
 }
@@ -242,7 +242,7 @@ Result<KernelRun> run_of(const KernelLaunch& launch, std::span<const ExpressionV
                   static_cast<std::uint32_t>(groups[2])};
     for (const KernelPush& push : launch.push_constants) {
         YOLK_TRY(const ExpressionValue value, push.value.evaluate(values));
-        const std::optional<std::uint32_t> word = word_of(scalar_of(push.type), value);
+        const std::optional<std::uint32_t> word = scalar_word(scalar_of(push.type), value);
         if (!word) {
             return bad_input(fmt::format("The push constant '{}' is {}, which is no {}.", push.value.text(),
                                          to_text(value), to_string(scalar_of(push.type))));

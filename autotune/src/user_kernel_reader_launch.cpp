@@ -16,7 +16,7 @@ namespace {
 using oracle::BufferRole;
 using oracle::ElementType;
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 32U;
+constexpr std::size_t kLargestBufferFile = std::size_t{1} << 32U;
 constexpr std::uint32_t kMostBindings = 32;
 constexpr KernelTolerance kFloatTolerance{.absolute = 1e-5, .relative = 1e-4};
 
@@ -31,7 +31,7 @@ Result<ElementType> parse_type(const Place& place) {
 Result<std::vector<std::byte>> read_named(const Place& place, const std::filesystem::path& folder,
                                           std::uint64_t size_bytes) {
     YOLK_TRY(const std::string name, place.text());
-    Result<std::vector<std::byte>> bytes = read_file(folder / name, kLargestFile);
+    Result<std::vector<std::byte>> bytes = read_file(folder / name, kLargestBufferFile);
     if (!bytes) return std::move(bytes).error().while_doing(place.where);
     if (bytes->size() != size_bytes)
         return place.wrong(fmt::format("'{}' has {} bytes; the buffer has {}.", name, bytes->size(), size_bytes));

@@ -18,7 +18,7 @@ using oracle::BufferRole;
 using oracle::ElementType;
 using oracle::kPoisons;
 
-double value_of(ElementType element, std::uint32_t word) {
+double element_value(ElementType element, std::uint32_t word) {
     switch (element) {
         case ElementType::I32: return static_cast<std::int32_t>(word);
         case ElementType::U32: return word;
@@ -34,8 +34,8 @@ double allowed(const KernelTolerance& tolerance, double right) {
 /// In units of what is allowed; 0 for the same bits, infinity where one is not finite or nothing is allowed.
 double error_of(const ReferenceOutput& output, std::uint32_t got, std::uint32_t right) {
     if (got == right) return 0.0;
-    const double a = value_of(output.element, got);
-    const double b = value_of(output.element, right);
+    const double a = element_value(output.element, got);
+    const double b = element_value(output.element, right);
     if (std::isnan(a) && std::isnan(b)) return 0.0;
     const bool exact = output.tolerance.absolute == 0.0 && output.tolerance.relative == 0.0;
     if (exact || !std::isfinite(a) || !std::isfinite(b)) return std::numeric_limits<double>::infinity();
@@ -91,10 +91,10 @@ Result<void> agree(const std::string& what, ReferenceOutput& output, std::vector
         unwritten[i] = first[i] == kPoisons[0] && second[i] == kPoisons[1];
         count += unwritten[i] ? 1U : 0U;
         if (unwritten[i] || error_of(output, second[i], first[i]) <= 1.0) continue;
-        return bad_input(
-            fmt::format("{} gave {} and then {} for element {} of '{}', from the same inputs: it reads what it has not "
-                        "written, or its invocations race. Nothing can be held to it.",
-                        what, value_of(output.element, first[i]), value_of(output.element, second[i]), i, output.name));
+        return bad_input(fmt::format(
+            "{} gave {} and then {} for element {} of '{}', from the same inputs: it reads what it has not "
+            "written, or its invocations race. Nothing can be held to it.",
+            what, element_value(output.element, first[i]), element_value(output.element, second[i]), i, output.name));
     }
     if (count == first.size()) {
         return bad_input(
@@ -127,13 +127,13 @@ void verify_output(oracle::CheckReport& report, const std::string& case_name, co
                                 strayed, output.name));
     }
     if (off == 0) return;
-    const double right = value_of(output.element, output.right[where]);
+    const double right = element_value(output.element, output.right[where]);
     const bool lost = is_poison(words[where]) && words[where] != output.right[where];
-    report.fail(
-        fmt::format("{}: {} of {} elements of '{}' are wrong; element {} is {} where {:.9g} is right (+- {:.3g}).",
-                    case_name, off, words.size(), output.name, where,
-                    lost ? std::string("unwritten") : fmt::format("{:.9g}", value_of(output.element, words[where])),
-                    right, allowed(output.tolerance, right)));
+    report.fail(fmt::format(
+        "{}: {} of {} elements of '{}' are wrong; element {} is {} where {:.9g} is right (+- {:.3g}).", case_name, off,
+        words.size(), output.name, where,
+        lost ? std::string("unwritten") : fmt::format("{:.9g}", element_value(output.element, words[where])), right,
+        allowed(output.tolerance, right)));
 }
 
 void SameEachTime::verify(oracle::CheckReport& report, const std::string& case_name,

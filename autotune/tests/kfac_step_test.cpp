@@ -11,15 +11,11 @@
 namespace yolk::autotune {
 namespace {
 
-using testing::definite_blocks;
 using ::testing::Each;
 using ::testing::ElementsAre;
-using testing::inverses_of;
-using testing::to_float;
-using testing::worst_relative;
 using ::yolk::testing::expect_error;
 
-constexpr double kHostTolerance = 1e-9;
+constexpr double kKfacHostTolerance = 1e-9;
 
 template <class Real>
 struct Output {
@@ -42,10 +38,10 @@ TEST(kfac_step_host, is_within_1e_9_of_eigen) {
             ASSERT_OK_AND_ASSIGN(const auto result,
                                  kfac_step_on_host({.count = 3, .n = n, .blocks = blocks, .damping = damping}));
             EXPECT_LT(worst_relative(result.inverses, inverses_of(blocks, 3, n, damping), std::size_t{n} * n),
-                      kHostTolerance)
+                      kKfacHostTolerance)
                 << n << " damped by " << damping;
             EXPECT_THAT(result.status, Each(0U));
-            EXPECT_THAT(result.residuals, Each(::testing::Lt(kHostTolerance)));
+            EXPECT_THAT(result.residuals, Each(::testing::Lt(kKfacHostTolerance)));
         }
     }
 }
@@ -75,7 +71,7 @@ TEST(kfac_step_host, a_singular_block_is_damped_until_it_is_not) {
     EXPECT_EQ(block_status_of(result.status[0]), BlockStatus::Damped);
     EXPECT_EQ(retries_of(result.status[0]), 1U);
     // The first retry damps by 16 * 2^-20 trace / n.
-    EXPECT_LT(worst_relative(result.inverses, inverses_of(blocks, 1, 2, 0x1p-16), 4), kHostTolerance);
+    EXPECT_LT(worst_relative(result.inverses, inverses_of(blocks, 1, 2, 0x1p-16), 4), kKfacHostTolerance);
     ASSERT_OK_AND_ASSIGN(const auto none, kfac_step_on_host({.count = 1, .n = 2, .blocks = blocks, .retries = 0}));
     EXPECT_EQ(block_status_of(none.status[0]), BlockStatus::Singular);
 }
@@ -87,7 +83,7 @@ TEST(kfac_step_host, the_inverses_may_lie_where_the_blocks_do) {
     KfacStepOutput<double> spans = output.spans();
     spans.inverses = blocks;
     ASSERT_OK(kfac_step_on_host_into({.count = 4, .n = 5, .blocks = blocks}, spans));
-    EXPECT_LT(worst_relative(blocks, expected, 25), kHostTolerance);
+    EXPECT_LT(worst_relative(blocks, expected, 25), kKfacHostTolerance);
 }
 
 TEST(kfac_step_host, scratch_stays_where_it_is) {

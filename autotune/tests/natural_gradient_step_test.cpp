@@ -12,15 +12,11 @@
 namespace yolk::autotune {
 namespace {
 
-using testing::definite_blocks;
 using ::testing::Each;
 using ::testing::ElementsAre;
-using testing::Matrix;
-using testing::to_float;
-using testing::worst_relative;
 using ::yolk::testing::expect_error;
 
-constexpr double kHostTolerance = 1e-9;
+constexpr double kGradientHostTolerance = 1e-9;
 
 std::vector<double> waves(std::size_t count) {
     std::vector<double> values(count);
@@ -70,9 +66,9 @@ TEST(natural_gradient_step_host, is_within_1e_9_of_eigen) {
             natural_gradient_step_on_host(
                 {.count = 3, .n = n, .gradient = gradient, .preconditioner = preconditioner, .learning_rate = 0.25}));
         std::vector<double> expected = products(preconditioner, gradient, 3, n);
-        EXPECT_LT(worst_relative(result.preconditioned, expected, n), kHostTolerance) << n;
+        EXPECT_LT(worst_relative(result.preconditioned, expected, n), kGradientHostTolerance) << n;
         for (double& value : expected) value *= -0.25;
-        EXPECT_LT(worst_relative(result.step, expected, n), kHostTolerance) << n;
+        EXPECT_LT(worst_relative(result.step, expected, n), kGradientHostTolerance) << n;
     }
 }
 

@@ -44,7 +44,7 @@ void expect_steady(const Device& device, Call&& call) {
 }
 
 TEST_P(steady_state, kfac_steps_use_no_heap_and_make_no_objects) {
-    const std::vector<float> blocks = testing::to_float(testing::definite_blocks(4, 20, 10.0));
+    const std::vector<float> blocks = to_float(definite_blocks(4, 20, 10.0));
     std::vector<float> inverses(blocks.size());
     std::vector<std::uint32_t> status(4);
     std::vector<float> residuals(4);
@@ -65,7 +65,7 @@ TEST_P(steady_state, kfac_steps_use_no_heap_and_make_no_objects) {
 }
 
 TEST_P(steady_state, natural_gradient_steps_use_no_heap_and_make_no_objects) {
-    const std::vector<float> preconditioner = testing::to_float(testing::definite_blocks(4, 20, 10.0));
+    const std::vector<float> preconditioner = to_float(definite_blocks(4, 20, 10.0));
     const std::vector<float> gradient(80, 1.0F);
     std::vector<float> step(80);
     std::vector<float> preconditioned(80);
@@ -88,7 +88,7 @@ TEST_P(steady_state, natural_gradient_steps_use_no_heap_and_make_no_objects) {
 }
 
 TEST(steady_state_host, steps_use_no_heap) {
-    const std::vector<double> blocks = testing::definite_blocks(4, 20, 10.0);
+    const std::vector<double> blocks = definite_blocks(4, 20, 10.0);
     std::vector<double> inverses(blocks.size());
     std::vector<std::uint32_t> status(4);
     std::vector<double> residuals(4);

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace yolk::autotune::testing {
+namespace yolk::autotune {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
@@ -63,4 +63,4 @@ double worst_relative(const std::vector<Real>& given, const std::vector<double>&
 
 inline std::vector<float> to_float(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
-}  // namespace yolk::autotune::testing
+}  // namespace yolk::autotune

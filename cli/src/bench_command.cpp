@@ -28,8 +28,8 @@ namespace {
 
 constexpr std::uint32_t kSmallestPopulation = 2;
 constexpr std::uint32_t kLargestPopulation = 1U << 20U;
-constexpr std::uint32_t kFewestRepeats = 3;
-constexpr double kSecondsToTime = 1.0;
+constexpr std::uint32_t kFewestRolloutRepeats = 3;
+constexpr double kRolloutSeconds = 1.0;
 /// Of one repeat: at SwiftShader's .7 million evaluations per second (docs/kernels/rollout.md) 2^20 members take twelve
 /// minutes, more than wait() gives by default.
 constexpr std::chrono::hours kLongestRepeat{2};
@@ -75,7 +75,7 @@ Result<RolloutDesc> describe(const RolloutFlags& flags) {
     return desc;
 }
 
-Result<void> prepare(Dispatcher& dispatcher, RolloutBench& bench) {
+Result<void> prepare_rollout(Dispatcher& dispatcher, RolloutBench& bench) {
     const Device& device = dispatcher.device();
     const RolloutDesc& desc = bench.desc;
     YOLK_TRY(const RolloutPlan plan, plan_rollout(device, desc));
@@ -127,7 +127,7 @@ Result<Timing> time_repeats(Dispatcher& dispatcher, const RolloutBench& bench) {
     std::array<double, 2> nanoseconds{};
     double device_seconds = 0.0;
     bool has_timestamps = true;
-    while (timing.repeats < kFewestRepeats || timing.wall_seconds < kSecondsToTime) {
+    while (timing.repeats < kFewestRolloutRepeats || timing.wall_seconds < kRolloutSeconds) {
         YOLK_TRY(const double wall_seconds, wall_seconds_of_run(dispatcher, recorder));
         timing.wall_seconds += wall_seconds;
         ++timing.repeats;
@@ -178,7 +178,7 @@ Result<int> run_rollout(const RolloutFlags& flags) {
     const RememberShapes remember(device);
     YOLK_TRY_VOID(probe(device));  // the plan splits its loops by what this finds
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
-    YOLK_TRY_VOID(prepare(dispatcher, bench));
+    YOLK_TRY_VOID(prepare_rollout(dispatcher, bench));
     YOLK_TRY(const Timing timing, time_repeats(dispatcher, bench));
     const Json json = timing_json(device, bench.desc, timing);
     if (flags.common.json) {

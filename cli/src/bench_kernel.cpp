@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kFinalists = 5;
 constexpr std::size_t kFinalRounds = 7;
 
-struct Flags {
+struct KernelBenchFlags {
     CommonFlags common;
     std::string kernel = "matmul";
     std::string problem;  ///< part of a problem's name
@@ -67,7 +67,7 @@ Result<std::unique_ptr<oracle::Problem>> problem_of_shape(const std::string& sha
     return oracle::make_matmul_problem({.m = extents[0], .n = extents[1], .k = extents[2], .b = {.transposed = true}});
 }
 
-Result<std::unique_ptr<oracle::Problem>> choose_problem(const Flags& flags) {
+Result<std::unique_ptr<oracle::Problem>> choose_problem(const KernelBenchFlags& flags) {
     if (!flags.shape.empty()) {
         if (flags.kernel != "matmul") return bad_input("--shape is for --kernel matmul; others take --problem.");
         return problem_of_shape(flags.shape);
@@ -108,7 +108,7 @@ Result<Conditions> parse_conditions(const TuningSpace& space, const std::vector<
     return conditions;
 }
 
-std::vector<Configuration> choose_configurations(const Flags& flags, const TuningSpace& space,
+std::vector<Configuration> choose_configurations(const KernelBenchFlags& flags, const TuningSpace& space,
                                                  const Conditions& conditions) {
     const auto fits = [&](const Configuration& configuration) {
         return std::ranges::all_of(conditions, [&](const auto& c) { return configuration[c.first] == c.second; });
@@ -156,7 +156,7 @@ struct Prepared {
     std::optional<Recorder> recorder;
 };
 
-Result<Prepared> prepare(const ProblemOnDevice& on, const Configuration& configuration) {
+Result<Prepared> prepare_kernel(const ProblemOnDevice& on, const Configuration& configuration) {
     Prepared ready;
     YOLK_TRY(ready.plan, on.problem.plan(on.device, configuration));
     const std::uint64_t scratch_bytes = ready.plan->scratch().size_bytes;
@@ -173,7 +173,7 @@ Result<Prepared> prepare(const ProblemOnDevice& on, const Configuration& configu
     return ready;
 }
 
-Result<double> run_once(const ProblemOnDevice& on, Prepared& ready) {
+Result<double> time_run(const ProblemOnDevice& on, Prepared& ready) {
     YOLK_TRY_VOID(on.dispatcher.run(*ready.recorder));
     std::array<double, 2> nanoseconds{};
     YOLK_TRY_VOID(ready.recorder->read_timestamps(nanoseconds));
@@ -182,9 +182,9 @@ Result<double> run_once(const ProblemOnDevice& on, Prepared& ready) {
 
 /// The first run of a pipeline compiles it on CPU drivers, so it is not counted.
 Result<double> screen(const ProblemOnDevice& on, const Configuration& configuration) {
-    YOLK_TRY(Prepared ready, prepare(on, configuration));
+    YOLK_TRY(Prepared ready, prepare_kernel(on, configuration));
     YOLK_TRY_VOID(on.dispatcher.run(*ready.recorder));
-    return run_once(on, ready);
+    return time_run(on, ready);
 }
 
 /// The best of the screening and the default again, in turn, kFinalRounds times.
@@ -192,14 +192,14 @@ Result<void> run_finals(const ProblemOnDevice& on, std::span<Measured* const> fi
     std::vector<Prepared> ready;
     for (Measured* measured : finalists) {
         measured->seconds.clear();
-        YOLK_TRY(Prepared prepared, prepare(on, measured->configuration));
+        YOLK_TRY(Prepared prepared, prepare_kernel(on, measured->configuration));
         YOLK_TRY_VOID(on.dispatcher.run(*prepared.recorder));
         measured->dispatches = prepared.recorder->dispatch_count();
         ready.push_back(std::move(prepared));
     }
     for (std::size_t round = 0; round < kFinalRounds; ++round) {
         for (std::size_t i = 0; i < ready.size(); ++i) {
-            YOLK_TRY(const double seconds, run_once(on, ready[i]));
+            YOLK_TRY(const double seconds, time_run(on, ready[i]));
             finalists[i]->seconds.push_back(seconds);
         }
     }
@@ -220,7 +220,7 @@ std::string speed_text(const oracle::Work& work, double seconds) {
 }
 
 /// The baselines: measured before and after, the better counts, since nothing else may be running.
-Result<void> add_baselines(Json& json, const Flags& flags, const ProblemOnDevice& on, double best_seconds) {
+Result<void> add_baselines(Json& json, const KernelBenchFlags& flags, const ProblemOnDevice& on, double best_seconds) {
     YOLK_TRY(const double limit, measure_multiply_adds_per_second(on.device, on.dispatcher));
     const double rate = on.problem.work().operations / best_seconds;
     json["limit_gflops"] = 2e-9 * limit;
@@ -232,7 +232,7 @@ Result<void> add_baselines(Json& json, const Flags& flags, const ProblemOnDevice
     return {};
 }
 
-std::vector<Measured> screen_all(const Flags& flags, const ProblemOnDevice& on,
+std::vector<Measured> screen_all(const KernelBenchFlags& flags, const ProblemOnDevice& on,
                                  const std::vector<Configuration>& configurations) {
     const bool human = !flags.common.json && !flags.common.quiet;
     std::vector<Measured> all;
@@ -266,7 +266,7 @@ std::vector<Measured*> finalists_of(std::vector<Measured>& measured) {
     return finalists;
 }
 
-Result<int> run_kernel(const Flags& flags) {
+Result<int> run_kernel(const KernelBenchFlags& flags) {
     YOLK_TRY(const std::unique_ptr<oracle::Problem> problem, choose_problem(flags));
     YOLK_TRY(const Device device, open_device(flags.common));
     const RememberShapes remember(device);
@@ -328,7 +328,7 @@ Result<int> run_kernel(const Flags& flags) {
 }  // namespace
 
 Command add_kernel_bench(CLI::App& bench) {
-    const auto flags = std::make_shared<Flags>();
+    const auto flags = std::make_shared<KernelBenchFlags>();
     CLI::App* command = bench.add_subcommand(
         "kernel", "Time a kernel family over configurations of its tuning space, beside the device's limit");
     command->add_option("--kernel", flags->kernel, "The family")->type_name("NAME")->default_str("matmul");

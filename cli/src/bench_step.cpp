@@ -20,13 +20,13 @@
 namespace yolk::cli {
 namespace {
 
-constexpr std::uint32_t kFewestRepeats = 5;
-constexpr std::uint32_t kMostRepeats = 200;
-constexpr double kSecondsToTime = 0.5;
+constexpr std::uint32_t kFewestStepRepeats = 5;
+constexpr std::uint32_t kMostStepRepeats = 200;
+constexpr double kSecondsPerStep = 0.5;
 constexpr std::uint32_t kLargestCount = 1U << 16U;
 constexpr std::uint32_t kLargestSize = 1024;
 
-struct Flags {
+struct StepBenchFlags {
     CommonFlags common;
     std::uint32_t count = 64;
     std::uint32_t size = 32;
@@ -50,7 +50,7 @@ Result<double> median_seconds(const std::function<Result<void>()>& call) {
     YOLK_TRY_VOID(call());
     std::vector<double> seconds;
     double sum = 0.0;
-    while (seconds.size() < kFewestRepeats || (sum < kSecondsToTime && seconds.size() < kMostRepeats)) {
+    while (seconds.size() < kFewestStepRepeats || (sum < kSecondsPerStep && seconds.size() < kMostStepRepeats)) {
         const auto before = std::chrono::steady_clock::now();
         YOLK_TRY_VOID(call());
         seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count());
@@ -81,11 +81,11 @@ Result<void> add_step(Json& steps, const char* name, const std::function<Result<
 }
 
 template <class T>
-Result<void> forget(const Result<T>& result) {
+Result<void> without_value(const Result<T>& result) {
     return result ? Result<void>() : result.error();
 }
 
-Result<Json> time_kfac(const Flags& flags, Dispatcher& dispatcher, Json& steps) {
+Result<Json> time_kfac(const StepBenchFlags& flags, Dispatcher& dispatcher, Json& steps) {
     const auto blocks = some_blocks<float>(flags.count, flags.size);
     const auto same = some_blocks<double>(flags.count, flags.size);
     const autotune::KfacStepInput<float> input{.count = flags.count, .n = flags.size, .blocks = blocks};
@@ -95,7 +95,7 @@ Result<Json> time_kfac(const Flags& flags, Dispatcher& dispatcher, Json& steps) 
     autotune::KfacStepScratch scratch;
     autotune::KfacStepHostScratch host_scratch;
     YOLK_TRY_VOID(add_step(
-        steps, "kfac_step", [&] { return forget(autotune::kfac_step(dispatcher, input)); },
+        steps, "kfac_step", [&] { return without_value(autotune::kfac_step(dispatcher, input)); },
         [&] {
             return autotune::kfac_step_with_scratch_into(
                 dispatcher, input, scratch,
@@ -110,7 +110,7 @@ Result<Json> time_kfac(const Flags& flags, Dispatcher& dispatcher, Json& steps) 
     return Json{{"inverted", inverted}, {"worst_residual", std::ranges::max(result.residuals)}};
 }
 
-Result<void> time_natural_gradient(const Flags& flags, Dispatcher& dispatcher, Json& steps) {
+Result<void> time_natural_gradient(const StepBenchFlags& flags, Dispatcher& dispatcher, Json& steps) {
     const auto blocks = some_blocks<float>(flags.count, flags.size);
     const auto same = some_blocks<double>(flags.count, flags.size);
     const std::vector<float> gradient(std::size_t{flags.count} * flags.size, 1.0F);
@@ -124,7 +124,8 @@ Result<void> time_natural_gradient(const Flags& flags, Dispatcher& dispatcher, J
     autotune::NaturalGradientStepScratch scratch;
     autotune::NaturalGradientStepHostScratch host_scratch;
     return add_step(
-        steps, "natural_gradient_step", [&] { return forget(autotune::natural_gradient_step(dispatcher, input)); },
+        steps, "natural_gradient_step",
+        [&] { return without_value(autotune::natural_gradient_step(dispatcher, input)); },
         [&] { return autotune::natural_gradient_step_with_scratch_into(dispatcher, input, scratch, {.step = step}); },
         [&] {
             return autotune::natural_gradient_step_on_host_with_scratch_into(host_input, host_scratch,
@@ -132,7 +133,7 @@ Result<void> time_natural_gradient(const Flags& flags, Dispatcher& dispatcher, J
         });
 }
 
-Result<int> run_step(const Flags& flags) {
+Result<int> run_step(const StepBenchFlags& flags) {
     if (flags.count == 0 || flags.count > kLargestCount)
         return bad_input(fmt::format("--count is {}; it is from 1 to {}.", flags.count, kLargestCount));
     if (flags.size == 0 || flags.size > kLargestSize)
@@ -173,7 +174,7 @@ Result<int> run_step(const Flags& flags) {
 }  // namespace
 
 Command add_step_bench(CLI::App& bench) {
-    const auto flags = std::make_shared<Flags>();
+    const auto flags = std::make_shared<StepBenchFlags>();
     CLI::App* command =
         bench.add_subcommand("step", "Time the natural gradient's step calls, and show what they dispatch");
     add_number(*command, "--count", flags->count, "Blocks")->default_str("64");

@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Flags {
+struct TunerBenchFlags {
     CommonFlags common;
     std::string surface;
     std::uint32_t candidates = 18'000;
@@ -53,7 +53,8 @@ Way way_of(std::string name, const autotune::MadeUpSurface& surface, std::uint32
     return way;
 }
 
-Result<Way> on_device(std::string name, const Flags& flags, bool tuned, const autotune::MadeUpSurface& surface) {
+Result<Way> on_device(std::string name, const TunerBenchFlags& flags, bool tuned,
+                      const autotune::MadeUpSurface& surface) {
     CommonFlags common = flags.common;
     common.no_tuning = !tuned;
     YOLK_TRY(const Device device, open_device(common));
@@ -69,7 +70,7 @@ struct SelfTuning {
     std::size_t shapes = 0;
     std::size_t known = 0;
 };
-Result<SelfTuning> tune_itself(const Flags& flags, std::size_t candidates) {
+Result<SelfTuning> tune_itself(const TunerBenchFlags& flags, std::size_t candidates) {
     SelfTuning result;
     const auto begin = Clock::now();
     CommonFlags common = flags.common;
@@ -135,7 +136,7 @@ Json break_even(double seconds, double before, double after) {
     return std::ceil(1e3 * seconds / (before - after));
 }
 
-void print_outcome(const Json& json) {
+void print_searches(const Json& json) {
     print_line(fmt::format("{} candidates, {} measurements, on {} ({})", json["candidates"].get<std::size_t>(),
                            json["measurements"].get<std::size_t>(), json["device"].get<std::string>(),
                            json["driver"].get<std::string>()));
@@ -162,7 +163,7 @@ void print_outcome(const Json& json) {
                     asks(tuning["breaks_even_with_untuned"]), asks(tuning["breaks_even_with_host"])));
 }
 
-Result<int> run_tuner(const Flags& flags) {
+Result<int> run_tuner(const TunerBenchFlags& flags) {
     if (flags.candidates < 256 || flags.candidates > 1'000'000)
         return bad_input(fmt::format("--candidates is {}; it is from 256 to 1000000.", flags.candidates));
     if (flags.measurements < 20 || flags.measurements > 1000)
@@ -202,7 +203,7 @@ Result<int> run_tuner(const Flags& flags) {
     if (flags.common.json) {
         print_json(json);
     } else {
-        print_outcome(json);
+        print_searches(json);
     }
     return 0;
 }
@@ -210,7 +211,7 @@ Result<int> run_tuner(const Flags& flags) {
 }  // namespace
 
 Command add_tuner_bench(CLI::App& bench) {
-    const auto flags = std::make_shared<Flags>();
+    const auto flags = std::make_shared<TunerBenchFlags>();
     CLI::App* command = bench.add_subcommand(
         "tuner", "What the tuner's own step costs: on the host, on the device, and after tuning its own kernels");
     add_number(*command, "--candidates", flags->candidates, "Configurations of a made-up space")->default_str("18000");

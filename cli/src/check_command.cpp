@@ -22,7 +22,7 @@
 namespace yolk::cli {
 namespace {
 
-struct Flags {
+struct CheckFlags {
     CommonFlags common;
     std::string devices;
     std::vector<std::string> kernels;
@@ -81,7 +81,7 @@ std::string result_text(const Outcome& outcome) {
     return failed ? "FAILED" : "interrupted";
 }
 
-Json outcome_json(const Outcome& outcome) {
+Json kernel_check_json(const Outcome& outcome) {
     const oracle::CheckReport& report = outcome.report;
     Json json{{"kernel", report.kernel},
               {"passed", outcome.passed()},
@@ -131,7 +131,7 @@ void print_outcomes(const DeviceInfo& info, const std::vector<Outcome>& outcomes
     }
 }
 
-oracle::CheckContext context_of(const Device& device, Dispatcher& dispatcher, const Flags& flags,
+oracle::CheckContext context_of(const Device& device, Dispatcher& dispatcher, const CheckFlags& flags,
                                 CheckDisplay& display) {
     oracle::CheckContext context{.device = device,
                                  .dispatcher = dispatcher,
@@ -157,7 +157,7 @@ std::chrono::nanoseconds hang_limit(const Device& device) {
 }
 
 /// Returns how many kernels did not pass, those that an interrupt kept from being begun included.
-Result<std::uint64_t> check_device(const Device& device, const Flags& flags,
+Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags,
                                    const std::vector<const oracle::Family*>& families) {
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = hang_limit(device)}));
@@ -173,7 +173,7 @@ Result<std::uint64_t> check_device(const Device& device, const Flags& flags,
         return failed;
     }
     Json kernels = Json::array();
-    for (const Outcome& outcome : outcomes) kernels.push_back(outcome_json(outcome));
+    for (const Outcome& outcome : outcomes) kernels.push_back(kernel_check_json(outcome));
     print_json({{"device", device.info().name},
                 {"driver", driver_text(device.info())},
                 {"part", flags.part.number},
@@ -184,7 +184,7 @@ Result<std::uint64_t> check_device(const Device& device, const Flags& flags,
     return failed;
 }
 
-Result<int> run_check(const Flags& flags, bool whole_run) {
+Result<int> run_check(const CheckFlags& flags, bool whole_run) {
     if (flags.configurations == 0) return bad_input("--configurations is 0; at least 1 is needed.");
     if (whole_run) {
         YOLK_TRY(const train::TrainOptions options, resolve(flags.train));
@@ -208,7 +208,7 @@ Result<int> run_check(const Flags& flags, bool whole_run) {
 }  // namespace
 
 Command add_check_command(CLI::App& app) {
-    const auto flags = std::make_shared<Flags>();
+    const auto flags = std::make_shared<CheckFlags>();
     flags->train.options.generations = 20;
     CLI::App* command =
         app.add_subcommand("check", "Hold the kernels against their oracles and exact twins on this machine's devices");

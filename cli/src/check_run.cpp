@@ -57,8 +57,8 @@ class RunProgress {
     bool shown_;
 };
 
-Result<RunOutcome> run_once(const Device& device, train::TrainOptions options, const Tiles& tiles,
-                            const std::vector<std::string>& expected, bool human) {
+Result<RunOutcome> run_with_tiles(const Device& device, train::TrainOptions options, const Tiles& tiles,
+                                  const std::vector<std::string>& expected, bool human) {
     options.rollout_config = tiles.rollout;
     options.pairs_per_slice = tiles.pairs_per_slice;
     RunOutcome outcome{.device = device.info().name, .driver = driver_text(device.info()), .configuration = tiles.name};
@@ -78,7 +78,7 @@ Result<RunOutcome> run_once(const Device& device, train::TrainOptions options, c
     return outcome;
 }
 
-Json outcome_json(const RunOutcome& outcome) {
+Json run_outcome_json(const RunOutcome& outcome) {
     return {{"device", outcome.device},
             {"driver", outcome.driver},
             {"configuration", outcome.configuration},
@@ -94,17 +94,17 @@ Result<std::vector<RunOutcome>> run_all(const std::vector<Device>& devices, cons
     std::vector<RunOutcome> outcomes;
     for (const Device& device : devices) {
         for (const Tiles& tiles : tile_configurations()) {
-            Result<RunOutcome> outcome = run_once(device, options, tiles, expected, human);
+            Result<RunOutcome> outcome = run_with_tiles(device, options, tiles, expected, human);
             if (!outcome)
                 return std::move(outcome).error().while_doing(fmt::format("training on '{}'", device.info().name));
-            if (json) print_json(outcome_json(*outcome));
+            if (json) print_json(run_outcome_json(*outcome));
             outcomes.push_back(*std::move(outcome));
         }
     }
     return outcomes;
 }
 
-void print_outcomes(const std::vector<RunOutcome>& outcomes, const std::vector<std::string>& expected) {
+void print_run_outcomes(const std::vector<RunOutcome>& outcomes, const std::vector<std::string>& expected) {
     std::vector<std::vector<std::string>> rows{{"where", "tiles", "generations", "last state", "result"}};
     rows.push_back({"exact twin (host)", "", fmt::format("{}", expected.size()), expected.back(), ""});
     for (const RunOutcome& outcome : outcomes) {
@@ -150,7 +150,7 @@ Result<int> check_run(const std::vector<Device>& devices, train::TrainOptions op
                     {"twin_state_hashes", expected},
                     {"failed", failed}});
     } else {
-        print_outcomes(outcomes, expected);
+        print_run_outcomes(outcomes, expected);
     }
     return failed == 0 ? 0 : 1;
 }

@@ -149,7 +149,7 @@ Json limits_json(const DeviceLimits& limits) {
             {"timestamp_period_ns", limits.timestamp_period_ns}};
 }
 
-Json shapes_json(const DeviceInfo& info) {
+Json cooperative_shapes_json(const DeviceInfo& info) {
     Json shapes = Json::array();
     for (const CooperativeShape& s : info.cooperative_shapes) {
         shapes.push_back({{"m", s.m},
@@ -201,7 +201,7 @@ Json device_json(const Examined& device) {
                  {"heaps", heaps},
                  {"paths", paths},
                  {"integer_dot_accelerated", info.features.integer_dot_accelerated},
-                 {"cooperative_shapes", shapes_json(info)},
+                 {"cooperative_shapes", cooperative_shapes_json(info)},
                  {"missing_from_floor", device.missing}};
     if (device.findings) {
         json["self_checks"] = self_checks_json(device);

@@ -13,14 +13,14 @@
 namespace yolk::cli {
 namespace {
 
-struct Flags {
+struct EvalFlags {
     std::string policy;
     std::string environment;
     train::EvalOptions options;
     CommonFlags common;
 };
 
-Result<int> run_eval(const Flags& flags) {
+Result<int> run_eval(const EvalFlags& flags) {
     if (flags.options.episodes == 0) return bad_input("--episodes is 0; at least 1 is needed.");
     train::EvalOptions options = flags.options;
     if (!flags.environment.empty()) {
@@ -52,7 +52,7 @@ Result<int> run_eval(const Flags& flags) {
 }  // namespace
 
 Command add_eval_command(CLI::App& app) {
-    const auto flags = std::make_shared<Flags>();
+    const auto flags = std::make_shared<EvalFlags>();
     CLI::App* command = app.add_subcommand("eval", "Run a saved policy and show its returns");
     command->add_option("policy", flags->policy, "A policy.safetensors that train saved")
         ->required()

@@ -152,7 +152,7 @@ void print_cost(const hyper::OptimizeOutcome& outcome) {
     for (const std::string& sentence : outcome.fallbacks) print_line(sentence);
 }
 
-void print_outcome(const hyper::OptimizeOutcome& outcome) {
+void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
     print_line(
         fmt::format("reward {} from {} after {} steps (stopped by {}), {} metric calls, {} host calls, {} "
                     "dispatches",
@@ -194,7 +194,7 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& flags)
     } else if (options.dry_run) {
         print_cost(*outcome);
     } else {
-        print_outcome(*outcome);
+        print_optimize_outcome(*outcome);
         if (!flags.out.empty()) print_line(fmt::format("saved {}", flags.out));
     }
     return 0;

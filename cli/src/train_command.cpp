@@ -16,7 +16,7 @@
 namespace yolk::cli {
 namespace {
 
-struct Flags {
+struct TrainCommandFlags {
     TrainFlags train;
     std::string environment;  ///< of --env
     CommonFlags common;
@@ -28,8 +28,8 @@ std::uint64_t peak_memory_bytes(const train::TrainOutcome& outcome) {
     return peak_resident_bytes() + outcome.counts.peak_device_memory_bytes;
 }
 
-Json outcome_json(const train::TrainOptions& options, const DeviceInfo& device, const train::TrainOutcome& outcome,
-                  bool interrupted) {
+Json train_outcome_json(const train::TrainOptions& options, const DeviceInfo& device,
+                        const train::TrainOutcome& outcome, bool interrupted) {
     Json json;
     json["task"] = options.task;
     json["device"] = device.name;
@@ -51,8 +51,8 @@ Json outcome_json(const train::TrainOptions& options, const DeviceInfo& device, 
 }
 
 /// `given_task` is what the user wrote: the environment's file, where it has one.
-void print_outcome(const train::TrainOptions& options, const std::string& given_task,
-                   const train::TrainOutcome& outcome, bool interrupted) {
+void print_train_outcome(const train::TrainOptions& options, const std::string& given_task,
+                         const train::TrainOutcome& outcome, bool interrupted) {
     const std::string end = interrupted ? "interrupted" : outcome.solved ? "solved" : "not solved";
     print_line(fmt::format(
         "{} after {} generation{} and {:.1f} s; the unperturbed policy's mean return over {} fresh episodes is {:.1f}",
@@ -70,7 +70,7 @@ void print_outcome(const train::TrainOptions& options, const std::string& given_
 }
 
 /// The task is given in one of two ways.
-Result<train::TrainOptions> resolve_task(const Flags& flags) {
+Result<train::TrainOptions> resolve_task(const TrainCommandFlags& flags) {
     TrainFlags found = flags.train;
     std::string& task = found.options.task;
     if (task.empty() == flags.environment.empty()) {
@@ -82,7 +82,7 @@ Result<train::TrainOptions> resolve_task(const Flags& flags) {
     return resolve(found);
 }
 
-Result<int> run_train(const Flags& flags) {
+Result<int> run_train(const TrainCommandFlags& flags) {
     YOLK_TRY(train::TrainOptions options, resolve_task(flags));
     options.stop_when_solved = !flags.keep_going;
     YOLK_TRY(const Device device, open_device(flags.common));
@@ -103,10 +103,10 @@ Result<int> run_train(const Flags& flags) {
     if (!outcome) return outcome.error();
 
     if (flags.common.json) {
-        print_json(outcome_json(options, info, *outcome, InterruptGuard::requested()));
+        print_json(train_outcome_json(options, info, *outcome, InterruptGuard::requested()));
     } else {
         const std::string& given = flags.environment.empty() ? flags.train.options.task : flags.environment;
-        print_outcome(options, given, *outcome, InterruptGuard::requested());
+        print_train_outcome(options, given, *outcome, InterruptGuard::requested());
     }
     return 0;
 }
@@ -114,7 +114,7 @@ Result<int> run_train(const Flags& flags) {
 }  // namespace
 
 Command add_train_command(CLI::App& app) {
-    const auto flags = std::make_shared<Flags>();
+    const auto flags = std::make_shared<TrainCommandFlags>();
     CLI::App* command = app.add_subcommand("train", "Train a policy for a task and save it");
     flags->train.options.task.clear();
     command->add_option("task", flags->train.options.task, "Task: cartpole, or as --env")->type_name("TASK");

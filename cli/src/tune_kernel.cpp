@@ -54,7 +54,7 @@ Result<Machine> open_machine(const KernelFlags& flags, const CommonFlags& common
     return Machine{std::move(device), std::move(dispatcher)};
 }
 
-Result<void> check_flags(const KernelFlags& flags, const LiveFlags& live) {
+Result<void> check_kernel_flags(const KernelFlags& flags, const LiveFlags& live) {
     if (flags.space.empty())
         return bad_input("--kernel needs --space FILE, which says what may be chosen; see docs/own_kernels.md.");
     if (!live.job.empty() || !live.shapes.empty())
@@ -66,7 +66,7 @@ Result<void> check_flags(const KernelFlags& flags, const LiveFlags& live) {
 }
 
 /// One tuning, with what it is made of.
-struct Tuning {
+struct KernelTuning {
     const KernelFlags& flags;
     const LiveFlags& live;
     const CommonFlags& common;
@@ -79,7 +79,7 @@ struct Tuning {
 
 /// The same command for the time that is left, in this process's place: the only way to be rid of a CPU driver's thread
 /// that never ends. What was learned is in the table. Returns where that is not possible.
-void start_again(const Tuning& tuning) {
+void start_again(const KernelTuning& tuning) {
     const char* const before = std::getenv(kRestarts);  // NOLINT(concurrency-mt-unsafe): one thread by now
     const int restarts = before == nullptr ? 0 : std::atoi(before);
     std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -102,7 +102,7 @@ void start_again(const Tuning& tuning) {
 }
 
 /// Goes on after a device is lost, with a new one: what lost it is quarantined by then.
-Result<TuneLiveOutcome> search(const Tuning& tuning, std::optional<Machine>& machine) {
+Result<TuneLiveOutcome> search(const KernelTuning& tuning, std::optional<Machine>& machine) {
     const SearchProgress progress(tuning.common);
     const std::string shape = autotune::shape_text(tuning.key.family, tuning.key.shape);
     const autotune::TuneLiveOptions options{
@@ -159,7 +159,7 @@ std::vector<std::string> reasons_of(const std::vector<autotune::TuningSample>& s
     return reasons;
 }
 
-Json best_json(const Tuning& tuning, const Device& device, const TuningChoice& choice,
+Json best_json(const KernelTuning& tuning, const Device& device, const TuningChoice& choice,
                const Configuration& configuration) {
     Json json{{"yolk_kernel", 1},
               {"shader", std::filesystem::path(tuning.flags.kernel).filename().string()},
@@ -176,8 +176,8 @@ Json best_json(const Tuning& tuning, const Device& device, const TuningChoice& c
     return json;
 }
 
-Json outcome_json(const Tuning& tuning, const Device& device, const std::optional<TuneLiveOutcome>& outcome,
-                  const TuningChoice& choice, double seconds) {
+Json kernel_outcome_json(const KernelTuning& tuning, const Device& device,
+                         const std::optional<TuneLiveOutcome>& outcome, const TuningChoice& choice, double seconds) {
     const autotune::UserKernelSpace& counts = tuning.kernel.counts();
     const auto counted = [&counts](std::uint64_t count) { return counts.counted ? Json(count) : Json(); };
     const bool speeds = choice.milliseconds > 0.0 && choice.heuristic_milliseconds > 0.0;
@@ -251,7 +251,7 @@ void print_choice(const Json& json, const Json& best) {
                            json["table"].get<std::string>()));
 }
 
-Result<void> write_recording(const Tuning& tuning, const Device& device) {
+Result<void> write_recording(const KernelTuning& tuning, const Device& device) {
     if (tuning.live.record.empty()) return {};
     YOLK_TRY(const std::vector<autotune::TuningSample> samples, tuning.file.samples(tuning.key));
     const std::filesystem::path path = tuning.live.record;
@@ -260,7 +260,7 @@ Result<void> write_recording(const Tuning& tuning, const Device& device) {
 }
 
 /// The end where nothing was chosen: stopped too early, or nothing is right.
-Result<int> finish_without_choice(const Tuning& tuning, Json json) {
+Result<int> finish_without_choice(const KernelTuning& tuning, Json json) {
     YOLK_TRY(const std::vector<autotune::TuningSample> samples, tuning.file.samples(tuning.key));
     const bool any_right = std::ranges::any_of(
         samples, [](const autotune::TuningSample& sample) { return std::isfinite(sample.milliseconds); });
@@ -281,12 +281,12 @@ Result<int> finish_without_choice(const Tuning& tuning, Json json) {
                                  tuning.flags.kernel, fmt::join(reasons, "\n  ")));
 }
 
-Result<int> finish(const Tuning& tuning, const Device& device, const std::optional<TuneLiveOutcome>& outcome,
+Result<int> finish(const KernelTuning& tuning, const Device& device, const std::optional<TuneLiveOutcome>& outcome,
                    const std::optional<TuningChoice>& known, double seconds) {
     YOLK_TRY_VOID(write_recording(tuning, device));
     const bool chosen = outcome && !outcome->choice.configuration.empty();
     const TuningChoice choice = chosen ? outcome->choice : known.value_or(TuningChoice{});
-    Json json = outcome_json(tuning, device, outcome, choice, seconds);
+    Json json = kernel_outcome_json(tuning, device, outcome, choice, seconds);
     const std::optional<Configuration> configuration =
         ordered_configuration(tuning.kernel.space(device.info()), choice.configuration);
     if (!configuration) return finish_without_choice(tuning, std::move(json));
@@ -313,7 +313,7 @@ void add_kernel_flags(CLI::App& app, KernelFlags& flags) {
 }
 
 Result<int> tune_kernel(const KernelFlags& flags, const LiveFlags& live, const CommonFlags& common) {
-    YOLK_TRY_VOID(check_flags(flags, live));
+    YOLK_TRY_VOID(check_kernel_flags(flags, live));
     const std::filesystem::path path = autotune::default_table_path();
     if (path.empty()) return bad_input("There is no place for a tuning table; name one in $YOLK_TABLE.");
     std::optional<Machine> machine;
@@ -327,13 +327,14 @@ Result<int> tune_kernel(const KernelFlags& flags, const LiveFlags& live, const C
     const DeviceInfo info = machine->device.info();
     const auto begin = Clock::now();
     const double seconds = live.seconds > 0.0F ? static_cast<double>(live.seconds) : kDefaultSeconds;
-    Tuning tuning{.flags = flags,
-                  .live = live,
-                  .common = common,
-                  .kernel = *kernel,
-                  .file = file,
-                  .key = autotune::tuning_key(info, kernel->space(info)),
-                  .end = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))};
+    KernelTuning tuning{
+        .flags = flags,
+        .live = live,
+        .common = common,
+        .kernel = *kernel,
+        .file = file,
+        .key = autotune::tuning_key(info, kernel->space(info)),
+        .end = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))};
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
     const std::optional<TuningChoice> known = autotune::known_choices(choices, tuning.key).exact;
     std::optional<TuneLiveOutcome> outcome;

@@ -137,8 +137,8 @@ Json choice_json(const Job& job, const autotune::TuningChoice& choice) {
             {"configuration", std::move(configuration)}};
 }
 
-Json outcome_json(const Tuning& tuning, const std::vector<Job>& jobs, const std::vector<SkippedShape>& skipped,
-                  double seconds) {
+Json live_outcome_json(const Tuning& tuning, const std::vector<Job>& jobs, const std::vector<SkippedShape>& skipped,
+                       double seconds) {
     Json shapes = Json::array();
     std::size_t measured = 0;
     double logs = 0.0;
@@ -187,7 +187,7 @@ std::string milliseconds_text(const Json& json, const char* name) {
     return value.is_number() && value.get<double>() > 0.0 ? fmt::format("{:.4g}", value.get<double>()) : "-";
 }
 
-void print_outcome(const Json& json) {
+void print_live_outcome(const Json& json) {
     std::vector<std::vector<std::string>> rows{
         {"shape", "default ms", "heuristic ms", "tuned ms", "speed-up", "spread", "evaluations", "measured now"}};
     for (const Json& shape : json["shapes"]) {
@@ -237,7 +237,7 @@ Result<void> write_recordings(const Tuning& tuning, const std::vector<Job>& jobs
     return {};
 }
 
-Result<void> check_flags(const LiveFlags& flags) {
+Result<void> check_live_flags(const LiveFlags& flags) {
     YOLK_TRY_VOID(check_search_flags(flags));
     YOLK_TRY_VOID(check_algebra(flags.algebra, flags.strategy));
     if (!flags.job.empty() && !flags.shapes.empty())
@@ -312,7 +312,7 @@ void add_live_flags(CLI::App& app, LiveFlags& flags) {
 
 Result<int> tune_live(const LiveFlags& flags, const CommonFlags& common) {
     const auto begin = Clock::now();
-    YOLK_TRY_VOID(check_flags(flags));
+    YOLK_TRY_VOID(check_live_flags(flags));
     const std::filesystem::path path = autotune::default_table_path();
     if (path.empty()) return bad_input("There is no place for a tuning table; name one in $YOLK_TABLE.");
     CommonFlags untuned = common;
@@ -350,12 +350,13 @@ Result<int> tune_live(const LiveFlags& flags, const CommonFlags& common) {
     tuning.algebra = algebra.factory();
     const Result<void> tuned = tune_all(tuning, jobs);
     YOLK_TRY_VOID(write_recordings(tuning, jobs));
-    Json json = outcome_json(tuning, jobs, wanted.skipped, std::chrono::duration<double>(Clock::now() - begin).count());
+    Json json =
+        live_outcome_json(tuning, jobs, wanted.skipped, std::chrono::duration<double>(Clock::now() - begin).count());
     algebra.add_to(json);
     if (common.json) {
         print_json(json);
     } else {
-        print_outcome(json);
+        print_live_outcome(json);
         if (!algebra.line().empty()) print_line(algebra.line());
     }
     if (!tuned) return tuned.error();

@@ -18,24 +18,24 @@
 namespace yolk::cli {
 namespace {
 
-constexpr std::uint32_t kDefaultBudget = 50;
-constexpr std::uint32_t kLargestBudget = 1000;
+constexpr std::uint32_t kDefaultPriorBudget = 50;
+constexpr std::uint32_t kLargestPriorBudget = 1000;
 constexpr std::uint32_t kLargestGenerations = 100'000;
-constexpr std::uint32_t kLargestPopulation = 4096;
+constexpr std::uint32_t kLargestPriorPopulation = 4096;
 
-Result<void> check_flags(const PriorFlags& flags) {
+Result<void> check_prior_flags(const PriorFlags& flags) {
     if (flags.out.empty()) return bad_input("--train-prior needs --out FILE, where the prior is written.");
-    if (flags.population < 2 || flags.population > kLargestPopulation || flags.population % 2 != 0) {
+    if (flags.population < 2 || flags.population > kLargestPriorPopulation || flags.population % 2 != 0) {
         return bad_input(fmt::format("--population is {}; 2 to {}, even, are allowed: members come in pairs.",
-                                     flags.population, kLargestPopulation));
+                                     flags.population, kLargestPriorPopulation));
     }
     if (flags.generations > kLargestGenerations) {
         return bad_input(
             fmt::format("--generations is {}; at most {} are allowed.", flags.generations, kLargestGenerations));
     }
-    if (flags.budget > kLargestBudget) {
+    if (flags.budget > kLargestPriorBudget) {
         return bad_input(fmt::format("--budget is {}; a replay of a training makes at most {} measurements.",
-                                     flags.budget, kLargestBudget));
+                                     flags.budget, kLargestPriorBudget));
     }
     return {};
 }
@@ -58,7 +58,7 @@ Result<void> write(const PriorFlags& flags, const autotune::PriorFile& file) {
     return autotune::write_prior(flags.out, reduced);
 }
 
-Json outcome_json(const PriorFlags& flags, const autotune::TrainPriorOutcome& outcome) {
+Json prior_outcome_json(const PriorFlags& flags, const autotune::TrainPriorOutcome& outcome) {
     Json spaces = Json::array();
     for (const autotune::SpacePrior& space : outcome.file.spaces) {
         spaces.push_back({{"kernel", space.kernel},
@@ -84,7 +84,7 @@ Json outcome_json(const PriorFlags& flags, const autotune::TrainPriorOutcome& ou
             {"spaces", std::move(spaces)}};
 }
 
-void print_outcome(const PriorFlags& flags, const autotune::TrainPriorOutcome& outcome) {
+void print_prior_outcome(const PriorFlags& flags, const autotune::TrainPriorOutcome& outcome) {
     if (outcome.interrupted) {
         print_line(fmt::format("Stopped; {}.checkpoint is kept, and the same command goes on from it.", flags.out));
         return;
@@ -125,7 +125,7 @@ void add_prior_flags(CLI::App& app, PriorFlags& flags) {
 }
 
 Result<int> train_prior(const PriorFlags& flags, const CommonFlags& common) {
-    YOLK_TRY_VOID(check_flags(flags));
+    YOLK_TRY_VOID(check_prior_flags(flags));
     YOLK_TRY(const std::vector<autotune::RecordedSurface> recordings, read_all(flags.train));
     YOLK_TRY(const std::vector<autotune::RecordedSurface> held_out, read_all(flags.held_out));
     YOLK_TRY(const Device device, open_device(common));
@@ -135,7 +135,7 @@ Result<int> train_prior(const PriorFlags& flags, const CommonFlags& common) {
         .seed = flags.seed,
         .generations = flags.generations,
         .population = flags.population,
-        .budget = flags.budget == 0 ? kDefaultBudget : flags.budget,
+        .budget = flags.budget == 0 ? kDefaultPriorBudget : flags.budget,
         .threads = flags.threads,
         .checkpoint = flags.out + ".checkpoint",
         .progress = [&](const autotune::TrainPriorProgress& progress) {
@@ -155,9 +155,9 @@ Result<int> train_prior(const PriorFlags& flags, const CommonFlags& common) {
              autotune::train_prior(device, dispatcher, recordings, held_out, options));
     if (!outcome.interrupted) YOLK_TRY_VOID(write(flags, outcome.file));
     if (common.json) {
-        print_json(outcome_json(flags, outcome));
+        print_json(prior_outcome_json(flags, outcome));
     } else {
-        print_outcome(flags, outcome);
+        print_prior_outcome(flags, outcome);
     }
     return outcome.interrupted ? 1 : 0;
 }

@@ -23,14 +23,14 @@ namespace {
 using autotune::RecordedSurface;
 using autotune::Replay;
 
-constexpr std::uint32_t kLargestBudget = 1'000'000;
+constexpr std::uint32_t kLargestSurfaceBudget = 1'000'000;
 constexpr std::uint64_t kMostMeasurements = 50'000'000;  // of all repeats: their curves are kept, 8 bytes each
 constexpr double kLowShare = 0.1;
 
 Result<void> check_numbers(const SurfaceFlags& flags) {
-    if (flags.budget == 0 || flags.budget > kLargestBudget) {
+    if (flags.budget == 0 || flags.budget > kLargestSurfaceBudget) {
         return bad_input(
-            fmt::format("--budget is {}; 1 to {} measurements are allowed.", flags.budget, kLargestBudget));
+            fmt::format("--budget is {}; 1 to {} measurements are allowed.", flags.budget, kLargestSurfaceBudget));
     }
     const std::uint64_t most = kMostMeasurements / flags.budget;
     if (flags.repeats == 0 || flags.repeats > most) {
@@ -107,7 +107,7 @@ std::string reached(const Json& evaluations) {
     return evaluations.is_null() ? std::string("not reached") : fmt::format("{}", evaluations.get<std::size_t>());
 }
 
-void print_outcome(const Json& json) {
+void print_surface_outcome(const Json& json) {
     const auto text = [&json](const char* key) { return json[key].get<std::string>(); };
     print_line(fmt::format("{} on {}{}{}: {} configurations, {} of them valid, optimum {:.6g}", text("strategy"),
                            text("surface"), text("kernel").empty() ? "" : ", ", text("kernel"),
@@ -220,7 +220,7 @@ Result<int> tune_surface(const SurfaceFlags& flags, const CommonFlags& common) {
     if (common.json) {
         print_json(json);
     } else {
-        print_outcome(json);
+        print_surface_outcome(json);
         if (!algebra.line().empty()) print_line(algebra.line());
     }
     return 0;

@@ -193,7 +193,7 @@ Result<int> pin(const TableFlags& flags, const CommonFlags& common) {
 }
 
 /// "all", a family, or a family and, after a colon, a part of the shape's text.
-Result<int> forget(const std::string& what) {
+Result<int> forget_choices(const std::string& what) {
     YOLK_TRY(const TuningFile file, open_table());
     const std::size_t colon = std::min(what.find(':'), what.size());
     std::string part = colon < what.size() ? what.substr(colon + 1) : std::string();
@@ -228,7 +228,7 @@ Result<int> tune_table(const TableFlags& flags, const CommonFlags& common) {
     if (!flags.export_to.empty()) return export_table(flags.export_to);
     if (!flags.import_from.empty()) return import_table(flags.import_from);
     if (!flags.pin.empty()) return pin(flags, common);
-    return forget(flags.forget);
+    return forget_choices(flags.forget);
 }
 
 }  // namespace yolk::cli

@@ -132,4 +132,13 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
     std::ofstream(path, std::ios::binary) << text;
 }
 
+int setting(const char* name, int unset) {
+    const char* const text = std::getenv(name);
+    if (text == nullptr) return unset;
+    char* end = nullptr;
+    const long value = std::strtol(text, &end, 10);
+    EXPECT_TRUE(*text != '\0' && *end == '\0' && value >= 1 && value <= 1000000) << name << " is '" << text << "'";
+    return static_cast<int>(value);
+}
+
 }  // namespace yolk::cli

@@ -56,4 +56,7 @@ class InFolder : public ::testing::Test {
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);
 void write_text(const std::filesystem::path& path, const std::string& text);
 
+/// A number of 1 to 1,000,000 from the environment; anything else there fails the test.
+[[nodiscard]] int setting(const char* name, int unset);
+
 }  // namespace yolk::cli

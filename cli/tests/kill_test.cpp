@@ -16,16 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A number from the environment; what is none fails the test.
-int setting(const char* name, int unset) {
-    const char* const text = std::getenv(name);
-    if (text == nullptr) return unset;
-    char* end = nullptr;
-    const long value = std::strtol(text, &end, 10);
-    EXPECT_TRUE(*text != '\0' && *end == '\0' && value >= 1 && value <= 1000000) << name << " is '" << text << "'";
-    return static_cast<int>(value);
-}
-
 class kill : public InFolder {
    protected:
     [[nodiscard]] std::vector<std::string> command(const std::string& out) const {

@@ -16,11 +16,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-int setting(const char* name, int unset) {
-    const char* const text = std::getenv(name);
-    return text == nullptr ? unset : std::atoi(text);
-}
-
 class tune_live : public InFolder, public ::testing::WithParamInterface<const char*> {
    protected:
     void SetUp() override {

@@ -21,11 +21,6 @@ namespace {
 
 constexpr std::uint64_t kCounterBytes = std::uint64_t{4} * kEvaluationCounters;
 
-/// Where in the readback buffer each copy lands.
-struct Mirror {
-    BufferView summary, evaluations, parameters, state, policy_returns;
-};
-
 std::span<const std::byte> bytes_of(const BufferView& view) {
     return view.empty() ? std::span<const std::byte>{}
                         : view.buffer->mapped().subspan(view.offset_bytes, view.size_bytes);
@@ -92,6 +87,10 @@ struct Evolution::Impl {
     // Buffers first: what is bound to them goes before they do.
     Buffer parameters, state, returns, evaluations, scores, weights, summary, gradient, scratch, policy_returns,
         policy_evaluations, readback;
+    /// Where in the readback buffer each copy lands.
+    struct Mirror {
+        BufferView summary, evaluations, parameters, state, policy_returns;
+    };
     Mirror mirror;
     FitnessPlan fitness_plan;
     EsUpdatePlan es_update_plan;

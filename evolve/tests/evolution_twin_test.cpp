@@ -17,7 +17,7 @@ using ::yolk::testing::expect_error;
 
 // Whole runs of CartPole, cut short: the hash of the state after every generation must be the same on each device and
 // on the host.
-constexpr std::uint32_t kGenerations = 5;
+constexpr std::uint32_t kComparedGenerations = 5;
 
 RolloutDesc cartpole(const EvolutionOptions& options, std::uint32_t workgroup_size) {
     RolloutDesc desc;
@@ -41,7 +41,7 @@ Result<std::vector<std::string>> twin_hashes(const EvolutionOptions& options) {
                                                         .policy_evaluator = {}},
                                                        options));
     std::vector<std::string> hashes;
-    for (std::uint32_t g = 0; g < kGenerations; ++g) {
+    for (std::uint32_t g = 0; g < kComparedGenerations; ++g) {
         YOLK_TRY_VOID(twin.step());
         YOLK_TRY(hashes.emplace_back(), twin.state_hash());
     }
@@ -58,7 +58,7 @@ class exact_run : public ::yolk::testing::DeviceTest {
         YOLK_TRY(parts.evaluator, rollout_evaluator(device(), desc));
         YOLK_TRY(Evolution run, Evolution::create(device(), dispatcher(), std::move(parts), options));
         std::vector<std::string> hashes;
-        for (std::uint32_t g = 0; g < kGenerations; ++g) {
+        for (std::uint32_t g = 0; g < kComparedGenerations; ++g) {
             YOLK_TRY_VOID(run.step());
             YOLK_TRY(hashes.emplace_back(), run.state_hash());
         }

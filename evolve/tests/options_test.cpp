@@ -12,7 +12,7 @@
 namespace yolk::evolve {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 template <class Change>
@@ -53,7 +53,7 @@ TEST(options, rank_is_in_range) {
 }
 TEST(options, sigma_and_learning_rate_are_finite_and_positive) {
     for (const float bad :
-         {0.0F, -0.0F, -0.1F, kNan, kInfinity, -kInfinity, std::numeric_limits<float>::denorm_min(), 0x1p-41F}) {
+         {0.0F, -0.0F, -0.1F, kNotANumber, kInfinity, -kInfinity, std::numeric_limits<float>::denorm_min(), 0x1p-41F}) {
         EXPECT_REFUSED("Sigma", o.sigma = bad);
         EXPECT_REFUSED("learning rate", o.learning_rate = bad);
     }
@@ -62,14 +62,14 @@ TEST(options, sigma_and_learning_rate_are_finite_and_positive) {
     EXPECT_ALLOWED(o.learning_rate = 0x1p-40F);
 }
 TEST(options, decays_are_above_0_and_at_most_1) {
-    for (const float bad : {0.0F, -0.5F, 1.0000001F, 2.0F, kNan, kInfinity, -kInfinity}) {
+    for (const float bad : {0.0F, -0.5F, 1.0000001F, 2.0F, kNotANumber, kInfinity, -kInfinity}) {
         EXPECT_REFUSED("decay of sigma", o.sigma_decay = bad);
         EXPECT_REFUSED("decay of the learning rate", o.learning_rate_decay = bad);
     }
     for (const float good : {1.0F, 0.999F, 1e-3F}) EXPECT_ALLOWED(o.sigma_decay = good; o.learning_rate_decay = good);
 }
 TEST(options, betas_are_at_least_0_and_below_1) {
-    for (const float bad : {-0.1F, 1.0F, 2.0F, kNan, kInfinity}) {
+    for (const float bad : {-0.1F, 1.0F, 2.0F, kNotANumber, kInfinity}) {
         EXPECT_REFUSED("Beta 1", o.beta1 = bad);
         EXPECT_REFUSED("Beta 2", o.beta2 = bad);
     }

@@ -13,8 +13,8 @@ namespace {
 using ::yolk::testing::DriverWatch;
 using ::yolk::testing::own_allocations;
 
-constexpr std::uint32_t kPopulation = 16;
-constexpr std::uint32_t kGenerations = 100;
+constexpr std::uint32_t kWatchedPopulation = 16;
+constexpr std::uint32_t kWatchedGenerations = 100;
 
 class steady_state : public ::yolk::testing::DeviceTest {
    protected:
@@ -33,7 +33,7 @@ YOLK_FOR_EACH_DEVICE(steady_state);
 
 TEST_P(steady_state, generations_use_no_heap_and_make_no_objects) {
     for (const OptimizerRule rule : {OptimizerRule::Sgd, OptimizerRule::Adam}) {
-        ASSERT_OK_AND_ASSIGN(Evolution run, create({.population = kPopulation, .optimizer = rule}));
+        ASSERT_OK_AND_ASSIGN(Evolution run, create({.population = kWatchedPopulation, .optimizer = rule}));
         const DriverWatch watch(device());
         ASSERT_OK(run.step());
         ASSERT_OK(run.step());
@@ -41,13 +41,13 @@ TEST_P(steady_state, generations_use_no_heap_and_make_no_objects) {
         const std::uint64_t objects = watch.objects_created();
         const std::uint64_t allocations = own_allocations();
         bool good = true;
-        for (std::uint32_t generation = 0; generation < kGenerations; ++generation)
+        for (std::uint32_t generation = 0; generation < kWatchedGenerations; ++generation)
             good = run.step().has_value() && good;
         EXPECT_EQ(own_allocations(), allocations);
         EXPECT_EQ(watch.objects_created(), objects);
-        EXPECT_GE(watch.driver_calls() - calls, std::uint64_t{kGenerations} * 20);  // the watch saw the work
+        EXPECT_GE(watch.driver_calls() - calls, std::uint64_t{kWatchedGenerations} * 20);  // the watch saw the work
         EXPECT_TRUE(good);
-        EXPECT_EQ(run.generations(), kGenerations + 2);
+        EXPECT_EQ(run.generations(), kWatchedGenerations + 2);
     }
 }
 

@@ -14,7 +14,7 @@
 namespace yolk::hyper {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames{"zero", "reset", "freeze", "perturb"};
+constexpr std::array<std::string_view, 4> kAblationNames{"zero", "reset", "freeze", "perturb"};
 
 /// Puts the values of all groups back when it goes out of scope.
 class Restored {
@@ -183,13 +183,13 @@ Result<AblationRow> freeze(System& system, const std::string& name, std::span<co
 
 }  // namespace
 
-std::string_view to_string(Ablation ablation) noexcept { return kNames[static_cast<std::size_t>(ablation)]; }
+std::string_view to_string(Ablation ablation) noexcept { return kAblationNames[static_cast<std::size_t>(ablation)]; }
 
 Result<Ablation> parse_ablation(std::string_view name) {
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
-        if (kNames[i] == name) return static_cast<Ablation>(i);
+    for (std::size_t i = 0; i < kAblationNames.size(); ++i) {
+        if (kAblationNames[i] == name) return static_cast<Ablation>(i);
     }
-    return bad_input(fmt::format("There is no ablation '{}'; there are {}.", name, fmt::join(kNames, ", ")));
+    return bad_input(fmt::format("There is no ablation '{}'; there are {}.", name, fmt::join(kAblationNames, ", ")));
 }
 
 Json to_json(const AblationRow& row) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kMostThreads = 4096;
 
-std::string named(const HostTask& task) {
+std::string named_task(const HostTask& task) {
     return fmt::format("Host function '{}'{}", task.function->name,
                        task.label.empty() ? "" : fmt::format(" ({})", task.label));
 }
@@ -23,7 +23,7 @@ std::string named(const HostTask& task) {
 }  // namespace
 
 Error final_error(const HostJob& job, Error error) {
-    error.message = fmt::format("{}: {}{}", named(job.task), error.message,
+    error.message = fmt::format("{}: {}{}", named_task(job.task), error.message,
                                 job.attempts > 1 ? fmt::format(" ({} attempts.)", job.attempts) : "");
     return error;
 }

@@ -25,7 +25,7 @@ Result<T> attribute(const Equation& equation, std::string_view name, std::string
     return std::get<T>(*found);
 }
 
-std::string described(const Equation& equation) {
+std::string described_equation(const Equation& equation) {
     if (equation.hyperfunction.empty()) return std::string(equation.operation->name);
     return fmt::format("{} of hyperfunction '{}'", equation.operation->name, equation.hyperfunction);
 }
@@ -92,7 +92,7 @@ Result<std::vector<Value>> evaluate_equation(const Equation& equation, std::span
     }
     auto results = equation.operation->evaluate(equation, operands);
     if (!results && equation.host == nullptr)
-        return std::move(results).error().while_doing(fmt::format("evaluating {}", described(equation)));
+        return std::move(results).error().while_doing(fmt::format("evaluating {}", described_equation(equation)));
     return results;
 }
 

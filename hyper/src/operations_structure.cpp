@@ -7,6 +7,7 @@
 
 #include "interpret.hpp"
 #include "operations_impl.hpp"
+#include "shape_extent.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -45,12 +46,6 @@ Result<std::size_t> dimension_of(const Equation& equation, const Shape& shape) {
                                      equation.operation->name, dimension, shape.to_string(), rank - 1));
     }
     return static_cast<std::size_t>(dimension);
-}
-
-Shape with_extent(const Shape& shape, std::size_t dimension, std::uint64_t extent) {
-    std::vector<std::uint64_t> extents(shape.extents().begin(), shape.extents().end());
-    extents[dimension] = extent;
-    return Shape(std::move(extents));
 }
 
 Result<Types> concat_types(const Equation& equation, std::span<const ValueType> operands) {

@@ -12,7 +12,10 @@
 
 namespace yolk::hyper {
 
-using namespace population;
+using population::Candidates;
+using population::ExampleGroup;
+using population::Source;
+using population::SourceKind;
 
 struct PopulationEvaluator::Impl {
     Context context;
@@ -22,7 +25,7 @@ struct PopulationEvaluator::Impl {
     std::uint32_t examples = 0;
     struct Known {
         std::string key;
-        std::unique_ptr<Program> program;
+        std::unique_ptr<population::Program> program;
     };
     std::vector<Known> programs;  // the latest last
 
@@ -30,7 +33,7 @@ struct PopulationEvaluator::Impl {
     [[nodiscard]] bool is_used(const std::string& group) const;
     /// Groups that are the same for all candidates, but not what they were in the trace.
     [[nodiscard]] std::vector<const ParameterGroup*> changed_since_trace(const std::set<std::string>& varying) const;
-    Result<Program*> program_for(std::vector<Source> sources, std::uint32_t rank, bool antithetic = true);
+    Result<population::Program*> program_for(std::vector<Source> sources, std::uint32_t rank, bool antithetic = true);
     Result<PopulationOutputs> evaluate(const Perturbations& perturbations);
     Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
 };
@@ -149,8 +152,8 @@ std::vector<const ParameterGroup*> PopulationEvaluator::Impl::changed_since_trac
     return changed;
 }
 
-Result<Program*> PopulationEvaluator::Impl::program_for(std::vector<Source> sources, std::uint32_t rank,
-                                                        bool antithetic) {
+Result<population::Program*> PopulationEvaluator::Impl::program_for(std::vector<Source> sources, std::uint32_t rank,
+                                                                    bool antithetic) {
     std::string key = fmt::format("rank {}{}", rank, antithetic ? "" : ", each member its own noise");
     for (const Source& source : sources)
         key += fmt::format("\n{} {} {}", source.spec.name, static_cast<int>(source.kind), source.id.value);
@@ -159,13 +162,13 @@ Result<Program*> PopulationEvaluator::Impl::program_for(std::vector<Source> sour
         std::rotate(found, found + 1, programs.end());
         return programs.back().program.get();
     }
-    const Program::Options wanted{.members_per_chunk = std::max(1U, options.max_batch_size / examples),
-                                  .budget_bytes = options.memory_budget_bytes > 0
-                                                      ? options.memory_budget_bytes
-                                                      : quarter_of_the_heap(context.dispatcher->device().info()),
-                                  .rank = rank,
-                                  .antithetic = antithetic};
-    YOLK_TRY(auto program, Program::create(*context.dispatcher, groups, std::move(sources), wanted));
+    const population::Program::Options wanted{
+        .members_per_chunk = std::max(1U, options.max_batch_size / examples),
+        .budget_bytes = options.memory_budget_bytes > 0 ? options.memory_budget_bytes
+                                                        : quarter_of_the_heap(context.dispatcher->device().info()),
+        .rank = rank,
+        .antithetic = antithetic};
+    YOLK_TRY(auto program, population::Program::create(*context.dispatcher, groups, std::move(sources), wanted));
     if (programs.size() == kKeptPrograms) programs.erase(programs.begin());
     programs.push_back({std::move(key), std::move(program)});
     return programs.back().program.get();
@@ -190,7 +193,7 @@ std::vector<Source> sources_of(const ParameterTable& table, const ParameterSet& 
     return sources;
 }
 
-Tensor natural_of(const Source& source, std::span<const float> centre) {
+Tensor natural_tensor(const Source& source, std::span<const float> centre) {
     const std::span<const float> part = centre.subspan(source.offset, source.count);
     std::vector<float> values = source.spec.fields.empty() ? std::vector<float>(part.begin(), part.end())
                                                            : to_natural(source.spec.fields, part);
@@ -206,16 +209,17 @@ Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(const Perturbation
     std::vector<Tensor> given;
     std::set<std::string> varying;
     for (const Source& source : sources) {
-        given.push_back(source.kind == SourceKind::Given ? natural_of(source, perturbations.centre) : Tensor());
+        given.push_back(source.kind == SourceKind::Given ? natural_tensor(source, perturbations.centre) : Tensor());
         varying.insert(source.spec.name);
     }
     for (const ParameterGroup* group : changed_since_trace(varying)) {
         sources.push_back({.spec = group->spec, .kind = SourceKind::Given});
         given.push_back(group->values);
     }
-    YOLK_TRY(Program* const program, program_for(std::move(sources), perturbations.rank, perturbations.antithetic));
+    YOLK_TRY(population::Program* const program,
+             program_for(std::move(sources), perturbations.rank, perturbations.antithetic));
     Candidates candidates = Candidates::perturbed(program->sources(), perturbations, std::move(given));
-    return Run(*context.dispatcher, context.pool, *program, candidates, examples).all();
+    return population::Run(*context.dispatcher, context.pool, *program, candidates, examples).all();
 }
 
 Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(std::span<const Candidate> list) {
@@ -244,10 +248,10 @@ Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(std::span<const Ca
             }
         }
     }
-    YOLK_TRY(Program* const program, program_for(std::move(sources), 1));
+    YOLK_TRY(population::Program* const program, program_for(std::move(sources), 1));
     Candidates candidates =
         Candidates::given(program->sources(), static_cast<std::uint32_t>(list.size()), std::move(values));
-    return Run(*context.dispatcher, context.pool, *program, candidates, examples).all();
+    return population::Run(*context.dispatcher, context.pool, *program, candidates, examples).all();
 }
 
 Result<PopulationEvaluator> PopulationEvaluator::create(const Context& context, std::span<const TracedExample> examples,
@@ -266,7 +270,7 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Context& context, 
     YOLK_TRY(const SearchSpace space, search_space(parameters));
     std::vector<Source> sources = sources_of(space.table, parameters);
     std::erase_if(sources, [&](const Source& source) { return !impl->is_used(source.spec.name); });
-    YOLK_TRY([[maybe_unused]] Program* const program, impl->program_for(std::move(sources), 1));
+    YOLK_TRY([[maybe_unused]] population::Program* const program, impl->program_for(std::move(sources), 1));
     return PopulationEvaluator(std::move(impl));
 }
 

@@ -16,8 +16,6 @@
 namespace yolk::hyper::population {
 namespace {
 
-constexpr std::uint64_t kElementBytes = 4;
-
 Bind bind_perturbed_vector(const PerturbedVectorDesc& desc) {
     return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
         YOLK_TRY(const PerturbedVectorPlan plan, plan_perturbed_vector(device, desc));

@@ -18,6 +18,8 @@
 
 namespace yolk::hyper::population {
 
+inline constexpr std::uint64_t kElementBytes = 4;
+
 /// A buffer before it has a place.
 struct BufferRef {
     enum class Home : std::uint8_t { None, Arena, Constants, Centre };

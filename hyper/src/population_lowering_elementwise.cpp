@@ -11,7 +11,7 @@
 namespace yolk::hyper::population {
 namespace {
 
-constexpr std::pair<std::string_view, ElementwiseOperation> kNames[] = {
+constexpr std::pair<std::string_view, ElementwiseOperation> kOperationNames[] = {
     {"add", ElementwiseOperation::Add},           {"subtract", ElementwiseOperation::Subtract},
     {"multiply", ElementwiseOperation::Multiply}, {"maximum", ElementwiseOperation::Maximum},
     {"negate", ElementwiseOperation::Negate},     {"relu", ElementwiseOperation::Relu},
@@ -21,7 +21,7 @@ constexpr std::pair<std::string_view, ElementwiseOperation> kNames[] = {
 };
 
 ElementwiseOperation elementwise_operation(const Operation& operation) {
-    for (const auto& [name, found] : kNames) {
+    for (const auto& [name, found] : kOperationNames) {
         if (name == operation.name) return found;
     }
     return ElementwiseOperation::Copy;

@@ -13,8 +13,6 @@
 namespace yolk::hyper::population {
 namespace {
 
-constexpr std::uint64_t kElementBytes = 4;
-
 BufferView scratch_for(const BufferView& scratch, const MemoryNeeds& needs) {
     return needs.size_bytes == 0 ? BufferView{} : BufferView{*scratch.buffer, scratch.offset_bytes, needs.size_bytes};
 }

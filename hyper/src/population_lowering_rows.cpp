@@ -55,7 +55,7 @@ void emit_reduce(Emitter& emitter, const Equation& equation, std::span<const Ope
                  });
 }
 
-std::size_t dimension_of(const Equation& equation) {
+std::size_t row_dimension(const Equation& equation) {
     const Attribute* found = find_attribute(equation, "dimension");
     const auto* dimension = found == nullptr ? nullptr : std::get_if<std::int64_t>(found);
     return dimension == nullptr ? 0 : static_cast<std::size_t>(*dimension);
@@ -77,7 +77,7 @@ Record record_of(BoundConcat bound) {
 
 void emit_concat(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
     const VariableId out = equation.results[0];
-    const std::size_t dimension = dimension_of(equation);
+    const std::size_t dimension = row_dimension(equation);
     const bool per_example = emitter.traits(out).per_example;
     ConcatDesc desc = concat_desc(emitter, emitter.type(out).shape, dimension, per_example);
     std::vector<BufferRef> parts;
@@ -97,7 +97,7 @@ void emit_concat(Emitter& emitter, const Equation& equation, std::span<const Ope
 }
 
 void emit_split(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
-    const std::size_t dimension = dimension_of(equation);
+    const std::size_t dimension = row_dimension(equation);
     ConcatDesc desc =
         concat_desc(emitter, operands[0].type.shape, dimension, emitter.traits(equation.results[0]).per_example);
     const BufferRef whole = emitter.varying(operands[0]);

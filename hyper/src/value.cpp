@@ -9,6 +9,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "shape_extent.hpp"
+
 namespace yolk::hyper {
 namespace {
 
@@ -35,12 +37,6 @@ Result<std::size_t> checked_dimension(const char* what, const Shape& shape, std:
                                      shape.to_string(), -rank, rank - 1));
     }
     return static_cast<std::size_t>(dimension < 0 ? dimension + rank : dimension);
-}
-
-Shape with_extent(const Shape& shape, std::size_t dimension, std::uint64_t extent) {
-    std::vector<std::uint64_t> extents(shape.extents().begin(), shape.extents().end());
-    extents[dimension] = extent;
-    return Shape(std::move(extents));
 }
 
 /// The double that prints as short as the float does: 0.3 and not 0.30000001192092896; it reads back as the same float.

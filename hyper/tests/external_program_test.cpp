@@ -13,6 +13,7 @@
 #include <iterator>
 #include <thread>
 
+#include "fixtures.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/hyper/executor.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -30,21 +31,16 @@ Result<Value> answer_of(const Program& program, std::string_view input = "") {
     return program_answer(program, run);
 }
 
-std::string read_file(const std::filesystem::path& path) {
+std::string written_text(const std::filesystem::path& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// Gone, or dead and waiting for whoever adopted it.
 bool is_gone(const std::string& id) {
-    const std::string stat = read_file("/proc/" + id + "/stat");
+    const std::string stat = written_text("/proc/" + id + "/stat");
     const std::size_t name_end = stat.rfind(')');
     return name_end == std::string::npos || stat[name_end + 2] == 'Z' || stat[name_end + 2] == 'X';
-}
-
-bool soon(const std::function<bool()>& holds) {
-    for (int i = 0; i < 10'000 && !holds(); ++i) std::this_thread::sleep_for(1ms);
-    return holds();
 }
 
 std::size_t entries(const char* folder) {
@@ -182,7 +178,7 @@ TEST_F(external_program, a_time_out_kills_the_children_too) {
     EXPECT_TRUE(testing::expect_error(run, ErrorKind::Io, "had not ended after 1000 ms"));
     EXPECT_TRUE(testing::expect_error(run, ErrorKind::Io, "ends with: waiting"));
     EXPECT_EQ(run.error().native, ETIMEDOUT);
-    std::string id = read_file(ids);
+    std::string id = written_text(ids);
     ASSERT_FALSE(id.empty());
     id.pop_back();
     EXPECT_TRUE(soon([&] { return is_gone(id); })) << id;
@@ -200,7 +196,7 @@ TEST_F(external_program, sigterm_comes_first) {
     program.timeout = 1s;  // by then it sleeps
     program.grace = 20s;
     EXPECT_FALSE(run_program(program, ""));
-    EXPECT_EQ(read_file(folder() / "out"), "cleaned\n");
+    EXPECT_EQ(written_text(folder() / "out"), "cleaned\n");
 }
 
 TEST_F(external_program, a_stop_token_ends_the_program) {
@@ -320,7 +316,7 @@ TEST(threads, a_pools_time_out_kills_the_program) {
     const std::vector<HostTask> tasks(1, HostTask{.function = function});
     EXPECT_TRUE(testing::expect_error(pool.run_all(tasks)[0], ErrorKind::Io, "no result within 1000 ms"));
     EXPECT_TRUE(soon([&] { return pool.abandoned() == 0; }));  // the call ended, once it had killed the program
-    std::string id = read_file(file);
+    std::string id = written_text(file);
     ASSERT_FALSE(id.empty());
     id.pop_back();
     EXPECT_TRUE(is_gone(id)) << id;

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "fixtures.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -52,11 +53,6 @@ struct Gate {
         open.notify_all();
     }
 };
-
-bool soon(const std::function<bool()>& holds) {
-    for (int i = 0; i < 10'000 && !holds(); ++i) std::this_thread::sleep_for(1ms);
-    return holds();
-}
 
 TEST(threads, calls_of_a_function_overlap_up_to_its_limit) {
     std::barrier together(16);  // passes only where sixteen calls are inside at the same time

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "fixtures.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -24,8 +25,6 @@ struct Factor {
 };
 
 double halved(double x) { return x / 2.0; }
-
-std::string refusal(const auto& result) { return result ? "it went through" : result.error().message; }
 
 TEST(hyperfunction, parameters_reach_the_body) {
     const auto times = hyperfunction("times", Factor{}, [](const Factor& p, double x) { return p.factor * x; });

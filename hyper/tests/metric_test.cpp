@@ -21,7 +21,7 @@ double scored(const Metric& metric, const Value& prediction, const Value& expect
     EXPECT_OK(scores);
     return scores ? scores->reward : NAN;
 }
-std::string refusal(const Metric& metric, const Value& prediction, const Value& expected) {
+std::string metric_refusal(const Metric& metric, const Value& prediction, const Value& expected) {
     const auto scores = score(metric, std::span(&prediction, 1), std::span(&expected, 1));
     return scores ? "it was scored" : scores.error().message;
 }
@@ -46,18 +46,21 @@ TEST(metric, ready_ones_score) {
 }
 
 TEST(metric, bad_input_is_told) {
-    EXPECT_THAT(refusal(numeric_distance(), "text", 1.0), HasSubstr("text was given"));
-    EXPECT_THAT(refusal(numeric_distance(), Tensor::vector({1, 2}), 1.0), HasSubstr("2 numbers beside 1"));
-    EXPECT_THAT(refusal(cross_entropy(), Tensor::vector({1, 2}), 2.0), HasSubstr("from 0 to 1"));
-    EXPECT_THAT(refusal(cross_entropy(), Tensor::vector({1, 2}), Tensor::vector({1, 1})), HasSubstr("one 1 among"));
-    EXPECT_THAT(refusal(parse_success("yaml"), "a", ""), HasSubstr("\"json\" and \"number\""));
-    EXPECT_THAT(refusal(Metric(), 1.0, 1.0), HasSubstr("exactly one"));
-    EXPECT_THAT(refusal(Metric([](const Value&, const Value&) { return INFINITY; }, "far"), 1.0, 1.0),
+    EXPECT_THAT(metric_refusal(numeric_distance(), "text", 1.0), HasSubstr("text was given"));
+    EXPECT_THAT(metric_refusal(numeric_distance(), Tensor::vector({1, 2}), 1.0), HasSubstr("2 numbers beside 1"));
+    EXPECT_THAT(metric_refusal(cross_entropy(), Tensor::vector({1, 2}), 2.0), HasSubstr("from 0 to 1"));
+    EXPECT_THAT(metric_refusal(cross_entropy(), Tensor::vector({1, 2}), Tensor::vector({1, 1})),
+                HasSubstr("one 1 among"));
+    EXPECT_THAT(metric_refusal(parse_success("yaml"), "a", ""), HasSubstr("\"json\" and \"number\""));
+    EXPECT_THAT(metric_refusal(Metric(), 1.0, 1.0), HasSubstr("exactly one"));
+    EXPECT_THAT(metric_refusal(Metric([](const Value&, const Value&) { return INFINITY; }, "far"), 1.0, 1.0),
                 AllOf(HasSubstr("'far' at example 0"), HasSubstr("finite")));
-    EXPECT_THAT(refusal(Metric([](const Value&, const Value&) -> double { throw std::runtime_error("no"); }), 1.0, 1.0),
-                HasSubstr("'metric' at example 0 threw: no"));
-    EXPECT_THAT(refusal(Metric([](std::span<const Value>, std::span<const Value>) -> double { throw 1; }), 1.0, 1.0),
-                HasSubstr("no std::exception"));
+    EXPECT_THAT(
+        metric_refusal(Metric([](const Value&, const Value&) -> double { throw std::runtime_error("no"); }), 1.0, 1.0),
+        HasSubstr("'metric' at example 0 threw: no"));
+    EXPECT_THAT(
+        metric_refusal(Metric([](std::span<const Value>, std::span<const Value>) -> double { throw 1; }), 1.0, 1.0),
+        HasSubstr("no std::exception"));
     EXPECT_THAT(score(exact_match(), {}, {}).error().message, HasSubstr("no example"));
 }
 

@@ -24,7 +24,7 @@ class population_chunks : public ::yolk::testing::DeviceTest {
 };
 YOLK_FOR_EACH_DEVICE(population_chunks);
 
-Perturbations perturbations_of(const SearchSpace& space, std::int32_t first, std::uint32_t members) {
+Perturbations chunk_perturbations(const SearchSpace& space, std::int32_t first, std::uint32_t members) {
     return {.table = space.table,
             .centre = space.centre,
             .when = {.seed = 3, .sigma = 0.1F},
@@ -32,20 +32,14 @@ Perturbations perturbations_of(const SearchSpace& space, std::int32_t first, std
             .members = members};
 }
 
-std::vector<TracedExample> some_examples(const ParameterSet& set, std::uint32_t count) {
-    std::vector<TracedExample> examples;
-    for (std::uint32_t i = 0; i < count; ++i) examples.push_back(two_layer_example(set, drawn_tensor({4}, 100 + i)));
-    return examples;
-}
-
 TEST_P(population_chunks, any_size_gives_the_same_bits) {
     const ParameterSet set = two_layers();
-    const std::vector<TracedExample> examples = some_examples(set, 3);
+    const std::vector<TracedExample> examples = two_layer_examples(set, 3);
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     std::vector<Value> wanted;
     for (const std::uint32_t batch : {1024U, 1U, 12U}) {
         ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set, {.max_batch_size = batch}));
-        ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(perturbations_of(space, -1, 11)));
+        ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(chunk_perturbations(space, -1, 11)));
         if (wanted.empty()) wanted = out.values;
         EXPECT_EQ(out.values, wanted) << batch;
         const std::uint64_t per_chunk = std::min(11U, std::max(1U, batch / 3));
@@ -56,12 +50,12 @@ TEST_P(population_chunks, any_size_gives_the_same_bits) {
 
 TEST_P(population_chunks, a_budget_makes_them_small) {
     const ParameterSet set = two_layers();
-    const std::vector<TracedExample> examples = some_examples(set, 3);
+    const std::vector<TracedExample> examples = two_layer_examples(set, 3);
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator whole, evaluator(examples, set));
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, whole.evaluate(perturbations_of(space, 0, 40)));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, whole.evaluate(chunk_perturbations(space, 0, 40)));
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator small, evaluator(examples, set, {.memory_budget_bytes = 2048}));
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs got, small.evaluate(perturbations_of(space, 0, 40)));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs got, small.evaluate(chunk_perturbations(space, 0, 40)));
     EXPECT_EQ(got.values, wanted.values);
     EXPECT_GT(got.counts.chunks, wanted.counts.chunks);
     EXPECT_TRUE(
@@ -79,23 +73,23 @@ TEST_P(population_chunks, one_stage_takes_two_dispatches_whatever_the_population
     }
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(perturbations_of(space, 0, 32)));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(chunk_perturbations(space, 0, 32)));
     EXPECT_EQ(out.counts.chunks, 7U);  // 1024 / 200 candidates each
     EXPECT_LE(out.counts.dispatches, 2 * out.counts.chunks);
     EXPECT_EQ(out.counts.host_calls, 0U);
     const std::uint64_t dispatches = device().counts().dispatches;
-    ASSERT_OK(evaluate.evaluate(perturbations_of(space, 0, 32)));
+    ASSERT_OK(evaluate.evaluate(chunk_perturbations(space, 0, 32)));
     EXPECT_EQ(device().counts().dispatches - dispatches, out.counts.dispatches);  // the device counts the same
 }
 
 TEST_P(population_chunks, the_second_time_makes_no_objects) {
     const ParameterSet set = two_layers();
-    const std::vector<TracedExample> examples = some_examples(set, 3);
+    const std::vector<TracedExample> examples = two_layer_examples(set, 3);
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set, {.max_batch_size = 15}));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
-    ASSERT_OK(evaluate.evaluate(perturbations_of(space, 0, 12)));  // five, five, two
+    ASSERT_OK(evaluate.evaluate(chunk_perturbations(space, 0, 12)));  // five, five, two
     const OperationCounts before = device().counts();
-    ASSERT_OK(evaluate.evaluate(perturbations_of(space, 12, 12)));
+    ASSERT_OK(evaluate.evaluate(chunk_perturbations(space, 12, 12)));
     const OperationCounts after = device().counts();
     EXPECT_EQ(after.buffers_created, before.buffers_created);
     EXPECT_EQ(after.pipelines_created, before.pipelines_created);
@@ -104,15 +98,15 @@ TEST_P(population_chunks, the_second_time_makes_no_objects) {
 
 TEST_P(population_chunks, what_others_left_in_the_arena_is_not_read) {
     const ParameterSet set = two_layers();
-    const std::vector<TracedExample> examples = some_examples(set, 3);
+    const std::vector<TracedExample> examples = two_layer_examples(set, 3);
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, evaluate.evaluate(perturbations_of(space, 0, 6)));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, evaluate.evaluate(chunk_perturbations(space, 0, 6)));
     const std::vector<float> poison(space.centre.size(), std::numeric_limits<float>::quiet_NaN());
-    Perturbations poisoned = perturbations_of(space, 0, 6);
+    Perturbations poisoned = chunk_perturbations(space, 0, 6);
     poisoned.centre = poison;
     ASSERT_OK(evaluate.evaluate(poisoned));
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs again, evaluate.evaluate(perturbations_of(space, 0, 6)));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs again, evaluate.evaluate(chunk_perturbations(space, 0, 6)));
     EXPECT_EQ(again.values, wanted.values);
 }
 
@@ -125,7 +119,7 @@ TEST_P(population_chunks, without_pairs_each_member_has_noise_of_its_own) {
     examples.push_back(s.finish(s.one("linear", {s.parameter("w"), s.parameter("v")})));
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
-    Perturbations alone = perturbations_of(space, -1, 4);
+    Perturbations alone = chunk_perturbations(space, -1, 4);
     alone.antithetic = false;
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(alone));
     for (std::int32_t member = -1; member < 3; ++member) {
@@ -141,7 +135,7 @@ TEST_P(population_chunks, without_pairs_each_member_has_noise_of_its_own) {
 
 TEST_P(population_chunks, examples_of_differing_structure_are_groups) {
     const ParameterSet set = two_layers();
-    std::vector<TracedExample> examples = some_examples(set, 5);
+    std::vector<TracedExample> examples = two_layer_examples(set, 5);
     Sketch other(set);
     const Atom y = other.one("linear", {other.parameter("w1"), other.input("x", drawn_tensor({4}, 7))});
     examples.insert(examples.begin() + 1, other.finish(y));

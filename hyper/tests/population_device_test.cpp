@@ -12,7 +12,7 @@
 namespace yolk::hyper {
 namespace {
 
-constexpr NoiseContext kWhen{.seed = 7, .generation = 3, .time = 3, .sigma = 0.1F};
+constexpr NoiseContext kDeviceNoise{.seed = 7, .generation = 3, .time = 3, .sigma = 0.1F};
 
 class population_device : public ::yolk::testing::DeviceTest {
    protected:
@@ -24,20 +24,11 @@ class population_device : public ::yolk::testing::DeviceTest {
 };
 YOLK_FOR_EACH_DEVICE(population_device);
 
-std::vector<TracedExample> some_examples(const ParameterSet& set, std::uint32_t count, std::uint64_t rows = 0) {
-    std::vector<TracedExample> examples;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        const Shape shape = rows == 0 ? Shape{4} : Shape{rows, 4};
-        examples.push_back(two_layer_example(set, drawn_tensor(shape, 100 + i)));
-    }
-    return examples;
-}
-
 Perturbations perturbations_of(const SearchSpace& space, std::int32_t first, std::uint32_t members,
                                std::uint32_t rank = 1) {
     return {.table = space.table,
             .centre = space.centre,
-            .when = kWhen,
+            .when = kDeviceNoise,
             .rank = rank,
             .first_member = first,
             .members = members};
@@ -48,10 +39,10 @@ std::vector<float> twin_of(const ParameterSet& set, std::span<const float> x, st
     const auto w = [&](const char* name) { return set.find(name)->values.values(); };
     const auto rows = static_cast<std::uint32_t>(x.size() / 4);
     const std::vector<float> hidden = oracle::perturbed_linear_twin(
-        {.members = 1, .rows = rows, .in = 4, .out = 5, .rank = rank, .parameter = ParameterId(0)}, w("w1"), x, kWhen,
-        member);
+        {.members = 1, .rows = rows, .in = 4, .out = 5, .rank = rank, .parameter = ParameterId(0)}, w("w1"), x,
+        kDeviceNoise, member);
     const std::vector<float> bias = oracle::perturbed_vector_twin(
-        {.members = 1, .element_count = 5, .parameter = ParameterId(1)}, w("b1"), kWhen, member);
+        {.members = 1, .element_count = 5, .parameter = ParameterId(1)}, w("b1"), kDeviceNoise, member);
     const std::vector<float> sum = oracle::elementwise_twin(
         {.operation = ElementwiseOperation::Add, .rows = rows, .columns = 5, .second = SecondOperand::Row}, hidden,
         bias);
@@ -59,13 +50,13 @@ std::vector<float> twin_of(const ParameterSet& set, std::span<const float> x, st
         oracle::elementwise_twin({.operation = ElementwiseOperation::Tanh, .rows = rows, .columns = 5}, sum);
     return oracle::perturbed_linear_twin(
         {.members = 1, .rows = rows, .in = 5, .out = 3, .rank = rank, .parameter = ParameterId(2)}, w("w2"), active,
-        kWhen, member);
+        kDeviceNoise, member);
 }
 
 TEST_P(population_device, layers_ask_the_tuning_table) {
     const ParameterSet set = two_layers();
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
-    const std::vector<TracedExample> examples = some_examples(set, 3);
+    const std::vector<TracedExample> examples = two_layer_examples(set, 3);
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
     ASSERT_OK(evaluate.evaluate(perturbations_of(space, 0, 6)));
     const std::vector<ShapeRequest> asked = shape_requests(device());
@@ -82,7 +73,7 @@ TEST_P(population_device, members_are_their_twins) {
     const ParameterSet set = two_layers();
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     for (const std::uint64_t rows : {0U, 3U}) {
-        const std::vector<TracedExample> examples = some_examples(set, 3, rows);
+        const std::vector<TracedExample> examples = two_layer_examples(set, 3, rows);
         ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
         EXPECT_TRUE(evaluate.fallbacks().empty());
         for (const std::uint32_t rank : {1U, 4U}) {
@@ -105,7 +96,7 @@ TEST_P(population_device, members_are_their_twins) {
 
 TEST_P(population_device, candidates_are_calls) {
     const ParameterSet set = two_layers();
-    const std::vector<TracedExample> examples = some_examples(set, 3, 2);
+    const std::vector<TracedExample> examples = two_layer_examples(set, 3, 2);
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
     std::vector<Candidate> candidates;
     for (std::uint32_t c = 0; c < 5; ++c) {
@@ -126,7 +117,7 @@ TEST_P(population_device, candidates_are_calls) {
 
 TEST_P(population_device, no_candidates_no_values) {
     const ParameterSet set = two_layers();
-    const std::vector<TracedExample> examples = some_examples(set, 2);
+    const std::vector<TracedExample> examples = two_layer_examples(set, 2);
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs none, evaluate.evaluate(perturbations_of(space, 0, 0)));

@@ -127,5 +127,15 @@ inline TracedExample two_layer_example(const ParameterSet& set, const Tensor& x)
     const Atom active = s.one("tanh", {s.one("add", {hidden, s.parameter("b1")})});
     return s.finish(s.one("linear", {s.parameter("w2"), active}));
 }
+/// x is [4], or [rows, 4], and another one in each example.
+inline std::vector<TracedExample> two_layer_examples(const ParameterSet& set, std::uint32_t count,
+                                                     std::uint64_t rows = 0) {
+    std::vector<TracedExample> examples;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const Shape shape = rows == 0 ? Shape{4} : Shape{rows, 4};
+        examples.push_back(two_layer_example(set, drawn_tensor(shape, 100 + i)));
+    }
+    return examples;
+}
 
 }  // namespace yolk::hyper

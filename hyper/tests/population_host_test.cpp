@@ -20,10 +20,10 @@ using ::yolk::testing::expect_error;
 class population_host : public ::yolk::testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(population_host);
 
-constexpr NoiseContext kWhen{.seed = 4, .generation = 2, .time = 2, .sigma = 0.5F};
+constexpr NoiseContext kHostNoise{.seed = 4, .generation = 2, .time = 2, .sigma = 0.5F};
 
 /// A knob in 0 ... 10, a vector, a matrix.
-ParameterSet some_parameters() {
+ParameterSet knob_vector_and_matrix() {
     ParameterSet set;
     EXPECT_OK(set.add({.name = "knob",
                        .shape = {1},
@@ -72,7 +72,7 @@ std::vector<Candidate> some_candidates(std::uint32_t count) {
 }
 
 TEST_P(population_host, device_and_host_take_turns) {
-    const ParameterSet set = some_parameters();
+    const ParameterSet set = knob_vector_and_matrix();
     const std::vector<TracedExample> examples = mixed_examples(set, scaled_sum());
     ASSERT_OK_AND_ASSIGN(HostPool pool, HostPool::create());
     const std::vector<Candidate> candidates = some_candidates(5);
@@ -95,7 +95,7 @@ TEST_P(population_host, device_and_host_take_turns) {
 }
 
 TEST_P(population_host, knobs_are_decoded_from_perturbed_coordinates) {
-    const ParameterSet set = some_parameters();
+    const ParameterSet set = knob_vector_and_matrix();
     std::vector<TracedExample> examples;
     Sketch s(set);
     const auto heat = [](const HostCall& call) -> Result<Value> { return Value(double{call.parameters[0]}); };
@@ -105,10 +105,11 @@ TEST_P(population_host, knobs_are_decoded_from_perturbed_coordinates) {
     ASSERT_OK_AND_ASSIGN(
         const PopulationOutputs out,
         evaluator.evaluate(
-            {.table = space.table, .centre = space.centre, .when = kWhen, .first_member = -1, .members = 9}));
+            {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 9}));
     for (std::int32_t member = -1; member < 8; ++member) {
-        const std::vector<float> coordinates = oracle::perturbed_vector_twin(
-            {.members = 1, .element_count = 1, .parameter = ParameterId(0)}, {space.centre.data(), 1}, kWhen, member);
+        const std::vector<float> coordinates =
+            oracle::perturbed_vector_twin({.members = 1, .element_count = 1, .parameter = ParameterId(0)},
+                                          {space.centre.data(), 1}, kHostNoise, member);
         const float wanted = to_natural(set.find("knob")->spec.fields, coordinates)[0];
         EXPECT_EQ(out.values[static_cast<std::size_t>(member + 1)], Value(double{wanted})) << member;
     }
@@ -117,7 +118,7 @@ TEST_P(population_host, knobs_are_decoded_from_perturbed_coordinates) {
 }
 
 TEST_P(population_host, a_failing_candidate_does_not_touch_the_others) {
-    const ParameterSet set = some_parameters();
+    const ParameterSet set = knob_vector_and_matrix();
     std::atomic<int> mode{0};
     const auto picky = host("picky", [&](const HostCall& call) -> Result<Value> {
         const bool hit = call.parameters[0] == 1.0F;
@@ -150,7 +151,7 @@ TEST_P(population_host, a_failing_candidate_does_not_touch_the_others) {
 }
 
 TEST_P(population_host, what_has_no_lowering_falls_back_and_says_so) {
-    const ParameterSet set = some_parameters();
+    const ParameterSet set = knob_vector_and_matrix();
     std::vector<TracedExample> examples;
     for (std::uint32_t e = 0; e < 2; ++e) {
         Sketch s(set);
@@ -169,7 +170,7 @@ TEST_P(population_host, what_has_no_lowering_falls_back_and_says_so) {
     ASSERT_OK_AND_ASSIGN(
         const PopulationOutputs out,
         evaluator.evaluate(
-            {.table = space.table, .centre = space.centre, .when = kWhen, .first_member = -1, .members = 3}));
+            {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 3}));
     for (std::uint32_t e = 0; e < 2; ++e) EXPECT_EQ(out.values[e * 3], answer(examples[e], {}));
     // Formed weights and regenerated ones differ by roundings.
     const auto y = out.values[2].tensor()->values();
@@ -180,7 +181,7 @@ TEST_P(population_host, what_has_no_lowering_falls_back_and_says_so) {
 }
 
 TEST_P(population_host, groups_that_changed_since_the_trace_are_what_they_are_now) {
-    ParameterSet set = some_parameters();
+    ParameterSet set = knob_vector_and_matrix();
     ASSERT_OK(set.set_optimized("v", false));
     const std::vector<TracedExample> examples = mixed_examples(set, scaled_sum());
     ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create({.dispatcher = &dispatcher()}, examples, set, {}));
@@ -189,12 +190,12 @@ TEST_P(population_host, groups_that_changed_since_the_trace_are_what_they_are_no
     ASSERT_OK_AND_ASSIGN(
         const PopulationOutputs out,
         evaluator.evaluate(
-            {.table = space.table, .centre = space.centre, .when = kWhen, .first_member = -1, .members = 2}));
+            {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 2}));
     EXPECT_EQ(out.values[0], answer(examples[0], {{"v", drawn_tensor({4}, 77)}}));
 }
 
 TEST_P(population_host, bad_input_is_told) {
-    const ParameterSet set = some_parameters();
+    const ParameterSet set = knob_vector_and_matrix();
     const std::vector<TracedExample> examples = mixed_examples(set, scaled_sum());
     const PopulationEvaluator::Context context{.dispatcher = &dispatcher()};
     EXPECT_TRUE(
@@ -215,7 +216,7 @@ TEST_P(population_host, bad_input_is_told) {
     EXPECT_TRUE(expect_error(evaluator.evaluate(candidates), ErrorKind::BadInput, "candidate 1"));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     const auto with = [&](auto change) {
-        Perturbations p{.table = space.table, .centre = space.centre, .when = kWhen, .members = 2};
+        Perturbations p{.table = space.table, .centre = space.centre, .when = kHostNoise, .members = 2};
         change(p);
         return evaluator.evaluate(p);
     };
@@ -230,7 +231,7 @@ TEST_P(population_host, bad_input_is_told) {
 }
 
 TEST(population_space, coordinates_go_there_and_back) {
-    ParameterSet set = some_parameters();
+    ParameterSet set = knob_vector_and_matrix();
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_EQ(space.table.parameters().size(), 3U);
     EXPECT_EQ(space.table.element_count(), 1U + 4U + 12U);
@@ -246,7 +247,7 @@ TEST(population_space, coordinates_go_there_and_back) {
 }
 
 TEST(population_place, equations_say_where_they_run) {
-    const ParameterSet set = some_parameters();
+    const ParameterSet set = knob_vector_and_matrix();
     const TracedExample example = mixed_example(set, 0, scaled_sum());
     const std::vector<std::string> all{"knob", "v", "w"};
     const std::vector<PlacedEquation> placed = place(example.graph, all);

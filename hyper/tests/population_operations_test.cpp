@@ -9,7 +9,7 @@
 namespace yolk::hyper {
 namespace {
 
-constexpr NoiseContext kWhen{.seed = 9, .generation = 1, .time = 1, .sigma = 0.25F};
+constexpr NoiseContext kOperationNoise{.seed = 9, .generation = 1, .time = 1, .sigma = 0.25F};
 constexpr std::uint32_t kExamples = 3;
 constexpr std::uint32_t kCandidates = 3;
 
@@ -17,7 +17,7 @@ class population_operations : public ::yolk::testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(population_operations);
 
 /// v and u are vectors, m and t matrices; all four are searched.
-ParameterSet some_parameters() {
+ParameterSet vectors_and_matrices() {
     ParameterSet set;
     EXPECT_OK(set.add(vector_spec("v", 6), drawn_tensor({6}, 11)));
     EXPECT_OK(set.add(vector_spec("u", 3), drawn_tensor({3}, 12)));
@@ -160,7 +160,7 @@ std::vector<Case> matrix_cases() {
 
 void check(Dispatcher& dispatcher, const Case& c) {
     SCOPED_TRACE(c.name);
-    const ParameterSet set = some_parameters();
+    const ParameterSet set = vectors_and_matrices();
     std::vector<TracedExample> examples;
     for (std::uint32_t e = 0; e < kExamples; ++e) {
         Sketch sketch(set);
@@ -180,7 +180,7 @@ void check(Dispatcher& dispatcher, const Case& c) {
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs drawn_ones, evaluator.evaluate({.table = space.table,
                                                                                  .centre = space.centre,
-                                                                                 .when = kWhen,
+                                                                                 .when = kOperationNoise,
                                                                                  .rank = 2,
                                                                                  .first_member = -1,
                                                                                  .members = kCandidates}));
@@ -191,9 +191,9 @@ void check(Dispatcher& dispatcher, const Case& c) {
             EXPECT_EQ(given.values[e * kCandidates + i], answer(examples[e], values))
                 << "candidate " << i << ", example " << e;
             if (!c.vectors_only) continue;
-            const std::vector<float> v =
-                oracle::perturbed_vector_twin({.members = 1, .element_count = 6, .parameter = ParameterId(0)},
-                                              set.find("v")->values.values(), kWhen, static_cast<std::int32_t>(i) - 1);
+            const std::vector<float> v = oracle::perturbed_vector_twin(
+                {.members = 1, .element_count = 6, .parameter = ParameterId(0)}, set.find("v")->values.values(),
+                kOperationNoise, static_cast<std::int32_t>(i) - 1);
             EXPECT_EQ(drawn_ones.values[e * kCandidates + i], answer(examples[e], {{"v", Tensor::vector(v)}}))
                 << "member " << static_cast<int>(i) - 1 << ", example " << e;
         }

@@ -10,8 +10,8 @@
 namespace yolk::hyper {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Traced dense(const Hyperfunction<MatrixWeight>& weight, const Hyperfunction<VectorWeight>& bias, const Traced& x) {
     return bias(weight(x));

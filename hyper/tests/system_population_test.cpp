@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "fixtures.hpp"
 #include "population_fixtures.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -25,8 +26,6 @@ struct Knob {
     double value = 0.0;
     static FieldsOf<Knob> fields() { return {field_of("value", &Knob::value).between(-4.0, 4.0)}; }
 };
-
-std::string refusal(const auto& result) { return result ? "it went through" : result.error().message; }
 
 std::vector<Candidate> knobs(std::initializer_list<float> values) {
     std::vector<Candidate> candidates;

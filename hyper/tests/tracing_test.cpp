@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "fixtures.hpp"
 #include "yolk/hyper/operations.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -31,12 +32,6 @@ Hyperfunction<Gain> host_gain(const std::string& name = "gain") {
     return hyperfunction(name, Gain{}, [](const Gain& p, double x) { return x * p.gain; });
 }
 
-std::vector<std::string> operations_of(const Graph& graph) {
-    std::vector<std::string> names;
-    for (const Equation& equation : graph.equations) names.emplace_back(equation.operation->name);
-    return names;
-}
-
 TracedExample traced(System& system, std::map<std::string, Value> inputs) {
     auto trace = system.trace({std::move(inputs), {}});
     EXPECT_OK(trace);
@@ -45,7 +40,7 @@ TracedExample traced(System& system, std::map<std::string, Value> inputs) {
     return *std::move(trace);
 }
 
-std::string refusal(System& system, std::map<std::string, Value> inputs, std::optional<std::size_t> index = {}) {
+std::string trace_refusal(System& system, std::map<std::string, Value> inputs, std::optional<std::size_t> index = {}) {
     const auto trace = system.trace({std::move(inputs), {}}, index);
     return trace ? "it was traced" : trace.error().message;
 }
@@ -158,7 +153,7 @@ TEST(tracing, parameters_must_not_steer) {
     const auto gain = host_gain();
     const auto check = [&](const System::Function& function) {
         System system("steered", function);
-        return refusal(system, {{"x", 3.0}});
+        return trace_refusal(system, {{"x", 3.0}});
     };
     const auto told = AllOf(HasSubstr("Control flow depends on a parameter"), HasSubstr("select"));
     EXPECT_THAT(check([=](const Inputs& in) { return gain(in["x"]).number() > 1.0 ? in["x"] : gain(in["x"]); }), told);
@@ -198,7 +193,7 @@ TEST(tracing, formats_text) {
     System system("text", [](const Inputs& in) { return format("{}: {} of {}", {in["who"], in["n"], 3.5}); });
     EXPECT_EQ(*system.call({{"who", "Ann {}"}, {"n", 2}}), Value("Ann {}: 2.0 of 3.5"));
     System short_one("text", [](const Inputs& in) { return format("{} {}", {in["who"]}); });
-    EXPECT_THAT(refusal(short_one, {{"who", "x"}}), HasSubstr("1 values for the pattern"));
+    EXPECT_THAT(trace_refusal(short_one, {{"who", "x"}}), HasSubstr("1 values for the pattern"));
 }
 
 TEST(tracing, errors_stick_and_name_the_example) {
@@ -210,17 +205,17 @@ TEST(tracing, errors_stick_and_name_the_example) {
         const std::vector<Traced> parts = split(wrong, {1, 1}, 0);
         return concat({parts[0], parts[1]}, 5);
     });
-    EXPECT_THAT(refusal(system, {{"x", Tensor::vector({1, 2, 3})}}, 4),
+    EXPECT_THAT(trace_refusal(system, {{"x", Tensor::vector({1, 2, 3})}}, 4),
                 AllOf(HasSubstr("system 'stuck' on example 4"), HasSubstr("'layer'"),
                       HasSubstr("tensor [3, 2], tensor [3]"), HasSubstr("a weight [out, in] and x [..., in]")));
     ASSERT_OK(system.parameters().set("layer", Tensor::filled({3, 2}, 1.0F)));
-    EXPECT_THAT(refusal(system, {{"x", Tensor::vector({1, 2})}}), HasSubstr("must sum to 3"));
+    EXPECT_THAT(trace_refusal(system, {{"x", Tensor::vector({1, 2})}}), HasSubstr("must sum to 3"));
 }
 
 TEST(tracing, refuses_bad_shapes) {
     const auto check = [](const std::function<Traced(const Traced&)>& function) {
         System system("shapes", [&](const Inputs& in) { return function(in["x"]); });
-        return refusal(system, {{"x", Tensor::filled({2, 3}, 1.0F)}});
+        return trace_refusal(system, {{"x", Tensor::filled({2, 3}, 1.0F)}});
     };
     EXPECT_THAT(check([](const Traced& x) {
                     return split(x, {1, 1}, 0)[1] + split(x, {2, 2}, 1)[1];
@@ -262,10 +257,11 @@ TEST(tracing, values_of_another_trace_are_refused) {
         return *kept + in["x"];
     });
     ASSERT_OK(system.call({{"x", 1.0}}));
-    EXPECT_THAT(refusal(system, {{"x", 1.0}}), HasSubstr("another trace"));
-    EXPECT_THAT(refusal(system, {{"x", 1.0}}), HasSubstr("another trace")) << "the system is still usable, and says it";
+    EXPECT_THAT(trace_refusal(system, {{"x", 1.0}}), HasSubstr("another trace"));
+    EXPECT_THAT(trace_refusal(system, {{"x", 1.0}}), HasSubstr("another trace"))
+        << "the system is still usable, and says it";
     System output("leak", [&](const Inputs&) { return *kept; });
-    EXPECT_THAT(refusal(output, {}), HasSubstr("another trace"));
+    EXPECT_THAT(trace_refusal(output, {}), HasSubstr("another trace"));
 }
 
 TEST(tracing, operations_outside_a_trace_compute_or_carry_their_error) {
@@ -274,14 +270,14 @@ TEST(tracing, operations_outside_a_trace_compute_or_carry_their_error) {
     const Traced wrong = concat({Traced(1.0)}, 0);
     const Traced lost = host_gain("lost")(1.0);
     System system("late", [&](const Inputs& in) { return in["x"] + wrong; });
-    EXPECT_THAT(refusal(system, {{"x", 1.0}}), HasSubstr("concat"));
+    EXPECT_THAT(trace_refusal(system, {{"x", 1.0}}), HasSubstr("concat"));
     System call("late", [&](const Inputs& in) { return in["x"] + lost; });
-    EXPECT_THAT(refusal(call, {{"x", 1.0}}), HasSubstr("'lost' was called outside a system"));
+    EXPECT_THAT(trace_refusal(call, {{"x", 1.0}}), HasSubstr("'lost' was called outside a system"));
 }
 
 TEST(tracing, unknown_inputs_are_named) {
     System system("keys", [](const Inputs& in) { return in["y"]; });
-    EXPECT_THAT(refusal(system, {{"x", 1.0}, {"z", 1.0}}, 2),
+    EXPECT_THAT(trace_refusal(system, {{"x", 1.0}, {"z", 1.0}}, 2),
                 AllOf(HasSubstr("example 2"), HasSubstr("no input 'y'; the inputs are 'x', 'z'")));
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fixtures.hpp"
 #include "interpret.hpp"
 #include "yolk/hyper/graph_text.hpp"
 #include "yolk/hyper/system.hpp"
@@ -18,12 +19,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::vector<std::string> operations_of(const Graph& graph) {
-    std::vector<std::string> names;
-    for (const Equation& equation : graph.equations) names.emplace_back(equation.operation->name);
-    return names;
-}
 
 double number_of(const Graph& graph, std::vector<Value> inputs, std::size_t output) {
     EXPECT_OK(validate(graph));

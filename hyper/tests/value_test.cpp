@@ -52,7 +52,7 @@ TEST(value, splits_what_was_combined) {
 
 TEST(value, refuses_what_does_not_fit) {
     const auto message = [](const auto& result) { return result ? std::string() : result.error().message; };
-    EXPECT_THAT(message(concat({}, 0)), HasSubstr("no parts"));
+    EXPECT_THAT(message(concat(std::vector<Tensor>{}, 0)), HasSubstr("no parts"));
     const std::vector<Tensor> unequal{counted({2, 2}), counted({2, 3})};
     EXPECT_THAT(message(concat(unequal, 0)), HasSubstr("part 1 is [2, 3], the first is [2, 2]"));
     const std::vector<Tensor> ranks{counted({2}), counted({2, 1})};

@@ -17,7 +17,7 @@
 namespace yolk {
 namespace {
 
-Result<bool> has_extension(VkPhysicalDevice device, const char* name, const std::string& device_name) {
+Result<bool> has_device_extension(VkPhysicalDevice device, const char* name, const std::string& device_name) {
     std::uint32_t count = 0;
     const std::string what = fmt::format("list the extensions of device '{}'", device_name);
     YOLK_TRY_VOID(vk_check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr), what));
@@ -139,7 +139,7 @@ VkPhysicalDeviceVulkan12Features needed_features() noexcept {
 Result<std::vector<const char*>> needed_extensions(VkPhysicalDevice device, const std::string& name) {
     // Layered implementations (MoltenVK) want this one enabled where they offer it.
     constexpr const char* kPortability = "VK_KHR_portability_subset";
-    YOLK_TRY(const bool has_portability, has_extension(device, kPortability, name));
+    YOLK_TRY(const bool has_portability, has_device_extension(device, kPortability, name));
     return has_portability ? std::vector{kPortability} : std::vector<const char*>();
 }
 

@@ -28,7 +28,7 @@ Result<bool> has_layer(std::string_view name) {
                        [&](const VkLayerProperties& layer) { return name == layer.layerName; });
 }
 
-Result<bool> has_extension(const char* layer, std::string_view name) {
+Result<bool> has_instance_extension(const char* layer, std::string_view name) {
     std::uint32_t count = 0;
     const VkResult counted = vkEnumerateInstanceExtensionProperties(layer, &count, nullptr);
     // Without any driver the loader of Debian 12 has no extensions to tell of; that is not an error here.
@@ -68,7 +68,7 @@ Result<Wanted> find_wanted(const InstanceOptions& options) {
         wanted.layers.push_back(kValidationLayer);
         wanted.extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
     }
-    YOLK_TRY(const bool from_loader, has_extension(nullptr, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
+    YOLK_TRY(const bool from_loader, has_instance_extension(nullptr, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
     wanted.debug_utils = from_loader || options.validation;  // the layer brings the extension
     if (wanted.debug_utils) wanted.extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
     return wanted;

@@ -13,7 +13,7 @@
 namespace yolk {
 namespace {
 
-DeviceKind kind_of(VkPhysicalDeviceType type) noexcept {
+DeviceKind device_kind(VkPhysicalDeviceType type) noexcept {
     switch (type) {
         case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return DeviceKind::Integrated;
         case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return DeviceKind::Discrete;
@@ -202,7 +202,7 @@ Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t i
     DeviceInfo info;
     info.index = index;
     info.name = properties.deviceName;
-    info.kind = kind_of(properties.deviceType);
+    info.kind = device_kind(properties.deviceType);
     info.vendor_id = properties.vendorID;
     info.device_id = properties.deviceID;
     info.vendor = vendor_name(properties.vendorID);

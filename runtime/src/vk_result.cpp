@@ -33,7 +33,7 @@ const char* known_name(VkResult result) noexcept {
 #undef YOLK_NAME
 }
 
-ErrorKind kind_of(VkResult result) noexcept {
+ErrorKind error_kind(VkResult result) noexcept {
     switch (result) {
         case VK_ERROR_OUT_OF_HOST_MEMORY:
         case VK_ERROR_OUT_OF_DEVICE_MEMORY:
@@ -59,7 +59,7 @@ std::string vk_result_name(VkResult result) {
 }
 
 Error vk_error(VkResult result, const std::string& what) {
-    const ErrorKind kind = kind_of(result);
+    const ErrorKind kind = error_kind(result);
     return {kind, "Cannot " + what + ": the driver returned " + vk_result_name(result) + ". " + advice(kind),
             static_cast<int>(result)};
 }

@@ -10,10 +10,10 @@ namespace {
 
 using yolk::testing::expect_error;
 
-using binding = yolk::testing::DeviceTest;
-YOLK_FOR_EACH_DEVICE(binding);
+using kernel_binding = yolk::testing::DeviceTest;
+YOLK_FOR_EACH_DEVICE(kernel_binding);
 
-TEST_P(binding, refuses_what_does_not_fit_the_kernel) {
+TEST_P(kernel_binding, refuses_what_does_not_fit_the_kernel) {
     ASSERT_OK_AND_ASSIGN(const auto pipeline, device().pipeline(kernels::kNoiseI32, {}));
     ASSERT_OK_AND_ASSIGN(const Buffer good, device().create_buffer({.size_bytes = 1024, .label = "good"}));
     ASSERT_OK_AND_ASSIGN(const Buffer foreign,
@@ -40,7 +40,7 @@ TEST_P(binding, refuses_what_does_not_fit_the_kernel) {
     EXPECT_OK(device().bind(pipeline, Views{good}));
 }
 
-TEST_P(binding, refuses_ranges_above_the_limits) {
+TEST_P(kernel_binding, refuses_ranges_above_the_limits) {
     // The noise kernel writes its buffer, so its binding is only taken for a uniform one here, never dispatched or
     // compiled as such: layouts come from the module's description.
     const DeviceLimits& limits = device().info().limits;
@@ -71,7 +71,7 @@ TEST_P(binding, refuses_ranges_above_the_limits) {
     }
 }
 
-TEST_P(binding, many_at_once_and_again) {
+TEST_P(kernel_binding, many_at_once_and_again) {
     ASSERT_OK_AND_ASSIGN(const Buffer out, device().create_buffer({.size_bytes = 256 * 300, .label = "out"}));
     for (int round = 0; round < 2; ++round) {
         std::vector<NoiseBinding> bindings;

@@ -13,8 +13,8 @@ namespace {
 using yolk::testing::expect_error;
 using yolk::testing::shared_device;
 
-using buffer = yolk::testing::DeviceTest;
-YOLK_FOR_EACH_DEVICE(buffer);
+using device_buffer = yolk::testing::DeviceTest;
+YOLK_FOR_EACH_DEVICE(device_buffer);
 
 std::vector<std::byte> pattern(std::size_t size, unsigned salt) {
     std::vector<std::byte> bytes(size);
@@ -43,7 +43,7 @@ void expect_round_trip(const Device& device, Dispatcher& dispatcher, MemoryDomai
     EXPECT_EQ(part, middle);
 }
 
-TEST_P(buffer, keeps_bytes_in_both_memory_policies) {
+TEST_P(device_buffer, keeps_bytes_in_both_memory_policies) {
     for (const MemoryPolicy policy : {MemoryPolicy::Automatic, MemoryPolicy::ForceDiscrete}) {
         auto& [device, dispatcher] = shared_device(device_name(), policy);
         for (const MemoryDomain domain : {MemoryDomain::Device, MemoryDomain::Upload, MemoryDomain::Readback}) {
@@ -53,13 +53,13 @@ TEST_P(buffer, keeps_bytes_in_both_memory_policies) {
     }
 }
 
-TEST_P(buffer, staging_goes_piece_by_piece) {
+TEST_P(device_buffer, staging_goes_piece_by_piece) {
     const std::uint64_t blocks_before = discrete_device().counts().memory_blocks;
     expect_round_trip(discrete_device(), discrete_dispatcher(), MemoryDomain::Device, (std::size_t{32} << 20U) + 12345);
     EXPECT_LE(discrete_device().counts().memory_blocks, blocks_before + 4);
 }
 
-TEST_P(buffer, of_the_device_is_not_mapped_where_memory_is_discrete) {
+TEST_P(device_buffer, of_the_device_is_not_mapped_where_memory_is_discrete) {
     const BufferDesc on_device{.size_bytes = 100, .label = "weights"};
     ASSERT_OK_AND_ASSIGN(const Buffer discrete, discrete_device().create_buffer(on_device));
     EXPECT_TRUE(discrete.mapped().empty());
@@ -81,7 +81,7 @@ VkResult see_ranges(VkDevice /*device*/, std::uint32_t count, const VkMappedMemo
     return VK_SUCCESS;  // the memory is coherent in truth
 }
 
-TEST_P(buffer, flushes_whole_atoms_where_memory_is_not_coherent) {
+TEST_P(device_buffer, flushes_whole_atoms_where_memory_is_not_coherent) {
     ASSERT_OK_AND_ASSIGN(const Device own,
                          Device::create(yolk::testing::instance(), yolk::testing::device_index(device_name()),
                                         {.memory_policy = MemoryPolicy::ForceDiscrete, .pipeline_cache_folder = {}}));
@@ -114,7 +114,7 @@ TEST_P(buffer, flushes_whole_atoms_where_memory_is_not_coherent) {
     expect_seen(0, 10001);
 }
 
-TEST_P(buffer, many_small_ones_share_few_blocks) {
+TEST_P(device_buffer, many_small_ones_share_few_blocks) {
     const OperationCounts before = device().counts();
     std::vector<Buffer> buffers;
     for (int i = 0; i < 300; ++i) {
@@ -126,14 +126,14 @@ TEST_P(buffer, many_small_ones_share_few_blocks) {
     EXPECT_LE(after.memory_blocks, before.memory_blocks + 1);
 }
 
-TEST_P(buffer, of_impossible_size_is_refused) {
+TEST_P(device_buffer, of_impossible_size_is_refused) {
     EXPECT_TRUE(expect_error(device().create_buffer({.size_bytes = 0, .label = "none"}), ErrorKind::BadInput,
                              "The buffer [none] was asked for with 0 bytes"));
     EXPECT_TRUE(expect_error(device().create_buffer({.size_bytes = UINT64_MAX, .label = "all"}), ErrorKind::Unsupported,
                              "The buffer [all] of 18446744073709551615 bytes is above"));
 }
 
-TEST_P(buffer, that_was_moved_from_is_empty) {
+TEST_P(device_buffer, that_was_moved_from_is_empty) {
     ASSERT_OK_AND_ASSIGN(Buffer first, device().create_buffer({.size_bytes = 64, .label = "first"}));
     const Buffer second = std::move(first);
     EXPECT_EQ(second.label(), "first");
@@ -145,7 +145,7 @@ TEST_P(buffer, that_was_moved_from_is_empty) {
     EXPECT_TRUE(expect_error(dispatcher().download({first, 0, 1}, {&byte, 1}), ErrorKind::BadInput, "no buffer"));
 }
 
-TEST_P(buffer, outlives_the_device_object_it_was_made_from) {
+TEST_P(device_buffer, outlives_the_device_object_it_was_made_from) {
     Buffer made;
     {
         ASSERT_OK_AND_ASSIGN(const Device own,
@@ -157,7 +157,7 @@ TEST_P(buffer, outlives_the_device_object_it_was_made_from) {
     EXPECT_OK(made.flush());
 }
 
-TEST_P(buffer, transfers_that_do_not_fit_are_refused) {
+TEST_P(device_buffer, transfers_that_do_not_fit_are_refused) {
     ASSERT_OK_AND_ASSIGN(const Buffer made, device().create_buffer({.size_bytes = 512, .label = "small"}));
     std::vector<std::byte> bytes(513);
     EXPECT_TRUE(expect_error(dispatcher().upload(made, bytes), ErrorKind::BadInput, "Cannot upload 513 bytes"));

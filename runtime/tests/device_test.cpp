@@ -20,13 +20,12 @@ namespace {
 
 using yolk::testing::device_index;
 using yolk::testing::expect_error;
-using yolk::testing::instance;
 
 using logical_device = yolk::testing::DeviceTest;
 YOLK_FOR_EACH_DEVICE(logical_device);
 
 TEST_P(logical_device, keeps_the_same_pipeline_and_counts_it_once) {
-    ASSERT_OK_AND_ASSIGN(const Device own, Device::create(instance(), device_index(device_name())));
+    ASSERT_OK_AND_ASSIGN(const Device own, Device::create(yolk::testing::instance(), device_index(device_name())));
     const std::vector<SpecConstant> constants{{abi::noise::kSpecWorkgroupSize, 8}};
     std::vector<PipelineHandle> handles(4);
     std::vector<std::thread> threads;
@@ -43,10 +42,10 @@ TEST_P(logical_device, keeps_the_same_pipeline_and_counts_it_once) {
 TEST_P(logical_device, writes_its_pipeline_cache_when_it_goes) {
     const auto folder =
         std::filesystem::temp_directory_path() / ("yolk_device_" + device_name() + std::to_string(::getpid()));
-    const DeviceInfo& info = instance().devices()[device_index(device_name())];
+    const DeviceInfo& info = yolk::testing::instance().devices()[device_index(device_name())];
     const auto file = folder / pipeline_file_name(info);
     for (int run = 0; run < 2; ++run) {
-        ASSERT_OK_AND_ASSIGN(const Device own, Device::create(instance(), info.index,
+        ASSERT_OK_AND_ASSIGN(const Device own, Device::create(yolk::testing::instance(), info.index,
                                                               {.memory_policy = MemoryPolicy::Automatic,
                                                                .pipeline_cache_folder = folder}));
         ASSERT_OK(own.pipeline(kernels::kNoiseI32, {}));
@@ -58,7 +57,7 @@ TEST_P(logical_device, writes_its_pipeline_cache_when_it_goes) {
 }
 
 TEST_P(logical_device, findings_stay_where_they_are) {
-    ASSERT_OK_AND_ASSIGN(const Device own, Device::create(instance(), device_index(device_name())));
+    ASSERT_OK_AND_ASSIGN(const Device own, Device::create(yolk::testing::instance(), device_index(device_name())));
     const DeviceFindings& before = own.findings();
     EXPECT_FALSE(before.loop_limit.has_value());
     own.set_findings({.loop_limit = 65535, .inexact_reason = "why"});
@@ -78,8 +77,8 @@ TEST_P(logical_device, outlives_its_instance) {
 }
 
 TEST(logical_device_choice, beyond_the_last_is_refused) {
-    const auto count = static_cast<std::uint32_t>(instance().devices().size());
-    EXPECT_TRUE(expect_error(Device::create(instance(), count), ErrorKind::BadInput,
+    const auto count = static_cast<std::uint32_t>(yolk::testing::instance().devices().size());
+    EXPECT_TRUE(expect_error(Device::create(yolk::testing::instance(), count), ErrorKind::BadInput,
                              "There is no device " + std::to_string(count)));
 }
 

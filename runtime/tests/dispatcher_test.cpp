@@ -14,12 +14,12 @@ namespace {
 using std::chrono::milliseconds;
 using yolk::testing::expect_error;
 
-constexpr std::uint32_t kCount = 3001;
+constexpr std::uint32_t kNumbers = 3001;
 
 class dispatching : public yolk::testing::DeviceTest {
    protected:
     void SetUp() override {
-        ASSERT_OK_AND_ASSIGN(out_, device().create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+        ASSERT_OK_AND_ASSIGN(out_, device().create_buffer({.size_bytes = kNumbers * 4, .label = "out"}));
         ASSERT_OK_AND_ASSIGN(noise_, bind_noise(device(), out_));
     }
     Buffer out_;
@@ -30,33 +30,34 @@ YOLK_FOR_EACH_DEVICE(dispatching);
 TEST_P(dispatching, runs_a_kernel) {
     const OperationCounts before = device().counts();
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
-    recorder.dispatch(noise_, noise_params(7, kCount), noise_groups(kCount));
+    recorder.dispatch(noise_, noise_params(7, kNumbers), noise_groups(kNumbers));
     EXPECT_EQ(recorder.dispatch_count(), 1U);
     EXPECT_EQ(device().counts().dispatches, before.dispatches);  // counted when submitted
     ASSERT_OK(dispatcher().run(recorder));
     EXPECT_EQ(device().counts().dispatches, before.dispatches + 1);
     EXPECT_EQ(device().counts().submissions, before.submissions + 1);
-    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), out_, kCount));
-    EXPECT_EQ(got, expected_noise(7, kCount));
+    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), out_, kNumbers));
+    EXPECT_EQ(got, expected_noise(7, kNumbers));
 }
 
 TEST_P(dispatching, runs_a_kernel_on_discrete_memory) {
-    ASSERT_OK_AND_ASSIGN(const Buffer out, discrete_device().create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+    ASSERT_OK_AND_ASSIGN(const Buffer out,
+                         discrete_device().create_buffer({.size_bytes = kNumbers * 4, .label = "out"}));
     ASSERT_OK_AND_ASSIGN(const NoiseBinding bound, bind_noise(discrete_device(), out));
     ASSERT_OK_AND_ASSIGN(const Buffer readback,
                          discrete_device().create_buffer(
-                             {.size_bytes = kCount * 4, .domain = MemoryDomain::Readback, .label = "readback"}));
+                             {.size_bytes = kNumbers * 4, .domain = MemoryDomain::Readback, .label = "readback"}));
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(discrete_device()));
-    recorder.dispatch(bound, noise_params(8, kCount), noise_groups(kCount));
+    recorder.dispatch(bound, noise_params(8, kNumbers), noise_groups(kNumbers));
     recorder.barrier(Barrier::ComputeToTransfer);
     recorder.copy(out, readback);
     recorder.barrier(Barrier::ToHost);
     ASSERT_OK(discrete_dispatcher().run(recorder));
     ASSERT_OK(readback.invalidate());
     const auto* values = reinterpret_cast<const std::int32_t*>(readback.mapped().data());
-    EXPECT_EQ(std::vector<std::int32_t>(values, values + kCount), expected_noise(8, kCount));
-    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(discrete_dispatcher(), out, kCount));
-    EXPECT_EQ(got, expected_noise(8, kCount));
+    EXPECT_EQ(std::vector<std::int32_t>(values, values + kNumbers), expected_noise(8, kNumbers));
+    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(discrete_dispatcher(), out, kNumbers));
+    EXPECT_EQ(got, expected_noise(8, kNumbers));
 }
 
 TEST_P(dispatching, replays_a_recording_on_new_data) {
@@ -64,9 +65,9 @@ TEST_P(dispatching, replays_a_recording_on_new_data) {
     ASSERT_OK_AND_ASSIGN(const Buffer copy, device().create_buffer({.size_bytes = 64, .label = "copy"}));
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
     recorder.copy(in, copy);
-    recorder.dispatch(noise_, noise_params(1, kCount), noise_groups(kCount));
+    recorder.dispatch(noise_, noise_params(1, kNumbers), noise_groups(kNumbers));
     const std::uint64_t dispatches = device().counts().dispatches;
-    const std::vector<std::int32_t> wrong(kCount, -1);
+    const std::vector<std::int32_t> wrong(kNumbers, -1);
     for (std::int32_t round = 0; round < 3; ++round) {
         const std::vector<std::int32_t> data(16, round + 100);
         ASSERT_OK(dispatcher().upload(in, std::as_bytes(std::span(data))));
@@ -74,15 +75,15 @@ TEST_P(dispatching, replays_a_recording_on_new_data) {
         ASSERT_OK(dispatcher().run(recorder));
         ASSERT_OK_AND_ASSIGN(const auto copied, download_ints(dispatcher(), copy, 16));
         EXPECT_EQ(copied, data);
-        ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), out_, kCount));
-        EXPECT_EQ(got, expected_noise(1, kCount));
+        ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), out_, kNumbers));
+        EXPECT_EQ(got, expected_noise(1, kNumbers));
     }
     EXPECT_EQ(device().counts().dispatches, dispatches + 3);
 }
 
 TEST_P(dispatching, keeps_the_order_of_submissions_without_waiting) {
     ASSERT_OK_AND_ASSIGN(Recorder first, Recorder::create(device()));
-    first.dispatch(noise_, noise_params(1, kCount), noise_groups(kCount));
+    first.dispatch(noise_, noise_params(1, kNumbers), noise_groups(kNumbers));
     ASSERT_OK_AND_ASSIGN(Recorder second, Recorder::create(device()));
     second.fill({out_, 0, 400}, 0);
     Submission last;
@@ -91,18 +92,18 @@ TEST_P(dispatching, keeps_the_order_of_submissions_without_waiting) {
         ASSERT_OK_AND_ASSIGN(last, dispatcher().submit(second));
     }
     ASSERT_OK(dispatcher().wait(last));
-    std::vector<std::int32_t> expected = expected_noise(1, kCount);
+    std::vector<std::int32_t> expected = expected_noise(1, kNumbers);
     std::fill_n(expected.begin(), 100, 0);
-    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), out_, kCount));
+    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), out_, kNumbers));
     EXPECT_EQ(got, expected);
 }
 
 TEST_P(dispatching, chains_two_dispatchers) {
     ASSERT_OK_AND_ASSIGN(Dispatcher producer, Dispatcher::create(device()));
     ASSERT_OK_AND_ASSIGN(Dispatcher consumer, Dispatcher::create(device()));
-    ASSERT_OK_AND_ASSIGN(const Buffer copy, device().create_buffer({.size_bytes = kCount * 4, .label = "copy"}));
+    ASSERT_OK_AND_ASSIGN(const Buffer copy, device().create_buffer({.size_bytes = kNumbers * 4, .label = "copy"}));
     ASSERT_OK_AND_ASSIGN(Recorder produce, Recorder::create(device()));
-    produce.dispatch(noise_, noise_params(4, kCount), noise_groups(kCount));
+    produce.dispatch(noise_, noise_params(4, kNumbers), noise_groups(kNumbers));
     ASSERT_OK_AND_ASSIGN(Recorder consume, Recorder::create(device()));
     consume.copy(out_, copy);
     Gate gate(device());
@@ -114,15 +115,15 @@ TEST_P(dispatching, chains_two_dispatchers) {
     ASSERT_OK(consumer.wait(used));
     ASSERT_OK_AND_ASSIGN(const bool produced, producer.poll(made));
     EXPECT_TRUE(produced);
-    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(consumer, copy, kCount));
-    EXPECT_EQ(got, expected_noise(4, kCount));
+    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(consumer, copy, kNumbers));
+    EXPECT_EQ(got, expected_noise(4, kNumbers));
 }
 
 TEST_P(dispatching, names_the_work_that_does_not_finish_in_time) {
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device(), {.timestamp_count = 0, .label = "generation"}));
     {
         const ScopedLabel label(recorder, "es_update");
-        recorder.dispatch(noise_, noise_params(5, kCount), noise_groups(kCount));
+        recorder.dispatch(noise_, noise_params(5, kNumbers), noise_groups(kNumbers));
     }
     Gate gate(device());
     ASSERT_OK_AND_ASSIGN(const Submission slow, dispatcher().submit(recorder));
@@ -206,13 +207,13 @@ TEST_P(dispatching, counts_bytes_up_and_down) {
 
 TEST_P(dispatching, waits_for_its_work_when_destroyed) {
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
-    recorder.dispatch(noise_, noise_params(6, kCount), noise_groups(kCount));
+    recorder.dispatch(noise_, noise_params(6, kNumbers), noise_groups(kNumbers));
     {
         ASSERT_OK_AND_ASSIGN(Dispatcher own, Dispatcher::create(device()));
         for (int i = 0; i < 10; ++i) ASSERT_OK(own.submit(recorder));
     }
-    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), out_, kCount));
-    EXPECT_EQ(got, expected_noise(6, kCount));
+    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), out_, kNumbers));
+    EXPECT_EQ(got, expected_noise(6, kNumbers));
 }
 
 }  // namespace

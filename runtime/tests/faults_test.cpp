@@ -21,22 +21,21 @@ using yolk::testing::device_index;
 using yolk::testing::expect_error;
 using yolk::testing::FaultInjector;
 using yolk::testing::FaultKind;
-using yolk::testing::instance;
 using yolk::testing::living_objects;
 using yolk::testing::Sweep;
 
-constexpr std::uint32_t kCount = 300;
+constexpr std::uint32_t kFaultedNumbers = 300;
 constexpr std::uint64_t kGroups = 2;
-static_assert(kGroups * 8 * kNoiseWorkgroup >= kCount);
+static_assert(kGroups * 8 * kNoiseWorkgroup >= kFaultedNumbers);
 const std::vector<FaultKind> kMemoryFaults{FaultKind::OutOfHostMemory, FaultKind::OutOfDeviceMemory};
 
 class faults : public yolk::testing::DeviceTest {
    protected:
-    void SetUp() override { static_cast<void>(instance()); }  // lives on: no leak of a test's
+    void SetUp() override { static_cast<void>(yolk::testing::instance()); }  // lives on: no leak of a test's
     [[nodiscard]] Result<Device> new_device(MemoryPolicy policy = MemoryPolicy::Automatic,
                                             std::uint64_t max_submission_cost = 0) const {
         return Device::create(
-            instance(), device_index(device_name()),
+            yolk::testing::instance(), device_index(device_name()),
             {.memory_policy = policy, .pipeline_cache_folder = {}, .max_submission_cost = max_submission_cost});
     }
     FaultInjector injector_;  // before any device
@@ -46,16 +45,16 @@ YOLK_FOR_EACH_DEVICE(faults);
 /// Everything that work needs, made, used and dropped.
 Result<void> do_work(const Device& device) {
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
-    YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+    YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = kFaultedNumbers * 4, .label = "out"}));
     YOLK_TRY(const NoiseBinding noise, bind_noise(device, out));
     YOLK_TRY(Recorder recorder, Recorder::create(device, {.timestamp_count = 2, .label = "generation"}));
-    const std::vector<std::int32_t> wrong(kCount, -1);
+    const std::vector<std::int32_t> wrong(kFaultedNumbers, -1);
     YOLK_TRY_VOID(dispatcher.upload(out, std::as_bytes(std::span(wrong))));
     recorder.begin();
     recorder.timestamp(0);
     {
         const ScopedLabel label(recorder, "noise of [out]");
-        recorder.dispatch(noise, noise_params(7, kCount), LinearGrid{.groups = kGroups, .cost_per_group = 1});
+        recorder.dispatch(noise, noise_params(7, kFaultedNumbers), LinearGrid{.groups = kGroups, .cost_per_group = 1});
     }
     recorder.timestamp(1);
     YOLK_TRY(const Submission submission, dispatcher.submit(recorder));
@@ -64,8 +63,8 @@ Result<void> do_work(const Device& device) {
     std::array<double, 2> nanoseconds{};
     YOLK_TRY_VOID(recorder.read_timestamps(nanoseconds));
     YOLK_TRY_VOID(dispatcher.run(recorder));
-    YOLK_TRY(const auto values, download_ints(dispatcher, out, kCount));
-    EXPECT_EQ(values, expected_noise(7, kCount));
+    YOLK_TRY(const auto values, download_ints(dispatcher, out, kFaultedNumbers));
+    EXPECT_EQ(values, expected_noise(7, kFaultedNumbers));
     return {};
 }
 
@@ -85,7 +84,7 @@ TEST_P(faults, any_call_of_creating_an_instance) {
 TEST_P(faults, any_call_of_creating_a_device) {
     const Sweep sweep{
         .kinds = {FaultKind::OutOfHostMemory, FaultKind::OutOfDeviceMemory, FaultKind::Refused, FaultKind::DeviceLost},
-        .names = {instance().devices()[device_index(device_name())].name}};
+        .names = {yolk::testing::instance().devices()[device_index(device_name())].name}};
     sweep_calls(injector_, sweep, [this]() -> Result<void> {
         YOLK_TRY_VOID(new_device());
         return {};
@@ -164,7 +163,7 @@ TEST_P(faults, pipeline_cache_that_cannot_be_read_is_saved_later) {
     const auto folder =
         std::filesystem::temp_directory_path() / ("yolk_faults_" + device_name() + std::to_string(::getpid()));
     {
-        ASSERT_OK_AND_ASSIGN(const Device device, Device::create(instance(), device_index(device_name()),
+        ASSERT_OK_AND_ASSIGN(const Device device, Device::create(yolk::testing::instance(), device_index(device_name()),
                                                                  {.memory_policy = MemoryPolicy::Automatic,
                                                                   .pipeline_cache_folder = folder}));
         ASSERT_OK(device.pipeline(kernels::kNoiseI32, {}));

@@ -39,7 +39,7 @@ TEST(grid, dear_work_is_cut_into_even_pieces_that_hold_all_of_it) {
             for (const std::uint64_t share : {2ULL, 3ULL, 50ULL}) {
                 const std::uint64_t most = groups * cost / share;
                 const GridPieces pieces = cut_grid({.groups = groups, .cost_per_group = cost}, most);
-                SCOPED_TRACE(testing::Message() << groups << " groups of " << cost << " within " << most);
+                SCOPED_TRACE(::testing::Message() << groups << " groups of " << cost << " within " << most);
                 EXPECT_LE(pieces.x, kMaxGroupsPerDimension);
                 EXPECT_LE(pieces.y, kMaxGroupsPerDimension);
                 EXPECT_GE(std::uint64_t{pieces.x} * pieces.y, groups);

@@ -30,10 +30,10 @@ class NoDrivers {
     std::string before_ = std::getenv("VK_ICD_FILENAMES");
 };
 
-using instance = yolk::testing::DeviceTest;
-YOLK_FOR_EACH_DEVICE(instance);
+using physical_device = yolk::testing::DeviceTest;
+YOLK_FOR_EACH_DEVICE(physical_device);
 
-TEST_P(instance, describes_the_device_completely) {
+TEST_P(physical_device, describes_the_device_completely) {
     const DeviceInfo& info = yolk::testing::instance().devices()[yolk::testing::device_index(device_name())];
     EXPECT_THAT(missing_from_floor(info), IsEmpty());
     EXPECT_THAT(info.uuid, MatchesRegex("[0-9a-f]+"));
@@ -52,7 +52,7 @@ TEST_P(instance, describes_the_device_completely) {
     for (const MemoryTypeInfo& type : info.memory_types) EXPECT_LT(type.heap, info.heaps.size());
 }
 
-TEST_P(instance, is_chosen_by_each_of_its_names) {
+TEST_P(physical_device, is_chosen_by_each_of_its_names) {
     const std::span<const DeviceInfo> all = yolk::testing::instance().devices();
     const std::uint32_t index = yolk::testing::device_index(device_name());
     for (const std::string& request : {device_name(), all[index].name, all[index].uuid, std::to_string(index)}) {

@@ -12,7 +12,7 @@ namespace {
 
 using yolk::testing::expect_error;
 
-constexpr std::uint32_t kCount = 2003;
+constexpr std::uint32_t kSharedNumbers = 2003;
 constexpr VkBufferUsageFlags kStorage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
 constexpr VkBufferUsageFlags kStorageAndSource = kStorage | VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
 
@@ -36,14 +36,15 @@ TEST_P(interop, work_runs_on_an_adopted_device_and_leaves_it_alive) {
         ASSERT_OK_AND_ASSIGN(const Device adopted, adopt_device(engine.adopted));
         EXPECT_EQ(adopted.info().name, device().info().name);
         ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(adopted));
-        ASSERT_OK_AND_ASSIGN(const Buffer out, adopted.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+        ASSERT_OK_AND_ASSIGN(const Buffer out,
+                             adopted.create_buffer({.size_bytes = kSharedNumbers * 4, .label = "out"}));
         ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(adopted, out));
         ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(adopted, {.timestamp_count = 1}));
-        recorder.dispatch(noise, noise_params(3, kCount), noise_groups(kCount));
+        recorder.dispatch(noise, noise_params(3, kSharedNumbers), noise_groups(kSharedNumbers));
         recorder.timestamp(0);
         ASSERT_OK(dispatcher.run(recorder));
-        ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher, out, kCount));
-        EXPECT_EQ(got, expected_noise(3, kCount));
+        ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher, out, kSharedNumbers));
+        EXPECT_EQ(got, expected_noise(3, kSharedNumbers));
     }
     EXPECT_EQ(engine.vk.vkDeviceWaitIdle(engine.device), VK_SUCCESS);
 }
@@ -82,20 +83,20 @@ TEST_P(interop, a_device_without_what_is_needed_is_refused_by_name) {
 
 TEST_P(interop, an_adopted_buffer_is_a_view_like_any_other) {
     CallersDevice engine(device_name());
-    const AdoptedBuffer given = engine.make_buffer(kCount * 4, kStorageAndSource);
+    const AdoptedBuffer given = engine.make_buffer(kSharedNumbers * 4, kStorageAndSource);
     ASSERT_OK_AND_ASSIGN(const Device adopted, adopt_device(engine.adopted));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(adopted));
     ASSERT_OK_AND_ASSIGN(const Buffer out, adopt_buffer(adopted, given));
     EXPECT_EQ(out.mapped().data(), given.mapped.data());
     ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(adopted, out));
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(adopted));
-    recorder.dispatch(noise, noise_params(4, kCount), noise_groups(kCount));
+    recorder.dispatch(noise, noise_params(4, kSharedNumbers), noise_groups(kSharedNumbers));
     recorder.barrier(Barrier::ToHost);
     ASSERT_OK(dispatcher.run(recorder));
-    std::vector<std::int32_t> got(kCount);
+    std::vector<std::int32_t> got(kSharedNumbers);
     std::memcpy(got.data(), given.mapped.data(), given.mapped.size());
-    EXPECT_EQ(got, expected_noise(4, kCount));
-    ASSERT_OK_AND_ASSIGN(const auto downloaded, download_ints(dispatcher, out, kCount));
+    EXPECT_EQ(got, expected_noise(4, kSharedNumbers));
+    ASSERT_OK_AND_ASSIGN(const auto downloaded, download_ints(dispatcher, out, kSharedNumbers));
     EXPECT_EQ(downloaded, got);
     ASSERT_OK_AND_ASSIGN(const Buffer twice, adopt_buffer(adopted, given));
     EXPECT_TRUE(overlap(out, twice));
@@ -171,7 +172,7 @@ TEST_P(interop, records_into_the_callers_command_buffer) {
     CallersDevice engine(device_name());
     ASSERT_OK_AND_ASSIGN(const Device adopted, adopt_device(engine.adopted, {.max_submission_cost = 1}));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(adopted));
-    ASSERT_OK_AND_ASSIGN(const Buffer out, adopted.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+    ASSERT_OK_AND_ASSIGN(const Buffer out, adopted.create_buffer({.size_bytes = kSharedNumbers * 4, .label = "out"}));
     ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(adopted, out));
     const VkCommandPoolCreateInfo pool_info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                             .queueFamilyIndex = engine.adopted.queue_family};
@@ -188,8 +189,8 @@ TEST_P(interop, records_into_the_callers_command_buffer) {
     {
         ASSERT_OK_AND_ASSIGN(Recorder recorder, record_into(adopted, commands, "frame"));
         const ScopedLabel label(recorder, "noise");
-        recorder.dispatch(noise, noise_params(6, kCount),
-                          LinearGrid{.groups = noise_groups(kCount).x, .cost_per_group = 9});
+        recorder.dispatch(noise, noise_params(6, kSharedNumbers),
+                          LinearGrid{.groups = noise_groups(kSharedNumbers).x, .cost_per_group = 9});
         EXPECT_OK(recorder.finish());
         EXPECT_TRUE(expect_error(dispatcher.submit(recorder), ErrorKind::BadInput, "[frame]: its command buffer"));
         recorder.begin();
@@ -203,8 +204,8 @@ TEST_P(interop, records_into_the_callers_command_buffer) {
         ASSERT_EQ(engine.vk.vkQueueSubmit(engine.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
     }
     // Later work of the queue sees it without more ado.
-    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher, out, kCount));
-    EXPECT_EQ(got, expected_noise(6, kCount));
+    ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher, out, kSharedNumbers));
+    EXPECT_EQ(got, expected_noise(6, kSharedNumbers));
     ASSERT_EQ(engine.vk.vkQueueWaitIdle(engine.queue), VK_SUCCESS);
     engine.vk.vkDestroyCommandPool(engine.device, pool, nullptr);
     EXPECT_TRUE(expect_error(record_into(adopted, VK_NULL_HANDLE, "frame"), ErrorKind::BadInput, "[frame]"));

@@ -12,7 +12,7 @@ namespace {
 
 using yolk::testing::expect_error;
 
-constexpr std::uint32_t kCount = 100 * 8 * kNoiseWorkgroup - 3;  // 100 workgroups
+constexpr std::uint32_t kDearNumbers = 100 * 8 * kNoiseWorkgroup - 3;  // 100 workgroups
 constexpr LinearGrid kDear{.groups = 100, .cost_per_group = 10};
 
 class long_work : public yolk::testing::DeviceTest {
@@ -29,7 +29,8 @@ TEST_P(long_work, is_cut_into_submissions_with_the_same_result) {
         ASSERT_OK_AND_ASSIGN(const Device impatient, impatient_device(max_cost));
         EXPECT_EQ(impatient.max_submission_cost(), max_cost);
         ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(impatient));
-        ASSERT_OK_AND_ASSIGN(const Buffer out, impatient.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+        ASSERT_OK_AND_ASSIGN(const Buffer out,
+                             impatient.create_buffer({.size_bytes = kDearNumbers * 4, .label = "out"}));
         ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(impatient, out));
         ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(impatient, {.timestamp_count = 2}));
         recorder.begin();
@@ -37,7 +38,7 @@ TEST_P(long_work, is_cut_into_submissions_with_the_same_result) {
         {
             const ScopedLabel outer(recorder, "outer");
             const ScopedLabel inner(recorder, "inner");
-            recorder.dispatch(noise, noise_params(7, kCount), kDear);
+            recorder.dispatch(noise, noise_params(7, kDearNumbers), kDear);
         }
         recorder.timestamp(1);
         ASSERT_OK(dispatcher.run(recorder));
@@ -49,8 +50,8 @@ TEST_P(long_work, is_cut_into_submissions_with_the_same_result) {
         EXPECT_EQ(recorder.submission_count(), submissions);
         EXPECT_EQ(recorder.dispatch_count(), submissions);
         EXPECT_EQ(impatient.counts().submissions, submissions);
-        ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher, out, kCount));
-        EXPECT_EQ(got, expected_noise(7, kCount));
+        ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher, out, kDearNumbers));
+        EXPECT_EQ(got, expected_noise(7, kDearNumbers));
         std::vector<double> times(2);
         ASSERT_OK(recorder.read_timestamps(times));
         EXPECT_GE(times[1], times[0]);
@@ -60,21 +61,21 @@ TEST_P(long_work, is_cut_into_submissions_with_the_same_result) {
 TEST_P(long_work, of_several_kernels_is_cut_between_them) {
     ASSERT_OK_AND_ASSIGN(const Device impatient, impatient_device(1500));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(impatient));
-    ASSERT_OK_AND_ASSIGN(const Buffer out, impatient.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+    ASSERT_OK_AND_ASSIGN(const Buffer out, impatient.create_buffer({.size_bytes = kDearNumbers * 4, .label = "out"}));
     ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(impatient, out));
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(impatient));
     for (std::uint32_t time = 0; time < 4; ++time) {
         recorder.barrier(Barrier::ComputeToCompute);
-        recorder.dispatch(noise, noise_params(time, kCount), kDear);  // two would cost 2000
+        recorder.dispatch(noise, noise_params(time, kDearNumbers), kDear);  // two would cost 2000
     }
     recorder.end();
     EXPECT_EQ(recorder.submission_count(), 4U);
-    const std::vector<std::int32_t> wrong(kCount, -1);
+    const std::vector<std::int32_t> wrong(kDearNumbers, -1);
     for (int replay = 0; replay < 2; ++replay) {
         ASSERT_OK(dispatcher.upload(out, std::as_bytes(std::span(wrong))));
         ASSERT_OK(dispatcher.run(recorder));
-        ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher, out, kCount));
-        EXPECT_EQ(got, expected_noise(3, kCount));
+        ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher, out, kDearNumbers));
+        EXPECT_EQ(got, expected_noise(3, kDearNumbers));
     }
     recorder.begin();  // forgets the segments, too
     recorder.fill({out, 0, 400}, 5);
@@ -85,16 +86,16 @@ TEST_P(long_work, of_several_kernels_is_cut_between_them) {
 TEST_P(long_work, names_the_segment_that_does_not_finish) {
     ASSERT_OK_AND_ASSIGN(const Device impatient, impatient_device(1000));
     ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(impatient));
-    ASSERT_OK_AND_ASSIGN(const Buffer out, impatient.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+    ASSERT_OK_AND_ASSIGN(const Buffer out, impatient.create_buffer({.size_bytes = kDearNumbers * 4, .label = "out"}));
     ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(impatient, out));
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(impatient, {.label = "two"}));
     {
         const ScopedLabel label(recorder, "first");
-        recorder.dispatch(noise, noise_params(0, kCount), kDear);
+        recorder.dispatch(noise, noise_params(0, kDearNumbers), kDear);
     }
     {
         const ScopedLabel label(recorder, "second");
-        recorder.dispatch(noise, noise_params(1, kCount), kDear);
+        recorder.dispatch(noise, noise_params(1, kDearNumbers), kDear);
     }
     Gate gate(impatient);
     ASSERT_OK_AND_ASSIGN(const Submission last, dispatcher.submit(recorder));

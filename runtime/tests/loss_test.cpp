@@ -23,7 +23,7 @@ using yolk::testing::FaultKind;
 using yolk::testing::living_objects;
 using yolk::testing::Sweep;
 
-constexpr std::uint32_t kCount = 300;
+constexpr std::uint32_t kLostNumbers = 300;
 constexpr milliseconds kLimit{40};
 
 /// A device with work recorded on it, [generation], last labelled [rollout].
@@ -39,7 +39,7 @@ struct Worker {
         YOLK_TRY(Device device, Device::create(instance, device_index(name)));
         YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
         YOLK_TRY(Dispatcher hasty, Dispatcher::create(device, {.hang_limit = kLimit}));
-        YOLK_TRY(Buffer out, device.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+        YOLK_TRY(Buffer out, device.create_buffer({.size_bytes = kLostNumbers * 4, .label = "out"}));
         YOLK_TRY(NoiseBinding noise, bind_noise(device, out));
         YOLK_TRY(Recorder recorder, Recorder::create(device, {.timestamp_count = 1, .label = "generation"}));
         return Worker{std::move(device), std::move(dispatcher), std::move(hasty),
@@ -48,14 +48,14 @@ struct Worker {
     void record() {
         recorder.begin();
         const ScopedLabel label(recorder, "rollout");
-        recorder.dispatch(noise, noise_params(7, kCount), noise_groups(kCount));
+        recorder.dispatch(noise, noise_params(7, kLostNumbers), noise_groups(kLostNumbers));
         recorder.timestamp(0);
     }
     Result<void> work() {
         record();
         YOLK_TRY_VOID(dispatcher.run(recorder));
-        YOLK_TRY(const auto values, download_ints(dispatcher, out, kCount));
-        EXPECT_EQ(values, expected_noise(7, kCount));
+        YOLK_TRY(const auto values, download_ints(dispatcher, out, kLostNumbers));
+        EXPECT_EQ(values, expected_noise(7, kLostNumbers));
         return {};
     }
     /// Every call says at once what happened.
@@ -168,12 +168,12 @@ TEST_P(hanging, names_the_part_that_does_not_end) {
     ASSERT_OK_AND_ASSIGN(const Device device, Device::create(*instance_, device_index(device_name()),
                                                              {.pipeline_cache_folder = {}, .max_submission_cost = 1}));
     ASSERT_OK_AND_ASSIGN(Dispatcher hasty, Dispatcher::create(device, {.hang_limit = kLimit}));
-    ASSERT_OK_AND_ASSIGN(const Buffer out, device.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+    ASSERT_OK_AND_ASSIGN(const Buffer out, device.create_buffer({.size_bytes = kLostNumbers * 4, .label = "out"}));
     ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(device, out));
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device, {.label = "generation"}));
     for (const char* const part : {"rollout", "fitness", "es_update"}) {
         const ScopedLabel label(recorder, part);
-        recorder.dispatch(noise, noise_params(7, kCount), LinearGrid{.groups = 1, .cost_per_group = 1});
+        recorder.dispatch(noise, noise_params(7, kLostNumbers), LinearGrid{.groups = 1, .cost_per_group = 1});
     }
     ASSERT_EQ(recorder.submission_count(), 3U);
     injector_.hang_submissions(true);

@@ -14,7 +14,7 @@
 namespace yolk {
 namespace {
 
-constexpr std::uint32_t kCount = 999;
+constexpr std::uint32_t kThreadNumbers = 999;
 constexpr std::uint32_t kRounds = 25;
 
 class threads : public yolk::testing::DeviceTest {
@@ -36,8 +36,8 @@ class threads : public yolk::testing::DeviceTest {
     }
 
     static Result<void> expect_noise(Dispatcher& dispatcher, const Buffer& out, std::uint32_t time) {
-        YOLK_TRY(const auto got, download_ints(dispatcher, out, kCount));
-        if (got == expected_noise(time, kCount)) return {};
+        YOLK_TRY(const auto got, download_ints(dispatcher, out, kThreadNumbers));
+        if (got == expected_noise(time, kThreadNumbers)) return {};
         return bad_input("wrong noise at time " + std::to_string(time));
     }
 };
@@ -50,10 +50,10 @@ TEST_P(threads, share_a_device_and_a_dispatcher) {
         YOLK_TRY(Recorder recorder, Recorder::create(own, {.timestamp_count = 1, .label = "thread"}));
         for (std::uint32_t round = 0; round < kRounds; ++round) {
             const std::uint32_t time = 2 * round + thread;
-            YOLK_TRY(const Buffer out, own.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+            YOLK_TRY(const Buffer out, own.create_buffer({.size_bytes = kThreadNumbers * 4, .label = "out"}));
             YOLK_TRY(const NoiseBinding noise, bind_noise(own, out));
             recorder.begin();
-            recorder.dispatch(noise, noise_params(time, kCount), noise_groups(kCount));
+            recorder.dispatch(noise, noise_params(time, kThreadNumbers), noise_groups(kThreadNumbers));
             recorder.timestamp(0);
             YOLK_TRY(const Submission done, shared.submit(recorder));
             YOLK_TRY_VOID(shared.poll(done));
@@ -70,14 +70,14 @@ TEST_P(threads, share_a_device_and_a_dispatcher) {
 }
 
 TEST_P(threads, dispatch_one_binding_into_their_own_recorders) {
-    ASSERT_OK_AND_ASSIGN(const Buffer out, device().create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+    ASSERT_OK_AND_ASSIGN(const Buffer out, device().create_buffer({.size_bytes = kThreadNumbers * 4, .label = "out"}));
     ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(device(), out));
     both([&](std::uint32_t) -> Result<void> {
         YOLK_TRY(Dispatcher own, Dispatcher::create(device()));
         YOLK_TRY(Recorder recorder, Recorder::create(device()));
         for (std::uint32_t round = 0; round < kRounds; ++round) {
             recorder.begin();
-            recorder.dispatch(noise, noise_params(5, kCount), noise_groups(kCount));
+            recorder.dispatch(noise, noise_params(5, kThreadNumbers), noise_groups(kThreadNumbers));
             YOLK_TRY_VOID(own.run(recorder));
         }
         return {};
@@ -107,7 +107,7 @@ TEST_P(threads, find_and_save_while_others_work) {
     {
         ASSERT_OK_AND_ASSIGN(const Device own, Device::create(yolk::testing::instance(), device().info().index,
                                                               {.pipeline_cache_folder = folder}));
-        ASSERT_OK_AND_ASSIGN(const Buffer out, own.create_buffer({.size_bytes = kCount * 4, .label = "out"}));
+        ASSERT_OK_AND_ASSIGN(const Buffer out, own.create_buffer({.size_bytes = kThreadNumbers * 4, .label = "out"}));
         both([&](std::uint32_t thread) -> Result<void> {
             for (std::uint32_t round = 0; round < kRounds; ++round) {
                 const SpecConstant constants[] = {{abi::noise::kSpecWorkgroupSize, 1 + (round + thread) % 4}};

@@ -16,9 +16,9 @@ namespace {
 constexpr std::string_view kSharedFolder = "yolk/exact/";  // what an environment's file may include
 
 /// Serves the embedded sources and the environment, and nothing from the disk.
-class Includer final : public shaderc::CompileOptions::IncluderInterface {
+class EnvironmentIncluder final : public shaderc::CompileOptions::IncluderInterface {
    public:
-    explicit Includer(std::string_view environment) : environment_(environment) {}
+    explicit EnvironmentIncluder(std::string_view environment) : environment_(environment) {}
 
     shaderc_include_result* GetInclude(const char* requested, shaderc_include_type /*type*/, const char* requesting,
                                        std::size_t /*depth*/) override {
@@ -64,7 +64,7 @@ struct Compilation {
         shaderc::CompileOptions options;
         options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
         options.SetWarningsAsErrors();
-        options.SetIncluder(std::make_unique<Includer>(source));
+        options.SetIncluder(std::make_unique<EnvironmentIncluder>(source));
         if (unrolled) options.AddMacroDefinition("ROLLOUT_UNROLL", "1");
         if (with_lines) options.SetGenerateDebugInfo();
         const std::string_view text = embedded_source(entry);

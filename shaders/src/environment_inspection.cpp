@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "environment_messages.hpp"
+#include "spirv_words.hpp"
 
 namespace yolk {
 namespace {
 
-constexpr std::size_t kHeaderWords = 5;
 constexpr std::uint32_t kMaxWidth = 256;       // of a layer of the policy's network
 constexpr std::uint32_t kMaxSteps = 1000000;   // an episode is thousands of dispatches by then
 constexpr std::uint32_t kMaxStateWords = 256;  // 1 KiB per member between two dispatches
@@ -49,22 +49,9 @@ struct Reader {
     [[nodiscard]] Result<EnvironmentFacts> facts() const;
 };
 
-/// Literal strings lie four bytes to a word and end in a zero.
-std::string text_at(std::span<const std::uint32_t> words) {
-    std::string text;
-    for (const std::uint32_t word : words) {
-        for (unsigned shift = 0; shift < 32; shift += 8) {
-            const auto byte = static_cast<char>(word >> shift & 0xFFU);
-            if (byte == 0) return text;
-            text += byte;
-        }
-    }
-    return text;
-}
-
 void Reader::declare(spv::Op op, std::span<const std::uint32_t> words) {
-    if (op == spv::OpString) strings[words[1]] = text_at(words.subspan(2));
-    if (op == spv::OpName) names[words[1]] = text_at(words.subspan(2));
+    if (op == spv::OpString) strings[words[1]] = literal_string(words.subspan(2));
+    if (op == spv::OpName) names[words[1]] = literal_string(words.subspan(2));
     if (op == spv::OpDecorate && words[2] == spv::DecorationSpecId) spec_ids[words[1]] = words[3];
     if (op == spv::OpDecorate && words[2] == spv::DecorationBlock) blocks.insert(words[1]);
     if (op == spv::OpDecorate && words[2] == spv::DecorationNoContraction) uncontracted.insert(words[1]);
@@ -181,7 +168,7 @@ Result<EnvironmentFacts> Reader::facts() const {
 Result<EnvironmentInspection> inspect_environment(std::span<const std::uint32_t> spirv, std::string_view file_name) {
     Reader reader;
     reader.file_name = file_name;
-    for (std::size_t at = kHeaderWords; at < spirv.size();) {
+    for (std::size_t at = kSpirvHeaderWords; at < spirv.size();) {
         const std::size_t count = spirv[at] >> spv::WordCountShift;
         if (count == 0 || count > spirv.size() - at) return bad_input("The compiled environment is no SPIR-V.");
         const auto op = static_cast<spv::Op>(spirv[at] & spv::OpCodeMask);

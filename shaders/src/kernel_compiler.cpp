@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 64;
 constexpr std::size_t kLargestFile = std::size_t{4} << 20U;
-constexpr std::size_t kMostLines = 10;
+constexpr std::size_t kMostErrorLines = 10;
 
 /// Where `name` in the file `from` may lie, relative to the shader's folder.
 std::vector<std::string> places_of(const std::string& from, const std::string& name) {
@@ -71,9 +71,9 @@ const std::string* find_include(const KernelSource& source, const std::string& f
 }
 
 /// Serves what was read, and nothing from the disk.
-class Includer final : public shaderc::CompileOptions::IncluderInterface {
+class KernelIncluder final : public shaderc::CompileOptions::IncluderInterface {
    public:
-    explicit Includer(const KernelSource& source) : source_(source) {}
+    explicit KernelIncluder(const KernelSource& source) : source_(source) {}
 
     shaderc_include_result* GetInclude(const char* requested, shaderc_include_type /*type*/, const char* requesting,
                                        std::size_t /*depth*/) override {
@@ -115,7 +115,7 @@ Error compile_error(const KernelSource& source, std::string_view messages) {
         const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(rest.size(), line.size() + 1));
         if (line.empty() || line.ends_with(" generated.") || line.find("compilation terminated") != line.npos) continue;
-        if (lines.size() == kMostLines) {
+        if (lines.size() == kMostErrorLines) {
             ++more;
             continue;
         }
@@ -160,7 +160,7 @@ Result<std::vector<std::uint32_t>> compile_kernel(const KernelSource& source, co
     shaderc::CompileOptions options;
     options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
     options.SetSuppressWarnings();
-    options.SetIncluder(std::make_unique<Includer>(source));
+    options.SetIncluder(std::make_unique<KernelIncluder>(source));
     for (const auto& [name, value] : given.defines) options.AddMacroDefinition(name, value);
     if (given.optimized) options.SetOptimizationLevel(shaderc_optimization_level_performance);
     const shaderc::Compiler compiler;

@@ -6,26 +6,14 @@
 #include <spirv/unified1/spirv.hpp>
 #include <utility>
 
+#include "spirv_words.hpp"
+
 namespace yolk {
 namespace {
 
-constexpr std::size_t kHeaderWords = 5;
 constexpr int kDeepest = 64;  // of types and constants
 
 using Words = std::vector<std::uint32_t>;
-
-/// Literal strings lie four bytes to a word and end in a zero.
-std::string text_at(const Words& words, std::size_t begin) {
-    std::string text;
-    for (std::size_t i = begin; i < words.size(); ++i) {
-        for (unsigned shift = 0; shift < 32; shift += 8) {
-            const auto byte = static_cast<char>(words[i] >> shift & 0xFFU);
-            if (byte == 0) return text;
-            text += byte;
-        }
-    }
-    return text;
-}
 
 bool is_constant(std::uint32_t op) {
     return (op >= spv::OpConstantTrue && op <= spv::OpConstantNull) ||
@@ -124,8 +112,8 @@ struct ModuleInterface::Parsed {
 
 void ModuleInterface::Parsed::read(std::uint32_t op, Words words) {
     if (op == spv::OpCapability) capabilities.push_back(words[1]);
-    if (op == spv::OpName) names[words[1]] = text_at(words, 2);
-    if (op == spv::OpMemberName) member_names[{words[1], words[2]}] = text_at(words, 3);
+    if (op == spv::OpName) names[words[1]] = literal_string(std::span(words).subspan(2));
+    if (op == spv::OpMemberName) member_names[{words[1], words[2]}] = literal_string(std::span(words).subspan(3));
     if (op == spv::OpDecorate) decorations[{words[1], words[2]}] = words.size() > 3 ? words[3] : 0;
     if (op == spv::OpMemberDecorate)
         member_decorations[{words[1], words[2], words[3]}] = words.size() > 4 ? words[4] : 0;
@@ -296,7 +284,7 @@ const char* to_string(ScalarType type) noexcept {
 
 Result<ModuleInterface> read_interface(std::span<const std::uint32_t> spirv) {
     auto parsed = std::make_shared<ModuleInterface::Parsed>();
-    for (std::size_t at = kHeaderWords; at < spirv.size();) {
+    for (std::size_t at = kSpirvHeaderWords; at < spirv.size();) {
         const std::size_t count = spirv[at] >> spv::WordCountShift;
         if (count == 0 || count > spirv.size() - at) return bad_input("The compiled shader is no SPIR-V.");
         const std::uint32_t op = spirv[at] & spv::OpCodeMask;

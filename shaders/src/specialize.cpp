@@ -10,10 +10,10 @@
 #include <string>
 #include <unordered_map>
 
+#include "spirv_words.hpp"
+
 namespace yolk {
 namespace {
-
-constexpr std::size_t kHeaderWords = 5;
 
 struct Instruction {
     std::uint32_t opcode = 0;
@@ -23,7 +23,7 @@ struct Instruction {
 
 std::vector<Instruction> instructions_of(std::span<const std::uint32_t> spirv) {
     std::vector<Instruction> all;
-    for (std::size_t at = kHeaderWords; at < spirv.size();) {
+    for (std::size_t at = kSpirvHeaderWords; at < spirv.size();) {
         const Instruction instruction{spirv[at] & 0xFFFFU, at, spirv[at] >> 16U};
         if (instruction.words == 0) break;
         all.push_back(instruction);

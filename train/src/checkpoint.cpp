@@ -28,7 +28,7 @@ constexpr std::size_t kHeaderBytesAt = kVersionAt + sizeof(std::uint32_t);
 constexpr std::size_t kHeaderAt = kHeaderBytesAt + sizeof(std::uint32_t);
 constexpr std::size_t kHashBytes = sizeof(std::uint64_t);
 /// Far above any policy that fits the roll-out kernel (64 KiB of parameters) with Adam's two arrays.
-constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20U;
+constexpr std::size_t kMaxCheckpointBytes = std::size_t{16} << 20U;
 
 void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
     out.insert(out.end(), bytes.begin(), bytes.end());
@@ -226,7 +226,7 @@ Result<Checkpoint> load_checkpoint(const std::filesystem::path& path) {
                                     path.string()),
                         ENOENT);
     }
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxFileBytes));
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxCheckpointBytes));
     return decode_checkpoint(bytes, fmt::format("'{}'", path.string()));
 }
 

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kFormat = "yolk-policy-1";
 constexpr const char* kSourceKey = "environment_source";  // absent: a built-in environment
 /// Far above any policy that fits the roll-out kernel (64 KiB of parameters), far below what could hurt.
-constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20U;
+constexpr std::size_t kMaxPolicyBytes = std::size_t{16} << 20U;
 constexpr std::size_t kMinWidths = 2;
 constexpr std::size_t kMaxWidths = 5;
 constexpr std::uint32_t kMaxWidth = 256;
@@ -159,7 +159,7 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
 
 Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnvironment* own) {
     const std::string what = fmt::format("'{}'", path.string());
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxFileBytes));
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxPolicyBytes));
     YOLK_TRY(const TensorFile file, decode_safetensors(bytes, what));
     YOLK_TRY(const std::string format, metadata(file, "format", what));
     if (format != kFormat)

@@ -22,7 +22,7 @@ double readable(float value) {
     return result;
 }
 
-Result<EnvironmentInfo> environment_of(const TrainOptions& options) {
+Result<EnvironmentInfo> trained_environment(const TrainOptions& options) {
     const LoadedEnvironment* const own = options.own_environment.get();
     if (own == nullptr) return find_environment(options.task);
     if (options.evolution.determinism == evolve::Determinism::Exact && !own->inexact_reason().empty()) {
@@ -70,7 +70,7 @@ RolloutDesc policy_rollout(const PolicyNetwork& network, const ParameterTable& p
 
 Result<TaskSetup> set_up_task(const TrainOptions& options) {
     TaskSetup setup;
-    YOLK_TRY(setup.environment, environment_of(options));
+    YOLK_TRY(setup.environment, trained_environment(options));
     YOLK_TRY_VOID(check_limits(options, setup.environment));
     YOLK_TRY(const hyper::RolloutNetwork policy, hyper::lower_to_rollout(hyper::policy_graph(options.network)));
     YOLK_TRY(const ParameterTable all, ParameterTable::create(policy.network.parameters()));

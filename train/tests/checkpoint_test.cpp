@@ -18,7 +18,7 @@ namespace {
 
 using ::yolk::testing::expect_error;
 
-Checkpoint example() {
+Checkpoint example_checkpoint() {
     Checkpoint checkpoint{.settings = {{"task", "cartpole"}, {"sigma", "0.2"}},
                           .generation = 7,
                           .solved = true,
@@ -30,7 +30,7 @@ Checkpoint example() {
         evolve::state_hash(checkpoint.parameters, checkpoint.optimizer_state, checkpoint.generation).value();
     return checkpoint;
 }
-Result<Checkpoint> decode(const std::vector<std::byte>& bytes) { return decode_checkpoint(bytes, "'x'"); }
+Result<Checkpoint> decoded_checkpoint(const std::vector<std::byte>& bytes) { return decode_checkpoint(bytes, "'x'"); }
 
 /// The checksum made to fit, so that what lies behind it is reached.
 void seal(std::vector<std::byte>& bytes) {
@@ -40,7 +40,7 @@ void seal(std::vector<std::byte>& bytes) {
     std::memcpy(bytes.data() + hashed, &hash, 8);
 }
 /// A sealed file of this header and so many zero values.
-std::vector<std::byte> file_of(const std::string& header, std::size_t values, std::uint32_t claimed) {
+std::vector<std::byte> checkpoint_bytes(const std::string& header, std::size_t values, std::uint32_t claimed) {
     std::vector<std::byte> bytes(16 + header.size() + 4 * values + 8);
     std::memcpy(bytes.data(), "YOLKRUN\n", 8);
     std::memcpy(bytes.data() + 8, &kCheckpointVersion, 4);
@@ -54,12 +54,12 @@ std::string header_of(const std::string& generation, const std::string& paramete
            parameters + R"(,"optimizer_state":)" + state + R"(,"settings":{}})";
 }
 Result<Checkpoint> decode_header(const std::string& header, std::size_t values = 3) {
-    return decode(file_of(header, values, static_cast<std::uint32_t>(header.size())));
+    return decoded_checkpoint(checkpoint_bytes(header, values, static_cast<std::uint32_t>(header.size())));
 }
 
 TEST(checkpoint, round_trip) {
-    const Checkpoint written = example();
-    ASSERT_OK_AND_ASSIGN(const Checkpoint read, decode(encode_checkpoint(written)));
+    const Checkpoint written = example_checkpoint();
+    ASSERT_OK_AND_ASSIGN(const Checkpoint read, decoded_checkpoint(encode_checkpoint(written)));
     EXPECT_EQ(read.settings, written.settings);
     EXPECT_EQ(read.generation, 7U);
     EXPECT_TRUE(read.solved);
@@ -69,28 +69,30 @@ TEST(checkpoint, round_trip) {
     EXPECT_EQ(read.optimizer_state, written.optimizer_state);
 }
 TEST(checkpoint, every_cut_and_every_changed_byte_is_refused) {
-    const std::vector<std::byte> whole = encode_checkpoint(example());
+    const std::vector<std::byte> whole = encode_checkpoint(example_checkpoint());
     for (std::size_t size = 0; size < whole.size(); ++size) {
-        EXPECT_EQ(decode({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}).error().kind,
+        EXPECT_EQ(decoded_checkpoint({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}).error().kind,
                   ErrorKind::BadInput)
             << size;
         std::vector<std::byte> changed = whole;
         changed[size] ^= std::byte{1};
-        EXPECT_FALSE(decode(changed)) << size;
+        EXPECT_FALSE(decoded_checkpoint(changed)) << size;
     }
 }
 TEST(checkpoint, foreign_and_later_files_are_named) {
-    EXPECT_TRUE(expect_error(decode({}), ErrorKind::BadInput, "no checkpoint of Yolk's"));
-    EXPECT_TRUE(expect_error(decode(std::vector<std::byte>(1000)), ErrorKind::BadInput, "no checkpoint of Yolk's"));
-    std::vector<std::byte> later = encode_checkpoint(example());
+    EXPECT_TRUE(expect_error(decoded_checkpoint({}), ErrorKind::BadInput, "no checkpoint of Yolk's"));
+    EXPECT_TRUE(
+        expect_error(decoded_checkpoint(std::vector<std::byte>(1000)), ErrorKind::BadInput, "no checkpoint of Yolk's"));
+    std::vector<std::byte> later = encode_checkpoint(example_checkpoint());
     later[8] = std::byte{2};  // its checksum is whatever that version makes of it
-    EXPECT_TRUE(expect_error(decode(later), ErrorKind::BadInput, "format version 2"));
-    std::vector<std::byte> damaged = encode_checkpoint(example());
+    EXPECT_TRUE(expect_error(decoded_checkpoint(later), ErrorKind::BadInput, "format version 2"));
+    std::vector<std::byte> damaged = encode_checkpoint(example_checkpoint());
     damaged.pop_back();
-    EXPECT_TRUE(expect_error(decode(damaged), ErrorKind::BadInput, "damaged or cut off"));
+    EXPECT_TRUE(expect_error(decoded_checkpoint(damaged), ErrorKind::BadInput, "damaged or cut off"));
 }
 TEST(checkpoint, absurd_claims_cost_nothing) {
-    EXPECT_TRUE(expect_error(decode(file_of("{}", 0, 0xFFFFFFFFU)), ErrorKind::BadInput, "header of 4294967295"));
+    EXPECT_TRUE(expect_error(decoded_checkpoint(checkpoint_bytes("{}", 0, 0xFFFFFFFFU)), ErrorKind::BadInput,
+                             "header of 4294967295"));
     const std::string huge = "18446744073709551615";
     EXPECT_TRUE(expect_error(decode_header(header_of("1", huge, "4")), ErrorKind::BadInput, "claims " + huge));
     EXPECT_TRUE(expect_error(decode_header(header_of("1", "4", huge)), ErrorKind::BadInput, huge));
@@ -103,9 +105,9 @@ TEST(checkpoint, absurd_claims_cost_nothing) {
     EXPECT_TRUE(expect_error(decode_header(header_of("1", "3", "0")), ErrorKind::BadInput, "state hash"));
 }
 TEST(checkpoint, parameters_that_are_not_finite_are_refused) {
-    Checkpoint checkpoint = example();
+    Checkpoint checkpoint = example_checkpoint();
     checkpoint.parameters[1] = std::nanf("");
-    EXPECT_TRUE(expect_error(decode(encode_checkpoint(checkpoint)), ErrorKind::BadInput, "not finite"));
+    EXPECT_TRUE(expect_error(decoded_checkpoint(encode_checkpoint(checkpoint)), ErrorKind::BadInput, "not finite"));
 }
 TrainOptions run() { return {.task = "cartpole", .network = {.widths = {4, 8, 2}}, .generations = 20}; }
 
@@ -128,7 +130,7 @@ TEST(checkpoint, mutated_files_are_read_soundly_or_refused) {
     for (int i = 0; i < files; ++i) {
         std::vector<std::byte> bytes = mutate(original);
         if (i % 2 == 0) seal(bytes);
-        const Result<Checkpoint> read = decode(bytes);
+        const Result<Checkpoint> read = decoded_checkpoint(bytes);
         if (read) {
             EXPECT_LE(4 * (read->parameters.size() + read->optimizer_state.size()), bytes.size());
             const Result<void> good = check_resumable(*read, options, setup.environment, elements, "'x'");
@@ -161,33 +163,33 @@ Result<void> resume_with(Change change) {
     change(options, checkpoint);
     return check_resumable(checkpoint, options, setup.environment, setup.parameters.element_count(), "'x'");
 }
-#define EXPECT_REFUSED(part, ...)                                                                           \
+#define EXPECT_RESUME_REFUSED(part, ...)                                                                    \
     EXPECT_TRUE(expect_error(                                                                               \
         resume_with([]([[maybe_unused]] TrainOptions& o, [[maybe_unused]] Checkpoint& c) { __VA_ARGS__; }), \
         ErrorKind::BadInput, part))
 
 TEST(checkpoint, other_settings_are_refused_by_name) {
     EXPECT_OK(resume_with([](TrainOptions&, Checkpoint&) {}));
-    EXPECT_REFUSED("network '4,8,2', but '4,9,2' was given", o.network.widths[1] = 9);
-    EXPECT_REFUSED("max_steps '500', but '30' was given", o.max_steps = 30);
-    EXPECT_REFUSED("population '4096', but '64' was given", o.evolution.population = 64);
-    EXPECT_REFUSED("rank '1', but '2'", o.evolution.rank = 2);
-    EXPECT_REFUSED("sigma '0.2', but '0.20000002' was given", o.evolution.sigma = std::nextafter(0.2F, 1.0F));
-    EXPECT_REFUSED("learning_rate '0.2', but '0.5'", o.evolution.learning_rate = 0.5F);
-    EXPECT_REFUSED("sigma_decay '1', but '0.5'", o.evolution.sigma_decay = 0.5F);
-    EXPECT_REFUSED("learning_rate_decay '1', but '0.5'", o.evolution.learning_rate_decay = 0.5F);
-    EXPECT_REFUSED("noise_reuse '1', but '2'", o.evolution.noise_reuse = 2);
-    EXPECT_REFUSED("fitness 'pair-difference', but 'pair-sign'", o.evolution.fitness = FitnessRule::PairSign);
-    EXPECT_REFUSED("robust 'false', but 'true'", o.evolution.robust = true);
-    EXPECT_REFUSED("group_size '0', but '4'", o.evolution.group_size = 4);
-    EXPECT_REFUSED("optimizer 'sgd', but 'adam'", o.evolution.optimizer = OptimizerRule::Adam);
-    EXPECT_REFUSED("beta1 '0.9', but '0.5'", o.evolution.beta1 = 0.5F);
-    EXPECT_REFUSED("beta2 '0.999', but '0.5'", o.evolution.beta2 = 0.5F);
-    EXPECT_REFUSED("seed '1', but '2'", o.evolution.seed = 2);
-    EXPECT_REFUSED("freeze_vectors 'false', but 'true'", o.evolution.freeze_vectors = true);
-    EXPECT_REFUSED("exclude '', but 'layer0.weight'", o.evolution.exclude = {"layer0.weight"});
-    EXPECT_REFUSED("episodes '1', but '2'", o.evolution.episodes = 2);
-    EXPECT_REFUSED("determinism 'exact', but 'fast'", o.evolution.determinism = evolve::Determinism::Fast);
+    EXPECT_RESUME_REFUSED("network '4,8,2', but '4,9,2' was given", o.network.widths[1] = 9);
+    EXPECT_RESUME_REFUSED("max_steps '500', but '30' was given", o.max_steps = 30);
+    EXPECT_RESUME_REFUSED("population '4096', but '64' was given", o.evolution.population = 64);
+    EXPECT_RESUME_REFUSED("rank '1', but '2'", o.evolution.rank = 2);
+    EXPECT_RESUME_REFUSED("sigma '0.2', but '0.20000002' was given", o.evolution.sigma = std::nextafter(0.2F, 1.0F));
+    EXPECT_RESUME_REFUSED("learning_rate '0.2', but '0.5'", o.evolution.learning_rate = 0.5F);
+    EXPECT_RESUME_REFUSED("sigma_decay '1', but '0.5'", o.evolution.sigma_decay = 0.5F);
+    EXPECT_RESUME_REFUSED("learning_rate_decay '1', but '0.5'", o.evolution.learning_rate_decay = 0.5F);
+    EXPECT_RESUME_REFUSED("noise_reuse '1', but '2'", o.evolution.noise_reuse = 2);
+    EXPECT_RESUME_REFUSED("fitness 'pair-difference', but 'pair-sign'", o.evolution.fitness = FitnessRule::PairSign);
+    EXPECT_RESUME_REFUSED("robust 'false', but 'true'", o.evolution.robust = true);
+    EXPECT_RESUME_REFUSED("group_size '0', but '4'", o.evolution.group_size = 4);
+    EXPECT_RESUME_REFUSED("optimizer 'sgd', but 'adam'", o.evolution.optimizer = OptimizerRule::Adam);
+    EXPECT_RESUME_REFUSED("beta1 '0.9', but '0.5'", o.evolution.beta1 = 0.5F);
+    EXPECT_RESUME_REFUSED("beta2 '0.999', but '0.5'", o.evolution.beta2 = 0.5F);
+    EXPECT_RESUME_REFUSED("seed '1', but '2'", o.evolution.seed = 2);
+    EXPECT_RESUME_REFUSED("freeze_vectors 'false', but 'true'", o.evolution.freeze_vectors = true);
+    EXPECT_RESUME_REFUSED("exclude '', but 'layer0.weight'", o.evolution.exclude = {"layer0.weight"});
+    EXPECT_RESUME_REFUSED("episodes '1', but '2'", o.evolution.episodes = 2);
+    EXPECT_RESUME_REFUSED("determinism 'exact', but 'fast'", o.evolution.determinism = evolve::Determinism::Fast);
 }
 TEST(checkpoint, what_does_not_change_the_bits_may_differ) {
     EXPECT_OK(resume_with([](TrainOptions& o, Checkpoint&) {
@@ -200,11 +202,12 @@ TEST(checkpoint, what_does_not_change_the_bits_may_differ) {
     }));
 }
 TEST(checkpoint, state_that_does_not_fit_is_refused) {
-    EXPECT_REFUSED("at most 9 were asked for", o.generations = 9);
-    EXPECT_REFUSED("its settings need", c.parameters.pop_back());
-    EXPECT_REFUSED("its settings need", c.optimizer_state.push_back(0));
-    EXPECT_REFUSED("does not say its 'sigma'", std::erase_if(c.settings, [](auto& s) { return s.first == "sigma"; }));
-    EXPECT_REFUSED("settings that Yolk does not know", c.settings.emplace_back("later", "1"));
+    EXPECT_RESUME_REFUSED("at most 9 were asked for", o.generations = 9);
+    EXPECT_RESUME_REFUSED("its settings need", c.parameters.pop_back());
+    EXPECT_RESUME_REFUSED("its settings need", c.optimizer_state.push_back(0));
+    EXPECT_RESUME_REFUSED("does not say its 'sigma'",
+                          std::erase_if(c.settings, [](auto& s) { return s.first == "sigma"; }));
+    EXPECT_RESUME_REFUSED("settings that Yolk does not know", c.settings.emplace_back("later", "1"));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using ::yolk::testing::FaultKind;
 using ::yolk::testing::living_objects;
 using ::yolk::testing::Sweep;
 
-TrainOptions tiny(const std::filesystem::path& out, std::uint32_t generations) {
+TrainOptions faulted_run(const std::filesystem::path& out, std::uint32_t generations) {
     return {.task = "cartpole",
             .evolution = {.population = 8, .seed = 3},
             .network = {.widths = {4, 2}},
@@ -44,21 +44,21 @@ YOLK_FOR_EACH_DEVICE(training_faults);
 TEST_P(training_faults, any_call) {
     ASSERT_OK_AND_ASSIGN(const Device device, new_device());
     const std::filesystem::path policy = folder_.path() / "policy.safetensors";
-    ASSERT_OK(train(device, tiny(folder_.path(), 1)));
+    ASSERT_OK(train(device, faulted_run(folder_.path(), 1)));
     const Sweep sweep{.kinds = {FaultKind::OutOfDeviceMemory},
                       .names = {"[policy", "[parameters", "[returns]", "[evaluation counters]", "[scores]", "[fitness",
                                 "[es_update", "[optimizer", "[gradient]", "[generation", "[evolution]", "[rollout",
                                 "[transfer]", "timeline semaphore"},
                       .tolerated = {"vkSetDebugUtilsObjectNameEXT"}};
     sweep_calls(faults_, sweep, [&]() -> Result<void> {
-        YOLK_TRY_VOID(train(device, tiny("", 1)));
+        YOLK_TRY_VOID(train(device, faulted_run("", 1)));
         YOLK_TRY_VOID(evaluate_policy(device, policy, {.episodes = 2}));
         return {};
     });
 }
 
 TEST_P(training_faults, lost_device_is_resumed_from_to_the_same_bits) {
-    TrainOptions options = tiny(folder_.path(), 4);
+    TrainOptions options = faulted_run(folder_.path(), 4);
     const std::string living = living_objects();
     {
         ASSERT_OK_AND_ASSIGN(const Device device, new_device());
@@ -71,23 +71,23 @@ TEST_P(training_faults, lost_device_is_resumed_from_to_the_same_bits) {
         EXPECT_TRUE(expect_error(outcome, ErrorKind::DeviceLost, "' holds the first 2 generations; resume from it."));
         EXPECT_EQ(faults_.injected_into(), "vkWaitSemaphores");
         faults_.fail_nothing();
-        EXPECT_TRUE(expect_error(train(device, tiny("", 1)), ErrorKind::DeviceLost, "was lost during"));
+        EXPECT_TRUE(expect_error(train(device, faulted_run("", 1)), ErrorKind::DeviceLost, "was lost during"));
     }
     EXPECT_EQ(living_objects(), living);
     options.resume = true;
     ASSERT_OK_AND_ASSIGN(const Device next, new_device());
     ASSERT_OK_AND_ASSIGN(const TrainOutcome resumed, train(next, options));
     EXPECT_EQ(resumed.resumed_from, 2U);
-    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(next, tiny("", 4)));
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(next, faulted_run("", 4)));
     EXPECT_EQ(resumed.state_hash, whole.state_hash);
     EXPECT_EQ(resumed.eval_mean_return, whole.eval_mean_return);
 }
 
 TEST_P(training_faults, hung_device_is_given_up_and_resumed_from_on_a_new_one) {
     ASSERT_OK_AND_ASSIGN(const Device healthy, new_device());
-    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(healthy, tiny("", 3)));
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(healthy, faulted_run("", 3)));
     ASSERT_OK_AND_ASSIGN(const Instance own, Instance::create());  // stays for ever, as what hangs does
-    TrainOptions options = tiny(folder_.path(), 3);
+    TrainOptions options = faulted_run(folder_.path(), 3);
     options.hang_limit = std::chrono::seconds(5);  // long enough for a busy machine
     ::testing::internal::CaptureStderr();
     {
@@ -113,7 +113,7 @@ TEST_P(training_faults, device_that_computes_wrongly_is_refused_before_anything_
     ASSERT_OK_AND_ASSIGN(const Device device, new_device());
     faults_.spoil_multiplications(true);
     const std::filesystem::path out = folder_.path() / "new";
-    EXPECT_TRUE(expect_error(train(device, tiny(out, 1)), ErrorKind::Unsupported, "cannot run in exact mode:"));
+    EXPECT_TRUE(expect_error(train(device, faulted_run(out, 1)), ErrorKind::Unsupported, "cannot run in exact mode:"));
     EXPECT_FALSE(std::filesystem::exists(out));
 }
 

@@ -17,7 +17,7 @@ using ::yolk::testing::expect_error;
 constexpr const char* kAcrobot = YOLK_EXAMPLES_FOLDER "/environments/acrobot.glsl";
 constexpr const char* kCartpole = YOLK_SHADERS_FOLDER "/environments/cartpole.glsl";
 
-TrainOptions tiny(const std::filesystem::path& file, const std::filesystem::path& out = {}) {
+TrainOptions own_environment_run(const std::filesystem::path& file, const std::filesystem::path& out = {}) {
     TrainOptions options{.evolution = {.population = 128, .seed = 3},
                          .generations = 2,
                          .stop_when_solved = false,
@@ -57,7 +57,7 @@ YOLK_FOR_EACH_DEVICE(own_environment);
 
 // A built-in environment from its file is that environment: the same states, and the exact twin's.
 TEST_P(own_environment, a_built_in_one_from_its_file_gives_the_same_bits) {
-    TrainOptions options = tiny(kCartpole);
+    TrainOptions options = own_environment_run(kCartpole);
     ASSERT_OK_AND_ASSIGN(const TrainOutcome loaded, train(device(), options));
     options.own_environment = nullptr;
     ASSERT_OK_AND_ASSIGN(const TrainOutcome built_in, train(device(), options));
@@ -69,7 +69,8 @@ TEST_P(own_environment, a_built_in_one_from_its_file_gives_the_same_bits) {
 
 // What the device under test computes is what the first device computes, whatever forms their kernels have.
 TEST_P(own_environment, every_device_gives_the_same_bits) {
-    TrainOptions options = tiny(changed(kCartpole, "heavy.glsl", "0x411CCCCDu", "0x419CCCCDu"));  // twice the gravity
+    TrainOptions options =
+        own_environment_run(changed(kCartpole, "heavy.glsl", "0x411CCCCDu", "0x419CCCCDu"));  // twice the gravity
     std::vector<GenerationReport> first, here;
     ASSERT_OK(train(testing::shared_device(testing::devices().front()).device, options, keep(first)));
     options.rollout_config = RolloutConfig{.workgroup_size = 8, .unrolled = false};
@@ -85,7 +86,7 @@ TEST_P(own_environment, every_device_gives_the_same_bits) {
 }
 
 TEST_P(own_environment, policies_are_bound_to_the_text_that_they_were_trained_on) {
-    const TrainOptions options = tiny(kCartpole, folder_.path() / "out");
+    const TrainOptions options = own_environment_run(kCartpole, folder_.path() / "out");
     ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(device(), options));
     EvalOptions eval{.episodes = 10, .seed = 2, .own_environment = options.own_environment};
     ASSERT_OK_AND_ASSIGN(const EvalOutcome evaluated, evaluate_policy(device(), outcome.policy, eval));
@@ -113,9 +114,9 @@ TEST_P(own_environment, policies_are_bound_to_the_text_that_they_were_trained_on
 }
 
 TEST_P(own_environment, runs_resume_on_the_same_text_only) {
-    TrainOptions options = tiny(kCartpole, folder_.path() / "out");
+    TrainOptions options = own_environment_run(kCartpole, folder_.path() / "out");
     std::vector<GenerationReport> whole, resumed;
-    ASSERT_OK(train(device(), tiny(kCartpole), keep(whole)));
+    ASSERT_OK(train(device(), own_environment_run(kCartpole), keep(whole)));
     ASSERT_OK(train(device(), options, [](const GenerationReport&) { return false; }));
     options.resume = true;
 
@@ -139,17 +140,17 @@ TEST_P(own_environment, runs_resume_on_the_same_text_only) {
 }
 
 TEST_P(own_environment, policies_of_built_in_ones_take_no_file) {
-    TrainOptions options = tiny(kCartpole, folder_.path() / "out");
+    TrainOptions options = own_environment_run(kCartpole, folder_.path() / "out");
     options.own_environment = nullptr;
     ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(device(), options));
-    EvalOptions eval{.episodes = 10, .own_environment = tiny(kCartpole).own_environment};
+    EvalOptions eval{.episodes = 10, .own_environment = own_environment_run(kCartpole).own_environment};
     EXPECT_TRUE(expect_error(evaluate_policy(device(), outcome.policy, eval), ErrorKind::BadInput,
                              "trained on the built-in environment 'cartpole'"));
 }
 
 TEST_P(own_environment, inexact_arithmetic_trains_in_fast_mode_only) {
     const std::filesystem::path file = changed(kCartpole, "soft.glsl", "exact_sin(state.angle)", "sin(state.angle)");
-    TrainOptions options = tiny(file);
+    TrainOptions options = own_environment_run(file);
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Unsupported, "soft.glsl:"));
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Unsupported, "exact mode"));
     options.evolution.determinism = evolve::Determinism::Fast;
@@ -157,15 +158,16 @@ TEST_P(own_environment, inexact_arithmetic_trains_in_fast_mode_only) {
 }
 
 TEST_P(own_environment, the_twin_says_that_it_has_none) {
-    EXPECT_TRUE(expect_error(train_twin(tiny(kAcrobot)), ErrorKind::Unsupported, "exact twin cannot run 'acrobot'"));
+    EXPECT_TRUE(expect_error(train_twin(own_environment_run(kAcrobot)), ErrorKind::Unsupported,
+                             "exact twin cannot run 'acrobot'"));
 }
 
 TEST_P(own_environment, networks_and_steps_are_held_against_it) {
-    TrainOptions options = tiny(kAcrobot);
+    TrainOptions options = own_environment_run(kAcrobot);
     options.network.widths = {4, 8, 2};
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::BadInput,
                              "does not fit the task acrobot: it must begin with 6 (observations) and end with 3"));
-    options = tiny(kAcrobot);
+    options = own_environment_run(kAcrobot);
     options.max_steps = 501;
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::BadInput, "acrobot has at most 500"));
 }

@@ -20,7 +20,7 @@ using ::yolk::testing::expect_error;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-Policy example() {
+Policy example_policy() {
     Policy policy{.task = "cartpole",
                   .network = {.widths = {4, 3, 2}},
                   .generations = 7,
@@ -33,9 +33,9 @@ Policy example() {
 class policy_file : public ::testing::Test {
    protected:
     [[nodiscard]] std::filesystem::path path() const { return folder_.path() / "p.safetensors"; }
-    /// Loads the example after a change to its tensors or metadata.
+    /// Loads the example_policy after a change to its tensors or metadata.
     [[nodiscard]] Result<Policy> load_changed(const std::function<void(TensorFile&)>& change) const {
-        YOLK_TRY_VOID(save_policy(path(), example()));
+        YOLK_TRY_VOID(save_policy(path(), example_policy()));
         YOLK_TRY(const std::vector<std::byte> bytes, read_file(path(), 1U << 20U));
         YOLK_TRY(TensorFile file, decode_safetensors(bytes, "'x'"));
         change(file);
@@ -54,7 +54,7 @@ class policy_file : public ::testing::Test {
 };
 
 TEST_F(policy_file, round_trip) {
-    const Policy policy = example();
+    const Policy policy = example_policy();
     ASSERT_OK(save_policy(path(), policy));
     ASSERT_OK_AND_ASSIGN(const Policy read, load_policy(path()));
     EXPECT_EQ(read.task, policy.task);
@@ -65,10 +65,10 @@ TEST_F(policy_file, round_trip) {
 }
 TEST_F(policy_file, save_refuses_what_cannot_be_run) {
     write_text(path(), "old");
-    Policy policy = example();
+    Policy policy = example_policy();
     policy.parameters[14] = kNan;
     EXPECT_TRUE(expect_error(save_policy(path(), policy), ErrorKind::BadInput, "layer0.bias"));
-    policy = example();
+    policy = example_policy();
     policy.parameters.pop_back();
     EXPECT_TRUE(expect_error(save_policy(path(), policy), ErrorKind::BadInput, "22 values"));
     policy.parameters.resize(24);
@@ -119,7 +119,7 @@ TEST_F(policy_file, other_tensors_are_refused) {
                              ErrorKind::BadInput, "shape [3, 1]"));
 }
 TEST_F(policy_file, truncated_file_is_refused) {
-    ASSERT_OK(save_policy(path(), example()));
+    ASSERT_OK(save_policy(path(), example_policy()));
     const std::string whole = text_of(path());
     for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{100}, whole.size() - 1}) {
         write_text(path(), whole.substr(0, size));
@@ -127,7 +127,7 @@ TEST_F(policy_file, truncated_file_is_refused) {
     }
 }
 TEST_F(policy_file, mutated_files_are_read_soundly_or_refused) {
-    ASSERT_OK(save_policy(path(), example()));
+    ASSERT_OK(save_policy(path(), example_policy()));
     ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> original, read_file(path(), 1U << 20U));
     ::yolk::testing::Mutator mutate(20250603);
     const int files = ::yolk::testing::mutation_count(2000);
@@ -138,8 +138,8 @@ TEST_F(policy_file, mutated_files_are_read_soundly_or_refused) {
         write_text(path(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
         const Result<Policy> read = load_policy(path());
         if (read) {
-            EXPECT_EQ(read->network.widths, example().network.widths);  // no other fits the tensors
-            EXPECT_EQ(read->parameters.size(), example().parameters.size());
+            EXPECT_EQ(read->network.widths, example_policy().network.widths);  // no other fits the tensors
+            EXPECT_EQ(read->parameters.size(), example_policy().parameters.size());
             for (const float value : read->parameters) EXPECT_TRUE(std::isfinite(value));
         } else {
             EXPECT_EQ(read.error().kind, ErrorKind::BadInput) << read.error().message;

@@ -13,7 +13,7 @@ namespace {
 
 using ::yolk::testing::expect_error;
 
-TrainOptions tiny(const std::filesystem::path& out, OptimizerRule optimizer = OptimizerRule::Sgd) {
+TrainOptions resumable_run(const std::filesystem::path& out, OptimizerRule optimizer = OptimizerRule::Sgd) {
     return {.task = "cartpole",
             .evolution = {.population = 64,
                           .sigma_decay = 0.9F,
@@ -62,8 +62,8 @@ YOLK_FOR_EACH_DEVICE(resuming);
 /// Cut off after 1 and again after 4 of 6 generations (so within a reused noise, and at its boundary), a run ends as
 /// one that was not.
 void resuming::expect_whole(OptimizerRule optimizer) {
-    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(device(), tiny(file("whole"), optimizer)));
-    TrainOptions options = tiny(file("parts"), optimizer);
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(device(), resumable_run(file("whole"), optimizer)));
+    TrainOptions options = resumable_run(file("parts"), optimizer);
     ASSERT_OK(train(device(), options, until(1)));
     options.resume = true;
     ASSERT_OK_AND_ASSIGN(const TrainOutcome second, train(device(), options, until(4)));
@@ -90,8 +90,8 @@ TEST_P(resuming, adam_ends_as_if_never_interrupted) { expect_whole(OptimizerRule
 
 // As after a kill: metrics go beyond the checkpoint, and their last line is torn.
 TEST_P(resuming, metrics_beyond_the_checkpoint_are_dropped) {
-    ASSERT_OK(train(device(), tiny(file("whole"))));
-    TrainOptions options = tiny(file("parts"));
+    ASSERT_OK(train(device(), resumable_run(file("whole"))));
+    TrainOptions options = resumable_run(file("parts"));
     options.checkpoint_every = 2;
     std::string checkpoint;
     ASSERT_OK(train(device(), options, [&](const GenerationReport& report) {
@@ -106,8 +106,8 @@ TEST_P(resuming, metrics_beyond_the_checkpoint_are_dropped) {
     EXPECT_EQ(timeless(file("parts") / "metrics.jsonl"), timeless(file("whole") / "metrics.jsonl"));
 }
 TEST_P(resuming, finished_run_stays_and_can_be_extended) {
-    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(device(), tiny(file("whole"))));
-    TrainOptions options = tiny(file("parts"));
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(device(), resumable_run(file("whole"))));
+    TrainOptions options = resumable_run(file("parts"));
     options.generations = 3;
     ASSERT_OK_AND_ASSIGN(const TrainOutcome half, train(device(), options));
     options.resume = true;
@@ -120,7 +120,7 @@ TEST_P(resuming, finished_run_stays_and_can_be_extended) {
     EXPECT_EQ(timeless(file("parts") / "metrics.jsonl"), timeless(file("whole") / "metrics.jsonl"));
 }
 TEST_P(resuming, refusals_change_nothing) {
-    TrainOptions options = tiny(file("out"));
+    TrainOptions options = resumable_run(file("out"));
     options.resume = true;
     EXPECT_TRUE(expect_error(train(device(), options, never()), ErrorKind::Io, "There is no checkpoint"));
     EXPECT_FALSE(std::filesystem::exists(file("out")));
@@ -153,7 +153,7 @@ TEST_P(resuming, refusals_change_nothing) {
     EXPECT_EQ(timeless(file("out") / "metrics.jsonl").size(), 6U);
 }
 TEST_P(resuming, new_run_replaces_an_old_checkpoint_after_its_first_generation) {
-    TrainOptions options = tiny(file("out"));
+    TrainOptions options = resumable_run(file("out"));
     ASSERT_OK(train(device(), options, until(2)));
     const std::string old = text_of(file("out") / "checkpoint.yolk");
     options.evolution.seed = 4;
@@ -175,7 +175,7 @@ TEST_P(resuming, new_run_replaces_an_old_checkpoint_after_its_first_generation) 
     EXPECT_NE(notices.find("interrupted after generation 2"), std::string::npos) << notices;
 }
 TEST_P(resuming, checkpoints_need_a_folder) {
-    TrainOptions options = tiny({});
+    TrainOptions options = resumable_run({});
     options.resume = true;
     EXPECT_TRUE(expect_error(train(device(), options, never()), ErrorKind::BadInput, "output folder"));
     options.resume = false;

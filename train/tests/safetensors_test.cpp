@@ -13,7 +13,7 @@ namespace {
 
 using ::yolk::testing::expect_error;
 
-TensorFile example() {
+TensorFile example_tensors() {
     return {.metadata = {{"format", "x"}, {"task", "cart\"pole"}},
             .tensors = {{.name = "w", .shape = {2, 3}, .values = {1, 2, 3, 4, 5, 6}},
                         {.name = "b", .shape = {2}, .values = {-1, 0.5F}},
@@ -21,25 +21,25 @@ TensorFile example() {
                         {.name = "scalar", .shape = {}, .values = {9}}}};
 }
 /// A file of this header and `data_size` bytes of data, the header's length as claimed.
-std::vector<std::byte> file_of(const std::string& header, std::size_t data_size, std::uint64_t claimed) {
+std::vector<std::byte> tensor_bytes(const std::string& header, std::size_t data_size, std::uint64_t claimed) {
     std::vector<std::byte> bytes(8 + header.size() + data_size);
     std::memcpy(bytes.data(), &claimed, 8);
     std::memcpy(bytes.data() + 8, header.data(), header.size());
     return bytes;
 }
-std::vector<std::byte> file_of(const std::string& header, std::size_t data_size) {
-    return file_of(header, data_size, header.size());
+std::vector<std::byte> tensor_bytes(const std::string& header, std::size_t data_size) {
+    return tensor_bytes(header, data_size, header.size());
 }
-Result<TensorFile> decode(const std::vector<std::byte>& bytes) { return decode_safetensors(bytes, "'x'"); }
+Result<TensorFile> decoded_tensors(const std::vector<std::byte>& bytes) { return decode_safetensors(bytes, "'x'"); }
 std::string tensor(const std::string& name, const std::string& shape, const std::string& offsets,
                    const std::string& dtype = "F32") {
     return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";
 }
 
 TEST(safetensors, round_trip) {
-    const TensorFile file = example();
+    const TensorFile file = example_tensors();
     ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors(file));
-    ASSERT_OK_AND_ASSIGN(const TensorFile read, decode(bytes));
+    ASSERT_OK_AND_ASSIGN(const TensorFile read, decoded_tensors(bytes));
     EXPECT_EQ(read.metadata, file.metadata);
     ASSERT_EQ(read.tensors.size(), file.tensors.size());
     for (std::size_t i = 0; i < file.tensors.size(); ++i) {
@@ -54,16 +54,16 @@ TEST(safetensors, round_trip) {
 // The bytes of the format's own description: what another writer makes must read, padding of the header included.
 TEST(safetensors, reads_what_others_write) {
     std::vector<std::byte> bytes =
-        file_of("{" + tensor("a", "[1]", "[4,8]") + "," + tensor("z", "[1,1]", "[0,4]") + "}   ", 8);
+        tensor_bytes("{" + tensor("a", "[1]", "[4,8]") + "," + tensor("z", "[1,1]", "[0,4]") + "}   ", 8);
     const float values[] = {2.5F, -7.0F};
     std::memcpy(bytes.data() + bytes.size() - 8, values, 8);
-    ASSERT_OK_AND_ASSIGN(const TensorFile read, decode(bytes));
+    ASSERT_OK_AND_ASSIGN(const TensorFile read, decoded_tensors(bytes));
     EXPECT_TRUE(read.metadata.empty());
     EXPECT_EQ(read.find_tensor("a")->values, std::vector{-7.0F});
     EXPECT_EQ(read.find_tensor("z")->values, std::vector{2.5F});
 }
 TEST(safetensors, data_is_aligned) {
-    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors(example()));
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors(example_tensors()));
     std::uint64_t length = 0;
     std::memcpy(&length, bytes.data(), 8);
     EXPECT_EQ(length % 8, 0U);
@@ -71,7 +71,7 @@ TEST(safetensors, data_is_aligned) {
 }
 TEST(safetensors, no_tensors) {
     ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors({}));
-    ASSERT_OK_AND_ASSIGN(const TensorFile read, decode(bytes));
+    ASSERT_OK_AND_ASSIGN(const TensorFile read, decoded_tensors(bytes));
     EXPECT_TRUE(read.tensors.empty());
 }
 TEST(safetensors, encoder_refuses_what_it_could_not_read_back) {
@@ -95,60 +95,60 @@ std::vector<BadFile> bad_files() {
     return {
         {"empty", {}, "0 bytes"},
         {"seven bytes", std::vector<std::byte>(7), "7 bytes"},
-        {"header of 2^63", file_of(one, 4, std::uint64_t{1} << 63U), "9223372036854775808"},
-        {"header of 2^64 - 1", file_of(one, 4, ~std::uint64_t{0}), "18446744073709551615"},
-        {"header one too long", file_of(one, 0, one.size() + 1), "truncated"},
-        {"header above the limit", file_of(std::string(2000000, ' '), 0), "at most"},
-        {"no JSON", file_of("PK\x03\x04 and so on", 8), "not a JSON object"},
-        {"not UTF-8", file_of("{\"\xff\":1}", 0), "not a JSON object"},
-        {"no header at all", file_of("", 4), "not a JSON object"},
-        {"an array", file_of("[]", 0), "not a JSON object"},
-        {"cut JSON", file_of(one.substr(0, one.size() - 1), 4), "not a JSON object"},
-        {"deep nesting", file_of(std::string(100000, '['), 0), "nests"},
-        {"deep objects", file_of(R"({"a":{"b":{"c":{"d":{"e":{}}}}}})", 0), "nests"},
-        {"twice the same name", file_of("{" + tensor("a", "[1]", "[0,4]") + "," + tensor("a", "[1]", "[4,8]") + "}", 8),
-         "'a' twice"},
-        {"twice the same field", file_of(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
-         "'dtype' twice"},
-        {"metadata is a list", file_of(R"({"__metadata__":[]})", 0), "not an object"},
-        {"metadata is a number", file_of(R"({"__metadata__":{"k":1}})", 0), "not a string"},
-        {"tensor is a number", file_of(R"({"a":1})", 0), "object"},
-        {"half precision", file_of("{" + tensor("a", "[2]", "[0,4]", "F16") + "}", 4), "F32"},
-        {"no dtype", file_of(R"({"a":{"shape":[1],"data_offsets":[0,4]}})", 4), "F32"},
-        {"no shape", file_of(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", 4), "shape"},
-        {"negative extent", file_of("{" + tensor("a", "[-1]", "[0,4]") + "}", 4), "extent"},
-        {"fractional extent", file_of("{" + tensor("a", "[1.0]", "[0,4]") + "}", 4), "extent"},
-        {"extent above 64 bits", file_of("{" + tensor("a", "[99999999999999999999]", "[0,4]") + "}", 4), "extent"},
-        {"product above 64 bits", file_of("{" + tensor("a", "[4294967296,4294967296,4294967296]", "[0,4]") + "}", 4),
-         "4 bytes"},
-        {"product that wraps to the size", file_of("{" + tensor("a", "[4611686018427387905,4]", "[0,16]") + "}", 16),
-         "16 bytes"},
-        {"nine extents", file_of("{" + tensor("a", "[1,1,1,1,1,1,1,1,1]", "[0,4]") + "}", 4), "at most 8"},
-        {"nested extents", file_of("{" + tensor("a", "[[1]]", "[0,4]") + "}", 4), ""},
-        {"one offset", file_of("{" + tensor("a", "[1]", "[4]") + "}", 4), "pair of data offsets"},
-        {"text offsets", file_of("{" + tensor("a", "[1]", "\"0,4\"") + "}", 4), "pair of data offsets"},
-        {"negative offset", file_of("{" + tensor("a", "[1]", "[-4,0]") + "}", 4), "pair of data offsets"},
-        {"reversed offsets", file_of("{" + tensor("a", "[1]", "[4,0]") + "}", 4), "lies at bytes 4 to 0"},
-        {"offset behind the end", file_of("{" + tensor("a", "[2]", "[0,8]") + "}", 4), "lies at bytes 0 to 8"},
+        {"header of 2^63", tensor_bytes(one, 4, std::uint64_t{1} << 63U), "9223372036854775808"},
+        {"header of 2^64 - 1", tensor_bytes(one, 4, ~std::uint64_t{0}), "18446744073709551615"},
+        {"header one too long", tensor_bytes(one, 0, one.size() + 1), "truncated"},
+        {"header above the limit", tensor_bytes(std::string(2000000, ' '), 0), "at most"},
+        {"no JSON", tensor_bytes("PK\x03\x04 and so on", 8), "not a JSON object"},
+        {"not UTF-8", tensor_bytes("{\"\xff\":1}", 0), "not a JSON object"},
+        {"no header at all", tensor_bytes("", 4), "not a JSON object"},
+        {"an array", tensor_bytes("[]", 0), "not a JSON object"},
+        {"cut JSON", tensor_bytes(one.substr(0, one.size() - 1), 4), "not a JSON object"},
+        {"deep nesting", tensor_bytes(std::string(100000, '['), 0), "nests"},
+        {"deep objects", tensor_bytes(R"({"a":{"b":{"c":{"d":{"e":{}}}}}})", 0), "nests"},
+        {"twice the same name",
+         tensor_bytes("{" + tensor("a", "[1]", "[0,4]") + "," + tensor("a", "[1]", "[4,8]") + "}", 8), "'a' twice"},
+        {"twice the same field",
+         tensor_bytes(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4), "'dtype' twice"},
+        {"metadata is a list", tensor_bytes(R"({"__metadata__":[]})", 0), "not an object"},
+        {"metadata is a number", tensor_bytes(R"({"__metadata__":{"k":1}})", 0), "not a string"},
+        {"tensor is a number", tensor_bytes(R"({"a":1})", 0), "object"},
+        {"half precision", tensor_bytes("{" + tensor("a", "[2]", "[0,4]", "F16") + "}", 4), "F32"},
+        {"no dtype", tensor_bytes(R"({"a":{"shape":[1],"data_offsets":[0,4]}})", 4), "F32"},
+        {"no shape", tensor_bytes(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", 4), "shape"},
+        {"negative extent", tensor_bytes("{" + tensor("a", "[-1]", "[0,4]") + "}", 4), "extent"},
+        {"fractional extent", tensor_bytes("{" + tensor("a", "[1.0]", "[0,4]") + "}", 4), "extent"},
+        {"extent above 64 bits", tensor_bytes("{" + tensor("a", "[99999999999999999999]", "[0,4]") + "}", 4), "extent"},
+        {"product above 64 bits",
+         tensor_bytes("{" + tensor("a", "[4294967296,4294967296,4294967296]", "[0,4]") + "}", 4), "4 bytes"},
+        {"product that wraps to the size",
+         tensor_bytes("{" + tensor("a", "[4611686018427387905,4]", "[0,16]") + "}", 16), "16 bytes"},
+        {"nine extents", tensor_bytes("{" + tensor("a", "[1,1,1,1,1,1,1,1,1]", "[0,4]") + "}", 4), "at most 8"},
+        {"nested extents", tensor_bytes("{" + tensor("a", "[[1]]", "[0,4]") + "}", 4), ""},
+        {"one offset", tensor_bytes("{" + tensor("a", "[1]", "[4]") + "}", 4), "pair of data offsets"},
+        {"text offsets", tensor_bytes("{" + tensor("a", "[1]", "\"0,4\"") + "}", 4), "pair of data offsets"},
+        {"negative offset", tensor_bytes("{" + tensor("a", "[1]", "[-4,0]") + "}", 4), "pair of data offsets"},
+        {"reversed offsets", tensor_bytes("{" + tensor("a", "[1]", "[4,0]") + "}", 4), "lies at bytes 4 to 0"},
+        {"offset behind the end", tensor_bytes("{" + tensor("a", "[2]", "[0,8]") + "}", 4), "lies at bytes 0 to 8"},
         {"offset of 2^64 - 1",
-         file_of("{" + tensor("a", "[1]", "[18446744073709551611,18446744073709551615]") + "}", 4), "lies at"},
-        {"shape below the size", file_of("{" + tensor("a", "[1]", "[0,8]") + "}", 8), "8 bytes"},
-        {"size no multiple of 4", file_of("{" + tensor("a", "[1]", "[0,5]") + "}", 5), "5 bytes"},
-        {"overlap", file_of("{" + tensor("a", "[2]", "[0,8]") + "," + tensor("b", "[2]", "[4,12]") + "}", 12),
+         tensor_bytes("{" + tensor("a", "[1]", "[18446744073709551611,18446744073709551615]") + "}", 4), "lies at"},
+        {"shape below the size", tensor_bytes("{" + tensor("a", "[1]", "[0,8]") + "}", 8), "8 bytes"},
+        {"size no multiple of 4", tensor_bytes("{" + tensor("a", "[1]", "[0,5]") + "}", 5), "5 bytes"},
+        {"overlap", tensor_bytes("{" + tensor("a", "[2]", "[0,8]") + "," + tensor("b", "[2]", "[4,12]") + "}", 12),
          "overlap"},
-        {"same place", file_of("{" + tensor("a", "[1]", "[0,4]") + "," + tensor("b", "[1]", "[0,4]") + "}", 4),
+        {"same place", tensor_bytes("{" + tensor("a", "[1]", "[0,4]") + "," + tensor("b", "[1]", "[0,4]") + "}", 4),
          "overlap"},
-        {"gap", file_of("{" + tensor("a", "[1]", "[0,4]") + "," + tensor("b", "[1]", "[8,12]") + "}", 12), "gap"},
-        {"gap at the start", file_of("{" + tensor("a", "[1]", "[4,8]") + "}", 8), "gap"},
-        {"trailing bytes", file_of(one, 5), "1 bytes behind"},
+        {"gap", tensor_bytes("{" + tensor("a", "[1]", "[0,4]") + "," + tensor("b", "[1]", "[8,12]") + "}", 12), "gap"},
+        {"gap at the start", tensor_bytes("{" + tensor("a", "[1]", "[4,8]") + "}", 8), "gap"},
+        {"trailing bytes", tensor_bytes(one, 5), "1 bytes behind"},
     };
 }
 TEST(safetensors, bad_files_are_refused_with_the_reason) {
     for (const BadFile& bad : bad_files())
-        EXPECT_TRUE(expect_error(decode(bad.bytes), ErrorKind::BadInput, bad.part)) << bad.name;
+        EXPECT_TRUE(expect_error(decoded_tensors(bad.bytes), ErrorKind::BadInput, bad.part)) << bad.name;
 }
 TEST(safetensors, every_truncation_is_refused) {
-    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors(example()));
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> bytes, encode_safetensors(example_tensors()));
     for (std::size_t size = 0; size < bytes.size(); ++size) {
         EXPECT_FALSE(decode_safetensors(std::span(bytes).first(size), "'x'")) << size;
     }
@@ -166,13 +166,13 @@ void expect_sound(const TensorFile& file, std::size_t file_size) {
     EXPECT_LE(4 * total, file_size);
 }
 TEST(safetensors, mutated_files_are_read_soundly_or_refused) {
-    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> original, encode_safetensors(example()));
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::byte> original, encode_safetensors(example_tensors()));
     ::yolk::testing::Mutator mutate(20250601);
     const int files = ::yolk::testing::mutation_count(20000);
     int refused = 0;
     for (int i = 0; i < files; ++i) {
         const std::vector<std::byte> bytes = mutate(original);
-        const Result<TensorFile> read = decode(bytes);
+        const Result<TensorFile> read = decoded_tensors(bytes);
         if (read) {
             expect_sound(*read, bytes.size());
         } else {

@@ -16,7 +16,7 @@ namespace {
 
 using ::yolk::testing::expect_error;
 
-TrainOptions tiny(const std::filesystem::path& out) {
+TrainOptions short_run(const std::filesystem::path& out) {
     return {.task = "cartpole",
             .evolution = {.population = 64, .seed = 3},
             .network = {.widths = {4, 8, 2}},
@@ -47,7 +47,7 @@ YOLK_FOR_EACH_DEVICE(training);
 
 TEST_P(training, whole_run_writes_equals_its_twin_and_evaluates) {
     const std::filesystem::path out = folder_.path() / "a" / "b";
-    const TrainOptions options = tiny(out);
+    const TrainOptions options = short_run(out);
     std::vector<GenerationReport> reports;
     ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(device(), options, [&](const GenerationReport& report) {
                              reports.push_back(report);
@@ -104,7 +104,7 @@ TEST_P(training, whole_run_writes_equals_its_twin_and_evaluates) {
     EXPECT_EQ(again.deviation, first.deviation);
 }
 TEST_P(training, tile_configurations_change_nothing) {
-    TrainOptions options = tiny({});
+    TrainOptions options = short_run({});
     options.generations = 2;
     ASSERT_OK_AND_ASSIGN(const TrainOutcome defaults, train(device(), options));
     options.rollout_config = RolloutConfig{.workgroup_size = 8};
@@ -115,7 +115,7 @@ TEST_P(training, tile_configurations_change_nothing) {
     EXPECT_TRUE(defaults.policy.empty());
 }
 TEST_P(training, callback_ends_it_and_what_was_learned_is_kept) {
-    TrainOptions options = tiny(folder_.path());
+    TrainOptions options = short_run(folder_.path());
     ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome,
                          train(device(), options, [](const GenerationReport& r) { return r.generation < 1; }));
     EXPECT_EQ(outcome.generations, 2U);
@@ -127,7 +127,7 @@ TEST_P(training, callback_ends_it_and_what_was_learned_is_kept) {
 TEST_P(training, later_run_replaces_the_files) {
     write_text(folder_.path() / "metrics.jsonl", "old\nold\nold\nold\nold\nold\n");
     write_text(folder_.path() / "policy.safetensors", "old");
-    TrainOptions options = tiny(folder_.path());
+    TrainOptions options = short_run(folder_.path());
     options.generations = 1;
     ASSERT_OK(train(device(), options));
     EXPECT_EQ(lines_of(folder_.path() / "metrics.jsonl").size(), 2U);
@@ -141,21 +141,22 @@ TEST_P(training, folder_that_cannot_be_written_is_told_before_training) {
         ADD_FAILURE() << "training began";
         return false;
     };
-    EXPECT_TRUE(expect_error(train(device(), tiny(file / "out"), never), ErrorKind::Io, "training has not started"));
-    EXPECT_TRUE(expect_error(train(device(), tiny(file), never), ErrorKind::Io, "training has not started"));
-    EXPECT_TRUE(expect_error(train(device(), tiny("/proc/yolk-out"), never), ErrorKind::Io, "/proc/yolk-out"));
+    EXPECT_TRUE(
+        expect_error(train(device(), short_run(file / "out"), never), ErrorKind::Io, "training has not started"));
+    EXPECT_TRUE(expect_error(train(device(), short_run(file), never), ErrorKind::Io, "training has not started"));
+    EXPECT_TRUE(expect_error(train(device(), short_run("/proc/yolk-out"), never), ErrorKind::Io, "/proc/yolk-out"));
     std::filesystem::create_directories(folder_.path() / "policy.safetensors");
-    EXPECT_TRUE(expect_error(train(device(), tiny(folder_.path()), never), ErrorKind::Io, "in the way"));
+    EXPECT_TRUE(expect_error(train(device(), short_run(folder_.path()), never), ErrorKind::Io, "in the way"));
     EXPECT_EQ(text_of(file), "mine");
     EXPECT_EQ(entries(folder_.path()), 2U);
 }
 TEST_P(training, errors_leave_the_files_untouched) {
     write_text(folder_.path() / "metrics.jsonl", "old metrics");
     write_text(folder_.path() / "policy.safetensors", "old policy");
-    TrainOptions options = tiny(folder_.path());
+    TrainOptions options = short_run(folder_.path());
     options.pairs_per_slice = 0;  // refused by the kernel's plan, after all that needs no device
     EXPECT_EQ(train(device(), options).error().kind, ErrorKind::BadInput);
-    options = tiny(folder_.path());
+    options = short_run(folder_.path());
     options.task = "chess";
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::BadInput, "chess"));
     EXPECT_EQ(text_of(folder_.path() / "metrics.jsonl"), "old metrics");
@@ -163,7 +164,7 @@ TEST_P(training, errors_leave_the_files_untouched) {
     EXPECT_EQ(entries(folder_.path()), 2U);
 }
 TEST_P(training, divergence_is_an_error_that_says_what_to_do) {
-    TrainOptions options = tiny({});
+    TrainOptions options = short_run({});
     options.evolution.learning_rate = 3e38F;
     options.evolution.optimizer = OptimizerRule::Momentum;
     options.evolution.beta1 = 0.999F;  // keeps going when scores do not differ any more, until fp32 overflows
@@ -189,27 +190,27 @@ TEST_P(training, evaluation_of_no_episodes_is_refused) {
 
 template <class Change>
 Result<TaskSetup> setup_with(Change change) {
-    TrainOptions options = tiny({});
+    TrainOptions options = short_run({});
     change(options);
     return set_up_task(options);
 }
-#define EXPECT_REFUSED(part, ...) \
-    EXPECT_TRUE(                  \
+#define EXPECT_OPTIONS_REFUSED(part, ...) \
+    EXPECT_TRUE(                          \
         ::yolk::testing::expect_error(setup_with([](TrainOptions& o) { __VA_ARGS__; }), ErrorKind::BadInput, part))
 
 TEST(train_options, bad_ones_are_refused) {
     EXPECT_OK(setup_with([](TrainOptions&) {}));
-    EXPECT_REFUSED("generations", o.generations = 0);
-    EXPECT_REFUSED("evaluation episodes", o.evaluation_episodes = 0);
-    EXPECT_REFUSED("evaluation episodes", o.evaluation_episodes = (1U << 20U) + 1);
-    EXPECT_REFUSED("steps of an episode", o.max_steps = 1000000);
-    EXPECT_REFUSED("does not fit", o.network.widths = (std::vector<std::uint32_t>{5, 2}));
-    EXPECT_REFUSED("does not fit", o.network.widths = (std::vector<std::uint32_t>{4, 64, 3}));
-    EXPECT_REFUSED("widths", o.network.widths = {});
-    EXPECT_REFUSED("width of 0", o.network.widths = (std::vector<std::uint32_t>{4, 0, 2}));
-    EXPECT_REFUSED("width of 257", o.network.widths = (std::vector<std::uint32_t>{4, 257, 2}));
-    EXPECT_REFUSED("population", o.evolution.population = 7);
-    EXPECT_REFUSED("'bias'", o.evolution.exclude = {"bias"});
+    EXPECT_OPTIONS_REFUSED("generations", o.generations = 0);
+    EXPECT_OPTIONS_REFUSED("evaluation episodes", o.evaluation_episodes = 0);
+    EXPECT_OPTIONS_REFUSED("evaluation episodes", o.evaluation_episodes = (1U << 20U) + 1);
+    EXPECT_OPTIONS_REFUSED("steps of an episode", o.max_steps = 1000000);
+    EXPECT_OPTIONS_REFUSED("does not fit", o.network.widths = (std::vector<std::uint32_t>{5, 2}));
+    EXPECT_OPTIONS_REFUSED("does not fit", o.network.widths = (std::vector<std::uint32_t>{4, 64, 3}));
+    EXPECT_OPTIONS_REFUSED("widths", o.network.widths = {});
+    EXPECT_OPTIONS_REFUSED("width of 0", o.network.widths = (std::vector<std::uint32_t>{4, 0, 2}));
+    EXPECT_OPTIONS_REFUSED("width of 257", o.network.widths = (std::vector<std::uint32_t>{4, 257, 2}));
+    EXPECT_OPTIONS_REFUSED("population", o.evolution.population = 7);
+    EXPECT_OPTIONS_REFUSED("'bias'", o.evolution.exclude = {"bias"});
 }
 TEST(train_options, ranges_of_episodes_never_meet) {
     const std::uint64_t starts[] = {kTrainingEpisodes, kCheckEpisodes, kFinalEpisodes, kEvaluationEpisodes,
@@ -218,11 +219,11 @@ TEST(train_options, ranges_of_episodes_never_meet) {
     EXPECT_FALSE(evolve::validate({.population = 2, .episodes = kMaxEvaluationEpisodes + 1}));
 }
 TEST(train_options, solved_lies_halfway_to_the_best) {
-    ASSERT_OK_AND_ASSIGN(const TaskSetup setup, set_up_task(tiny({})));
+    ASSERT_OK_AND_ASSIGN(const TaskSetup setup, set_up_task(short_run({})));
     EXPECT_EQ(setup.solved_at, 487.5F);  // CartPole-v1: solved at 475, at most 500
 }
 TEST(train_options, twin_refuses_fast_determinism) {
-    TrainOptions options = tiny({});
+    TrainOptions options = short_run({});
     options.evolution.determinism = evolve::Determinism::Fast;
     EXPECT_TRUE(expect_error(train_twin(options), ErrorKind::BadInput, "exact"));
 }

@@ -19,12 +19,12 @@ namespace {
 
 constexpr std::size_t kPairs = 4;
 constexpr Eigen::Index kRank = 1;
-constexpr double kSigma = 1.0;
-constexpr double kDamping = 0.02;
+constexpr double kEggrollSigma = 1.0;
+constexpr double kEggrollDamping = 0.02;
 constexpr double kLargestLogit = 6.0;
-constexpr std::size_t kWindow = 32;
+constexpr std::size_t kEggrollWindow = 32;
 
-double learning_rate_of(Step step) {
+double eggroll_learning_rate(Step step) {
     switch (step) {
         case Step::Plain:
         case Step::Identity: return 1.0;
@@ -40,7 +40,7 @@ class Eggroll final : public WalkStrategy {
         Eigen::Index columns = 1;
         for (const Parameter& parameter : candidates().space().parameters()) {
             columns = std::max(columns, static_cast<Eigen::Index>(parameter.values.size()));
-            windows_.emplace_back(kWindow);
+            windows_.emplace_back(kEggrollWindow);
         }
         logits_ = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(candidates().dimensions()), columns);
         noise_.resize(candidates().size());
@@ -48,7 +48,7 @@ class Eggroll final : public WalkStrategy {
 
    private:
     Walk run() override {
-        const double rate = context().settings.learning_rate.value_or(learning_rate_of(context().settings.step));
+        const double rate = context().settings.learning_rate.value_or(eggroll_learning_rate(context().settings.step));
         LogCosts costs;
         for (;;) {
             std::array<Eigen::MatrixXd, kPairs> perturbations;
@@ -58,7 +58,7 @@ class Eggroll final : public WalkStrategy {
                 for (double& g : noise_) g = random().gumbel();
                 std::array<double, 2> values{};
                 for (std::size_t side = 0; side < 2; ++side) {
-                    const double sign = side == 0 ? kSigma : -kSigma;
+                    const double sign = side == 0 ? kEggrollSigma : -kEggrollSigma;
                     const std::size_t drawn = draw(logits_ + sign * perturbations.at(pair));
                     values.at(side) = costs.add(co_await measure(drawn));
                 }
@@ -94,15 +94,16 @@ class Eggroll final : public WalkStrategy {
     [[nodiscard]] Eigen::VectorXd stepped(Eigen::Index p, const Eigen::VectorXd& gradient) const {
         switch (context().settings.step) {
             case Step::Plain: return gradient;
-            case Step::Identity: return gradient / (1.0 + kDamping);
+            case Step::Identity: return gradient / (1.0 + kEggrollDamping);
             case Step::InverseSqrt:
-                return damped_power(windows_[static_cast<std::size_t>(p)].covariance(), -0.5, kDamping) * gradient;
+                return damped_power(windows_[static_cast<std::size_t>(p)].covariance(), -0.5, kEggrollDamping) *
+                       gradient;
             case Step::Natural: break;
         }
         const Eigen::VectorXd policy = log_policy(logits_, p).array().exp();
         Eigen::MatrixXd fisher = policy.asDiagonal();
         fisher -= policy * policy.transpose();
-        fisher.diagonal().array() += kDamping;
+        fisher.diagonal().array() += kEggrollDamping;
         return fisher.llt().solve(gradient);
     }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr double kGain = 0.01;
 /// Densities are compared over the last so many measurements, and the scale is believed from so many on. One difference
 /// counts 3 nats at most, so that one outlier is not the end of it.
-constexpr std::size_t kWindow = 8;
+constexpr std::size_t kGuardWindow = 8;
 constexpr double kWorstDifference = 3.0;
 
 }  // namespace
@@ -22,7 +22,7 @@ Guard::Guard(const NaturalSettings& settings, double residual_deviation)
                            std::max(settings.most_patience, settings.doubted_patience))) {}
 
 void Guard::measured(double value, double warm_density, double cold_density) {
-    if (differences_.size() == kWindow) differences_.pop_front();
+    if (differences_.size() == kGuardWindow) differences_.pop_front();
     differences_.push_back(std::clamp(warm_density - cold_density, -kWorstDifference, kWorstDifference));
     ++measured_;
     ++vain_;
@@ -38,7 +38,7 @@ void Guard::found(double value, bool by_prior) {
 void Guard::judge() {
     const double sum = std::accumulate(differences_.begin(), differences_.end(), 0.0);
     const bool unlike =
-        measured_ >= kWindow && (scale_ * scale_ > settings_.doubt || sum <= -static_cast<double>(kWindow));
+        measured_ >= kGuardWindow && (scale_ * scale_ > settings_.doubt || sum <= -static_cast<double>(kGuardWindow));
     const double patience = unlike || trust_ == Trust::Half ? settings_.doubted_patience : patience_;
     if (static_cast<double>(vain_) < patience) return;
     trust_ = trust_ == Trust::Full ? Trust::Half : Trust::None;

@@ -18,12 +18,12 @@ namespace yolk::autotune {
 namespace {
 
 constexpr std::size_t kSamples = 8;
-constexpr double kSigma = 0.25;
-constexpr double kDamping = 0.1;
-constexpr std::size_t kWindow = 32;
+constexpr double kSmoothedSigma = 0.25;
+constexpr double kSmoothedDamping = 0.1;
+constexpr std::size_t kSmoothedWindow = 32;
 
 /// The best single rates of a grid over seven surfaces (docs/tuner.md).
-double learning_rate_of(Step step) {
+double smoothed_learning_rate(Step step) {
     switch (step) {
         case Step::Plain:
         case Step::Identity:
@@ -35,7 +35,7 @@ double learning_rate_of(Step step) {
 
 class Smoothed final : public WalkStrategy {
    public:
-    explicit Smoothed(StrategyContext context) : WalkStrategy(std::move(context)), window_(kWindow) {
+    explicit Smoothed(StrategyContext context) : WalkStrategy(std::move(context)), window_(kSmoothedWindow) {
         const auto parameters = candidates().space().parameters();
         coordinates_.resize(static_cast<Eigen::Index>(parameters.size()),
                             static_cast<Eigen::Index>(candidates().size()));
@@ -49,7 +49,7 @@ class Smoothed final : public WalkStrategy {
 
    private:
     Walk run() override {
-        const double rate = context().settings.learning_rate.value_or(learning_rate_of(context().settings.step));
+        const double rate = context().settings.learning_rate.value_or(smoothed_learning_rate(context().settings.step));
         LogCosts costs;
         Eigen::VectorXd centre = coordinates_.col(static_cast<Eigen::Index>(any()));
         for (;;) {
@@ -59,7 +59,7 @@ class Smoothed final : public WalkStrategy {
                 const auto column = static_cast<Eigen::Index>(k);
                 const auto normal = [this](double) { return random().normal(); };
                 const std::size_t candidate =
-                    nearest_unknown(centre + kSigma * Eigen::VectorXd::Zero(centre.size()).unaryExpr(normal));
+                    nearest_unknown(centre + kSmoothedSigma * Eigen::VectorXd::Zero(centre.size()).unaryExpr(normal));
                 points.col(column) = coordinates_.col(static_cast<Eigen::Index>(candidate));
                 values(column) = costs.add(co_await measure(candidate));
             }
@@ -67,10 +67,10 @@ class Smoothed final : public WalkStrategy {
             const double temperature = std::sqrt((values - mean).square().mean());
             if (temperature <= 0.0) continue;
             const Eigen::ArrayXd weights = (-(values - values.minCoeff()) / temperature).exp();
-            const Eigen::VectorXd gradient =
-                (centre - points * (weights / weights.sum()).matrix()) * temperature / (kSigma * kSigma);
+            const Eigen::VectorXd gradient = (centre - points * (weights / weights.sum()).matrix()) * temperature /
+                                             (kSmoothedSigma * kSmoothedSigma);
             for (Eigen::Index k = 0; k < points.cols(); ++k) {
-                window_.add((values(k) - mean) * (points.col(k) - centre) / (kSigma * kSigma));
+                window_.add((values(k) - mean) * (points.col(k) - centre) / (kSmoothedSigma * kSmoothedSigma));
             }
             centre = (centre - rate * stepped(gradient)).cwiseMax(0.0).cwiseMin(1.0);
         }
@@ -79,9 +79,9 @@ class Smoothed final : public WalkStrategy {
     [[nodiscard]] Eigen::VectorXd stepped(const Eigen::VectorXd& gradient) const {
         switch (context().settings.step) {
             case Step::Plain: return gradient;
-            case Step::Identity: return gradient / (1.0 + kDamping);
-            case Step::InverseSqrt: return damped_power(window_.covariance(), -0.5, kDamping) * gradient;
-            case Step::Natural: return damped_power(window_.covariance(), -1.0, kDamping) * gradient;
+            case Step::Identity: return gradient / (1.0 + kSmoothedDamping);
+            case Step::InverseSqrt: return damped_power(window_.covariance(), -0.5, kSmoothedDamping) * gradient;
+            case Step::Natural: return damped_power(window_.covariance(), -1.0, kSmoothedDamping) * gradient;
         }
         return gradient;
     }
