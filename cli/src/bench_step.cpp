@@ -173,10 +173,9 @@ Result<int> run_step(const StepBenchFlags& flags) {
 
 }  // namespace
 
-Command add_step_bench(CLI::App& bench) {
+Command add_step_bench(App& bench) {
     const auto flags = std::make_shared<StepBenchFlags>();
-    CLI::App* command =
-        bench.add_subcommand("step", "Time the natural gradient's step calls, and show what they dispatch");
+    App* command = bench.add_subcommand("step", "Time the natural gradient's step calls, and show what they dispatch");
     add_number(*command, "--count", flags->count, "Blocks")->default_str("64");
     add_number(*command, "--size", flags->size, "Rows of a block")->default_str("32");
     add_device_flag(*command, flags->common);

@@ -210,12 +210,16 @@ Result<int> run_tuner(const TunerBenchFlags& flags) {
 
 }  // namespace
 
-Command add_tuner_bench(CLI::App& bench) {
+Command add_tuner_bench(App& bench) {
     const auto flags = std::make_shared<TunerBenchFlags>();
-    CLI::App* command = bench.add_subcommand(
+    App* command = bench.add_subcommand(
         "tuner", "What the tuner's own step costs: on the host, on the device, and after tuning its own kernels");
-    add_number(*command, "--candidates", flags->candidates, "Configurations of a made-up space")->default_str("18000");
-    command->add_option("--surface", flags->surface, "A recorded surface instead")->type_name("FILE");
+    const Option* const surface =
+        command->add_option("--surface", flags->surface, "A recorded surface instead of a made-up one")
+            ->type_name("FILE");
+    add_number(*command, "--candidates", flags->candidates, "Configurations of a made-up space")
+        ->default_str("18000")
+        ->only(without(surface));
     add_number(*command, "--measurements", flags->measurements, "Of the search; its last 11 steps are reported")
         ->default_str("205");
     add_number(*command, "--tune-seconds", flags->tune_seconds,

@@ -21,7 +21,7 @@ bool has_algebra(const std::string& strategy) { return strategy == "natural" || 
 
 }  // namespace
 
-void add_algebra_flag(CLI::App& app, AlgebraFlags& flags) {
+void add_algebra_flag(App& app, AlgebraFlags& flags) {
     app.add_option(
            "--algebra", flags.algebra,
            "Of natural and bayes: host, device (checked by the host at every step), or auto: whichever is faster")

@@ -16,7 +16,7 @@ namespace yolk::cli {
 struct AlgebraFlags {
     std::string algebra;  ///< host, device or auto; empty: the command's default
 };
-void add_algebra_flag(CLI::App& app, AlgebraFlags& flags);
+void add_algebra_flag(App& app, AlgebraFlags& flags);
 /// Error (BadInput): not one of host, device, auto; device with a strategy that has no such algebra.
 [[nodiscard]] Result<void> check_algebra(const std::string& algebra, const std::string& strategy);
 

@@ -25,7 +25,7 @@ struct TuneFlags {
     AlgebraFlags algebra;
     std::string out;  ///< of kernel and of prior
     CommonFlags common;
-    const CLI::Option* budget = nullptr;
+    const Option* budget = nullptr;
 };
 
 Result<int> run_tune(TuneFlags& flags) {
@@ -60,9 +60,9 @@ Result<int> run_tune(TuneFlags& flags) {
 
 }  // namespace
 
-Command add_tune_command(CLI::App& app) {
+Command add_tune_command(App& app) {
     const auto flags = std::make_shared<TuneFlags>();
-    CLI::App* command = app.add_subcommand(
+    App* command = app.add_subcommand(
         "tune",
         "Tune kernels on a device, look into the tuning table, or (--surface) try a strategy on recorded times");
     add_live_flags(*command, flags->live);
@@ -73,8 +73,8 @@ Command add_tune_command(CLI::App& app) {
     add_report_flags(*command, flags->report);
     add_prior_flags(*command, flags->prior);
     add_algebra_flag(*command, flags->algebra);
-    flags->budget = command->get_option("--budget");
-    command->get_option("--budget")->default_str("60 a shape; 200 with --surface");
+    flags->budget = command->option("--budget");
+    command->option("--budget")->default_str("60 a shape; 200 with --surface");
     command
         ->add_option("--out", flags->out,
                      "Of --kernel: write the winner as JSON, for an engine to load; of --train-prior: the prior")

@@ -304,7 +304,7 @@ Result<int> finish(const KernelTuning& tuning, const Device& device, const std::
 
 }  // namespace
 
-void add_kernel_flags(CLI::App& app, KernelFlags& flags) {
+void add_kernel_flags(App& app, KernelFlags& flags) {
     app.add_option("--kernel", flags.kernel, "Tune a GLSL compute shader of your own (docs/own_kernels.md)")
         ->type_name("FILE");
     app.add_option("--space", flags.space, "Of --kernel: its parameters, buffers and dispatch")->type_name("FILE");

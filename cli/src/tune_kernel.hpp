@@ -16,7 +16,7 @@ struct KernelFlags {
     float hang_seconds = 0.0F;  ///< 0: the dispatcher's own
 };
 
-void add_kernel_flags(CLI::App& app, KernelFlags& flags);
+void add_kernel_flags(App& app, KernelFlags& flags);
 /// Of `live`: strategy, budget, seed, seconds, again, record.
 [[nodiscard]] Result<int> tune_kernel(const KernelFlags& flags, const LiveFlags& live, const CommonFlags& common);
 

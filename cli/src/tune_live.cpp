@@ -292,7 +292,7 @@ Result<ChosenAlgebra> choose_algebra(Tuning& tuning, std::vector<Job>& jobs, boo
 
 }  // namespace
 
-void add_live_flags(CLI::App& app, LiveFlags& flags) {
+void add_live_flags(App& app, LiveFlags& flags) {
     app.add_option("--job", flags.job,
                    "Tune the kernels of a job: cartpole, tuner, or last for what the last train, eval, bench or system "
                    "used (default: "

@@ -26,7 +26,7 @@ struct LiveFlags {
     std::string algebra;  ///< of add_algebra_flag; empty: auto
 };
 
-void add_live_flags(CLI::App& app, LiveFlags& flags);
+void add_live_flags(App& app, LiveFlags& flags);
 [[nodiscard]] Result<int> tune_live(const LiveFlags& flags, const CommonFlags& common);
 
 }  // namespace yolk::cli

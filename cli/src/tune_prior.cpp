@@ -111,12 +111,12 @@ void print_prior_outcome(const PriorFlags& flags, const autotune::TrainPriorOutc
 
 }  // namespace
 
-void add_prior_flags(CLI::App& app, PriorFlags& flags) {
-    app.add_option("--train-prior", flags.train,
-                   "Train what natural begins with by EGGROLL over recordings of several devices, for --prior")
+void add_prior_flags(App& app, PriorFlags& flags) {
+    app.add_list("--train-prior", flags.train,
+                 "Train what natural begins with by EGGROLL over recordings of several devices, for --prior")
         ->type_name("FILES...");
-    app.add_option("--held-out", flags.held_out,
-                   "Of --train-prior: recordings that only the comparison at the end is made on")
+    app.add_list("--held-out", flags.held_out,
+                 "Of --train-prior: recordings that only the comparison at the end is made on")
         ->type_name("FILES...");
     add_number(app, "--generations", flags.generations, "Of --train-prior; 0: the untrained prior")->default_str("10");
     add_number(app, "--population", flags.population, "Of --train-prior")->default_str("16");

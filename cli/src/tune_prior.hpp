@@ -25,7 +25,7 @@ struct PriorFlags {
     std::uint32_t threads = 0;
 };
 
-void add_prior_flags(CLI::App& app, PriorFlags& flags);
+void add_prior_flags(App& app, PriorFlags& flags);
 [[nodiscard]] Result<int> train_prior(const PriorFlags& flags, const CommonFlags& common);
 
 /// `named`, else prior.json beside the tuning table, where there is one.

@@ -102,13 +102,13 @@ Result<std::vector<ShapeReport>> surface_reports(const std::string& path) {
 
 }  // namespace
 
-void add_report_flags(CLI::App& app, ReportFlags& flags) {
+void add_report_flags(App& app, ReportFlags& flags) {
     app.add_option("--report", flags.file,
                    "Write a page about what the table (or the --surface) holds: cost by knob, choices, failures, and "
                    "how the strategies (--strategy a,b; default all) would have fared")
         ->type_name("FILE");
-    flags.strategy = app.get_option("--strategy");
-    flags.repeats = app.get_option("--repeats");
+    flags.strategy = app.option("--strategy");
+    flags.repeats = app.option("--repeats");
 }
 
 Result<int> tune_report(const ReportFlags& report, const SurfaceFlags& surface, const CommonFlags& common) {

@@ -11,11 +11,11 @@ namespace yolk::cli {
 
 struct ReportFlags {
     std::string file;
-    const CLI::Option* strategy = nullptr;  ///< given or not: they are SurfaceFlags'
-    const CLI::Option* repeats = nullptr;
+    const Option* strategy = nullptr;  ///< given or not: they are SurfaceFlags'
+    const Option* repeats = nullptr;
 };
 
-void add_report_flags(CLI::App& app, ReportFlags& flags);
+void add_report_flags(App& app, ReportFlags& flags);
 
 /// Of all shapes in the table; with --surface of that recording. Errors: no table, no such strategy, no place for the
 /// file.

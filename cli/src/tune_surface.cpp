@@ -168,7 +168,7 @@ Result<autotune::ReplayOptions> replay_options(const SurfaceFlags& flags, const 
 
 }  // namespace
 
-void add_surface_flags(CLI::App& app, SurfaceFlags& flags) {
+void add_surface_flags(App& app, SurfaceFlags& flags) {
     app.add_option("--surface", flags.surface,
                    "Recorded times instead of a device: a Kernel Tuner cache, T4, KTT results or CSV; gzip too")
         ->type_name("FILE");
@@ -186,7 +186,7 @@ void add_surface_flags(CLI::App& app, SurfaceFlags& flags) {
     app.add_option("--prior", flags.prior,
                    "What natural begins with, as --train-prior writes it (on a device: prior.json beside the table)")
         ->type_name("FILE");
-    app.add_option("--transfer", flags.transfer, "Recordings of other devices for natural to begin from")
+    app.add_list("--transfer", flags.transfer, "Recordings of other devices for natural to begin from")
         ->type_name("FILES...");
 }
 

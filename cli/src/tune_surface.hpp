@@ -24,7 +24,7 @@ struct SurfaceFlags {
     std::string algebra;  ///< of add_algebra_flag; empty: host
 };
 
-void add_surface_flags(CLI::App& app, SurfaceFlags& flags);
+void add_surface_flags(App& app, SurfaceFlags& flags);
 [[nodiscard]] Result<int> tune_surface(const SurfaceFlags& flags, const CommonFlags& common);
 
 }  // namespace yolk::cli

@@ -205,7 +205,7 @@ Result<int> forget_choices(const std::string& what) {
 
 }  // namespace
 
-void add_table_flags(CLI::App& app, TableFlags& flags) {
+void add_table_flags(App& app, TableFlags& flags) {
     app.add_flag("--list", flags.list, "What the table holds");
     app.add_option("--show", flags.show, "All samples of a shape, and what is quarantined")->type_name("SHAPE");
     app.add_option("--explain", flags.explain,

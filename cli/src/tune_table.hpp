@@ -24,7 +24,7 @@ struct TableFlags {
     }
 };
 
-void add_table_flags(CLI::App& app, TableFlags& flags);
+void add_table_flags(App& app, TableFlags& flags);
 [[nodiscard]] Result<int> tune_table(const TableFlags& flags, const CommonFlags& common);
 
 }  // namespace yolk::cli
