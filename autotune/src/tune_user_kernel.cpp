@@ -9,6 +9,7 @@
 
 #include "yolk/autotune/recording.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/primitives/limits.hpp"
 

@@ -19,6 +19,7 @@
 #include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 #include "yolk/runtime/probe.hpp"

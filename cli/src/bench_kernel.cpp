@@ -15,6 +15,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/matmul.hpp"

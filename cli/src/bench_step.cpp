@@ -15,6 +15,7 @@
 #include "select_device.hpp"
 #include "yolk/autotune/kfac_step.hpp"
 #include "yolk/autotune/natural_gradient_step.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {

@@ -16,6 +16,7 @@
 #include "yolk/autotune/recorded_surface.hpp"
 #include "yolk/autotune/search_cost.hpp"
 #include "yolk/autotune/tune_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/oracle/named_problem.hpp"
 #include "yolk/runtime/probe.hpp"
 

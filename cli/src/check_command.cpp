@@ -14,6 +14,7 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "train_flags.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/runtime/dispatcher.hpp"

@@ -10,6 +10,7 @@
 
 #include "output.hpp"
 #include "select_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"

@@ -8,6 +8,7 @@
 #include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/train/train.hpp"
 
 namespace yolk::cli {

@@ -13,6 +13,7 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/hyper/ablate.hpp"
 #include "yolk/hyper/graph_text.hpp"
 #include "yolk/hyper/optimize.hpp"

@@ -12,6 +12,7 @@
 #include "progress.hpp"
 #include "select_device.hpp"
 #include "train_flags.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "select_device.hpp"
 #include "tune_flags.hpp"
 #include "yolk/autotune/tune_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {

@@ -10,6 +10,7 @@
 #include "output.hpp"
 #include "yolk/autotune/strategy.hpp"
 #include "yolk/autotune/tuning_file.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::cli {
 namespace {

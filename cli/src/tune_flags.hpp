@@ -12,6 +12,7 @@
 #include "options.hpp"
 #include "yolk/autotune/algebra_choice.hpp"
 #include "yolk/autotune/tune_device.hpp"
+#include "yolk/core/json_fwd.hpp"
 
 namespace yolk::cli {
 

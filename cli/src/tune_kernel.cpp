@@ -19,6 +19,7 @@
 #include "tune_flags.hpp"
 #include "yolk/autotune/tune_user_kernel.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/probe.hpp"
 

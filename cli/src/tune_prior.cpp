@@ -16,6 +16,7 @@
 #include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/train_prior.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::cli {
 namespace {

@@ -16,6 +16,7 @@
 #include "tune_surface.hpp"
 #include "yolk/autotune/report.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/runtime/instance.hpp"
 
 namespace yolk::cli {

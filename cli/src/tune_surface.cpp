@@ -17,6 +17,7 @@
 #include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/replay.hpp"
 #include "yolk/autotune/strategy.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::cli {

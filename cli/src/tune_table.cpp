@@ -17,6 +17,7 @@
 #include "yolk/autotune/table_operations.hpp"
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -53,7 +54,9 @@ std::string values_text(const NamedConfiguration& configuration) {
 
 std::string key_text(const autotune::TuningKey& key) { return autotune::shape_text(key.family, key.shape); }
 
-bool is_current(const TuningChoice& choice) { return choice.key.kernels == autotune::kernel_hash(choice.key.family); }
+bool has_current_kernels(const TuningChoice& choice) {
+    return choice.key.kernels == autotune::kernel_hash(choice.key.family);
+}
 
 std::string speed_up_text(const TuningChoice& choice) {
     if (!(choice.milliseconds > 0.0) || !(choice.heuristic_milliseconds > 0.0)) return "-";
@@ -67,7 +70,7 @@ Result<int> list_table(const TableFlags& flags) {
         Json all = Json::array();
         for (const TuningChoice& choice : choices) {
             all.push_back(autotune::choice_json(choice));
-            all.back()["current"] = is_current(choice);
+            all.back()["current"] = has_current_kernels(choice);
         }
         print_json({{"table", file.path().string()}, {"choices", std::move(all)}});
         return 0;
@@ -76,7 +79,7 @@ Result<int> list_table(const TableFlags& flags) {
     for (const TuningChoice& choice : choices) {
         rows.push_back({key_text(choice.key), choice.key.device.driver.substr(0, choice.key.device.driver.find(';')),
                         fmt::format("{:.4g}", choice.milliseconds), speed_up_text(choice),
-                        choice.pinned ? "pinned" : (is_current(choice) ? "" : "other kernels"),
+                        choice.pinned ? "pinned" : (has_current_kernels(choice) ? "" : "other kernels"),
                         values_text(choice.configuration)});
     }
     print_line(table(rows));

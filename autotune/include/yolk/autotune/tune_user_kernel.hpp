@@ -14,7 +14,7 @@
 #include "yolk/autotune/tune_device.hpp"
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/autotune/user_kernel.hpp"
-#include "yolk/core/json.hpp"
+#include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
 
 namespace yolk::autotune {
