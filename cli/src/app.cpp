@@ -58,15 +58,16 @@ Condition without(const Option* other) {
 }
 
 App::App(const std::string& description, const std::string& name)
-    : own_(std::make_unique<CLI::App>(description, name)), app_(own_.get()) {}
-App::App(CLI::App* app) : app_(app) {}
+    : own_(std::make_unique<CLI::App>(description, name)), app_(own_.get()) {
+    app_->require_subcommand(0, 1);
+}
+App::App(CLI::App* app) : app_(app) { app_->require_subcommand(0, 1); }
 App::~App() = default;
 
 App* App::add_subcommand(const std::string& name, const std::string& description) {
     subcommands_.push_back(std::unique_ptr<App>(new App(app_->add_subcommand(name, description))));
     return subcommands_.back().get();
 }
-void App::require_subcommand(std::size_t least, std::size_t most) { app_->require_subcommand(least, most); }
 void App::set_version(const std::string& text) { app_->set_version_flag("--version", text); }
 void App::set_footer(const std::string& text) { app_->footer(text); }
 
@@ -129,7 +130,7 @@ Option* App::option(const std::string& name) const {
 }
 bool App::parsed() const noexcept { return app_->parsed(); }
 Condition App::without_subcommand() const {
-    return {"goes behind the command that it is for", [this] { return app_->get_subcommands().empty(); }};
+    return {"goes after the subcommand, if that takes it", [this] { return app_->get_subcommands().empty(); }};
 }
 
 Result<void> App::refuse_without_effect() const {

@@ -68,9 +68,9 @@ class App {
     App(const App&) = delete;
     App& operator=(const App&) = delete;
 
+    /// A call names at most one; that it names none is for run_named() to tell: the parser would tell it first, and so
+    /// hide what was typed in its place.
     App* add_subcommand(const std::string& name, const std::string& description);
-    /// How many subcommands a call must name, and may.
-    void require_subcommand(std::size_t least = 1, std::size_t most = 1);
     void set_version(const std::string& text);  ///< of --version
     void set_footer(const std::string& text);
 

@@ -206,8 +206,6 @@ Command add_rollout(App& group) {
 
 Command add_bench_command(App& app) {
     App* group = app.add_subcommand("bench", "Time one part of the work on a device");
-    // At most one. That one is missing is told below: required here, it would hide what was typed in its place.
-    group->require_subcommand(0, 1);
     const std::array<Command, 4> commands{add_rollout(*group), add_kernel_bench(*group), add_step_bench(*group),
                                           add_tuner_bench(*group)};
     return {group, [commands] {

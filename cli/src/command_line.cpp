@@ -23,7 +23,6 @@ int report(const Error& error) {
 
 void prepare(App& app) {
     app.set_version("yolk " YOLK_VERSION);
-    app.require_subcommand();
     app.set_footer(kFooter);
 }
 

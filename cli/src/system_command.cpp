@@ -15,11 +15,9 @@ Command add_system_command(App& app) {
         "system",
         "Evaluate, optimize, draw, ablate or save a shipped system of hyperfunctions; a program of your own "
         "does the same with yolk::cli::run_system");
-    command->require_subcommand();
     const auto commands = std::make_shared<std::vector<Command>>();
     for (const ExampleSystemInfo& info : example_systems()) {
         App* const named = command->add_subcommand(std::string(info.name), std::string(info.what));
-        named->require_subcommand();
         const auto made = std::make_shared<std::unique_ptr<ExampleSystem>>();
         for (Command& each : add_system_commands(*named, [made, &info]() -> Result<SystemTask> {
                  *made = info.make();

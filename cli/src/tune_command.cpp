@@ -35,7 +35,6 @@ Command add_tune_command(App& app) {
     App* const tune = app.add_subcommand(
         "tune",
         "Tune Yolk's kernels on this device; or a kernel of your own, a recorded surface, the table, the prior");
-    tune->require_subcommand(0, 1);
     const std::vector<Command> commands{add_tune_device(*tune), add_tune_kernel(*tune), add_tune_surface(*tune),
                                         add_tune_table(*tune),  add_tune_prior(*tune),  add_tune_report(*tune)};
     std::function<Result<int>()> bare;

@@ -167,7 +167,6 @@ Result<int> train_and_write(const PriorTraining& flags) {
 
 Command add_tune_prior(App& tune) {
     App* const prior = tune.add_subcommand("prior", "What the house strategy begins with: train it");
-    prior->require_subcommand(0, 1);
     const auto flags = std::make_shared<PriorTraining>();
     App* const train = prior->add_subcommand("train", "Train a prior by EGGROLL over recordings of several devices");
     train->add_list("recordings", flags->recordings, "Recorded surfaces")->required()->type_name("FILES...");

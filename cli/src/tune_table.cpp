@@ -252,7 +252,6 @@ struct TableCommand {
 
 Command add_tune_table(App& tune) {
     App* const group = tune.add_subcommand("table", "What the tuning table holds, and why; changes by hand");
-    group->require_subcommand(0, 1);
     const TableCommand list(*group, "list", "What the table holds");
 
     const TableCommand show(*group, "show", "All samples of a shape, and what is quarantined");

@@ -54,8 +54,8 @@ constexpr Refusal kRefusals[]{
     {"tune --strategy greedy --algebra host", "--algebra", "goes with --strategy natural or bayes"},
     {"tune --no-tuning", "--no-tuning", "goes with --algebra device or auto"},
     {"tune device --algebra host --no-tuning", "--no-tuning", "goes with --algebra device or auto"},
-    {"tune --budget 5 table list", "--budget", "behind the command that it is for"},
-    {"tune --json surface file", "--json", "behind the command that it is for"},
+    {"tune --budget 5 table list", "--budget", "goes after the subcommand"},
+    {"tune --json surface file", "--json", "goes after the subcommand"},
     {"tune kernel file --space file --job last", "--job", kUnknown},
     {"tune kernel file --space file --no-tuning", "--no-tuning", kUnknown},
     {"tune kernel file --space file --prior file", "--prior", kUnknown},
@@ -164,7 +164,9 @@ TEST_F(no_effect, commands_without_a_subcommand_say_what_there_is) {
     EXPECT_THAT(run("tune table").err, HasSubstr("list, show, explain, export, import, pin or forget"));
     EXPECT_THAT(run("tune prior").err, HasSubstr("train"));
     EXPECT_THAT(run("bench").err, HasSubstr("rollout, kernel, step or tuner"));
-    EXPECT_THAT(run("tune fly").err, HasSubstr("fly"));
+    for (const char* line : {"fly", "tune fly", "tune table fly", "system fly", "system xor fly"})
+        EXPECT_THAT(run(line).err, HasSubstr("not expected: fly")) << line;
+    for (const char* line : {"", "system", "system xor"}) EXPECT_EQ(run(line).code, 2) << line;
 }
 
 }  // namespace
