@@ -28,26 +28,26 @@ struct LogFields {
 constexpr LogFields kTrainingFields{"generation", "evaluations", "mean_return", "policy_return"};
 constexpr LogFields kSystemFields{"step", "metric_calls", "mean", "centre"};
 
-Error foreign(const LearningLog& log) {
+Error foreign_log(const LearningLog& log) {
     return bad_input(
         fmt::format("'{}' is neither a metrics.jsonl that `yolk train` wrote nor a log of `yolk system NAME optimize "
                     "--log`: its first line holds no settings of either.",
                     log.file));
 }
 
-Error damaged(const LearningLog& log, std::size_t line, std::string_view reason) {
+Error damaged_log(const LearningLog& log, std::size_t line, std::string_view reason) {
     return bad_input(
         fmt::format("'{}' is damaged: line {} {}. Nothing was drawn; remove that line, or draw another file.", log.file,
                     line, reason));
 }
 
 /// From the first line: which kind of log this is, and of what.
-Result<void> read_settings(LearningLog& log, const Json& line) {
-    if (!line.is_object()) return foreign(log);
+Result<void> read_log_settings(LearningLog& log, const Json& line) {
+    if (!line.is_object()) return foreign_log(log);
     const bool trained = line.contains("settings");
     const Json& settings = trained ? line["settings"] : line;
     const char* const name = trained ? "task" : "system";
-    if (!settings.is_object() || !settings.contains(name) || !settings[name].is_string()) return foreign(log);
+    if (!settings.is_object() || !settings.contains(name) || !settings[name].is_string()) return foreign_log(log);
     log.kind = trained ? LearningLogKind::Training : LearningLogKind::System;
     log.name = settings[name].get<std::string>();
     const Json population = settings.value("population", Json());
@@ -56,23 +56,23 @@ Result<void> read_settings(LearningLog& log, const Json& line) {
 }
 
 /// Far above any score or count, and far below what arithmetic on an axis overflows at.
-constexpr double kMostDrawable = 1e100;
+constexpr double kMostLogValue = 1e100;
 
 /// A score that was not finite is written as null.
-std::optional<double> score_of(const Json& line, const char* field) {
+std::optional<double> log_score(const Json& line, const char* field) {
     const auto at = line.find(field);
     if (at == line.end()) return std::nullopt;
     if (at->is_null()) return std::numeric_limits<double>::quiet_NaN();
     if (!at->is_number()) return std::nullopt;
     const double score = at->get<double>();
-    return std::abs(score) <= kMostDrawable ? score : std::numeric_limits<double>::quiet_NaN();
+    return std::abs(score) <= kMostLogValue ? score : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::optional<double> amount_of(const Json& line, const char* field) {
+std::optional<double> log_amount(const Json& line, const char* field) {
     const auto at = line.find(field);
     if (at == line.end() || !at->is_number()) return std::nullopt;
     const double amount = at->get<double>();
-    return amount >= 0.0 && amount <= kMostDrawable ? std::optional(amount) : std::nullopt;
+    return amount >= 0.0 && amount <= kMostLogValue ? std::optional(amount) : std::nullopt;
 }
 
 class LogReader {
@@ -82,25 +82,25 @@ class LogReader {
 
     /// The last line of a system's log holds totals; it is not a step.
     Result<void> add(const Json& line, std::size_t number) {
-        if (!line.is_object()) return damaged(log_, number, "is not a JSON object");
+        if (!line.is_object()) return damaged_log(log_, number, "is not a JSON object");
         if (log_.kind == LearningLogKind::System && line.contains("stopped_by")) return {};
         const auto generation = line.find(fields_.generation);
         if (generation == line.end() || !generation->is_number_unsigned())
-            return damaged(log_, number, fmt::format("has no {}", fields_.generation));
-        const auto evaluations = amount_of(line, fields_.evaluations);
-        const auto seconds = amount_of(line, "seconds");
-        const auto mean = score_of(line, fields_.mean);
-        const auto policy = score_of(line, fields_.policy);
+            return damaged_log(log_, number, fmt::format("has no {}", fields_.generation));
+        const auto evaluations = log_amount(line, fields_.evaluations);
+        const auto seconds = log_amount(line, "seconds");
+        const auto mean = log_score(line, fields_.mean);
+        const auto policy = log_score(line, fields_.policy);
         if (!evaluations || !seconds || !mean || !policy) {
-            return damaged(log_, number,
-                           fmt::format("has no {}", !evaluations ? fields_.evaluations
-                                                    : !seconds   ? "seconds"
-                                                    : !mean      ? fields_.mean
-                                                                 : fields_.policy));
+            return damaged_log(log_, number,
+                               fmt::format("has no {}", !evaluations ? fields_.evaluations
+                                                        : !seconds   ? "seconds"
+                                                        : !mean      ? fields_.mean
+                                                                     : fields_.policy));
         }
         LearningPoint point{.generation = generation->get<std::uint64_t>() + 1, .mean = *mean, .policy = *policy};
         if (!log_.points.empty() && point.generation <= log_.points.back().generation) {
-            return damaged(
+            return damaged_log(
                 log_, number,
                 fmt::format("is of {} {}, which an earlier line has passed", fields_.generation, point.generation - 1));
         }
@@ -123,7 +123,7 @@ class LogReader {
 };
 
 /// The next whole line, without its newline; nothing where none is left.
-std::optional<std::string_view> next_line(std::string_view& rest) {
+std::optional<std::string_view> next_log_line(std::string_view& rest) {
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos) return std::nullopt;
     const std::string_view line = rest.substr(0, end);
@@ -138,12 +138,12 @@ Result<LearningLog> read_learning_log(const std::filesystem::path& path) {
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxLogBytes));
     std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (rest.empty()) return bad_input(fmt::format("'{}' is empty; there is nothing to draw.", log.file));
-    const std::optional<std::string_view> first = next_line(rest);
-    if (!first) return foreign(log);
-    YOLK_TRY_VOID(read_settings(log, Json::parse(*first, nullptr, false)));
+    const std::optional<std::string_view> first = next_log_line(rest);
+    if (!first) return foreign_log(log);
+    YOLK_TRY_VOID(read_log_settings(log, Json::parse(*first, nullptr, false)));
     LogReader reader(log);
     std::size_t number = 1;
-    for (auto text = next_line(rest); text; text = next_line(rest))
+    for (auto text = next_log_line(rest); text; text = next_log_line(rest))
         YOLK_TRY_VOID(reader.add(Json::parse(*text, nullptr, false), ++number));
     if (!rest.empty()) {
         log_info(fmt::format("'{}': line {} is incomplete (a run is writing it, or was killed in it) and is left out.",

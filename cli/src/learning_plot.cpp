@@ -14,9 +14,9 @@
 namespace yolk::cli {
 namespace {
 
-constexpr double kWidth = 760.0, kHeight = 380.0, kLegendLine = 19.0;
+constexpr double kPlotWidth = 760.0, kPlotHeight = 380.0, kLegendLine = 19.0;
 constexpr std::size_t kMostStretches = 500;  // of one curve; the frame is 688 pixels wide
-constexpr std::size_t kColours = 8;
+constexpr std::size_t kPlotColours = 8;
 
 // Colours after Okabe and Ito, which people with any kind of colour vision tell apart. The background is painted, since
 // a picture follows the reader's system and the page around it may not.
@@ -32,7 +32,7 @@ text{font:12px system-ui,sans-serif;fill:#1b1d1f}.title{font-weight:600}.page{fi
 </style>
 )";
 
-double across(const LearningPoint& point, LearningAxis axis) {
+double place_across(const LearningPoint& point, LearningAxis axis) {
     switch (axis) {
         case LearningAxis::Evaluations: return point.evaluations;
         case LearningAxis::Seconds: return point.seconds;
@@ -52,13 +52,13 @@ std::string across_label(LearningAxis axis, LearningLogKind kind) {
 }
 
 /// "runs/seed1" for "runs/seed1/metrics.jsonl": the folder is what a user named.
-std::string label_of(const LearningLog& log) {
+std::string log_label(const LearningLog& log) {
     const std::filesystem::path path(log.file);
     if (path.filename() == "metrics.jsonl" && path.has_parent_path()) return path.parent_path().string();
     return log.file;
 }
 
-std::string title_of(std::span<const LearningLog> logs) {
+std::string plot_title(std::span<const LearningLog> logs) {
     const std::uint64_t population = logs.front().population;
     const bool same = std::ranges::all_of(logs, [&](const LearningLog& log) { return log.population == population; });
     return same && population > 0 ? fmt::format("{}, population {}", logs.front().name, population) : logs.front().name;
@@ -69,7 +69,7 @@ PlotFrame learning_frame(std::span<const LearningLog> logs, LearningAxis axis) {
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
     for (const LearningLog& log : logs) {
-        last = std::max(last, across(log.points.back(), axis));
+        last = std::max(last, place_across(log.points.back(), axis));
         for (const LearningPoint& point : log.points) {
             for (const double score : {point.mean, point.policy}) {
                 if (!std::isfinite(score)) continue;
@@ -79,7 +79,7 @@ PlotFrame learning_frame(std::span<const LearningLog> logs, LearningAxis axis) {
         }
     }
     const Axis x{.scale = AxisScale::Linear, .low = 0.0, .high = last > 0.0 ? last : 1.0};
-    return plot_frame(kWidth, kHeight, 40.0, x, axis_around(AxisScale::Linear, low, high));
+    return plot_frame(kPlotWidth, kPlotHeight, 40.0, x, axis_around(AxisScale::Linear, low, high));
 }
 
 /// Indices of the points to draw: all, or of each stretch the least and the greatest, in order.
@@ -105,14 +105,14 @@ std::vector<std::size_t> drawn_points(const std::vector<LearningPoint>& points, 
 }
 
 /// Interrupted where a score is not finite.
-std::string curve_path(const PlotFrame& frame, const LearningLog& log, LearningAxis axis,
-                       double LearningPoint::*score) {
+std::string learning_path(const PlotFrame& frame, const LearningLog& log, LearningAxis axis,
+                          double LearningPoint::*score) {
     std::string path;
     bool pen_down = false;
     for (const std::size_t i : drawn_points(log.points, score)) {
         const LearningPoint& point = log.points[i];
         if (std::isfinite(point.*score)) {
-            path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", frame.x.at(across(point, axis)),
+            path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", frame.x.at(place_across(point, axis)),
                                 frame.y.at(point.*score));
             if (!pen_down) path += "h.1";  // a single point is seen, too
         }
@@ -121,12 +121,12 @@ std::string curve_path(const PlotFrame& frame, const LearningLog& log, LearningA
     return path;
 }
 
-std::string curve_of(const PlotFrame& frame, const LearningLog& log, LearningAxis axis, std::size_t index) {
-    const std::size_t colour = index % kColours;
+std::string learning_curve(const PlotFrame& frame, const LearningLog& log, LearningAxis axis, std::size_t index) {
+    const std::size_t colour = index % kPlotColours;
     return fmt::format(
         "<g><title>{}</title><path class=\"mean c{}\" d=\"{}\"/><path class=\"policy c{}\" d=\"{}\"/></g>\n",
-        markup_text(label_of(log)), colour, curve_path(frame, log, axis, &LearningPoint::mean), colour,
-        curve_path(frame, log, axis, &LearningPoint::policy));
+        markup_text(log_label(log)), colour, learning_path(frame, log, axis, &LearningPoint::mean), colour,
+        learning_path(frame, log, axis, &LearningPoint::policy));
 }
 
 std::string legend_entry(double x, double y, const std::string& classes, const std::string& text) {
@@ -135,19 +135,19 @@ std::string legend_entry(double x, double y, const std::string& classes, const s
 }
 
 /// What solid and dashed mean, and with several logs a line for each, in two columns.
-std::string legend_of(std::span<const LearningLog> logs) {
+std::string learning_legend(std::span<const LearningLog> logs) {
     const bool trained = logs.front().kind == LearningLogKind::Training;
     const std::string colour = logs.size() == 1 ? "c0" : "ink";
-    const double second = (PlotFrame::kLeft + kWidth) / 2;
-    double y = kHeight + kLegendLine;
+    const double second = (PlotFrame::kLeft + kPlotWidth) / 2;
+    double y = kPlotHeight + kLegendLine;
     std::string svg = legend_entry(PlotFrame::kLeft, y, "policy " + colour,
                                    trained ? "the policy without perturbation" : "the system without perturbation") +
                       legend_entry(second, y, "mean " + colour, "mean of the population");
     if (logs.size() == 1) return svg;
     for (std::size_t i = 0; i < logs.size(); ++i) {
         if (i % 2 == 0) y += kLegendLine;
-        svg += legend_entry(i % 2 == 0 ? PlotFrame::kLeft : second, y, fmt::format("policy c{}", i % kColours),
-                            label_of(logs[i]));
+        svg += legend_entry(i % 2 == 0 ? PlotFrame::kLeft : second, y, fmt::format("policy c{}", i % kPlotColours),
+                            log_label(logs[i]));
     }
     return svg;
 }
@@ -157,20 +157,20 @@ std::string legend_of(std::span<const LearningLog> logs) {
 std::string learning_plot(std::span<const LearningLog> logs, LearningAxis axis) {
     const PlotFrame frame = learning_frame(logs, axis);
     const std::size_t lines = logs.size() == 1 ? 1 : 1 + (logs.size() + 1) / 2;
-    const double height = kHeight + kLegendLine * static_cast<double>(lines) + 10.0;
-    const std::string title = title_of(logs);
+    const double height = kPlotHeight + kLegendLine * static_cast<double>(lines) + 10.0;
+    const std::string title = plot_title(logs);
     const LearningLogKind kind = logs.front().kind;
     std::string svg = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
         "height=\"{1:.0f}\" role=\"img\" aria-label=\"Learning curves: {2}\">\n",
-        kWidth, height, markup_text(title));
+        kPlotWidth, height, markup_text(title));
     svg += kPlotStyle;
-    svg += fmt::format("<rect class=\"page\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n", kWidth, height);
+    svg += fmt::format("<rect class=\"page\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n", kPlotWidth, height);
     svg += plot_text(PlotFrame::kLeft, PlotFrame::kTop - 4, "start", title, " class=\"title\"");
     svg += plot_y_axis(frame, kind == LearningLogKind::Training ? "return" : "reward");
     svg += plot_x_axis(frame, across_label(axis, kind));
-    for (std::size_t i = 0; i < logs.size(); ++i) svg += curve_of(frame, logs[i], axis, i);
-    return svg + legend_of(logs) + "</svg>\n";
+    for (std::size_t i = 0; i < logs.size(); ++i) svg += learning_curve(frame, logs[i], axis, i);
+    return svg + learning_legend(logs) + "</svg>\n";
 }
 
 }  // namespace yolk::cli
