@@ -31,7 +31,7 @@ constexpr LogFields kSystemFields{"step", "metric_calls", "mean", "centre"};
 Error foreign_log(const LearningLog& log) {
     return bad_input(
         fmt::format("'{}' is neither a metrics.jsonl that `yolk train` wrote nor a log of `yolk system NAME optimize "
-                    "--log`: its first line holds no settings of either.",
+                    "--log`: its first line has the settings of neither.",
                     log.file));
 }
 
@@ -151,7 +151,7 @@ Result<LearningLog> read_learning_log(const std::filesystem::path& path) {
     }
     if (log.points.empty()) {
         return bad_input(
-            fmt::format("'{}' holds settings but no generation yet; draw it once the run has made one.", log.file));
+            fmt::format("'{}' has settings but no generation yet; draw it after the first generation.", log.file));
     }
     return log;
 }
