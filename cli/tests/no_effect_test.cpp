@@ -119,7 +119,7 @@ TEST_F(no_effect, flags_are_refused_by_name) {
 // Where each of them does have an effect, the next complaint is another one: here that no driver is there.
 TEST_F(no_effect, flags_are_taken_where_they_have_one) {
     for (const char* line :
-         {"check --run cartpole --population 8 --seed 3 --no-antithetic --fitness z-score",
+         {"check --run cartpole --population 8 --seed 3 --no-antithetic --fitness centred-rank",
           "check --kernel noise --seed 3", "bench kernel --shape 8x8x8 --all",
           "tune --algebra auto --no-tuning --device 0", "tune device --strategy natural --job cartpole",
           "system xor ablate --how freeze --steps 2 --seed 4", "tune table explain matmul m=8 n=8 k=8 --device 0"}) {
