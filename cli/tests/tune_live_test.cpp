@@ -233,7 +233,7 @@ TEST_P(tune_live, bad_input_is_told) {
     refused({"--seconds", "0"}, "--seconds is 0");
     refused({"table", "explain", "matmul", "m=8", "n=8"}, "needs k");
     refused({"table", "explain", "matmul m=8 n=8 k=8 z=1"}, "has 'z'");
-    refused({"table", "explain", "matmul m=8 n=x"}, "'n=x'");
+    refused({"table", "explain", "matmul m=8 n=x"}, "n=x");
     refused({"table", "explain", "chess"}, "family 'chess'");
     refused({"--shapes", (folder_ / "shapes").string(), "--strategy", "luck"}, "luck");
 }

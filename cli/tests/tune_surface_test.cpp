@@ -154,15 +154,15 @@ TEST_F(tune_surface, transfers) {
 
 // The same curves wherever the algebra is done, and the outcome says where that was.
 TEST_F(tune_surface, algebra_on_a_device_changes_no_curve) {
-    const auto run = [this](const char* driver, const char* algebra) {
-        return run_command({"tune", "surface", (folder_ / "here.csv").string(), "--budget", "40", "--repeats", "2",
-                            "--algebra", algebra, "--no-tuning", "--json"},
-                           only(driver));
+    const auto run = [this](const char* driver, std::vector<std::string> algebra) {
+        algebra.insert(algebra.begin(), {"tune", "surface", (folder_ / "here.csv").string(), "--budget", "40",
+                                         "--repeats", "2", "--json", "--algebra"});
+        return run_command(algebra, only(driver));
     };
-    const Json host = run(kLavapipe, "host").last();
+    const Json host = run(kLavapipe, {"host"}).last();
     EXPECT_EQ(host["algebra"], "host");
     for (const char* driver : {kLavapipe, kSwiftShader}) {
-        const Ran ran = run(driver, "device");
+        const Ran ran = run(driver, {"device", "--no-tuning"});
         ASSERT_EQ(ran.code, 0) << ran.err;
         const Json device = ran.last();
         EXPECT_EQ(device["algebra"], "device");
