@@ -11,11 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "kernel_timing.hpp"
 #include "last_run.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/matmul.hpp"
@@ -27,7 +29,6 @@ namespace yolk::cli {
 namespace {
 
 constexpr std::size_t kFinalists = 5;
-constexpr std::size_t kFinalRounds = 7;
 
 struct KernelBenchFlags {
     CommonFlags common;
@@ -38,19 +39,6 @@ struct KernelBenchFlags {
     std::uint32_t configurations = 64;
     bool all = false;
     std::uint64_t seed = 1;
-};
-
-/// One configuration and what it took, in seconds; the first is the screening run.
-struct Measured {
-    Configuration configuration;
-    std::vector<double> seconds;
-    std::uint64_t dispatches = 0;  ///< of one run
-    std::string error;             ///< why it could not be timed
-    [[nodiscard]] double median() const {
-        std::vector<double> sorted = seconds;
-        std::ranges::sort(sorted);
-        return sorted.empty() ? 1e300 : sorted[sorted.size() / 2];
-    }
 };
 
 Result<std::unique_ptr<oracle::Problem>> problem_of_shape(const std::string& shape) {
@@ -125,88 +113,6 @@ std::vector<Configuration> choose_configurations(const KernelBenchFlags& flags, 
     return chosen;
 }
 
-/// The buffers of a problem on a device, filled.
-struct ProblemOnDevice {
-    const oracle::Problem& problem;
-    const Device& device;
-    Dispatcher& dispatcher;
-    std::vector<Buffer> buffers;
-    std::vector<BufferView> views;
-};
-
-Result<void> fill(ProblemOnDevice& on) {
-    const std::vector<oracle::ProblemBuffer> wanted = on.problem.buffers();
-    on.buffers.resize(wanted.size());
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (wanted[i].size_bytes != 0) {
-            YOLK_TRY(on.buffers[i],
-                     on.device.create_buffer({.size_bytes = wanted[i].size_bytes, .label = wanted[i].name}));
-            if (!wanted[i].contents.empty()) YOLK_TRY_VOID(on.dispatcher.upload(on.buffers[i], wanted[i].contents));
-        }
-    }
-    for (const Buffer& buffer : on.buffers)
-        on.views.push_back(buffer.impl() == nullptr ? BufferView{} : BufferView(buffer));
-    return {};
-}
-
-/// A configuration that is ready to run again and again.
-struct Prepared {
-    std::unique_ptr<oracle::PlannedProblem> plan;
-    Buffer scratch;
-    oracle::PlannedProblem::Record record;
-    std::optional<Recorder> recorder;
-};
-
-Result<Prepared> prepare_kernel(const ProblemOnDevice& on, const Configuration& configuration) {
-    Prepared ready;
-    YOLK_TRY(ready.plan, on.problem.plan(on.device, configuration));
-    const std::uint64_t scratch_bytes = ready.plan->scratch().size_bytes;
-    if (scratch_bytes != 0) {
-        YOLK_TRY(ready.scratch, on.device.create_buffer({.size_bytes = scratch_bytes, .label = "scratch"}));
-    }
-    YOLK_TRY(ready.record, ready.plan->bind(on.views, scratch_bytes == 0 ? BufferView{} : BufferView(ready.scratch)));
-    YOLK_TRY(Recorder recorder, Recorder::create(on.device, {.timestamp_count = 2, .label = "bench kernel"}));
-    recorder.begin();
-    recorder.timestamp(0);
-    ready.record(recorder);
-    recorder.timestamp(1);
-    ready.recorder = std::move(recorder);
-    return ready;
-}
-
-Result<double> time_run(const ProblemOnDevice& on, Prepared& ready) {
-    YOLK_TRY_VOID(on.dispatcher.run(*ready.recorder));
-    std::array<double, 2> nanoseconds{};
-    YOLK_TRY_VOID(ready.recorder->read_timestamps(nanoseconds));
-    return (nanoseconds[1] - nanoseconds[0]) * 1e-9;
-}
-
-/// The first run of a pipeline compiles it on CPU drivers, so it is not counted.
-Result<double> screen(const ProblemOnDevice& on, const Configuration& configuration) {
-    YOLK_TRY(Prepared ready, prepare_kernel(on, configuration));
-    YOLK_TRY_VOID(on.dispatcher.run(*ready.recorder));
-    return time_run(on, ready);
-}
-
-/// The best of the screening and the default again, in turn, kFinalRounds times.
-Result<void> run_finals(const ProblemOnDevice& on, std::span<Measured* const> finalists) {
-    std::vector<Prepared> ready;
-    for (Measured* measured : finalists) {
-        measured->seconds.clear();
-        YOLK_TRY(Prepared prepared, prepare_kernel(on, measured->configuration));
-        YOLK_TRY_VOID(on.dispatcher.run(*prepared.recorder));
-        measured->dispatches = prepared.recorder->dispatch_count();
-        ready.push_back(std::move(prepared));
-    }
-    for (std::size_t round = 0; round < kFinalRounds; ++round) {
-        for (std::size_t i = 0; i < ready.size(); ++i) {
-            YOLK_TRY(const double seconds, time_run(on, ready[i]));
-            finalists[i]->seconds.push_back(seconds);
-        }
-    }
-    return {};
-}
-
 Json configuration_json(const TuningSpace& space, const Configuration& configuration) {
     Json json = Json::object();
     for (std::size_t i = 0; i < configuration.size(); ++i) json[space.knobs()[i].name] = configuration[i];
@@ -220,14 +126,17 @@ std::string speed_text(const oracle::Work& work, double seconds) {
     return fmt::format("{:>9.3f} ms{} {:>7.2f} GB/s", seconds * 1e3, operations, work.bytes / seconds * 1e-9);
 }
 
-/// The baselines: measured before and after, the better counts, since nothing else may be running.
-Result<void> add_baselines(Json& json, const KernelBenchFlags& flags, const ProblemOnDevice& on, double best_seconds) {
+/// The baselines, on a device that does nothing else.
+Result<void> add_baselines(Json& json, const ProblemOnDevice& on, double best_seconds) {
     YOLK_TRY(const double limit, measure_multiply_adds_per_second(on.device, on.dispatcher));
     const double rate = on.problem.work().operations / best_seconds;
     json["limit_gflops"] = 2e-9 * limit;
     json["of_limit"] = rate / (2.0 * limit);
-    if (flags.kernel != "matmul") return {};
-    YOLK_TRY(const double textbook, measure_textbook_matmul(on.device, on.dispatcher, 512));
+    const TuningSpace space = on.problem.space(on.device.info());
+    if (space.family() != "matmul") return {};
+    const std::vector<std::uint64_t>& extents = space.shape().extents;
+    YOLK_TRY(const double textbook,
+             measure_textbook_matmul(on.device, on.dispatcher, {extents.at(0), extents.at(1), extents.at(2)}));
     json["textbook_gflops"] = 2e-9 * textbook;
     json["over_textbook"] = rate / (2.0 * textbook);
     return {};
@@ -239,12 +148,8 @@ std::vector<Measured> screen_all(const KernelBenchFlags& flags, const ProblemOnD
     std::vector<Measured> all;
     double best = 1e300;
     for (const Configuration& configuration : configurations) {
-        Measured measured{.configuration = configuration, .seconds = {}, .dispatches = 0, .error = {}};
-        if (const Result<double> seconds = screen(on, configuration)) {
-            measured.seconds.push_back(*seconds);
-        } else {
-            measured.error = seconds.error().message;
-        }
+        Measured measured = prove_and_time(on, configuration);
+        if (!measured.wrong.empty()) log_warning("A wrong result, which is not timed: " + measured.wrong);
         if (human && measured.median() < best) {
             best = measured.median();
             print_line(fmt::format("{:>5}/{} {}  {}", all.size() + 1, configurations.size(),
@@ -256,15 +161,87 @@ std::vector<Measured> screen_all(const KernelBenchFlags& flags, const ProblemOnD
     return all;
 }
 
-/// The fastest few, and the default, which comes first in `measured`.
+/// The fastest few, and the default, which comes first in `measured`; only those that are right.
 std::vector<Measured*> finalists_of(std::vector<Measured>& measured) {
     std::vector<Measured*> finalists;
     for (Measured& m : measured) finalists.push_back(&m);
     std::ranges::stable_sort(finalists, {}, [](const Measured* m) { return m->median(); });
     finalists.resize(std::min(finalists.size(), kFinalists));
-    std::erase_if(finalists, [](const Measured* m) { return !m->error.empty(); });
-    if (std::ranges::find(finalists, &measured.front()) == finalists.end()) finalists.push_back(&measured.front());
+    std::erase_if(finalists, [](const Measured* m) { return !m->timed(); });
+    Measured& fallback = measured.front();
+    if (fallback.timed() && std::ranges::find(finalists, &fallback) == finalists.end()) finalists.push_back(&fallback);
     return finalists;
+}
+
+Json outcome_json(const ProblemOnDevice& on, const std::vector<Measured>& measured, const Measured& best) {
+    const oracle::Work work = on.problem.work();
+    const TuningSpace space = on.problem.space(on.device.info());
+    Json wrong = Json::array();
+    for (const Measured& m : measured) {
+        if (!m.wrong.empty())
+            wrong.push_back({{"configuration", configuration_json(space, m.configuration)}, {"failure", m.wrong}});
+    }
+    const Measured& fallback = measured.front();
+    return {{"bench", "kernel"},
+            {"kernel", space.family()},
+            {"problem", on.problem.name()},
+            {"device", on.device.info().name},
+            {"driver", driver_text(on.device.info())},
+            {"configurations", measured.size()},
+            {"failed", std::ranges::count_if(measured, [](const Measured& m) { return !m.error.empty(); })},
+            {"wrong", std::move(wrong)},
+            {"default_seconds", fallback.timed() ? Json(fallback.median()) : Json()},
+            {"default_gflops", fallback.timed() ? Json(work.operations / fallback.median() * 1e-9) : Json()},
+            {"dispatches", best.dispatches},
+            {"seconds", best.median()},
+            {"seconds_least", std::ranges::min(best.seconds)},
+            {"seconds_most", std::ranges::max(best.seconds)},
+            {"gflops", work.operations / best.median() * 1e-9},
+            {"configuration", configuration_json(space, best.configuration)}};
+}
+
+void print_bench(const ProblemOnDevice& on, const std::vector<Measured>& measured, const Measured& best,
+                 const Json& json) {
+    const oracle::Work work = on.problem.work();
+    const TuningSpace space = on.problem.space(on.device.info());
+    const Measured& fallback = measured.front();
+    print_line(fmt::format("{} on {} ({})", on.problem.name(), on.device.info().name, driver_text(on.device.info())));
+    print_line(fmt::format("default {}  {}", fallback.timed() ? speed_text(work, fallback.median()) : "is wrong",
+                           space.text(fallback.configuration)));
+    print_line(fmt::format("best    {}  {}", speed_text(work, best.median()), space.text(best.configuration)));
+    if (work.operations > 0.0) {
+        print_line(fmt::format("{:.3f} of the multiply-add limit of {:.1f} G operations/s",
+                               json["of_limit"].get<double>(), json["limit_gflops"].get<double>()));
+    }
+    if (json.contains("over_textbook")) {
+        print_line(fmt::format("{:.1f} times the textbook's 16x16 kernel at this shape ({:.2f} G operations/s)",
+                               json["over_textbook"].get<double>(), json["textbook_gflops"].get<double>()));
+    }
+    if (const auto failed = json["failed"].get<std::size_t>(); failed > 0)
+        print_line(fmt::format("{} configurations could not be run", failed));
+    if (!json["wrong"].empty()) print_line(fmt::format("{} configurations gave wrong results", json["wrong"].size()));
+}
+
+/// The finals, the baselines and the report. 1 where a configuration was wrong.
+Result<int> finish_kernel_bench(const KernelBenchFlags& flags, const ProblemOnDevice& on,
+                                std::vector<Measured>& measured) {
+    if (!measured.front().error.empty()) return bad_input(measured.front().error);
+    const std::vector<Measured*> finalists = finalists_of(measured);
+    if (finalists.empty()) {
+        return Error{ErrorKind::Driver,
+                     fmt::format("Nothing was timed: no configuration of [{}] gives right results on {}.",
+                                 on.problem.name(), on.device.info().name)};
+    }
+    YOLK_TRY_VOID(run_finals(on, finalists));
+    const Measured& best = *std::ranges::min(finalists, {}, [](const Measured* m) { return m->median(); });
+    Json json = outcome_json(on, measured, best);
+    YOLK_TRY_VOID(add_baselines(json, on, best.median()));
+    if (flags.common.json) {
+        print_json(json);
+    } else {
+        print_bench(on, measured, best, json);
+    }
+    return json["wrong"].empty() ? 0 : 1;
 }
 
 Result<int> run_kernel(const KernelBenchFlags& flags) {
@@ -275,55 +252,16 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     const TuningSpace space = problem->space(device.info());
     YOLK_TRY(const Conditions conditions, parse_conditions(space, flags.where));
-    ProblemOnDevice on{*problem, device, dispatcher, {}, {}};
-    YOLK_TRY_VOID(fill(on));
     std::vector<Configuration> configurations = choose_configurations(flags, space, conditions);
     if (configurations.empty()) return bad_input("No configuration of the space has what --where asks for.");
     const Configuration fallback = problem->default_configuration(device.info());
     std::erase(configurations, fallback);
     configurations.insert(configurations.begin(), fallback);
+    const oracle::ProblemProof proof(*problem);
+    ProblemOnDevice on{*problem, proof, device, dispatcher, {}, {}};
+    YOLK_TRY_VOID(fill_buffers(on));
     std::vector<Measured> measured = screen_all(flags, on, configurations);
-    if (!measured.front().error.empty()) return bad_input(measured.front().error);
-
-    const std::vector<Measured*> finalists = finalists_of(measured);
-    YOLK_TRY_VOID(run_finals(on, finalists));
-    const Measured& best = *std::ranges::min(finalists, {}, [](const Measured* m) { return m->median(); });
-
-    const oracle::Work work = problem->work();
-    const auto failed = std::ranges::count_if(measured, [](const Measured& m) { return !m.error.empty(); });
-    Json json{{"bench", "kernel"},
-              {"kernel", flags.kernel},
-              {"problem", problem->name()},
-              {"device", device.info().name},
-              {"driver", driver_text(device.info())},
-              {"configurations", measured.size()},
-              {"failed", failed},
-              {"default_seconds", measured.front().median()},
-              {"default_gflops", work.operations / measured.front().median() * 1e-9},
-              {"dispatches", best.dispatches},
-              {"seconds", best.median()},
-              {"seconds_least", std::ranges::min(best.seconds)},
-              {"seconds_most", std::ranges::max(best.seconds)},
-              {"gflops", work.operations / best.median() * 1e-9},
-              {"configuration", configuration_json(space, best.configuration)}};
-    YOLK_TRY_VOID(add_baselines(json, flags, on, best.median()));
-    if (flags.common.json) {
-        print_json(json);
-        return 0;
-    }
-    print_line(fmt::format("{} on {} ({})", problem->name(), device.info().name, driver_text(device.info())));
-    print_line(fmt::format("default {}  {}", speed_text(work, measured.front().median()), space.text(fallback)));
-    print_line(fmt::format("best    {}  {}", speed_text(work, best.median()), space.text(best.configuration)));
-    if (work.operations > 0.0) {
-        print_line(fmt::format("{:.3f} of the multiply-add limit of {:.1f} G operations/s",
-                               json["of_limit"].get<double>(), json["limit_gflops"].get<double>()));
-    }
-    if (json.contains("over_textbook")) {
-        print_line(fmt::format("{:.1f} times the textbook's 16x16 kernel at 512 ({:.2f} G operations/s)",
-                               json["over_textbook"].get<double>(), json["textbook_gflops"].get<double>()));
-    }
-    if (failed > 0) print_line(fmt::format("{} configurations could not be run", failed));
-    return 0;
+    return finish_kernel_bench(flags, on, measured);
 }
 
 }  // namespace
@@ -331,7 +269,7 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
 Command add_kernel_bench(App& bench) {
     const auto flags = std::make_shared<KernelBenchFlags>();
     App* command = bench.add_subcommand(
-        "kernel", "Time a kernel family over configurations of its tuning space, beside the device's limit");
+        "kernel", "Prove and time a kernel family over configurations of its tuning space, beside the device's limit");
     command->add_option("--kernel", flags->kernel, "The family")->type_name("NAME")->default_str("matmul");
     const Option* const shape =
         command->add_option("--shape", flags->shape, "matmul: rows x columns x k, b stored transposed")

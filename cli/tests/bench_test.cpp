@@ -50,6 +50,19 @@ TEST(bench, kernel_tells_its_dispatches) {
     EXPECT_EQ(ran.last()["dispatches"], 1);
 }
 
+TEST(bench, kernel_stands_beside_the_textbooks_at_its_shape) {
+    const Ran ran =
+        run_command({"bench", "kernel", "--kernel", "matmul", "--shape", "40x24x56", "--configurations", "1", "--json"},
+                    only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Json json = ran.last();
+    EXPECT_THAT(json["problem"].get<std::string>(), HasSubstr("40"));
+    EXPECT_TRUE(json["wrong"].empty());
+    EXPECT_GT(json["textbook_gflops"], 0.0);
+    EXPECT_NEAR(json["over_textbook"].get<double>() * json["textbook_gflops"].get<double>(),
+                json["gflops"].get<double>(), 1e-6 * json["gflops"].get<double>());
+}
+
 TEST(bench, steps_as_json) {
     for (const char* driver : {kLavapipe, kSwiftShader}) {
         const Ran ran = run_command({"bench", "step", "--count", "3", "--size", "7", "--json"}, only(driver));

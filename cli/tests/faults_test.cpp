@@ -44,6 +44,9 @@ class command_faults : public ::yolk::testing::DeviceTest {
                                            "--out",
                                            (folder_ / "out").string()};
         arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_here(arguments);
+    }
+    int run_here(const std::vector<std::string>& arguments) {
         std::vector<const char*> pointers;
         for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
         ::testing::internal::CaptureStdout();
@@ -80,6 +83,20 @@ TEST_P(command_faults, device_that_computes_wrongly) {
     EXPECT_EQ(run_train({}), 1);
     EXPECT_THAT(err_, HasSubstr("cannot run in exact mode:"));
     EXPECT_THAT(err_, HasSubstr("Choose another device, or fast determinism."));
+}
+
+TEST_P(command_faults, wrong_results_are_not_timed) {
+    const std::vector<std::string> bench{
+        "yolk",     "bench",     "kernel",           "--device", std::string(of_driver()),
+        "--kernel", "optimizer", "--configurations", "1",        "--json"};
+    faults_.spoil_multiplications(true);
+    EXPECT_EQ(run_here(bench), 1);
+    EXPECT_EQ(out_, "");
+    EXPECT_THAT(err_, HasSubstr("A wrong result, which is not timed: "));
+    EXPECT_THAT(err_, HasSubstr("Nothing was timed: no configuration of ["));
+    faults_.spoil_multiplications(false);
+    EXPECT_EQ(run_here(bench), 0) << err_;
+    EXPECT_THAT(out_, HasSubstr("\"wrong\": []"));
 }
 
 }  // namespace

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "plan_checks.hpp"
 #include "yolk/abi/limits.h"
 #include "yolk/abi/matmul.h"
+#include "yolk/core/shape.hpp"
 #include "yolk/runtime/recorder.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -73,27 +75,35 @@ Result<double> measure_multiply_adds_per_second(const Device& device, Dispatcher
     return best;
 }
 
-Result<double> measure_textbook_matmul(const Device& device, Dispatcher& dispatcher, std::uint32_t size) {
-    if (size == 0 || size % 16 != 0) {
-        return bad_input(fmt::format("The size of the textbook's matmul is {}; it must be a multiple of 16.", size));
+Result<double> measure_textbook_matmul(const Device& device, Dispatcher& dispatcher, const TextbookProduct& product) {
+    constexpr std::uint64_t kMostExtent = 1U << 14U;  // its matrices then fill 1 GiB each
+    for (const std::uint64_t extent : {product.m, product.n, product.k}) {
+        if (extent == 0 || extent > kMostExtent) {
+            return bad_input(fmt::format("The textbook's matmul is asked for {} x {} x {}; each is from 1 to {}.",
+                                         product.m, product.n, product.k, kMostExtent));
+        }
     }
-    const std::uint64_t bytes = 4ULL * size * size;
-    YOLK_TRY(const Buffer a, device.create_buffer({.size_bytes = bytes, .label = "a"}));
-    YOLK_TRY(const Buffer b, device.create_buffer({.size_bytes = bytes, .label = "b"}));
-    YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = bytes, .label = "out"}));
-    std::vector<float> values(std::size_t{size} * size);
+    const auto m = static_cast<std::uint32_t>(round_up(product.m, 16)),
+               n = static_cast<std::uint32_t>(round_up(product.n, 16)),
+               k = static_cast<std::uint32_t>(round_up(product.k, 16));
+    YOLK_TRY(const Buffer a, device.create_buffer({.size_bytes = std::uint64_t{4} * m * k, .label = "a"}));
+    YOLK_TRY(const Buffer b, device.create_buffer({.size_bytes = std::uint64_t{4} * k * n, .label = "b"}));
+    YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = std::uint64_t{4} * m * n, .label = "out"}));
+    std::vector<float> values(std::size_t{std::max(m, n)} * k);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 389 % 1021) / 510.0F - 1.0F;
-    YOLK_TRY_VOID(dispatcher.upload(a, std::as_bytes(std::span(values))));
-    YOLK_TRY_VOID(dispatcher.upload(b, std::as_bytes(std::span(values))));
+    const auto bytes = std::as_bytes(std::span(values));
+    YOLK_TRY_VOID(dispatcher.upload(a, bytes.first(a.size_bytes())));
+    YOLK_TRY_VOID(dispatcher.upload(b, bytes.first(b.size_bytes())));
     YOLK_TRY(const auto pipeline, device.pipeline(kernels::kMatmulTextbook, {}));
     const std::array<BufferView, abi::matmul::kBindingCount> views{a, b, out, a, a, a, b};
     YOLK_TRY(const auto binding, device.bind(pipeline, views));
     YOLK_TRY(const double seconds, best_seconds(device, dispatcher, [&](Recorder& recorder) {
                  abi::matmul::Params params{};
-                 params.k = params.a_stride = params.b_stride = params.out_stride = size;
-                 recorder.dispatch(binding, params, GroupCount{size / 16, size / 16, 1});
+                 params.k = params.a_stride = k;
+                 params.b_stride = params.out_stride = n;
+                 recorder.dispatch(binding, params, GroupCount{n / 16, m / 16, 1});
              }));
-    return double{1} * size * size * size / seconds;
+    return static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k) / seconds;
 }
 
 }  // namespace yolk

@@ -71,29 +71,35 @@ void sweep_calls(FaultInjector& faults, const Sweep& sweep, const std::function<
     }
 }
 
+void sweep_kept_on_device(FaultInjector& faults, const Sweep& sweep, FaultKind kind,
+                          const std::function<Result<void>()>& path) {
+    faults.fail_nothing();
+    std::uint64_t n = 1;
+    for (; n < kMostCalls; ++n) {
+        faults.fail_next_kept(kind);
+        const Result<void> result = path();
+        const std::string function = faults.injected_into();
+        const ::testing::ScopedTrace where(
+            __FILE__, __LINE__,
+            "step " + std::to_string(n) + ", " + function + ", fault " + std::to_string(static_cast<int>(kind)));
+        if (function.empty()) {
+            EXPECT_TRUE(result) << result.error().message;
+            break;
+        }
+        check_error(sweep, kind, function, result);
+    }
+    faults.fail_nothing();
+    EXPECT_GT(n, 1U) << "no call could fail";
+    EXPECT_LT(n, kMostCalls);
+}
+
 void sweep_kept(FaultInjector& faults, const Sweep& sweep,
                 const std::function<std::function<Result<void>()>()>& make_path) {
     const std::string living = living_objects();
     for (const FaultKind kind : sweep.kinds) {
         faults.fail_nothing();
         std::function<Result<void>()> path = make_path();
-        std::uint64_t n = 1;
-        for (; n < kMostCalls; ++n) {
-            faults.fail_next_kept(kind);
-            const Result<void> result = path();
-            const std::string function = faults.injected_into();
-            const ::testing::ScopedTrace where(
-                __FILE__, __LINE__,
-                "step " + std::to_string(n) + ", " + function + ", fault " + std::to_string(static_cast<int>(kind)));
-            if (function.empty()) {
-                EXPECT_TRUE(result) << result.error().message;
-                break;
-            }
-            check_error(sweep, kind, function, result);
-        }
-        faults.fail_nothing();
-        EXPECT_GT(n, 1U) << "no call could fail";
-        EXPECT_LT(n, kMostCalls);
+        sweep_kept_on_device(faults, sweep, kind, path);
         path = {};
         EXPECT_EQ(living_objects(), living) << "fault " << static_cast<int>(kind);
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/dispatcher.hpp"
@@ -18,8 +19,14 @@ namespace yolk {
     const Device& device, Dispatcher& dispatcher,
     std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 
-/// Of the textbook's product of two square matrices, `size` a multiple of 16: the baseline of benchmarks. The same
-/// errors, and BadInput for another size.
-[[nodiscard]] Result<double> measure_textbook_matmul(const Device& device, Dispatcher& dispatcher, std::uint32_t size);
+/// [m, k] by [k, n], each extent from 1 to 2^14.
+struct TextbookProduct {
+    std::uint64_t m = 0, n = 0, k = 0;
+};
+/// The multiply-adds of the product per second by the textbook's 16 x 16 kernel, which pads each extent to a multiple
+/// of 16 (what it computes there does not count): the baseline of benchmarks. The same errors, and BadInput for another
+/// extent.
+[[nodiscard]] Result<double> measure_textbook_matmul(const Device& device, Dispatcher& dispatcher,
+                                                     const TextbookProduct& product);
 
 }  // namespace yolk

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations of one problem, proven by the oracle and timed by the device's clock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "yolk/oracle/family.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk::cli {
+
+/// One configuration and what it took, in seconds; the first is the screening run.
+struct Measured {
+    Configuration configuration;
+    std::vector<double> seconds;
+    std::uint64_t dispatches = 0;  ///< of one run
+    std::string error;             ///< why it could not be timed
+    std::string wrong;             ///< what it computes wrongly; it is not timed then
+    [[nodiscard]] bool timed() const { return error.empty() && wrong.empty(); }
+    [[nodiscard]] double median() const {
+        std::vector<double> sorted = seconds;
+        std::ranges::sort(sorted);
+        return sorted.empty() ? 1e300 : sorted[sorted.size() / 2];
+    }
+};
+
+/// The buffers of a problem on a device, filled.
+struct ProblemOnDevice {
+    const oracle::Problem& problem;
+    const oracle::ProblemProof& proof;
+    const Device& device;
+    Dispatcher& dispatcher;
+    std::vector<Buffer> buffers;
+    std::vector<BufferView> views;
+};
+
+[[nodiscard]] Result<void> fill_buffers(ProblemOnDevice& on);
+
+/// Proves the configuration; times it once where that succeeds.
+[[nodiscard]] Measured prove_and_time(const ProblemOnDevice& on, const Configuration& configuration);
+
+/// All of them again, in turn: their seconds by the device's clock, and their dispatches.
+[[nodiscard]] Result<void> run_finals(const ProblemOnDevice& on, std::span<Measured* const> finalists);
+
+}  // namespace yolk::cli
