@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "last_run.hpp"
+#include "yolk/autotune/last_run.hpp"
 
 #include <fmt/format.h>
 
@@ -12,21 +12,21 @@
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
-namespace yolk::cli {
+namespace yolk::autotune {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 24U;
-constexpr int kVersion = 1;
+constexpr std::size_t kLargestLastRun = std::size_t{1} << 24U;
+constexpr int kLastRunVersion = 1;
 
-Json shapes_json(const std::vector<ShapeRequest>& shapes) {
+Json last_run_json(const std::vector<ShapeRequest>& shapes) {
     Json list = Json::array();
     for (const ShapeRequest& asked : shapes) {
         list.push_back({{"family", asked.family}, {"variant", asked.shape.variant}, {"extents", asked.shape.extents}});
     }
-    return {{"yolk_last_run", kVersion}, {"shapes", std::move(list)}};
+    return {{"yolk_last_run", kLastRunVersion}, {"shapes", std::move(list)}};
 }
 
-bool is_shape(const Json& json) {
+bool is_shape_request(const Json& json) {
     if (!json.is_object()) return false;
     for (const char* name : {"family", "variant"}) {
         if (!json.contains(name) || !json[name].is_string()) return false;
@@ -38,17 +38,17 @@ bool is_shape(const Json& json) {
 }  // namespace
 
 std::filesystem::path last_run_path() {
-    std::filesystem::path path = autotune::default_table_path();
+    std::filesystem::path path = default_table_path();
     return path.empty() ? path : path += ".last_run.json";
 }
 
-RememberShapes::~RememberShapes() {
-    const std::vector<ShapeRequest> shapes = shape_requests(device_);
+void remember_shapes(const Device& device) {
+    const std::vector<ShapeRequest> shapes = shape_requests(device);
     const std::filesystem::path path = last_run_path();
     if (shapes.empty() || path.empty()) return;
     std::error_code ignored;
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
-    if (const Result<void> written = write_file_atomically(path, to_line(shapes_json(shapes)) + "\n"); !written)
+    if (const Result<void> written = write_file_atomically(path, to_line(last_run_json(shapes)) + "\n"); !written)
         log(LogLevel::Info, "What to tune is not remembered: " + written.error().message);
 }
 
@@ -61,12 +61,13 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
                         "run one of them first.",
                         path.string()));
     }
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestFile));
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestLastRun));
     std::string text(bytes.size(), '\0');
     std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
     const Json json = Json::parse(text, nullptr, false);
-    const bool known = json.is_object() && json.value("yolk_last_run", Json()) == kVersion && json.contains("shapes") &&
-                       json["shapes"].is_array() && std::ranges::all_of(json["shapes"], is_shape);
+    const bool known = json.is_object() && json.value("yolk_last_run", Json()) == kLastRunVersion &&
+                       json.contains("shapes") && json["shapes"].is_array() &&
+                       std::ranges::all_of(json["shapes"], is_shape_request);
     if (!known) {
         return bad_input(fmt::format(
             "'{}' is damaged or of another Yolk; any train, eval, bench or system writes it anew.", path.string()));
@@ -80,4 +81,4 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
     return shapes;
 }
 
-}  // namespace yolk::cli
+}  // namespace yolk::autotune
