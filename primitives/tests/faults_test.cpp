@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each driver call on the way from a plan to its result fails once: planning, binding, submitting and waiting give an
-// error that names what it was for, and leave nothing behind.
+// Each driver call on the way from a plan to its result fails once, where work is cut into many submissions and where a
+// family has paths that its smallest problem does not take. All families: family_faults_test.cpp.
 #include <functional>
 #include <memory>
 #include <vector>
@@ -8,9 +8,6 @@
 #include "yolk/abi/fitness_summary.h"
 #include "yolk/primitives/es_update.hpp"
 #include "yolk/primitives/fitness.hpp"
-#include "yolk/primitives/noise.hpp"
-#include "yolk/primitives/optimizer.hpp"
-#include "yolk/primitives/perturbed_linear.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/runtime/probe.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -95,29 +92,6 @@ ParameterTable small_table() {
         {{.name = "w", .rows = 3, .columns = 2}, {.name = "b", .rows = 3, .perturbation = Perturbation::Vector}});
 }
 
-TEST_P(primitive_faults, noise) {
-    sweep("[noise", [](Bench& bench) -> Result<void> {
-        YOLK_TRY(const BufferView out, bench.buffer(4 * 16));
-        YOLK_TRY(const NoisePlan plan, plan_noise(bench.device(), {.element_count = 16}));
-        YOLK_TRY(const BoundNoise bound, plan.bind({.out = out}));
-        return bench.run(bound, NoiseStream{.seed = 1});
-    });
-}
-
-TEST_P(primitive_faults, perturbed_linear) {
-    sweep("[perturbed_linear", [](Bench& bench) -> Result<void> {
-        const PerturbedLinearDesc desc{.members = kMembers, .rows = 1, .in = 2, .out = 3};
-        YOLK_TRY(const PerturbedLinearPlan plan, plan_perturbed_linear(bench.device(), desc));
-        YOLK_TRY(const BufferView weights, bench.buffer(4 * 2 * 3));
-        YOLK_TRY(const BufferView input, bench.buffer(4 * kMembers * 2));
-        YOLK_TRY(const BufferView output, bench.buffer(4 * kMembers * 3));
-        YOLK_TRY(const BufferView scratch, bench.scratch(plan.scratch()));
-        YOLK_TRY(const BoundPerturbedLinear bound,
-                 plan.bind({.weights = weights, .input = input, .output = output}, scratch));
-        return bench.run(bound, NoiseContext{.seed = 1, .sigma = 0.1F});
-    });
-}
-
 TEST_P(primitive_faults, rollout) {
     const PolicyNetwork network{.widths = {4, 2}};
     const RolloutDesc desc{.network = network,
@@ -170,21 +144,6 @@ TEST_P(primitive_faults, es_update) {
             return bench.run(bound, NoiseContext{.seed = 1, .sigma = 0.1F});
         });
     }
-}
-
-TEST_P(primitive_faults, optimizer) {
-    sweep("[optimizer", [](Bench& bench) -> Result<void> {
-        constexpr std::uint32_t kElements = 9;
-        YOLK_TRY(
-            const OptimizerPlan plan,
-            plan_optimizer(bench.device(), {.rule = OptimizerRule::Adam, .element_count = kElements, .config = {}}));
-        YOLK_TRY(const BufferView gradient, bench.buffer(4 * kElements));
-        YOLK_TRY(const BufferView parameters, bench.buffer(4 * kElements));
-        YOLK_TRY(const BufferView state, bench.buffer(4 * 2 * kElements));
-        YOLK_TRY(const BoundOptimizer bound,
-                 plan.bind({.gradient = gradient, .parameters = parameters, .state = state}, {}));
-        return bench.run(bound, 0.1F, 1U);
-    });
 }
 
 }  // namespace
