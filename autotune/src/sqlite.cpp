@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "yolk/core/file.hpp"
+
 namespace yolk::autotune {
 namespace {
 
@@ -70,6 +72,7 @@ std::optional<double> Statement::real(int column) const noexcept {
 }
 
 Result<Database> Database::open(const std::filesystem::path& path, OpenMode mode) {
+    YOLK_TRY_VOID(check_regular_file(path));  // SQLite would block on a named pipe
     const int create = mode == OpenMode::Create ? SQLITE_OPEN_CREATE : 0;
     sqlite3* raw = nullptr;
     const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, nullptr);

@@ -18,6 +18,7 @@
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/writer_lock.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/schedule.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
@@ -232,6 +233,10 @@ Result<void> Training::compare(const std::vector<float>& centre) {
 
 Result<TrainPriorOutcome> Training::run() {
     std::vector<float> centre(table_.element_count(), 0.0F);
+    WriterLock lock;  // two trainings with one checkpoint would go on from each other's
+    if (!options_.checkpoint.empty()) {
+        YOLK_TRY(lock, WriterLock::acquire_for_file(options_.checkpoint));
+    }
     if (options_.generations > 0) {
         YOLK_TRY(const bool finished, train(centre));
         if (!finished) {

@@ -60,7 +60,12 @@ TEST_P(train_prior_on, is_deterministic_and_goes_on_where_it_was_stopped) {
     ASSERT_OK_AND_ASSIGN(const TrainPriorOutcome one, train(options));
     options.threads = 3;
     options.checkpoint = folder_ / "checkpoint";
-    options.progress = [](const TrainPriorProgress& progress) { return progress.generation < 2; };
+    options.progress = [&](const TrainPriorProgress& progress) {
+        TrainPriorOptions second = options;
+        second.progress = {};
+        EXPECT_TRUE(testing::expect_error(train(second), ErrorKind::Io, "checkpoint' is being written by process"));
+        return progress.generation < 2;
+    };
     ASSERT_OK_AND_ASSIGN(const TrainPriorOutcome stopped, train(options));
     EXPECT_TRUE(stopped.interrupted);
     EXPECT_TRUE(std::filesystem::exists(options.checkpoint));

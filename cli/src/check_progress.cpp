@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "numbers.hpp"
 #include "output.hpp"
 
@@ -48,19 +46,17 @@ void CheckDisplay::show(const oracle::CheckProgress& progress, Clock::time_point
     if (now - last_line_ < (terminal_ ? Clock::duration(kBetweenRewrites) : Clock::duration(kBetweenLines))) return;
     last_line_ = now;
     const std::string text = check_progress_text(progress, std::chrono::duration<double>(now - began_).count());
-    fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", text, terminal_ ? "" : "\n");
-    std::fflush(stderr);
+    print_note(fmt::format("{}{}{}", terminal_ ? "\r\033[K" : "", text, terminal_ ? "" : "\n"));
     line_open_ = terminal_;
 }
 
 void CheckDisplay::show_failure(const char* family, const std::string& failure) {
     finish();
-    fmt::print(stderr, "FAILED {}: {}\n", family, failure);
+    print_note(fmt::format("FAILED {}: {}\n", family, failure));
 }
 
 void CheckDisplay::finish() {
-    if (line_open_) fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
+    if (line_open_) print_note("\r\033[K");
     line_open_ = false;
 }
 

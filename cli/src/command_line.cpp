@@ -27,6 +27,7 @@ void prepare(App& app) {
 }
 
 int parse_and_run(App& app, int argc, const char* const* argv, std::span<const Command> commands) {
+    open_standard_streams();
     const Result<std::optional<int>> parsed = app.parse(argc, argv);
     if (!parsed) return report(parsed.error());
     if (*parsed) return **parsed;

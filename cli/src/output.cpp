@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -12,30 +13,62 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "interrupt.hpp"
 
 #include "yolk/core/json.hpp"
 
 namespace yolk::cli {
+namespace {
 
-void print_line(std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fputc('\n', stdout);
-    std::fflush(stdout);
+/// Of the first write to standard output that failed; 0: none did.
+int& output_failure() {
+    static int error_number = 0;
+    return error_number;
 }
+
+}  // namespace
+
+void open_standard_streams() {
+    // Opened the wrong way round, so that using them fails as it does where they are closed.
+    for (const auto& [stream, mode] :
+         {std::pair(STDIN_FILENO, O_WRONLY), {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_RDONLY}}) {
+        if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) static_cast<void>(::open("/dev/null", mode));
+    }
+}
+
+void print_text(std::string_view text) {
+    errno = 0;
+    const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+    if (std::fflush(stdout) == 0 && whole) return;
+    if (output_failure() == 0) output_failure() = errno != 0 ? errno : EIO;
+    if (errno == EPIPE) InterruptGuard::output_closed();
+}
+
+void print_line(std::string_view text) { print_text(std::string(text) + '\n'); }
 
 void print_json(const Json& value) { print_line(to_line(value)); }
 
+void print_note(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+}
+
 void print_error(std::string_view message) {
     std::fflush(stdout);
-    fmt::print(stderr, "yolk: error: {}\n", message);
+    print_note(fmt::format("yolk: error: {}\n", message));
 }
 
 Result<void> finish_output() {
+    if (InterruptGuard::ended_by_closed_output()) return {};  // that was answered by ending the work
     errno = 0;
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-        return io_error("Standard output could not be written (is the disk full?).", errno);
-    }
-    return {};
+    const bool flushed = std::fflush(stdout) == 0;
+    if (flushed && std::ferror(stdout) == 0 && output_failure() == 0) return {};
+    const int error_number = output_failure() != 0 ? output_failure() : errno;
+    return io_error(fmt::format("Standard output could not be written: {}.", std::strerror(error_number)),
+                    error_number);
 }
 
 bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }

@@ -12,10 +12,18 @@
 
 namespace yolk::cli {
 
+/// Where a standard stream is closed (`>&-`), its number would go to the next file that is opened, a checkpoint say,
+/// and output would be written into it. Call it before anything else is opened.
+void open_standard_streams();
+
+/// To standard output, flushed. Does not fail here: finish_output tells, and a reader that is gone is a request to end.
+void print_text(std::string_view text);
 /// A line to standard output, flushed so that a reader at the other end of a pipe sees it at once.
 void print_line(std::string_view text);
 void print_json(const Json& value);
 void print_error(std::string_view message);
+/// To standard error, as it is; whether it arrives or not.
+void print_note(std::string_view text);
 
 /// Whether everything written to standard output arrived; a full disk must not look like success.
 [[nodiscard]] Result<void> finish_output();

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "output.hpp"
 
@@ -50,8 +49,7 @@ void Progress::show(const train::GenerationReport& report) {
         print_line(progress_text(report, generations_));
         return;
     }
-    fmt::print("\r\033[K{}", progress_bar(report, generations_, terminal_columns()));
-    std::fflush(stdout);
+    print_text("\r\033[K" + progress_bar(report, generations_, terminal_columns()));
     line_open_ = true;
 }
 

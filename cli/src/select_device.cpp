@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "compile_notice.hpp"
 #include "numbers.hpp"
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/core/log.hpp"
@@ -59,7 +60,9 @@ std::string device_request(const std::string& flag) {
 Result<Device> open_device(const CommonFlags& flags) {
     YOLK_TRY(const Instance instance, Instance::create());
     YOLK_TRY(const DeviceChoice choice, choose_device(instance.devices(), device_request(flags.device)));
-    return create_device(instance, choice.index, flags);
+    YOLK_TRY(Device device, create_device(instance, choice.index, flags));
+    watch_compilation(device, flags);
+    return device;
 }
 
 Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags) {
@@ -68,6 +71,7 @@ Result<std::vector<Device>> open_devices(const std::string& list, const CommonFl
     std::vector<Device> devices;
     for (const std::uint32_t index : indices) {
         YOLK_TRY(Device device, create_device(instance, index, flags));
+        watch_compilation(device, flags);
         devices.push_back(std::move(device));
     }
     return devices;

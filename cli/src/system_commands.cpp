@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include "select_device.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/writer_lock.hpp"
 #include "yolk/hyper/ablate.hpp"
 #include "yolk/hyper/graph_text.hpp"
 #include "yolk/hyper/optimize.hpp"
@@ -141,8 +141,7 @@ void show_step(const hyper::StepReport& report, std::uint32_t steps) {
                                          report.step + 1, steps, reward_text(report.centre), reward_text(report.mean),
                                          reward_text(report.best), held_out, failed, report.seconds);
     if (!output_is_terminal()) return print_line(line);
-    fmt::print("\r\033[K{}", line.substr(0, std::max(terminal_columns(), 2U) - 1));
-    std::fflush(stdout);
+    print_text("\r\033[K" + line.substr(0, std::max(terminal_columns(), 2U) - 1));
 }
 
 void print_cost(const hyper::OptimizeOutcome& outcome) {
@@ -166,12 +165,22 @@ void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
         print_line(fmt::format("{} candidates failed and counted as the worst", outcome.failed_candidates));
 }
 
+/// Keeps other commands from writing the file, and tells before the work whether it can be written at all.
+Result<WriterLock> lock_result_file(const std::string& path) {
+    YOLK_TRY_VOID(check_regular_file(path));
+    return WriterLock::acquire_for_file(path);
+}
+
 Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& flags) {
     YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
     const SystemTask& task = open->task;
     hyper::OptimizeOptions options = flags.options;
     options.held_out = task.held_out;
     options.log = flags.log;
+    WriterLock lock;  // before the work whose result the file is to hold
+    if (!flags.out.empty() && !options.dry_run) {
+        YOLK_TRY(lock, lock_result_file(flags.out));
+    }
     const bool human = !flags.common.json && !flags.common.quiet;
     const InterruptGuard interrupt;
     options.on_step = [&](const hyper::StepReport& report) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "compile_notice.hpp"
 #include "environment_flag.hpp"
 #include "interrupt.hpp"
 #include "last_run.hpp"
@@ -13,6 +14,7 @@
 #include "select_device.hpp"
 #include "train_flags.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -93,15 +95,25 @@ Result<int> run_train(const TrainCommandFlags& flags) {
     const bool human = !flags.common.json && !flags.common.quiet;
     if (human) print_line(fmt::format("training {} on {} ({})", options.task, info.name, driver_text(info)));
     Progress progress(options.generations);
-    const InterruptGuard interrupt;
+    InterruptGuard interrupt(InterruptGuard::Early::GivesUp);
+    const std::shared_ptr<CompileNotice> notice = watch_compilation(device, flags.common);
+    notice->await_first_result("The first generation");
     const auto on_generation = [&](const train::GenerationReport& report) {
+        notice->first_result();
+        interrupt.has_results();
         if (human) progress.show(report);
         if (flags.common.json && !flags.common.quiet) print_json(train::to_json(report));
         return !InterruptGuard::requested();
     };
     const Result<train::TrainOutcome> outcome = train::train(device, options, on_generation);
+    notice->first_result();
     progress.finish();
+    if (!outcome && outcome.error().kind == ErrorKind::Cancelled)
+        return cancelled("Ended by a signal before the first generation; nothing was saved.");
     if (!outcome) return outcome.error();
+    if (InterruptGuard::ended_by_closed_output())
+        log_info(fmt::format("Nothing reads standard output any more, so that training ended after {} generations{}.",
+                             outcome->generations, outcome->policy.empty() ? "" : " and was saved as after Ctrl-C"));
 
     if (flags.common.json) {
         print_json(train_outcome_json(options, info, *outcome, InterruptGuard::requested()));

@@ -140,13 +140,11 @@ void SearchProgress::show(const std::string& shape, const autotune::LiveProgress
                                    progress.evaluations, progress.budget, progress.rejected, progress.best_milliseconds,
                                    progress.heuristic_milliseconds, speed_up, shape);
     line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
-    fmt::print("\r\033[K{}", line);
-    std::fflush(stdout);
+    print_text("\r\033[K" + line);
 }
 
 void SearchProgress::finish() const {
-    if (live_) fmt::print("\r\033[K");
-    std::fflush(stdout);
+    if (live_) print_text("\r\033[K");
 }
 
 }  // namespace yolk::cli

@@ -96,15 +96,12 @@ Result<int> write_report(const ReportTuning& flags) {
     const bool live = output_is_terminal() && !flags.common.json && !flags.common.quiet;
     std::size_t measured = 0;
     for (std::size_t s = 0; s < reports.size(); ++s) {
-        if (live) {
-            fmt::print("\r\033[Kreplaying shape {} of {}", s + 1, reports.size());
-            std::fflush(stdout);
-        }
+        if (live) print_text(fmt::format("\r\033[Kreplaying shape {} of {}", s + 1, reports.size()));
         YOLK_TRY_VOID(autotune::add_curves(reports[s], replays));
         measured += reports[s].measured;
-        if (InterruptGuard::requested()) return bad_input("The report was interrupted; nothing was written.");
+        if (InterruptGuard::requested()) return cancelled("The report was interrupted; nothing was written.");
     }
-    if (live) fmt::print("\r\033[K");
+    if (live) print_text("\r\033[K");
     YOLK_TRY_VOID(write_file_atomically(flags.page, autotune::report_page(reports, replays)));
     const std::string page = flags.page.string();
     if (flags.common.json) {

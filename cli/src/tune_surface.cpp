@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -78,13 +77,10 @@ class RepeatProgress {
         : repeats_(repeats), shown_(output_is_terminal() && !common.json && !common.quiet) {}
     void show(std::size_t done) const {
         if (!shown_) return;
-        fmt::print("\r\033[K{} of {} repeats", done, repeats_);
-        std::fflush(stdout);
+        print_text(fmt::format("\r\033[K{} of {} repeats", done, repeats_));
     }
     void finish() const {
-        if (!shown_) return;
-        fmt::print("\r\033[K");
-        std::fflush(stdout);
+        if (shown_) print_text("\r\033[K");
     }
 
    private:
@@ -207,7 +203,7 @@ Result<int> replay_searches(const SurfaceTuning& flags) {
     };
     YOLK_TRY(const Replay replay, autotune::replay(surface, options));
     progress.finish();
-    if (replay.curves.empty()) return bad_input("The replay was interrupted before its first repeat ended.");
+    if (replay.curves.empty()) return cancelled("The replay was interrupted before its first repeat ended.");
     const ReplayOutcome outcome{flags, surface, replay, others.size()};
     if (flags.common.json) {
         Json json = replay_json(outcome);

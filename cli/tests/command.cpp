@@ -26,7 +26,7 @@ std::filesystem::path new_folder(const std::string& what) {
     return folder;
 }
 
-[[noreturn]] void become_command(const std::vector<std::string>& arguments,
+[[noreturn]] void become_command(const std::string& program, const std::vector<std::string>& arguments,
                                  const std::map<std::string, std::string>& variables,
                                  const std::filesystem::path& scratch) {
     const auto redirect = [&scratch](const char* name, int to) {
@@ -39,20 +39,26 @@ std::filesystem::path new_folder(const std::string& what) {
     ::unsetenv("YOLK_COMMAND");
     ::setenv("YOLK_CACHE", (scratch / "cache").c_str(), 1);
     for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
-    std::string binary = YOLK_BINARY;
+    ::setenv("YOLK", YOLK_BINARY, 1);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_DFL);  // the suite may ignore some
+    std::string name = program;
     std::vector<std::string> copies = arguments;
-    std::vector<char*> pointers{binary.data()};
+    std::vector<char*> pointers{name.data()};
     for (std::string& copy : copies) pointers.push_back(copy.data());
     pointers.push_back(nullptr);
-    ::execv(YOLK_BINARY, pointers.data());
+    ::execv(program.c_str(), pointers.data());
     ::_exit(127);
 }
 
+pid_t start_program(const std::string& program, const std::vector<std::string>& arguments,
+                    const std::map<std::string, std::string>& variables, const std::filesystem::path& scratch) {
+    const pid_t child = ::fork();
+    if (child == 0) become_command(program, arguments, variables, scratch);
+    return child;
+}
 pid_t start(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
             const std::filesystem::path& scratch) {
-    const pid_t child = ::fork();
-    if (child == 0) become_command(arguments, variables, scratch);
-    return child;
+    return start_program(YOLK_BINARY, arguments, variables, scratch);
 }
 
 /// Whether it has ended; it stays there for finish().
@@ -92,6 +98,12 @@ Ran run_command(const std::vector<std::string>& arguments, const std::map<std::s
     return finish(child, scratch);
 }
 
+Ran run_shell(const std::string& script, const std::map<std::string, std::string>& variables) {
+    const std::filesystem::path scratch = new_folder("run");
+    const pid_t child = start_program("/bin/bash", {"-c", script}, variables, scratch);
+    return finish(child, scratch);
+}
+
 Ran run_and_interrupt(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
                       const Signal& signal) {
     const std::filesystem::path scratch = new_folder("run");
@@ -101,18 +113,18 @@ Ran run_and_interrupt(const std::vector<std::string>& arguments, const std::map<
         return static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n'));
     };
     while (!has_ended(child) && lines() < signal.lines) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    ::kill(child, signal.number);
+    for (int i = 0; i < signal.times; ++i) ::kill(child, signal.number);
     return finish(child, scratch);
 }
 
 Ran run_and_kill(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
-                 std::chrono::milliseconds after) {
+                 std::chrono::milliseconds after, int number) {
     const std::filesystem::path scratch = new_folder("run");
     const auto deadline = std::chrono::steady_clock::now() + after;
     const pid_t child = start(arguments, variables, scratch);
     while (!has_ended(child) && std::chrono::steady_clock::now() < deadline)
         std::this_thread::sleep_for(std::chrono::microseconds(200));
-    ::kill(child, SIGKILL);
+    ::kill(child, number);
     return finish(child, scratch);
 }
 

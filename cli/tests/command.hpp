@@ -28,17 +28,22 @@ struct Ran {
 [[nodiscard]] Ran run_command(const std::vector<std::string>& arguments,
                               const std::map<std::string, std::string>& variables = {});
 
+/// Bash, with the command's path in $YOLK.
+[[nodiscard]] Ran run_shell(const std::string& script, const std::map<std::string, std::string>& variables);
+
 struct Signal {
     int number = 2;         ///< SIGINT
     std::size_t lines = 1;  ///< of standard output, after which it is sent
+    int times = 1;          ///< at once
 };
 /// The same, with a signal once so many lines have come out.
 [[nodiscard]] Ran run_and_interrupt(const std::vector<std::string>& arguments,
                                     const std::map<std::string, std::string>& variables, const Signal& signal = {});
 
-/// The same, with SIGKILL after a time, wherever the command is by then; it may have ended before.
+/// The same, with SIGKILL (or another signal) after a time, wherever the command is by then; it may have ended before.
 [[nodiscard]] Ran run_and_kill(const std::vector<std::string>& arguments,
-                               const std::map<std::string, std::string>& variables, std::chrono::milliseconds after);
+                               const std::map<std::string, std::string>& variables, std::chrono::milliseconds after,
+                               int number = 9);
 
 inline constexpr const char* kLavapipe = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
 inline constexpr const char* kSwiftShader = "/usr/lib/chromium/vk_swiftshader_icd.json";

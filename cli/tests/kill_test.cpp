@@ -54,6 +54,7 @@ class kill : public InFolder {
         EXPECT_EQ(ran.last()["eval_mean_return"], whole["eval_mean_return"]);
         EXPECT_EQ(states(out), states("whole"));
         EXPECT_EQ(read_text(folder_ / out / "policy.safetensors"), read_text(folder_ / "whole" / "policy.safetensors"));
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / out), {}), 3) << "something is left over";
     }
 };
 

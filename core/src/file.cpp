@@ -3,38 +3,107 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "descriptor.hpp"
 
 namespace yolk {
 namespace {
+
+constexpr int kPartAttempts = 64;
+constexpr std::string_view kPartEnding = ".part";
+
+std::string_view kind_of(mode_t mode) {
+    if (S_ISDIR(mode)) return "a folder";
+    if (S_ISFIFO(mode)) return "a named pipe";
+    if (S_ISSOCK(mode)) return "a socket";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+    return "something else";
+}
+
+Error not_regular(const std::filesystem::path& path, mode_t mode) {
+    return bad_input(fmt::format("'{}' is {}; a regular file is needed here.", path.string(), kind_of(mode)));
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+    return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+/// A name that was made or changed in it survives a power failure.
+Result<void> sync_folder(const std::filesystem::path& folder) {
+    const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (opened.get() < 0) return {};  // one may write to a folder that one may not read; then there is no way
+    if (::fsync(opened.get()) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS) return {};
+    return file_error("flush the folder", folder, errno);
+}
+
+struct Part {
+    std::filesystem::path path;
+    Descriptor file;
+};
+
+/// A new file, locked so that nobody takes it for abandoned. The number keeps the writers of one process apart.
+Result<Part> create_part(const std::filesystem::path& path) {
+    static std::atomic<unsigned> count{0};
+    for (int attempt = 0; attempt < kPartAttempts; ++attempt) {
+        std::filesystem::path name = fmt::format("{}.{}-{}{}", path.string(), ::getpid(), ++count, kPartEnding);
+        Descriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+        if (file.get() < 0 && errno == EEXIST) continue;  // of a process that had our number
+        if (file.get() < 0) return file_error("create", name, errno);
+        // Where there are no locks nobody can take it away, either.
+        if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
+        if (has_name(file)) return Part{std::move(name), std::move(file)};
+    }
+    return io_error(fmt::format("Cannot create a temporary file beside '{}'.", path.string()), EEXIST);
+}
+
+/// The part stays open, hence locked, until it has its final name.
+Result<void> write_and_rename(Part& part, const std::filesystem::path& path, std::span<const std::byte> bytes) {
+    YOLK_TRY_VOID(write_all(part.file.get(), bytes, part.path));
+    if (::fsync(part.file.get()) != 0) return file_error("flush", part.path, errno);
+    if (::rename(part.path.c_str(), path.c_str()) != 0) return file_error("replace", path, errno);
+    return {};
+}
+
+/// Whether `name` is `target`, a point, digits with at most one dash among them, and the ending.
+bool is_part_of(std::string_view name, std::string_view target) {
+    if (!name.starts_with(target) || !name.ends_with(kPartEnding)) return false;
+    if (name.size() < target.size() + kPartEnding.size() + 2 || name[target.size()] != '.') return false;
+    const std::string_view number =
+        name.substr(target.size() + 1, name.size() - target.size() - 1 - kPartEnding.size());
+    return number.find_first_not_of("0123456789-") == std::string_view::npos && number.front() != '-';
+}
+
+void remove_where_abandoned(const std::filesystem::path& part) noexcept {
+    const Descriptor file(::open(part.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+    struct stat status {};
+    if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && has_name(file)) ::unlink(part.c_str());
+}
+
+/// Looking through a large folder takes longer than the write, so that it is done once for each path.
+bool is_first_write(const std::filesystem::path& path) {
+    static std::mutex mutex;
+    static std::set<std::string> written;
+    const std::lock_guard lock(mutex);
+    return written.insert(path.string()).second;
+}
+
+}  // namespace
 
 Error file_error(std::string_view action, const std::filesystem::path& path, int error_number) {
     return io_error(fmt::format("Cannot {} '{}': {}.", action, path.string(), std::strerror(error_number)),
                     error_number);
 }
-
-/// Owns a descriptor for the length of one function.
-class Descriptor {
-   public:
-    explicit Descriptor(int fd) noexcept : fd_(fd) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() { close(); }
-    [[nodiscard]] int get() const noexcept { return fd_; }
-    /// close() reports write errors of network file systems; call it before trusting the file.
-    int close() noexcept {
-        const int result = fd_ >= 0 ? ::close(fd_) : 0;
-        fd_ = -1;
-        return result;
-    }
-
-   private:
-    int fd_;
-};
 
 Result<void> write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::path& path) {
     while (!bytes.empty()) {
@@ -46,23 +115,25 @@ Result<void> write_all(int fd, std::span<const std::byte> bytes, const std::file
     return {};
 }
 
-Result<void> write_and_sync(const std::filesystem::path& temporary, std::span<const std::byte> bytes) {
-    Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (file.get() < 0) return file_error("create", temporary, errno);
-    YOLK_TRY_VOID(write_all(file.get(), bytes, temporary));
-    if (::fsync(file.get()) != 0) return file_error("flush", temporary, errno);
-    if (file.close() != 0) return file_error("close", temporary, errno);
+bool has_name(const Descriptor& file) noexcept {
+    struct stat status {};
+    return ::fstat(file.get(), &status) == 0 && status.st_nlink > 0;
+}
+
+Result<void> check_regular_file(const std::filesystem::path& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
     return {};
 }
 
-}  // namespace
-
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
-    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // Before opening, which has effects on devices; and after it, in case the path leads elsewhere by then.
+    YOLK_TRY_VOID(check_regular_file(path));
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file.get() < 0) return file_error("open", path, errno);
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) return file_error("examine", path, errno);
-    if (!S_ISREG(status.st_mode)) return bad_input(fmt::format("'{}' is not a regular file.", path.string()));
+    if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
     const auto size = static_cast<std::size_t>(status.st_size);
     if (size > limit_bytes) {
         return bad_input(fmt::format("'{}' has {} bytes; at most {} are read here.", path.string(), size, limit_bytes));
@@ -81,22 +152,45 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, std:
 }
 
 Result<void> write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-    // The process id keeps two writers' temporary files apart; the last rename wins, whole.
-    const std::filesystem::path temporary = fmt::format("{}.{}.part", path.string(), ::getpid());
-    if (auto written = write_and_sync(temporary, bytes); !written) {
-        ::unlink(temporary.c_str());
+    YOLK_TRY_VOID(check_regular_file(path));
+    if (is_first_write(path)) remove_abandoned_parts(path);
+    YOLK_TRY(Part part, create_part(path));
+    if (auto written = write_and_rename(part, path, bytes); !written) {
+        ::unlink(part.path.c_str());
         return written;
     }
-    if (::rename(temporary.c_str(), path.c_str()) != 0) {
-        const int error_number = errno;
-        ::unlink(temporary.c_str());
-        return file_error("replace", path, error_number);
-    }
-    return {};
+    if (part.file.close() != 0) return file_error("close", path, errno);
+    return sync_folder(folder_of(path));
 }
 
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view text) {
     return write_file_atomically(path, std::as_bytes(std::span(text)));
+}
+
+void remove_abandoned_parts(const std::filesystem::path& path) noexcept {
+    const std::string target = path.filename().string();
+    std::error_code ignored;
+    std::filesystem::directory_iterator entry(folder_of(path), ignored);
+    for (; !ignored && entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+        if (is_part_of(entry->path().filename().string(), target)) remove_where_abandoned(entry->path());
+    }
+}
+
+Result<void> create_folders(const std::filesystem::path& folder) {
+    std::filesystem::path made;
+    for (const std::filesystem::path& name : folder) {
+        made /= name;
+        if (::mkdir(made.c_str(), 0777) == 0) {
+            YOLK_TRY_VOID(sync_folder(folder_of(made)));
+        } else if (errno != EEXIST && errno != EISDIR) {
+            const int error_number = errno;
+            std::error_code ignored;
+            if (!std::filesystem::is_directory(made, ignored)) return file_error("make", made, error_number);
+        }
+    }
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(folder, ignored)) return file_error("make", folder, ENOTDIR);
+    return {};
 }
 
 }  // namespace yolk

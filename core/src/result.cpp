@@ -13,6 +13,8 @@ std::string_view to_string(ErrorKind kind) noexcept {
         case ErrorKind::DeviceLost: return "device lost";
         case ErrorKind::Driver: return "driver";
         case ErrorKind::Io: return "io";
+        case ErrorKind::Failed: return "failed";
+        case ErrorKind::Cancelled: return "cancelled";
     }
     return "unknown";
 }

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/core/file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <fstream>
+#include <thread>
+
+#include "yolk/core/writer_lock.hpp"
 
 namespace yolk {
 namespace {
@@ -58,6 +68,156 @@ TEST_F(file, larger_than_the_limit_is_refused) {
     EXPECT_TRUE(read_file(folder_ / "a", 2000));
 }
 TEST_F(file, folder_is_refused) { EXPECT_EQ(read_file(folder_, 10).error().kind, ErrorKind::BadInput); }
+
+// Opening a named pipe blocks until somebody writes to it, and a rename over a device replaces it.
+TEST_F(file, what_is_no_regular_file_is_neither_read_nor_replaced) {
+    ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+    const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string socket_path = folder_ / "socket";
+    ASSERT_LT(socket_path.size(), sizeof(address.sun_path));
+    socket_path.copy(address.sun_path, socket_path.size());
+    ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    std::filesystem::create_symlink("/dev/null", folder_ / "link");
+    const std::pair<const char*, const char*> all[] = {
+        {"pipe", "is a named pipe"}, {"socket", "is a socket"}, {"link", "is a device"}};
+    for (const auto& [name, kind] : all) {
+        const auto read = read_file(folder_ / name, 10);
+        ASSERT_FALSE(read) << name;
+        EXPECT_EQ(read.error().kind, ErrorKind::BadInput);
+        EXPECT_NE(read.error().message.find(kind), std::string::npos) << read.error().message;
+        const auto written = write_file_atomically(folder_ / name, "x");
+        ASSERT_FALSE(written) << name;
+        EXPECT_NE(written.error().message.find(kind), std::string::npos) << written.error().message;
+        EXPECT_FALSE(check_regular_file(folder_ / name));
+    }
+    EXPECT_TRUE(check_regular_file(folder_ / "missing"));
+    EXPECT_EQ(entries(), 3U);
+    ::close(listener);
+}
+// As a kill between creating and renaming leaves it. One that is locked belongs to a writer that lives.
+TEST_F(file, abandoned_parts_are_removed_and_those_of_the_living_stay) {
+    for (const char* name : {"a.123.part", "a.123-4.part", "b.123-4.part", "a.x.part", "a.part", "a.12-.part2"})
+        std::ofstream(folder_ / name) << "torn";
+    std::ofstream(folder_ / "a.99-1.part") << "written just now";
+    std::filesystem::create_symlink(folder_ / "b.123-4.part", folder_ / "a.5.part");
+    const int alive = ::open((folder_ / "a.99-1.part").c_str(), O_RDONLY);
+    ASSERT_EQ(::flock(alive, LOCK_EX), 0);
+    ASSERT_TRUE(write_file_atomically(folder_ / "a", "new"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "a.123.part"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "a.123-4.part"));
+    for (const char* name : {"b.123-4.part", "a.x.part", "a.part", "a.12-.part2", "a.99-1.part", "a.5.part"})
+        EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
+    ::close(alive);
+    remove_abandoned_parts(folder_ / "a");
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "a.99-1.part"));
+}
+TEST_F(file, many_threads_write_one_file_whole) {
+    const std::string texts[] = {std::string(5000, 'a'), std::string(5000, 'b'), std::string(5000, 'c')};
+    std::vector<std::thread> threads;
+    for (const std::string& mine : texts) {
+        threads.emplace_back([this, &mine] {
+            for (int i = 0; i < 20; ++i) EXPECT_TRUE(write_file_atomically(folder_ / "a", mine));
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    const auto bytes = read_file(folder_ / "a", 10000);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(std::string(5000, static_cast<char>(bytes->front())),
+              std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
+    EXPECT_EQ(entries(), 1U);
+}
+TEST_F(file, folders_are_made_and_what_is_in_the_way_is_told) {
+    ASSERT_TRUE(create_folders(folder_ / "x" / "y" / ""));
+    EXPECT_TRUE(std::filesystem::is_directory(folder_ / "x" / "y"));
+    ASSERT_TRUE(create_folders(folder_ / "x" / "y"));
+    std::ofstream(folder_ / "x" / "f") << "mine";
+    EXPECT_EQ(create_folders(folder_ / "x" / "f").error().native, ENOTDIR);
+    EXPECT_EQ(create_folders(folder_ / "x" / "f" / "g").error().native, ENOTDIR);
+}
+
+class line_log : public file {};
+
+TEST_F(line_log, empties_the_file_and_keeps_others_out) {
+    std::ofstream(folder_ / "log") << "older and longer than what follows";
+    {
+        auto log = LineLog::create(folder_ / "log");
+        ASSERT_TRUE(log);
+        ASSERT_TRUE(log->append("one"));
+        const auto second = LineLog::create(folder_ / "log");
+        ASSERT_FALSE(second);
+        EXPECT_EQ(second.error().native, EBUSY);
+        ASSERT_TRUE(log->append("two"));
+    }
+    EXPECT_EQ(text(folder_ / "log"), "one\ntwo\n");
+    EXPECT_TRUE(LineLog::create(folder_ / "log"));
+}
+TEST_F(line_log, pipe_without_a_reader_is_an_error_and_one_with_a_reader_is_written) {
+    const auto pipe = folder_ / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_EQ(LineLog::create(pipe).error().native, ENXIO);
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+    auto log = LineLog::create(pipe);
+    ASSERT_TRUE(log);
+    ASSERT_TRUE(log->append("one"));
+    char got[8]{};
+    EXPECT_EQ(::read(reader, got, sizeof(got)), 4);
+    ::close(reader);
+    EXPECT_EQ(LineLog::create(folder_).error().native, EISDIR);
+    EXPECT_EQ(LineLog::create("/dev/full")->append("x").error().native, ENOSPC);
+}
+
+class writer_lock : public file {};
+
+TEST_F(writer_lock, second_writer_is_refused_until_the_first_has_ended) {
+    const auto path = folder_ / "lock";
+    {
+        auto first = WriterLock::acquire(path, "The folder 'out'");
+        ASSERT_TRUE(first);
+        const auto second = WriterLock::acquire(path, "The folder 'out'");
+        ASSERT_FALSE(second);
+        EXPECT_EQ(second.error().native, EBUSY);
+        EXPECT_EQ(second.error().message.rfind(
+                      "The folder 'out' is being written by process " + std::to_string(::getpid()), 0),
+                  0U)
+            << second.error().message;
+    }
+    EXPECT_EQ(entries(), 0U);
+    EXPECT_TRUE(WriterLock::acquire(path, "it"));
+}
+TEST_F(writer_lock, file_of_a_killed_process_is_taken_over) {
+    std::ofstream(folder_ / "a.lock") << "123456789\n";
+    {
+        auto lock = WriterLock::acquire_for_file(folder_ / "a");
+        ASSERT_TRUE(lock);
+        EXPECT_EQ(text(folder_ / "a.lock"), std::to_string(::getpid()) + "\n");
+    }
+    EXPECT_EQ(entries(), 0U);
+}
+TEST_F(writer_lock, devices_have_none_and_a_missing_folder_is_an_error) {
+    EXPECT_TRUE(WriterLock::acquire_for_file("/dev/null"));
+    EXPECT_FALSE(std::filesystem::exists("/dev/null.lock"));
+    EXPECT_EQ(WriterLock::acquire_for_file(folder_ / "no" / "a").error().native, ENOENT);
+}
+TEST_F(writer_lock, threads_that_come_and_go_never_hold_it_together) {
+    std::atomic<int> holders{0}, held{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < 500; ++i) {
+                const auto lock = WriterLock::acquire(folder_ / "lock", "it");
+                if (!lock) continue;
+                EXPECT_EQ(++holders, 1);
+                ++held;
+                --holders;
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_GE(held, 1);
+    EXPECT_EQ(entries(), 0U);
+}
 
 }  // namespace
 }  // namespace yolk

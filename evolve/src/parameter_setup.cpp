@@ -68,7 +68,7 @@ Result<std::string> state_hash(std::span<const float> parameters, std::span<cons
     for (const std::span<const float> values : {parameters, optimizer_state}) {
         const auto bad = std::find_if_not(values.begin(), values.end(), finite);
         if (bad == values.end()) continue;
-        return bad_input(fmt::format(
+        return failed_work(fmt::format(
             "After {} generations element {} of the {} is {}: training has diverged. Lower the learning rate or sigma.",
             generations, bad - values.begin(), values.data() == parameters.data() ? "parameters" : "optimizer's state",
             *bad));

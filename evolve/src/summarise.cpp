@@ -11,7 +11,7 @@ Result<GenerationSummary> summarise(const abi::fitness::Summary& raw,
                                     std::span<const std::uint32_t> evaluation_counters,
                                     std::span<const float> policy_returns, const Schedule& schedule) {
     if (raw.finite_count == 0) {
-        return bad_input(
+        return failed_work(
             fmt::format("In generation {} no member has a finite score, so there is nothing to learn from. The task or "
                         "the parameters have "
                         "diverged: lower sigma or the learning rate.",

@@ -175,7 +175,7 @@ TEST_P(evolution, generation_without_a_finite_score_is_an_error) {
     Setup setup;
     setup.scores.assign(kPopulation, kNan);
     ASSERT_OK_AND_ASSIGN(Evolution run, create(setup));
-    EXPECT_TRUE(expect_error(run.step(), ErrorKind::BadInput, "no member has a finite score"));
+    EXPECT_TRUE(expect_error(run.step(), ErrorKind::Failed, "no member has a finite score"));
 }
 TEST_P(evolution, useless_rank_is_legal_with_one_notice) {
     Setup setup;

@@ -99,8 +99,8 @@ TEST(state_hash, known_answer) {
 }
 TEST(state_hash, refuses_what_is_not_finite) {
     const std::vector<float> good{1.0F}, bad{1.0F, std::numeric_limits<float>::quiet_NaN()};
-    EXPECT_TRUE(expect_error(state_hash(bad, {}, 3), ErrorKind::BadInput, "element 1 of the parameters"));
-    EXPECT_TRUE(expect_error(state_hash(good, bad, 3), ErrorKind::BadInput, "optimizer's state"));
+    EXPECT_TRUE(expect_error(state_hash(bad, {}, 3), ErrorKind::Failed, "element 1 of the parameters"));
+    EXPECT_TRUE(expect_error(state_hash(good, bad, 3), ErrorKind::Failed, "optimizer's state"));
 }
 
 }  // namespace

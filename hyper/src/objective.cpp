@@ -292,7 +292,7 @@ Result<OptimizeOutcome> SystemObjective::run(Optimizer& optimizer) {
     if (report_error_) return *report_error_;
     outcome_.failed_candidates += std::exchange(failed_in_step_, 0);
     if (!std::isfinite(outcome_.best_reward)) {
-        return bad_input(
+        return failed_work(
             "Neither the start nor any centre of the search has a finite reward, so there is nothing to "
             "keep. Evaluate the system to see why.");
     }
@@ -306,7 +306,7 @@ Result<OptimizeOutcome> SystemObjective::run(Optimizer& optimizer) {
 
 Result<void> SystemObjective::log_begin(const Optimizer& optimizer) {
     if (options_.log.empty()) return {};
-    log_.emplace(options_.log, std::ios::trunc);
+    YOLK_TRY(log_, LineLog::create(options_.log));
     return log_line(Json{{"system", system_->name()},
                          {"optimizer", optimizer.name()},
                          {"steps", options_.steps},
@@ -316,12 +316,7 @@ Result<void> SystemObjective::log_begin(const Optimizer& optimizer) {
                          {"fallbacks", outcome_.fallbacks}});
 }
 
-Result<void> SystemObjective::log_line(const Json& line) {
-    if (!log_) return {};
-    *log_ << to_line(line) << '\n' << std::flush;
-    if (*log_) return {};
-    return io_error(fmt::format("The log '{}' cannot be written.", options_.log.string()), errno);
-}
+Result<void> SystemObjective::log_line(const Json& line) { return log_ ? log_->append(to_line(line)) : Result<void>(); }
 
 Result<void> SystemObjective::log_end() {
     if (!log_) return {};

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <chrono>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "yolk/core/writer_lock.hpp"
 #include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {
@@ -75,7 +75,7 @@ class SystemObjective final : public Objective {
     SearchSpace space_;
     Prepared training_;
     std::optional<Prepared> held_out_;
-    std::optional<std::ofstream> log_;
+    std::optional<LineLog> log_;
     std::optional<Error> report_error_;  ///< report() has no way to tell; run() does
     std::optional<std::vector<float>> best_;
     OptimizeOutcome outcome_;

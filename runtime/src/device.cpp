@@ -66,6 +66,7 @@ std::shared_ptr<const TuningTable> Device::tuning_table() const { return impl_->
 void Device::set_tuning_table(std::shared_ptr<const TuningTable> table) const {
     impl_->set_tuning_table(std::move(table));
 }
+void Device::watch_compilation(std::shared_ptr<CompileWatch> watch) const { impl_->pipelines->watch(std::move(watch)); }
 Result<void> Device::save_pipeline_cache() const { return impl_->pipelines->save(); }
 
 Result<TemporaryPipelines> TemporaryPipelines::begin(const Device& device) {

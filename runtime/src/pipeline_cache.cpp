@@ -59,7 +59,9 @@ void PipelineCache::destroy(const Entries& entries) const noexcept {
 
 std::vector<std::byte> PipelineCache::read_file_payload() const {
     std::error_code ignored;
-    if (file_.empty() || !std::filesystem::exists(file_, ignored)) return {};
+    if (file_.empty()) return {};
+    remove_abandoned_parts(file_);
+    if (!std::filesystem::exists(file_, ignored)) return {};
     auto bytes = read_file(file_, kMaxFileBytes);
     if (!bytes) {
         log_warning(fmt::format("The pipeline cache is not used: {}", bytes.error().message));
@@ -115,6 +117,11 @@ void PipelineCache::end_temporary() noexcept {
     if (ended == nullptr || context_.abandon(made_of(ended->entries) + 1)) return;
     destroy(ended->entries);
     context_.vk.vkDestroyPipelineCache(context_.handle, ended->cache, nullptr);
+}
+
+void PipelineCache::watch(std::shared_ptr<CompileWatch> watch) {
+    const std::lock_guard lock(mutex_);
+    watch_.swap(watch);
 }
 
 PipelineCache::Temporary* PipelineCache::temporary_of_this_thread() const noexcept {
@@ -258,11 +265,18 @@ Result<PipelineCache::Layout> PipelineCache::layout(const KernelModule& kernel) 
 Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline) {
     YOLK_TRY(const Layout layout_of_kernel, layout(kernel));
     VkPipelineCache cache = cache_;
-    if (temporary) {
+    std::shared_ptr<CompileWatch> watch;
+    {
         const std::lock_guard lock(mutex_);
-        cache = temporary_->cache;
+        if (temporary) cache = temporary_->cache;
+        watch = watch_;
     }
-    YOLK_TRY(const VkPipeline handle, compile(kernel, key, layout_of_kernel.pipeline, cache));
+    if (watch && !watch->begins(kernel.name))
+        return cancelled(
+            fmt::format("The kernel [{}] was not compiled, because its caller asked for an end.", kernel.name));
+    const Result<VkPipeline> compiled = compile(kernel, key, layout_of_kernel.pipeline, cache);
+    if (watch) watch->ended();
+    YOLK_TRY(const VkPipeline handle, compiled);
     pipeline = {.handle = handle,
                 .layout = layout_of_kernel.pipeline,
                 .set_layout = layout_of_kernel.set,

@@ -19,6 +19,7 @@
 
 #include "device_context.hpp"
 #include "yolk/core/result.hpp"
+#include "yolk/runtime/device.hpp"
 #include "yolk/shaders/kernel.hpp"
 
 namespace yolk {
@@ -70,6 +71,7 @@ class PipelineCache {
     [[nodiscard]] Result<void> begin_temporary();
     /// On the thread that began.
     void end_temporary() noexcept;
+    void watch(std::shared_ptr<CompileWatch> watch);
 
    private:
     struct Key {
@@ -122,8 +124,9 @@ class PipelineCache {
     std::unique_ptr<Temporary> temporary_;  ///< null: none is open
     std::map<LayoutKey, Layout> layouts_;
     std::mutex file_mutex_;
-    bool made_since_save_ = false;  ///< guarded by mutex_
-    std::uint64_t saved_hash_ = 0;  ///< of the payload in the file; guarded by file_mutex_
+    bool made_since_save_ = false;         ///< guarded by mutex_
+    std::shared_ptr<CompileWatch> watch_;  ///< guarded by mutex_
+    std::uint64_t saved_hash_ = 0;         ///< of the payload in the file; guarded by file_mutex_
 };
 
 }  // namespace yolk

@@ -109,6 +109,36 @@ TEST(pipeline_cache, hands_the_driver_what_it_saved) {
     EXPECT_EQ(driver.initial_data, bytes_of("compiled"));
 }
 
+/// Lets so many pipelines be made.
+struct CountingWatch final : CompileWatch {
+    int allowed = 0, begun = 0, done = 0;
+    std::string last;
+    bool begins(std::string_view kernel) override {
+        last = kernel;
+        return begun++ < allowed;
+    }
+    void ended() override { ++done; }
+};
+
+TEST(pipeline_cache, watch_is_told_of_what_is_made_and_may_refuse_it) {
+    const FakeDriver driver;
+    PipelineCache cache(driver.context);
+    ASSERT_OK(cache.open({}));
+    const auto watch = std::make_shared<CountingWatch>();
+    watch->allowed = 1;
+    cache.watch(watch);
+    ASSERT_OK(cache.get(noise(), {}));
+    ASSERT_OK(cache.get(noise(), {}));  // there already
+    EXPECT_EQ(watch->begun, 1);
+    EXPECT_EQ(watch->done, 1);
+    EXPECT_EQ(watch->last, noise().name);
+    const Constants other{{0, 32}};
+    EXPECT_TRUE(expect_error(cache.get(noise(), other), ErrorKind::Cancelled, "was not compiled"));
+    EXPECT_EQ(watch->done, 1);
+    cache.watch(nullptr);
+    EXPECT_OK(cache.get(noise(), other));  // the refusal leaves nothing behind
+}
+
 TEST(pipeline_cache, writes_only_what_changed) {
     const Folder folder("changed");
     FakeDriver driver;

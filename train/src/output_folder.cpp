@@ -39,21 +39,39 @@ Result<void> check_replaceable(const std::filesystem::path& path) {
     return {};
 }
 
+Result<WriterLock> acquire_output_folder(const std::filesystem::path& folder) {
+    Result<WriterLock> lock =
+        WriterLock::acquire(folder / ".yolk-lock", fmt::format("The output folder '{}'", folder.string()));
+    if (!lock && lock.error().native != EBUSY) return folder_error(folder, lock.error().native);
+    return lock;
+}
+
 }  // namespace
 
 std::filesystem::path policy_path(const std::filesystem::path& folder) { return folder / "policy.safetensors"; }
 std::filesystem::path metrics_path(const std::filesystem::path& folder) { return folder / "metrics.jsonl"; }
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder) { return folder / "checkpoint.yolk"; }
 
-Result<void> prepare_output_folder(const std::filesystem::path& folder) {
-    std::error_code code;
-    std::filesystem::create_directories(folder, code);
-    if (code) return folder_error(folder, code.value());
-    YOLK_TRY_VOID(check_replaceable(policy_path(folder)));
-    YOLK_TRY_VOID(check_replaceable(metrics_path(folder)));
-    YOLK_TRY_VOID(check_replaceable(checkpoint_path(folder)));
+Result<std::optional<WriterLock>> lock_output_folder(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) return std::optional<WriterLock>();
+    Result<WriterLock> lock = acquire_output_folder(folder);
+    if (lock) return std::optional<WriterLock>(std::move(lock).value());
+    if (lock.error().native == EBUSY) return std::move(lock).error();
+    return std::optional<WriterLock>();  // what else is wrong is told when the folder is prepared
+}
+
+Result<void> prepare_output_folder(const std::filesystem::path& folder, std::optional<WriterLock>& lock) {
+    if (const Result<void> made = create_folders(folder); !made) return folder_error(folder, made.error().native);
+    if (!lock) {
+        YOLK_TRY(lock, acquire_output_folder(folder));
+    }
+    const std::filesystem::path trial = folder / ".yolk-trial";
+    for (const std::filesystem::path& path : {policy_path(folder), metrics_path(folder), checkpoint_path(folder)}) {
+        YOLK_TRY_VOID(check_replaceable(path));
+        remove_abandoned_parts(path);
+    }
     // Only writing proves that writing works (read-only mounts, full disks, quotas).
-    const std::filesystem::path trial = folder / fmt::format(".yolk-trial-{}", ::getpid());
     const Result<void> written = write_file_atomically(trial, "trial");
     ::unlink(trial.c_str());
     if (!written) return folder_error(folder, written.error().native);

@@ -6,17 +6,23 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
+#include "yolk/core/writer_lock.hpp"
 
 namespace yolk::train {
 
-/// Makes the folder if it is missing and proves that files can be written to it, without touching those that are there.
-/// Errors: Io, with the reason.
-[[nodiscard]] Result<void> prepare_output_folder(const std::filesystem::path& folder);
+/// Keeps every other run out of a folder that exists; nothing where it does not exist (yet) or cannot be locked for
+/// another reason than another run. Error, Io: another run is writing there.
+[[nodiscard]] Result<std::optional<WriterLock>> lock_output_folder(const std::filesystem::path& folder);
+
+/// Makes the folder if it is missing, locks it unless `lock` does so already, removes temporary files of killed runs,
+/// and proves that files can be written to it, without touching those that are there. Errors: Io, with the reason.
+[[nodiscard]] Result<void> prepare_output_folder(const std::filesystem::path& folder, std::optional<WriterLock>& lock);
 
 [[nodiscard]] std::filesystem::path policy_path(const std::filesystem::path& folder);
 [[nodiscard]] std::filesystem::path metrics_path(const std::filesystem::path& folder);

@@ -76,6 +76,11 @@ bool note_replaced_checkpoint(const std::filesystem::path& path) {
     return true;
 }
 
+/// What is written when a run ends: after a generation that went well, so always finite.
+struct SavedState {
+    std::vector<float> parameters, optimizer_state;
+};
+
 /// A run under way: what its loop needs besides the evolution.
 struct Run {
     const Device& device;
@@ -83,6 +88,8 @@ struct Run {
     const TaskSetup& setup;
     evolve::Evolution& evolution;
     MetricsFile metrics;
+    std::optional<WriterLock> lock{};  ///< of the output folder
+    SavedState last{};                 ///< after `outcome.generations`
     bool replaces_checkpoint = false;  ///< of another run
     bool ended_by_callback = false;
     Clock::time_point start = Clock::now();
@@ -93,17 +100,19 @@ struct Run {
     Result<void> begin(const std::optional<Checkpoint>& from);
     Result<GenerationReport> step();
     Result<void> write_metrics(const GenerationReport& report);
+    void keep_state();
     Result<void> save_checkpoint(bool finished);
     [[nodiscard]] bool checkpoint_due() const;
     [[nodiscard]] bool at_its_end() const;
     Result<void> loop(const OnGeneration& on_generation);
+    [[nodiscard]] Error save_what_is_good(Error error);
     [[nodiscard]] Error with_way_on(Error error) const;
 };
 
 /// The last that can be refused, and then the first change to the folder.
 Result<void> Run::begin(const std::optional<Checkpoint>& from) {
     if (options.out.empty()) return {};
-    YOLK_TRY_VOID(prepare_output_folder(options.out));
+    YOLK_TRY_VOID(prepare_output_folder(options.out, lock));
     if (!from) {
         replaces_checkpoint = note_replaced_checkpoint(checkpoint_path(options.out));
         return {};
@@ -136,12 +145,18 @@ Result<void> Run::write_metrics(const GenerationReport& report) {
     return metrics.append(to_json(report));
 }
 
+/// A copy: the device's own mirror is overwritten by a generation that fails.
+void Run::keep_state() {
+    const std::span<const float> parameters = evolution.parameters();
+    const std::span<const float> state = evolution.optimizer_state();
+    last.parameters.assign(parameters.begin(), parameters.end());
+    last.optimizer_state.assign(state.begin(), state.end());
+}
+
 /// After the metrics, so that these lead up to any checkpoint that a power failure may leave.
 Result<void> Run::save_checkpoint(bool finished) {
     if (options.out.empty()) return {};
     YOLK_TRY_VOID(metrics.sync());
-    const std::span<const float> parameters = evolution.parameters();
-    const std::span<const float> state = evolution.optimizer_state();
     replaces_checkpoint = false;
     YOLK_TRY_VOID(write_file_atomically(checkpoint_path(options.out),
                                         encode_checkpoint({.settings = run_settings(options, setup.environment),
@@ -149,8 +164,8 @@ Result<void> Run::save_checkpoint(bool finished) {
                                                            .solved = outcome.solved,
                                                            .finished = finished,
                                                            .state_hash = outcome.state_hash,
-                                                           .parameters = {parameters.begin(), parameters.end()},
-                                                           .optimizer_state = {state.begin(), state.end()}})));
+                                                           .parameters = last.parameters,
+                                                           .optimizer_state = last.optimizer_state})));
     in_checkpoint = outcome.generations;
     return {};
 }
@@ -181,6 +196,7 @@ Result<void> Run::loop(const OnGeneration& on_generation) {
         YOLK_TRY(const GenerationReport report, step());
         YOLK_TRY_VOID(write_metrics(report));
         ++outcome.generations;
+        keep_state();
         outcome.state_hash = report.state_hash;
         outcome.solved = report.policy_return >= setup.solved_at;
         if (checkpoint_due()) YOLK_TRY_VOID(save_checkpoint(at_its_end()));
@@ -192,7 +208,6 @@ Result<void> Run::loop(const OnGeneration& on_generation) {
 
 Result<std::filesystem::path> save(const Run& run) {
     if (run.options.out.empty()) return std::filesystem::path{};
-    const std::span<const float> values = run.evolution.parameters();
     const LoadedEnvironment* const own = run.options.own_environment.get();
     std::filesystem::path path = policy_path(run.options.out);
     YOLK_TRY_VOID(save_policy(path, {.task = std::string(run.setup.environment.name),
@@ -200,14 +215,34 @@ Result<std::filesystem::path> save(const Run& run) {
                                      .network = run.options.network,
                                      .generations = run.outcome.generations,
                                      .seed = run.options.evolution.seed,
-                                     .parameters = {values.begin(), values.end()}}));
+                                     .parameters = run.last.parameters}));
     return path;
+}
+
+/// The generations before one that failed are not lost with it, whatever its reason was. The error, saying so.
+Error Run::save_what_is_good(Error error) {
+    if (options.out.empty()) return error;
+    if (outcome.generations == outcome.resumed_from) {
+        if (error.kind == ErrorKind::Failed)
+            error.message += " No generation of this run went well, so that nothing was saved.";
+        return with_way_on(std::move(error));
+    }
+    // The metrics may be what failed; without them the checkpoint could not be resumed from.
+    if (in_checkpoint < outcome.generations && !save_checkpoint(false)) return with_way_on(std::move(error));
+    if (const Result<std::filesystem::path> policy = save(*this); policy && error.kind == ErrorKind::Failed) {
+        error.message +=
+            fmt::format(" The last good state, after {} generation{}, was saved in '{}' and '{}'.", outcome.generations,
+                        outcome.generations == 1 ? "" : "s", policy->string(), checkpoint_path(options.out).string());
+    }
+    return with_way_on(std::move(error));
 }
 
 }  // namespace
 
 Result<TrainOutcome> train(const Device& device, const TrainOptions& options, const OnGeneration& on_generation) {
     YOLK_TRY(const TaskSetup setup, set_up_task(options));
+    // Before the checkpoint is read, which the run that holds the folder may be about to replace.
+    YOLK_TRY(std::optional<WriterLock> lock, lock_output_folder(options.out));
     YOLK_TRY(const std::optional<Checkpoint> from, find_start(options, setup));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = options.hang_limit}));
     YOLK_TRY(evolve::Evolution evolution, create_evolution(device, dispatcher, setup, options, from));
@@ -216,12 +251,14 @@ Result<TrainOutcome> train(const Device& device, const TrainOptions& options, co
             .options = options,
             .setup = setup,
             .evolution = evolution,
-            .metrics = MetricsFile(metrics_path(options.out))};
+            .metrics = MetricsFile(metrics_path(options.out)),
+            .lock = std::move(lock)};
+    run.keep_state();
     YOLK_TRY_VOID(run.begin(from));
-    if (auto ended = run.loop(on_generation); !ended) return run.with_way_on(std::move(ended).error());
+    if (auto ended = run.loop(on_generation); !ended) return run.save_what_is_good(std::move(ended).error());
     YOLK_TRY(run.outcome.policy, save(run));  // before the evaluation, so that a failure there loses nothing
     YOLK_TRY(const std::vector<float> returns,
-             final_runner.run(evolution.parameters(), options.evolution.seed, run.outcome.generations, kFinalEpisodes));
+             final_runner.run(run.last.parameters, options.evolution.seed, run.outcome.generations, kFinalEpisodes));
     run.outcome.eval_mean_return = statistics_of(returns).mean;
     // Training may stop at a stricter mark (TaskSetup::solved_at), so that this holds when it did.
     run.outcome.solved = run.outcome.eval_mean_return >= static_cast<double>(setup.environment.solved_return);

@@ -169,7 +169,60 @@ TEST_P(training, divergence_is_an_error_that_says_what_to_do) {
     options.evolution.optimizer = OptimizerRule::Momentum;
     options.evolution.beta1 = 0.999F;  // keeps going when scores do not differ any more, until fp32 overflows
     options.generations = 30;
-    EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::BadInput, "Lower the learning rate"));
+    EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Failed, "Lower the learning rate"));
+}
+TEST_P(training, divergence_keeps_the_last_finite_state) {
+    TrainOptions options = tiny(folder_.path());
+    options.evolution.learning_rate = 3e38F;
+    options.evolution.optimizer = OptimizerRule::Momentum;
+    options.evolution.beta1 = 0.999F;
+    options.generations = 30;
+    std::vector<std::string> hashes;
+    const auto diverged = train(device(), options, [&](const GenerationReport& report) {
+        hashes.push_back(report.state_hash);
+        return true;
+    });
+    ASSERT_FALSE(hashes.empty());
+    ASSERT_LT(hashes.size(), 30U);
+    EXPECT_TRUE(expect_error(diverged, ErrorKind::Failed,
+                             "The last good state, after " + std::to_string(hashes.size()) + " generation"));
+    EXPECT_EQ(entries(folder_.path()), 3U);
+    EXPECT_OK(evaluate_policy(device(), folder_.path() / "policy.safetensors", {.episodes = 2}));
+    // That state can be gone on from, and its next generation is the one that diverges.
+    options.resume = true;
+    options.generations = static_cast<std::uint32_t>(hashes.size());
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome kept, train(device(), options));
+    EXPECT_EQ(kept.resumed_from, hashes.size());
+    EXPECT_EQ(kept.state_hash, hashes.back());
+    options.generations = 30;
+    EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Failed, "so that nothing was saved"));
+    EXPECT_EQ(entries(folder_.path()), 3U);
+}
+TEST_P(training, second_run_in_a_folder_is_refused_while_the_first_runs) {
+    TrainOptions options = tiny(folder_.path() / "out");
+    bool tried = false;
+    ASSERT_OK(train(device(), options, [&](const GenerationReport& report) {
+        if (report.generation != 1) return true;
+        tried = true;
+        const std::string metrics = text_of(options.out / "metrics.jsonl");
+        EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Io, "is being written by process"));
+        EXPECT_EQ(text_of(options.out / "metrics.jsonl"), metrics);
+        return true;
+    }));
+    EXPECT_TRUE(tried);
+    EXPECT_EQ(lines_of(options.out / "metrics.jsonl").size(), 4U);
+    EXPECT_EQ(entries(options.out), 3U);
+    EXPECT_OK(train(device(), options));
+}
+TEST_P(training, temporary_files_of_killed_runs_are_removed) {
+    for (const char* const name :
+         {"policy.safetensors.7-1.part", "metrics.jsonl.7.part", "checkpoint.yolk.7-12.part", ".yolk-trial.7-1.part"})
+        write_text(folder_.path() / name, "torn");
+    write_text(folder_.path() / ".yolk-lock", "7\n");  // of a killed process, too: nobody holds it
+    write_text(folder_.path() / "mine.part", "kept");
+    ASSERT_OK(train(device(), tiny(folder_.path())));
+    EXPECT_EQ(entries(folder_.path()), 4U);
+    EXPECT_EQ(text_of(folder_.path() / "mine.part"), "kept");
 }
 // The real thing, small: whole episodes until the task is solved, on the faster of the two drivers.
 TEST(learning, cartpole_is_solved_and_fresh_episodes_agree) {

@@ -57,8 +57,8 @@ struct TrainPriorOutcome {
 
 /// Recordings of one kernel and the same parameters belong together; those of one device (by the name that they say;
 /// without a name, each its own) are left out together. The comparison at the end is on `held_out`, which no candidate
-/// is scored on; where it is empty, on the training surfaces by other searches. Errors (BadInput): no recording, an odd
-/// population; those of the device.
+/// is scored on; where it is empty, on the training surfaces by other searches. Errors: no recording, an odd
+/// population (BadInput); another training writes the checkpoint (Io); those of the device.
 [[nodiscard]] Result<TrainPriorOutcome> train_prior(const Device& device, Dispatcher& dispatcher,
                                                     std::span<const RecordedSurface> recordings,
                                                     std::span<const RecordedSurface> held_out,

@@ -20,6 +20,8 @@ enum class ErrorKind {
     DeviceLost,   ///< the device is gone; every handle made from it must be abandoned
     Driver,       ///< a driver call failed or timed out; `native` holds the VkResult
     Io,           ///< a file could not be read or written; `native` holds errno
+    Failed,       ///< everything that was given is legal, and the work came to nothing: training diverged
+    Cancelled,    ///< the caller asked for an end before there was a result
 };
 
 /// The kind as one lower-case word, for messages and JSON ("bad input", "out of memory", ...).
@@ -43,6 +45,14 @@ struct Error {
 [[nodiscard]] inline Error unsupported(std::string message,
                                        std::source_location where = std::source_location::current()) {
     return {ErrorKind::Unsupported, std::move(message), 0, where};
+}
+[[nodiscard]] inline Error failed_work(std::string message,
+                                       std::source_location where = std::source_location::current()) {
+    return {ErrorKind::Failed, std::move(message), 0, where};
+}
+[[nodiscard]] inline Error cancelled(std::string message,
+                                     std::source_location where = std::source_location::current()) {
+    return {ErrorKind::Cancelled, std::move(message), 0, where};
 }
 [[nodiscard]] inline Error io_error(std::string message, int error_number,
                                     std::source_location where = std::source_location::current()) {

@@ -52,7 +52,8 @@ class Evolution {
                                                   const EvolutionOptions& options);
 
     /// One generation, and waits for it. The host looks at the summary and at nothing that grows with the population or
-    /// the parameters. Errors: no member with a finite score (their weights are then zero), device lost, driver.
+    /// the parameters. Errors: no member with a finite score (Failed; their weights are then zero), device lost,
+    /// driver.
     [[nodiscard]] Result<GenerationSummary> step();
 
     [[nodiscard]] std::uint32_t generations() const noexcept;  ///< done so far

@@ -26,8 +26,8 @@ namespace yolk::evolve {
 [[nodiscard]] std::vector<float> initial_parameters(const ParameterTable& parameters, std::uint64_t seed);
 
 /// XXH3-128 in hex over the little-endian bytes of all parameters in id order, the optimizer's arrays (first moments,
-/// then second), and the number of generations done as 64 bits. Error: a parameter that is not finite (NaN payloads
-/// differ between devices, so its hash would say nothing).
+/// then second), and the number of generations done as 64 bits. Error, Failed: a parameter that is not finite (NaN
+/// payloads differ between devices, so its hash would say nothing).
 [[nodiscard]] Result<std::string> state_hash(std::span<const float> parameters, std::span<const float> optimizer_state,
                                              std::uint64_t generations);
 

@@ -89,6 +89,20 @@ struct DeviceFindings {
 
 class TuningTable;  // yolk/runtime/tuning_table.hpp
 
+/// Told of each pipeline that a device makes, on the thread that asks for it; several threads may be at it at once.
+/// Some drivers (lavapipe) put much of their compilation off to the first dispatch, of which nobody is told.
+class CompileWatch {
+   public:
+    CompileWatch() = default;
+    CompileWatch(const CompileWatch&) = delete;
+    CompileWatch& operator=(const CompileWatch&) = delete;
+    virtual ~CompileWatch() = default;
+    /// Before the driver is asked. False: it is not asked, and what needs the pipeline fails (ErrorKind::Cancelled).
+    [[nodiscard]] virtual bool begins(std::string_view kernel) = 0;
+    /// After it, well or not.
+    virtual void ended() = 0;
+};
+
 /// Threading: every member may be called from any thread, set_findings and set_tuning_table included; recorders and
 /// dispatchers have their own contracts. Movable; the buffers, bindings, recorders and dispatchers made from it share
 /// ownership of the VkDevice.
@@ -136,6 +150,9 @@ class Device {
     /// beginning. Plans made after set_tuning_table returns see the new table, plans made before stay as they are.
     [[nodiscard]] std::shared_ptr<const TuningTable> tuning_table() const;
     void set_tuning_table(std::shared_ptr<const TuningTable> table) const;
+
+    /// In place of the last one; null: nobody is told, as in the beginning. The device keeps it alive.
+    void watch_compilation(std::shared_ptr<CompileWatch> watch) const;
 
     /// Writes the pipeline cache file now (the destructor tries, too, and logs a failure).
     [[nodiscard]] Result<void> save_pipeline_cache() const;

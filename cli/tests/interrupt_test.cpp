@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every way in which the system or a person ends a command: what was learned is saved, and nothing hangs.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "command.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class interrupt : public InFolder {
+   protected:
+    [[nodiscard]] std::vector<std::string> endless(const std::string& out) const {
+        return {"train",       "cartpole", "--json",       "--keep-going", "--generations", "1000000",
+                "--max-steps", "40",       "--population", "64",           "--out",         (folder_ / out).string()};
+    }
+    /// The same for a shell, behind "$YOLK".
+    [[nodiscard]] std::string endless_text(const std::string& out) const {
+        std::string text = "\"$YOLK\"";
+        for (const std::string& argument : endless(out)) text += " '" + argument + "'";
+        return text;
+    }
+    void expect_saved(const std::string& out) const {
+        for (const char* name : {"checkpoint.yolk", "policy.safetensors", "metrics.jsonl"})
+            EXPECT_TRUE(std::filesystem::exists(folder_ / out / name)) << out << ": " << name;
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / out), {}), 3);
+    }
+};
+
+TEST_F(interrupt, each_signal_ends_training_and_saves) {
+    const std::pair<int, int> all[] = {{SIGINT, 1},
+                                       {SIGTERM, 1},
+                                       {SIGHUP, 1},
+                                       {SIGTERM, 2},  // as `timeout` sends it, to the process and to its group
+                                       {SIGHUP, 3}};  // as a terminal that closes
+    for (const auto& [number, times] : all) {
+        const std::string out = std::to_string(number) + "-" + std::to_string(times);
+        const Ran ran =
+            run_and_interrupt(endless(out), only(kLavapipe), {.number = number, .lines = 2, .times = times});
+        ASSERT_EQ(ran.code, 0) << out << ": " << ran.err;
+        EXPECT_EQ(ran.last()["interrupted"], true);
+        expect_saved(out);
+    }
+}
+
+TEST_F(interrupt, signal_that_the_parent_ignores_stays_ignored) {
+    const Ran ran = run_shell(
+        "trap '' HUP; \"$YOLK\" train cartpole --json --generations 3 --keep-going --population 64 "
+        "--max-steps 40 --out '" +
+            (folder_ / "out").string() + "' & kill -HUP $!; wait $!",
+        only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.last()["generations"], 3);
+    EXPECT_EQ(ran.last()["interrupted"], false);
+}
+
+TEST_F(interrupt, closed_pipe_ends_training_and_saves) {
+    const Ran ran = run_shell(endless_text("out") + " | head -n 1; exit ${PIPESTATUS[0]}", only(kLavapipe));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.lines().size(), 1U);
+    EXPECT_THAT(ran.err, HasSubstr("Nothing reads standard output any more"));
+    expect_saved("out");
+    // The same where the parent ignores SIGPIPE, as service managers do.
+    const Ran ignored =
+        run_shell("trap '' PIPE; " + endless_text("again") + " | head -n 1; exit ${PIPESTATUS[0]}", only(kLavapipe));
+    EXPECT_EQ(ignored.code, 0) << ignored.err;
+    expect_saved("again");
+}
+
+TEST_F(interrupt, closed_pipe_and_hang_up_end_an_optimization_and_save) {
+    const std::string file = folder_ / "system.safetensors";
+    const std::vector<std::string> arguments{"system",  "xor",     "optimize", "--json",
+                                             "--steps", "1000000", "--out",    file};
+    std::string text = "\"$YOLK\"";
+    for (const std::string& argument : arguments) text += " '" + argument + "'";
+    const Ran piped = run_shell(text + " | head -n 1; exit ${PIPESTATUS[0]}", only(kLavapipe));
+    EXPECT_EQ(piped.code, 0) << piped.err;
+    EXPECT_TRUE(std::filesystem::remove(file));
+    const Ran hung_up = run_and_interrupt(arguments, only(kLavapipe), {.number = SIGHUP, .lines = 2});
+    EXPECT_EQ(hung_up.code, 0) << hung_up.err;
+    EXPECT_EQ(hung_up.last()["stopped_by"], "caller");
+    EXPECT_TRUE(std::filesystem::remove(file));
+    EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "a lock file is left over";
+}
+
+// Closed streams whose numbers went to the checkpoint and others, and a full device behind standard error.
+TEST_F(interrupt, closed_and_full_streams_are_told_and_harm_nothing) {
+    const std::string train =
+        "\"$YOLK\" train cartpole --json --generations 2 --keep-going --population 64 --max-steps "
+        "40 --checkpoint-every 1 --out '" +
+        (folder_ / "out").string() + "' ";
+    const Ran closed = run_shell(train + "<&- >&-", only(kLavapipe));
+    EXPECT_EQ(closed.code, 1);
+    EXPECT_THAT(closed.err, HasSubstr("Standard output could not be written: Bad file descriptor"));
+    expect_saved("out");
+    EXPECT_EQ(run_command({"eval", (folder_ / "out" / "policy.safetensors").string()}, only(kLavapipe)).code, 0);
+    EXPECT_EQ(run_shell(train + "--resume <&- >&- 2>&-", only(kLavapipe)).code, 1);
+    EXPECT_EQ(run_command({"eval", (folder_ / "out" / "policy.safetensors").string()}, only(kLavapipe)).code, 0);
+    EXPECT_EQ(run_shell("\"$YOLK\" fly 2>/dev/full", only(kLavapipe)).code, 2);
+    const Ran full = run_shell(train + "> /dev/full", only(kLavapipe));
+    EXPECT_EQ(full.code, 1);
+    EXPECT_THAT(full.err, HasSubstr("Standard output could not be written: No space left on device"));
+    expect_saved("out");
+}
+
+}  // namespace
+}  // namespace yolk::cli

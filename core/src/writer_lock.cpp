@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/core/writer_lock.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "descriptor.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk {
+namespace {
+
+constexpr int kLockAttempts = 16;
+
+/// "by process 123", or "by another process" where the file does not say.
+std::string holder_of(const Descriptor& file) {
+    std::array<char, 24> text{};
+    const ssize_t got = ::pread(file.get(), text.data(), text.size() - 1, 0);
+    const std::string number(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+    const bool is_number = !number.empty() && number.find_first_not_of("0123456789\n") == std::string::npos;
+    return is_number ? "by process " + number.substr(0, number.find('\n')) : "by another process";
+}
+
+Error held_error(std::string_view what, const Descriptor& file) {
+    return io_error(
+        fmt::format("{} is being written {}. Wait until that has ended, or write elsewhere.", what, holder_of(file)),
+        EBUSY);
+}
+
+}  // namespace
+
+struct WriterLock::Impl {
+    std::filesystem::path path;
+    Descriptor file;
+};
+
+WriterLock::WriterLock() noexcept = default;
+WriterLock::WriterLock(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+WriterLock::WriterLock(WriterLock&&) noexcept = default;
+WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
+    std::swap(impl_, other.impl_);
+    return *this;
+}
+WriterLock::~WriterLock() {
+    if (impl_ != nullptr) ::unlink(impl_->path.c_str());  // while it is held: nobody else's can be meant
+}
+
+Result<WriterLock> WriterLock::acquire(const std::filesystem::path& path, std::string_view what) {
+    for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+        constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+        Descriptor file(::open(path.c_str(), kFlags, 0644));
+        if (file.get() < 0) return file_error("make the lock file", path, errno);
+        if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+            if (errno == EINTR) continue;
+            if (errno == EWOULDBLOCK) return held_error(what, file);
+            log_info(fmt::format("{} cannot be locked ({}); see to it that nothing else writes there.", what,
+                                 std::strerror(errno)));
+            ::unlink(path.c_str());
+            return WriterLock();
+        }
+        if (!has_name(file)) continue;  // its last holder removed it just now
+        const std::string process = fmt::format("{}\n", ::getpid());
+        if (::ftruncate(file.get(), 0) != 0 || ::pwrite(file.get(), process.data(), process.size(), 0) < 0) {
+            const int error_number = errno;
+            ::unlink(path.c_str());
+            return file_error("write the lock file", path, error_number);
+        }
+        return WriterLock(std::make_unique<Impl>(Impl{path, std::move(file)}));
+    }
+    return io_error(fmt::format("The lock file '{}' keeps vanishing; try again.", path.string()), EBUSY);
+}
+
+Result<WriterLock> WriterLock::acquire_for_file(const std::filesystem::path& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return WriterLock();
+    std::filesystem::path lock = path;
+    return acquire(lock += ".lock", fmt::format("'{}'", path.string()));
+}
+
+struct LineLog::Impl {
+    std::filesystem::path path;
+    Descriptor file;
+};
+
+LineLog::LineLog(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+LineLog::~LineLog() = default;
+LineLog::LineLog(LineLog&&) noexcept = default;
+LineLog& LineLog::operator=(LineLog&&) noexcept = default;
+
+Result<LineLog> LineLog::create(const std::filesystem::path& path) {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
+    if (file.get() < 0 && errno == ENXIO)
+        return io_error(fmt::format("'{}' is a socket, or a named pipe that nothing reads.", path.string()), ENXIO);
+    struct stat status {};
+    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return file_error("write", path, errno);
+    if (!S_ISREG(status.st_mode)) {
+        ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
+        return LineLog(std::make_unique<Impl>(Impl{path, std::move(file)}));
+    }
+    // A file system without locks fails otherwise, and is written all the same.
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return io_error(fmt::format("'{}' is being written by another process. Wait until that has ended, or write "
+                                    "elsewhere.",
+                                    path.string()),
+                        EBUSY);
+    }
+    if (::ftruncate(file.get(), 0) != 0) return file_error("empty", path, errno);
+    return LineLog(std::make_unique<Impl>(Impl{path, std::move(file)}));
+}
+
+Result<void> LineLog::append(std::string line) {
+    line += '\n';
+    return write_all(impl_->file.get(), std::as_bytes(std::span(line)), impl_->path);
+}
+
+}  // namespace yolk
