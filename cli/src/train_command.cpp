@@ -86,9 +86,9 @@ Result<train::TrainOptions> resolve_task(const TrainCommandFlags& flags) {
 Result<int> run_train(const TrainCommandFlags& flags) {
     YOLK_TRY(train::TrainOptions options, resolve_task(flags));
     options.stop_when_solved = !flags.keep_going;
-    YOLK_TRY(const Device device, open_device(flags.common));
-    const RememberShapes remember(device);
-    const DeviceInfo& info = device.info();
+    YOLK_TRY(const Context context, open_context(flags.common));
+    const RememberShapes remember(context.device());
+    const DeviceInfo& info = context.device().info();
 
     const bool human = !flags.common.json && !flags.common.quiet;
     if (human) print_line(fmt::format("training {} on {} ({})", options.task, info.name, driver_text(info)));
@@ -99,7 +99,7 @@ Result<int> run_train(const TrainCommandFlags& flags) {
         if (flags.common.json && !flags.common.quiet) print_json(train::to_json(report));
         return !InterruptGuard::requested();
     };
-    const Result<train::TrainOutcome> outcome = train::train(device, options, on_generation);
+    const Result<train::TrainOutcome> outcome = train::train(context, options, on_generation);
     progress.finish();
     if (!outcome) return outcome.error();
 
