@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "yolk/autotune/context.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/dispatcher.hpp"
@@ -15,11 +16,12 @@
 
 namespace yolk::bench {
 
-/// A probed device with a dispatcher. `name` is its driver's, fit for --benchmark_filter.
+/// What benches use of a context. `name` is its driver's, fit for --benchmark_filter.
 struct BenchDevice {
     std::string name;
-    Device device;
-    Dispatcher dispatcher;
+    Context context;
+    const Device& device = context.device();
+    Dispatcher& dispatcher = context.dispatcher();
 };
 
 /// At namespace scope of a *_bench.cpp: main() calls `add` once the devices are known, to register benchmarks on each

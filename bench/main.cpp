@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "yolk/autotune/tuning_file.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::bench {
 
@@ -31,13 +29,12 @@ std::string bench_name(const DeviceInfo& info) {
 }
 
 Result<BenchDevice> open_device(const Instance& instance, const DeviceInfo& info) {
-    YOLK_TRY(Device device, Device::create(instance, info.index));
-    YOLK_TRY_VOID(probe(device));
     // A table that somebody names; the one that is there anyway would make every figure the machine's own.
-    if (std::getenv("YOLK_TABLE") != nullptr)  // NOLINT(concurrency-mt-unsafe): one thread
-        autotune::load_tuning(device, autotune::default_table_path());
-    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
-    return BenchDevice{bench_name(info), std::move(device), std::move(dispatcher)};
+    const bool tuning = std::getenv("YOLK_TABLE") != nullptr;  // NOLINT(concurrency-mt-unsafe): one thread
+    YOLK_TRY(
+        Context context,
+        Context::create(instance, {.device = std::to_string(info.index), .tuning = tuning, .pipeline_cache = false}));
+    return BenchDevice{.name = bench_name(info), .context = std::move(context)};
 }
 
 /// Every device that meets the floor; the others are named on standard error.

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // One kernel, from a plan to its result: plan, ask for the scratch it needs, bind, record, submit. Every buffer is the
-// caller's. The kernel is perturbed_linear: a layer of a whole population at once, whose two members of a pair see the
-// same noise with opposite signs, so that the mean of the two is the unperturbed layer.
+// caller's; the context opens the device, and moves data there and back. The kernel is perturbed_linear: a layer of a
+// whole population at once, whose two members of a pair see the same noise with opposite signs, so that the mean of the
+// two is the unperturbed layer.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>
 
+#include "yolk/autotune/context.hpp"
 #include "yolk/primitives/perturbed_linear.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/dispatcher.hpp"
 
 namespace {
 
 constexpr std::uint32_t kMembers = 64, kRows = 3, kIn = 20, kOut = 7;
-
-yolk::Result<yolk::Buffer> filled_buffer(const yolk::Device& device, yolk::Dispatcher& dispatcher,
-                                         const std::vector<float>& values, const char* label) {
-    YOLK_TRY(yolk::Buffer buffer, device.create_buffer({.size_bytes = 4 * values.size(), .label = label}));
-    YOLK_TRY_VOID(dispatcher.upload(buffer, std::as_bytes(std::span(values))));
-    return buffer;
-}
 
 std::vector<float> waves(std::size_t count, float step) {
     std::vector<float> values(count);
@@ -49,17 +42,14 @@ float worst_difference(const std::vector<float>& outputs, const std::vector<floa
 }
 
 yolk::Result<float> run() {
-    YOLK_TRY(const auto instance, yolk::Instance::create());
-    YOLK_TRY(const auto choice, yolk::choose_device(instance.devices(), ""));
-    YOLK_TRY(const auto device, yolk::Device::create(instance, choice.index));
-    YOLK_TRY(auto dispatcher, yolk::Dispatcher::create(device));
+    YOLK_TRY(const auto context, yolk::Context::create());
+    const yolk::Device& device = context.device();
 
     const std::vector<float> weight_values = waves(kOut * kIn, 0.7F);
     const std::vector<float> input_values = waves(kRows * kIn, 0.3F);
-    YOLK_TRY(const auto weights, filled_buffer(device, dispatcher, weight_values, "weights"));
-    YOLK_TRY(const auto input, filled_buffer(device, dispatcher, input_values, "input"));
-    std::vector<float> outputs(kMembers * kRows * kOut);
-    YOLK_TRY(const auto output, device.create_buffer({.size_bytes = 4 * outputs.size(), .label = "output"}));
+    YOLK_TRY(const auto weights, context.upload(weight_values, "weights"));
+    YOLK_TRY(const auto input, context.upload(input_values, "input"));
+    YOLK_TRY(const auto output, context.allocate<float>(kMembers * kRows * kOut, "output"));
 
     YOLK_TRY(const auto plan,
              yolk::plan_perturbed_linear(
@@ -71,14 +61,14 @@ yolk::Result<float> run() {
                           .shared_input = true,
                           .config = yolk::PerturbedLinearConfig{}}));  // in two passes; a fused one needs no scratch
     std::printf("the kernel needs %llu bytes of scratch\n", static_cast<unsigned long long>(plan.scratch().size_bytes));
-    YOLK_TRY(const auto scratch, device.create_buffer({.size_bytes = plan.scratch().size_bytes, .label = "scratch"}));
+    YOLK_TRY(const auto scratch, context.scratch(plan.scratch()));
     YOLK_TRY(const auto bound, plan.bind({.weights = weights, .input = input, .output = output}, scratch));
 
     YOLK_TRY(auto recorder, yolk::Recorder::create(device));
     bound.record(recorder, {.seed = 42, .sigma = 0.5F});  // cannot fail: what went wrong would come out of submit
-    YOLK_TRY(const yolk::Submission submission, dispatcher.submit(recorder));
-    YOLK_TRY_VOID(dispatcher.wait(submission));
-    YOLK_TRY_VOID(dispatcher.download(output, std::as_writable_bytes(std::span(outputs))));
+    YOLK_TRY(const yolk::Submission submission, context.dispatcher().submit(recorder));
+    YOLK_TRY_VOID(context.dispatcher().wait(submission));
+    YOLK_TRY(const std::vector<float> outputs, context.download<float>(output));
     return worst_difference(outputs, weight_values, input_values);
 }
 

@@ -2,13 +2,12 @@
 // A sequence recorded once and submitted many times: each submission runs the same commands on the data of the moment,
 // and makes neither an allocation nor a Vulkan object. Here: ten steps of momentum, recorded together, bring a
 // parameter to the bottom of a bowl, whose slope the host writes anew before each replay.
-#include <array>
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
+#include "yolk/autotune/context.hpp"
 #include "yolk/primitives/optimizer.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/dispatcher.hpp"
 
 namespace {
 
@@ -16,27 +15,17 @@ constexpr std::uint32_t kElements = 1000;
 constexpr std::uint32_t kSteps = 10;
 
 yolk::Result<float> run() {
-    YOLK_TRY(const auto instance, yolk::Instance::create());
-    YOLK_TRY(const auto choice, yolk::choose_device(instance.devices(), ""));
-    YOLK_TRY(const auto device, yolk::Device::create(instance, choice.index));
-    YOLK_TRY(auto dispatcher, yolk::Dispatcher::create(device));
-    const auto make = [&](const char* label) {
-        return device.create_buffer({.size_bytes = 4 * kElements, .label = label});
-    };
-    YOLK_TRY(const auto gradient, make("gradient"));
-    YOLK_TRY(const auto parameters, make("parameters"));
-    YOLK_TRY(const auto velocity, make("velocity"));
+    YOLK_TRY(const auto context, yolk::Context::create());
+    YOLK_TRY(const auto gradient, context.allocate<float>(kElements, "gradient"));
+    YOLK_TRY(const auto parameters, context.upload(std::vector<float>(kElements, 8.0F), "parameters"));
+    YOLK_TRY(const auto velocity, context.allocate<float>(kElements, "velocity"));
 
     YOLK_TRY(const auto plan,
-             yolk::plan_optimizer(device,
+             yolk::plan_optimizer(context.device(),
                                   {.rule = yolk::OptimizerRule::Momentum, .element_count = kElements, .beta1 = 0.5F}));
     YOLK_TRY(const auto step, plan.bind({.gradient = gradient, .parameters = parameters, .state = velocity}, {}));
 
-    std::array<float, kElements> values{};
-    values.fill(8.0F);
-    YOLK_TRY_VOID(dispatcher.upload(parameters, std::as_bytes(std::span(values))));
-
-    YOLK_TRY(auto recorder, yolk::Recorder::create(device, {.label = "ten steps"}));
+    YOLK_TRY(auto recorder, yolk::Recorder::create(context.device(), {.label = "ten steps"}));
     recorder.fill(velocity, 0);
     recorder.barrier(yolk::Barrier::TransferToCompute);
     for (std::uint32_t i = 0; i < kSteps; ++i) {
@@ -46,15 +35,15 @@ yolk::Result<float> run() {
     recorder.end();
 
     for (int replay = 0; replay < 20; ++replay) {
-        YOLK_TRY_VOID(dispatcher.download(parameters, std::as_writable_bytes(std::span(values))));
-        std::array<float, kElements> downhill{};
-        for (std::size_t i = 0; i < kElements; ++i) downhill[i] = -2.0F * values[i];  // of the square
-        YOLK_TRY_VOID(dispatcher.upload(gradient, std::as_bytes(std::span(downhill))));
-        YOLK_TRY_VOID(dispatcher.run(recorder));  // the same commands, the new slope
+        YOLK_TRY(std::vector<float> downhill, context.download<float>(parameters));
+        for (float& value : downhill) value *= -2.0F;  // of the square
+        YOLK_TRY_VOID(context.upload(gradient, downhill));
+        YOLK_TRY_VOID(context.dispatcher().run(recorder));  // the same commands, the new slope
     }
-    YOLK_TRY_VOID(dispatcher.download(parameters, std::as_writable_bytes(std::span(values))));
-    std::printf("%llu kernels in %llu submissions\n", static_cast<unsigned long long>(device.counts().dispatches),
-                static_cast<unsigned long long>(device.counts().submissions));
+    YOLK_TRY(const std::vector<float> values, context.download<float>(parameters));
+    const yolk::OperationCounts counts = context.device().counts();
+    std::printf("%llu kernels in %llu submissions\n", static_cast<unsigned long long>(counts.dispatches),
+                static_cast<unsigned long long>(counts.submissions));
     return std::abs(values[kElements / 2]);
 }
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two threads on one device, each with its own recorder and buffer, sharing a dispatcher: devices and dispatchers may
-// be used from any thread, recorders from one at a time. Each draws its own noise and adds it up on the host; a third
-// piece of work waits for both.
+// Two threads on one device, each with its own recorder and buffer, sharing a context: contexts, devices and
+// dispatchers may be used from any thread, recorders from one at a time. Each draws its own noise and adds it up on the
+// host; a third piece of work waits for both.
 #include <cstdio>
 #include <numeric>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "yolk/autotune/context.hpp"
 #include "yolk/primitives/noise.hpp"
-#include "yolk/runtime/device_selection.hpp"
-#include "yolk/runtime/dispatcher.hpp"
 
 namespace {
 
@@ -26,45 +25,41 @@ struct Worker {
     yolk::Result<void> outcome;
 };
 
-yolk::Result<void> work(const yolk::Device& device, yolk::Dispatcher& dispatcher, Worker& worker, std::uint32_t pair) {
-    YOLK_TRY(worker.out, device.create_buffer({.size_bytes = 4 * kElements, .label = "noise"}));
-    YOLK_TRY(const auto plan, yolk::plan_noise(device, {.element_count = kElements, .pair_count = 1}));
+yolk::Result<void> work(const yolk::Context& context, Worker& worker, std::uint32_t pair) {
+    YOLK_TRY(worker.out, context.allocate<std::int32_t>(kElements, "noise"));
+    YOLK_TRY(const auto plan, yolk::plan_noise(context.device(), {.element_count = kElements, .pair_count = 1}));
     YOLK_TRY(worker.noise, plan.bind({.out = worker.out}, {}));
-    YOLK_TRY(worker.recorder, yolk::Recorder::create(device));
+    YOLK_TRY(worker.recorder, yolk::Recorder::create(context.device()));
     for (std::uint32_t round = 0; round < kRounds; ++round) {
         worker.recorder->begin();
         worker.noise.record(*worker.recorder, {.seed = 1, .domain = yolk::Domain::Data, .pair = pair, .time = round});
-        YOLK_TRY(worker.last, dispatcher.submit(*worker.recorder));
-        if (round + 1 < kRounds) YOLK_TRY_VOID(dispatcher.wait(worker.last));
+        YOLK_TRY(worker.last, context.dispatcher().submit(*worker.recorder));
+        if (round + 1 < kRounds) YOLK_TRY_VOID(context.dispatcher().wait(worker.last));
     }
     return {};
 }
 
 yolk::Result<std::vector<std::int64_t>> run() {
-    YOLK_TRY(const auto instance, yolk::Instance::create());
-    YOLK_TRY(const auto choice, yolk::choose_device(instance.devices(), ""));
-    YOLK_TRY(const auto device, yolk::Device::create(instance, choice.index));
-    YOLK_TRY(auto dispatcher, yolk::Dispatcher::create(device));
+    YOLK_TRY(const auto context, yolk::Context::create());
 
     std::vector<Worker> workers(2);
     {
         std::vector<std::jthread> threads;
         for (std::uint32_t i = 0; i < 2; ++i) {
-            threads.emplace_back([&, i] { workers[i].outcome = work(device, dispatcher, workers[i], i); });
+            threads.emplace_back([&, i] { workers[i].outcome = work(context, workers[i], i); });
         }
     }
     for (Worker& worker : workers) YOLK_TRY_VOID(worker.outcome);
 
     // Copies both results together, after both threads' last submissions, for which nobody has waited yet.
-    YOLK_TRY(const auto both, device.create_buffer({.size_bytes = 8 * kElements, .label = "both"}));
-    YOLK_TRY(auto gather, yolk::Recorder::create(device, {.label = "gather"}));
+    YOLK_TRY(const auto both, context.allocate<std::int32_t>(2 * kElements, "both"));
+    YOLK_TRY(auto gather, yolk::Recorder::create(context.device(), {.label = "gather"}));
     gather.copy(workers[0].out, {both, 0, 4 * kElements});
     gather.copy(workers[1].out, {both, 4 * kElements, 4 * kElements});
     const std::vector<yolk::Submission> after{workers[0].last, workers[1].last};
-    YOLK_TRY(const auto gathered, dispatcher.submit(gather, after));
-    YOLK_TRY_VOID(dispatcher.wait(gathered));
-    std::vector<std::int32_t> values(2 * kElements);
-    YOLK_TRY_VOID(dispatcher.download(both, std::as_writable_bytes(std::span(values))));
+    YOLK_TRY(const auto gathered, context.dispatcher().submit(gather, after));
+    YOLK_TRY_VOID(context.dispatcher().wait(gathered));
+    YOLK_TRY(const std::vector<std::int32_t> values, context.download<std::int32_t>(both));
     std::vector<std::int64_t> sums;
     for (std::uint32_t i = 0; i < 2; ++i) {
         const auto begin = values.begin() + std::int64_t{i} * kElements;

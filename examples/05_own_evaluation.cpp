@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "yolk/autotune/context.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/runtime/device_selection.hpp"
 
 namespace {
 
@@ -57,16 +57,13 @@ class CurveEvaluator final : public yolk::evolve::Evaluator {
 };
 
 yolk::Result<float> run() {
-    YOLK_TRY(const auto instance, yolk::Instance::create());
-    YOLK_TRY(const auto choice, yolk::choose_device(instance.devices(), ""));
-    YOLK_TRY(const auto device, yolk::Device::create(instance, choice.index));
-    YOLK_TRY(auto dispatcher, yolk::Dispatcher::create(device));
+    YOLK_TRY(const auto context, yolk::Context::create());
     yolk::evolve::EvolutionParts parts;
     YOLK_TRY(parts.parameters, yolk::ParameterTable::create(
                                    {{.name = "curve", .rows = kPoints, .perturbation = yolk::Perturbation::Vector}}));
     parts.initial.assign(kPoints, 0.0F);
-    YOLK_TRY(parts.evaluator, CurveEvaluator::create(device));
-    YOLK_TRY(auto evolution, yolk::evolve::Evolution::create(device, dispatcher, std::move(parts),
+    YOLK_TRY(parts.evaluator, CurveEvaluator::create(context.device()));
+    YOLK_TRY(auto evolution, yolk::evolve::Evolution::create(context.device(), context.dispatcher(), std::move(parts),
                                                              {.population = kMembers,
                                                               .sigma = 0.05F,
                                                               .learning_rate = 0.2F,

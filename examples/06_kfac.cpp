@@ -15,8 +15,8 @@
 
 #include "06_kfac_device.hpp"
 #include "06_kfac_task.hpp"
+#include "yolk/autotune/context.hpp"
 #include "yolk/core/json.hpp"
-#include "yolk/runtime/device_selection.hpp"
 
 namespace {
 
@@ -127,11 +127,8 @@ std::array<Method, 3> all_methods(DeviceKfac& kfac, KfacRun& total) {
 }
 
 Result<bool> run(bool quick, bool json) {
-    YOLK_TRY(const auto instance, yolk::Instance::create());
-    YOLK_TRY(const auto choice, yolk::choose_device(instance.devices(), ""));
-    YOLK_TRY(const auto device, yolk::Device::create(instance, choice.index));
-    YOLK_TRY(auto dispatcher, yolk::Dispatcher::create(device));
-    YOLK_TRY(DeviceKfac kfac, DeviceKfac::create(device, dispatcher));
+    YOLK_TRY(const auto context, yolk::Context::create());
+    YOLK_TRY(DeviceKfac kfac, DeviceKfac::create(context));
     YOLK_TRY(const double difference, gradient_difference(kfac));
     KfacRun total;
     std::array<Method, 3> methods = all_methods(kfac, total);
@@ -142,7 +139,7 @@ Result<bool> run(bool quick, bool json) {
             method.steps.push_back(steps);
         }
     }
-    yolk::Json result{{"device", device.info().name},
+    yolk::Json result{{"device", context.device().info().name},
                       {"target_loss", kTargetLoss},
                       {"gradient_difference", difference},
                       {"kfac_dispatches_per_step", static_cast<double>(total.dispatches) / (total.steps + 1.0)},
@@ -155,7 +152,8 @@ Result<bool> run(bool quick, bool json) {
         print_table(methods);
         std::printf("a step of K-FAC: %.1f dispatches, %.2f ms on %s; its gradient is within %.1e of the host's\n",
                     result["kfac_dispatches_per_step"].get<double>(),
-                    1e3 * result["kfac_seconds_per_step"].get<double>(), device.info().name.c_str(), difference);
+                    1e3 * result["kfac_seconds_per_step"].get<double>(), context.device().info().name.c_str(),
+                    difference);
     }
     const std::uint32_t steps = median(methods[2].steps);
     return 2 * steps < median(methods[0].steps) && 2 * steps < median(methods[1].steps) && total.refused == 0 &&

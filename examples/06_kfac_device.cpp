@@ -35,8 +35,8 @@ constexpr float kDecay = 0.5F;
 }  // namespace
 
 struct DeviceKfac::Impl {
-    const yolk::Device* device = nullptr;
-    yolk::Dispatcher* dispatcher = nullptr;
+    explicit Impl(const yolk::Context& of) : context(of) {}
+    yolk::Context context;
     // Buffers first: what is bound to them goes before they do.
     Buffer inputs, minus_targets, hidden, slope, out_derivatives, hidden_derivatives, squares, loss, readback, scratch;
     /// A layer's gradient, its covariances and its step.
@@ -70,40 +70,30 @@ struct DeviceKfac::Impl {
     Result<double> read_loss(std::uint32_t& refused);
 };
 
-namespace {
-
-Result<Buffer> make(const yolk::Device& device, std::uint64_t elements, const char* label) {
-    return device.create_buffer({.size_bytes = 4 * elements, .label = label});
-}
-
-Result<void> upload(yolk::Dispatcher& dispatcher, const BufferView& to, const Matrix& values) {
-    return dispatcher.upload(to, std::as_bytes(std::span(values)));
-}
-
-}  // namespace
-
 Result<void> DeviceKfac::Impl::create_buffers() {
-    YOLK_TRY(inputs, make(*device, kExamples * kIn1, "inputs"));
-    YOLK_TRY(minus_targets, make(*device, kOuts, "minus targets"));
-    YOLK_TRY(hidden, make(*device, kExamples * kHidden1, "hidden units"));
-    YOLK_TRY(slope, make(*device, kExamples * kHidden1, "slope of the hidden units"));
-    YOLK_TRY(out_derivatives, make(*device, 2 * kOuts, "derivatives by the outputs"));
-    YOLK_TRY(hidden_derivatives, make(*device, 2 * kExamples * kHidden1, "derivatives by the hidden units"));
-    YOLK_TRY(squares, make(*device, kOuts, "squared errors"));
-    YOLK_TRY(loss, make(*device, 1, "loss"));
-    YOLK_TRY(scratch, make(*device, 1U << 16U, "scratch"));
+    YOLK_TRY(inputs, context.allocate<float>(kExamples * kIn1, "inputs"));
+    YOLK_TRY(minus_targets, context.allocate<float>(kOuts, "minus targets"));
+    YOLK_TRY(hidden, context.allocate<float>(kExamples * kHidden1, "hidden units"));
+    YOLK_TRY(slope, context.allocate<float>(kExamples * kHidden1, "slope of the hidden units"));
+    YOLK_TRY(out_derivatives, context.allocate<float>(2 * kOuts, "derivatives by the outputs"));
+    YOLK_TRY(hidden_derivatives, context.allocate<float>(2 * kExamples * kHidden1, "derivatives by the hidden units"));
+    YOLK_TRY(squares, context.allocate<float>(kOuts, "squared errors"));
+    YOLK_TRY(loss, context.allocate<float>(1, "loss"));
+    YOLK_TRY(scratch, context.allocate<float>(1U << 16U, "scratch"));
     for (Layer* layer : {&first, &second}) {
         const std::uint64_t weights = std::uint64_t{layer->n_out} * layer->n_in;
-        YOLK_TRY(layer->weights, make(*device, weights, "weights"));
-        YOLK_TRY(layer->gradient, make(*device, weights, "gradient"));
-        YOLK_TRY(layer->step, make(*device, weights, "step"));
-        YOLK_TRY(layer->covariance_in, make(*device, std::uint64_t{layer->n_in} * layer->n_in, "covariance in"));
-        YOLK_TRY(layer->covariance_out, make(*device, std::uint64_t{layer->n_out} * layer->n_out, "covariance out"));
-        YOLK_TRY(layer->status, make(*device, 1, "status"));
+        YOLK_TRY(layer->weights, context.allocate<float>(weights, "weights"));
+        YOLK_TRY(layer->gradient, context.allocate<float>(weights, "gradient"));
+        YOLK_TRY(layer->step, context.allocate<float>(weights, "step"));
+        YOLK_TRY(layer->covariance_in,
+                 context.allocate<float>(std::uint64_t{layer->n_in} * layer->n_in, "covariance in"));
+        YOLK_TRY(layer->covariance_out,
+                 context.allocate<float>(std::uint64_t{layer->n_out} * layer->n_out, "covariance out"));
+        YOLK_TRY(layer->status, context.allocate<std::uint32_t>(1, "status"));
     }
-    YOLK_TRY(readback, device->create_buffer({.size_bytes = 3 * yolk::kViewAlignment,
-                                              .domain = yolk::MemoryDomain::Readback,
-                                              .label = "loss and status"}));
+    YOLK_TRY(readback, context.device().create_buffer({.size_bytes = 3 * yolk::kViewAlignment,
+                                                       .domain = yolk::MemoryDomain::Readback,
+                                                       .label = "loss and status"}));
     return {};
 }
 
@@ -114,13 +104,13 @@ auto DeviceKfac::Impl::bind(const Plan& plan, const Views& views) -> decltype(pl
 }
 
 Result<yolk::BoundMatmul> DeviceKfac::Impl::product(const yolk::MatmulDesc& desc, const yolk::MatmulViews& views) {
-    YOLK_TRY(const yolk::MatmulPlan plan, yolk::plan_matmul(*device, desc));
+    YOLK_TRY(const yolk::MatmulPlan plan, yolk::plan_matmul(context.device(), desc));
     return bind(plan, views);
 }
 
 Result<yolk::BoundElementwise> DeviceKfac::Impl::elementwise(const yolk::ElementwiseDesc& desc,
                                                              const yolk::ElementwiseViews& views) {
-    YOLK_TRY(const yolk::ElementwisePlan plan, yolk::plan_elementwise(*device, desc));
+    YOLK_TRY(const yolk::ElementwisePlan plan, yolk::plan_elementwise(context.device(), desc));
     return bind(plan, views);
 }
 
@@ -161,11 +151,11 @@ Result<void> DeviceKfac::Impl::bind_passes() {
                                   {.first = hidden_derivatives, .second = slope, .out = hidden_derivatives}));
     YOLK_TRY(square_out, elementwise({.operation = Operation::Multiply, .rows = kExamples, .columns = kOut},
                                      {.first = errors, .second = errors, .out = squares}));
-    YOLK_TRY(const yolk::ReducePlan sum_plan, yolk::plan_reduce(*device, {.outer = 1, .columns = kOuts}));
+    YOLK_TRY(const yolk::ReducePlan sum_plan, yolk::plan_reduce(context.device(), {.outer = 1, .columns = kOuts}));
     YOLK_TRY(sum, bind(sum_plan, yolk::ReduceViews{.in = squares, .out = loss}));
     // For squared errors the model's own distribution of targets is a Gaussian of unit variance about its outputs.
     YOLK_TRY(const yolk::NoisePlan noise,
-             yolk::plan_noise(*device, {.element_count = kOuts, .format = yolk::NoiseFormat::F32}));
+             yolk::plan_noise(context.device(), {.element_count = kOuts, .format = yolk::NoiseFormat::F32}));
     YOLK_TRY(sample, bind(noise, yolk::NoiseViews{.out = {out_derivatives, kSampledBytes, kSampledBytes}}));
     return {};
 }
@@ -181,18 +171,20 @@ Result<void> DeviceKfac::Impl::bind_layer(Layer& layer, const BufferView& in, co
                                            .determinism = Determinism::Exact},
                                           {.a = derivatives, .b = in, .out = layer.gradient}));
     YOLK_TRY(const auto plan_in,
-             yolk::plan_covariance(*device, {.n = layer.n_in, .samples = kExamples, .average = true, .decay = kDecay}));
+             yolk::plan_covariance(context.device(),
+                                   {.n = layer.n_in, .samples = kExamples, .average = true, .decay = kDecay}));
     YOLK_TRY(layer.average_in, bind(plan_in, yolk::CovarianceViews{.x = in, .covariance = layer.covariance_in}));
-    YOLK_TRY(const auto plan_out, yolk::plan_covariance(*device, out));
+    YOLK_TRY(const auto plan_out, yolk::plan_covariance(context.device(), out));
     YOLK_TRY(layer.average_out,
              bind(plan_out, yolk::CovarianceViews{.x = derivatives, .covariance = layer.covariance_out}));
-    YOLK_TRY(const auto plan, yolk::plan_kronecker_precondition(*device, {.n_out = layer.n_out, .n_in = layer.n_in}));
+    YOLK_TRY(const auto plan,
+             yolk::plan_kronecker_precondition(context.device(), {.n_out = layer.n_out, .n_in = layer.n_in}));
     YOLK_TRY(layer.precondition, bind(plan, yolk::KroneckerPreconditionViews{.factor_out = layer.covariance_out,
                                                                              .factor_in = layer.covariance_in,
                                                                              .gradient = layer.gradient,
                                                                              .step = layer.step,
                                                                              .status = layer.status}));
-    YOLK_TRY(const auto optimizer, yolk::plan_optimizer(*device, {.element_count = layer.n_out * layer.n_in}));
+    YOLK_TRY(const auto optimizer, yolk::plan_optimizer(context.device(), {.element_count = layer.n_out * layer.n_in}));
     YOLK_TRY(layer.update,
              bind(optimizer, yolk::OptimizerViews{.gradient = layer.step, .parameters = layer.weights, .state = {}}));
     return {};
@@ -201,11 +193,11 @@ Result<void> DeviceKfac::Impl::bind_layer(Layer& layer, const BufferView& in, co
 Result<void> DeviceKfac::Impl::start(const Task& task) {
     Matrix negated = task.targets;
     for (float& value : negated) value = -value;
-    YOLK_TRY_VOID(upload(*dispatcher, inputs, task.inputs));
-    YOLK_TRY_VOID(upload(*dispatcher, minus_targets, negated));
-    YOLK_TRY_VOID(upload(*dispatcher, hidden, Matrix(std::size_t{kExamples} * kHidden1, 1.0F)));
-    YOLK_TRY_VOID(upload(*dispatcher, first.weights, task.start.w1));
-    return upload(*dispatcher, second.weights, task.start.w2);
+    YOLK_TRY_VOID(context.upload(inputs, task.inputs));
+    YOLK_TRY_VOID(context.upload(minus_targets, negated));
+    YOLK_TRY_VOID(context.upload(hidden, Matrix(std::size_t{kExamples} * kHidden1, 1.0F)));
+    YOLK_TRY_VOID(context.upload(first.weights, task.start.w1));
+    return context.upload(second.weights, task.start.w2);
 }
 
 void DeviceKfac::Impl::record_passes(std::uint32_t step) noexcept {
@@ -259,10 +251,8 @@ Result<double> DeviceKfac::Impl::read_loss(std::uint32_t& refused) {
     return 0.5 * double{squared} / kExamples;
 }
 
-Result<DeviceKfac> DeviceKfac::create(const yolk::Device& device, yolk::Dispatcher& dispatcher) {
-    auto impl = std::make_unique<Impl>();
-    impl->device = &device;
-    impl->dispatcher = &dispatcher;
+Result<DeviceKfac> DeviceKfac::create(const yolk::Context& context) {
+    auto impl = std::make_unique<Impl>(context);
     YOLK_TRY_VOID(impl->create_buffers());
     YOLK_TRY_VOID(impl->bind_passes());
     YOLK_TRY_VOID(impl->bind_layer(impl->first, impl->inputs,
@@ -277,7 +267,7 @@ Result<DeviceKfac> DeviceKfac::create(const yolk::Device& device, yolk::Dispatch
         impl->second, impl->hidden,
         {.n = kOut, .samples = kExamples, .offset = kOuts, .stride = kOut, .average = true, .decay = kDecay},
         impl->out_derivatives));
-    YOLK_TRY(impl->recorder, yolk::Recorder::create(device, {.label = "K-FAC"}));
+    YOLK_TRY(impl->recorder, yolk::Recorder::create(context.device(), {.label = "K-FAC"}));
     return DeviceKfac(std::move(impl));
 }
 
@@ -285,17 +275,17 @@ Result<KfacRun> DeviceKfac::run(const Task& task, const Settings& settings, std:
     YOLK_TRY_VOID(impl_->start(task));
     KfacRun run{.steps = most};
     const auto began = std::chrono::steady_clock::now();
-    const std::uint64_t before = impl_->device->counts().dispatches;
+    const std::uint64_t before = impl_->context.device().counts().dispatches;
     for (std::uint32_t step = 0; step < most; ++step) {
         impl_->record_passes(step);
         impl_->record_update(settings, step);
-        YOLK_TRY_VOID(impl_->dispatcher->run(*impl_->recorder));
+        YOLK_TRY_VOID(impl_->context.dispatcher().run(*impl_->recorder));
         YOLK_TRY(const double loss, impl_->read_loss(run.refused));
         // The loss is that of the weights before the update, so `step` updates led to it.
         if (loss < kTargetLoss) run.steps = step;
         if (loss < kTargetLoss || !std::isfinite(loss)) break;
     }
-    run.dispatches = impl_->device->counts().dispatches - before;
+    run.dispatches = impl_->context.device().counts().dispatches - before;
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return run;
 }
@@ -303,10 +293,10 @@ Result<KfacRun> DeviceKfac::run(const Task& task, const Settings& settings, std:
 Result<Network> DeviceKfac::gradient(const Task& task) {
     YOLK_TRY_VOID(impl_->start(task));
     impl_->record_passes(0);
-    YOLK_TRY_VOID(impl_->dispatcher->run(*impl_->recorder));
-    Network gradient{.w1 = Matrix(task.start.w1.size()), .w2 = Matrix(task.start.w2.size())};
-    YOLK_TRY_VOID(impl_->dispatcher->download(impl_->first.gradient, std::as_writable_bytes(std::span(gradient.w1))));
-    YOLK_TRY_VOID(impl_->dispatcher->download(impl_->second.gradient, std::as_writable_bytes(std::span(gradient.w2))));
+    YOLK_TRY_VOID(impl_->context.dispatcher().run(*impl_->recorder));
+    Network gradient;
+    YOLK_TRY(gradient.w1, impl_->context.download<float>(impl_->first.gradient));
+    YOLK_TRY(gradient.w2, impl_->context.download<float>(impl_->second.gradient));
     for (Matrix* layer : {&gradient.w1, &gradient.w2}) {
         for (float& value : *layer) value /= kExamples;
     }

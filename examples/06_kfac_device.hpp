@@ -6,9 +6,8 @@
 #include <memory>
 
 #include "06_kfac_task.hpp"
+#include "yolk/autotune/context.hpp"
 #include "yolk/core/result.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/dispatcher.hpp"
 
 namespace kfac_example {
 
@@ -21,7 +20,7 @@ struct KfacRun {
 
 class DeviceKfac {
    public:
-    [[nodiscard]] static yolk::Result<DeviceKfac> create(const yolk::Device& device, yolk::Dispatcher& dispatcher);
+    [[nodiscard]] static yolk::Result<DeviceKfac> create(const yolk::Context& context);
     [[nodiscard]] yolk::Result<KfacRun> run(const Task& task, const Settings& settings, std::uint32_t most);
     /// The gradient at the start of the task, as the device has it.
     [[nodiscard]] yolk::Result<Network> gradient(const Task& task);

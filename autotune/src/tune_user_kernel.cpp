@@ -19,7 +19,7 @@ namespace {
 using KernelClock = std::chrono::steady_clock;
 
 /// One tuning, with what it is made of.
-struct KernelTuning {
+struct UserKernelTuning {
     const TuneUserKernelOptions& options;
     const UserKernel& kernel;
     const TuningFile& file;
@@ -28,7 +28,7 @@ struct KernelTuning {
     double multiply_adds_per_second = 0.0;
 };
 
-TuneLiveOptions live_options(const KernelTuning& run, const std::string& shape) {
+TuneLiveOptions live_options(const UserKernelTuning& run, const std::string& shape) {
     TuneLiveOptions options{
         .tuner = {.strategy = run.options.strategy, .budget = run.options.budget, .seed = run.options.seed},
         .again = run.options.again,
@@ -42,7 +42,7 @@ TuneLiveOptions live_options(const KernelTuning& run, const std::string& shape) 
 }
 
 /// Goes on after a device is lost, with a new one: what lost it is quarantined by then.
-Result<TuneLiveOutcome> search_kernel(const KernelTuning& run, std::optional<Machine>& machine) {
+Result<TuneLiveOutcome> search_kernel(const UserKernelTuning& run, std::optional<Machine>& machine) {
     const TuneLiveOptions options = live_options(run, shape_text(run.key.family, run.key.shape));
     const auto search = [&]() -> Result<TuneLiveOutcome> {
         YOLK_TRY(RunJournal journal, RunJournal::create(journal_folder(run.file.path())));
@@ -89,7 +89,7 @@ std::string driver_words(const DeviceInfo& info) {
 }
 
 /// What the table and the search say in the end.
-Result<void> conclude(const KernelTuning& run, const DeviceInfo& info, const std::optional<TuningChoice>& known,
+Result<void> conclude(const UserKernelTuning& run, const DeviceInfo& info, const std::optional<TuningChoice>& known,
                       TuneUserKernelOutcome& outcome) {
     const TuningSpace space = run.kernel.space(info);
     YOLK_TRY(const std::vector<TuningSample> samples, run.file.samples(run.key));
@@ -115,11 +115,11 @@ Result<TuneUserKernelOutcome> tune_user_kernel(std::optional<Machine>& machine, 
     YOLK_TRY_VOID(recover_journals(file));
     const DeviceInfo info = machine->device.info();
     const auto begin = KernelClock::now();
-    KernelTuning run{.options = options,
-                     .kernel = kernel,
-                     .file = file,
-                     .key = tuning_key(info, kernel.space(info)),
-                     .end = begin + std::chrono::duration_cast<KernelClock::duration>(options.time)};
+    UserKernelTuning run{.options = options,
+                         .kernel = kernel,
+                         .file = file,
+                         .key = tuning_key(info, kernel.space(info)),
+                         .end = begin + std::chrono::duration_cast<KernelClock::duration>(options.time)};
     TuneUserKernelOutcome outcome{
         .table = file.path(), .key = run.key, .device = info.name, .driver = driver_words(info)};
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());

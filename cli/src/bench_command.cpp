@@ -22,7 +22,6 @@
 #include "yolk/core/json.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/runtime/dispatcher.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -175,10 +174,10 @@ void print_timing(const Json& json) {
 Result<int> run_rollout(const RolloutFlags& flags) {
     RolloutBench bench;
     YOLK_TRY(bench.desc, describe(flags));
-    YOLK_TRY(const Device device, open_device(flags.common));
+    YOLK_TRY(const Context context, open_context(flags.common));
+    const Device& device = context.device();
+    Dispatcher& dispatcher = context.dispatcher();
     const RememberShapes remember(device);
-    YOLK_TRY_VOID(probe(device));  // the plan splits its loops by what this finds
-    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     YOLK_TRY_VOID(prepare_rollout(dispatcher, bench));
     YOLK_TRY(const Timing timing, time_repeats(dispatcher, bench));
     const Json json = timing_json(device, bench.desc, timing);

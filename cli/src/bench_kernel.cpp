@@ -23,7 +23,6 @@
 #include "yolk/oracle/matmul.hpp"
 #include "yolk/primitives/limits.hpp"
 #include "yolk/runtime/dispatcher.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -246,10 +245,10 @@ Result<int> finish_kernel_bench(const KernelBenchFlags& flags, const ProblemOnDe
 
 Result<int> run_kernel(const KernelBenchFlags& flags) {
     YOLK_TRY(const std::unique_ptr<oracle::Problem> problem, choose_problem(flags));
-    YOLK_TRY(const Device device, open_device(flags.common));
+    YOLK_TRY(const Context context, open_context(flags.common));
+    const Device& device = context.device();
+    Dispatcher& dispatcher = context.dispatcher();
     const RememberShapes remember(device);
-    YOLK_TRY_VOID(probe(device));
-    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     const TuningSpace space = problem->space(device.info());
     YOLK_TRY(const Conditions conditions, parse_conditions(space, flags.where));
     std::vector<Configuration> configurations = choose_configurations(flags, space, conditions);

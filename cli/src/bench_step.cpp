@@ -16,7 +16,6 @@
 #include "yolk/autotune/kfac_step.hpp"
 #include "yolk/autotune/natural_gradient_step.hpp"
 #include "yolk/core/json.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -139,10 +138,10 @@ Result<int> run_step(const StepBenchFlags& flags) {
         return bad_input(fmt::format("--count is {}; it is from 1 to {}.", flags.count, kLargestCount));
     if (flags.size == 0 || flags.size > kLargestSize)
         return bad_input(fmt::format("--size is {}; it is from 1 to {}.", flags.size, kLargestSize));
-    YOLK_TRY(const Device device, open_device(flags.common));
+    YOLK_TRY(const Context context, open_context(flags.common));
+    const Device& device = context.device();
+    Dispatcher& dispatcher = context.dispatcher();
     const RememberShapes remember(device);
-    YOLK_TRY_VOID(probe(device));
-    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     Json steps = Json::array();
     YOLK_TRY(const Json kfac, time_kfac(flags, dispatcher, steps));
     YOLK_TRY_VOID(time_natural_gradient(flags, dispatcher, steps));

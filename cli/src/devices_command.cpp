@@ -11,11 +11,9 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/core/json.hpp"
-#include "yolk/runtime/device.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
 #include "yolk/runtime/low_precision.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -28,9 +26,8 @@ struct Examined {
 };
 
 Result<DeviceFindings> find_out(const Instance& instance, const DeviceInfo& info) {
-    YOLK_TRY(const Device device,
-             Device::create(instance, info.index, {.pipeline_cache_folder = default_cache_folder()}));
-    return probe(device);
+    YOLK_TRY(const Context context, Context::create(instance, {.device = std::to_string(info.index), .tuning = false}));
+    return context.device().findings();
 }
 
 std::vector<Examined> examine(const Instance& instance) {
@@ -232,7 +229,7 @@ Json devices_json(std::span<const Examined> devices, const DeviceChoice& choice)
 
 Result<int> run_devices(const CommonFlags& flags) {
     YOLK_TRY(const Instance instance, Instance::create());
-    const Result<DeviceChoice> choice = choose_device(instance.devices(), device_request(flags.device));
+    const Result<DeviceChoice> choice = choose_device(instance.devices(), requested_device(flags.device));
     // Where no device is good enough, people want to see what each lacks; a request that names none is just an error.
     if (!choice && (flags.json || instance.devices().empty() || choice.error().kind == ErrorKind::BadInput)) {
         return choice.error();

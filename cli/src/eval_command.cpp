@@ -27,9 +27,10 @@ Result<int> run_eval(const EvalFlags& flags) {
     if (!flags.environment.empty()) {
         YOLK_TRY(options.own_environment, load_environment(flags.environment));
     }
-    YOLK_TRY(const Device device, open_device(flags.common));
+    YOLK_TRY(const Context context, open_context(flags.common));
+    const Device& device = context.device();
     const RememberShapes remember(device);
-    YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(device, flags.policy, options));
+    YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(context, flags.policy, options));
     if (flags.common.json) {
         print_json({{"policy", flags.policy},
                     {"task", outcome.task},

@@ -2,22 +2,15 @@
 #include "select_device.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "compile_notice.hpp"
 #include "numbers.hpp"
-#include "yolk/autotune/tuning_file.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/device_selection.hpp"
+#include "yolk/runtime/instance.hpp"
 
 namespace yolk::cli {
 namespace {
-
-Result<Device> create_device(const Instance& instance, std::uint32_t index, const CommonFlags& flags) {
-    YOLK_TRY(Device device, Device::create(instance, index, {.pipeline_cache_folder = default_cache_folder()}));
-    if (!flags.no_tuning) autotune::load_tuning(device, autotune::default_table_path());
-    return device;
-}
 
 Result<std::vector<std::uint32_t>> indices_above_floor(const Instance& instance) {
     // With nothing usable, choosing says why: no driver, or what each device lacks.
@@ -37,7 +30,7 @@ Result<std::vector<std::uint32_t>> indices_of(const Instance& instance, const st
                                               const std::string& flag) {
     if (list == "all") return indices_above_floor(instance);
     std::vector<std::uint32_t> indices;
-    const std::string requests = list.empty() ? device_request(flag) : list;
+    const std::string requests = list.empty() ? requested_device(flag) : list;
     const std::vector<std::string_view> parts =
         list.empty() ? std::vector<std::string_view>{requests} : split_commas(requests);
     for (const std::string_view part : parts) {
@@ -51,18 +44,15 @@ Result<std::vector<std::uint32_t>> indices_of(const Instance& instance, const st
 
 }  // namespace
 
-std::string device_request(const std::string& flag) {
-    if (!flag.empty()) return flag;
-    const char* wanted = std::getenv("YOLK_DEVICE");  // NOLINT(concurrency-mt-unsafe): nothing of ours sets variables
-    return wanted != nullptr ? wanted : "";
+Result<Context> open_context(const CommonFlags& flags) {
+    YOLK_TRY(Context context, Context::create({.device = flags.device, .tuning = !flags.no_tuning}));
+    watch_compilation(context.device(), flags);
+    return context;
 }
 
 Result<Device> open_device(const CommonFlags& flags) {
-    YOLK_TRY(const Instance instance, Instance::create());
-    YOLK_TRY(const DeviceChoice choice, choose_device(instance.devices(), device_request(flags.device)));
-    YOLK_TRY(Device device, create_device(instance, choice.index, flags));
-    watch_compilation(device, flags);
-    return device;
+    YOLK_TRY(const Context context, open_context(flags));
+    return context.device();
 }
 
 Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags) {
@@ -70,9 +60,10 @@ Result<std::vector<Device>> open_devices(const std::string& list, const CommonFl
     YOLK_TRY(const std::vector<std::uint32_t> indices, indices_of(instance, list, flags.device));
     std::vector<Device> devices;
     for (const std::uint32_t index : indices) {
-        YOLK_TRY(Device device, create_device(instance, index, flags));
-        watch_compilation(device, flags);
-        devices.push_back(std::move(device));
+        YOLK_TRY(const Context context,
+                 Context::create(instance, {.device = std::to_string(index), .tuning = !flags.no_tuning}));
+        watch_compilation(context.device(), flags);
+        devices.push_back(context.device());
     }
     return devices;
 }

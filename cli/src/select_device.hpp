@@ -6,16 +6,15 @@
 #include <vector>
 
 #include "options.hpp"
+#include "yolk/autotune/context.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
-#include "yolk/runtime/instance.hpp"
 
 namespace yolk::cli {
 
-/// The flag, else $YOLK_DEVICE, else empty (the best device).
-[[nodiscard]] std::string device_request(const std::string& flag);
-
-/// With what the tuning table says about the device, but for --no-tuning.
+/// The device of the flags, with the tuning table, but for --no-tuning.
+[[nodiscard]] Result<Context> open_context(const CommonFlags& flags);
+/// The same for commands that make their own dispatcher.
 [[nodiscard]] Result<Device> open_device(const CommonFlags& flags);
 
 /// `list`: "all" for every device above the floor, or requests separated by commas; empty: as open_device(flags)

@@ -18,7 +18,6 @@
 #include "yolk/hyper/graph_text.hpp"
 #include "yolk/hyper/optimize.hpp"
 #include "yolk/hyper/state_file.hpp"
-#include "yolk/runtime/dispatcher.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -37,18 +36,16 @@ void add_system_flags(App& app, SystemFlags& flags) {
 /// A system ready to work: on its device, its hyperfunctions registered, its file loaded.
 struct OpenSystem {
     SystemTask task;
-    std::optional<Device> device;
-    std::optional<Dispatcher> dispatcher;
+    std::optional<Context> context;
     std::optional<RememberShapes> remember;
 };
 
 Result<std::unique_ptr<OpenSystem>> open_system(const MakeSystemTask& make, const SystemFlags& flags) {
     auto open = std::make_unique<OpenSystem>();
     YOLK_TRY(open->task, make());
-    YOLK_TRY(open->device, open_device(flags.common));
-    open->remember.emplace(*open->device);
-    YOLK_TRY(open->dispatcher, Dispatcher::create(*open->device));
-    open->task.system->use(*open->dispatcher);
+    YOLK_TRY(open->context, open_context(flags.common));
+    open->remember.emplace(open->context->device());
+    open->task.system->use(*open->context);
     if (open->task.examples.empty()) return bad_input("The system has no examples, so there is nothing to do.");
     // Registers what the function calls.
     YOLK_TRY_VOID(open->task.system->trace(open->task.examples.front(), 0));

@@ -88,15 +88,15 @@ Result<train::TrainOptions> resolve_task(const TrainCommandFlags& flags) {
 Result<int> run_train(const TrainCommandFlags& flags) {
     YOLK_TRY(train::TrainOptions options, resolve_task(flags));
     options.stop_when_solved = !flags.keep_going;
-    YOLK_TRY(const Device device, open_device(flags.common));
-    const RememberShapes remember(device);
-    const DeviceInfo& info = device.info();
+    YOLK_TRY(const Context context, open_context(flags.common));
+    const RememberShapes remember(context.device());
+    const DeviceInfo& info = context.device().info();
 
     const bool human = !flags.common.json && !flags.common.quiet;
     if (human) print_line(fmt::format("training {} on {} ({})", options.task, info.name, driver_text(info)));
     Progress progress(options.generations);
     InterruptGuard interrupt(InterruptGuard::Early::GivesUp);
-    const std::shared_ptr<CompileNotice> notice = watch_compilation(device, flags.common);
+    const std::shared_ptr<CompileNotice> notice = watch_compilation(context.device(), flags.common);
     notice->await_first_result("The first generation");
     const auto on_generation = [&](const train::GenerationReport& report) {
         notice->first_result();
@@ -105,7 +105,7 @@ Result<int> run_train(const TrainCommandFlags& flags) {
         if (flags.common.json && !flags.common.quiet) print_json(train::to_json(report));
         return !InterruptGuard::requested();
     };
-    const Result<train::TrainOutcome> outcome = train::train(device, options, on_generation);
+    const Result<train::TrainOutcome> outcome = train::train(context, options, on_generation);
     notice->first_result();
     progress.finish();
     if (!outcome && outcome.error().kind == ErrorKind::Cancelled)

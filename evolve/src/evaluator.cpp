@@ -61,7 +61,7 @@ class HostScores final : public HostScoresEvaluator {
         // The recording is submitted after the caller has written; a flush that failed would have failed at creation.
         static_cast<void>(returns_.flush());
         recorder.barrier(Barrier::ComputeToTransfer);
-        recorder.copy(returns_, {*views_.returns.buffer, views_.returns.offset_bytes, returns_.size_bytes()});
+        recorder.copy(returns_, views_.returns.part(0, returns_.size_bytes()));
         recorder.fill(views_.evaluations, 0);
         recorder.barrier(Barrier::TransferToCompute);
         recorder.barrier(Barrier::TransferToTransfer);

@@ -21,13 +21,9 @@ namespace {
 
 constexpr std::uint64_t kCounterBytes = std::uint64_t{4} * kEvaluationCounters;
 
-std::span<const std::byte> bytes_of(const BufferView& view) {
-    return view.empty() ? std::span<const std::byte>{}
-                        : view.buffer->mapped().subspan(view.offset_bytes, view.size_bytes);
-}
 template <class T>
 std::span<const T> values_of(const BufferView& view) {
-    const std::span<const std::byte> bytes = bytes_of(view);
+    const std::span<const std::byte> bytes = view.mapped();
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
@@ -281,7 +277,7 @@ void Evolution::Impl::record_mirror() noexcept {
 
 Result<GenerationSummary> Evolution::Impl::summarise_generation() {
     abi::fitness::Summary raw{};
-    std::memcpy(&raw, bytes_of(mirror.summary).data(), sizeof(raw));
+    std::memcpy(&raw, mirror.summary.mapped().data(), sizeof(raw));
     YOLK_TRY(const GenerationSummary result, summarise(raw, values_of<std::uint32_t>(mirror.evaluations),
                                                        values_of<float>(mirror.policy_returns), schedule));
     if (result.not_finite > 0 && !not_finite_named) {

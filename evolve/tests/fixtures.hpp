@@ -33,7 +33,7 @@ class PreparedScores final : public Evaluator {
     }
     void record(Recorder& recorder, const NoiseContext&) const noexcept override {
         recorder.barrier(Barrier::ComputeToTransfer);
-        recorder.copy(scores_, {*views_.returns.buffer, views_.returns.offset_bytes, scores_.size_bytes()});
+        recorder.copy(scores_, views_.returns.part(0, scores_.size_bytes()));
         recorder.fill(views_.evaluations, 3);
         recorder.barrier(Barrier::TransferToCompute);
         recorder.barrier(Barrier::TransferToTransfer);

@@ -14,7 +14,7 @@ namespace yolk::hyper::population {
 namespace {
 
 BufferView scratch_for(const BufferView& scratch, const MemoryNeeds& needs) {
-    return needs.size_bytes == 0 ? BufferView{} : BufferView{*scratch.buffer, scratch.offset_bytes, needs.size_bytes};
+    return needs.size_bytes == 0 ? BufferView{} : scratch.part(0, needs.size_bytes);
 }
 
 Bind bind_perturbed_linear(const PerturbedLinearDesc& desc) {

@@ -95,10 +95,6 @@ System& System::operator=(System&&) noexcept = default;
 const std::string& System::name() const noexcept { return impl_->name; }
 const ParameterSet& System::parameters() const noexcept { return impl_->parameters; }
 ParameterSet& System::parameters() noexcept { return impl_->parameters; }
-void System::use(Dispatcher& dispatcher) noexcept {
-    impl_->dispatcher = &dispatcher;
-    impl_->own_device.reset();
-}
 std::uint64_t System::function_runs() const noexcept { return impl_->function_runs; }
 
 Result<void> System::add(const AnyHyperfunction& function) {

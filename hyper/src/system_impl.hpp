@@ -4,9 +4,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
+#include "yolk/autotune/context.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::hyper {
@@ -19,9 +21,9 @@ struct System::Impl {
     /// Which hyperfunction a name belongs to: two of one name are refused, copies of one are not.
     std::map<std::string, std::shared_ptr<const AnyHyperfunction::Parts>> functions;
     std::uint64_t function_runs = 0;
-    std::set<std::string> warned{};  ///< each warning is logged once, not for every example
+    std::set<std::string> warned{};    ///< each warning is logged once, not for every example
+    std::optional<Context> context{};  ///< what `dispatcher` is of, where it is not the caller's
     Dispatcher* dispatcher = nullptr;
-    std::shared_ptr<void> own_device;  ///< what `dispatcher` needs where it is the system's own
     std::shared_ptr<HostPool> pool;
 
     [[nodiscard]] Result<Tensor> values_for(const AnyHyperfunction& function);

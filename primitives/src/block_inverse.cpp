@@ -201,8 +201,7 @@ namespace {
 /// The part of a view of matrices that a window works on, from where a view may begin.
 BufferView window_of(const BufferView& view, const BlockInverseWindow& window, std::uint64_t block_bytes) {
     const std::uint64_t skipped = std::uint64_t{window.offset} * sizeof(float);
-    return {*view.buffer, view.offset_bytes + window.first_block * block_bytes - skipped,
-            skipped + window.blocks * block_bytes};
+    return view.part(window.first_block * block_bytes - skipped, skipped + window.blocks * block_bytes);
 }
 
 }  // namespace
@@ -210,11 +209,10 @@ BufferView window_of(const BufferView& view, const BlockInverseWindow& window, s
 Result<BlockInverseBindings> BlockInversePlan::Impl::bind_window(const BlockInverseViews& views,
                                                                  const BufferView& scratch,
                                                                  const BlockInverseWindow& window) const {
-    const BufferView state(*scratch.buffer, scratch.offset_bytes, layout.all_state_bytes(window.blocks));
+    const BufferView state = scratch.part(0, layout.all_state_bytes(window.blocks));
     const BufferView work = layout.work_bytes == 0
                                 ? state
-                                : BufferView(*scratch.buffer, scratch.offset_bytes + layout.work_offset(window.blocks),
-                                             window.blocks * layout.work_bytes);
+                                : scratch.part(layout.work_offset(window.blocks), window.blocks * layout.work_bytes);
     const std::array<BufferView, abi_bi::kBindingCount> all{window_of(views.in, window, layout.block_bytes),
                                                             desc.damping_per_block ? views.damping : state,
                                                             window_of(views.out, window, layout.block_bytes),

@@ -23,7 +23,7 @@ std::uint32_t BlockWindows::count() const noexcept {
 
 BufferView BlockWindows::of(const BufferView& view, std::uint32_t window, std::uint64_t bytes_per_block) const {
     if (view.empty() || bytes_per_block == 0) return {};
-    return {*view.buffer, view.offset_bytes + first_of(window) * bytes_per_block, blocks_of(window) * bytes_per_block};
+    return view.part(first_of(window) * bytes_per_block, blocks_of(window) * bytes_per_block);
 }
 
 Result<BlockWindows> cut_blocks(const Device& device, std::uint32_t blocks,

@@ -241,8 +241,7 @@ Result<void> CovariancePlan::Impl::bind_parts(BoundCovariance::Impl& bound, cons
         const Impl& part = *parts[w].impl_;
         BufferView x;
         if (part.x_bytes != 0) {
-            x = {*views.x.buffer, views.x.offset_bytes + window_of_x(desc, windows.first_of(w)).view_offset,
-                 part.x_bytes};
+            x = views.x.part(window_of_x(desc, windows.first_of(w)).view_offset, part.x_bytes);
         }
         YOLK_TRY(BoundCovariance one, parts[w].bind({.x = x,
                                                      .covariance = windows.of(views.covariance, w, block),

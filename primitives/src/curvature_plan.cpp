@@ -80,7 +80,7 @@ Result<void> check_damping(float damping, const char* what) {
 
 BufferView piece_of(const BufferView& scratch, std::uint64_t offset_bytes, std::uint64_t size_bytes) {
     if (size_bytes == 0) return {};
-    return {*scratch.buffer, scratch.offset_bytes + offset_bytes, size_bytes};
+    return scratch.part(offset_bytes, size_bytes);
 }
 
 }  // namespace yolk

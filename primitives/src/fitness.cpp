@@ -198,7 +198,7 @@ Result<BoundFitness> FitnessPlan::bind(const FitnessViews& views, const BufferVi
     auto bound = std::make_unique<BoundFitness::Impl>();
     bound->workgroup_size = desc.config->workgroup_size;
     bound->steps = impl_->steps;
-    bound->zeroed = BufferView{*scratch.buffer, scratch.offset_bytes, 4 * fitness_zeroed_words(desc)};
+    bound->zeroed = scratch.part(0, 4 * fitness_zeroed_words(desc));
     const std::array<BufferView, abi::fitness::kBindingCount> all{views.returns, views.scores, views.weights,
                                                                   views.summary, scratch};
     for (std::size_t stage = 0; stage < kFitnessStages; ++stage) {

@@ -264,8 +264,8 @@ std::vector<std::pair<MatmulPiece, BufferView>> matmul_windows(const MatmulDesc&
             p.out_offset += z * d.out.batch_stride + row * d.out.stride;
             p.bias_offset += z * p.bias_batch_stride;
             p.residual_offset += z * d.residual.batch_stride + row * d.residual.stride;
-            windows.emplace_back(piece, BufferView(*a.buffer, a.offset_bytes + window_offset,
-                                                   std::min(kMatmulWindowBytes, a.size_bytes - window_offset)));
+            windows.emplace_back(piece,
+                                 a.part(window_offset, std::min(kMatmulWindowBytes, a.size_bytes - window_offset)));
         }
     }
     return windows;
@@ -311,8 +311,8 @@ Result<BoundMatmul> MatmulPlan::bind(const MatmulViews& views, const BufferView&
         YOLK_TRY_VOID(impl_->bind_sums(views, scratch, *result.impl_));
         return result;
     }
-    const BufferView sums(*scratch.buffer, scratch.offset_bytes, impl_->sums_bytes());
-    const BufferView partials(*scratch.buffer, scratch.offset_bytes + impl_->partial_offset(), impl_->partial_bytes());
+    const BufferView sums = scratch.part(0, impl_->sums_bytes());
+    const BufferView partials = scratch.part(impl_->partial_offset(), impl_->partial_bytes());
     YOLK_TRY(result.impl_->narrow, impl_->narrow->bind({.in = sums, .out = views.out}));
     MatmulViews into_sums = views;
     into_sums.out = sums;
@@ -328,9 +328,7 @@ Result<void> MatmulPlan::Impl::bind_sums(const MatmulViews& views, const BufferV
     // The space sees to it that no kernel reads single elements past a texel buffer's.
     const std::uint64_t most =
         config.texel == 1 ? kElementBytes * device->info().limits.max_texel_buffer_elements : UINT64_MAX;
-    const auto scalars_of = [most](const BufferView& view) {
-        return BufferView(*view.buffer, view.offset_bytes, std::min(view.size_bytes, most));
-    };
+    const auto scalars_of = [most](const BufferView& view) { return view.part(0, std::min(view.size_bytes, most)); };
     const auto add_binding = [&](const PipelineOf<abi_mm::Params>& pipeline, const BufferView& a,
                                  const BufferView& out) -> Result<void> {
         const BufferView b = or_out(views.b);

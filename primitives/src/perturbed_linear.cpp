@@ -124,8 +124,7 @@ std::vector<InputWindow> input_windows(const PerturbedLinearLayout& layout, cons
         const std::uint64_t offset = first / kViewAlignment * kViewAlignment;
         windows.push_back({row, std::min(rows, instances - row),
                            static_cast<std::uint32_t>((first - offset) / kElementBytes),
-                           BufferView(*input.buffer, input.offset_bytes + offset,
-                                      std::min(kInputWindowBytes, input.size_bytes - offset))});
+                           input.part(offset, std::min(kInputWindowBytes, input.size_bytes - offset))});
     }
     return windows;
 }
@@ -213,7 +212,7 @@ Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearView
     const BufferView weights = layout.weights_bytes == 0 ? views.output : views.weights;
     const BufferView input = layout.input_bytes == 0 ? views.output : views.input;
     const auto of_scratch = [&](std::uint64_t offset, std::uint64_t size_bytes) {
-        return size_bytes == 0 ? BufferView{} : BufferView(*scratch.buffer, scratch.offset_bytes + offset, size_bytes);
+        return size_bytes == 0 ? BufferView{} : scratch.part(offset, size_bytes);
     };
     const BufferView projection = layout.projection_bytes == 0 ? views.output : of_scratch(0, layout.projection_bytes);
     const BufferView base = layout.base_bytes == 0 ? views.output : of_scratch(layout.base_offset(), layout.base_bytes);

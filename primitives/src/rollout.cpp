@@ -41,7 +41,7 @@ MemoryNeeds slots_needed(const Device& device, const RolloutLayout& layout) {
 /// The first `bytes` of a view that has more: a uniform range may be smaller than a buffer that holds more than
 /// parameters.
 BufferView first_bytes(const BufferView& view, std::uint64_t bytes) noexcept {
-    return view.size_bytes <= bytes ? view : BufferView(*view.buffer, view.offset_bytes, bytes);
+    return view.size_bytes <= bytes ? view : view.part(0, bytes);
 }
 
 }  // namespace

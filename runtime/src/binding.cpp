@@ -39,11 +39,11 @@ Result<void> check_binding(const DeviceContext& context, const Pipeline& pipelin
     const KindFacts kind = facts_of(pipeline.kinds, index, context.info.limits);
     const std::string what = fmt::format("binding {} ({}) of the kernel [{}]", index, kind.name, pipeline.name);
     YOLK_TRY_VOID(check_view(view, 1, kind.max_range, what.c_str()));
-    if (&view.buffer->impl()->device->context != &context) {
+    if (&view.buffer->device->context != &context) {
         return bad_input(
-            fmt::format("Cannot use {}: the buffer [{}] was made by another device.", what, view.buffer->label()));
+            fmt::format("Cannot use {}: the buffer [{}] was made by another device.", what, view.buffer->label));
     }
-    return view.buffer->impl()->check_usage(kind.usage, "Cannot use " + what);
+    return view.buffer->check_usage(kind.usage, "Cannot use " + what);
 }
 
 /// A view of the whole elements in `view`.
@@ -54,7 +54,7 @@ Result<VkBufferView> make_texel_view(const DeviceContext& context, const Pipelin
     const std::uint64_t element_bytes = vectors ? 16 : 4;
     const VkBufferViewCreateInfo info{
         .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
-        .buffer = view.buffer->impl()->handle,
+        .buffer = view.buffer->handle,
         .format = vectors ? VK_FORMAT_R32G32B32A32_SFLOAT : VK_FORMAT_R32_SFLOAT,
         .offset = view.offset_bytes,
         .range = std::max(view.size_bytes / element_bytes, std::uint64_t{1}) * element_bytes};
@@ -62,7 +62,7 @@ Result<VkBufferView> make_texel_view(const DeviceContext& context, const Pipelin
     const VkResult result = context.vk.vkCreateBufferView(context.handle, &info, nullptr, &made);
     if (result == VK_SUCCESS) return made;
     return vk_error(result, fmt::format("make a texel view of the buffer [{}] for binding {} of the kernel [{}]",
-                                        view.buffer->label(), index, pipeline.name));
+                                        view.buffer->label, index, pipeline.name));
 }
 
 }  // namespace
@@ -106,8 +106,7 @@ Result<std::unique_ptr<Binding::Impl>> make_binding(const std::shared_ptr<Device
     std::array<VkWriteDescriptorSet, kMaxBindings> writes{};
     for (std::uint32_t b = 0; b < views.size(); ++b) {
         const VkDescriptorType type = pipeline->kinds.type_of(b);
-        buffers[b] = {
-            .buffer = views[b].buffer->impl()->handle, .offset = views[b].offset_bytes, .range = views[b].size_bytes};
+        buffers[b] = {.buffer = views[b].buffer->handle, .offset = views[b].offset_bytes, .range = views[b].size_bytes};
         writes[b] = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                      .dstSet = impl->set.handle,
                      .dstBinding = b,

@@ -41,14 +41,13 @@ BarrierMasks masks_of(Barrier barrier) noexcept {
 /// Why a view cannot be the source or target of a copy; copies need no alignment, so check_view is too strict for them.
 Result<void> check_range(const DeviceContext& context, const BufferView& view, VkBufferUsageFlags usage,
                          const char* what) {
-    if (view.buffer == nullptr || view.buffer->impl() == nullptr)
-        return bad_input(fmt::format("{} has no buffer.", what));
-    const std::uint64_t whole = view.buffer->size_bytes();
+    if (view.buffer == nullptr) return bad_input(fmt::format("{} has no buffer.", what));
+    const std::uint64_t whole = view.buffer->size_bytes;
     if (view.offset_bytes > whole || view.size_bytes > whole - view.offset_bytes) {
         return bad_input(fmt::format("{}, {} bytes at offset {}, reaches past the end of the buffer [{}] of {} bytes.",
-                                     what, view.size_bytes, view.offset_bytes, view.buffer->label(), whole));
+                                     what, view.size_bytes, view.offset_bytes, view.buffer->label, whole));
     }
-    const Buffer::Impl& buffer = *view.buffer->impl();
+    const Buffer::Impl& buffer = *view.buffer;
     if (&buffer.device->context != &context)
         return bad_input(fmt::format("{}: the buffer [{}] was made by another device.", what, buffer.label));
     return buffer.check_usage(usage, what);
@@ -175,10 +174,10 @@ void Recorder::copy(const BufferView& from, const BufferView& to) noexcept {
         return impl_->stick(std::move(ok).error());
     if (overlap(from, to)) {
         return impl_->stick(bad_input(fmt::format("Source and target of a copy in [{}] share bytes of the buffer [{}].",
-                                                  impl_->label, from.buffer->label())));
+                                                  impl_->label, from.buffer->label)));
     }
     const VkBufferCopy region{.srcOffset = from.offset_bytes, .dstOffset = to.offset_bytes, .size = from.size_bytes};
-    context.vk.vkCmdCopyBuffer(impl_->commands, from.buffer->impl()->handle, to.buffer->impl()->handle, 1, &region);
+    context.vk.vkCmdCopyBuffer(impl_->commands, from.buffer->handle, to.buffer->handle, 1, &region);
 }
 
 void Recorder::fill(const BufferView& view, std::uint32_t word) noexcept {
@@ -189,9 +188,9 @@ void Recorder::fill(const BufferView& view, std::uint32_t word) noexcept {
     if (view.offset_bytes % 4 != 0 || view.size_bytes % 4 != 0) {
         return impl_->stick(
             bad_input(fmt::format("A fill of the buffer [{}] has offset {} and size {}; both must be multiples of 4.",
-                                  view.buffer->label(), view.offset_bytes, view.size_bytes)));
+                                  view.buffer->label, view.offset_bytes, view.size_bytes)));
     }
-    context.vk.vkCmdFillBuffer(impl_->commands, view.buffer->impl()->handle, view.offset_bytes, view.size_bytes, word);
+    context.vk.vkCmdFillBuffer(impl_->commands, view.buffer->handle, view.offset_bytes, view.size_bytes, word);
 }
 
 void Recorder::timestamp(std::uint32_t slot) noexcept {

@@ -17,17 +17,17 @@ constexpr std::size_t kStagingBytes = std::size_t{32} << 20U;
 constexpr std::size_t kSmallestStagingBytes = std::size_t{64} << 10U;
 
 Result<void> check_transfer(const Device& device, const BufferView& view, std::size_t bytes, const char* what) {
-    if (view.buffer == nullptr || view.buffer->impl() == nullptr) {
+    if (view.buffer == nullptr) {
         return bad_input(fmt::format("Cannot {} {} bytes: the view has no buffer.", what, bytes));
     }
-    const std::uint64_t whole = view.buffer->size_bytes();
+    const std::uint64_t whole = view.buffer->size_bytes;
     if (view.offset_bytes > whole || view.size_bytes > whole - view.offset_bytes || bytes > view.size_bytes) {
         return bad_input(fmt::format("Cannot {} {} bytes: the view has {} at offset {} of the buffer [{}] of {} bytes.",
-                                     what, bytes, view.size_bytes, view.offset_bytes, view.buffer->label(), whole));
+                                     what, bytes, view.size_bytes, view.offset_bytes, view.buffer->label, whole));
     }
-    if (view.buffer->impl()->device != device.impl()) {
+    if (view.buffer->device != device.impl()) {
         return bad_input(
-            fmt::format("Cannot {}: the buffer [{}] was made by another device.", what, view.buffer->label()));
+            fmt::format("Cannot {}: the buffer [{}] was made by another device.", what, view.buffer->label));
     }
     return {};
 }
@@ -58,10 +58,10 @@ Result<void> Dispatcher::upload(const BufferView& to, std::span<const std::byte>
     YOLK_TRY_VOID(check_transfer(impl_->device, to, bytes.size(), "upload"));
     const DeviceContext& context = impl_->device.impl()->context;
     if (!context.health.good())
-        return context.failed(fmt::format("upload {} bytes to the buffer [{}]", bytes.size(), to.buffer->label()));
+        return context.failed(fmt::format("upload {} bytes to the buffer [{}]", bytes.size(), to.buffer->label));
     const std::lock_guard lock(impl_->transfer_mutex);
     impl_->device.counters().bytes_uploaded.fetch_add(bytes.size());
-    const Buffer::Impl& target = *to.buffer->impl();
+    const Buffer::Impl& target = *to.buffer;
     if (target.host_access) {
         // Earlier submissions may still read what is there.
         if (const std::uint64_t last = impl_->last(); last > 0) YOLK_TRY_VOID(impl_->wait_or_give_up(last));
@@ -75,7 +75,7 @@ Result<void> Dispatcher::upload(const BufferView& to, std::span<const std::byte>
         std::memcpy(staging.mapped().data(), bytes.data() + done, now);
         YOLK_TRY_VOID(staging.flush());
         YOLK_TRY(Recorder* const recorder, transfer_recorder(impl_->transfer, impl_->device));
-        recorder->copy({staging, 0, now}, {*to.buffer, to.offset_bytes + done, now});
+        recorder->copy({staging, 0, now}, to.part(done, now));
         YOLK_TRY_VOID(run(*recorder));
     }
     return {};
@@ -86,11 +86,11 @@ Result<void> Dispatcher::download(const BufferView& from, std::span<std::byte> b
     YOLK_TRY_VOID(check_transfer(impl_->device, from, bytes.size(), "download"));
     const DeviceContext& context = impl_->device.impl()->context;
     if (!context.health.good()) {
-        return context.failed(fmt::format("download {} bytes of the buffer [{}]", bytes.size(), from.buffer->label()));
+        return context.failed(fmt::format("download {} bytes of the buffer [{}]", bytes.size(), from.buffer->label));
     }
     const std::lock_guard lock(impl_->transfer_mutex);
     impl_->device.counters().bytes_downloaded.fetch_add(bytes.size());
-    const Buffer::Impl& source = *from.buffer->impl();
+    const Buffer::Impl& source = *from.buffer;
     if (source.host_access) {
         // The barrier makes what kernels wrote visible to the host, whether or not their recording did.
         YOLK_TRY(Recorder* const recorder, transfer_recorder(impl_->transfer, impl_->device));
@@ -106,7 +106,7 @@ Result<void> Dispatcher::download(const BufferView& from, std::span<std::byte> b
     for (std::size_t done = 0; done < bytes.size(); done += piece) {
         const std::size_t now = std::min(piece, bytes.size() - done);
         YOLK_TRY(Recorder* const recorder, transfer_recorder(impl_->transfer, impl_->device));
-        recorder->copy({*from.buffer, from.offset_bytes + done, now}, {staging, 0, now});
+        recorder->copy(from.part(done, now), {staging, 0, now});
         recorder->barrier(Barrier::ToHost);
         YOLK_TRY_VOID(run(*recorder));
         YOLK_TRY_VOID(staging.invalidate());

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <utility>
+#include <vector>
 
+#include "noise_work.hpp"
 #include "yolk/runtime/buffer.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -68,6 +71,61 @@ TEST_P(buffer_view, overlap_is_refused_where_something_is_written) {
                              "[noise]: output 0 shares bytes of the buffer [a] with output 1"));
     EXPECT_TRUE(expect_error(check_no_overlap(std::span(&high, 1), both, "[noise]"), ErrorKind::BadInput,
                              "output 0 shares bytes of the buffer [a] with input 1"));
+}
+
+// As in a std::vector that grows, or a struct that is returned.
+TEST_P(buffer_view, stays_valid_where_its_buffer_object_is_moved) {
+    constexpr std::uint32_t kMovedInts = 100;
+    for (const bool discrete : {false, true}) {
+        const Device& on = discrete ? discrete_device() : device();
+        Dispatcher& through = discrete ? discrete_dispatcher() : dispatcher();
+        std::vector<Buffer> buffers;
+        std::vector<BufferView> views;
+        for (int i = 0; i < 4; ++i) {
+            ASSERT_OK_AND_ASSIGN(Buffer made, on.create_buffer({.size_bytes = 4 * kMovedInts, .label = "moved"}));
+            views.emplace_back(made);
+            buffers.push_back(std::move(made));
+        }
+        Buffer last = std::move(buffers.back());
+        buffers.pop_back();
+        ASSERT_OK_AND_ASSIGN(const NoiseBinding binding, bind_noise(on, views[0]));
+        Buffer first = std::move(buffers[0]);
+        const std::vector<std::int32_t> given(kMovedInts, 7);
+        ASSERT_OK(through.upload(views[1], std::as_bytes(std::span(given))));
+        ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(on));
+        recorder.dispatch(binding, noise_params(0, kMovedInts), noise_groups(kMovedInts));
+        recorder.copy(views[1], views[2]);
+        recorder.fill(views[3], 9);
+        ASSERT_OK(through.run(recorder));
+        for (const auto& [view, expected] :
+             {std::pair(views[0], expected_noise(0, kMovedInts)), std::pair(views[2], given),
+              std::pair(views[3], std::vector<std::int32_t>(kMovedInts, 9))}) {
+            ASSERT_OK_AND_ASSIGN(const auto values, download_ints(through, view, kMovedInts));
+            EXPECT_EQ(values, expected);
+        }
+        EXPECT_TRUE(overlap(views[0], first));
+        EXPECT_TRUE(overlap(views[3], last));
+        EXPECT_FALSE(overlap(views[0], last));
+        EXPECT_TRUE(expect_error(check_view(views[3].part(256, 4 * kMovedInts), 4, 1000, "the view"),
+                                 ErrorKind::BadInput, "past the end of the buffer [moved]"));
+    }
+}
+
+TEST_P(buffer_view, parts_and_mappings_are_those_of_its_range) {
+    ASSERT_OK_AND_ASSIGN(
+        const Buffer of,
+        device().create_buffer({.size_bytes = 1024, .domain = MemoryDomain::Readback, .label = "readback"}));
+    const BufferView view(of, 256, 512);
+    const BufferView part = view.part(128, 64);
+    EXPECT_EQ(part.offset_bytes, 384U);
+    EXPECT_EQ(part.size_bytes, 64U);
+    EXPECT_EQ(part.buffer, view.buffer);
+    EXPECT_EQ(part.mapped().data(), of.mapped().data() + 384);
+    EXPECT_EQ(part.mapped().size(), 64U);
+    EXPECT_TRUE(view.part(256, 1024).mapped().empty()) << "it leaves the buffer";
+    EXPECT_TRUE(BufferView().mapped().empty());
+    ASSERT_OK_AND_ASSIGN(const Buffer unmapped, discrete_device().create_buffer({.size_bytes = 16, .label = "device"}));
+    EXPECT_TRUE(BufferView(unmapped).mapped().empty());
 }
 
 }  // namespace

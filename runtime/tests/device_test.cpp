@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,12 +13,14 @@
 #include "pipeline_file.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/testing/device_test.hpp"
+#include "yolk/testing/variable.hpp"
 
 namespace yolk {
 namespace {
 
 using yolk::testing::device_index;
 using yolk::testing::expect_error;
+using yolk::testing::Variable;
 
 using logical_device = yolk::testing::DeviceTest;
 YOLK_FOR_EACH_DEVICE(logical_device);
@@ -81,22 +82,6 @@ TEST(logical_device_choice, beyond_the_last_is_refused) {
     EXPECT_TRUE(expect_error(Device::create(yolk::testing::instance(), count), ErrorKind::BadInput,
                              "There is no device " + std::to_string(count)));
 }
-
-/// Sets a variable for the length of a test; null unsets it.
-class Variable {
-   public:
-    Variable(const char* name, const char* value) : name_(name) {
-        if (const char* before = std::getenv(name)) before_ = before;
-        value != nullptr ? setenv(name, value, 1) : unsetenv(name);
-    }
-    ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
-    Variable(const Variable&) = delete;
-    Variable& operator=(const Variable&) = delete;
-
-   private:
-    const char* name_;
-    std::optional<std::string> before_;
-};
 
 TEST(cache_folder, follows_the_first_variable_that_is_set) {
     const Variable home("HOME", "/h");

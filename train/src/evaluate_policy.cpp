@@ -29,4 +29,9 @@ Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem:
                        .best_return = statistics.best};
 }
 
+Result<EvalOutcome> evaluate_policy(const Context& context, const std::filesystem::path& policy,
+                                    const EvalOptions& options) {
+    return evaluate_policy(context.device(), policy, options);
+}
+
 }  // namespace yolk::train

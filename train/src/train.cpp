@@ -267,4 +267,8 @@ Result<TrainOutcome> train(const Device& device, const TrainOptions& options, co
     return run.outcome;
 }
 
+Result<TrainOutcome> train(const Context& context, const TrainOptions& options, const OnGeneration& on_generation) {
+    return train(context.device(), options, on_generation);
+}
+
 }  // namespace yolk::train

@@ -17,6 +17,10 @@
 #include "yolk/hyper/population.hpp"
 #include "yolk/hyper/traced.hpp"
 
+namespace yolk {
+class Context;  // yolk/autotune/context.hpp
+}
+
 namespace yolk::hyper {
 
 struct Example {
@@ -71,9 +75,13 @@ class System {
         YOLK_TRY(const Tensor values, values_of(function.name()));
         return function.from_values(values);
     }
-    /// Where tensor equations of populations run; without it the first device there is, opened when it is needed. Both
-    /// must outlive the system.
+    /// Where tensor equations of populations run; without it in a context of the system's own, opened by default
+    /// options when it is needed. The system keeps a copy of the context: `system.use(context)` with one that was made
+    /// with `.tuning = false` is how tuning is turned off.
+    void use(const Context& context) noexcept;
+    /// For engines that bring their own device. The dispatcher must outlive the system.
     void use(Dispatcher& dispatcher) noexcept;
+    /// Errors: Context::create's.
     [[nodiscard]] Result<Dispatcher*> dispatcher();
     [[nodiscard]] HostPool& pool();
 

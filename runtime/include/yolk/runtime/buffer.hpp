@@ -24,8 +24,8 @@ struct BufferDesc {
 };
 
 /// A VkBuffer and its piece of a memory block. Usable as storage, uniform, and source or target of copies. Move-only;
-/// must outlive the work that uses it. One thread at a time calls flush,
-/// invalidate or writes to the mapping; any may view it.
+/// must outlive the work that uses it. Moving it leaves views, bindings and the mapping as they are; assigning over it
+/// ends them. One thread at a time calls flush, invalidate or writes to the mapping; any may view it.
 class Buffer {
    public:
     Buffer() noexcept;
@@ -52,18 +52,30 @@ class Buffer {
     std::unique_ptr<Impl> impl_;
 };
 
-/// A range of a buffer. Does not own; plain data. An empty view (no buffer) is legal where zero bytes are needed.
+/// A range of a buffer. Does not own; plain data. Valid until the buffer is destroyed, wherever the `Buffer` object is
+/// moved to meanwhile. An empty view (no buffer) is legal where zero bytes are needed.
 struct BufferView {
-    const Buffer* buffer = nullptr;
+    const Buffer::Impl* buffer = nullptr;
     std::uint64_t offset_bytes = 0;
     std::uint64_t size_bytes = 0;
 
     BufferView() = default;
     // NOLINTNEXTLINE(google-explicit-constructor): a buffer is a view of all of itself
-    BufferView(const Buffer& whole) noexcept : buffer(&whole), size_bytes(whole.size_bytes()) {}
+    BufferView(const Buffer& whole) noexcept : buffer(whole.impl()), size_bytes(whole.size_bytes()) {}
     BufferView(const Buffer& of, std::uint64_t offset, std::uint64_t size) noexcept
-        : buffer(&of), offset_bytes(offset), size_bytes(size) {}
+        : buffer(of.impl()), offset_bytes(offset), size_bytes(size) {}
     [[nodiscard]] bool empty() const noexcept { return size_bytes == 0; }
+    /// `size` bytes from `offset` of this view on, in the same buffer. Whether they are inside is checked by whoever
+    /// uses the part.
+    [[nodiscard]] BufferView part(std::uint64_t offset, std::uint64_t size) const noexcept {
+        BufferView result;
+        result.buffer = buffer;
+        result.offset_bytes = offset_bytes + offset;
+        result.size_bytes = size;
+        return result;
+    }
+    /// The view's bytes of Buffer::mapped(); empty where that is, or where the view leaves its buffer.
+    [[nodiscard]] std::span<std::byte> mapped() const noexcept;
 };
 
 /// What a plan needs of scratch; size 0 is legal. Scratch is the caller's, undefined before and after.
@@ -79,6 +91,9 @@ struct MemoryNeeds {
 
 /// Whether two views share bytes of one buffer.
 [[nodiscard]] bool overlap(const BufferView& a, const BufferView& b) noexcept;
+
+/// Refuses a view of bytes that reaches past the end of its buffer, or has none. `what` as below.
+[[nodiscard]] Result<void> check_inside(const BufferView& view, const char* what);
 
 /// The check that every bind makes: inside its buffer, aligned to kViewAlignment, at least `needed_bytes` long, and not
 /// above the device's binding limit. `what` names it: "the out view of [noise]". An empty view passes for zero bytes.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "yolk/autotune/context.hpp"
 #include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/options.hpp"
@@ -82,6 +83,9 @@ using OnGeneration = std::function<bool(const GenerationReport&)>;
 /// fails the arithmetic probe in exact mode (with the reason), an own environment whose arithmetic is not exact there
 /// (with file and line), a generation without a finite score, driver errors; to
 /// resume: a checkpoint that is missing, damaged, foreign, of a later version or of other settings.
+[[nodiscard]] Result<TrainOutcome> train(const Context& context, const TrainOptions& options,
+                                         const OnGeneration& on_generation = {});
+/// On a device that the caller has opened; its plans are tuned where it has a tuning table.
 [[nodiscard]] Result<TrainOutcome> train(const Device& device, const TrainOptions& options,
                                          const OnGeneration& on_generation = {});
 
@@ -108,6 +112,8 @@ struct EvalOutcome {
 };
 /// Runs a saved policy. Errors: a file that is truncated, foreign, or does not fit its task; an own environment that is
 /// missing, not wanted, or of another text than the policy was trained on; driver errors.
+[[nodiscard]] Result<EvalOutcome> evaluate_policy(const Context& context, const std::filesystem::path& policy,
+                                                  const EvalOptions& options = {});
 [[nodiscard]] Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem::path& policy,
                                                   const EvalOptions& options = {});
 
