@@ -164,7 +164,7 @@ Result<bool> Training::train(std::vector<float>& centre) {
                                      .learning_rate = options_.learning_rate,
                                      .seed = options_.seed};
     YOLK_TRY(const DeviceFindings findings, probe(device_));
-    if (!findings.inexact_reason.empty()) options.determinism = evolve::Determinism::Fast;
+    if (!findings.inexact_reason.empty()) options.determinism = Determinism::Fast;
     std::vector<float> optimizer_state;
     resume(centre, optimizer_state);
     evolve::Schedule schedule(options, generation_);

@@ -40,7 +40,11 @@ Run::Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& c
 
 Result<PopulationOutputs> Run::all() {
     if (candidates_.count() == 0) return std::move(result_);
-    YOLK_TRY_VOID(program_.stage_centre(candidates_.centre()));
+    if (const BufferView centre = candidates_.device_centre(); !centre.empty()) {
+        YOLK_TRY_VOID(program_.take_centre(centre));
+    } else {
+        YOLK_TRY_VOID(program_.stage_centre(candidates_.centre()));
+    }
     YOLK_TRY_VOID(program_.is_device_only() ? overlapped() : in_turn());
     return std::move(result_);
 }

@@ -114,7 +114,8 @@ Result<Counts> read_header(const Json& header, std::string_view what, Checkpoint
         return damaged(what, fmt::format("it claims {} generations", *generation));
     for (const auto& [name, value] : settings->items()) {
         if (!value.is_string()) return damaged(what, fmt::format("its setting '{}' is no text", name));
-        out.settings.emplace_back(name, value.get<std::string>());
+        // Older checkpoints call it "exclude".
+        out.settings.emplace_back(name == "exclude" ? "freeze" : name, value.get<std::string>());
     }
     out.generation = static_cast<std::uint32_t>(*generation);
     out.solved = *solved;
@@ -151,9 +152,9 @@ const std::string* find_setting(const Settings& settings, std::string_view name)
 
 Settings run_settings(const TrainOptions& options, const EnvironmentInfo& environment) {
     const evolve::EvolutionOptions& e = options.evolution;
-    std::vector<std::string> exclude = e.exclude;  // a set: neither order nor repetition matters
-    std::sort(exclude.begin(), exclude.end());
-    exclude.erase(std::unique(exclude.begin(), exclude.end()), exclude.end());
+    std::vector<std::string> freeze = e.freeze;  // a set: neither order nor repetition matters
+    std::sort(freeze.begin(), freeze.end());
+    freeze.erase(std::unique(freeze.begin(), freeze.end()), freeze.end());
     // fmt writes the shortest decimal that reads back as the same float.
     Settings settings{
         {"task", std::string(environment.name)},
@@ -175,9 +176,9 @@ Settings run_settings(const TrainOptions& options, const EnvironmentInfo& enviro
         {"beta2", fmt::format("{}", e.beta2)},
         {"seed", fmt::format("{}", e.seed)},
         {"freeze_vectors", fmt::format("{}", e.freeze_vectors)},
-        {"exclude", fmt::format("{}", fmt::join(exclude, ","))},
+        {"freeze", fmt::format("{}", fmt::join(freeze, ","))},
         {"episodes", fmt::format("{}", e.episodes)},
-        {"determinism", e.determinism == evolve::Determinism::Exact ? "exact" : "fast"}};
+        {"determinism", std::string(to_string(e.determinism))}};
     // Only where it is off, so that checkpoints from before there was the choice still resume.
     if (!e.antithetic) settings.emplace_back("antithetic", "false");
     return settings;
