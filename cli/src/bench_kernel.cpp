@@ -18,6 +18,7 @@
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/matmul.hpp"
+#include "yolk/oracle/problem_memory.hpp"
 #include "yolk/primitives/limits.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 #include "yolk/runtime/probe.hpp"
@@ -272,6 +273,7 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
     const RememberShapes remember(device);
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY_VOID(oracle::check_memory(*problem, device.info(), 1.0));
     const TuningSpace space = problem->space(device.info());
     YOLK_TRY(const Conditions conditions, parse_conditions(space, flags.where));
     ProblemOnDevice on{*problem, device, dispatcher, {}, {}};

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "last_defence.hpp"
 #include "output.hpp"
 
 namespace yolk::cli {
@@ -53,7 +54,7 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv, std::span<co
     }
     for (const Command& command : commands) {
         if (!command.app->parsed()) continue;
-        const Result<int> code = command.run();
+        const Result<int> code = with_last_defence(command.run);
         if (!code) return report(code.error());
         if (const Result<void> written = finish_output(); !written) return report(written.error());
         return *code;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select_device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "numbers.hpp"
 #include "yolk/autotune/tuning_file.hpp"
@@ -12,7 +16,27 @@
 namespace yolk::cli {
 namespace {
 
+bool is_set(const char* variable) {
+    const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nothing of ours sets variables
+    return value != nullptr && *value != '\0';
+}
+
+/// Places that the user named are right or an error. What lies in the default ones is a cache: a notice is enough.
+Result<void> check_named_places(const CommonFlags& flags) {
+    const std::filesystem::path folder = default_cache_folder();
+    std::error_code failed;
+    if (is_set("YOLK_CACHE") && std::filesystem::exists(folder, failed) &&
+        !std::filesystem::is_directory(folder, failed)) {
+        return bad_input(
+            fmt::format("$YOLK_CACHE is '{}', which is not a folder. Name a folder, which need not be there yet.",
+                        folder.string()));
+    }
+    if (flags.no_tuning || !is_set("YOLK_TABLE")) return {};
+    return autotune::check_tuning_table(autotune::default_table_path());
+}
+
 Result<Device> create_device(const Instance& instance, std::uint32_t index, const CommonFlags& flags) {
+    YOLK_TRY_VOID(check_named_places(flags));
     YOLK_TRY(Device device, Device::create(instance, index, {.pipeline_cache_folder = default_cache_folder()}));
     if (!flags.no_tuning) autotune::load_tuning(device, autotune::default_table_path());
     return device;

@@ -60,6 +60,7 @@ Result<void> check_kernel_flags(const KernelFlags& flags, const LiveFlags& live)
     if (!live.job.empty() || !live.shapes.empty())
         return bad_input("--kernel names what to tune; --job and --shapes are for Yolk's own kernels.");
     YOLK_TRY_VOID(check_search_flags(live));
+    if (!live.record.empty()) YOLK_TRY_VOID(autotune::check_recording_place(live.record));
     if (!(flags.hang_seconds >= 0.0F && flags.hang_seconds < 1e6F))
         return bad_input(fmt::format("--hang-seconds is {}; it is above 0.", flags.hang_seconds));
     return {};
@@ -255,8 +256,9 @@ Result<void> write_recording(const KernelTuning& tuning, const Device& device) {
     if (tuning.live.record.empty()) return {};
     YOLK_TRY(const std::vector<autotune::TuningSample> samples, tuning.file.samples(tuning.key));
     const std::filesystem::path path = tuning.live.record;
-    return write_file_atomically(path, autotune::recording_text(tuning.kernel.space(device.info()), samples,
-                                                                device.info().name, autotune::recording_format(path)));
+    return autotune::write_recording(
+        path, autotune::recording_text(tuning.kernel.space(device.info()), samples, device.info().name,
+                                       autotune::recording_format(path)));
 }
 
 /// The end where nothing was chosen: stopped too early, or nothing is right.

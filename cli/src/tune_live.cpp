@@ -20,7 +20,6 @@
 #include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/recording.hpp"
 #include "yolk/autotune/tune_live.hpp"
-#include "yolk/core/file.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/named_problem.hpp"
 #include "yolk/primitives/limits.hpp"
@@ -231,8 +230,9 @@ Result<void> write_recordings(const Tuning& tuning, const std::vector<Job>& jobs
                  tuning.file.samples(autotune::tuning_key(tuning.device.info(), space)));
         const std::filesystem::path path =
             jobs.size() == 1 ? std::filesystem::path(tuning.flags.record) : numbered(tuning.flags.record, ++number);
-        YOLK_TRY_VOID(write_file_atomically(path, autotune::recording_text(space, samples, tuning.device.info().name,
-                                                                           autotune::recording_format(path))));
+        YOLK_TRY_VOID(autotune::write_recording(
+            path,
+            autotune::recording_text(space, samples, tuning.device.info().name, autotune::recording_format(path))));
     }
     return {};
 }
@@ -242,6 +242,7 @@ Result<void> check_live_flags(const LiveFlags& flags) {
     YOLK_TRY_VOID(check_algebra(flags.algebra, flags.strategy));
     if (!flags.job.empty() && !flags.shapes.empty())
         return bad_input("--job and --shapes both say what to tune; give one of them.");
+    if (!flags.record.empty()) YOLK_TRY_VOID(autotune::check_recording_place(flags.record));
     return {};
 }
 

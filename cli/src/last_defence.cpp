@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "last_defence.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
+#include "yolk/core/memory.hpp"
+
+namespace yolk::cli {
+namespace {
+
+/// By now what `work` held has been given back: what is left is what the next try finds.
+Error ran_out(const std::string& of) {
+    const HostMemory memory = host_memory();
+    const std::string left = memory.limited_by.empty()
+                                 ? std::string()
+                                 : fmt::format(" {} are left {} now that the work is given up.",
+                                               size_text(memory.available_bytes), memory.limited_by);
+    return {ErrorKind::OutOfMemory,
+            fmt::format("{}{} Ask for less (a smaller population, shape or count), or make more available.", of, left),
+            0};
+}
+
+}  // namespace
+
+Result<int> with_last_defence(const std::function<Result<int>()>& work) {
+    try {
+        return work();
+    } catch (const std::bad_alloc&) {
+        return ran_out("Host memory ran out.");
+    } catch (const std::length_error&) {
+        return ran_out("More host memory was asked for than an array can have.");
+    } catch (const std::system_error& error) {
+        return ran_out(fmt::format("The system refused a thread or another resource: {}.", error.what()));
+    }
+}
+
+}  // namespace yolk::cli
