@@ -11,6 +11,7 @@
 #include "device_rows.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -195,8 +196,7 @@ Result<PriorFile> parse_prior(std::string_view text, std::string_view name) {
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object() || !json.contains("yolk_prior") || !json["yolk_prior"].is_number_integer()) {
         return bad_input(fmt::format(
-            "{} is no prior over devices, or is cut off; yolk tune --train-prior FILES... --out FILE writes one.",
-            name));
+            "{} is no prior over devices, or is cut off; yolk tune prior train FILES... --out FILE writes one.", name));
     }
     if (json["yolk_prior"].get<std::int64_t>() > kPriorVersion) {
         return bad_input(
@@ -228,6 +228,22 @@ Result<PriorFile> read_prior(const std::filesystem::path& path) {
     std::string text(bytes.size(), '\0');
     std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
     return parse_prior(text, fmt::format("'{}'", path.string()));
+}
+
+Result<std::optional<PriorFile>> find_prior(const std::filesystem::path& named, const std::filesystem::path& table) {
+    using Found = std::optional<PriorFile>;
+    if (!named.empty()) {
+        YOLK_TRY(PriorFile file, read_prior(named));
+        return Found(std::move(file));
+    }
+    if (table.empty()) return Found();
+    const std::filesystem::path path = std::filesystem::path(table).replace_filename("prior.json");
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) return Found();
+    Result<PriorFile> file = read_prior(path);
+    if (file) return Found(*std::move(file));
+    log_warning(fmt::format("{} Tuning goes on without a prior.", file.error().message));  // nobody asked for it
+    return Found();
 }
 
 Result<void> write_prior(const std::filesystem::path& path, const PriorFile& file) {

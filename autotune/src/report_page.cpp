@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plot_axis.hpp"
 #include "report_plots.hpp"
 #include "yolk/autotune/race.hpp"
 #include "yolk/autotune/report.hpp"
 #include "yolk/core/markup.hpp"
+#include "yolk/core/plot.hpp"
 
 namespace yolk::autotune {
 namespace {

@@ -8,69 +8,22 @@
 #include <cmath>
 #include <numbers>
 
-#include "plot_axis.hpp"
 #include "yolk/autotune/race.hpp"
 #include "yolk/autotune/surface.hpp"
 #include "yolk/core/markup.hpp"
+#include "yolk/core/plot.hpp"
 
 namespace yolk::autotune {
 namespace {
 
-constexpr double kLeft = 58, kRight = 14, kTop = 16;
+constexpr double kLeft = PlotFrame::kLeft, kRight = PlotFrame::kRight, kTop = PlotFrame::kTop;
 constexpr std::size_t kMostDots = 60;     // of one value
 constexpr std::size_t kMostPoints = 240;  // of one curve
 
-/// A rectangle that data are drawn in, with its axes.
-struct Frame {
-    double width = 0.0, height = 0.0, bottom = 40.0;
-    Axis x{};
-    Axis y{};
-
-    [[nodiscard]] double right() const { return width - kRight; }
-    [[nodiscard]] double base() const { return height - bottom; }
-};
-
-Frame frame_of(double width, double height, double bottom, Axis x, Axis y) {
-    Frame frame{.width = width, .height = height, .bottom = bottom, .x = x, .y = y};
-    frame.x.from = kLeft;
-    frame.x.to = frame.right();
-    frame.y.from = frame.base();
-    frame.y.to = kTop;
-    return frame;
-}
-
-std::string begin_svg(const Frame& frame, const std::string& title) {
+std::string begin_svg(const PlotFrame& frame, const std::string& title) {
     return fmt::format(
         "<svg viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\" aria-label=\"{2}\">\n",
         frame.width, frame.height, markup_text(title));
-}
-
-std::string text_at(double x, double y, const char* anchor, const std::string& text, const char* more = "") {
-    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
-                       markup_text(text));
-}
-
-std::string y_axis(const Frame& frame, const std::string& label) {
-    std::string svg;
-    for (const double tick : round_ticks(frame.y)) {
-        const double y = frame.y.at(tick);
-        svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", kLeft, y, frame.right());
-        svg += text_at(kLeft - 6, y + 4, "end", number_text(tick));
-    }
-    const double middle = (frame.base() + kTop) / 2;
-    const std::string turned = fmt::format(" transform=\"rotate(-90 13 {:.1f})\"", middle);
-    return svg + text_at(13, middle, "middle", label, turned.c_str());
-}
-
-std::string x_axis(const Frame& frame, const std::string& label) {
-    std::string svg = fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", frame.x.from, kTop,
-                                  frame.base(), frame.right());
-    for (const double tick : round_ticks(frame.x)) {
-        const double x = frame.x.at(tick);
-        svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v4\"/>", x, frame.base());
-        svg += text_at(x, frame.base() + 17, "middle", number_text(tick));
-    }
-    return svg + text_at((frame.x.from + frame.right()) / 2, frame.height - 5, "middle", label);
 }
 
 // --- costs -----------------------------------------------------------------------------------------------------------
@@ -120,7 +73,7 @@ std::vector<Column> columns_of(const RecordedSurface& surface, std::size_t param
     return columns;
 }
 
-std::string column_svg(const Frame& frame, const ShapeReport& shape, const Column& column, double x, double width) {
+std::string column_svg(const PlotFrame& frame, const ShapeReport& shape, const Column& column, double x, double width) {
     const auto costs = shape.surface->costs();
     std::string svg;
     const std::size_t count = column.worked.size();
@@ -141,7 +94,7 @@ std::string column_svg(const Frame& frame, const ShapeReport& shape, const Colum
                         x - 0.4 * width, frame.y.at(median_of(sorted)), 0.8 * width,
                         markup_text(fmt::format("median of {}: {}", count, cost_text(median_of(sorted), shape.unit))));
     }
-    if (column.failed > 0) svg += text_at(x, kTop - 4, "middle", fmt::format("{}", column.failed), " class=\"bad\"");
+    if (column.failed > 0) svg += plot_text(x, kTop - 4, "middle", fmt::format("{}", column.failed), " class=\"bad\"");
     return svg;
 }
 
@@ -165,7 +118,7 @@ std::vector<std::size_t> budgets_drawn(std::size_t budget) {
     return drawn;
 }
 
-std::string mean_path(const Frame& frame, const Replay& replay, std::size_t budget) {
+std::string mean_path(const PlotFrame& frame, const Replay& replay, std::size_t budget) {
     std::string path;
     for (const std::size_t n : budgets_drawn(budget)) {
         path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", frame.x.at(static_cast<double>(n)),
@@ -174,7 +127,7 @@ std::string mean_path(const Frame& frame, const Replay& replay, std::size_t budg
     return path;
 }
 
-std::string band_path(const Frame& frame, const Replay& replay, std::size_t budget) {
+std::string band_path(const PlotFrame& frame, const Replay& replay, std::size_t budget) {
     std::string path;
     const std::vector<std::size_t> budgets = budgets_drawn(budget);
     const auto add = [&](std::size_t n, double share) {
@@ -186,7 +139,7 @@ std::string band_path(const Frame& frame, const Replay& replay, std::size_t budg
     return path + "Z";
 }
 
-std::string curve_svg(const Frame& frame, const StrategyCurve& curve, std::size_t budget, bool banded) {
+std::string curve_svg(const PlotFrame& frame, const StrategyCurve& curve, std::size_t budget, bool banded) {
     return fmt::format(
         "<g class=\"curve {}\"><title>{}</title><path class=\"band{}\" d=\"{}\"/><path class=\"mean\" "
         "d=\"{}\"/></g>\n",
@@ -195,14 +148,14 @@ std::string curve_svg(const Frame& frame, const StrategyCurve& curve, std::size_
 }
 
 /// The same for all plots of a shape: from where the worst tenth is after a tenth of the budget.
-Frame curve_frame(const ShapeReport& shape, double width, double height) {
+PlotFrame curve_frame(const ShapeReport& shape, double width, double height) {
     const std::size_t budget = shape.replayed_budget;
     double low = 0.9;
     for (const StrategyCurve& curve : shape.curves)
         low = std::min(low, curve.replay.percentile(std::max<std::size_t>(budget / 10, 2), 0.1));
     const Axis x{.scale = AxisScale::Log, .low = 1.0, .high = static_cast<double>(budget)};
     const Axis y{.scale = AxisScale::Linear, .low = std::floor(low * 10.0) / 10.0, .high = 1.0};
-    return frame_of(width, height, 40, x, y);
+    return plot_frame(width, height, 40, x, y);
 }
 
 }  // namespace
@@ -233,12 +186,12 @@ std::string times_plot(const ShapeReport& shape) {
     }
     if (high <= 0.0) return {};
     const double height = 62.0 + 26.0 * static_cast<double>(shape.times.size());
-    Frame frame = frame_of(560, height, 40, axis_around(AxisScale::Log, low, high), {});
+    PlotFrame frame = plot_frame(560, height, 40, axis_around(AxisScale::Log, low, high), {});
     frame.x.from = 86;
-    std::string svg = begin_svg(frame, "times of default, heuristic and tuned") + x_axis(frame, "milliseconds");
+    std::string svg = begin_svg(frame, "times of default, heuristic and tuned") + plot_x_axis(frame, "milliseconds");
     double y = kTop + 18;
     for (const ReportedTime& time : shape.times) {
-        svg += text_at(80, y + 4, "end", time.name);
+        svg += plot_text(80, y + 4, "end", time.name);
         if (time.samples.size() >= 2) {
             std::vector<double> sorted = time.samples;
             std::ranges::sort(sorted);
@@ -265,13 +218,13 @@ std::string knob_plot(const ShapeReport& shape, std::size_t parameter) {
     const bool turned = static_cast<double>(longest) * 7.0 + 6.0 > step;
     const double width = kLeft + kRight + std::max(160.0, step * static_cast<double>(columns.size()));
     const double bottom = turned ? 90.0 : 40.0;
-    const Frame frame = frame_of(width, 190.0 + bottom, bottom, {}, cost_axis(shape));
+    const PlotFrame frame = plot_frame(width, 190.0 + bottom, bottom, {}, cost_axis(shape));
     std::string svg = begin_svg(frame, fmt::format("cost by {}", knob.name)) +
-                      y_axis(frame, with_unit(shape.unit.empty() ? "cost" : "time", shape.unit));
+                      plot_y_axis(frame, with_unit(shape.unit.empty() ? "cost" : "time", shape.unit));
     svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", kLeft, kTop, frame.base(),
                        frame.right());
     if (std::ranges::any_of(columns, [](const Column& column) { return column.failed > 0; }))
-        svg += text_at(kLeft - 6, kTop - 4, "end", "failed", " class=\"bad\"");
+        svg += plot_text(kLeft - 6, kTop - 4, "end", "failed", " class=\"bad\"");
     const double pitch = (frame.right() - kLeft) / static_cast<double>(columns.size());
     const auto middle = [&](std::size_t value) { return kLeft + (static_cast<double>(value) + 0.5) * pitch; };
     for (std::size_t v = 0; v < columns.size(); ++v) {
@@ -280,7 +233,7 @@ std::string knob_plot(const ShapeReport& shape, std::size_t parameter) {
         if (name.size() > 14) name = name.substr(0, 12) + "..";
         const std::string more =
             turned ? fmt::format(" transform=\"rotate(-50 {:.1f} {:.1f})\"", middle(v), frame.base() + 14) : "";
-        svg += text_at(middle(v), frame.base() + 16, turned ? "end" : "middle", name, more.c_str());
+        svg += plot_text(middle(v), frame.base() + 16, turned ? "end" : "middle", name, more.c_str());
     }
     for (const ReportedTime& time : shape.times) {
         if (!time.candidate || !std::isfinite(shape.surface->costs()[*time.candidate])) continue;
@@ -288,15 +241,15 @@ std::string knob_plot(const ShapeReport& shape, std::size_t parameter) {
         const double x = middle(shape.surface->candidates()[*time.candidate][parameter]);
         svg += mark_svg(time.name, x, frame.y.at(cost), fmt::format("{}: {}", time.name, cost_text(cost, shape.unit)));
     }
-    return svg + text_at((kLeft + frame.right()) / 2, frame.height - 6, "middle", knob.name, " class=\"name\"") +
+    return svg + plot_text((kLeft + frame.right()) / 2, frame.height - 6, "middle", knob.name, " class=\"name\"") +
            "</svg>\n";
 }
 
 std::string curves_plot(const ShapeReport& shape) {
-    const Frame frame = curve_frame(shape, 760, 360);
+    const PlotFrame frame = curve_frame(shape, 760, 360);
     std::string svg = begin_svg(frame, "best so far of all strategies") +
-                      y_axis(frame, "best so far, fraction of the best measured") +
-                      x_axis(frame, "configurations measured");
+                      plot_y_axis(frame, "best so far, fraction of the best measured") +
+                      plot_x_axis(frame, "configurations measured");
     // Random below the others, the house strategy above them.
     for (const bool last : {false, true}) {
         for (const StrategyCurve& curve : shape.curves) {
@@ -312,14 +265,14 @@ std::string curves_plot(const ShapeReport& shape) {
 }
 
 std::string strategy_plot(const ShapeReport& shape, const StrategyCurve& curve) {
-    const Frame frame = curve_frame(shape, 340, 220);
+    const PlotFrame frame = curve_frame(shape, 340, 220);
     std::string svg = begin_svg(frame, fmt::format("best so far of {} and of random search", curve.strategy)) +
-                      y_axis(frame, "fraction of the best") + x_axis(frame, "configurations measured");
+                      plot_y_axis(frame, "fraction of the best") + plot_x_axis(frame, "configurations measured");
     for (const StrategyCurve& other : shape.curves) {
         if (other.strategy == "random") svg += curve_svg(frame, other, shape.replayed_budget, true);
     }
     if (curve.strategy != "random") svg += curve_svg(frame, curve, shape.replayed_budget, true);
-    return svg + text_at(frame.right(), frame.base() - 8, "end", curve.strategy, " class=\"name\"") + "</svg>\n";
+    return svg + plot_text(frame.right(), frame.base() - 8, "end", curve.strategy, " class=\"name\"") + "</svg>\n";
 }
 
 }  // namespace yolk::autotune

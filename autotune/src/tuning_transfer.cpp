@@ -100,7 +100,7 @@ Result<Imported> import_text(std::string_view text, std::string_view name) {
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object() || !json.contains("yolk_tuning") || !json["yolk_tuning"].is_number_integer() ||
         !json.contains("choices") || !json["choices"].is_array()) {
-        return bad_input(fmt::format("{} is no export of a tuning table (yolk tune --export FILE writes one).", name));
+        return bad_input(fmt::format("{} is no export of a tuning table (yolk tune table export FILE writes one).", name));
     }
     const auto version = json["yolk_tuning"].get<std::int64_t>();
     if (version > kTransferVersion)

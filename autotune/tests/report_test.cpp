@@ -9,7 +9,6 @@
 #include <cmath>
 #include <regex>
 
-#include "plot_axis.hpp"
 #include "surfaces.hpp"
 #include "table_folder.hpp"
 #include "yolk/oracle/reduce.hpp"
@@ -67,33 +66,6 @@ void expect_inside(const std::string& html) {
             ASSERT_LE(place, across ? width : height) << (*of)[0];
         }
     }
-}
-
-TEST(plot_axis, ticks_are_round_and_within) {
-    const auto ticks = [](AxisScale scale, double low, double high) {
-        return round_ticks(Axis{.scale = scale, .low = low, .high = high});
-    };
-    EXPECT_THAT(ticks(AxisScale::Log, 1.0, 200.0), ElementsAre(1, 2, 5, 10, 20, 50, 100, 200));
-    EXPECT_THAT(ticks(AxisScale::Linear, 0.0, 1.0), SizeIs(6));
-    EXPECT_EQ(number_text(ticks(AxisScale::Linear, 0.0, 1.0)[1]), "0.2");
-    for (const AxisScale scale : {AxisScale::Linear, AxisScale::Log}) {
-        for (const double ratio : {1.0001, 1.1, 1.9, 2.9, 3.0, 7.0, 9.9, 10.0, 99.0, 999.0, 1000.0, 1e6, 1e12}) {
-            for (const double low : {3.7e-7, 0.011, 1.0, 8.4, 7.7e5}) {
-                const Axis axis{.scale = scale, .low = low, .high = low * ratio, .from = 10.0, .to = 110.0};
-                const std::vector<double> found = round_ticks(axis);
-                ASSERT_GE(found.size(), 2U) << low << " " << ratio;
-                ASSERT_LE(found.size(), 15U) << low << " " << ratio;
-                EXPECT_TRUE(std::ranges::is_sorted(found));
-                const double slack = 2e-9 * (scale == AxisScale::Linear ? axis.high - axis.low : low);
-                EXPECT_GE(found.front(), low - slack);
-                EXPECT_LE(found.back(), axis.high * (1 + 2e-9));
-            }
-        }
-    }
-    const Axis axis{.scale = AxisScale::Log, .low = 1.0, .high = 100.0, .from = 0.0, .to = 10.0};
-    EXPECT_DOUBLE_EQ(axis.at(10.0), 5.0);
-    EXPECT_DOUBLE_EQ(axis.at(0.1), 0.0);
-    EXPECT_DOUBLE_EQ(axis.at(1e5), 10.0);
 }
 
 /// The samples of a search over reduce's 13 configurations, one of which failed and one of which was wrong.

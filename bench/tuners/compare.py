@@ -74,7 +74,7 @@ class Comparison:
     def yolk_job(self, surface, strategy):
         repeats = 1 if strategy == "exhaustive" else self.options.repeats
         flags = ["--strategy", strategy, "--budget", BUDGETS[-1], "--repeats", repeats, "--seed", 1]
-        command = [self.options.yolk, "tune", "--surface", self.cache(surface), *flags, "--threads", 1, "--json"]
+        command = [self.options.yolk, "tune", "surface", self.cache(surface), *flags, "--threads", 1, "--json"]
         key = key_of(tool="yolk", surface=surface, flags=flags)
         return Job(key, tuple(str(word) for word in command), f"yolk {strategy}, {surface}", self.build)
 

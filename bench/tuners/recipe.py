@@ -54,7 +54,7 @@ class Recipe:
 
     def job(self, surface, flags, budget, repeats, seed):
         flags = [*flags, "--budget", budget, "--repeats", repeats, "--seed", seed]
-        command = [self.options.yolk, "tune", "--surface", self.caches[surface], *flags, "--threads", 1, "--json"]
+        command = [self.options.yolk, "tune", "surface", self.caches[surface], *flags, "--threads", 1, "--json"]
         key = key_of(surface=surface, flags=flags)
         label = " ".join(str(flag) for flag in flags[:6]) + f", {surface}"
         return Job(key, tuple(str(word) for word in command), label, self.build)

@@ -19,6 +19,7 @@
 #include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 #include "yolk/runtime/probe.hpp"
@@ -189,9 +190,9 @@ Result<int> run_rollout(const RolloutFlags& flags) {
     return 0;
 }
 
-Command add_rollout(CLI::App& group) {
+Command add_rollout(App& group) {
     const auto flags = std::make_shared<RolloutFlags>();
-    CLI::App* command = group.add_subcommand(
+    App* command = group.add_subcommand(
         "rollout", "Evaluations per second of the roll-out kernel: one hidden layer of 64, no member stops");
     add_number(*command, "--population", flags->population, "Members; even")->default_str("4096");
     add_number(*command, "--episodes", flags->episodes, "Episodes per member")->default_str("1");
@@ -203,20 +204,15 @@ Command add_rollout(CLI::App& group) {
 
 }  // namespace
 
-Command add_bench_command(CLI::App& app) {
-    CLI::App* group = app.add_subcommand("bench", "Time one part of the work on a device");
-    // At most one. That one is missing is told below: required here, it would hide what was typed in its place.
-    group->require_subcommand(0, 1);
+Command add_bench_command(App& app) {
+    App* group = app.add_subcommand("bench", "Time one part of the work on a device");
     const std::array<Command, 4> commands{add_rollout(*group), add_kernel_bench(*group), add_step_bench(*group),
                                           add_tuner_bench(*group)};
-    return {
-        group, [commands]() -> Result<int> {
-            for (const Command& command : commands) {
-                if (command.app->parsed()) return command.run();
-            }
-            return bad_input(
-                "bench needs to be told what to time, such as rollout, kernel, step or tuner (see yolk bench --help).");
-        }};
+    return {group, [commands] {
+                return run_named(commands,
+                                 "bench needs to be told what to time, such as rollout, kernel, step or tuner (see "
+                                 "yolk bench --help).");
+            }};
 }
 
 }  // namespace yolk::cli

@@ -6,6 +6,6 @@
 namespace yolk::cli {
 
 /// The group `bench`, with one subcommand per thing that can be timed.
-[[nodiscard]] Command add_bench_command(CLI::App& app);
+[[nodiscard]] Command add_bench_command(App& app);
 
 }  // namespace yolk::cli

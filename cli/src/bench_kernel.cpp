@@ -15,6 +15,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/matmul.hpp"
@@ -329,21 +330,24 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
 
 }  // namespace
 
-Command add_kernel_bench(CLI::App& bench) {
+Command add_kernel_bench(App& bench) {
     const auto flags = std::make_shared<KernelBenchFlags>();
-    CLI::App* command = bench.add_subcommand(
+    App* command = bench.add_subcommand(
         "kernel", "Time a kernel family over configurations of its tuning space, beside the device's limit");
     command->add_option("--kernel", flags->kernel, "The family")->type_name("NAME")->default_str("matmul");
+    const Option* const shape =
+        command->add_option("--shape", flags->shape, "matmul: rows x columns x k, b stored transposed")
+            ->type_name("MxNxK");
     command->add_option("--problem", flags->problem, "A part of the name of one of its benchmark problems")
-        ->type_name("TEXT");
-    command->add_option("--shape", flags->shape, "matmul: rows x columns x k, b stored transposed")->type_name("MxNxK");
-    command->add_option("--where", flags->where, "Only configurations with this value of a knob; may be repeated")
-        ->type_name("KNOB=VALUE")
-        ->allow_extra_args(false);
+        ->type_name("TEXT")
+        ->only(without(shape));
+    command->add_repeatable("--where", flags->where, "Only configurations with this value of a knob; may be repeated")
+        ->type_name("KNOB=VALUE");
+    const Option* const all = command->add_flag("--all", flags->all, "The whole space");
     add_number(*command, "--configurations", flags->configurations, "Configurations drawn beside the default")
-        ->default_str("64");
-    command->add_flag("--all", flags->all, "The whole space");
-    add_number(*command, "--seed", flags->seed, "Of the draw")->default_str("1");
+        ->default_str("64")
+        ->only(without(all));
+    add_number(*command, "--seed", flags->seed, "Of the draw")->default_str("1")->only(without(all));
     add_device_flag(*command, flags->common);
     add_output_flags(*command, flags->common);
     return {command, [flags] { return run_kernel(*flags); }};

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "options.hpp"
 
 namespace yolk::cli {
 
 /// `yolk bench kernel`: times a family's benchmark problems over configurations of its tuning space.
-[[nodiscard]] Command add_kernel_bench(CLI::App& bench);
+[[nodiscard]] Command add_kernel_bench(App& bench);
 
 }  // namespace yolk::cli

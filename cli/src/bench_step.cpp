@@ -15,6 +15,7 @@
 #include "select_device.hpp"
 #include "yolk/autotune/kfac_step.hpp"
 #include "yolk/autotune/natural_gradient_step.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/memory.hpp"
 #include "yolk/runtime/probe.hpp"
 
@@ -184,10 +185,9 @@ Result<int> run_step(const StepBenchFlags& flags) {
 
 }  // namespace
 
-Command add_step_bench(CLI::App& bench) {
+Command add_step_bench(App& bench) {
     const auto flags = std::make_shared<StepBenchFlags>();
-    CLI::App* command =
-        bench.add_subcommand("step", "Time the natural gradient's step calls, and show what they dispatch");
+    App* command = bench.add_subcommand("step", "Time the natural gradient's step calls, and show what they dispatch");
     add_number(*command, "--count", flags->count, "Blocks")->default_str("64");
     add_number(*command, "--size", flags->size, "Rows of a block")->default_str("32");
     add_device_flag(*command, flags->common);

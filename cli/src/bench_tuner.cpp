@@ -12,17 +12,16 @@
 
 #include "output.hpp"
 #include "select_device.hpp"
+#include "tune_flags.hpp"
 #include "yolk/autotune/recorded_surface.hpp"
 #include "yolk/autotune/search_cost.hpp"
-#include "yolk/autotune/tune_live.hpp"
+#include "yolk/autotune/tune_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/oracle/named_problem.hpp"
-#include "yolk/primitives/limits.hpp"
 #include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct TunerBenchFlags {
     CommonFlags common;
@@ -63,53 +62,25 @@ Result<Way> on_device(std::string name, const TunerBenchFlags& flags, bool tuned
     return way_of(std::move(name), surface, flags.measurements, algebra);
 }
 
-/// Tunes what is not in the table yet. Seconds that it took, and how many measurements.
-struct SelfTuning {
-    double seconds = 0.0;
-    std::size_t measured = 0;
-    std::size_t shapes = 0;
-    std::size_t known = 0;
-};
-Result<SelfTuning> tune_itself(const TunerBenchFlags& flags, std::size_t candidates) {
-    SelfTuning result;
-    const auto begin = Clock::now();
+/// Tunes those of the tuner's kernels that are not in the table yet.
+Result<autotune::TuneDeviceOutcome> tune_itself(const TunerBenchFlags& flags, std::size_t candidates) {
     CommonFlags common = flags.common;
     common.no_tuning = true;
     YOLK_TRY(const Device device, open_device(common));
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
-    const std::filesystem::path path = autotune::default_table_path();
-    if (path.empty()) return bad_input("There is no place for a tuning table; name one in $YOLK_TABLE.");
-    YOLK_TRY(const autotune::TuningFile file, autotune::TuningFile::open(path));
-    YOLK_TRY_VOID(autotune::recover_journals(file));
-    YOLK_TRY(autotune::RunJournal journal, autotune::RunJournal::create(autotune::journal_folder(path)));
-    YOLK_TRY(const std::vector<autotune::TuningChoice> choices, file.choices());
-    YOLK_TRY(const double limit, measure_multiply_adds_per_second(device, dispatcher));
-    const auto end =
-        begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<float>(flags.tune_seconds));
-    const std::vector<std::string> lines =
-        oracle::tuner_job(static_cast<std::uint32_t>((candidates + 255) / 256 * 256));
-    std::size_t left = lines.size();
-    for (const std::string& line : lines) {
-        ++result.shapes;
-        const auto sharing = static_cast<int>(left--);
-        YOLK_TRY(const std::unique_ptr<oracle::Problem> problem, oracle::make_named_problem(line));
-        const auto key = autotune::tuning_key(device.info(), problem->space(device.usable_info()));
-        if (autotune::known_choices(choices, key).exact) {
-            ++result.known;
-            continue;
-        }
-        const auto now = Clock::now();
-        const autotune::TuneLiveOptions options{.tuner = {.budget = 60, .seed = 1},
-                                                .deadline = now + (std::max(end, now) - now) / sharing,
-                                                .multiply_adds_per_second = limit};
-        const Result<autotune::TuneLiveOutcome> outcome =
-            autotune::tune_live(device, dispatcher, *problem, file, journal, options);
-        if (!outcome) return outcome.error();
-        result.measured += outcome->measured;
+    YOLK_TRY(const std::filesystem::path path, table_path());
+    YOLK_TRY(autotune::TuneDeviceOutcome outcome,
+             autotune::tune_device(
+                 device, dispatcher, path,
+                 {.job = {.lines = oracle::tuner_job(static_cast<std::uint32_t>((candidates + 255) / 256 * 256))},
+                  .time = std::chrono::duration<double>(flags.tune_seconds),
+                  .algebra = autotune::AlgebraPlace::Host}));
+    if (outcome.ended_by) return *outcome.ended_by;
+    for (const autotune::TunedShape& shape : outcome.shapes) {
+        if (!shape.error.empty()) return Error{ErrorKind::Driver, shape.error};
     }
-    result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    return result;
+    return outcome;
 }
 
 Json way_json(const Way& way) {
@@ -187,12 +158,14 @@ Result<int> run_tuner(const TunerBenchFlags& flags) {
     YOLK_TRY(Way untuned, on_device("device, untuned", flags, false, surface));
     ways.push_back(std::move(untuned));
     if (flags.tune_seconds > 0.0F) {
-        YOLK_TRY(const SelfTuning tuning, tune_itself(flags, candidates));
+        YOLK_TRY(const autotune::TuneDeviceOutcome tuning, tune_itself(flags, candidates));
         YOLK_TRY(Way tuned, on_device("device, tuned", flags, true, surface));
         ways.push_back(std::move(tuned));
         const auto step = [&](std::size_t way) { return ways[way].cost.last.median; };
-        json["tuning"] = {{"shapes", tuning.shapes},
-                          {"known", tuning.known},
+        const auto known = std::ranges::count_if(
+            tuning.shapes, [](const autotune::TunedShape& shape) { return shape.choice && !shape.search; });
+        json["tuning"] = {{"shapes", tuning.shapes.size()},
+                          {"known", known},
                           {"measured", tuning.measured},
                           {"seconds", tuning.seconds},
                           {"breaks_even_with_untuned", break_even(tuning.seconds, step(1), step(2))},
@@ -210,12 +183,16 @@ Result<int> run_tuner(const TunerBenchFlags& flags) {
 
 }  // namespace
 
-Command add_tuner_bench(CLI::App& bench) {
+Command add_tuner_bench(App& bench) {
     const auto flags = std::make_shared<TunerBenchFlags>();
-    CLI::App* command = bench.add_subcommand(
+    App* command = bench.add_subcommand(
         "tuner", "What the tuner's own step costs: on the host, on the device, and after tuning its own kernels");
-    add_number(*command, "--candidates", flags->candidates, "Configurations of a made-up space")->default_str("18000");
-    command->add_option("--surface", flags->surface, "A recorded surface instead")->type_name("FILE");
+    const Option* const surface =
+        command->add_option("--surface", flags->surface, "A recorded surface instead of a made-up one")
+            ->type_name("FILE");
+    add_number(*command, "--candidates", flags->candidates, "Configurations of a made-up space")
+        ->default_str("18000")
+        ->only(without(surface));
     add_number(*command, "--measurements", flags->measurements, "Of the search; its last 11 steps are reported")
         ->default_str("205");
     add_number(*command, "--tune-seconds", flags->tune_seconds,

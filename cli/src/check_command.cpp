@@ -14,6 +14,7 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "train_flags.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/runtime/dispatcher.hpp"
@@ -205,36 +206,42 @@ Result<int> run_check(const CheckFlags& flags, bool whole_run) {
     return failed == 0 ? 0 : 1;
 }
 
-}  // namespace
-
-Command add_check_command(CLI::App& app) {
-    const auto flags = std::make_shared<CheckFlags>();
-    flags->train.options.generations = 20;
-    CLI::App* command =
-        app.add_subcommand("check", "Hold the kernels against their oracles and exact twins on this machine's devices");
-    add_device_flag(*command, flags->common);
-    command->add_option("--devices", flags->devices, "Several devices: all, or a list such as 0,1")
-        ->type_name("LIST")
-        ->excludes("--device");
-    command->add_option("--kernel", flags->kernels, "Only this kernel; may be given more than once")
-        ->type_name("NAME")
-        ->allow_extra_args(false);
-    add_number(*command, "--configurations", flags->configurations, "Configurations drawn per kernel and case")
-        ->default_str("16");
-    command->add_flag("--all", flags->all, "Every configuration of every family's tuning space; hours")
-        ->excludes("--configurations");
-    add_parsed(*command, "--part", flags->part,
+void add_kernel_check_flags(App& app, CheckFlags& flags) {
+    app.add_repeatable("--kernel", flags.kernels, "Only this kernel; may be given more than once")->type_name("NAME");
+    const Option* const all =
+        app.add_flag("--all", flags.all, "Every configuration of every family's tuning space; hours");
+    add_number(app, "--configurations", flags.configurations, "Configurations drawn per kernel and case")
+        ->default_str("16")
+        ->only(without(all));
+    add_parsed(app, "--part", flags.part,
                "Only the K-th of N parts of the runs: several runs or machines share them, and what was interrupted "
                "goes on with the next part",
                &parse_part)
         ->type_name("K/N");
-    CLI::Option* whole_run =
-        command->add_option("--run", flags->train.options.task,
-                            "Instead train this task on each device, with two tile configurations, and compare the "
-                            "state after each generation with the exact twin");
-    whole_run->type_name("TASK")->excludes("--kernel")->excludes("--part");
-    add_train_flags(*command, flags->train);
-    command->get_option("--generations")->default_str("20");
+}
+
+}  // namespace
+
+Command add_check_command(App& app) {
+    const auto flags = std::make_shared<CheckFlags>();
+    flags->train.options.generations = 20;
+    App* command =
+        app.add_subcommand("check", "Hold the kernels against their oracles and exact twins on this machine's devices");
+    add_device_flag(*command, flags->common);
+    const Option* const devices =
+        command->add_option("--devices", flags->devices, "Several devices: all, or a list such as 0,1")
+            ->type_name("LIST");
+    command->option("--device")->only(without(devices));
+    const Option* const whole_run =
+        command
+            ->add_option("--run", flags->train.options.task,
+                         "Instead train this task on each device, with two tile configurations, and compare the "
+                         "state after each generation with the exact twin")
+            ->type_name("TASK");
+    command->group(without(whole_run), [&] { add_kernel_check_flags(*command, *flags); });
+    command->group(with(whole_run), [&] { add_train_flags(*command, flags->train); });
+    command->option("--seed")->always();  // of the kernels' cases, too
+    command->option("--generations")->default_str("20");
     add_output_flags(*command, flags->common);
     return {command, [flags, whole_run] { return run_check(*flags, whole_run->count() > 0); }};
 }

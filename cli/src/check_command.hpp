@@ -6,6 +6,6 @@
 namespace yolk::cli {
 
 /// `yolk check`: kernels against their oracles and twins; with --run, whole training runs against the exact twin.
-[[nodiscard]] Command add_check_command(CLI::App& app);
+[[nodiscard]] Command add_check_command(App& app);
 
 }  // namespace yolk::cli

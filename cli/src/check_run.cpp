@@ -9,6 +9,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::cli {
 namespace {

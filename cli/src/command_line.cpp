@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_line.hpp"
 
-#include <fmt/format.h>
-
-#include <string>
-
 #include "last_defence.hpp"
 #include "output.hpp"
 
@@ -24,42 +20,22 @@ int report(const Error& error) {
     return error.kind == ErrorKind::BadInput ? kBadInput : kFailed;
 }
 
-/// Help and version are printed and end well; any other outcome of parsing is bad input. CLI11 throws, nothing else
-/// here does.
-int report(const CLI::App& app, const CLI::ParseError& error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-    std::string see = app.get_name();
-    for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-        at = at->get_subcommands().front();
-        see += " " + at->get_name();
-    }
-    see += " --help";
-    print_error(fmt::format("{} (see {})", error.what(), see));
-    return kBadInput;
-}
-
 }  // namespace
 
-void prepare(CLI::App& app) {
-    app.set_version_flag("--version", std::string("yolk " YOLK_VERSION));
-    app.require_subcommand(1);
-    app.footer(kFooter);
+void prepare(App& app) {
+    app.set_version("yolk " YOLK_VERSION);
+    app.set_footer(kFooter);
 }
 
-int parse_and_run(CLI::App& app, int argc, const char* const* argv, std::span<const Command> commands) {
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return report(app, error);
-    }
-    for (const Command& command : commands) {
-        if (!command.app->parsed()) continue;
-        const Result<int> code = with_last_defence(command.run);
-        if (!code) return report(code.error());
-        if (const Result<void> written = finish_output(); !written) return report(written.error());
-        return *code;
-    }
-    return kBadInput;
+int parse_and_run(App& app, int argc, const char* const* argv, std::span<const Command> commands) {
+    const Result<std::optional<int>> parsed = app.parse(argc, argv);
+    if (!parsed) return report(parsed.error());
+    if (*parsed) return **parsed;
+    const Result<int> code =
+        with_last_defence([&] { return run_named(commands, "The command is missing; --help lists them."); });
+    if (!code) return report(code.error());
+    if (const Result<void> written = finish_output(); !written) return report(written.error());
+    return *code;
 }
 
 }  // namespace yolk::cli

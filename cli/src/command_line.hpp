@@ -9,9 +9,9 @@
 namespace yolk::cli {
 
 /// Version, footer, and that one subcommand is needed.
-void prepare(CLI::App& app);
+void prepare(App& app);
 
 /// The exit code: 0 good, 1 failed work, 2 bad input.
-[[nodiscard]] int parse_and_run(CLI::App& app, int argc, const char* const* argv, std::span<const Command> commands);
+[[nodiscard]] int parse_and_run(App& app, int argc, const char* const* argv, std::span<const Command> commands);
 
 }  // namespace yolk::cli

@@ -10,6 +10,7 @@
 
 #include "output.hpp"
 #include "select_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
@@ -252,11 +253,10 @@ Result<int> run_devices(const CommonFlags& flags) {
 
 }  // namespace
 
-Command add_devices_command(CLI::App& app) {
+Command add_devices_command(App& app) {
     const auto flags = std::make_shared<CommonFlags>();
-    CLI::App* command =
-        app.add_subcommand("devices", "Show every Vulkan device, what it can do, and which one is used");
-    add_device_flag(*command, *flags);
+    App* command = app.add_subcommand("devices", "Show every Vulkan device, what it can do, and which one is used");
+    add_device_choice(*command, *flags);
     command->add_flag("--json", flags->json, "Standard output is one JSON object");
     return {command, [flags] { return run_devices(*flags); }};
 }

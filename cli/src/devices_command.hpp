@@ -6,6 +6,6 @@
 namespace yolk::cli {
 
 /// `yolk devices`.
-[[nodiscard]] Command add_devices_command(CLI::App& app);
+[[nodiscard]] Command add_devices_command(App& app);
 
 }  // namespace yolk::cli

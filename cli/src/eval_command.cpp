@@ -8,6 +8,7 @@
 #include "last_run.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/train/train.hpp"
 
 namespace yolk::cli {
@@ -51,9 +52,9 @@ Result<int> run_eval(const EvalFlags& flags) {
 
 }  // namespace
 
-Command add_eval_command(CLI::App& app) {
+Command add_eval_command(App& app) {
     const auto flags = std::make_shared<EvalFlags>();
-    CLI::App* command = app.add_subcommand("eval", "Run a saved policy and show its returns");
+    App* command = app.add_subcommand("eval", "Run a saved policy and show its returns");
     command->add_option("policy", flags->policy, "A policy.safetensors that train saved")
         ->required()
         ->type_name("POLICY");

@@ -6,6 +6,6 @@
 namespace yolk::cli {
 
 /// `yolk eval POLICY`.
-[[nodiscard]] Command add_eval_command(CLI::App& app);
+[[nodiscard]] Command add_eval_command(App& app);
 
 }  // namespace yolk::cli

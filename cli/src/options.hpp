@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command-line flags whose values go through our own parsers, so that a mistake is told in our words; CLI11 does the
-// rest.
+// Flags whose values go through our own parsers, so that a mistake is told in our words, and those that many commands
+// share.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include "app.hpp"
 #include "numbers.hpp"
 #include "yolk/core/result.hpp"
 
@@ -16,23 +18,24 @@ namespace yolk::cli {
 
 /// A subcommand and what runs it after a good parse; the value is the exit code.
 struct Command {
-    CLI::App* app = nullptr;
+    App* app = nullptr;
     std::function<Result<int>()> run;
 };
+/// Runs the one that the call named. Error (BadInput): it named none; `otherwise` says what to do.
+[[nodiscard]] Result<int> run_named(std::span<const Command> commands, const std::string& otherwise);
 
 /// `target` must outlive the app; it keeps its value as the default where the flag is not given.
 template <class T, class Parser>
-CLI::Option* add_parsed(CLI::App& app, const std::string& name, T& target, const std::string& help, Parser parse) {
-    const auto check = [parse](const std::string& text) {
-        const auto parsed = parse(std::string_view(text));
-        return parsed ? std::string() : parsed.error().message;
+Option* add_parsed(App& app, const std::string& name, T& target, const std::string& help, Parser parse) {
+    const auto read = [parse, &target](const std::string& text) -> Result<void> {
+        YOLK_TRY(target, parse(std::string_view(text)));
+        return {};
     };
-    const auto store = [parse, &target](const std::string& text) { target = parse(std::string_view(text)).value(); };
-    return app.add_option_function<std::string>(name, store, help)->check(check, "", "");
+    return app.add_value(name, read, help);
 }
 
 template <class T>
-CLI::Option* add_number(CLI::App& app, const std::string& name, T& target, const std::string& help) {
+Option* add_number(App& app, const std::string& name, T& target, const std::string& help) {
     return add_parsed(app, name, target, help, [](std::string_view text) { return parse_number<T>(text); })
         ->type_name(std::is_floating_point_v<T> ? "NUMBER" : "COUNT");
 }
@@ -45,22 +48,10 @@ struct CommonFlags {
     bool quiet = false;
 };
 
-inline void add_device_flag(CLI::App& app, CommonFlags& flags) {
-    const auto not_empty = [](const std::string& text) {
-        return text.empty() ? std::string("a device is an index, a UUID or a part of a name, not an empty text.")
-                            : std::string();
-    };
-    app.add_option(
-           "--device", flags.device,
-           "Device: index, UUID or part of a name (`yolk devices` lists them; default $YOLK_DEVICE, else the best)")
-        ->type_name("DEVICE")
-        ->check(not_empty, "", "");
-    app.add_flag("--no-tuning", flags.no_tuning, "Kernels take their defaults, whatever `yolk tune` found out");
-}
-
-inline void add_output_flags(CLI::App& app, CommonFlags& flags) {
-    app.add_flag("--json", flags.json, "Standard output is JSON lines only; the last one is the outcome");
-    app.add_flag("--quiet", flags.quiet, "No progress");
-}
+/// --device and --no-tuning; the first alone is for commands whose plans take no answer from the table.
+void add_device_flag(App& app, CommonFlags& flags);
+void add_device_choice(App& app, CommonFlags& flags);
+/// --json and --quiet.
+void add_output_flags(App& app, CommonFlags& flags);
 
 }  // namespace yolk::cli

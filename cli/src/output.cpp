@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "yolk/core/json.hpp"
+
 namespace yolk::cli {
 
 void print_line(std::string_view text) {

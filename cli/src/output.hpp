@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "yolk/core/json.hpp"
+#include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
 
 namespace yolk::cli {

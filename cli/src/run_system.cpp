@@ -10,7 +10,7 @@ namespace yolk::cli {
 
 int run_system(int argc, const char* const* argv, hyper::System& system, std::span<const hyper::Example> examples,
                const hyper::Metric& metric, std::span<const hyper::Example> held_out) {
-    CLI::App app("A system of hyperfunctions, made better without gradients.", system.name());
+    App app("A system of hyperfunctions, made better without gradients.", system.name());
     prepare(app);
     const SystemTask task{.system = &system, .examples = examples, .metric = &metric, .held_out = held_out};
     const std::vector<Command> commands = add_system_commands(app, [&task]() -> Result<SystemTask> { return task; });

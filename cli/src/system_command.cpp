@@ -10,16 +10,14 @@
 
 namespace yolk::cli {
 
-Command add_system_command(CLI::App& app) {
-    CLI::App* const command = app.add_subcommand(
+Command add_system_command(App& app) {
+    App* const command = app.add_subcommand(
         "system",
         "Evaluate, optimize, draw, ablate or save a shipped system of hyperfunctions; a program of your own "
         "does the same with yolk::cli::run_system");
-    command->require_subcommand(1);
     const auto commands = std::make_shared<std::vector<Command>>();
     for (const ExampleSystemInfo& info : example_systems()) {
-        CLI::App* const named = command->add_subcommand(std::string(info.name), std::string(info.what));
-        named->require_subcommand(1);
+        App* const named = command->add_subcommand(std::string(info.name), std::string(info.what));
         const auto made = std::make_shared<std::unique_ptr<ExampleSystem>>();
         for (Command& each : add_system_commands(*named, [made, &info]() -> Result<SystemTask> {
                  *made = info.make();
@@ -29,12 +27,8 @@ Command add_system_command(CLI::App& app) {
             commands->push_back(std::move(each));
         }
     }
-    return {.app = command, .run = [commands]() -> Result<int> {
-                for (const Command& each : *commands) {
-                    if (each.app->parsed()) return each.run();
-                }
-                return bad_input("The command is missing; see yolk system --help.");
-            }};
+    return {.app = command,
+            .run = [commands] { return run_named(*commands, "The command is missing; see yolk system --help."); }};
 }
 
 }  // namespace yolk::cli

@@ -6,6 +6,6 @@
 
 namespace yolk::cli {
 
-[[nodiscard]] Command add_system_command(CLI::App& app);
+[[nodiscard]] Command add_system_command(App& app);
 
 }  // namespace yolk::cli

@@ -13,6 +13,7 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/hyper/ablate.hpp"
 #include "yolk/hyper/graph_text.hpp"
 #include "yolk/hyper/optimize.hpp"
@@ -27,7 +28,7 @@ struct SystemFlags {
     std::string load;  ///< a file of save; empty: none
 };
 
-void add_system_flags(CLI::App& app, SystemFlags& flags) {
+void add_system_flags(App& app, SystemFlags& flags) {
     add_device_flag(app, flags.common);
     add_output_flags(app, flags.common);
     app.add_option("--load", flags.load, "Begin with the parameters of this file")->type_name("FILE");
@@ -105,7 +106,7 @@ struct OptimizeFlags : SystemFlags {
     std::string out, log;
 };
 
-void add_optimize_flags(CLI::App& app, hyper::OptimizeOptions& o) {
+void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
     add_number(app, "--steps", o.steps, "Steps at most")->default_str("50");
     add_number(app, "--population", o.population, "Candidates per step, even unless --no-antithetic")
         ->default_str("32");
@@ -126,9 +127,8 @@ void add_optimize_flags(CLI::App& app, hyper::OptimizeOptions& o) {
     add_parsed(app, "--optimizer", o.rule, "Optimizer: sgd, momentum, adam", &parse_optimizer_rule)
         ->type_name("RULE")
         ->default_str("sgd");
-    app.add_option("--freeze", o.freeze, "Hyperfunction to leave as it is; may be given more than once")
-        ->type_name("NAME")
-        ->allow_extra_args(false);
+    app.add_repeatable("--freeze", o.freeze, "Hyperfunction to leave as it is; may be given more than once")
+        ->type_name("NAME");
     add_number(app, "--max-batch", o.population_options.max_batch_size, "Candidates times examples at once")
         ->default_str("1024");
     add_number(app, "--budget", o.metric_budget, "Metric calls at most; the best so far is kept");
@@ -222,6 +222,10 @@ Result<int> run_graph(const MakeSystemTask& make, const GraphFlags& flags) {
     if (!flags.svg.empty()) YOLK_TRY_VOID(write_file_atomically(flags.svg, to_svg(traced.graph, placed)));
     std::string text = to_text(traced.graph, placed);
     while (text.ends_with('\n')) text.pop_back();
+    if (flags.common.json) {
+        print_json(Json{{"system", task.system->name()}, {"graph", text}, {"notes", traced.notes}});
+        return 0;
+    }
     print_line(text);
     for (const std::string& note : traced.notes) print_line(note);
     return 0;
@@ -233,11 +237,28 @@ struct AblateFlags : SystemFlags {
     hyper::AblateOptions options;
 };
 
+void add_ablate_flags(App& app, hyper::AblateOptions& o) {
+    const auto freezes = [&o] { return o.how == hyper::Ablation::Freeze; };
+    add_number(app, "--draws", o.draws, "Draws of noise, or of examples")
+        ->default_str("32")
+        ->only({"goes with --how zero, reset or perturb", [freezes] { return !freezes(); }});
+    add_number(app, "--noise", o.sigma, "perturb: size of the noise")
+        ->default_str("0.05")
+        ->only({"goes with --how perturb", [&o] { return o.how == hyper::Ablation::Perturb; }});
+    app.group({"goes with --how freeze, which optimizes", freezes}, [&] {
+        add_number(app, "--seeds", o.seeds, "freeze: optimizations each")->default_str("3");
+        add_optimize_flags(app, o.optimize);
+    });
+    app.option("--seed")->always();  // of the draws, too
+}
+
 Result<int> run_ablate(const MakeSystemTask& make, const AblateFlags& flags) {
     YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
     const SystemTask& task = open->task;
+    hyper::AblateOptions options = flags.options;
+    options.seed = options.optimize.seed;  // there is one --seed
     YOLK_TRY(const std::vector<hyper::AblationRow> rows,
-             hyper::ablate(*task.system, task.examples, *task.metric, flags.options));
+             hyper::ablate(*task.system, task.examples, *task.metric, options));
     std::vector<std::vector<std::string>> lines{{"group", "reward", "change", "spread"}};
     for (const hyper::AblationRow& row : rows) {
         if (flags.common.json) print_json(to_json(row));
@@ -267,47 +288,48 @@ Result<int> run_save(const MakeSystemTask& make, const SaveFlags& flags) {
 }
 
 template <class Flags, class Run>
-Command command_of(CLI::App* app, const std::shared_ptr<Flags>& flags, const MakeSystemTask& make, Run run) {
+Command command_of(App* app, const std::shared_ptr<Flags>& flags, const MakeSystemTask& make, Run run) {
     add_system_flags(*app, *flags);
     return {.app = app, .run = [flags, make, run] { return run(make, *flags); }};
 }
 
 }  // namespace
 
-std::vector<Command> add_system_commands(CLI::App& app, const MakeSystemTask& make) {
+std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make) {
     const auto evaluate = std::make_shared<EvaluateFlags>();
-    CLI::App* const evaluates = app.add_subcommand("evaluate", "Score the system on its examples");
-    evaluates->add_flag("--predictions", evaluate->predictions, "Every example's prediction");
+    App* const evaluates = app.add_subcommand("evaluate", "Score the system on its examples");
+    evaluates->add_flag("--predictions", evaluate->predictions, "Every example's prediction")
+        ->only({"goes without --json, which always has them", [evaluate] { return !evaluate->common.json; }});
 
     const auto optimize = std::make_shared<OptimizeFlags>();
-    CLI::App* const optimizes = app.add_subcommand("optimize", "Make the system better, without gradients");
+    App* const optimizes = app.add_subcommand("optimize", "Make the system better, without gradients");
     add_optimize_flags(*optimizes, optimize->options);
-    optimizes->add_flag("--dry-run", optimize->options.dry_run, "Only say what it would cost");
-    optimizes->add_option("--log", optimize->log, "JSON lines: steps, then calls and latencies per hyperfunction")
-        ->type_name("FILE");
-    optimizes->add_option("--out", optimize->out, "Save the tuned system here")->type_name("FILE");
+    const Option* const dry =
+        optimizes->add_flag("--dry-run", optimize->options.dry_run, "Only say what it would cost");
+    optimizes->group(without(dry), [&] {
+        optimizes->add_option("--log", optimize->log, "JSON lines: steps, then calls and latencies per hyperfunction")
+            ->type_name("FILE");
+        optimizes->add_option("--out", optimize->out, "Save the tuned system here")->type_name("FILE");
+    });
 
     const auto graph = std::make_shared<GraphFlags>();
-    CLI::App* const graphs = app.add_subcommand("graph", "Show the graph: stages, and where each equation runs");
+    App* const graphs = app.add_subcommand("graph", "Show the graph: stages, and where each equation runs");
     add_number(*graphs, "--example", graph->example, "Whose graph, from 0")->default_str("0");
     graphs->add_option("--dot", graph->dot, "Write it for Graphviz")->type_name("FILE");
     graphs->add_option("--svg", graph->svg, "Write it as a picture")->type_name("FILE");
 
     const auto ablate = std::make_shared<AblateFlags>();
-    CLI::App* const ablates = app.add_subcommand("ablate", "What each hyperfunction's parameters are worth");
+    App* const ablates = app.add_subcommand("ablate", "What each hyperfunction's parameters are worth");
     add_parsed(*ablates, "--how", ablate->options.how, "zero, reset, freeze or perturb", &hyper::parse_ablation)
         ->type_name("HOW")
         ->default_str("zero");
-    ablates->add_option("--group", ablate->options.groups, "Of this hyperfunction alone; may be given more than once")
-        ->type_name("NAME")
-        ->allow_extra_args(false);
-    add_number(*ablates, "--draws", ablate->options.draws, "Draws of noise, or of examples")->default_str("32");
-    add_number(*ablates, "--noise", ablate->options.sigma, "perturb: size of the noise")->default_str("0.05");
-    add_number(*ablates, "--seeds", ablate->options.seeds, "freeze: optimizations each")->default_str("3");
-    add_optimize_flags(*ablates, ablate->options.optimize);
+    ablates
+        ->add_repeatable("--group", ablate->options.groups, "Of this hyperfunction alone; may be given more than once")
+        ->type_name("NAME");
+    add_ablate_flags(*ablates, ablate->options);
 
     const auto save = std::make_shared<SaveFlags>();
-    CLI::App* const saves = app.add_subcommand("save", "Save the system's parameters and score in one file");
+    App* const saves = app.add_subcommand("save", "Save the system's parameters and score in one file");
     saves->add_option("--out", save->out, "The file")->type_name("FILE")->default_str(save->out);
 
     return {command_of(evaluates, evaluate, make, &run_evaluate), command_of(optimizes, optimize, make, &run_optimize),

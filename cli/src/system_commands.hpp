@@ -24,6 +24,6 @@ struct SystemTask {
 using MakeSystemTask = std::function<Result<SystemTask>()>;
 
 /// evaluate, optimize, graph, ablate, save.
-[[nodiscard]] std::vector<Command> add_system_commands(CLI::App& app, const MakeSystemTask& make);
+[[nodiscard]] std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make);
 
 }  // namespace yolk::cli

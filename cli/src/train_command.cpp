@@ -12,6 +12,7 @@
 #include "progress.hpp"
 #include "select_device.hpp"
 #include "train_flags.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -113,9 +114,9 @@ Result<int> run_train(const TrainCommandFlags& flags) {
 
 }  // namespace
 
-Command add_train_command(CLI::App& app) {
+Command add_train_command(App& app) {
     const auto flags = std::make_shared<TrainCommandFlags>();
-    CLI::App* command = app.add_subcommand("train", "Train a policy for a task and save it");
+    App* command = app.add_subcommand("train", "Train a policy for a task and save it");
     flags->train.options.task.clear();
     command->add_option("task", flags->train.options.task, "Task: cartpole, or as --env")->type_name("TASK");
     command->add_option("--env", flags->environment, kEnvironmentHelp)->type_name("NAME|FILE");

@@ -6,6 +6,6 @@
 namespace yolk::cli {
 
 /// `yolk train TASK`.
-[[nodiscard]] Command add_train_command(CLI::App& app);
+[[nodiscard]] Command add_train_command(App& app);
 
 }  // namespace yolk::cli

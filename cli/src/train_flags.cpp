@@ -15,7 +15,7 @@ Result<evolve::Determinism> parse_determinism(std::string_view text) {
     return bad_input(fmt::format("'{}' is not a determinism; there are exact and fast.", text));
 }
 
-void add_search_flags(CLI::App& app, evolve::EvolutionOptions& evolution) {
+void add_search_flags(App& app, evolve::EvolutionOptions& evolution) {
     add_number(app, "--population", evolution.population, "Members per generation, even unless --no-antithetic")
         ->default_str("4096");
     app.add_flag("--antithetic,!--no-antithetic", evolution.antithetic,
@@ -33,7 +33,7 @@ void add_search_flags(CLI::App& app, evolve::EvolutionOptions& evolution) {
     add_number(app, "--seed", evolution.seed, "Seed of everything random")->default_str("1");
 }
 
-void add_rule_flags(CLI::App& app, evolve::EvolutionOptions& evolution) {
+void add_rule_flags(App& app, evolve::EvolutionOptions& evolution) {
     add_parsed(app, "--fitness", evolution.fitness,
                "Fitness rule: pair-difference, pair-sign, centred-rank, z-score, group-z-score", &parse_fitness_rule)
         ->type_name("RULE")
@@ -49,15 +49,14 @@ void add_rule_flags(CLI::App& app, evolve::EvolutionOptions& evolution) {
         ->type_name("MODE")
         ->default_str("exact");
     app.add_flag("--freeze-vectors", evolution.freeze_vectors, "Train matrices only, no biases");
-    app.add_option("--exclude", evolution.exclude,
-                   "Parameter to leave as it began (layer0.weight); may be given more than once")
-        ->type_name("NAME")
-        ->allow_extra_args(false);
+    app.add_repeatable("--exclude", evolution.exclude,
+                       "Parameter to leave as it began (layer0.weight); may be given more than once")
+        ->type_name("NAME");
 }
 
 }  // namespace
 
-void add_train_flags(CLI::App& app, TrainFlags& flags) {
+void add_train_flags(App& app, TrainFlags& flags) {
     add_search_flags(app, flags.options.evolution);
     add_rule_flags(app, flags.options.evolution);
     add_number(app, "--generations", flags.options.generations, "Generations at most")->default_str("100");

@@ -2,10 +2,10 @@
 // The settings of a run, shared by `yolk train` and `yolk check --run`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <vector>
 
+#include "app.hpp"
 #include "yolk/train/train.hpp"
 
 namespace yolk::cli {
@@ -16,7 +16,7 @@ struct TrainFlags {
 };
 
 /// Every setting of evolve::EvolutionOptions, the network and the episodes.
-void add_train_flags(CLI::App& app, TrainFlags& flags);
+void add_train_flags(App& app, TrainFlags& flags);
 
 /// The options with the task found (it is a name or a file, see environment_flag.hpp) and the network fitted to it.
 /// Errors: choose_environment's, settings outside their limits.

@@ -5,6 +5,6 @@
 
 namespace yolk::cli {
 
-[[nodiscard]] Command add_tune_command(CLI::App& app);
+[[nodiscard]] Command add_tune_command(App& app);
 
 }  // namespace yolk::cli

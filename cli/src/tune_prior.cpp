@@ -6,41 +6,55 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/autotune/portfolio.hpp"
+#include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/train_prior.hpp"
-#include "yolk/autotune/tuning_file.hpp"
-#include "yolk/core/log.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::cli {
 namespace {
 
-constexpr std::uint32_t kDefaultPriorBudget = 50;
-constexpr std::uint32_t kLargestPriorBudget = 1000;
-constexpr std::uint32_t kLargestGenerations = 100'000;
-constexpr std::uint32_t kLargestPriorPopulation = 4096;
+constexpr std::uint32_t kLargestTrainingBudget = 1000;
+constexpr std::uint32_t kMostTrainingGenerations = 100'000;
+constexpr std::uint32_t kLargestTrainingPopulation = 4096;
 
-Result<void> check_prior_flags(const PriorFlags& flags) {
-    if (flags.out.empty()) return bad_input("--train-prior needs --out FILE, where the prior is written.");
-    if (flags.population < 2 || flags.population > kLargestPriorPopulation || flags.population % 2 != 0) {
+struct PriorTraining {
+    std::vector<std::string> recordings;
+    std::vector<std::string> held_out;
+    std::filesystem::path out;
+    std::uint32_t generations = 10;
+    std::uint32_t population = 16;
+    bool portfolio_only = false;
+    std::uint32_t budget = 50;
+    std::uint64_t seed = 1;
+    std::uint32_t threads = 0;
+    CommonFlags common;
+};
+
+Result<void> check_training(const PriorTraining& flags) {
+    if (flags.population < 2 || flags.population > kLargestTrainingPopulation || flags.population % 2 != 0) {
         return bad_input(fmt::format("--population is {}; 2 to {}, even, are allowed: members come in pairs.",
-                                     flags.population, kLargestPriorPopulation));
+                                     flags.population, kLargestTrainingPopulation));
     }
-    if (flags.generations > kLargestGenerations) {
+    if (flags.generations > kMostTrainingGenerations) {
         return bad_input(
-            fmt::format("--generations is {}; at most {} are allowed.", flags.generations, kLargestGenerations));
+            fmt::format("--generations is {}; at most {} are allowed.", flags.generations, kMostTrainingGenerations));
     }
-    if (flags.budget > kLargestPriorBudget) {
-        return bad_input(fmt::format("--budget is {}; a replay of a training makes at most {} measurements.",
-                                     flags.budget, kLargestPriorBudget));
+    if (flags.budget == 0 || flags.budget > kLargestTrainingBudget) {
+        return bad_input(fmt::format("--budget is {}; a replay of a training makes 1 to {} measurements.", flags.budget,
+                                     kLargestTrainingBudget));
     }
     return {};
 }
 
-Result<std::vector<autotune::RecordedSurface>> read_all(const std::vector<std::string>& paths) {
+Result<std::vector<autotune::RecordedSurface>> read_recordings(const std::vector<std::string>& paths) {
     std::vector<autotune::RecordedSurface> surfaces;
     for (const std::string& path : paths) {
         YOLK_TRY(autotune::RecordedSurface surface, autotune::RecordedSurface::read(path));
@@ -52,13 +66,13 @@ Result<std::vector<autotune::RecordedSurface>> read_all(const std::vector<std::s
 /// A score is a mean of log fractions.
 double fraction(double score) { return std::exp(score); }
 
-Result<void> write(const PriorFlags& flags, const autotune::PriorFile& file) {
+Result<void> write_trained(const PriorTraining& flags, const autotune::PriorFile& file) {
     if (!flags.portfolio_only) return autotune::write_prior(flags.out, file);
     YOLK_TRY(const autotune::PriorFile reduced, autotune::only_portfolios(file));
     return autotune::write_prior(flags.out, reduced);
 }
 
-Json prior_outcome_json(const PriorFlags& flags, const autotune::TrainPriorOutcome& outcome) {
+Json training_json(const PriorTraining& flags, const autotune::TrainPriorOutcome& outcome) {
     Json spaces = Json::array();
     for (const autotune::SpacePrior& space : outcome.file.spaces) {
         spaces.push_back({{"kernel", space.kernel},
@@ -67,7 +81,7 @@ Json prior_outcome_json(const PriorFlags& flags, const autotune::TrainPriorOutco
                           {"rank", space.prior.factors.size()},
                           {"portfolio", space.prior.portfolio.size()}});
     }
-    return {{"train_prior", flags.out},
+    return {{"train_prior", flags.out.string()},
             {"generations", flags.generations},
             {"population", flags.population},
             {"seed", flags.seed},
@@ -84,9 +98,10 @@ Json prior_outcome_json(const PriorFlags& flags, const autotune::TrainPriorOutco
             {"spaces", std::move(spaces)}};
 }
 
-void print_prior_outcome(const PriorFlags& flags, const autotune::TrainPriorOutcome& outcome) {
+void print_training(const PriorTraining& flags, const autotune::TrainPriorOutcome& outcome) {
     if (outcome.interrupted) {
-        print_line(fmt::format("Stopped; {}.checkpoint is kept, and the same command goes on from it.", flags.out));
+        print_line(
+            fmt::format("Stopped; {}.checkpoint is kept, and the same command goes on from it.", flags.out.string()));
         return;
     }
     for (const autotune::SpacePrior& space : outcome.file.spaces) {
@@ -106,28 +121,14 @@ void print_prior_outcome(const PriorFlags& flags, const autotune::TrainPriorOutc
                                    : "The trained parameters are not better beyond the noise: the untrained ones were "
                                      "written.");
     }
-    print_line(fmt::format("written to {}", flags.out));
+    print_line(fmt::format("written to {}", flags.out.string()));
 }
 
-}  // namespace
-
-void add_prior_flags(CLI::App& app, PriorFlags& flags) {
-    app.add_option("--train-prior", flags.train,
-                   "Train what natural begins with by EGGROLL over recordings of several devices, for --prior")
-        ->type_name("FILES...");
-    app.add_option("--held-out", flags.held_out,
-                   "Of --train-prior: recordings that only the comparison at the end is made on")
-        ->type_name("FILES...");
-    add_number(app, "--generations", flags.generations, "Of --train-prior; 0: the untrained prior")->default_str("10");
-    add_number(app, "--population", flags.population, "Of --train-prior")->default_str("16");
-    app.add_flag("--portfolio-only", flags.portfolio_only,
-                 "Of --train-prior: write nothing but the configurations to try first, eight per kernel");
-}
-
-Result<int> train_prior(const PriorFlags& flags, const CommonFlags& common) {
-    YOLK_TRY_VOID(check_prior_flags(flags));
-    YOLK_TRY(const std::vector<autotune::RecordedSurface> recordings, read_all(flags.train));
-    YOLK_TRY(const std::vector<autotune::RecordedSurface> held_out, read_all(flags.held_out));
+Result<int> train_and_write(const PriorTraining& flags) {
+    const CommonFlags& common = flags.common;
+    YOLK_TRY_VOID(check_training(flags));
+    YOLK_TRY(const std::vector<autotune::RecordedSurface> recordings, read_recordings(flags.recordings));
+    YOLK_TRY(const std::vector<autotune::RecordedSurface> held_out, read_recordings(flags.held_out));
     YOLK_TRY(const Device device, open_device(common));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     const InterruptGuard interrupt;
@@ -135,9 +136,9 @@ Result<int> train_prior(const PriorFlags& flags, const CommonFlags& common) {
         .seed = flags.seed,
         .generations = flags.generations,
         .population = flags.population,
-        .budget = flags.budget == 0 ? kDefaultPriorBudget : flags.budget,
+        .budget = flags.budget,
         .threads = flags.threads,
-        .checkpoint = flags.out + ".checkpoint",
+        .checkpoint = flags.out.string() + ".checkpoint",
         .progress = [&](const autotune::TrainPriorProgress& progress) {
             if (common.json && !common.quiet) {
                 print_json({{"generation", progress.generation},
@@ -153,30 +154,42 @@ Result<int> train_prior(const PriorFlags& flags, const CommonFlags& common) {
         }};
     YOLK_TRY(const autotune::TrainPriorOutcome outcome,
              autotune::train_prior(device, dispatcher, recordings, held_out, options));
-    if (!outcome.interrupted) YOLK_TRY_VOID(write(flags, outcome.file));
+    if (!outcome.interrupted) YOLK_TRY_VOID(write_trained(flags, outcome.file));
     if (common.json) {
-        print_json(prior_outcome_json(flags, outcome));
+        print_json(training_json(flags, outcome));
     } else {
-        print_prior_outcome(flags, outcome);
+        print_training(flags, outcome);
     }
     return outcome.interrupted ? 1 : 0;
 }
 
-Result<std::optional<autotune::PriorFile>> find_prior(const std::string& named) {
-    using Found = std::optional<autotune::PriorFile>;
-    if (!named.empty()) {
-        YOLK_TRY(autotune::PriorFile file, autotune::read_prior(named));
-        return Found(std::move(file));
-    }
-    std::filesystem::path path = autotune::default_table_path();
-    if (path.empty()) return Found();
-    path.replace_filename("prior.json");
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) return Found();
-    Result<autotune::PriorFile> file = autotune::read_prior(path);
-    if (file) return Found(*std::move(file));
-    log_warning(fmt::format("{} Tuning goes on without a prior.", file.error().message));  // nobody asked for it
-    return Found();
+}  // namespace
+
+Command add_tune_prior(App& tune) {
+    App* const prior = tune.add_subcommand("prior", "What the house strategy begins with: train it");
+    const auto flags = std::make_shared<PriorTraining>();
+    App* const train = prior->add_subcommand("train", "Train a prior by EGGROLL over recordings of several devices");
+    train->add_list("recordings", flags->recordings, "Recorded surfaces")->required()->type_name("FILES...");
+    train->add_option("--out", flags->out, "Where the prior is written")->required()->type_name("FILE");
+    add_number(*train, "--generations", flags->generations, "0: the untrained prior")->default_str("10");
+    train->add_flag("--portfolio-only", flags->portfolio_only,
+                    "Write nothing but the configurations to try first, eight per kernel");
+    train->group({"goes with --generations above 0", [flags = flags.get()] { return flags->generations > 0; }}, [&] {
+        train->add_list("--held-out", flags->held_out, "Recordings that only the comparison at the end is made on")
+            ->type_name("FILES...");
+        add_number(*train, "--population", flags->population, "Members of a generation, even")->default_str("16");
+        add_number(*train, "--budget", flags->budget, "Measurements of one search")->default_str("50");
+        add_number(*train, "--seed", flags->seed, "Of the noise and the searches")->default_str("1");
+        add_number(*train, "--threads", flags->threads, "Searches at the same time; the result does not depend on it")
+            ->default_str("all");
+        add_device_flag(*train, flags->common);
+    });
+    add_output_flags(*train, flags->common);
+    const std::vector<Command> commands{{train, [flags] { return train_and_write(*flags); }}};
+    return {prior, [commands] {
+                return run_named(commands,
+                                 "tune prior needs to be told what to do: train (see yolk tune prior --help).");
+            }};
 }
 
 }  // namespace yolk::cli

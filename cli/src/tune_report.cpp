@@ -7,51 +7,60 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "interrupt.hpp"
-#include "numbers.hpp"
 #include "output.hpp"
+#include "tune_flags.hpp"
+#include "tune_surface.hpp"
 #include "yolk/autotune/report.hpp"
-#include "yolk/autotune/tune_live.hpp"
 #include "yolk/core/file.hpp"
-#include "yolk/oracle/shape_problem.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/runtime/instance.hpp"
 
 namespace yolk::cli {
 namespace {
 
-using autotune::KnownShape;
 using autotune::ReportReplays;
 using autotune::ShapeReport;
-using autotune::TuningFile;
 
-constexpr std::uint32_t kMostRepeats = 10'000;
-constexpr std::size_t kTableRepeats = 30;  // a search on few configurations; there are many shapes
+constexpr std::uint32_t kMostReportRepeats = 10'000;
+constexpr std::uint32_t kTableRepeats = 30;  // a search on few configurations; there are many shapes
+constexpr std::uint32_t kSurfaceRepeats = 100;
 
-Result<ReportReplays> replays_of(const ReportFlags& report, const SurfaceFlags& surface) {
-    ReportReplays replays{.repeats = surface.repeats,
-                          .budget = surface.budget,
-                          .seed = surface.seed,
-                          .threads = surface.threads,
-                          .goes_on = [] { return !InterruptGuard::requested(); }};
-    if (surface.surface.empty() && report.repeats->count() == 0) replays.repeats = kTableRepeats;
-    if (replays.repeats == 0 || replays.repeats > kMostRepeats)
-        return bad_input(fmt::format("--repeats is {}; 1 to {} are allowed.", replays.repeats, kMostRepeats));
-    if (surface.budget == 0) return bad_input("--budget is 0; at least 1 measurement is needed.");
-    if (!surface.step.empty()) {
-        YOLK_TRY(replays.settings.step, autotune::step_of(surface.step));
+struct ReportTuning {
+    std::filesystem::path page;
+    std::filesystem::path surface;
+    std::vector<std::string> strategies;  ///< empty: all
+    autotune::StrategySettings settings;
+    std::optional<std::uint32_t> repeats;
+    std::uint32_t budget = 200;
+    std::uint64_t seed = 1;
+    std::uint32_t threads = 0;
+    CommonFlags common;
+};
+
+Result<std::vector<std::string>> parse_strategies(std::string_view text) {
+    std::vector<std::string> names;
+    for (const std::string_view part : split_commas(text)) {
+        YOLK_TRY(names.emplace_back(), parse_strategy(part));
     }
-    if (surface.learning_rate > 0.0F) replays.settings.learning_rate = double{surface.learning_rate};
-    if (report.strategy->count() == 0) return replays;
-    const auto names = autotune::strategy_names();
-    for (const std::string_view name : split_commas(surface.strategy)) {
-        if (std::ranges::find(names, name) == names.end()) {
-            return bad_input(fmt::format("There is no strategy '{}'; there are {}.", name, fmt::join(names, ", ")));
-        }
-        replays.strategies.emplace_back(name);
-    }
-    return replays;
+    return names;
+}
+
+Result<ReportReplays> replays_of(const ReportTuning& flags) {
+    const std::uint32_t repeats = flags.repeats.value_or(flags.surface.empty() ? kTableRepeats : kSurfaceRepeats);
+    if (repeats == 0 || repeats > kMostReportRepeats)
+        return bad_input(fmt::format("--repeats is {}; 1 to {} are allowed.", repeats, kMostReportRepeats));
+    if (flags.budget == 0) return bad_input("--budget is 0; at least 1 measurement is needed.");
+    return ReportReplays{.strategies = flags.strategies,
+                         .repeats = repeats,
+                         .budget = flags.budget,
+                         .seed = flags.seed,
+                         .threads = flags.threads,
+                         .settings = flags.settings,
+                         .goes_on = [] { return !InterruptGuard::requested(); }};
 }
 
 /// The devices that are here, by what tables know them by. No driver is no error: then the page says less.
@@ -61,81 +70,82 @@ std::vector<DeviceInfo> devices_here() {
     return {instance->devices().begin(), instance->devices().end()};
 }
 
-std::optional<KnownShape> known_shape(const autotune::TuningKey& key, const std::vector<DeviceInfo>& devices) {
-    const auto device =
-        std::ranges::find_if(devices, [&](const DeviceInfo& info) { return autotune::device_key(info) == key.device; });
-    if (device == devices.end()) return std::nullopt;
-    const auto problem = oracle::make_shape_problem(*device, key.family, key.shape);
-    if (!problem) return std::nullopt;
-    return KnownShape{(*problem)->space(*device), (*problem)->default_configuration(*device)};
-}
-
-Result<std::vector<ShapeReport>> table_reports() {
-    const std::filesystem::path path = autotune::default_table_path();
-    YOLK_TRY(const std::optional<TuningFile> file, TuningFile::open_existing(path));
+Result<std::vector<ShapeReport>> reports_of_table() {
+    YOLK_TRY(const std::filesystem::path path, table_path());
+    YOLK_TRY(const std::optional<autotune::TuningFile> file, autotune::TuningFile::open_existing(path));
     if (!file) {
         return bad_input(fmt::format(
             "There is no tuning table '{}' to report on; `yolk tune` makes it, or --surface FILE names a recording.",
             path.string()));
     }
-    YOLK_TRY(const std::vector<autotune::TuningKey> keys, file->keys());
-    YOLK_TRY(const std::vector<autotune::TuningChoice> choices, file->choices());
-    YOLK_TRY(const std::vector<autotune::Quarantined> quarantined, file->quarantined());
-    const std::vector<DeviceInfo> devices = devices_here();
+    return autotune::table_reports(*file, devices_here());
+}
+
+Result<std::vector<ShapeReport>> reports_of_surface(const std::filesystem::path& path) {
+    YOLK_TRY(autotune::RecordedSurface surface, autotune::RecordedSurface::read(path));
     std::vector<ShapeReport> reports;
-    for (const autotune::TuningKey& key : keys) {
-        YOLK_TRY(const std::vector<autotune::TuningSample> samples, file->samples(key));
-        const auto choice = std::ranges::find(choices, key, &autotune::TuningChoice::key);
-        const std::optional<KnownShape> known = known_shape(key, devices);
-        reports.push_back(autotune::shape_report(
-            key, samples, quarantined, choice == choices.end() ? nullptr : &*choice, known ? &*known : nullptr));
-    }
+    reports.push_back(autotune::surface_report(std::move(surface), path.filename().string()));
     return reports;
 }
 
-Result<std::vector<ShapeReport>> surface_reports(const std::string& path) {
-    YOLK_TRY(autotune::RecordedSurface surface, autotune::RecordedSurface::read(path));
-    std::vector<ShapeReport> reports;
-    reports.push_back(autotune::surface_report(std::move(surface), std::filesystem::path(path).filename().string()));
-    return reports;
+Result<int> write_report(const ReportTuning& flags) {
+    YOLK_TRY(const ReportReplays replays, replays_of(flags));
+    YOLK_TRY(std::vector<ShapeReport> reports,
+             flags.surface.empty() ? reports_of_table() : reports_of_surface(flags.surface));
+    const InterruptGuard interrupt;
+    const bool live = output_is_terminal() && !flags.common.json && !flags.common.quiet;
+    std::size_t measured = 0;
+    for (std::size_t s = 0; s < reports.size(); ++s) {
+        if (live) {
+            fmt::print("\r\033[Kreplaying shape {} of {}", s + 1, reports.size());
+            std::fflush(stdout);
+        }
+        YOLK_TRY_VOID(autotune::add_curves(reports[s], replays));
+        measured += reports[s].measured;
+        if (InterruptGuard::requested()) return bad_input("The report was interrupted; nothing was written.");
+    }
+    if (live) fmt::print("\r\033[K");
+    YOLK_TRY_VOID(write_file_atomically(flags.page, autotune::report_page(reports, replays)));
+    const std::string page = flags.page.string();
+    if (flags.common.json) {
+        print_json({{"report", page}, {"shapes", reports.size()}, {"configurations", measured}});
+    } else {
+        print_line(fmt::format("{} shapes with {} measured configurations in {}", reports.size(), measured, page));
+    }
+    return 0;
 }
 
 }  // namespace
 
-void add_report_flags(CLI::App& app, ReportFlags& flags) {
-    app.add_option("--report", flags.file,
-                   "Write a page about what the table (or the --surface) holds: cost by knob, choices, failures, and "
-                   "how the strategies (--strategy a,b; default all) would have fared")
-        ->type_name("FILE");
-    flags.strategy = app.get_option("--strategy");
-    flags.repeats = app.get_option("--repeats");
-}
-
-Result<int> tune_report(const ReportFlags& report, const SurfaceFlags& surface, const CommonFlags& common) {
-    YOLK_TRY(const ReportReplays replays, replays_of(report, surface));
-    auto reports = surface.surface.empty() ? table_reports() : surface_reports(surface.surface);
-    if (!reports) return reports.error();
-    const InterruptGuard interrupt;
-    const bool live = output_is_terminal() && !common.json && !common.quiet;
-    std::size_t measured = 0;
-    for (std::size_t s = 0; s < reports->size(); ++s) {
-        if (live) {
-            fmt::print("\r\033[Kreplaying shape {} of {}", s + 1, reports->size());
-            std::fflush(stdout);
-        }
-        YOLK_TRY_VOID(autotune::add_curves((*reports)[s], replays));
-        measured += (*reports)[s].measured;
-        if (InterruptGuard::requested()) return bad_input("The report was interrupted; nothing was written.");
-    }
-    if (live) fmt::print("\r\033[K");
-    YOLK_TRY_VOID(write_file_atomically(report.file, autotune::report_page(*reports, replays)));
-    if (common.json) {
-        print_json({{"report", report.file}, {"shapes", reports->size()}, {"configurations", measured}});
-    } else {
-        print_line(
-            fmt::format("{} shapes with {} measured configurations in {}", reports->size(), measured, report.file));
-    }
-    return 0;
+Command add_tune_report(App& tune) {
+    const auto flags = std::make_shared<ReportTuning>();
+    App* const command = tune.add_subcommand(
+        "report",
+        "Write a page about what the table holds: cost by knob, choices, failures, and how the strategies would have "
+        "fared");
+    command->add_option("page", flags->page, "The page, HTML without scripts")->required()->type_name("FILE");
+    command->add_option("--surface", flags->surface, "About a recording instead of the table")->type_name("FILE");
+    add_parsed(*command, "--strategy", flags->strategies, "Strategies to replay, separated by commas",
+               &parse_strategies)
+        ->type_name("NAMES")
+        ->default_str("all");
+    const auto follows_gradient = [&names = flags->strategies] {
+        return names.empty() || std::ranges::any_of(names, [](const std::string& name) {
+                   return name == "eggroll" || name == "smoothed";
+               });
+    };
+    command->group({"goes with --strategy eggroll or smoothed", follows_gradient},
+                   [&] { add_gradient_flags(*command, flags->settings); });
+    add_number(*command, "--budget", flags->budget, "Measurements of a search at most")->default_str("200");
+    const auto parse_repeats = [](std::string_view text) { return parse_number<std::uint32_t>(text); };
+    add_parsed(*command, "--repeats", flags->repeats, "Searches of a strategy on a shape", parse_repeats)
+        ->type_name("COUNT")
+        ->default_str("30; 100 with --surface");
+    add_number(*command, "--seed", flags->seed, "Of the first search")->default_str("1");
+    add_number(*command, "--threads", flags->threads, "Searches at the same time; the results do not depend on it")
+        ->default_str("all");
+    add_output_flags(*command, flags->common);
+    return {command, [flags] { return write_report(*flags); }};
 }
 
 }  // namespace yolk::cli

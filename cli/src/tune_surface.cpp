@@ -12,9 +12,12 @@
 
 #include "interrupt.hpp"
 #include "output.hpp"
-#include "tune_algebra.hpp"
-#include "tune_prior.hpp"
+#include "select_device.hpp"
+#include "tune_flags.hpp"
+#include "yolk/autotune/prior_file.hpp"
 #include "yolk/autotune/replay.hpp"
+#include "yolk/autotune/strategy.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk::cli {
@@ -23,14 +26,28 @@ namespace {
 using autotune::RecordedSurface;
 using autotune::Replay;
 
-constexpr std::uint32_t kLargestSurfaceBudget = 1'000'000;
+struct SurfaceTuning {
+    std::filesystem::path surface;
+    std::vector<std::string> transfer;
+    std::filesystem::path prior;
+    std::string strategy = "natural";
+    autotune::StrategySettings settings;  ///< step and learning rate
+    std::uint32_t budget = 200;
+    std::uint32_t repeats = 100;
+    std::uint64_t seed = 1;
+    std::uint32_t threads = 0;
+    AlgebraFlags algebra;
+    CommonFlags common;
+};
+
+constexpr std::uint32_t kLargestReplayBudget = 1'000'000;
 constexpr std::uint64_t kMostMeasurements = 50'000'000;  // of all repeats: their curves are kept, 8 bytes each
 constexpr double kLowShare = 0.1;
 
-Result<void> check_numbers(const SurfaceFlags& flags) {
-    if (flags.budget == 0 || flags.budget > kLargestSurfaceBudget) {
+Result<void> check_replay_size(const SurfaceTuning& flags) {
+    if (flags.budget == 0 || flags.budget > kLargestReplayBudget) {
         return bad_input(
-            fmt::format("--budget is {}; 1 to {} measurements are allowed.", flags.budget, kLargestSurfaceBudget));
+            fmt::format("--budget is {}; 1 to {} measurements are allowed.", flags.budget, kLargestReplayBudget));
     }
     const std::uint64_t most = kMostMeasurements / flags.budget;
     if (flags.repeats == 0 || flags.repeats > most) {
@@ -41,7 +58,7 @@ Result<void> check_numbers(const SurfaceFlags& flags) {
 }
 
 /// The recordings to transfer from, without the surface itself: it would know the answer.
-Result<std::vector<RecordedSurface>> read_others(const SurfaceFlags& flags, const RecordedSurface& surface) {
+Result<std::vector<RecordedSurface>> read_others(const SurfaceTuning& flags, const RecordedSurface& surface) {
     std::vector<RecordedSurface> others;
     for (const std::string& path : flags.transfer) {
         YOLK_TRY(RecordedSurface other, RecordedSurface::read(path));
@@ -75,88 +92,94 @@ class RepeatProgress {
     bool shown_;
 };
 
-Json or_null(std::optional<std::size_t> value) { return value ? Json(*value) : Json(nullptr); }
+/// What is told of a replay, once for people and once as JSON.
+struct ReplayOutcome {
+    const SurfaceTuning& flags;
+    const RecordedSurface& surface;
+    const Replay& replay;
+    std::size_t others = 0;  ///< recordings transferred from
+};
 
-Json outcome(const SurfaceFlags& flags, const RecordedSurface& surface, const Replay& replay, std::size_t others) {
-    Json json{{"surface", flags.surface},    {"strategy", flags.strategy}, {"budgets", Json::array()},
-              {"mean", Json::array()},       {"p10", Json::array()},       {"evaluations_to_90", nullptr},
-              {"evaluations_to_95", nullptr}};
+Json replay_json(const ReplayOutcome& outcome) {
+    const auto or_null = [](std::optional<std::size_t> value) { return value ? Json(*value) : Json(nullptr); };
+    const Replay& replay = outcome.replay;
+    const RecordedSurface& surface = outcome.surface;
+    Json json{{"surface", outcome.flags.surface.string()},
+              {"strategy", outcome.flags.strategy},
+              {"budgets", Json::array()},
+              {"mean", Json::array()},
+              {"p10", Json::array()},
+              {"evaluations_to_90", or_null(replay.evaluations_to(0.90))},
+              {"evaluations_to_95", or_null(replay.evaluations_to(0.95))}};
     Json errors = Json::array();
-    for (const std::size_t budget : autotune::reported_budgets(flags.budget)) {
+    for (const std::size_t budget : autotune::reported_budgets(outcome.flags.budget)) {
         json["budgets"].push_back(budget);
         json["mean"].push_back(replay.mean(budget));
         json["p10"].push_back(replay.percentile(budget, kLowShare));
         errors.push_back(replay.standard_error(budget));
     }
-    json["evaluations_to_90"] = or_null(replay.evaluations_to(0.90));
-    json["evaluations_to_95"] = or_null(replay.evaluations_to(0.95));
     json["standard_error"] = std::move(errors);
     json["repeats"] = replay.curves.size();
-    json["seed"] = flags.seed;
+    json["seed"] = outcome.flags.seed;
     json["device"] = surface.device();
     json["kernel"] = surface.kernel();
     json["configurations"] = surface.candidates().size();
     json["valid"] = surface.valid_count();
     json["optimum"] = surface.optimum();
-    json["transferred_from"] = others;
+    json["transferred_from"] = outcome.others;
     json["interrupted"] = replay.interrupted;
     return json;
 }
 
-std::string reached(const Json& evaluations) {
-    return evaluations.is_null() ? std::string("not reached") : fmt::format("{}", evaluations.get<std::size_t>());
-}
-
-void print_surface_outcome(const Json& json) {
-    const auto text = [&json](const char* key) { return json[key].get<std::string>(); };
-    print_line(fmt::format("{} on {}{}{}: {} configurations, {} of them valid, optimum {:.6g}", text("strategy"),
-                           text("surface"), text("kernel").empty() ? "" : ", ", text("kernel"),
-                           json["configurations"].get<std::size_t>(), json["valid"].get<std::size_t>(),
-                           json["optimum"].get<double>()));
+void print_replay(const ReplayOutcome& outcome) {
+    const Replay& replay = outcome.replay;
+    const RecordedSurface& surface = outcome.surface;
+    const auto reached = [&](double fraction) {
+        const std::optional<std::size_t> evaluations = replay.evaluations_to(fraction);
+        return evaluations ? fmt::format("{}", *evaluations) : std::string("not reached");
+    };
+    print_line(fmt::format("{} on {}{}{}: {} configurations, {} of them valid, optimum {:.6g}", outcome.flags.strategy,
+                           outcome.flags.surface.string(), surface.kernel().empty() ? "" : ", ", surface.kernel(),
+                           surface.candidates().size(), surface.valid_count(), surface.optimum()));
     std::vector<std::vector<std::string>> rows{{"measurements", "mean", "+-", "tenth percentile"}};
-    for (std::size_t i = 0; i < json["budgets"].size(); ++i) {
-        rows.push_back({fmt::format("{}", json["budgets"][i].get<std::size_t>()),
-                        fmt::format("{:.3f}", json["mean"][i].get<double>()),
-                        fmt::format("{:.3f}", json["standard_error"][i].get<double>()),
-                        fmt::format("{:.3f}", json["p10"][i].get<double>())});
+    for (const std::size_t budget : autotune::reported_budgets(outcome.flags.budget)) {
+        rows.push_back({fmt::format("{}", budget), fmt::format("{:.3f}", replay.mean(budget)),
+                        fmt::format("{:.3f}", replay.standard_error(budget)),
+                        fmt::format("{:.3f}", replay.percentile(budget, kLowShare))});
     }
     print_line(table(rows));
-    print_line(fmt::format(
-        "fractions of the optimum over {} repeats; measurements to reach .90 on average: {}, .95: {}",
-        json["repeats"].get<std::size_t>(), reached(json["evaluations_to_90"]), reached(json["evaluations_to_95"])));
+    print_line(
+        fmt::format("fractions of the optimum over {} repeats; measurements to reach .90 on average: {}, .95: {}",
+                    replay.curves.size(), reached(0.90), reached(0.95)));
 }
 
-Result<void> take_prior(const SurfaceFlags& flags, const RecordedSurface& surface, autotune::TunerOptions& tuner) {
+Result<void> take_prior(const SurfaceTuning& flags, const RecordedSurface& surface, autotune::TunerOptions& tuner) {
     YOLK_TRY(const autotune::PriorFile file, autotune::read_prior(flags.prior));
     tuner.settings.natural = file.settings;
     std::optional<autotune::DevicePrior> prior = autotune::prior_for(file, surface.candidates(), surface.kernel());
     if (!prior) {
-        log_warning(
-            fmt::format("'{}' knows nothing of this kernel's parameters; only its settings are taken.", flags.prior));
+        log_warning(fmt::format("'{}' knows nothing of this kernel's parameters; only its settings are taken.",
+                                flags.prior.string()));
         return {};
     }
     for (const autotune::SpacePrior& space : file.spaces) {
         if (!surface.device().empty() && std::ranges::find(space.devices, surface.device()) != space.devices.end())
-            log_warning(fmt::format("'{}' was made from recordings of '{}', too: it may know the answer.", flags.prior,
-                                    surface.device()));
+            log_warning(fmt::format("'{}' was made from recordings of '{}', too: it may know the answer.",
+                                    flags.prior.string(), surface.device()));
     }
     tuner.prior = std::make_shared<const autotune::DevicePrior>(*std::move(prior));
     return {};
 }
 
-Result<autotune::ReplayOptions> replay_options(const SurfaceFlags& flags, const RecordedSurface& surface,
+Result<autotune::ReplayOptions> replay_options(const SurfaceTuning& flags, const RecordedSurface& surface,
                                                const std::vector<RecordedSurface>& others) {
     autotune::ReplayOptions options;
+    options.tuner.settings = flags.settings;
     options.tuner.strategy = flags.strategy;
     options.tuner.budget = flags.budget;
     options.tuner.seed = flags.seed;
     options.repeats = flags.repeats;
     options.threads = flags.threads;
-    if (!flags.step.empty()) {
-        YOLK_TRY(options.tuner.settings.step, autotune::step_of(flags.step));
-    }
-    if (flags.learning_rate < 0.0F) return bad_input("--lr is below 0; a learning rate is above 0.");
-    if (flags.learning_rate > 0.0F) options.tuner.settings.learning_rate = double{flags.learning_rate};
     if (!flags.prior.empty()) {
         YOLK_TRY_VOID(take_prior(flags, surface, options.tuner));
     } else if (!others.empty()) {
@@ -166,47 +189,17 @@ Result<autotune::ReplayOptions> replay_options(const SurfaceFlags& flags, const 
     return options;
 }
 
-}  // namespace
-
-void add_surface_flags(CLI::App& app, SurfaceFlags& flags) {
-    app.add_option("--surface", flags.surface,
-                   "Recorded times instead of a device: a Kernel Tuner cache, T4, KTT results or CSV; gzip too")
-        ->type_name("FILE");
-    app.add_option("--strategy", flags.strategy, fmt::format("{}", fmt::join(autotune::strategy_names(), ", ")))
-        ->type_name("NAME")
-        ->default_str("natural");
-    app.add_option("--step", flags.step, "Of eggroll and smoothed: plain, identity, inverse-sqrt (default) or natural")
-        ->type_name("NAME");
-    add_number(app, "--lr", flags.learning_rate, "Of the same; each step has its own default");
-    add_number(app, "--budget", flags.budget, "Measurements of one search")->default_str("200");
-    add_number(app, "--repeats", flags.repeats, "Searches, each with the next seed")->default_str("100");
-    add_number(app, "--seed", flags.seed, "Of the first search")->default_str("1");
-    add_number(app, "--threads", flags.threads, "Searches at the same time; the results do not depend on it")
-        ->default_str("all");
-    app.add_option("--prior", flags.prior,
-                   "What natural begins with, as --train-prior writes it (on a device: prior.json beside the table)")
-        ->type_name("FILE");
-    app.add_option("--transfer", flags.transfer, "Recordings of other devices for natural to begin from")
-        ->type_name("FILES...");
-}
-
-Result<int> tune_surface(const SurfaceFlags& flags, const CommonFlags& common) {
-    YOLK_TRY_VOID(check_numbers(flags));
-    YOLK_TRY_VOID(check_algebra(flags.algebra, flags.strategy));
-    if (!flags.transfer.empty() && flags.strategy != "natural") {
-        return bad_input(
-            fmt::format("--transfer is given with --strategy {}; only natural transfers.", flags.strategy));
-    }
-    if (!flags.prior.empty() && (flags.strategy != "natural" || !flags.transfer.empty())) {
-        return bad_input("--prior is given with another strategy or with --transfer; natural alone begins from it.");
-    }
+Result<int> replay_searches(const SurfaceTuning& flags) {
+    YOLK_TRY_VOID(check_replay_size(flags));
     YOLK_TRY(const RecordedSurface surface, RecordedSurface::read(flags.surface));
     YOLK_TRY(const std::vector<RecordedSurface> others, read_others(flags, surface));
     YOLK_TRY(autotune::ReplayOptions options, replay_options(flags, surface, others));
-    YOLK_TRY(const ChosenAlgebra algebra, ChosenAlgebra::choose(flags.algebra.empty() ? "host" : flags.algebra,
-                                                                flags.strategy, surface.candidates().size(), common));
+    YOLK_TRY(
+        const autotune::ChosenAlgebra algebra,
+        autotune::ChosenAlgebra::choose(flags.algebra.place.value_or(autotune::AlgebraPlace::Host), flags.strategy,
+                                        surface.candidates().size(), [&flags] { return open_device(flags.common); }));
     options.tuner.settings.linear_algebra = algebra.factory();
-    const RepeatProgress progress(flags.repeats, common);
+    const RepeatProgress progress(flags.repeats, flags.common);
     const InterruptGuard interrupt;
     options.progress = [&progress](std::size_t done) {
         progress.show(done);
@@ -215,15 +208,59 @@ Result<int> tune_surface(const SurfaceFlags& flags, const CommonFlags& common) {
     YOLK_TRY(const Replay replay, autotune::replay(surface, options));
     progress.finish();
     if (replay.curves.empty()) return bad_input("The replay was interrupted before its first repeat ended.");
-    Json json = outcome(flags, surface, replay, others.size());
-    algebra.add_to(json);
-    if (common.json) {
+    const ReplayOutcome outcome{flags, surface, replay, others.size()};
+    if (flags.common.json) {
+        Json json = replay_json(outcome);
+        add_algebra_to(json, algebra.report());
         print_json(json);
     } else {
-        print_surface_outcome(json);
-        if (!algebra.line().empty()) print_line(algebra.line());
+        print_replay(outcome);
+        print_algebra(algebra.report());
     }
     return 0;
+}
+
+}  // namespace
+
+void add_gradient_flags(App& app, autotune::StrategySettings& settings) {
+    add_parsed(app, "--step", settings.step, "Of eggroll and smoothed: plain, identity, inverse-sqrt or natural",
+               &autotune::step_of)
+        ->type_name("NAME")
+        ->default_str("inverse-sqrt");
+    const auto read = [&settings](const std::string& text) -> Result<void> {
+        YOLK_TRY(const float rate, parse_number<float>(text));
+        if (!(rate > 0.0F)) return bad_input(fmt::format("'{}' is not a learning rate, which is above 0.", text));
+        settings.learning_rate = double{rate};
+        return {};
+    };
+    app.add_value("--lr", read, "Learning rate of the same; each step has its own default")->type_name("NUMBER");
+}
+
+Command add_tune_surface(App& tune) {
+    const auto flags = std::make_shared<SurfaceTuning>();
+    App* const command = tune.add_subcommand(
+        "surface", "How good a strategy is on recorded times: a Kernel Tuner cache, T4, KTT results or CSV; gzip too");
+    command->add_option("recording", flags->surface, "The recorded times")->required()->type_name("FILE");
+    add_strategy_flag(*command, flags->strategy);
+    command->group(with_strategy(flags->strategy, {"eggroll", "smoothed"}),
+                   [&] { add_gradient_flags(*command, flags->settings); });
+    add_number(*command, "--budget", flags->budget, "Measurements of one search")->default_str("200");
+    add_number(*command, "--repeats", flags->repeats, "Searches, each with the next seed")->default_str("100");
+    add_number(*command, "--seed", flags->seed, "Of the first search")->default_str("1");
+    add_number(*command, "--threads", flags->threads, "Searches at the same time; the results do not depend on it")
+        ->default_str("all");
+    command->group(with_strategy(flags->strategy, {"natural"}), [&] {
+        const Option* const prior =
+            command
+                ->add_option("--prior", flags->prior, "What natural begins with, as `yolk tune prior train` writes it")
+                ->type_name("FILE");
+        command->add_list("--transfer", flags->transfer, "Recordings of other devices for natural to begin from")
+            ->type_name("FILES...")
+            ->only(without(prior));
+    });
+    add_algebra_flags(*command, flags->algebra, flags->strategy, "host", flags->common, true);
+    add_output_flags(*command, flags->common);
+    return {command, [flags] { return replay_searches(*flags); }};
 }
 
 }  // namespace yolk::cli

@@ -4,29 +4,46 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "numbers.hpp"
 #include "output.hpp"
-#include "tune_explain.hpp"
-#include "yolk/autotune/tune_live.hpp"
+#include "select_device.hpp"
+#include "tune_flags.hpp"
+#include "yolk/autotune/explain.hpp"
+#include "yolk/autotune/table_operations.hpp"
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/autotune/tuning_transfer.hpp"
-#include "yolk/autotune/user_kernel.hpp"
-#include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::cli {
 namespace {
 
+using autotune::KeyContent;
 using autotune::Quarantined;
+using autotune::ShapeQuestion;
 using autotune::TuningChoice;
 using autotune::TuningFile;
-using autotune::TuningKey;
 using autotune::TuningSample;
 
-constexpr std::size_t kLargestImport = std::size_t{1} << 28U;
+/// Of all subcommands; each has its own, and uses what it declares flags for.
+struct TableFlags {
+    std::vector<std::string> shape;                   ///< words of a shape, or one quoted text
+    std::filesystem::path file;                       ///< exported to, imported from
+    std::string what;                                 ///< forgotten
+    std::filesystem::path prior;                      ///< explained with
+    std::optional<NamedConfiguration> configuration;  ///< pinned
+    CommonFlags common;
+    [[nodiscard]] std::string shape_words() const { return fmt::format("{}", fmt::join(shape, " ")); }
+};
+
+Result<TuningFile> open_table() {
+    YOLK_TRY(const std::filesystem::path path, table_path());
+    return TuningFile::open(path);
+}
 
 std::string values_text(const NamedConfiguration& configuration) {
     std::string text;
@@ -35,10 +52,10 @@ std::string values_text(const NamedConfiguration& configuration) {
     return text;
 }
 
-Json entry_json(const TuningChoice& choice) {
-    Json json = autotune::choice_json(choice);
-    json["current"] = choice.key.kernels == autotune::kernel_hash(choice.key.family);
-    return json;
+std::string key_text(const autotune::TuningKey& key) { return autotune::shape_text(key.family, key.shape); }
+
+bool has_current_kernels(const TuningChoice& choice) {
+    return choice.key.kernels == autotune::kernel_hash(choice.key.family);
 }
 
 std::string speed_up_text(const TuningChoice& choice) {
@@ -46,22 +63,23 @@ std::string speed_up_text(const TuningChoice& choice) {
     return fmt::format("{:.2f}x", choice.heuristic_milliseconds / choice.milliseconds);
 }
 
-Result<int> list(const CommonFlags& common) {
+Result<int> list_table(const TableFlags& flags) {
     YOLK_TRY(const TuningFile file, open_table());
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
-    if (common.json) {
+    if (flags.common.json) {
         Json all = Json::array();
-        for (const TuningChoice& choice : choices) all.push_back(entry_json(choice));
+        for (const TuningChoice& choice : choices) {
+            all.push_back(autotune::choice_json(choice));
+            all.back()["current"] = has_current_kernels(choice);
+        }
         print_json({{"table", file.path().string()}, {"choices", std::move(all)}});
         return 0;
     }
     std::vector<std::vector<std::string>> rows{{"shape", "device", "tuned ms", "speed-up", "", "configuration"}};
     for (const TuningChoice& choice : choices) {
-        const bool current = choice.key.kernels == autotune::kernel_hash(choice.key.family);
-        rows.push_back({autotune::shape_text(choice.key.family, choice.key.shape),
-                        choice.key.device.driver.substr(0, choice.key.device.driver.find(';')),
+        rows.push_back({key_text(choice.key), choice.key.device.driver.substr(0, choice.key.device.driver.find(';')),
                         fmt::format("{:.4g}", choice.milliseconds), speed_up_text(choice),
-                        choice.pinned ? "pinned" : (current ? "" : "other kernels"),
+                        choice.pinned ? "pinned" : (has_current_kernels(choice) ? "" : "other kernels"),
                         values_text(choice.configuration)});
     }
     print_line(table(rows));
@@ -69,166 +87,212 @@ Result<int> list(const CommonFlags& common) {
     return 0;
 }
 
-/// Samples and quarantine of one key.
-Result<void> show_key(const TuningFile& file, const TuningKey& key, const CommonFlags& common) {
-    YOLK_TRY(const std::vector<TuningSample> samples, file.samples(key));
-    YOLK_TRY(const std::vector<Quarantined> quarantined, file.quarantined());
-    Json json{{"shape", autotune::shape_text(key.family, key.shape)},
-              {"samples", Json::array()},
-              {"quarantined", Json::array()}};
-    for (const TuningSample& sample : samples) {
+Json content_json(const KeyContent& content) {
+    Json json{{"shape", key_text(content.key)}, {"samples", Json::array()}, {"quarantined", Json::array()}};
+    for (const TuningSample& sample : content.samples) {
         const bool good = std::isfinite(sample.milliseconds);
         json["samples"].push_back({{"configuration", autotune::configuration_json(sample.configuration)},
                                    {"milliseconds", good ? Json(sample.milliseconds) : Json()},
                                    {"reason", sample.reason},
                                    {"final", sample.stage == autotune::SampleStage::Final}});
     }
-    for (const Quarantined& entry : quarantined) {
-        if (entry.key != key) continue;
+    for (const Quarantined& entry : content.quarantined) {
         json["quarantined"].push_back(
             {{"configuration", autotune::configuration_json(entry.configuration)}, {"reason", entry.reason}});
     }
-    if (common.json) {
-        print_json(json);
-        return {};
-    }
-    for (const TuningSample& sample : samples) {
+    return json;
+}
+
+void print_content(const KeyContent& content) {
+    for (const TuningSample& sample : content.samples) {
         const bool good = std::isfinite(sample.milliseconds);
         print_line(fmt::format("{:>10}  {}  {}{}", good ? fmt::format("{:.4g} ms", sample.milliseconds) : "failed",
                                sample.stage == autotune::SampleStage::Final ? "final " : "search",
                                values_text(sample.configuration), good ? "" : ": " + sample.reason));
     }
-    for (const Json& entry : json["quarantined"])
-        print_line(
-            fmt::format("quarantined {}: {}", entry["configuration"].dump(), entry["reason"].get<std::string>()));
-    print_line(fmt::format("{} samples of {}", samples.size(), json["shape"].get<std::string>()));
-    return {};
+    for (const Quarantined& entry : content.quarantined)
+        print_line(fmt::format("quarantined {}: {}", values_text(entry.configuration), entry.reason));
+    print_line(fmt::format("{} samples of {}", content.samples.size(), key_text(content.key)));
 }
 
-/// Kernels of users' own are named by a part of what --list shows: their files need not be there.
-Result<int> show_own(const std::string& text, const CommonFlags& common) {
-    YOLK_TRY(const TuningFile file, open_table());
-    YOLK_TRY(const std::vector<TuningKey> keys, file.keys());
-    std::size_t shown = 0;
-    for (const TuningKey& key : keys) {
-        if (key.family != autotune::kUserKernelFamily) continue;
-        if (autotune::shape_text(key.family, key.shape).find(text) == std::string::npos) continue;
-        YOLK_TRY_VOID(show_key(file, key, common));
-        ++shown;
+/// The device of the flags, and the shape on it.
+Result<ShapeQuestion> asked_shape(const TableFlags& flags) {
+    CommonFlags untuned = flags.common;
+    untuned.no_tuning = true;
+    YOLK_TRY(const Device device, open_device(untuned));
+    return autotune::shape_question(device, flags.shape_words());
+}
+
+/// Kernels of users' own are named by a part of what the list shows: their files need not be there, nor their device.
+Result<int> show_shape(const TableFlags& flags) {
+    std::vector<KeyContent> contents;
+    if (autotune::is_user_kernel(flags.shape_words())) {
+        YOLK_TRY(const TuningFile file, open_table());
+        YOLK_TRY(contents, autotune::user_kernels_with(file, flags.shape_words()));
+    } else {
+        YOLK_TRY(const ShapeQuestion question, asked_shape(flags));
+        YOLK_TRY(const TuningFile file, open_table());
+        YOLK_TRY(contents.emplace_back(), autotune::content_of(file, question.key));
     }
-    if (shown > 0) return 0;
-    return bad_input(
-        fmt::format("The table has no kernel of your own with '{}' in its name; --list shows them.", text));
-}
-
-Result<int> show(const std::string& text, const CommonFlags& common) {
-    if (is_own(text)) return show_own(text, common);
-    YOLK_TRY(const ExplainRequest request, ask(text, common));
-    YOLK_TRY(const TuningFile file, open_table());
-    YOLK_TRY_VOID(show_key(file, request.key, common));
-    return 0;
-}
-
-Result<int> export_table(const std::string& path) {
-    YOLK_TRY(const TuningFile file, open_table());
-    YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
-    YOLK_TRY_VOID(write_file_atomically(path, autotune::export_text(choices)));
-    print_line(fmt::format("{} choices written to {}", choices.size(), path));
-    return 0;
-}
-
-Result<int> import_table(const std::string& path) {
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestImport));
-    std::string text(bytes.size(), '\0');
-    std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
-    YOLK_TRY(const autotune::Imported imported, autotune::import_text(text, fmt::format("'{}'", path)));
-    YOLK_TRY(const TuningFile file, open_table());
-    std::size_t written = 0;
-    for (const TuningChoice& choice : imported.choices) {
-        YOLK_TRY(const bool taken, file.put(choice, std::nullopt));
-        written += taken ? 1U : 0U;
+    for (const KeyContent& content : contents) {
+        if (flags.common.json)
+            print_json(content_json(content));
+        else
+            print_content(content);
     }
-    print_line(fmt::format("{} of {} choices taken; {} are no choices and were left out", written,
-                           imported.choices.size(), imported.left_out));
     return 0;
 }
 
-Result<Configuration> parse_configuration(const TuningSpace& space, const std::string& text) {
+Result<int> explain_shape(const TableFlags& flags) {
+    YOLK_TRY(const ShapeQuestion question, asked_shape(flags));
+    YOLK_TRY(const TuningFile file, open_table());
+    YOLK_TRY(const std::optional<autotune::PriorFile> prior, autotune::find_prior(flags.prior, file.path()));
+    YOLK_TRY(const std::vector<autotune::SourceAnswer> sources, autotune::explain(question, file, prior));
+    const autotune::TuningKey& key = question.key;
+    if (flags.common.json) {
+        Json json{{"shape", key_text(key)},      {"bucket", tuning_bucket(key.shape)},
+                  {"device", key.device.device}, {"driver", key.device.driver},
+                  {"kernels", key.kernels},      {"sources", Json::array()}};
+        for (const autotune::SourceAnswer& source : sources) {
+            json["sources"].push_back({{"source", source.source}, {"says", source.says}, {"answers", source.answers}});
+            if (source.answers) json["answer"] = source.source;
+        }
+        print_json(json);
+        return 0;
+    }
+    print_line(fmt::format("{} on {}", key_text(key), key.device.driver));
+    std::vector<std::vector<std::string>> rows;
+    for (const autotune::SourceAnswer& source : sources)
+        rows.push_back({source.answers ? "->" : "", source.source, source.says});
+    print_line(table(rows));
+    return 0;
+}
+
+Result<int> export_choices(const TableFlags& flags) {
+    YOLK_TRY(const TuningFile file, open_table());
+    YOLK_TRY(const std::size_t count, autotune::export_table(file, flags.file));
+    if (flags.common.json)
+        print_json({{"exported", flags.file.string()}, {"choices", count}});
+    else
+        print_line(fmt::format("{} choices written to {}", count, flags.file.string()));
+    return 0;
+}
+
+Result<int> import_choices(const TableFlags& flags) {
+    YOLK_TRY(const TuningFile file, open_table());
+    YOLK_TRY(const autotune::ImportOutcome outcome, autotune::import_table(file, flags.file));
+    if (flags.common.json) {
+        print_json({{"imported", flags.file.string()},
+                    {"choices", outcome.choices},
+                    {"taken", outcome.taken},
+                    {"left_out", outcome.left_out}});
+    } else {
+        print_line(fmt::format("{} of {} choices taken; {} entries are not choices and were left out", outcome.taken,
+                               outcome.choices, outcome.left_out));
+    }
+    return 0;
+}
+
+/// "tile=8,splits=2".
+Result<NamedConfiguration> parse_named_configuration(std::string_view text) {
     NamedConfiguration named;
     for (const std::string_view part : split_commas(text)) {
         const std::size_t sign = part.find('=');
         const auto value = sign == std::string_view::npos ? Result<std::uint32_t>(bad_input(""))
                                                           : parse_number<std::uint32_t>(part.substr(sign + 1));
-        if (!value) return bad_input(fmt::format("--configuration holds '{}'; it is knob=value,knob=value.", part));
+        if (!value) return bad_input(fmt::format("'{}' is not knob=value,knob=value.", part));
         named.emplace_back(part.substr(0, sign), *value);
     }
-    std::optional<Configuration> configuration = ordered_configuration(space, named);
-    if (!configuration) {
-        std::string names;
-        for (const TuningKnob& knob : space.knobs()) names += (names.empty() ? "" : ", ") + knob.name;
-        return bad_input(fmt::format("--configuration must give each knob of {} once: {}.", space.family(), names));
-    }
-    YOLK_TRY_VOID(space.check(*configuration));
-    return *std::move(configuration);
+    return named;
 }
 
-Result<int> pin(const TableFlags& flags, const CommonFlags& common) {
-    YOLK_TRY(const ExplainRequest request, ask(flags.pin, common));
+Result<int> pin_shape(const TableFlags& flags) {
+    YOLK_TRY(const ShapeQuestion question, asked_shape(flags));
     YOLK_TRY(const TuningFile file, open_table());
-    YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
-    std::optional<TuningChoice> choice = autotune::known_choices(choices, request.key).exact;
-    if (!flags.configuration.empty()) {
-        YOLK_TRY(const Configuration configuration, parse_configuration(request.space, flags.configuration));
-        choice = TuningChoice{.key = request.key, .configuration = named_configuration(request.space, configuration)};
+    YOLK_TRY(const TuningChoice choice, autotune::pin_choice(file, question, flags.configuration));
+    if (flags.common.json) {
+        print_json({{"pinned", key_text(question.key)},
+                    {"configuration", autotune::configuration_json(choice.configuration)}});
+    } else {
+        print_line(fmt::format("pinned for {}: {}", key_text(question.key), values_text(choice.configuration)));
     }
-    if (!choice) {
-        return bad_input(fmt::format("Nothing is tuned for {}; tune it, or give --configuration knob=value,...",
-                                     autotune::shape_text(request.key.family, request.key.shape)));
-    }
-    choice->pinned = true;
-    YOLK_TRY_VOID(file.put(*choice, std::nullopt));
-    print_line(fmt::format("pinned for {}: {}", autotune::shape_text(request.key.family, request.key.shape),
-                           values_text(choice->configuration)));
     return 0;
 }
 
-/// "all", a family, or a family and, after a colon, a part of the shape's text.
-Result<int> forget_choices(const std::string& what) {
+Result<int> forget_choices(const TableFlags& flags) {
     YOLK_TRY(const TuningFile file, open_table());
-    const std::size_t colon = std::min(what.find(':'), what.size());
-    std::string part = colon < what.size() ? what.substr(colon + 1) : std::string();
-    part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
-    YOLK_TRY(const std::size_t count, file.forget(what == "all" ? "" : what.substr(0, colon), part));
-    print_line(fmt::format("{} shapes forgotten, their samples and quarantine with them", count));
+    YOLK_TRY(const std::size_t count, autotune::forget_shapes(file, flags.what));
+    if (flags.common.json)
+        print_json({{"forgotten", count}});
+    else
+        print_line(fmt::format("{} shapes forgotten, their samples and quarantine with them", count));
     return 0;
 }
+
+struct TableCommand {
+    App* app;
+    std::shared_ptr<TableFlags> flags = std::make_shared<TableFlags>();
+
+    TableCommand(App& group, const char* name, const char* help) : app(group.add_subcommand(name, help)) {
+        app->add_flag("--json", flags->common.json, "Standard output is JSON lines only; the last one is the outcome");
+    }
+    void takes_shape(const char* help) const {
+        app->add_list("shape", flags->shape, help)->required()->type_name("SHAPE");
+        add_device_choice(*app, flags->common);
+    }
+    void takes_file(const char* help) const {
+        app->add_option("file", flags->file, help)->required()->type_name("FILE");
+    }
+    [[nodiscard]] Command runs(Result<int> (*run)(const TableFlags&)) const {
+        return {app, [run, all = flags] { return run(*all); }};
+    }
+};
 
 }  // namespace
 
-void add_table_flags(CLI::App& app, TableFlags& flags) {
-    app.add_flag("--list", flags.list, "What the table holds");
-    app.add_option("--show", flags.show, "All samples of a shape, and what is quarantined")->type_name("SHAPE");
-    app.add_option("--explain", flags.explain,
-                   "Which source answers for a shape (the table, a near shape, the heuristic ...), and why")
-        ->type_name("SHAPE");
-    app.add_option("--export", flags.export_to, "Write all choices as JSON")->type_name("FILE");
-    app.add_option("--import", flags.import_from, "Read choices; a better or pinned one in the table stays")
-        ->type_name("FILE");
-    app.add_option("--pin", flags.pin, "No tuning replaces this shape's choice, or --configuration")
-        ->type_name("SHAPE");
-    app.add_option("--configuration", flags.configuration, "Of --pin: knob=value,knob=value")->type_name("VALUES");
-    app.add_option("--forget", flags.forget, "all, a family, or 'family: part of a shape as --list shows it'")
-        ->type_name("WHAT");
-}
+Command add_tune_table(App& tune) {
+    App* const group = tune.add_subcommand("table", "What the tuning table holds, and why; changes by hand");
+    const TableCommand list(*group, "list", "What the table holds");
 
-Result<int> tune_table(const TableFlags& flags, const CommonFlags& common) {
-    if (flags.list) return list(common);
-    if (!flags.show.empty()) return show(flags.show, common);
-    if (!flags.explain.empty()) return explain(flags.explain, flags.prior, common);
-    if (!flags.export_to.empty()) return export_table(flags.export_to);
-    if (!flags.import_from.empty()) return import_table(flags.import_from);
-    if (!flags.pin.empty()) return pin(flags, common);
-    return forget_choices(flags.forget);
+    const TableCommand show(*group, "show", "All samples of a shape, and what is quarantined");
+    show.takes_shape("Such as matmul m=512 n=512 k=512; kernel NAME for a kernel of your own");
+    show.app->option("--device")
+        ->only({"goes with a shape of Yolk's kernels, not with one of your own",
+                [flags = show.flags] { return !autotune::is_user_kernel(flags->shape_words()); }});
+
+    const TableCommand explain(
+        *group, "explain", "Which source answers for a shape (the table, a near shape, the heuristic ...), and why");
+    explain.takes_shape("Such as matmul m=512 n=512 k=512");
+    explain.app
+        ->add_option("--prior", explain.flags->prior,
+                     "What natural would begin with (default: prior.json beside the table)")
+        ->type_name("FILE");
+
+    const TableCommand exports(*group, "export", "Write all choices as JSON");
+    exports.takes_file("Where to");
+    const TableCommand imports(*group, "import", "Read choices; a better or pinned one in the table stays");
+    imports.takes_file("What export wrote");
+
+    const TableCommand pin(*group, "pin", "No tuning replaces this shape's choice, or --configuration");
+    pin.takes_shape("Such as matmul m=512 n=512 k=512");
+    add_parsed(*pin.app, "--configuration", pin.flags->configuration, "To pin instead: knob=value,knob=value",
+               &parse_named_configuration)
+        ->type_name("VALUES");
+
+    const TableCommand forget(*group, "forget", "Forget choices, samples and quarantine");
+    forget.app->add_option("what", forget.flags->what, "all, a family, or 'family: part of a shape as list shows it'")
+        ->required()
+        ->type_name("WHAT");
+
+    const std::vector<Command> commands{list.runs(&list_table),        show.runs(&show_shape),
+                                        explain.runs(&explain_shape),  exports.runs(&export_choices),
+                                        imports.runs(&import_choices), pin.runs(&pin_shape),
+                                        forget.runs(&forget_choices)};
+    return {group, [commands] {
+                return run_named(commands,
+                                 "tune table needs to be told what to do: list, show, explain, export, import, pin or "
+                                 "forget (see yolk tune table --help).");
+            }};
 }
 
 }  // namespace yolk::cli

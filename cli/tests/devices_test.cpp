@@ -13,7 +13,8 @@ std::map<std::string, std::string> both() { return only(std::string(kLavapipe) +
 TEST(help, lists_commands_and_flags) {
     const Ran ran = run_command({"--help"});
     EXPECT_EQ(ran.code, 0);
-    for (const char* command : {"train", "eval", "devices", "check", "bench"}) EXPECT_THAT(ran.out, HasSubstr(command));
+    for (const char* command : {"train", "eval", "devices", "check", "bench", "tune", "system", "plot"})
+        EXPECT_THAT(ran.out, HasSubstr(command));
     const Ran train = run_command({"train", "--help"});
     EXPECT_EQ(train.code, 0);
     for (const char* flag : {"--device", "--population", "--rank", "--sigma", "--lr", "--generations", "--seed",

@@ -38,18 +38,18 @@ class places : public InFolder {
 
 TEST_F(places, of_the_table_must_be_a_table) {
     for (const auto& arguments : {train(),
-                                  std::vector<std::string>{"tune", "--list"},
+                                  std::vector<std::string>{"tune", "table", "list"},
                                   {"tune", "--shapes", (folder_ / "shapes").string(), "--budget", "2", "--json"}})
         refuses(arguments, "YOLK_TABLE");
 }
 
 TEST_F(places, of_the_caches_must_be_a_folder) {
     refuses(train(), "YOLK_CACHE");
-    refuses({"tune", "--list"}, "YOLK_CACHE");
+    refuses({"tune", "table", "list"}, "YOLK_CACHE");
 }
 
 TEST_F(places, of_imports_and_priors_must_hold_them) {
-    refuses({"tune", "--import", script().string()}, "");
+    refuses({"tune", "table", "import", script().string()}, "");
     refuses({"tune", "--shapes", (folder_ / "shapes").string(), "--prior", script().string(), "--json"}, "");
 }
 

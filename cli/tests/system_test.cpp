@@ -59,11 +59,21 @@ TEST_F(system_command, draws_and_ablates) {
     EXPECT_THAT(graph.out, HasSubstr("hidden"));
     EXPECT_THAT(read_text(file("xor.dot")), HasSubstr("digraph"));
     EXPECT_THAT(read_text(file("xor.svg")), HasSubstr("<svg"));
-    for (const char* const how : {"zero", "reset", "perturb", "freeze"}) {
-        const Ran rows = run({"rotation", "ablate", "--how", how, "--json", "--steps", "2", "--seeds", "2"});
+    EXPECT_THAT(run({"xor", "graph", "--json"}).last()["graph"].get<std::string>(), HasSubstr("hidden"));
+    for (const std::string how : {"zero", "reset", "perturb", "freeze"}) {
+        std::vector<std::string> arguments{"rotation", "ablate", "--how", how, "--json"};
+        if (how == "freeze") arguments.insert(arguments.end(), {"--steps", "2", "--seeds", "2"});
+        const Ran rows = run(arguments);
         ASSERT_EQ(rows.lines().size(), 2U) << rows.err;
         EXPECT_EQ(rows.last()["group"], "b");
     }
+}
+TEST_F(system_command, the_seed_reaches_the_draws_of_an_ablation) {
+    const auto change = [this](const char* seed) {
+        return run({"rotation", "ablate", "--how", "perturb", "--json", "--seed", seed}).last()["change"];
+    };
+    EXPECT_EQ(change("1"), change("1"));
+    EXPECT_NE(change("1"), change("2"));
 }
 TEST_F(system_command, bad_input_is_told) {
     EXPECT_EQ(run({"xor"}).code, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `yolk tune --kernel` as a user runs it, on the example of docs/own_kernels.md.
+// `yolk tune kernel` as a user runs it, on the example of docs/own_kernels.md.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -24,7 +24,7 @@ class tune_kernel : public InFolder, public ::testing::WithParamInterface<const 
         variables_["YOLK_TABLE"] = (folder_ / "table.sqlite").string();
     }
     [[nodiscard]] std::vector<std::string> arguments(const std::vector<std::string>& more) const {
-        std::vector<std::string> all{"tune", "--kernel", file("my.comp"), "--space", file("space.json")};
+        std::vector<std::string> all{"tune", "kernel", file("my.comp"), "--space", file("space.json")};
         all.insert(all.end(), more.begin(), more.end());
         return all;
     }
@@ -74,24 +74,26 @@ TEST_P(tune_kernel, measures_once_and_later_runs_know) {
     EXPECT_EQ(run({"--budget", "6", "--again", "--json", "--quiet"}).last()["measured"], 6);
 
     const Ran replayed =
-        run_command({"tune", "--surface", file("r.json"), "--budget", "4", "--repeats", "2", "--json"}, variables_);
+        run_command({"tune", "surface", file("r.json"), "--budget", "4", "--repeats", "2", "--json"}, variables_);
     ASSERT_EQ(replayed.code, 0) << replayed.err;
     EXPECT_EQ(replayed.last()["configurations"], 6);
 }
 
 TEST_P(tune_kernel, is_in_the_same_table) {
     ASSERT_EQ(run({"--budget", "3"}).code, 0);
-    EXPECT_THAT(run_command({"tune", "--list"}, variables_).out,
+    EXPECT_THAT(run_command({"tune", "table", "list"}, variables_).out,
                 AllOf(HasSubstr("kernel my.comp"), HasSubstr("1 choices")));
-    const Ran shown = run_command({"tune", "--show", "kernel my.comp", "--json"}, variables_);
+    const Ran shown = run_command({"tune", "table", "show", "kernel my.comp", "--json"}, variables_);
     ASSERT_EQ(shown.code, 0) << shown.err;
     EXPECT_GE(shown.last()["samples"].size(), 3U);
-    EXPECT_EQ(run_command({"tune", "--explain", "kernel my.comp"}, variables_).code, 2);
-    EXPECT_EQ(run_command({"tune", "--pin", "kernel my.comp"}, variables_).code, 2);
-    EXPECT_EQ(run_command({"tune", "--export", file("table.json")}, variables_).code, 0);
-    EXPECT_THAT(run_command({"tune", "--forget", "kernel: my.comp"}, variables_).out, HasSubstr("1 shapes forgotten"));
-    EXPECT_EQ(run_command({"tune", "--show", "kernel my.comp"}, variables_).code, 2);
-    EXPECT_THAT(run_command({"tune", "--import", file("table.json")}, variables_).out, HasSubstr("1 of 1 choices"));
+    EXPECT_EQ(run_command({"tune", "table", "explain", "kernel my.comp"}, variables_).code, 2);
+    EXPECT_EQ(run_command({"tune", "table", "pin", "kernel my.comp"}, variables_).code, 2);
+    EXPECT_EQ(run_command({"tune", "table", "export", file("table.json")}, variables_).code, 0);
+    EXPECT_THAT(run_command({"tune", "table", "forget", "kernel: my.comp"}, variables_).out,
+                HasSubstr("1 shapes forgotten"));
+    EXPECT_EQ(run_command({"tune", "table", "show", "kernel my.comp"}, variables_).code, 2);
+    EXPECT_THAT(run_command({"tune", "table", "import", file("table.json")}, variables_).out,
+                HasSubstr("1 of 1 choices"));
     EXPECT_EQ(run({"--json"}).last()["measured"], 0);
 }
 
@@ -121,11 +123,11 @@ TEST_P(tune_kernel, bad_input_is_told) {
         EXPECT_EQ(ran.code, 2) << ran.out;
         EXPECT_THAT(ran.err, HasSubstr(part));
     };
-    refused({"--job", "cartpole"}, "--job and --shapes are for Yolk's own");
+    refused({"--job", "cartpole"}, "--job");
     refused({"--strategy", "luck"}, "luck");
-    const Ran without = run_command({"tune", "--kernel", file("my.comp")}, variables_);
+    const Ran without = run_command({"tune", "kernel", file("my.comp")}, variables_);
     EXPECT_EQ(without.code, 2);
-    EXPECT_THAT(without.err, HasSubstr("--kernel needs --space FILE"));
+    EXPECT_THAT(without.err, HasSubstr("--space is required"));
     change("/parameters/columns/values", Json::array({"one", "two"}));
     change("/dispatch", Json::array({1}));
     change("/constraints", Json::array());

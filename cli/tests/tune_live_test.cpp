@@ -52,37 +52,40 @@ TEST_P(tune_live, measures_once_and_later_runs_know) {
     const Ran second = run(shapes({"--budget", "6"}));
     ASSERT_EQ(second.code, 0) << second.err;
     EXPECT_THAT(second.out, HasSubstr("0 evaluations in"));
-    const Ran again = run(shapes({"--budget", "6", "--again", "--json", "--quiet"}));
+    std::vector<std::string> by_name = shapes({"--budget", "6", "--again", "--json", "--quiet"});
+    by_name.insert(by_name.begin(), "device");
+    const Ran again = run(by_name);
     EXPECT_EQ(again.last()["measured"], 12);
 
-    const Ran explained = run({"--explain", "reduce outer=256 columns=64", "--json"});
+    const Ran explained = run({"table", "explain", "reduce outer=256 columns=64", "--json"});
     ASSERT_EQ(explained.code, 0) << explained.err;
     EXPECT_EQ(explained.last()["answer"], "exact");
-    EXPECT_EQ(run({"--explain", "reduce outer=512 columns=64", "--json"}).last()["answer"], "nearest shape");
-    EXPECT_EQ(run({"--explain", "reduce outer=256 columns=64 operation=2", "--json"}).last()["answer"], "heuristic");
-    const Ran untuned = run({"--explain", "matmul m=8 n=8 k=8"});
+    EXPECT_EQ(run({"table", "explain", "reduce outer=512 columns=64", "--json"}).last()["answer"], "nearest shape");
+    EXPECT_EQ(run({"table", "explain", "reduce outer=256 columns=64 operation=2", "--json"}).last()["answer"],
+              "heuristic");
+    const Ran untuned = run({"table", "explain", "matmul m=8 n=8 k=8"});
     for (const char* source : {"exact", "other driver", "nearest shape", "same architecture", "low-rank prediction",
                                "portfolio", "heuristic"})
         EXPECT_THAT(untuned.out, HasSubstr(source));
-    EXPECT_THAT(run({"--list"}).out, HasSubstr("2 choices in"));
-    EXPECT_THAT(run({"--show", "optimizer elements=450"}).out, HasSubstr("samples of optimizer"));
+    EXPECT_THAT(run({"table", "list"}).out, HasSubstr("2 choices in"));
+    EXPECT_THAT(run({"table", "show", "optimizer elements=450"}).out, HasSubstr("samples of optimizer"));
 }
 
 TEST_P(tune_live, what_it_knows_can_be_carried_pinned_and_forgotten) {
     ASSERT_EQ(run(shapes({"--budget", "3"})).code, 0);
     const std::string file = (folder_ / "export.json").string();
-    ASSERT_EQ(run({"--export", file}).code, 0);
-    ASSERT_EQ(run({"--forget", "all"}).code, 0);
-    EXPECT_THAT(run({"--list"}).out, HasSubstr("0 choices in"));
-    EXPECT_THAT(run({"--import", file}).out, HasSubstr("2 of 2 choices taken"));
-    EXPECT_THAT(run({"--forget", "optimizer: 450"}).out, HasSubstr("1 shapes forgotten"));
-    const Ran pinned = run({"--pin", "optimizer elements=450", "--configuration", "workgroup_size=4"});
+    ASSERT_EQ(run({"table", "export", file}).code, 0);
+    ASSERT_EQ(run({"table", "forget", "all"}).code, 0);
+    EXPECT_THAT(run({"table", "list"}).out, HasSubstr("0 choices in"));
+    EXPECT_THAT(run({"table", "import", file}).out, HasSubstr("2 of 2 choices taken"));
+    EXPECT_THAT(run({"table", "forget", "optimizer: 450"}).out, HasSubstr("1 shapes forgotten"));
+    const Ran pinned = run({"table", "pin", "optimizer elements=450", "--configuration", "workgroup_size=4"});
     ASSERT_EQ(pinned.code, 0) << pinned.err;
-    EXPECT_THAT(run({"--list"}).out, HasSubstr("pinned"));
+    EXPECT_THAT(run({"table", "list"}).out, HasSubstr("pinned"));
     ASSERT_EQ(run(shapes({"--budget", "4", "--again"})).code, 0);
-    EXPECT_THAT(run({"--explain", "optimizer elements=450"}).out, HasSubstr("pinned -> workgroup_size 4"));
-    EXPECT_EQ(run({"--pin", "optimizer elements=450", "--configuration", "workgroup_size=3"}).code, 2);
-    EXPECT_EQ(run({"--import", (folder_ / "shapes").string()}).code, 2);
+    EXPECT_THAT(run({"table", "explain", "optimizer elements=450"}).out, HasSubstr("pinned -> workgroup_size 4"));
+    EXPECT_EQ(run({"table", "pin", "optimizer elements=450", "--configuration", "workgroup_size=3"}).code, 2);
+    EXPECT_EQ(run({"table", "import", (folder_ / "shapes").string()}).code, 2);
 }
 
 TEST_P(tune_live, recordings_can_be_replayed) {
@@ -91,7 +94,7 @@ TEST_P(tune_live, recordings_can_be_replayed) {
         const std::string file = (folder_ / name).string();
         ASSERT_EQ(run(shapes({"--budget", "13", "--record", file})).code, 0);
         const Ran replayed =
-            run({"--surface", file, "--strategy", "random", "--budget", "13", "--repeats", "3", "--json"});
+            run({"surface", file, "--strategy", "random", "--budget", "13", "--repeats", "3", "--json"});
         ASSERT_EQ(replayed.code, 0) << replayed.err;
         EXPECT_EQ(replayed.last()["configurations"], 13);
         EXPECT_EQ(replayed.last()["valid"], 13);
@@ -100,19 +103,20 @@ TEST_P(tune_live, recordings_can_be_replayed) {
 
 TEST_P(tune_live, the_report_shows_what_the_table_holds) {
     const std::string page = (folder_ / "report.html").string();
-    EXPECT_EQ(run({"--report", page}).code, 2);  // no table yet
-    const Ran tuned = run(shapes({"--budget", "6", "--report", page}));
-    ASSERT_EQ(tuned.code, 0) << tuned.err;
-    EXPECT_THAT(tuned.out, HasSubstr("2 shapes with 12 measured configurations"));
+    EXPECT_EQ(run({"report", page}).code, 2);  // no table yet
+    ASSERT_EQ(run(shapes({"--budget", "6"})).code, 0);
+    const Ran reported = run({"report", page});
+    ASSERT_EQ(reported.code, 0) << reported.err;
+    EXPECT_THAT(reported.out, HasSubstr("2 shapes with 12 measured configurations"));
     const std::string first = read_text(page);
     for (const char* part : {"reduce f32, operation 0 [256, 64]", "optimizer f32, rule 0 [450]", "of 13 legal",
                              "Cost by knob", "rows_per_workgroup", "are not replayed"})
         EXPECT_THAT(first, HasSubstr(part));
     EXPECT_EQ(first.find("<script"), std::string::npos);
-    ASSERT_EQ(run({"--report", page, "--json"}).last()["shapes"], 2);
+    ASSERT_EQ(run({"report", page, "--json"}).last()["shapes"], 2);
     EXPECT_EQ(read_text(page), first);
-    EXPECT_EQ(run({"--report", page, "--strategy", "luck"}).code, 2);
-    EXPECT_EQ(run({"--report", (folder_ / "missing" / "report.html").string()}).code, 1);
+    EXPECT_EQ(run({"report", page, "--strategy", "luck"}).code, 2);
+    EXPECT_EQ(run({"report", (folder_ / "missing" / "report.html").string()}).code, 1);
 }
 
 TEST_P(tune_live, shapes_of_the_last_run_can_be_tuned) {
@@ -166,25 +170,25 @@ TEST_P(tune_live, a_sister_answers_and_a_prior_says_what_to_try) {
     write_text(folder_ / "shapes", "reduce outer=256 columns=64\n");
     ASSERT_EQ(run(shapes({"--budget", "6", "--record", recorded})).code, 0);
     const std::string file = (folder_ / "export.json").string();
-    ASSERT_EQ(run({"--export", file}).code, 0);
+    ASSERT_EQ(run({"table", "export", file}).code, 0);
     const std::vector<std::byte> bytes = read_file(file, 1U << 20U).value();
     Json exported = Json::parse(reinterpret_cast<const char*>(bytes.data()),
                                 reinterpret_cast<const char*>(bytes.data()) + bytes.size());
     for (Json& choice : exported["choices"])
         choice["device"] = choice["device"].get<std::string>() + " of another make";
     write_text(file, exported.dump());
-    ASSERT_EQ(run({"--forget", "all"}).code, 0);
-    EXPECT_EQ(run({"--explain", "reduce outer=256 columns=64", "--json"}).last()["answer"], "heuristic");
-    ASSERT_EQ(run({"--import", file}).code, 0);
-    const Ran sister = run({"--explain", "reduce outer=256 columns=64", "--json"});
+    ASSERT_EQ(run({"table", "forget", "all"}).code, 0);
+    EXPECT_EQ(run({"table", "explain", "reduce outer=256 columns=64", "--json"}).last()["answer"], "heuristic");
+    ASSERT_EQ(run({"table", "import", file}).code, 0);
+    const Ran sister = run({"table", "explain", "reduce outer=256 columns=64", "--json"});
     EXPECT_EQ(sister.last()["answer"], "same architecture") << sister.out;
 
     const std::string prior = (folder_ / "trained.json").string();
-    const Ran trained = run({"--train-prior", recorded, "--generations", "0", "--out", prior});
+    const Ran trained = run({"prior", "train", recorded, "--generations", "0", "--out", prior});
     ASSERT_EQ(trained.code, 0) << trained.err;
-    const Ran explained = run({"--explain", "reduce outer=256 columns=64", "--prior", prior});
+    const Ran explained = run({"table", "explain", "reduce outer=256 columns=64", "--prior", prior});
     EXPECT_THAT(explained.out, HasSubstr("begins there, a plan does not take it"));
-    EXPECT_EQ(run({"--explain", "reduce outer=256 columns=64", "--prior", recorded}).code, 2);
+    EXPECT_EQ(run({"table", "explain", "reduce outer=256 columns=64", "--prior", recorded}).code, 2);
     const Ran tuned = run(shapes({"--budget", "6", "--again", "--prior", prior, "--json", "--quiet"}));
     ASSERT_EQ(tuned.code, 0) << tuned.err;
     EXPECT_EQ(tuned.last()["measured"], 6);
@@ -196,7 +200,7 @@ TEST_P(tune_live, an_interrupt_keeps_what_was_learned) {
     const Ran ran = run_and_interrupt(arguments, variables_, {.number = SIGINT, .lines = 3});
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_TRUE(ran.last().contains("shapes")) << ran.out;
-    const Ran shown = run({"--show", "reduce outer=256 columns=64", "--json"});
+    const Ran shown = run({"table", "show", "reduce outer=256 columns=64", "--json"});
     EXPECT_GE(shown.last()["samples"].size(), 3U);
 }
 
@@ -208,7 +212,7 @@ TEST_P(tune_live, kill_9_leaves_a_table_that_the_next_run_goes_on_with) {
     for (int kill = 0; kill < setting("YOLK_TEST_KILLS", 2); ++kill) {
         const std::chrono::milliseconds after(random() % 4000);
         static_cast<void>(run_and_kill(arguments, variables_, after));
-        const Ran listed = run({"--list"});
+        const Ran listed = run({"table", "list"});
         EXPECT_EQ(listed.code, 0) << listed.err;
         EXPECT_EQ(listed.err.find("renamed"), std::string::npos) << listed.err;
     }
@@ -226,10 +230,11 @@ TEST_P(tune_live, bad_input_is_told) {
     refused({"--job", "chess"}, "There is no job 'chess'");
     refused({"--budget", "0"}, "--budget is 0");
     refused({"--seconds", "-1"}, "--seconds is -1");
-    refused({"--explain", "matmul m=8 n=8"}, "needs k");
-    refused({"--explain", "matmul m=8 n=8 k=8 z=1"}, "has 'z'");
-    refused({"--explain", "matmul m=8 n=x"}, "'n=x'");
-    refused({"--explain", "chess"}, "family 'chess'");
+    refused({"--seconds", "0"}, "--seconds is 0");
+    refused({"table", "explain", "matmul", "m=8", "n=8"}, "needs k");
+    refused({"table", "explain", "matmul m=8 n=8 k=8 z=1"}, "has 'z'");
+    refused({"table", "explain", "matmul m=8 n=x"}, "'n=x'");
+    refused({"table", "explain", "chess"}, "family 'chess'");
     refused({"--shapes", (folder_ / "shapes").string(), "--strategy", "luck"}, "luck");
 }
 

@@ -37,7 +37,7 @@ class tune_surface : public InFolder {
         write_text(folder_ / "there.csv", small_surface(0.4));
     }
     [[nodiscard]] Ran tune(std::vector<std::string> arguments) const {
-        arguments.insert(arguments.begin(), {"tune", "--surface", (folder_ / "here.csv").string()});
+        arguments.insert(arguments.begin(), {"tune", "surface", (folder_ / "here.csv").string()});
         return run_command(arguments);
     }
 };
@@ -104,7 +104,8 @@ TEST_F(tune_surface, a_prior_is_trained_and_begun_from) {
     write_text(folder_ / "far.csv", small_surface(0.1));
     const std::string prior = (folder_ / "prior.json").string();
     const std::vector<std::string> command{"tune",
-                                           "--train-prior",
+                                           "prior",
+                                           "train",
                                            (folder_ / "there.csv").string(),
                                            (folder_ / "far.csv").string(),
                                            "--out",
@@ -135,10 +136,11 @@ TEST_F(tune_surface, a_prior_is_trained_and_begun_from) {
         EXPECT_EQ(ran.code, 2) << ran.out;
         EXPECT_THAT(ran.err, HasSubstr(part));
     };
-    refused({"tune", "--train-prior", here}, "needs --out");
-    refused({"tune", "--train-prior", here, "--out", prior, "--population", "3"}, "come in pairs");
-    refused({"tune", "--surface", here, "--prior", here}, "is no prior over devices");
-    refused({"tune", "--surface", here, "--prior", prior, "--strategy", "random"}, "natural alone");
+    refused({"tune", "prior", "train", here}, "--out is required");
+    refused({"tune", "prior", "train", here, "--out", prior, "--population", "3"}, "come in pairs");
+    refused({"tune", "surface", here, "--prior", here}, "is no prior over devices");
+    refused({"tune", "surface", here, "--prior", prior, "--strategy", "random"},
+            "--prior has no effect here: it goes with --strategy natural");
 }
 
 TEST_F(tune_surface, transfers) {
@@ -153,7 +155,7 @@ TEST_F(tune_surface, transfers) {
 // The same curves wherever the algebra is done, and the outcome says where that was.
 TEST_F(tune_surface, algebra_on_a_device_changes_no_curve) {
     const auto run = [this](const char* driver, const char* algebra) {
-        return run_command({"tune", "--surface", (folder_ / "here.csv").string(), "--budget", "40", "--repeats", "2",
+        return run_command({"tune", "surface", (folder_ / "here.csv").string(), "--budget", "40", "--repeats", "2",
                             "--algebra", algebra, "--no-tuning", "--json"},
                            only(driver));
     };
@@ -180,34 +182,39 @@ TEST_F(tune_surface, bad_input_is_told) {
         EXPECT_THAT(ran.err, HasSubstr(part));
     };
     const std::string here = (folder_ / "here.csv").string();
-    refuses({"tune", "--surface", here, "--strategy", "luck"}, "no strategy 'luck'; there are natural, eggroll");
-    refuses({"tune", "--surface", here, "--budget", "0"}, "--budget is 0");
-    refuses({"tune", "--surface", here, "--repeats", "0"}, "--repeats is 0");
-    refuses({"tune", "--surface", here, "--step", "big"}, "no step 'big'");
-    refuses({"tune", "--surface", here, "--strategy", "eggroll", "--lr", "-1"}, "--lr is below 0");
-    refuses({"tune", "--surface", here, "--strategy", "random", "--transfer", here}, "only natural transfers");
-    refuses({"tune", "--surface", here, "--algebra", "abacus"}, "it is host, device or auto");
-    refuses({"tune", "--surface", here, "--algebra", "device", "--strategy", "greedy"}, "natural and bayes");
+    refuses({"tune", "surface", here, "--strategy", "luck"}, "no strategy 'luck'; there are natural, eggroll");
+    refuses({"tune", "surface", here, "--budget", "0"}, "--budget is 0");
+    refuses({"tune", "surface", here, "--repeats", "0"}, "--repeats is 0");
+    refuses({"tune", "surface", here, "--strategy", "eggroll", "--step", "big"}, "no step 'big'");
+    refuses({"tune", "surface", here, "--strategy", "eggroll", "--lr", "-1"}, "which is above 0");
+    refuses({"tune", "surface", here, "--strategy", "random", "--transfer", here},
+            "--transfer has no effect here: it goes with --strategy natural");
+    refuses({"tune", "surface", here, "--algebra", "abacus"}, "it is host, device or auto");
+    refuses({"tune", "surface", here, "--algebra", "device", "--strategy", "greedy"},
+            "--algebra has no effect here: it goes with --strategy natural or bayes");
     write_text(folder_ / "broken.json", "{\"cache\": ");
-    refuses({"tune", "--surface", (folder_ / "broken.json").string()}, "not valid JSON");
-    EXPECT_EQ(run_command({"tune", "--surface", (folder_ / "none.json").string()}).code, 1);
+    refuses({"tune", "surface", (folder_ / "broken.json").string()}, "not valid JSON");
+    EXPECT_EQ(run_command({"tune", "surface", (folder_ / "none.json").string()}).code, 1);
 }
 
 TEST_F(tune_surface, a_recording_can_be_reported_on) {
     const std::string page = (folder_ / "report.html").string();
-    const std::vector<std::string> flags{"--report", page, "--budget", "24", "--repeats", "3"};
-    ASSERT_EQ(tune(flags).code, 0);
+    const auto report = [&](std::vector<std::string> flags) {
+        flags.insert(flags.begin(), {"tune", "report", page, "--surface", (folder_ / "here.csv").string()});
+        return run_command(flags);
+    };
+    ASSERT_EQ(report({"--budget", "24", "--repeats", "3"}).code, 0);
     const std::string first = read_text(page);
     for (const char* part : {"here.csv", "Cost by knob", "tile", "<title>natural</title>", "<title>bayes</title>",
                              "know only the 64 configurations", "2 of the configurations failed"})
         EXPECT_THAT(first, HasSubstr(part));
-    ASSERT_EQ(tune(flags).code, 0);
+    ASSERT_EQ(report({"--budget", "24", "--repeats", "3"}).code, 0);
     EXPECT_EQ(read_text(page), first);
-    ASSERT_EQ(tune({"--report", page, "--strategy", "greedy,anneal", "--repeats", "2"}).code, 0);
+    ASSERT_EQ(report({"--strategy", "greedy,anneal", "--repeats", "2"}).code, 0);
     EXPECT_THAT(read_text(page), HasSubstr("<title>random</title>"));
     EXPECT_EQ(read_text(page).find("<title>bayes</title>"), std::string::npos);
-    EXPECT_EQ(tune({"--report", page, "--repeats", "0"}).code, 2);
-    EXPECT_EQ(tune({"--report", page, "--strategy", "greedy,luck"}).code, 2);
+    EXPECT_EQ(report({"--repeats", "0"}).code, 2);
+    EXPECT_EQ(report({"--strategy", "greedy,luck"}).code, 2);
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include <array>
 #include <numeric>
 
+#include "check_rollout_steps.hpp"
 #include "check_tools.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
+#include "yolk/oracle/noise.hpp"
 #include "yolk/oracle/rollout.hpp"
 
 namespace yolk::oracle {
@@ -49,6 +51,20 @@ std::vector<RolloutCase> rollout_cases() {
     };
 }
 
+// States after each step: the default network, and one with members of their own whose episodes start again.
+std::vector<RolloutCase> cases_by_steps() {
+    return {
+        {.what = "default network, by steps", .hidden = {64}, .members = 256, .max_steps = 32},
+        {.what = "never stops, by steps",
+         .hidden = {7, 5},
+         .members = 256,
+         .max_steps = 32,
+         .rank = 2,
+         .never_stop = true,
+         .antithetic = false},
+    };
+}
+
 constexpr NoiseContext kWhen{.seed = 0x9E3779B97F4A7C15U, .generation = 11, .time = 5, .sigma = 0.3F};
 
 RolloutDesc describe(const RolloutCase& c) {
@@ -80,35 +96,15 @@ std::vector<float> draw_parameters(std::uint64_t seed, const RolloutDesc& desc) 
     return parameters;
 }
 
-std::vector<double> as_doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
-
-void verify_values(CheckReport& report, const std::string& name, std::span<const float> got,
-                   std::span<const RolloutValue> oracle) {
-    std::vector<OracleValue> values;
-    for (const RolloutValue& value : oracle) values.push_back({value.value, value.tolerance});
-    verify_against_oracle(report, name, as_doubles(got), values);
-}
-
-// An action may differ from the oracle's largest output only within the outputs' tolerances.
-void verify_action(CheckReport& report, const std::string& name, const RolloutStep& step,
-                   std::span<const RolloutValue> outputs) {
-    const RolloutValue& chosen = outputs[step.action];
-    for (const RolloutValue& other : outputs) {
-        if (chosen.value + chosen.tolerance >= other.value - other.tolerance) continue;
-        report.fail(fmt::format("{}: action {} was taken, whose output is {:.9g} where another is {:.9g}.", name,
-                                step.action, chosen.value, other.value));
-    }
-}
-
 // Trajectories in fp32 and double part ways at the first decision on a knife's edge. So each step is held on its own,
 // from the twin's state, which for the device's returns to be right (they equal the twin's bits) must be the device's.
 void verify_step(CheckReport& report, const std::string& name, const EnvironmentOracle& environment,
                  const PolicyOracle& policy, const RolloutStep& step) {
     const std::vector<RolloutValue> outputs = policy.outputs(step.observation);
-    verify_values(report, name + ", outputs", step.outputs, outputs);
-    verify_action(report, name, step, outputs);
+    verify_rollout_values(report, name + ", outputs", step.outputs, outputs);
+    verify_rollout_action(report, name, step.action, outputs);
     const std::vector<RolloutValue> next = environment.step(step.state, step.action);
-    verify_values(report, name + ", state", step.next_state, next);
+    verify_rollout_values(report, name + ", state", step.next_state, next);
     const double margin = environment.margin(next);
     if (step.terminated ? margin > 1.0 : margin < -1.0) {
         report.fail(fmt::format("{}: the episode {} {:.3g} tolerances inside its limits.", name,
@@ -123,13 +119,14 @@ void verify_episode(CheckReport& report, const std::string& name, const RolloutD
     if (environment == nullptr) return report.fail(fmt::format("{}: no oracle for its environment.", name));
     const std::vector<RolloutStep> steps = rollout_trace(desc, parameters, kWhen, member, episode);
     const PolicyOracle policy(desc, parameters, kWhen, member);
-    const PhiloxCounter words =
-        philox_block({.seed = kWhen.seed, .domain = Domain::Environment, .pair = episode, .time = kWhen.generation}, 0);
+    const std::array words = noise_words_oracle(
+        {.seed = kWhen.seed, .domain = Domain::Environment, .pair = episode, .time = kWhen.generation}, 0);
     const std::vector<RolloutValue> start = environment->reset(words);
     double total = 0.0;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const std::string step_name = fmt::format("{}, member {}, episode {}, step {}", name, member, episode, i);
-        if (i == 0 || steps[i - 1].terminated) verify_values(report, step_name + ", reset", steps[i].state, start);
+        if (i == 0 || steps[i - 1].terminated)
+            verify_rollout_values(report, step_name + ", reset", steps[i].state, start);
         verify_step(report, step_name, *environment, policy, steps[i]);
         total += steps[i].reward;
     }
@@ -224,6 +221,10 @@ class RolloutProblem final : public Problem {
 Problems rollout_cases(std::uint64_t seed) {
     Problems problems;
     for (const RolloutCase& c : rollout_cases()) problems.push_back(std::make_unique<RolloutProblem>(c, seed));
+    for (const RolloutCase& c : cases_by_steps()) {
+        const RolloutDesc desc = describe(c);
+        problems.push_back(make_rollout_steps_problem(c.what, desc, draw_parameters(seed, desc), kWhen));
+    }
     return problems;
 }
 

@@ -6,6 +6,7 @@
 
 #include "yolk/core/noise.hpp"
 #include "yolk/exact/exact_math.h"
+#include "yolk/oracle/noise.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -68,24 +69,24 @@ struct Perturbed {
     double magnitude = 0.0;  ///< sum of the magnitudes of its terms
 };
 
-/// Element `index` of the perturbation E of a parameter, at unit variance, drawn element by element.
+/// Element `index` of the perturbation E of a parameter, at unit variance, from the noise of oracles.
 Perturbed perturbation_element(const EsUpdateDesc& desc, std::uint32_t id, std::size_t pair, std::size_t index,
                                const NoiseContext& when) {
     const ParameterDesc& parameter = desc.parameters.parameters()[id];
-    const double deviation = std::sqrt(static_cast<double>(kNoiseVariance));
     if (parameter.perturbation == Perturbation::Vector) {
-        const auto noise = noise_element(stream_of(when, id, Domain::Vector, pair), static_cast<std::uint32_t>(index));
-        return {noise / deviation, std::abs(noise) / deviation};
+        const double noise =
+            noise_f32_oracle(stream_of(when, id, Domain::Vector, pair), static_cast<std::uint32_t>(index));
+        return {noise, std::abs(noise)};
     }
     const std::size_t row = index / parameter.columns;
     const std::size_t column = index % parameter.columns;
     Perturbed sum;
     for (std::size_t k = desc.rank; k-- > 0;) {
-        const auto a =
-            noise_element(stream_of(when, id, Domain::A, pair), static_cast<std::uint32_t>(row * desc.rank + k));
-        const auto b =
-            noise_element(stream_of(when, id, Domain::B, pair), static_cast<std::uint32_t>(column * desc.rank + k));
-        const double term = (a / deviation) * (b / deviation) / std::sqrt(static_cast<double>(desc.rank));
+        const double a =
+            noise_f32_oracle(stream_of(when, id, Domain::A, pair), static_cast<std::uint32_t>(row * desc.rank + k));
+        const double b =
+            noise_f32_oracle(stream_of(when, id, Domain::B, pair), static_cast<std::uint32_t>(column * desc.rank + k));
+        const double term = a * b / std::sqrt(static_cast<double>(desc.rank));
         sum.value += term;
         sum.magnitude += std::abs(term);
     }

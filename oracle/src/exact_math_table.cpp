@@ -20,6 +20,10 @@ namespace abi_em = abi::exact_math;
 constexpr float kLargestInput = std::numeric_limits<float>::max();
 constexpr float kSmallest = std::numeric_limits<float>::denorm_min();
 
+// Of exact_gelu against the tanh form.
+constexpr double kGeluError = 3e-8;
+constexpr double kGeluRelativeError = 2.5e-7;
+
 double flushed(float x, double floor) { return std::abs(static_cast<double>(x)) < floor ? 0.0 : x; }
 
 // Rounding to even by parity, without the floating-point unit's own rounding.
@@ -36,7 +40,7 @@ double clamped_exp(float x) { return x < -69.0F ? 0.0 : std::exp(std::fmin(x, 88
 double logistic(double x) { return x < 0.0 ? std::exp(x) / (1.0 + std::exp(x)) : 1.0 / (1.0 + std::exp(-x)); }
 
 // The tanh form as its authors write it; 1 + tanh loses to cancellation what the absolute error allows a billion times.
-double gelu(float x) {
+double gelu_by_tanh(float x) {
     const double wide = x;
     return 0.5 * wide * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (wide + 0.044715 * wide * wide * wide)));
 }
@@ -157,7 +161,8 @@ std::vector<ExactFunction> make_activations() {
     };
     return {
         make("relu", abi_em::kRelu, &exact::exact_relu, [](float x) { return x > 0.0F ? x : 0.0; }, 0.0, 0.0, {1.0F}),
-        make("gelu", abi_em::kGelu, &exact::exact_gelu, &gelu, 3e-8, 2.5e-7, {0x1p-100F, 1.0F, 12.0F}),
+        make("gelu", abi_em::kGelu, &exact::exact_gelu, &gelu_by_tanh, kGeluError, kGeluRelativeError,
+             {0x1p-100F, 1.0F, 12.0F}),
         make("silu", abi_em::kSilu, &exact::exact_silu, [](float x) { return x < -69.0F ? 0.0 : x * logistic(x); },
              1e-30, 2.7e-7, {0x1p-100F, 1.0F, 69.0F}),
         make("sigmoid", abi_em::kSigmoid, &exact::exact_sigmoid, [](float x) { return x < -69.0F ? 0.0 : logistic(x); },
@@ -165,7 +170,24 @@ std::vector<ExactFunction> make_activations() {
     };
 }
 
+/// |x/2 (1 + tanh(u)) - x/2 (1 + erf(x/sqrt(2)))|, which is even in x, is at most each of these.
+double tanh_form_bound(double x) {
+    const double size = std::abs(x);
+    const double near_zero = 3.3e-4 * size * size * size * size;
+    constexpr double kAnywhere = 4.733e-4;
+    const double density = std::exp(-0.5 * size * size) / std::sqrt(2.0 * std::numbers::pi);
+    const double u = std::sqrt(2.0 / std::numbers::pi) * (size + 0.044715 * size * size * size);
+    const double far = density + size * std::exp(-2.0 * u);
+    return std::min({near_zero, kAnywhere, far});
+}
+
 }  // namespace
+
+OracleValue gelu_oracle(double x) {
+    const double value = 0.5 * x * std::erfc(-x / std::numbers::sqrt2);  // 1 + erf without its cancellation
+    const double off = tanh_form_bound(x);
+    return {value, off + kGeluError + kGeluRelativeError * (std::abs(value) + off)};
+}
 
 std::span<const ExactFunction> exact_functions() {
     static const std::vector<ExactFunction> table = [] {

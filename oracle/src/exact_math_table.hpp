@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "yolk/oracle/family.hpp"
+
 namespace yolk::oracle {
 
 /// The numbers with low <= |x| <= high (and zero where it says so); negative ones only where `negative`.
@@ -35,5 +37,9 @@ struct ExactFunction {
 
 /// Zeros, both ends of the domain and their neighbours inside it, the function's own edges and their neighbours.
 [[nodiscard]] std::vector<float> edge_inputs(const ExactFunction& function);
+
+/// The Gaussian error linear unit by its definition with erf, and how far from it what kernels compute may be: the
+/// bound of the tanh form (docs/kernels/elementwise.md) and the errors of exact_gelu, which computes that.
+[[nodiscard]] OracleValue gelu_oracle(double x);
 
 }  // namespace yolk::oracle

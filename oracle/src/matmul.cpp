@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "error_bounds.hpp"
+#include "exact_math_table.hpp"
 #include "yolk/exact/exact_activations.h"
 
 namespace yolk::oracle {
@@ -45,9 +45,8 @@ ActivationOracle activation_oracle(Activation activation, double x) {
         case Activation::Sigmoid: return {sigmoid(x), 0.25, 2.5e-7 * sigmoid(x) + 1e-29};
         case Activation::Silu: return {x * sigmoid(x), 1.1, 1e-29 + 2.7e-7 * std::abs(x * sigmoid(x))};
         case Activation::Gelu: {
-            const double u = std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-            const double value = 0.5 * x * (1.0 + std::tanh(u));
-            return {value, 1.13, 3e-8 + 2.5e-7 * std::abs(value)};
+            const OracleValue gelu = gelu_oracle(x);
+            return {gelu.value, 1.13, gelu.tolerance};
         }
     }
     return {};

@@ -30,34 +30,42 @@ ProblemPtr cross_entropy(Sizes& sizes) {
         {.rows = sizes.need("rows"), .columns = sizes.need("columns"), .shared_targets = sizes.flag("shared_targets")});
 }
 
-RowVector row_vector(Sizes& sizes, const char* name) { return static_cast<RowVector>(sizes.choice(name, 3, 1)); }
+RowVector row_vector(Sizes& sizes, const char* name, RowVector fallback = RowVector::Shared) {
+    constexpr std::array<std::string_view, 3> kVectors{"none", "shared", "per_member"};
+    return sizes.choice(name, kVectors, fallback);
+}
 
 ProblemPtr normalize(Sizes& sizes) {
-    const auto rule = static_cast<NormalizeRule>(sizes.choice("rule", 2));
+    constexpr std::array<std::string_view, 2> kRules{"layer", "root_mean_square"};
+    const NormalizeRule rule = sizes.choice("rule", kRules, NormalizeRule::Layer);
     const bool centres = rule == NormalizeRule::Layer;
-    const std::uint32_t bias = sizes.choice("bias", 3, centres ? 1 : 0);
-    if (!centres && bias != 0) sizes.refuse("a bias, which rule=1 (root mean square) has not");
+    const RowVector bias = row_vector(sizes, "bias", centres ? RowVector::Shared : RowVector::None);
+    if (!centres && bias != RowVector::None) sizes.refuse("a bias, which rule=root_mean_square does not take");
     return make_normalize_problem({.rule = rule,
                                    .rows = sizes.need("rows"),
                                    .columns = sizes.need("columns"),
                                    .scale = row_vector(sizes, "scale"),
-                                   .bias = static_cast<RowVector>(bias)});
+                                   .bias = bias});
 }
 
 ProblemPtr elementwise(Sizes& sizes) {
-    return make_elementwise_problem(
-        {.operation = static_cast<ElementwiseOperation>(sizes.choice("operation", abi::elementwise::kOperationCount)),
-         .rows = sizes.need("rows"),
-         .columns = sizes.need("columns"),
-         .second = static_cast<SecondOperand>(sizes.choice("second", 4))});
+    std::array<std::string_view, abi::elementwise::kOperationCount> operations;
+    for (std::uint32_t i = 0; i < operations.size(); ++i)
+        operations[i] = to_string(static_cast<ElementwiseOperation>(i));
+    constexpr std::array<std::string_view, 4> kLayouts{"full", "shared", "member_rows", "row"};
+    return make_elementwise_problem({.operation = sizes.choice("operation", operations, ElementwiseOperation::Copy),
+                                     .rows = sizes.need("rows"),
+                                     .columns = sizes.need("columns"),
+                                     .second = sizes.choice("second", kLayouts, SecondOperand::Full)});
 }
 
 ProblemPtr convert(Sizes& sizes) {
-    const std::uint32_t from = sizes.choice("from", 3);
-    const std::uint32_t to = sizes.choice("to", 3, from == 0 ? 1 : 0);
-    if ((from == 0) == (to == 0)) sizes.refuse("neither or both of from and to 0 (fp32); one must be");
-    return make_convert_problem(
-        {.count = sizes.need("count"), .from = static_cast<FloatFormat>(from), .to = static_cast<FloatFormat>(to)});
+    constexpr std::array<std::string_view, 3> kFormats{"f32", "f16", "bf16"};
+    const FloatFormat from = sizes.choice("from", kFormats, FloatFormat::F32);
+    const FloatFormat to = sizes.choice("to", kFormats, from == FloatFormat::F32 ? FloatFormat::F16 : FloatFormat::F32);
+    if ((from == FloatFormat::F32) == (to == FloatFormat::F32))
+        sizes.refuse("neither or both of from and to f32; one must be");
+    return make_convert_problem({.count = sizes.need("count"), .from = from, .to = to});
 }
 
 ProblemPtr transpose(Sizes& sizes) {
@@ -67,7 +75,7 @@ ProblemPtr transpose(Sizes& sizes) {
 
 ProblemPtr concat(Sizes& sizes) {
     ConcatDesc desc{.members = sizes.get("members", 1), .outer = sizes.get("outer", 1), .inner = sizes.get("inner", 1)};
-    desc.parts = even_parts(sizes.need("extent"), sizes.choice("parts", kMaxEvenParts + 1, 2));
+    desc.parts = even_parts(sizes.need("extent"), sizes.below("parts", kMaxEvenParts + 1, 2));
     return make_concat_problem(desc);
 }
 
@@ -81,11 +89,12 @@ ProblemPtr gather(Sizes& sizes) {
 }
 
 ProblemPtr scatter(Sizes& sizes) {
+    constexpr std::array<std::string_view, 2> kModes{"assign", "add"};
     return make_scatter_problem({.members = sizes.get("members", 1),
                                  .target_rows = sizes.need("target_rows"),
                                  .columns = sizes.need("columns"),
                                  .id_count = sizes.need("ids"),
-                                 .mode = static_cast<ScatterMode>(sizes.choice("mode", 2)),
+                                 .mode = sizes.choice("mode", kModes, ScatterMode::Assign),
                                  .shared_ids = sizes.flag("shared_ids"),
                                  .shared_values = sizes.flag("shared_values")});
 }
@@ -126,9 +135,10 @@ ProblemPtr inverse_sqrt(Sizes& sizes) {
 }
 
 ProblemPtr noise(Sizes& sizes) {
+    constexpr std::array<std::string_view, 2> kFormats{"i32", "f32"};
     return make_noise_problem({.element_count = sizes.need("elements"),
                                .pair_count = sizes.get("pairs", 1),
-                               .format = static_cast<NoiseFormat>(sizes.choice("format", 2))});
+                               .format = sizes.choice("format", kFormats, NoiseFormat::I32)});
 }
 
 }  // namespace

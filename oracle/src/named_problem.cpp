@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 #include <string>
 
@@ -83,9 +84,10 @@ ProblemPtr es_update(Sizes& sizes) {
 }
 
 ProblemPtr optimizer(Sizes& sizes) {
-    const std::uint32_t rule = sizes.choice("rule", 3);
-    return make_optimizer_problem(
-        {.rule = static_cast<OptimizerRule>(rule), .element_count = sizes.need("elements"), .config = {}});
+    constexpr std::array<std::string_view, 3> kRules{"sgd", "momentum", "adam"};
+    return make_optimizer_problem({.rule = sizes.choice("rule", kRules, OptimizerRule::Sgd),
+                                   .element_count = sizes.need("elements"),
+                                   .config = {}});
 }
 
 ProblemPtr block_inverse(Sizes& sizes) {
@@ -97,8 +99,8 @@ ProblemPtr block_inverse(Sizes& sizes) {
 }
 
 ProblemPtr reduce(Sizes& sizes) {
-    const std::uint32_t operation = sizes.choice("operation", 4);
-    return make_reduce_problem({.operation = static_cast<ReduceOperation>(operation),
+    constexpr std::array<std::string_view, 4> kOperations{"sum", "mean", "max", "argmax"};
+    return make_reduce_problem({.operation = sizes.choice("operation", kOperations, ReduceOperation::Sum),
                                 .outer = sizes.need("outer"),
                                 .columns = sizes.need("columns"),
                                 .inner = sizes.get("inner", 1)});
@@ -202,8 +204,8 @@ std::vector<std::string> tuner_job(std::uint32_t candidates) {
         shapes.push_back(fmt::format("expected_improvement count={} steps={}", candidates, n));
     }
     shapes.push_back(fmt::format("expected_improvement count={} steps=2", candidates));
-    shapes.push_back(fmt::format("reduce outer={} columns=8 operation=2", candidates / 8));
-    shapes.push_back(fmt::format("reduce outer={} columns=8 operation=3", candidates / 8));
+    shapes.push_back(fmt::format("reduce outer={} columns=8 operation=max", candidates / 8));
+    shapes.push_back(fmt::format("reduce outer={} columns=8 operation=argmax", candidates / 8));
     shapes.emplace_back("covariance n=4 samples=64 blocks=3");
     shapes.emplace_back("kronecker_precondition n_out=4 n_in=4");
     return shapes;

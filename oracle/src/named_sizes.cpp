@@ -2,12 +2,24 @@
 #include "named_sizes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 namespace yolk::oracle {
+
+namespace {
+
+std::optional<std::uint32_t> number_in(std::string_view text) {
+    std::uint32_t value = 0;
+    const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return failed == std::errc() && stop == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
 
 Result<void> Sizes::parse(std::string_view words) {
     while (!words.empty()) {
@@ -16,12 +28,10 @@ Result<void> Sizes::parse(std::string_view words) {
         words.remove_prefix(std::min(end + 1, words.size()));
         if (word.empty()) continue;
         const std::size_t sign = word.find('=');
-        std::uint32_t value = 0;
-        const std::string_view number = sign == std::string_view::npos ? "" : word.substr(sign + 1);
-        const auto [stop, failed] = std::from_chars(number.data(), number.data() + number.size(), value);
-        if (number.empty() || failed != std::errc() || stop != number.data() + number.size())
-            return bad_input(fmt::format("'{}' of the shape '{}' is not name=number, such as m=512.", word, text_));
-        values_[std::string(word.substr(0, sign))] = value;
+        if (sign == std::string_view::npos || sign + 1 == word.size())
+            return bad_input(
+                fmt::format("'{}' of the shape '{}' is not name=value, such as m=512 or operation=max.", word, text_));
+        values_[std::string(word.substr(0, sign))] = word.substr(sign + 1);
     }
     return {};
 }
@@ -29,19 +39,33 @@ Result<void> Sizes::parse(std::string_view words) {
 std::uint32_t Sizes::get(const char* name, std::uint32_t fallback) {
     read_.insert(name);
     const auto found = values_.find(name);
-    return found == values_.end() ? fallback : found->second;
+    if (found == values_.end()) return fallback;
+    const std::optional<std::uint32_t> number = number_in(found->second);
+    if (!number) refuse(fmt::format("{}={}; it is a number below 2^32", name, found->second));
+    return number.value_or(fallback);
 }
 
 std::uint32_t Sizes::need(const char* name) {
     const std::uint32_t value = get(name, 0);
-    if (value == 0 && missing_.empty()) missing_ = name;
+    if (value == 0 && wrong_.empty() && missing_.empty()) missing_ = name;
     return value;
 }
 
-std::uint32_t Sizes::choice(const char* name, std::uint32_t count, std::uint32_t fallback) {
+std::uint32_t Sizes::below(const char* name, std::uint32_t count, std::uint32_t fallback) {
     const std::uint32_t value = get(name, fallback);
     if (value < count) return value;
     refuse(fmt::format("{}={}; it may be 0 to {}", name, value, count - 1));
+    return fallback;
+}
+
+std::uint32_t Sizes::place_of(const char* name, std::span<const std::string_view> words, std::uint32_t fallback) {
+    read_.insert(name);
+    const auto found = values_.find(name);
+    if (found == values_.end()) return fallback;
+    const auto place = static_cast<std::uint32_t>(std::ranges::find(words, found->second) - words.begin());
+    const std::uint32_t value = place < words.size() ? place : number_in(found->second).value_or(place);
+    if (value < words.size()) return value;
+    refuse(fmt::format("{}={}; it may be {}", name, found->second, fmt::join(words, ", ")));
     return fallback;
 }
 

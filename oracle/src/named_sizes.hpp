@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "m=512 n=512 k=512": what the makers of named problems read.
+// "outer=512 columns=64 operation=max": what the makers of named problems read.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,9 +27,15 @@ class Sizes {
     std::uint32_t get(const char* name, std::uint32_t fallback);
     /// As check() says, 0 is refused.
     std::uint32_t need(const char* name);
-    /// A number of [0, count) that stands for a choice; check() refuses others.
-    std::uint32_t choice(const char* name, std::uint32_t count, std::uint32_t fallback = 0);
-    bool flag(const char* name, bool fallback = false) { return choice(name, 2, fallback ? 1 : 0) != 0; }
+    /// A number below `count`; check() refuses others.
+    std::uint32_t below(const char* name, std::uint32_t count, std::uint32_t fallback);
+    bool flag(const char* name, bool fallback = false) { return below(name, 2, fallback ? 1 : 0) != 0; }
+    /// The place of one of `words` in them; its number, as files of before have it, is accepted too. check() refuses
+    /// others.
+    template <class Enumeration>
+    Enumeration choice(const char* name, std::span<const std::string_view> words, Enumeration fallback) {
+        return static_cast<Enumeration>(place_of(name, words, static_cast<std::uint32_t>(fallback)));
+    }
     /// check() will say that the shape has `what`.
     void refuse(std::string what);
     [[nodiscard]] bool has(const char* name) const { return values_.contains(name); }
@@ -36,8 +43,10 @@ class Sizes {
     [[nodiscard]] Result<void> check() const;
 
    private:
+    std::uint32_t place_of(const char* name, std::span<const std::string_view> words, std::uint32_t fallback);
+
     std::string text_;
-    std::map<std::string, std::uint32_t, std::less<>> values_;
+    std::map<std::string, std::string, std::less<>> values_;
     std::set<std::string> read_;
     std::string missing_;
     std::string wrong_;  ///< what check() refuses first

@@ -60,6 +60,34 @@ TEST(exact_math, errors_hold_where_inputs_are_dense) {
     }
 }
 
+// Kernels compute the tanh form. Its stated bound holds, and is no larger than it must be where the two are furthest
+// apart, at 2.699.
+TEST(exact_math, gelu_is_within_its_bound_of_the_form_with_erf) {
+    double worst = 0.0;
+    double worst_at = 0.0;
+    for (int i = -(1 << 17); i <= 1 << 17; ++i) {
+        const float x = std::ldexp(static_cast<float>(i), -13);  // -16 to 16
+        const OracleValue oracle = gelu_oracle(x);
+        const double error = std::abs(static_cast<double>(exact::exact_gelu(x)) - oracle.value);
+        ASSERT_LE(error, oracle.tolerance) << x;
+        if (error > worst) worst = error, worst_at = x;
+    }
+    EXPECT_GT(worst, 0.99 * gelu_oracle(worst_at).tolerance);
+    EXPECT_NEAR(std::abs(worst_at), 2.699, 0.001);
+    for (float x = 0x1p-100F; x < 1.0F; x *= 1.5F) {
+        ASSERT_LE(std::abs(exact::exact_gelu(-x) - gelu_oracle(-x).value), gelu_oracle(-x).tolerance) << x;
+    }
+}
+
+// x times the standard normal distribution function, of which tables have the second factor.
+TEST(exact_math, gelu_oracle_has_the_tables_values) {
+    EXPECT_NEAR(gelu_oracle(1.0).value, 0.8413447460685429, 1e-15);
+    EXPECT_NEAR(gelu_oracle(-1.0).value, -0.15865525393145705, 1e-15);
+    EXPECT_NEAR(gelu_oracle(2.0).value, 2.0 * 0.9772498680518208, 1e-15);
+    EXPECT_NEAR(gelu_oracle(-6.0).value, -6.0 * 9.865876450376981e-10, 1e-21);
+    EXPECT_EQ(gelu_oracle(0.0).value, 0.0);
+}
+
 TEST(exact_math, tanh_is_odd_and_below_one) {
     for (std::uint32_t bits = 0; bits < 0x7F800000U; bits += 4099) {
         const auto x = std::bit_cast<float>(bits);

@@ -22,24 +22,24 @@ TEST_P(shape_problem, named_problems_come_back_from_their_shapes) {
                              "perturbed_linear members=6 rows=2 in=8 out=12 shared_input=1 transposed=1",
                              "fitness population=6 episodes=3",
                              "es_update population=8 rank=2 rows=5 columns=7",
-                             "optimizer elements=11 rule=2",
+                             "optimizer elements=11 rule=adam",
                              "block_inverse n=5 blocks=3 symmetric=1",
-                             "reduce outer=4 columns=9 inner=3 operation=3",
+                             "reduce outer=4 columns=9 inner=3 operation=argmax",
                              "softmax rows=6 columns=11 log=1",
                              "cross_entropy rows=6 columns=11 shared_targets=1",
-                             "normalize rows=6 columns=11 rule=1 scale=2",
-                             "elementwise rows=6 columns=11 operation=10 second=3",
-                             "convert count=77 from=2 to=0",
+                             "normalize rows=6 columns=11 rule=root_mean_square scale=per_member",
+                             "elementwise rows=6 columns=11 operation=add second=row",
+                             "convert count=77 from=bf16 to=f32",
                              "transpose members=2 rows=5 columns=7",
                              "concat outer=3 extent=11 parts=3",
                              "gather table_rows=9 columns=8 ids=5 shared_table=1",
-                             "scatter target_rows=9 columns=8 ids=5 mode=1",
-                             "gru_step rows=3 columns=8 gate_bias=0",
+                             "scatter target_rows=9 columns=8 ids=5 mode=add",
+                             "gru_step rows=3 columns=8 gate_bias=none",
                              "matmul_i8 m=5 n=6 k=7 batch=2",
                              "perturbed_embedding members=4 table_rows=9 columns=8 pairs=0",
                              "perturbed_vector members=4 elements=9",
                              "inverse_sqrt n=9 blocks=2",
-                             "noise elements=9 pairs=3 format=1",
+                             "noise elements=9 pairs=3 format=f32",
                              "covariance n=9 samples=5 blocks=2",
                              "natural_gradient n=9 blocks=2",
                              "kronecker_precondition n_out=5 n_in=4",
@@ -71,6 +71,23 @@ TEST_P(shape_problem, every_familys_shapes_have_problems) {
     }
 }
 
+// As files have them that were written before there were words.
+TEST_P(shape_problem, numbers_stand_for_the_words_in_their_order) {
+    const DeviceInfo info = device().usable_info();
+    constexpr std::array<std::pair<const char*, const char*>, 5> kPairs{
+        {{"reduce outer=4 columns=9 operation=2", "reduce outer=4 columns=9 operation=max"},
+         {"optimizer elements=11 rule=1", "optimizer elements=11 rule=momentum"},
+         {"normalize rows=6 columns=11 rule=0 bias=2", "normalize rows=6 columns=11 rule=layer bias=per_member"},
+         {"elementwise rows=6 columns=11 operation=13 second=2",
+          "elementwise rows=6 columns=11 operation=maximum second=member_rows"},
+         {"scatter target_rows=9 columns=8 ids=5 mode=0", "scatter target_rows=9 columns=8 ids=5 mode=assign"}}};
+    for (const auto& [number, word] : kPairs) {
+        ASSERT_OK_AND_ASSIGN(const auto by_number, make_named_problem(number));
+        ASSERT_OK_AND_ASSIGN(const auto by_word, make_named_problem(word));
+        EXPECT_EQ(by_number->space(info).shape(), by_word->space(info).shape()) << number;
+    }
+}
+
 TEST_P(shape_problem, what_names_say_wrongly_is_refused) {
     const auto refused = [](const char* name) {
         const auto named = make_named_problem(name);
@@ -80,9 +97,13 @@ TEST_P(shape_problem, what_names_say_wrongly_is_refused) {
     EXPECT_THAT(refused("softmax columns=4"), HasSubstr("needs rows"));
     EXPECT_THAT(refused("softmax rows=4 columns=4 log=2"), HasSubstr("has log=2; it may be 0 to 1"));
     EXPECT_THAT(refused("softmax rows=4 columns=4 depth=2"), HasSubstr("its family knows columns, log, rows"));
-    EXPECT_THAT(refused("convert count=4 from=1 to=2"), HasSubstr("neither or both"));
-    EXPECT_THAT(refused("normalize rows=4 columns=4 rule=1 bias=1"), HasSubstr("a bias"));
-    EXPECT_THAT(refused("optimizer elements=4 rule=3"), HasSubstr("has rule=3"));
+    EXPECT_THAT(refused("convert count=4 from=f16 to=bf16"), HasSubstr("neither or both"));
+    EXPECT_THAT(refused("normalize rows=4 columns=4 rule=root_mean_square bias=shared"), HasSubstr("a bias"));
+    EXPECT_THAT(refused("optimizer elements=4 rule=3"), HasSubstr("has rule=3; it may be sgd, momentum, adam"));
+    EXPECT_THAT(refused("reduce outer=4 columns=4 operation=least"),
+                HasSubstr("has operation=least; it may be sum, mean"));
+    EXPECT_THAT(refused("softmax rows=four columns=4"), HasSubstr("has rows=four; it is a number"));
+    EXPECT_THAT(refused("softmax rows= columns=4"), HasSubstr("'rows=' of the shape"));
     EXPECT_THAT(refused("exact_math rows=4"), HasSubstr("a benchmark can be named"));
     EXPECT_THAT(refused("chess: 64"), HasSubstr("no kernel family 'chess'; there are noise, exact_math"));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known about a kernel's configurations before anything is measured, as a file: `yolk tune --train-prior`
-// writes it, `yolk tune --prior` begins from it. JSON, keyed by the names and values of the parameters, so that it
-// outlives a change of their order.
+// What is known about a kernel's configurations before anything is measured, as a file: `yolk tune prior
+// train` writes it, `yolk tune --prior` begins from it. JSON, keyed by the names and values of the parameters, so that
+// it outlives a change of their order.
 //
 //   {"yolk_prior": 1, "settings": {"noise": 0.05, ...}, "training": {...}, "spaces": [{"kernel": "matmul",
 //    "devices": ["..."], "parameters": [{"name": "tile_m", "values": [4, 8]}, ...], "residual_deviation": 0.1,
@@ -43,6 +43,10 @@ struct PriorFile {
 /// Error (BadInput): not such a text, one of a newer Yolk, or damaged; `name` stands for it in messages.
 [[nodiscard]] Result<PriorFile> parse_prior(std::string_view text, std::string_view name);
 [[nodiscard]] Result<PriorFile> read_prior(const std::filesystem::path& path);
+/// The one that `named` names; where it is empty, prior.json beside the table, which may be missing or, with a warning,
+/// damaged. Errors: read_prior's, of a named one.
+[[nodiscard]] Result<std::optional<PriorFile>> find_prior(const std::filesystem::path& named,
+                                                          const std::filesystem::path& table);
 /// Written beside and renamed.
 [[nodiscard]] Result<void> write_prior(const std::filesystem::path& path, const PriorFile& file);
 

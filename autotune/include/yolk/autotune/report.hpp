@@ -68,6 +68,9 @@ struct ShapeReport {
 [[nodiscard]] ShapeReport shape_report(const TuningKey& key, const std::vector<TuningSample>& samples,
                                        const std::vector<Quarantined>& quarantined, const TuningChoice* choice,
                                        const KnownShape* known);
+/// Of every key of the table. A shape's space is known where its device is among `devices`.
+[[nodiscard]] Result<std::vector<ShapeReport>> table_reports(const TuningFile& file,
+                                                             std::span<const DeviceInfo> devices);
 /// Of a recording.
 [[nodiscard]] ShapeReport surface_report(RecordedSurface surface, std::string title);
 

@@ -19,9 +19,9 @@ namespace yolk::oracle {
 ///   rollout           members hidden=64 episodes=1 rank=1 steps=40 mean=0  (CartPole; every episode takes all steps)
 ///   fitness           population episodes=1
 ///   es_update         population rank=1, and hidden=64 (CartPole's policy) or rows and columns (one matrix)
-///   optimizer         elements rule=0 (sgd, momentum, adam)
+///   optimizer         elements rule=sgd (or momentum, adam)
 ///   block_inverse     n blocks symmetric=0
-///   reduce            outer columns inner=1 operation=0 (sum, mean, max, argmax)
+///   reduce            outer columns inner=1 operation=sum (or mean, max, argmax)
 ///   covariance        n samples blocks=1
 ///   natural_gradient  n blocks=1
 ///   kronecker_precondition  n_out n_in blocks=1
@@ -29,18 +29,18 @@ namespace yolk::oracle {
 ///   expected_improvement    count steps=2
 ///   softmax           rows columns log=0            (rows: of all members, here and in the next four)
 ///   cross_entropy     rows columns shared_targets=0
-///   normalize         rows columns rule=0 (layer, root mean square) scale=1 bias=1 (none, shared, per member)
-///   elementwise       rows columns operation=0 (ElementwiseOperation) second=0 (SecondOperand)
-///   gru_step          rows columns gate_bias=1 candidate_bias=1 (none, shared, per member)
-///   convert           count from=0 to=1 (fp32, fp16, bf16)
+///   normalize         rows columns rule=layer (or root_mean_square) scale=shared bias=shared (or none, per_member)
+///   elementwise       rows columns operation=copy (ElementwiseOperation) second=full (or shared, member_rows, row)
+///   gru_step          rows columns gate_bias=shared candidate_bias=shared (or none, per_member)
+///   convert           count from=f32 to=f16 (or bf16)
 ///   transpose         rows columns members=1
 ///   concat            extent parts=2 outer=1 inner=1 members=1
 ///   gather            table_rows columns ids members=1 shared_table=0 shared_ids=0
-///   scatter           target_rows columns ids members=1 mode=0 (assign, add) shared_ids=0 shared_values=0
+///   scatter           target_rows columns ids members=1 mode=assign (or add) shared_ids=0 shared_values=0
 ///   matmul_i8         m n k batch=1
 ///   perturbed_embedding     members table_rows columns rows=1 rank=1 shared_ids=0 pairs=1
 ///   perturbed_vector  members elements frozen=0 pairs=1
-///   noise             elements pairs=1 format=0 (i32, f32)
+///   noise             elements pairs=1 format=i32 (or f32)
 /// or a family and, after a colon, a part of the name of one of its benchmarks: "softmax: 1024".
 /// Error (BadInput): another family, an unknown or missing size, no number.
 [[nodiscard]] Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plot_axis.hpp"
+#include "yolk/core/plot.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,12 @@
 #include <cmath>
 #include <span>
 
-namespace yolk::autotune {
+#include "yolk/core/markup.hpp"
+
+namespace yolk {
 namespace {
 
-constexpr double kRoom = 0.04;  // of the axis, on either side
+constexpr double kAxisRoom = 0.04;  // of the axis, at either end
 
 std::vector<double> even_ticks(double low, double high, std::size_t wanted) {
     const double rough = (high - low) / static_cast<double>(std::max<std::size_t>(wanted, 1));
@@ -54,11 +56,11 @@ double Axis::at(double value) const {
 Axis axis_around(AxisScale scale, double low, double high) {
     Axis axis{.scale = scale, .low = low, .high = high};
     if (scale == AxisScale::Log) {
-        const double factor = high > low ? std::pow(high / low, kRoom) : 1.25;
+        const double factor = high > low ? std::pow(high / low, kAxisRoom) : 1.25;
         axis.low /= factor;
         axis.high *= factor;
     } else {
-        const double room = high > low ? kRoom * (high - low) : std::max(0.25 * std::abs(low), 1.0);
+        const double room = high > low ? kAxisRoom * (high - low) : std::max(0.25 * std::abs(low), 1.0);
         axis.low -= room;
         axis.high += room;
     }
@@ -82,4 +84,40 @@ std::string number_text(double value) {
     return fmt::format("{:.{}g}", value, magnitude >= 1000.0 ? 6 : 4);
 }
 
-}  // namespace yolk::autotune
+PlotFrame plot_frame(double width, double height, double bottom, Axis x, Axis y) {
+    PlotFrame frame{.width = width, .height = height, .bottom = bottom, .x = x, .y = y};
+    frame.x.from = PlotFrame::kLeft;
+    frame.x.to = frame.right();
+    frame.y.from = frame.base();
+    frame.y.to = PlotFrame::kTop;
+    return frame;
+}
+
+std::string plot_text(double x, double y, std::string_view anchor, std::string_view text, std::string_view more) {
+    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
+                       markup_text(text));
+}
+
+std::string plot_y_axis(const PlotFrame& frame, std::string_view label) {
+    std::string svg;
+    for (const double tick : round_ticks(frame.y)) {
+        const double y = frame.y.at(tick);
+        svg += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", PlotFrame::kLeft, y, frame.right());
+        svg += plot_text(PlotFrame::kLeft - 6, y + 4, "end", number_text(tick));
+    }
+    const double middle = (frame.base() + PlotFrame::kTop) / 2;
+    return svg + plot_text(13, middle, "middle", label, fmt::format(" transform=\"rotate(-90 13 {:.1f})\"", middle));
+}
+
+std::string plot_x_axis(const PlotFrame& frame, std::string_view label) {
+    std::string svg = fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", frame.x.from,
+                                  PlotFrame::kTop, frame.base(), frame.right());
+    for (const double tick : round_ticks(frame.x)) {
+        const double x = frame.x.at(tick);
+        svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v4\"/>", x, frame.base());
+        svg += plot_text(x, frame.base() + 17, "middle", number_text(tick));
+    }
+    return svg + plot_text((frame.x.from + frame.right()) / 2, frame.height - 5, "middle", label);
+}
+
+}  // namespace yolk

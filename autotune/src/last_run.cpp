@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "last_run.hpp"
+#include "yolk/autotune/last_run.hpp"
 
 #include <fmt/format.h>
 
@@ -13,21 +13,21 @@
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
-namespace yolk::cli {
+namespace yolk::autotune {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 24U;
-constexpr int kVersion = 1;
+constexpr std::size_t kLargestLastRun = std::size_t{1} << 24U;
+constexpr int kLastRunVersion = 1;
 
-Json shapes_json(const std::vector<ShapeRequest>& shapes) {
+Json last_run_json(const std::vector<ShapeRequest>& shapes) {
     Json list = Json::array();
     for (const ShapeRequest& asked : shapes) {
         list.push_back({{"family", asked.family}, {"variant", asked.shape.variant}, {"extents", asked.shape.extents}});
     }
-    return {{"yolk_last_run", kVersion}, {"shapes", std::move(list)}};
+    return {{"yolk_last_run", kLastRunVersion}, {"shapes", std::move(list)}};
 }
 
-bool is_shape(const Json& json) {
+bool is_shape_request(const Json& json) {
     if (!json.is_object()) return false;
     for (const char* name : {"family", "variant"}) {
         if (!json.contains(name) || !json[name].is_string()) return false;
@@ -40,7 +40,7 @@ bool is_shape(const Json& json) {
 bool is_free_or_ours(const std::filesystem::path& path) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) return true;
-    const Result<std::vector<std::byte>> bytes = read_file(path, kLargestFile);
+    const Result<std::vector<std::byte>> bytes = read_file(path, kLargestLastRun);
     if (!bytes) return false;
     const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     return text.empty() || text.find("\"yolk_last_run\"") != std::string_view::npos;
@@ -49,12 +49,12 @@ bool is_free_or_ours(const std::filesystem::path& path) {
 }  // namespace
 
 std::filesystem::path last_run_path() {
-    std::filesystem::path path = autotune::default_table_path();
+    std::filesystem::path path = default_table_path();
     return path.empty() ? path : path += ".last_run.json";
 }
 
-RememberShapes::~RememberShapes() {
-    const std::vector<ShapeRequest> shapes = shape_requests(device_);
+void remember_shapes(const Device& device) {
+    const std::vector<ShapeRequest> shapes = shape_requests(device);
     const std::filesystem::path path = last_run_path();
     if (shapes.empty() || path.empty()) return;
     std::error_code ignored;
@@ -66,7 +66,7 @@ RememberShapes::~RememberShapes() {
                         path.string()));
         return;
     }
-    if (const Result<void> written = write_file_atomically(path, to_line(shapes_json(shapes)) + "\n"); !written)
+    if (const Result<void> written = write_file_atomically(path, to_line(last_run_json(shapes)) + "\n"); !written)
         log(LogLevel::Info, "What to tune is not remembered: " + written.error().message);
 }
 
@@ -79,12 +79,13 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
                         "run one of them first.",
                         path.string()));
     }
-    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestFile));
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestLastRun));
     std::string text(bytes.size(), '\0');
     std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
     const Json json = Json::parse(text, nullptr, false);
-    const bool known = json.is_object() && json.value("yolk_last_run", Json()) == kVersion && json.contains("shapes") &&
-                       json["shapes"].is_array() && std::ranges::all_of(json["shapes"], is_shape);
+    const bool known = json.is_object() && json.value("yolk_last_run", Json()) == kLastRunVersion &&
+                       json.contains("shapes") && json["shapes"].is_array() &&
+                       std::ranges::all_of(json["shapes"], is_shape_request);
     if (!known) {
         return bad_input(fmt::format(
             "'{}' is damaged or of another Yolk; any train, eval, bench or system writes it anew.", path.string()));
@@ -98,4 +99,4 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
     return shapes;
 }
 
-}  // namespace yolk::cli
+}  // namespace yolk::autotune

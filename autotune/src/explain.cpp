@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/autotune/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "yolk/autotune/architecture.hpp"
+#include "yolk/autotune/portfolio.hpp"
+#include "yolk/autotune/space.hpp"
+#include "yolk/autotune/user_kernel.hpp"
+#include "yolk/oracle/named_problem.hpp"
+#include "yolk/runtime/probe.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+SourceAnswer architecture_answer(const ShapeQuestion& question, const std::vector<TuningChoice>& choices,
+                                 std::string text) {
+    const std::string name = architecture_of(question.key.device);
+    if (!text.empty()) return {"same architecture", fmt::format("{}: {}", name, text)};
+    if (name.empty()) return {"same architecture", "this device's is not known"};
+    std::size_t count = 0;
+    for (const TuningChoice& choice : choices) {
+        if (choice.key.family == question.key.family && choice.key.device.device != question.key.device.device &&
+            same_architecture(choice.key.device, question.key.device) &&
+            tuning_distance(choice.key.shape, question.key.shape))
+            ++count;
+    }
+    return {"same architecture",
+            fmt::format("{}: {} choices of other devices, none with this driver and these kernels near enough; `yolk "
+                        "tune` measures them first",
+                        name, count)};
+}
+
+/// What a prior file would have `yolk tune` try: a plan takes nothing that was not proven.
+std::string prediction_answer(const ShapeQuestion& question, const std::optional<PriorFile>& prior,
+                              const std::vector<TuningSample>& samples) {
+    constexpr std::size_t kMostCandidates = 4000;
+    if (!prior) return "no prior file (prior.json beside the table, or one that is named)";
+    const std::vector<Configuration> drawn = question.space.draw(kMostCandidates, 1);
+    Result<Space> space = space_of(question.space);
+    std::vector<std::uint16_t> choices;
+    for (const Configuration& configuration : drawn) {
+        for (std::size_t k = 0; k < configuration.size(); ++k) {
+            const std::vector<std::uint32_t>& values = question.space.knobs()[k].values;
+            choices.push_back(static_cast<std::uint16_t>(std::ranges::find(values, configuration[k]) - values.begin()));
+        }
+    }
+    if (!space) return "the space cannot be enumerated";
+    const Result<CandidateSet> candidates = CandidateSet::of(*std::move(space), std::move(choices));
+    if (!candidates) return "the space cannot be enumerated";
+    const auto found = prior_for(*prior, *candidates, question.key.family);
+    if (!found) return "the prior file does not know this family's knobs";
+    std::vector<std::pair<std::size_t, double>> known;
+    for (const TuningSample& sample : samples) {
+        const auto values = ordered_configuration(question.space, sample.configuration);
+        const auto at = values ? std::ranges::find(drawn, *values) : drawn.end();
+        if (at != drawn.end() && std::isfinite(sample.milliseconds))
+            known.emplace_back(static_cast<std::size_t>(at - drawn.begin()), std::log(sample.milliseconds));
+    }
+    return fmt::format("{} (rank {}, {} samples of this shape); `yolk tune` begins there, a plan does not take it",
+                       question.space.text(drawn[predicted_best(*found, known)]), found->factors.size(), known.size());
+}
+
+std::string portfolio_answer(const ShapeQuestion& question) {
+    std::size_t allowed = 0;
+    const auto portfolio = portfolio_of(shipped_portfolio(), question.key.family);
+    for (const NamedConfiguration& configuration : portfolio) {
+        const auto values = ordered_configuration(question.space, configuration);
+        allowed += values && question.space.check(*values) ? 1U : 0U;
+    }
+    if (portfolio.empty()) return "none for this family";
+    return fmt::format("{} configurations, {} of them allowed here; `yolk tune` tries them, a plan does not",
+                       portfolio.size(), allowed);
+}
+
+std::vector<SourceAnswer> ladder(const ShapeQuestion& question, const std::vector<TuningChoice>& choices,
+                                 const std::vector<Quarantined>& quarantined, const std::vector<TuningSample>& samples,
+                                 const std::optional<PriorFile>& prior) {
+    const TuningTable mine = usable_choices(choices, quarantined, question.key.device);
+    const std::optional<TuningAnswer> answer = mine.find(question.space);
+    const bool exact = answer && answer->source == TuningSource::Exact;
+    const bool near = answer && answer->source == TuningSource::NearestShape;
+    const bool alike = answer && answer->source == TuningSource::SameArchitecture;
+    const auto told = [&](const char* otherwise) {
+        if (!answer) return std::string(otherwise);
+        return fmt::format("{}{} -> {}", shape_text(answer->entry->family, answer->entry->shape),
+                           answer->entry->pinned ? ", pinned" : "", question.space.text(answer->configuration));
+    };
+    std::vector<SourceAnswer> sources;
+    sources.push_back({"exact",
+                       exact ? told("") : fmt::format("nothing in the bucket {}", tuning_bucket(question.key.shape)),
+                       exact});
+    std::size_t other_driver = 0;
+    std::size_t other_kernels = 0;
+    std::size_t bad = 0;
+    for (const TuningChoice& choice : choices) {
+        if (choice.key.family != question.key.family || choice.key.device.device != question.key.device.device)
+            continue;
+        if (!tuning_distance(choice.key.shape, question.key.shape)) continue;
+        const bool same_driver = choice.key.device.driver == question.key.device.driver;
+        if (!same_driver) ++other_driver;
+        if (same_driver && choice.key.kernels != question.key.kernels) ++other_kernels;
+    }
+    for (const Quarantined& entry : quarantined) bad += entry.key == question.key ? 1U : 0U;
+    sources.push_back(
+        {"same device, other driver",
+         fmt::format("{} choices; `yolk tune` measures them first, a plan does not take them", other_driver)});
+    sources.push_back({"nearest shape", near ? told("") : (exact ? "not asked" : "none near enough"), near});
+    sources.push_back(
+        architecture_answer(question, choices, alike ? told("") : std::string(answer ? "not asked" : "")));
+    sources.back().answers = alike;
+    sources.push_back({"low-rank prediction", prediction_answer(question, prior, samples)});
+    sources.push_back({"portfolio", portfolio_answer(question)});
+    sources.push_back({"heuristic", question.space.text(question.heuristic), !answer});
+    if (other_kernels > 0)
+        sources.push_back({"misses", fmt::format("{} choices were measured with other SPIR-V", other_kernels)});
+    if (bad > 0) sources.push_back({"quarantine", fmt::format("{} configurations of this shape are not run", bad)});
+    return sources;
+}
+
+}  // namespace
+
+bool is_user_kernel(std::string_view text) noexcept {
+    constexpr std::string_view kFamily = kUserKernelFamily;
+    return text.starts_with(kFamily) && (text.size() == kFamily.size() || text[kFamily.size()] == ' ');
+}
+
+Result<ShapeQuestion> shape_question(const Device& device, std::string_view text) {
+    if (is_user_kernel(text)) {
+        return bad_input(
+            "A kernel of your own has no ladder and nothing to pin: no plan of Yolk's asks for it. The table lists it, "
+            "shows it and forgets it; what won is in the file that tuning it writes.");
+    }
+    YOLK_TRY(const std::unique_ptr<oracle::Problem> problem, oracle::make_named_problem(text));
+    YOLK_TRY_VOID(probe(device));
+    TuningSpace space = problem->space(device.usable_info());
+    TuningKey key = tuning_key(device.info(), space);
+    return ShapeQuestion{std::move(space), std::move(key), problem->default_configuration(device.usable_info())};
+}
+
+Result<std::vector<SourceAnswer>> explain(const ShapeQuestion& question, const TuningFile& file,
+                                          const std::optional<PriorFile>& prior) {
+    YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
+    YOLK_TRY(const std::vector<Quarantined> quarantined, file.quarantined());
+    YOLK_TRY(const std::vector<TuningSample> samples, file.samples(question.key));
+    return ladder(question, choices, quarantined, samples, prior);
+}
+
+}  // namespace yolk::autotune

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/autotune/tune_user_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "yolk/autotune/recording.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
+#include "yolk/primitives/limits.hpp"
+
+namespace yolk::autotune {
+namespace {
+
+using KernelClock = std::chrono::steady_clock;
+
+/// One tuning, with what it is made of.
+struct KernelRun {
+    const TuneUserKernelOptions& options;
+    const UserKernel& kernel;
+    const TuningFile& file;
+    TuningKey key;
+    KernelClock::time_point end;
+    double multiply_adds_per_second = 0.0;
+};
+
+TuneLiveOptions live_options(const KernelRun& run, const std::string& shape) {
+    TuneLiveOptions options{
+        .tuner = {.strategy = run.options.strategy, .budget = run.options.budget, .seed = run.options.seed},
+        .again = run.options.again,
+        .deadline = run.end,
+        .limit = run.end,
+        .multiply_adds_per_second = run.multiply_adds_per_second};
+    if (run.options.progress) {
+        options.progress = [&run, shape](const LiveProgress& at) { return run.options.progress(shape, at); };
+    }
+    return options;
+}
+
+/// Goes on after a device is lost, with a new one: what lost it is quarantined by then.
+Result<TuneLiveOutcome> search_kernel(const KernelRun& run, std::optional<Machine>& machine) {
+    const TuneLiveOptions options = live_options(run, shape_text(run.key.family, run.key.shape));
+    const auto search = [&]() -> Result<TuneLiveOutcome> {
+        YOLK_TRY(RunJournal journal, RunJournal::create(journal_folder(run.file.path())));
+        return tune_live(machine->device, machine->dispatcher, run.kernel, run.file, journal, options);
+    };
+    for (int lost = 0;; ++lost) {
+        Result<TuneLiveOutcome> outcome = search();
+        if (run.options.ended) run.options.ended();
+        const bool is_lost = !outcome && outcome.error().kind == ErrorKind::DeviceLost;
+        const bool stopped = run.options.goes_on && !run.options.goes_on();
+        if (!is_lost || lost == kMostLostDevices || stopped) return outcome;
+        log_warning(fmt::format("A configuration lost the device and is quarantined; the search goes on. {}",
+                                outcome.error().message));
+        if (machine->device.info().kind == DeviceKind::Cpu) {
+            if (run.options.start_again) run.options.start_again(run.end - KernelClock::now());
+            outcome.error().message += " Run the same command again: it goes on without this configuration.";
+            return outcome;
+        }
+        machine.reset();
+        YOLK_TRY(machine, run.options.open_machine());
+    }
+}
+
+/// Different reasons for which configurations failed, most frequent first.
+std::vector<std::string> counted_reasons(const std::vector<TuningSample>& samples) {
+    std::vector<std::pair<std::size_t, std::string>> counted;
+    for (const TuningSample& sample : samples) {
+        if (sample.reason.empty()) continue;
+        const auto same = std::ranges::find(counted, sample.reason, &std::pair<std::size_t, std::string>::second);
+        if (same == counted.end()) {
+            counted.emplace_back(1, sample.reason);
+        } else {
+            ++same->first;
+        }
+    }
+    std::ranges::stable_sort(counted, std::greater<>(), &std::pair<std::size_t, std::string>::first);
+    std::vector<std::string> reasons;
+    for (auto& [count, reason] : counted) reasons.push_back(std::move(reason));
+    return reasons;
+}
+
+std::string driver_words(const DeviceInfo& info) {
+    return info.driver_info.empty() ? info.driver_name : info.driver_name + " " + info.driver_info;
+}
+
+/// What the table and the search say in the end.
+Result<void> conclude(const KernelRun& run, const DeviceInfo& info, const std::optional<TuningChoice>& known,
+                      TuneUserKernelOutcome& outcome) {
+    const TuningSpace space = run.kernel.space(info);
+    YOLK_TRY(const std::vector<TuningSample> samples, run.file.samples(run.key));
+    if (!run.options.record.empty()) {
+        const std::filesystem::path& path = run.options.record;
+        YOLK_TRY_VOID(write_recording(path, recording_text(space, samples, info.name, recording_format(path))));
+    }
+    const bool chosen = outcome.search && !outcome.search->choice.configuration.empty();
+    outcome.choice = chosen ? outcome.search->choice : known.value_or(TuningChoice{});
+    outcome.configuration = ordered_configuration(space, outcome.choice.configuration);
+    outcome.any_right =
+        std::ranges::any_of(samples, [](const TuningSample& sample) { return std::isfinite(sample.milliseconds); });
+    outcome.reasons = counted_reasons(samples);
+    return {};
+}
+
+}  // namespace
+
+Result<TuneUserKernelOutcome> tune_user_kernel(std::optional<Machine>& machine, const UserKernel& kernel,
+                                               const std::filesystem::path& table,
+                                               const TuneUserKernelOptions& options) {
+    if (!options.record.empty()) YOLK_TRY_VOID(check_recording_place(options.record));
+    YOLK_TRY(const TuningFile file, TuningFile::open(table));
+    YOLK_TRY_VOID(recover_journals(file));
+    const DeviceInfo info = machine->device.info();
+    const auto begin = KernelClock::now();
+    KernelRun run{.options = options,
+                  .kernel = kernel,
+                  .file = file,
+                  .key = tuning_key(info, kernel.space(info)),
+                  .end = begin + std::chrono::duration_cast<KernelClock::duration>(options.time)};
+    TuneUserKernelOutcome outcome{
+        .table = file.path(), .key = run.key, .device = info.name, .driver = driver_words(info)};
+    YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
+    const std::optional<TuningChoice> known = known_choices(choices, run.key).exact;
+    if (!known || options.again) {
+        if (kernel.work().operations > 0.0) {
+            YOLK_TRY(run.multiply_adds_per_second,
+                     measure_multiply_adds_per_second(machine->device, machine->dispatcher, run.end));
+        }
+        YOLK_TRY(outcome.search, search_kernel(run, machine));
+    }
+    YOLK_TRY_VOID(conclude(run, machine->device.info(), known, outcome));
+    outcome.seconds = std::chrono::duration<double>(KernelClock::now() - begin).count();
+    return outcome;
+}
+
+Json winner_json(const UserKernel& kernel, const TuneUserKernelOutcome& outcome, const std::filesystem::path& shader) {
+    Json json{{"yolk_kernel", 1},
+              {"shader", shader.filename().string()},
+              {"kernel", outcome.key.shape.variant},
+              {"device", outcome.device},
+              {"driver", outcome.driver},
+              {"sizes", kernel.sizes()}};
+    json.update(kernel.describe(*outcome.configuration));
+    json["reference"] = kernel.reference();
+    json["milliseconds"] = outcome.choice.milliseconds;
+    json["default_milliseconds"] = outcome.choice.heuristic_milliseconds;
+    json["spread"] = outcome.choice.spread;
+    json["evaluations"] = outcome.choice.evaluations;
+    return json;
+}
+
+}  // namespace yolk::autotune

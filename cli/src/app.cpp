@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace yolk::cli {
+namespace {
+
+/// Thrown through the parser, from whose callbacks there is no other way out; parse() catches it.
+class Moved : public CLI::ParseError {
+   public:
+    explicit Moved(const std::string& message) : ParseError("Moved", message, CLI::ExitCodes::InvalidError) {}
+};
+
+/// "yolk tune table": the program and the subcommands that were named.
+std::string called(const CLI::App& app) {
+    std::string text = app.get_name();
+    for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+        at = at->get_subcommands().front();
+        text += " " + at->get_name();
+    }
+    return text;
+}
+
+}  // namespace
+
+Option* Option::type_name(const std::string& name) {
+    option_->type_name(name);
+    return this;
+}
+Option* Option::default_str(const std::string& text) {
+    option_->default_str(text);
+    return this;
+}
+Option* Option::required() {
+    option_->required();
+    return this;
+}
+Option* Option::only(Condition condition) {
+    conditions_.push_back(std::move(condition));
+    return this;
+}
+Option* Option::always() {
+    conditions_.clear();
+    return this;
+}
+std::size_t Option::count() const noexcept { return option_->count(); }
+std::string Option::name() const { return is_negated_ && is_negated_() ? negated_ : option_->get_name(); }
+
+Condition with(const Option* other) {
+    return {"goes with " + other->name(), [other] { return other->count() > 0; }};
+}
+Condition without(const Option* other) {
+    return {"goes without " + other->name(), [other] { return other->count() == 0; }};
+}
+
+App::App(const std::string& description, const std::string& name)
+    : own_(std::make_unique<CLI::App>(description, name)), app_(own_.get()) {
+    app_->require_subcommand(0, 1);
+}
+App::App(CLI::App* app) : app_(app) { app_->require_subcommand(0, 1); }
+App::~App() = default;
+
+App* App::add_subcommand(const std::string& name, const std::string& description) {
+    subcommands_.push_back(std::unique_ptr<App>(new App(app_->add_subcommand(name, description))));
+    return subcommands_.back().get();
+}
+void App::set_version(const std::string& text) { app_->set_version_flag("--version", text); }
+void App::set_footer(const std::string& text) { app_->footer(text); }
+
+Option* App::keep(CLI::Option* option, std::string negated) {
+    options_.push_back(std::unique_ptr<Option>(new Option(option, std::move(negated))));
+    options_.back()->conditions_ = open_groups_;
+    return options_.back().get();
+}
+
+Option* App::add_option(const std::string& name, std::string& target, const std::string& help) {
+    return keep(app_->add_option(name, target, help));
+}
+Option* App::add_option(const std::string& name, std::filesystem::path& target, const std::string& help) {
+    const auto read = [&target](const std::string& text) -> Result<void> {
+        target = text;
+        return {};
+    };
+    return add_value(name, read, help);
+}
+Option* App::add_list(const std::string& name, std::vector<std::string>& target, const std::string& help) {
+    return keep(app_->add_option(name, target, help));
+}
+Option* App::add_repeatable(const std::string& name, std::vector<std::string>& target, const std::string& help) {
+    return keep(app_->add_option(name, target, help)->allow_extra_args(false));
+}
+Option* App::add_flag(const std::string& name, bool& target, const std::string& help) {
+    const std::size_t sign = name.find(",!");
+    const std::string negated = sign == std::string::npos ? std::string() : name.substr(sign + 2);
+    Option* const option = keep(app_->add_flag(name, target, help), negated);
+    if (!negated.empty()) option->is_negated_ = [&target] { return !target; };
+    return option;
+}
+Option* App::add_value(const std::string& name, std::function<Result<void>(const std::string&)> read,
+                       const std::string& help) {
+    const auto check = [read = std::move(read)](const std::string& text) {
+        const Result<void> taken = read(text);
+        return taken ? std::string() : taken.error().message;
+    };
+    return keep(app_->add_option(
+                        name, [](const CLI::results_t&) { return true; }, help)
+                    ->check(check, "", ""));
+}
+void App::add_moved(const std::string& name, const std::string& instead) {
+    const auto refuse = [name, instead](const CLI::results_t&) -> bool {
+        throw Moved(fmt::format("{} is now a command of its own: {}", name, instead));
+    };
+    constexpr int kAny = 1 << 20;
+    app_->add_option(name, refuse)->expected(0, kAny)->group("");  // no group: not in the help
+}
+
+void App::group(Condition condition, const std::function<void()>& add) {
+    open_groups_.push_back(std::move(condition));
+    add();
+    open_groups_.pop_back();
+}
+Option* App::option(const std::string& name) const {
+    const auto found =
+        std::ranges::find_if(options_, [&](const auto& option) { return option->option_->check_name(name); });
+    return found->get();
+}
+bool App::parsed() const noexcept { return app_->parsed(); }
+Condition App::without_subcommand() const {
+    return {"goes after the subcommand, if that takes it", [this] { return app_->get_subcommands().empty(); }};
+}
+
+Result<void> App::refuse_without_effect() const {
+    for (const auto& option : options_) {
+        if (option->count() == 0) continue;
+        for (const Condition& condition : option->conditions_) {
+            if (!condition.holds())
+                return bad_input(fmt::format("{} has no effect here: it {}.", option->name(), condition.text));
+        }
+    }
+    for (const auto& subcommand : subcommands_) {
+        if (subcommand->parsed()) YOLK_TRY_VOID(subcommand->refuse_without_effect());
+    }
+    return {};
+}
+
+Result<std::optional<int>> App::parse(int argc, const char* const* argv) {
+    try {
+        app_->parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        // Help and version are printed and end well; any other outcome of parsing is bad input.
+        if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
+            return std::optional<int>(app_->exit(error));
+        return bad_input(fmt::format("{} (see {} --help)", error.what(), called(*app_)));
+    }
+    if (Result<void> refused = refuse_without_effect(); !refused)
+        return bad_input(fmt::format("{} (see {} --help)", refused.error().message, called(*app_)));
+    return std::optional<int>();
+}
+
+}  // namespace yolk::cli

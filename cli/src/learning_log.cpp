@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learning_log.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk::cli {
+namespace {
+
+/// About a million generations; they are drawn a few pixels wide.
+constexpr std::size_t kMaxLogBytes = std::size_t{1} << 28U;
+
+/// What the two kinds of log call their fields.
+struct LogFields {
+    const char* generation;
+    const char* evaluations;
+    const char* mean;
+    const char* policy;
+};
+constexpr LogFields kTrainingFields{"generation", "evaluations", "mean_return", "policy_return"};
+constexpr LogFields kSystemFields{"step", "metric_calls", "mean", "centre"};
+
+Error foreign_log(const LearningLog& log) {
+    return bad_input(
+        fmt::format("'{}' is neither a metrics.jsonl that `yolk train` wrote nor a log of `yolk system NAME optimize "
+                    "--log`: its first line has the settings of neither.",
+                    log.file));
+}
+
+Error damaged_log(const LearningLog& log, std::size_t line, std::string_view reason) {
+    return bad_input(
+        fmt::format("'{}' is damaged: line {} {}. Nothing was drawn; remove that line, or draw another file.", log.file,
+                    line, reason));
+}
+
+/// From the first line: which kind of log this is, and of what.
+Result<void> read_log_settings(LearningLog& log, const Json& line) {
+    if (!line.is_object()) return foreign_log(log);
+    const bool trained = line.contains("settings");
+    const Json& settings = trained ? line["settings"] : line;
+    const char* const name = trained ? "task" : "system";
+    if (!settings.is_object() || !settings.contains(name) || !settings[name].is_string()) return foreign_log(log);
+    log.kind = trained ? LearningLogKind::Training : LearningLogKind::System;
+    log.name = settings[name].get<std::string>();
+    const Json population = settings.value("population", Json());
+    if (population.is_number_unsigned()) log.population = population.get<std::uint64_t>();
+    return {};
+}
+
+/// Far above any score or count, and far below what arithmetic on an axis overflows at.
+constexpr double kMostLogValue = 1e100;
+
+/// A score that was not finite is written as null.
+std::optional<double> log_score(const Json& line, const char* field) {
+    const auto at = line.find(field);
+    if (at == line.end()) return std::nullopt;
+    if (at->is_null()) return std::numeric_limits<double>::quiet_NaN();
+    if (!at->is_number()) return std::nullopt;
+    const double score = at->get<double>();
+    return std::abs(score) <= kMostLogValue ? score : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::optional<double> log_amount(const Json& line, const char* field) {
+    const auto at = line.find(field);
+    if (at == line.end() || !at->is_number()) return std::nullopt;
+    const double amount = at->get<double>();
+    return amount >= 0.0 && amount <= kMostLogValue ? std::optional(amount) : std::nullopt;
+}
+
+class LogReader {
+   public:
+    explicit LogReader(LearningLog& log)
+        : log_(log), fields_(log.kind == LearningLogKind::Training ? kTrainingFields : kSystemFields) {}
+
+    /// The last line of a system's log holds totals; it is not a step.
+    Result<void> add(const Json& line, std::size_t number) {
+        if (!line.is_object()) return damaged_log(log_, number, "is not a JSON object");
+        if (log_.kind == LearningLogKind::System && line.contains("stopped_by")) return {};
+        const auto generation = line.find(fields_.generation);
+        if (generation == line.end() || !generation->is_number_unsigned())
+            return damaged_log(log_, number, fmt::format("has no {}", fields_.generation));
+        const auto evaluations = log_amount(line, fields_.evaluations);
+        const auto seconds = log_amount(line, "seconds");
+        const auto mean = log_score(line, fields_.mean);
+        const auto policy = log_score(line, fields_.policy);
+        if (!evaluations || !seconds || !mean || !policy) {
+            return damaged_log(log_, number,
+                               fmt::format("has no {}", !evaluations ? fields_.evaluations
+                                                        : !seconds   ? "seconds"
+                                                        : !mean      ? fields_.mean
+                                                                     : fields_.policy));
+        }
+        LearningPoint point{.generation = generation->get<std::uint64_t>() + 1, .mean = *mean, .policy = *policy};
+        if (!log_.points.empty() && point.generation <= log_.points.back().generation) {
+            return damaged_log(
+                log_, number,
+                fmt::format("is of {} {}, which an earlier line has passed", fields_.generation, point.generation - 1));
+        }
+        // Training counts anew in each generation, a system's search goes on counting.
+        evaluations_ = log_.kind == LearningLogKind::Training ? evaluations_ + *evaluations : *evaluations;
+        if (*seconds < last_seconds_) seconds_before_ += last_seconds_;  // a resumed run begins at zero again
+        last_seconds_ = *seconds;
+        point.evaluations = evaluations_;
+        point.seconds = seconds_before_ + *seconds;
+        log_.points.push_back(point);
+        return {};
+    }
+
+   private:
+    LearningLog& log_;
+    LogFields fields_;
+    double evaluations_ = 0.0;
+    double seconds_before_ = 0.0;
+    double last_seconds_ = 0.0;
+};
+
+/// The next whole line, without its newline; nothing where none is left.
+std::optional<std::string_view> next_log_line(std::string_view& rest) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    return line;
+}
+
+}  // namespace
+
+Result<LearningLog> read_learning_log(const std::filesystem::path& path) {
+    LearningLog log{.file = path.string()};
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxLogBytes));
+    std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (rest.empty()) return bad_input(fmt::format("'{}' is empty; there is nothing to draw.", log.file));
+    const std::optional<std::string_view> first = next_log_line(rest);
+    if (!first) return foreign_log(log);
+    YOLK_TRY_VOID(read_log_settings(log, Json::parse(*first, nullptr, false)));
+    LogReader reader(log);
+    std::size_t number = 1;
+    for (auto text = next_log_line(rest); text; text = next_log_line(rest))
+        YOLK_TRY_VOID(reader.add(Json::parse(*text, nullptr, false), ++number));
+    if (!rest.empty()) {
+        log_info(fmt::format("'{}': line {} is incomplete (a run is writing it, or was killed in it) and is left out.",
+                             log.file, number + 1));
+    }
+    if (log.points.empty()) {
+        return bad_input(
+            fmt::format("'{}' has settings but no generation yet; draw it after the first generation.", log.file));
+    }
+    return log;
+}
+
+}  // namespace yolk::cli

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "learning_log.hpp"
+#include "learning_plot.hpp"
+#include "output.hpp"
+#include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
+
+namespace yolk::cli {
+namespace {
+
+constexpr std::size_t kMostLogs = 32;
+
+struct PlotFlags {
+    std::vector<std::string> files;
+    std::string out;
+    std::string across = "generation";
+    bool json = false;
+};
+
+Result<LearningAxis> learning_axis(std::string_view name) {
+    if (name == "generation") return LearningAxis::Generation;
+    if (name == "evaluations") return LearningAxis::Evaluations;
+    if (name == "seconds") return LearningAxis::Seconds;
+    return bad_input(fmt::format("There is no axis '{}'; there are generation, evaluations and seconds.", name));
+}
+
+/// A name that cannot be one of the logs, nor a folder or device.
+Result<void> check_picture_path(const std::string& out) {
+    const std::filesystem::path path(out);
+    if (path.extension() != ".svg")
+        return bad_input(fmt::format("--out is '{}'; a file name that ends in .svg is needed.", out));
+    std::error_code code;
+    const std::filesystem::file_status status = std::filesystem::status(path, code);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+        return bad_input(
+            fmt::format("--out '{}' is in the way: it is not a regular file. Move it, or choose another name.", out));
+    }
+    return {};
+}
+
+/// Scores of different tasks do not belong on one axis.
+Result<void> check_comparable(const std::vector<LearningLog>& logs) {
+    for (const LearningLog& log : logs) {
+        if (log.kind == logs.front().kind && log.name == logs.front().name) continue;
+        return bad_input(
+            fmt::format("'{}' is of '{}' and '{}' of '{}', whose scores cannot share an axis. Draw them in two "
+                        "pictures.",
+                        logs.front().file, logs.front().name, log.file, log.name));
+    }
+    return {};
+}
+
+Result<void> check_drawable(const std::vector<LearningLog>& logs, LearningAxis axis) {
+    for (const LearningLog& log : logs) {
+        const bool finite = std::ranges::any_of(
+            log.points, [](const LearningPoint& p) { return std::isfinite(p.mean) || std::isfinite(p.policy); });
+        if (!finite) return bad_input(fmt::format("'{}' has no finite score; there is nothing to draw.", log.file));
+        if (axis != LearningAxis::Generation && log.points.front().generation != 1) {
+            return bad_input(
+                fmt::format("'{}' begins with generation {}, so what went before cannot be counted. Draw it with --x "
+                            "generation.",
+                            log.file, log.points.front().generation));
+        }
+    }
+    return {};
+}
+
+Json log_json(const LearningLog& log) {
+    const LearningPoint& last = log.points.back();
+    const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+    return {{"file", log.file},
+            {"kind", log.kind == LearningLogKind::Training ? "train" : "system"},
+            {"name", log.name},
+            {"population", log.population},
+            {"generations", last.generation},
+            {"points", log.points.size()},
+            {"last_mean", number(last.mean)},
+            {"last_policy", number(last.policy)}};
+}
+
+Result<int> run_plot(const PlotFlags& flags) {
+    YOLK_TRY(const LearningAxis axis, learning_axis(flags.across));
+    YOLK_TRY_VOID(check_picture_path(flags.out));
+    if (flags.files.size() > kMostLogs) {
+        return bad_input(
+            fmt::format("{} files are given; one picture shows at most {}.", flags.files.size(), kMostLogs));
+    }
+    std::vector<LearningLog> logs;
+    for (const std::string& file : flags.files) {
+        YOLK_TRY(LearningLog log, read_learning_log(file));
+        logs.push_back(std::move(log));
+    }
+    YOLK_TRY_VOID(check_comparable(logs));
+    YOLK_TRY_VOID(check_drawable(logs, axis));
+    YOLK_TRY_VOID(write_file_atomically(flags.out, learning_plot(logs, axis)));
+    if (flags.json) {
+        Json files = Json::array();
+        for (const LearningLog& log : logs) files.push_back(log_json(log));
+        print_json({{"plot", flags.out}, {"x", flags.across}, {"files", files}});
+    } else {
+        print_line(fmt::format("{} run{} of {} in {}", logs.size(), logs.size() == 1 ? "" : "s", logs.front().name,
+                               flags.out));
+    }
+    return 0;
+}
+
+}  // namespace
+
+Command add_plot_command(App& app) {
+    const auto flags = std::make_shared<PlotFlags>();
+    App* command = app.add_subcommand("plot", "Draw learning curves from the logs of finished or running work");
+    command
+        ->add_list("files", flags->files,
+                   "metrics.jsonl files that train wrote, or logs of `yolk system NAME optimize --log`")
+        ->required()
+        ->type_name("FILE");
+    command->add_option("--out", flags->out, "The picture to write, a name that ends in .svg")
+        ->required()
+        ->type_name("FILE");
+    command->add_option("--x", flags->across, "Horizontal axis: generation, evaluations or seconds")
+        ->default_str("generation")
+        ->type_name("AXIS");
+    command->add_flag("--json", flags->json, "Standard output is one JSON object");
+    return {command, [flags] { return run_plot(*flags); }};
+}
+
+}  // namespace yolk::cli

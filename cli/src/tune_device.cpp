@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "select_device.hpp"
+#include "tune_flags.hpp"
+#include "yolk/autotune/tune_device.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/runtime/probe.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using autotune::TuneDeviceOutcome;
+using autotune::TunedShape;
+using autotune::TuningChoice;
+
+struct DeviceTuning {
+    autotune::TuningJob job;
+    SearchFlags search;
+    std::filesystem::path prior;
+    AlgebraFlags algebra;
+    CommonFlags common;
+};
+
+Json choice_json(const std::string& shape, const TuningChoice& choice) {
+    Json configuration = Json::object();
+    for (const auto& [name, value] : choice.configuration) configuration[name] = value;
+    const double tuned = choice.milliseconds;
+    return {{"shape", shape},
+            {"family", choice.key.family},
+            {"default_milliseconds", choice.plain_milliseconds > 0.0 ? Json(choice.plain_milliseconds) : Json()},
+            {"heuristic_milliseconds", choice.heuristic_milliseconds},
+            {"tuned_milliseconds", tuned},
+            {"speed_up", tuned > 0.0 ? choice.heuristic_milliseconds / tuned : 1.0},
+            {"spread", choice.spread},
+            {"evaluations", choice.evaluations},
+            {"configuration", std::move(configuration)}};
+}
+
+Json shape_json(const TunedShape& shape) {
+    if (!shape.choice)
+        return {{"shape", shape.shape}, {"measured", 0}, {"error", shape.error}, {"too_late", shape.too_late}};
+    Json json = choice_json(shape.shape, *shape.choice);
+    json["measured"] = shape.search ? shape.search->measured : 0;
+    if (!shape.search) return json;
+    json["rejected"] = shape.search->rejected;
+    json["replaced"] = shape.search->replaced;
+    json["interrupted"] = shape.search->interrupted;
+    return json;
+}
+
+Json device_tuning_json(const DeviceInfo& info, const TuneDeviceOutcome& outcome) {
+    Json shapes = Json::array();
+    for (const TunedShape& shape : outcome.shapes) shapes.push_back(shape_json(shape));
+    Json left_out = Json::array();
+    for (const autotune::SkippedShape& entry : outcome.skipped)
+        left_out.push_back({{"shape", entry.shape}, {"reason", entry.reason}});
+    Json json{{"tune", "live"},
+              {"device", info.name},
+              {"driver", driver_text(info)},
+              {"table", outcome.table.string()},
+              {"measured", outcome.measured},
+              {"seconds", outcome.seconds},
+              {"speed_up", outcome.speed_up},
+              {"heuristic_of_tuned", outcome.heuristic_of_tuned},
+              {"skipped", std::move(left_out)},
+              {"shapes", std::move(shapes)}};
+    add_algebra_to(json, outcome.algebra);
+    return json;
+}
+
+std::vector<std::string> row_of(const TunedShape& shape) {
+    const auto milliseconds = [](double value) { return value > 0.0 ? fmt::format("{:.4g}", value) : "-"; };
+    const TuningChoice none;
+    const TuningChoice& choice = shape.choice ? *shape.choice : none;
+    const bool there = choice.milliseconds > 0.0;
+    return {shape.shape,
+            milliseconds(choice.plain_milliseconds),
+            milliseconds(choice.heuristic_milliseconds),
+            milliseconds(choice.milliseconds),
+            there ? fmt::format("{:.2f}x", choice.heuristic_milliseconds / choice.milliseconds) : "-",
+            there ? fmt::format("{:.1f} %", 100.0 * choice.spread) : "-",
+            fmt::format("{}", choice.evaluations),
+            fmt::format("{}", shape.search ? shape.search->measured : 0)};
+}
+
+void print_device_tuning(const TuneDeviceOutcome& outcome) {
+    std::vector<std::vector<std::string>> rows{
+        {"shape", "default ms", "heuristic ms", "tuned ms", "speed-up", "spread", "evaluations", "measured now"}};
+    for (const TunedShape& shape : outcome.shapes) rows.push_back(row_of(shape));
+    print_line(table(rows));
+    for (const TunedShape& shape : outcome.shapes) {
+        if (!shape.error.empty()) print_line(fmt::format("{}: {}", shape.shape, shape.error));
+        if (shape.too_late && !shape.choice)
+            print_line(fmt::format("{}: no time was left; the next run goes on", shape.shape));
+    }
+    for (const autotune::SkippedShape& entry : outcome.skipped)
+        print_line(fmt::format("skipped {}: {}", entry.shape, entry.reason));
+    print_line(fmt::format("{} evaluations in {}; {:.2f}x over the heuristic on average; kept in {}", outcome.measured,
+                           duration_text(outcome.seconds), outcome.speed_up, outcome.table.string()));
+    print_algebra(outcome.algebra);
+}
+
+autotune::TuneDeviceOptions tuning_options(const DeviceTuning& flags, const std::optional<autotune::PriorFile>& prior,
+                                           const SearchProgress& progress) {
+    const bool lines = !flags.common.json && !flags.common.quiet && !output_is_terminal();
+    autotune::TuneDeviceOptions options{
+        .job = flags.job,
+        .strategy = flags.search.strategy,
+        .budget = flags.search.budget,
+        .seed = flags.search.seed,
+        .time = std::chrono::duration<double>(flags.search.seconds),
+        .again = flags.search.again,
+        .prior = prior ? &*prior : nullptr,
+        .algebra = flags.algebra.place,
+        .open_for_algebra = [&flags] { return open_device(flags.common); },
+        .record = flags.search.record,
+        .progress =
+            [&progress](const std::string& shape, const autotune::LiveProgress& at) {
+                progress.show(shape, at);
+                return !InterruptGuard::requested();
+            },
+        .ended = [&progress] { progress.finish(); },
+        .goes_on = [] { return !InterruptGuard::requested(); },
+    };
+    if (lines) options.begun = [](const std::string& shape) { print_line(fmt::format("tuning {}", shape)); };
+    return options;
+}
+
+Result<int> tune_this_device(const DeviceTuning& flags) {
+    YOLK_TRY_VOID(check_search_flags(flags.search));
+    YOLK_TRY(const std::filesystem::path path, table_path());
+    CommonFlags untuned = flags.common;
+    untuned.no_tuning = true;
+    YOLK_TRY(const Device device, open_device(untuned));
+    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    YOLK_TRY(const std::optional<autotune::PriorFile> prior, autotune::find_prior(flags.prior, path));
+    const SearchProgress progress(flags.common);
+    const InterruptGuard interrupt;
+    YOLK_TRY(const TuneDeviceOutcome outcome,
+             autotune::tune_device(device, dispatcher, path, tuning_options(flags, prior, progress)));
+    if (flags.common.json) {
+        print_json(device_tuning_json(device.info(), outcome));
+    } else {
+        print_device_tuning(outcome);
+    }
+    if (outcome.ended_by) return *outcome.ended_by;
+    return std::ranges::any_of(outcome.shapes, [](const TunedShape& shape) { return !shape.error.empty(); }) ? 1 : 0;
+}
+
+}  // namespace
+
+std::function<Result<int>()> add_device_tuning(App& app) {
+    const auto flags = std::make_shared<DeviceTuning>();
+    const Option* const job =
+        app.add_option("--job", flags->job.name,
+                       "Tune the kernels of a job: cartpole, tuner, or last for what the last train, eval, bench or "
+                       "system used (default: a set of shapes of all kinds)")
+            ->type_name("NAME");
+    app.add_option("--shapes", flags->job.file, "Tune the shapes of a file, one a line: matmul m=512 n=512 k=512")
+        ->type_name("FILE")
+        ->only(without(job));
+    add_tuning_search_flags(app, flags->search);
+    app.add_option("--prior", flags->prior,
+                   "What natural begins with, as `yolk tune prior train` writes it (default: prior.json beside the "
+                   "table)")
+        ->type_name("FILE")
+        ->only(with_strategy(flags->search.strategy, {"natural"}));
+    add_device_choice(app, flags->common);
+    add_algebra_flags(app, flags->algebra, flags->search.strategy, "auto, on CPU drivers host", flags->common, false);
+    add_output_flags(app, flags->common);
+    return [flags] { return tune_this_device(*flags); };
+}
+
+Command add_tune_device(App& tune) {
+    App* const command =
+        tune.add_subcommand("device", "Tune Yolk's kernels on a device; `yolk tune` alone does it, too");
+    return {command, add_device_tuning(*command)};
+}
+
+}  // namespace yolk::cli

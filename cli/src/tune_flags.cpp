@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune_flags.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "output.hpp"
+#include "yolk/autotune/strategy.hpp"
+#include "yolk/autotune/tuning_file.hpp"
+#include "yolk/core/json.hpp"
+
+namespace yolk::cli {
+namespace {
+
+constexpr std::uint32_t kLargestSearchBudget = 100'000;
+
+}  // namespace
+
+void add_tuning_search_flags(App& app, SearchFlags& flags) {
+    add_strategy_flag(app, flags.strategy);
+    add_number(app, "--budget", flags.budget, "Measurements of a shape, those of earlier runs counted")
+        ->default_str("60");
+    add_number(app, "--seed", flags.seed, "Of the search")->default_str("1");
+    add_number(app, "--seconds", flags.seconds, "Time for the whole run, but for an evaluation that is under way")
+        ->type_name("SECONDS")
+        ->default_str("540");
+    app.add_flag("--again", flags.again, "Tune what is tuned already, too");
+    app.add_option("--record", flags.record,
+                   "Write what was measured: T4 where the name ends in .t4.json, else a Kernel Tuner cache; numbered "
+                   "where there are several shapes")
+        ->type_name("FILE");
+}
+
+Result<void> check_search_flags(const SearchFlags& flags) {
+    if (flags.budget == 0) return bad_input("--budget is 0; at least 1 measurement is needed.");
+    if (flags.budget > kLargestSearchBudget)
+        return bad_input(fmt::format("--budget is {}; 1 to {} are allowed.", flags.budget, kLargestSearchBudget));
+    if (!(flags.seconds > 0.0F && flags.seconds < 1e7F))
+        return bad_input(fmt::format("--seconds is {}; it is above 0 and below 10,000,000.", flags.seconds));
+    return {};
+}
+
+Option* add_strategy_flag(App& app, std::string& strategy) {
+    return add_parsed(app, "--strategy", strategy, fmt::format("{}", fmt::join(autotune::strategy_names(), ", ")),
+                      &parse_strategy)
+        ->type_name("NAME")
+        ->default_str("natural");
+}
+
+Result<std::string> parse_strategy(std::string_view text) {
+    const auto names = autotune::strategy_names();
+    if (std::ranges::find(names, text) != names.end()) return std::string(text);
+    return bad_input(fmt::format("There is no strategy '{}'; there are {}.", text, fmt::join(names, ", ")));
+}
+
+Condition with_strategy(const std::string& strategy, std::vector<std::string> names) {
+    const std::string text = fmt::format("goes with --strategy {}", fmt::join(names, " or "));
+    return {text, [&strategy, names = std::move(names)] { return std::ranges::find(names, strategy) != names.end(); }};
+}
+
+void add_algebra_flags(App& app, AlgebraFlags& flags, const std::string& strategy, const std::string& otherwise,
+                       CommonFlags& common, bool with_device) {
+    add_parsed(app, "--algebra", flags.place,
+               "Of natural and bayes: host, device (checked by the host at every step), or auto: whichever is faster",
+               &autotune::parse_algebra_place)
+        ->type_name("WHERE")
+        ->default_str(otherwise)
+        ->only(with_strategy(strategy, {"natural", "bayes"}));
+    const auto on_device = [&flags] { return flags.place && *flags.place != autotune::AlgebraPlace::Host; };
+    app.group({"goes with --algebra device or auto", on_device}, [&] {
+        if (with_device) add_device_choice(app, common);
+        app.add_flag("--no-tuning", common.no_tuning, "The algebra's kernels take their defaults");
+    });
+}
+
+void add_algebra_to(Json& json, const autotune::AlgebraReport& report) {
+    json["algebra"] = !report.on_device ? "host" : "device";
+    if (report.host_milliseconds)
+        json["algebra_step_milliseconds"] = {{"host", *report.host_milliseconds},
+                                             {"device", *report.device_milliseconds}};
+    if (!report.on_device) return;
+    const autotune::DeviceAlgebraCounts& counts = report.counts;
+    json["algebra_counts"] = {{"proposals", counts.proposals},
+                              {"near", counts.near},
+                              {"worked_out", counts.worked_out},
+                              {"agreed", counts.agreed},
+                              {"regressions", counts.regressions},
+                              {"inversions", counts.inversions},
+                              {"plans", counts.plans},
+                              {"audits", counts.audits},
+                              {"take_overs", counts.take_overs()},
+                              {"disagreements", counts.disagreements},
+                              {"failures", counts.failures},
+                              {"reason", counts.reason},
+                              {"residual", counts.residual},
+                              {"mean_error", counts.mean_error},
+                              {"variance_error", counts.variance_error}};
+}
+
+void print_algebra(const autotune::AlgebraReport& report) {
+    const std::string steps = report.host_milliseconds ? fmt::format(
+                                                             " (a step takes {:.2f} ms on the host, {:.2f} ms on the "
+                                                             "device)",
+                                                             *report.host_milliseconds, *report.device_milliseconds)
+                                                       : std::string();
+    if (!report.on_device) {
+        if (!report.why.empty()) print_line(fmt::format("algebra on the host: {}{}", report.why, steps));
+        return;
+    }
+    const autotune::DeviceAlgebraCounts& counts = report.counts;
+    std::string line = fmt::format("algebra on {}{}: {} proposals, the host took over {} times", report.device, steps,
+                                   counts.proposals, counts.take_overs());
+    if (!counts.reason.empty()) line += fmt::format(", last since {}", counts.reason);
+    print_line(line);
+}
+
+Result<std::filesystem::path> table_path() {
+    std::filesystem::path path = autotune::default_table_path();
+    if (path.empty()) return bad_input("There is no place for a tuning table; name one in $YOLK_TABLE.");
+    return path;
+}
+
+SearchProgress::SearchProgress(const CommonFlags& common)
+    : live_(output_is_terminal() && !common.json && !common.quiet), json_(common.json && !common.quiet) {}
+
+void SearchProgress::show(const std::string& shape, const autotune::LiveProgress& progress) const {
+    if (json_) {
+        print_json({{"shape", shape},
+                    {"evaluations", progress.evaluations},
+                    {"rejected", progress.rejected},
+                    {"best_milliseconds", progress.best_milliseconds},
+                    {"heuristic_milliseconds", progress.heuristic_milliseconds}});
+    }
+    if (!live_) return;
+    const double speed_up = progress.heuristic_milliseconds / progress.best_milliseconds;
+    std::string line = fmt::format("{} of {}, {} rejected, best {:.4g} ms against {:.4g} ms ({:.2f}x)  {}",
+                                   progress.evaluations, progress.budget, progress.rejected, progress.best_milliseconds,
+                                   progress.heuristic_milliseconds, speed_up, shape);
+    line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
+    fmt::print("\r\033[K{}", line);
+    std::fflush(stdout);
+}
+
+void SearchProgress::finish() const {
+    if (live_) fmt::print("\r\033[K");
+    std::fflush(stdout);
+}
+
+}  // namespace yolk::cli

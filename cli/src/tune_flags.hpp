@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands of `yolk tune` share: flags of a search, checks, and what is shown while one runs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "options.hpp"
+#include "yolk/autotune/algebra_choice.hpp"
+#include "yolk/autotune/tune_device.hpp"
+#include "yolk/core/json_fwd.hpp"
+
+namespace yolk::cli {
+
+/// Of a search on a device.
+struct SearchFlags {
+    std::string strategy = "natural";
+    std::uint32_t budget = autotune::kDefaultTuningBudget;
+    std::uint64_t seed = 1;
+    float seconds = static_cast<float>(autotune::kDefaultTuningTime.count());
+    bool again = false;
+    std::filesystem::path record;
+};
+void add_tuning_search_flags(App& app, SearchFlags& flags);
+/// Budget and seconds.
+[[nodiscard]] Result<void> check_search_flags(const SearchFlags& flags);
+
+/// --strategy alone. A name that is none is refused while parsing.
+Option* add_strategy_flag(App& app, std::string& strategy);
+[[nodiscard]] Result<std::string> parse_strategy(std::string_view text);
+/// "goes with --strategy eggroll or smoothed".
+[[nodiscard]] Condition with_strategy(const std::string& strategy, std::vector<std::string> names);
+
+struct AlgebraFlags {
+    std::optional<autotune::AlgebraPlace> place{};  ///< nothing: the command's default
+};
+/// --algebra, and what the device that it may be on is chosen by: --no-tuning, and where `with_device` --device.
+void add_algebra_flags(App& app, AlgebraFlags& flags, const std::string& strategy, const std::string& otherwise,
+                       CommonFlags& common, bool with_device);
+/// `algebra` and what was counted.
+void add_algebra_to(Json& json, const autotune::AlgebraReport& report);
+/// For people: "algebra on llvmpipe: 1,234 proposals, the host took over 0 times". Prints nothing where there is
+/// nothing to say.
+void print_algebra(const autotune::AlgebraReport& report);
+
+/// $YOLK_TABLE or the default. Error (BadInput): there is no place for one.
+[[nodiscard]] Result<std::filesystem::path> table_path();
+
+/// One line that is rewritten on a terminal, JSON lines with --json, nothing with --quiet.
+class SearchProgress {
+   public:
+    explicit SearchProgress(const CommonFlags& common);
+    void show(const std::string& shape, const autotune::LiveProgress& progress) const;
+    void finish() const;
+
+   private:
+    bool live_;
+    bool json_;
+};
+
+}  // namespace yolk::cli
