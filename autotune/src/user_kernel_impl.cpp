@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "yolk/core/memory.hpp"
+
 namespace yolk::autotune {
 namespace {
 
@@ -108,6 +110,10 @@ Result<void> UserKernel::Impl::check_sizes() const {
                         "sizes.",
                         buffer.name, buffer.size_bytes(), info.name, most));
     }
+    std::uint64_t all_bytes = 0;
+    for (const KernelBuffer& buffer : space.buffers) all_bytes += buffer.size_bytes();
+    // On the host: contents and what is right; with what the driver holds, where that is the host's memory.
+    YOLK_TRY_VOID(check_host_memory(3 * all_bytes, "the buffers of the kernel, with their contents and what is right"));
     const std::size_t push_bytes = space.launch.push_constants.size() * sizeof(std::uint32_t);
     if (push_bytes > info.limits.max_push_constants_size) {
         return unsupported(fmt::format("{} bytes of push constants are declared; '{}' takes {}.", push_bytes, info.name,

@@ -21,6 +21,7 @@
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/matmul.hpp"
+#include "yolk/oracle/problem_memory.hpp"
 #include "yolk/primitives/limits.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
@@ -256,6 +257,7 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
     const Configuration fallback = problem->default_configuration(device.info());
     std::erase(configurations, fallback);
     configurations.insert(configurations.begin(), fallback);
+    YOLK_TRY_VOID(oracle::check_memory(*problem, device.info(), 1.0));
     const oracle::ProblemProof proof(*problem);
     ProblemOnDevice on{*problem, proof, device, dispatcher, {}, {}};
     YOLK_TRY_VOID(fill_buffers(on));
