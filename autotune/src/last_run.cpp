@@ -75,7 +75,7 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
     std::error_code ignored;
     if (path.empty() || !std::filesystem::exists(path, ignored)) {
         return bad_input(
-            fmt::format("No run is remembered in '{}': train, eval, bench and system leave there what they could use; "
+            fmt::format("No run is remembered in '{}': train, eval, bench and system write their shapes there; "
                         "run one of them first.",
                         path.string()));
     }
@@ -88,7 +88,7 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
                        std::ranges::all_of(json["shapes"], is_shape_request);
     if (!known) {
         return bad_input(fmt::format(
-            "'{}' is damaged or of another Yolk; any train, eval, bench or system writes it anew.", path.string()));
+            "'{}' is damaged or of another Yolk; the next train, eval, bench or system replaces it.", path.string()));
     }
     std::vector<ShapeRequest> shapes;
     for (const Json& entry : json["shapes"]) {

@@ -150,8 +150,9 @@ void Training::resume(std::vector<float>& centre, std::vector<float>& optimizer_
                       json.value("fingerprint", Json()) == Json(fingerprint_) && json.contains("generation") &&
                       json["generation"].is_number_unsigned() && values("parameters").size() == centre.size();
     if (!ours) {
-        log_warning(fmt::format("'{}' is of another training, or damaged; this one begins anew.",
-                                options_.checkpoint.string()));
+        log_warning(
+            fmt::format("'{}' belongs to another training or is damaged; this training starts from the beginning.",
+                        options_.checkpoint.string()));
         return;
     }
     centre = values("parameters");

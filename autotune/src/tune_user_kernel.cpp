@@ -53,11 +53,11 @@ Result<TuneLiveOutcome> search_kernel(const UserKernelTuning& run, std::optional
         const bool is_lost = !outcome && outcome.error().kind == ErrorKind::DeviceLost;
         const bool stopped = run.options.goes_on && !run.options.goes_on();
         if (!is_lost || lost == kMostLostDevices || stopped) return outcome;
-        log_warning(fmt::format("A configuration lost the device and is quarantined; the search goes on. {}",
+        log_warning(fmt::format("A configuration lost the device and is quarantined; the search continues. {}",
                                 outcome.error().message));
         if (machine->device.info().kind == DeviceKind::Cpu) {
             if (run.options.start_again) run.options.start_again(run.end - KernelClock::now());
-            outcome.error().message += " Run the same command again: it goes on without this configuration.";
+            outcome.error().message += " Run the same command again: it continues without this configuration.";
             return outcome;
         }
         machine.reset();

@@ -380,8 +380,7 @@ std::size_t load_tuning(const Device& device, const std::filesystem::path& path)
         return 0;
     }
     if (!table) {
-        log(LogLevel::Info,
-            fmt::format("Nothing is taken from the tuning table '{}': {}", path.string(), table.error().message));
+        log(LogLevel::Info, fmt::format("The tuning table '{}' is not used: {}", path.string(), table.error().message));
         return 0;
     }
     const std::size_t count = table->entries().size();

@@ -101,7 +101,7 @@ Result<Imported> import_text(std::string_view text, std::string_view name) {
     if (!json.is_object() || !json.contains("yolk_tuning") || !json["yolk_tuning"].is_number_integer() ||
         !json.contains("choices") || !json["choices"].is_array()) {
         return bad_input(
-            fmt::format("{} is no export of a tuning table (yolk tune table export FILE writes one).", name));
+            fmt::format("{} is not an export of a tuning table (yolk tune table export FILE writes one).", name));
     }
     const auto version = json["yolk_tuning"].get<std::int64_t>();
     if (version > kTransferVersion)

@@ -86,7 +86,7 @@ Result<std::vector<SpecConstant>> UserKernel::Impl::constants_of(const CompiledK
 Result<void> UserKernel::Impl::check_constraints(std::span<const ExpressionValue> values) const {
     for (const Expression& constraint : space.constraints) {
         YOLK_TRY(const bool holds, constraint.evaluate_bool(values));
-        if (!holds) return bad_input(fmt::format("'{}' does not hold.", constraint.text()));
+        if (!holds) return bad_input(fmt::format("The constraint '{}' is not met.", constraint.text()));
     }
     return {};
 }

@@ -113,7 +113,7 @@ Result<void> check_evaluations(Dispatcher& dispatcher, const RolloutBench& bench
     if (counted == asked) return {};
     return Error{ErrorKind::Driver,
                  fmt::format("The device counted {} evaluations where {} were asked for, so its times mean nothing; "
-                             "`yolk check --kernel rollout` tells more.",
+                             "see `yolk check --kernel rollout`.",
                              counted, asked)};
 }
 
@@ -216,9 +216,10 @@ Command add_bench_command(App& app) {
     const std::array<Command, 4> commands{add_rollout(*group), add_kernel_bench(*group), add_step_bench(*group),
                                           add_tuner_bench(*group)};
     return {group, [commands] {
-                return run_named(commands,
-                                 "bench needs to be told what to time, such as rollout, kernel, step or tuner (see "
-                                 "yolk bench --help).");
+                return run_named(
+                    commands,
+                    "bench needs a subcommand that says what to time, such as rollout, kernel, step or tuner (see "
+                    "yolk bench --help).");
             }};
 }
 

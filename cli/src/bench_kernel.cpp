@@ -253,7 +253,7 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
     const TuningSpace space = problem->space(device.info());
     YOLK_TRY(const Conditions conditions, parse_conditions(space, flags.where));
     std::vector<Configuration> configurations = choose_configurations(flags, space, conditions);
-    if (configurations.empty()) return bad_input("No configuration of the space has what --where asks for.");
+    if (configurations.empty()) return bad_input("No configuration of the space matches --where.");
     const Configuration fallback = problem->default_configuration(device.info());
     std::erase(configurations, fallback);
     configurations.insert(configurations.begin(), fallback);

@@ -60,7 +60,7 @@ Result<std::vector<std::uint32_t>> indices_of(const Instance& instance, const st
         list.empty() ? std::vector<std::string_view>{requests} : split_commas(requests);
     for (const std::string_view part : parts) {
         if (!list.empty() && part.empty())
-            return bad_input("--devices holds an empty entry; it is 'all' or a list such as 0,1.");
+            return bad_input("--devices contains an empty entry; give 'all' or a list such as 0,1.");
         YOLK_TRY(const DeviceChoice choice, choose_device(instance.devices(), std::string(part)));
         if (std::find(indices.begin(), indices.end(), choice.index) == indices.end()) indices.push_back(choice.index);
     }

@@ -290,10 +290,10 @@ std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make) {
         ->only({"goes without --json, which always has them", [evaluate] { return !evaluate->common.json; }});
 
     const auto optimize = std::make_shared<OptimizeFlags>();
-    App* const optimizes = app.add_subcommand("optimize", "Make the system better, without gradients");
+    App* const optimizes = app.add_subcommand("optimize", "Improve the system without gradients");
     add_optimize_flags(*optimizes, optimize->options);
     const Option* const dry =
-        optimizes->add_flag("--dry-run", optimize->options.dry_run, "Only say what it would cost");
+        optimizes->add_flag("--dry-run", optimize->options.dry_run, "Report the cost without searching");
     optimizes->group(without(dry), [&] {
         optimizes->add_option("--log", optimize->log, "JSON lines: steps, then calls and latencies per hyperfunction")
             ->type_name("FILE");
