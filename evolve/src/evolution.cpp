@@ -77,7 +77,7 @@ struct Evolution::Impl {
         return optimizer_state_arrays(options.optimizer) * parts.parameters.size_bytes();
     }
     [[nodiscard]] static BufferView elements_of(const BufferView& all, const ElementRange& range) {
-        return {*all.buffer, all.offset_bytes + std::uint64_t{4} * range.first, std::uint64_t{4} * range.count};
+        return all.part(std::uint64_t{4} * range.first, std::uint64_t{4} * range.count);
     }
     [[nodiscard]] BufferView state_view() const { return state_bytes() == 0 ? BufferView{} : BufferView{state}; }
     [[nodiscard]] BufferView scratch_view(const MemoryNeeds& needs) const {

@@ -22,7 +22,7 @@ Result<void> KeptCentre::record(Dispatcher& dispatcher, const BufferView& centre
 
 Result<void> KeptCentre::keep(Dispatcher& dispatcher, const Perturbations& around,
                               std::span<const ParameterId> host_rows) {
-    const BufferView centre{*around.device_centre.buffer, around.device_centre.offset_bytes, around.table.size_bytes()};
+    const BufferView centre = around.device_centre.part(0, around.table.size_bytes());
     // A recording may not be used again while it runs. By the next step it has long ended.
     YOLK_TRY_VOID(settle(dispatcher));
     const bool recorded = recorder_ && from_.buffer == centre.buffer && from_.offset_bytes == centre.offset_bytes;

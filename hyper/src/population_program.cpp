@@ -281,9 +281,8 @@ void Program::record_centre(Recorder& recorder) noexcept {
     for (std::size_t s = 0; s < sources_.size(); ++s) {
         if (!sources_[s].drawn_on_device()) continue;
         const std::uint64_t bytes = std::uint64_t{4} * sources_[s].count;
-        recorder.copy(
-            {*device_centre_.buffer, device_centre_.offset_bytes + std::uint64_t{4} * sources_[s].offset, bytes},
-            {centre_buffer_, centre_offsets_[s], bytes});
+        recorder.copy(device_centre_.part(std::uint64_t{4} * sources_[s].offset, bytes),
+                      {centre_buffer_, centre_offsets_[s], bytes});
     }
 }
 
