@@ -125,7 +125,10 @@ TEST_F(table_place, that_is_free_or_an_empty_file_becomes_a_table) {
 TEST_F(table_place, with_a_damaged_table_of_ours_is_set_aside) {
     // By the application id, by the text of the tables where that is lost, and where only pages behind them are.
     const std::vector<std::function<void()>> damages{[this] { damage(100, std::string(3000, '\xff')); },
-                                                     [this] { damage(56, std::string(30, '\xff')); },
+                                                     [this] {
+                                                         damage(68, "\xff\xff\xff\xff");
+                                                         damage(100, std::string(8, '\xff'));
+                                                     },
                                                      [this] {
                                                          const auto size = std::filesystem::file_size(table());
                                                          std::filesystem::resize_file(table(), size / 2);
