@@ -69,7 +69,7 @@ yolk::Result<float> run() {
                                                               .learning_rate = 0.2F,
                                                               .sigma_decay = 0.99F,
                                                               .seed = 3,
-                                                              .determinism = yolk::evolve::Determinism::Fast}));
+                                                              .determinism = yolk::Determinism::Fast}));
     for (std::uint32_t generation = 0; generation < 100; ++generation) {
         YOLK_TRY(const auto summary, evolution.step());
         if (generation % 20 == 0) std::printf("generation %u: mean score %.4f\n", generation, double{summary.mean});

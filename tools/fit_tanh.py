@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the coefficients of exact_tanh (shaders/include/yolk/exact/exact_math.h). Needs numpy and scipy; the build does not.
+"""Fits the coefficients of exact_tanh (shaders/include/yolk/exact/exact_math.h), and of fast_tanh
+(shaders/rollout/policy_network.glsl): fit_tanh.py 5.5 2 2. Needs numpy and scipy; the build does not.
 
 tanh(x) ~ x P(u) / Q(u), u = x^2, with the smallest absolute error on [0, LIMIT]: linear programming over a grid, the error
 weighted by the last Q, repeated until Q settles. The reciprocal of Q is two Newton steps from START - bits(Q), whose centres and common
 factor come out of the range of the start's error; the factor goes into P.
 """
 import struct
+import sys
 
 import numpy as np
 from scipy.optimize import linprog
 
-LIMIT = 7.0
-P_DEGREE, Q_DEGREE = 3, 3  # in u
+LIMIT = float(sys.argv[1]) if len(sys.argv) > 1 else 7.0
+P_DEGREE, Q_DEGREE = (int(a) for a in sys.argv[2:4]) if len(sys.argv) > 3 else (3, 3)  # in u
 START = 0x7EB50800
 f32 = np.float32
 
@@ -52,6 +54,10 @@ def reciprocal_steps():
 
 
 error, p, q = fit()
+if len(sys.argv) > 1:  # divided by the device: no reciprocal of our own
+    print(f"error of the fit {error:.3g}, beyond the limit {error + 1 - np.tanh(LIMIT):.3g}")
+    print("P", [f"{f32(c / q[-1]):.8g}" for c in p], "Q", [f"{f32(c / q[-1]):.8g}" for c in q])
+    sys.exit()
 first, second, factor = reciprocal_steps()
 print(f"error of the fit {error:.3g}")
 print("P", [bits(c / q[-1] / factor) for c in p])

@@ -7,6 +7,7 @@
 
 #include "staged_work.hpp"
 #include "step_checks.hpp"
+#include "yolk/core/memory.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -103,9 +104,9 @@ Result<KfacStepResult<float>> kfac_step(Dispatcher& dispatcher, const KfacStepIn
     YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(float), kKfacCall));
     YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kKfacCall, "input blocks"));
     KfacStepResult<float> result;
-    result.inverses.resize(sizes.matrices);
-    result.status.resize(input.count);
-    result.residuals.resize(input.count);
+    YOLK_TRY(result.inverses, allocate<float>(sizes.matrices, "the inverses of kfac_step"));
+    YOLK_TRY(result.status, allocate<std::uint32_t>(input.count, "the status of kfac_step"));
+    YOLK_TRY(result.residuals, allocate<float>(input.count, "the residuals of kfac_step"));
     YOLK_TRY(result.counts,
              kfac_step_into(dispatcher, input,
                             {.inverses = result.inverses, .status = result.status, .residuals = result.residuals}));

@@ -6,6 +6,7 @@
 
 #include "step_checks.hpp"
 #include "yolk/autotune/kfac_step.hpp"
+#include "yolk/core/memory.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -175,9 +176,9 @@ Result<KfacStepResult<double>> kfac_step_on_host(const KfacStepInput<double>& in
     YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(double), kKfacHostCall));
     YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kKfacHostCall, "input blocks"));
     KfacStepResult<double> result;
-    result.inverses.resize(sizes.matrices);
-    result.status.resize(input.count);
-    result.residuals.resize(input.count);
+    YOLK_TRY(result.inverses, allocate<double>(sizes.matrices, "the inverses of kfac_step"));
+    YOLK_TRY(result.status, allocate<std::uint32_t>(input.count, "the status of kfac_step"));
+    YOLK_TRY(result.residuals, allocate<double>(input.count, "the residuals of kfac_step"));
     YOLK_TRY_VOID(kfac_step_on_host_into(
         input, {.inverses = result.inverses, .status = result.status, .residuals = result.residuals}));
     return result;

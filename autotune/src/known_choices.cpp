@@ -15,7 +15,7 @@ KnownChoices known_choices(const std::vector<TuningChoice>& choices, const Tunin
     KnownChoices known;
     std::vector<Near> near;
     for (const TuningChoice& choice : choices) {
-        if (choice.key == key) {
+        if (choice.key == key && !choice.reopened) {
             known.exact = choice;
             continue;
         }

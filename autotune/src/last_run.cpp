@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "yolk/autotune/tuning_file.hpp"
@@ -35,6 +36,16 @@ bool is_shape_request(const Json& json) {
            std::ranges::all_of(json["extents"], [](const Json& extent) { return extent.is_number_unsigned(); });
 }
 
+/// Nothing lies there, or what a run of ours left: no other file is written over.
+bool is_free_or_ours(const std::filesystem::path& path) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) return true;
+    const Result<std::vector<std::byte>> bytes = read_file(path, kLargestLastRun);
+    if (!bytes) return false;
+    const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    return text.empty() || text.find("\"yolk_last_run\"") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::filesystem::path last_run_path() {
@@ -48,6 +59,13 @@ void remember_shapes(const Device& device) {
     if (shapes.empty() || path.empty()) return;
     std::error_code ignored;
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+    if (!is_free_or_ours(path)) {
+        log_warning(
+            fmt::format("What to tune is not remembered: '{}' is a file of another's, and is left as it is. "
+                        "Rename it, or name another table in $YOLK_TABLE.",
+                        path.string()));
+        return;
+    }
     if (const Result<void> written = write_file_atomically(path, to_line(last_run_json(shapes)) + "\n"); !written)
         log(LogLevel::Info, "What to tune is not remembered: " + written.error().message);
 }
@@ -57,7 +75,7 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
     std::error_code ignored;
     if (path.empty() || !std::filesystem::exists(path, ignored)) {
         return bad_input(
-            fmt::format("No run is remembered in '{}': train, eval, bench and system leave there what they could use; "
+            fmt::format("No run is remembered in '{}': train, eval, bench and system write their shapes there; "
                         "run one of them first.",
                         path.string()));
     }
@@ -70,7 +88,7 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
                        std::ranges::all_of(json["shapes"], is_shape_request);
     if (!known) {
         return bad_input(fmt::format(
-            "'{}' is damaged or of another Yolk; any train, eval, bench or system writes it anew.", path.string()));
+            "'{}' is damaged or of another Yolk; the next train, eval, bench or system replaces it.", path.string()));
     }
     std::vector<ShapeRequest> shapes;
     for (const Json& entry : json["shapes"]) {

@@ -9,6 +9,7 @@
 
 #include "staged_work.hpp"
 #include "step_checks.hpp"
+#include "yolk/core/memory.hpp"
 #include "yolk/primitives/natural_gradient.hpp"
 
 namespace yolk::autotune {
@@ -124,8 +125,8 @@ Result<NaturalGradientStepResult<float>> natural_gradient_step(Dispatcher& dispa
                                                                const NaturalGradientStepInput<float>& input) {
     YOLK_TRY(const StepSizes sizes, check_input(input, kNaturalGradientCall));
     NaturalGradientStepResult<float> result;
-    result.step.resize(sizes.vectors);
-    result.preconditioned.resize(sizes.vectors);
+    YOLK_TRY(result.step, allocate<float>(sizes.vectors, "the step of natural_gradient_step"));
+    YOLK_TRY(result.preconditioned, allocate<float>(sizes.vectors, "the preconditioned gradient"));
     YOLK_TRY(result.counts, natural_gradient_step_into(dispatcher, input,
                                                        {.step = result.step, .preconditioned = result.preconditioned}));
     return result;
@@ -161,8 +162,8 @@ Result<void> natural_gradient_step_on_host_into(const NaturalGradientStepInput<d
 Result<NaturalGradientStepResult<double>> natural_gradient_step_on_host(const NaturalGradientStepInput<double>& input) {
     YOLK_TRY(const StepSizes sizes, check_input(input, kNaturalGradientHostCall));
     NaturalGradientStepResult<double> result;
-    result.step.resize(sizes.vectors);
-    result.preconditioned.resize(sizes.vectors);
+    YOLK_TRY(result.step, allocate<double>(sizes.vectors, "the step of natural_gradient_step"));
+    YOLK_TRY(result.preconditioned, allocate<double>(sizes.vectors, "the preconditioned gradient"));
     YOLK_TRY_VOID(
         natural_gradient_step_on_host_into(input, {.step = result.step, .preconditioned = result.preconditioned}));
     return result;

@@ -196,7 +196,8 @@ Result<PriorFile> parse_prior(std::string_view text, std::string_view name) {
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object() || !json.contains("yolk_prior") || !json["yolk_prior"].is_number_integer()) {
         return bad_input(fmt::format(
-            "{} is no prior over devices, or is cut off; yolk tune prior train FILES... --out FILE writes one.", name));
+            "{} is not a prior over devices, or is cut off; yolk tune prior train FILES... --out FILE writes one.",
+            name));
     }
     if (json["yolk_prior"].get<std::int64_t>() > kPriorVersion) {
         return bad_input(
@@ -242,7 +243,7 @@ Result<std::optional<PriorFile>> find_prior(const std::filesystem::path& named, 
     if (!std::filesystem::exists(path, ignored)) return Found();
     Result<PriorFile> file = read_prior(path);
     if (file) return Found(*std::move(file));
-    log_warning(fmt::format("{} Tuning goes on without a prior.", file.error().message));  // nobody asked for it
+    log_warning(fmt::format("{} Tuning continues without a prior.", file.error().message));  // nobody asked for it
     return Found();
 }
 

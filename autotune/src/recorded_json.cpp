@@ -92,7 +92,7 @@ Result<Records> parse_cache(const Tree& file, std::string_view name) {
         return head.wrong("a Kernel Tuner cache has a list 'tune_params_keys' and an object 'cache'.");
     }
     for (const Tree& key : *keys) {
-        if (!key.is_string()) return head.wrong("'tune_params_keys' holds something that is no name.");
+        if (!key.is_string()) return head.wrong("'tune_params_keys' contains an entry that is not a name.");
         records.names.push_back(key.get<std::string>());
     }
     const Tree* const domains = member(file, "tune_params");

@@ -33,7 +33,8 @@ Result<Space> space_of(const Records& records, std::string_view name) {
 
 /// Rows in the order of the space, whatever the order in the file, so that a seed means the same search in each format.
 Result<RecordedSurface> named_surface(const Records& records, std::string_view name) {
-    if (records.rows.empty()) return bad_input(fmt::format("{} holds no configuration; it is empty or cut off.", name));
+    if (records.rows.empty())
+        return bad_input(fmt::format("{} contains no configuration; it is empty or cut off.", name));
     YOLK_TRY(Space space, space_of(records, name));
     std::map<std::uint64_t, std::pair<Choice, double>> ordered;
     for (std::size_t row = 0; row < records.rows.size(); ++row) {

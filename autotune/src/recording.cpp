@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/autotune/recording.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <map>
 
 #include "yolk/autotune/race.hpp"
 #include "yolk/autotune/surface.hpp"
 #include "yolk/autotune/tuning_key.hpp"
+#include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 
 namespace yolk::autotune {
@@ -97,6 +101,29 @@ RecordingFormat recording_format(const std::filesystem::path& path) {
     std::string name = path.filename().string();
     std::ranges::transform(name, name.begin(), [](char c) { return c == 'T' ? 't' : c; });
     return name.ends_with(".t4.json") ? RecordingFormat::T4 : RecordingFormat::KernelTuner;
+}
+
+Result<void> check_recording_place(const std::filesystem::path& path) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) return {};
+    if (!std::filesystem::is_regular_file(path, ignored))
+        return bad_input(
+            fmt::format("The recording cannot be written to '{}': it is not a regular file.", path.string()));
+    std::string begin(std::size_t{1} << 16U, '\0');
+    std::ifstream file(path, std::ios::binary);
+    file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    const bool is_recording = begin.starts_with('{') && (begin.find("\"tune_params_keys\"") != std::string::npos ||
+                                                         begin.find("\"schema_version\"") != std::string::npos);
+    if (begin.empty() || is_recording) return {};
+    return bad_input(
+        fmt::format("'{}' is not a recording, and is left as it is. Name another file, or one that is not there yet.",
+                    path.string()));
+}
+
+Result<void> write_recording(const std::filesystem::path& path, std::string_view text) {
+    YOLK_TRY_VOID(check_recording_place(path));
+    return write_file_atomically(path, text);
 }
 
 std::string recording_text(const TuningSpace& space, const std::vector<TuningSample>& samples,

@@ -184,7 +184,7 @@ ShapeReport shape_report(const TuningKey& key, const std::vector<TuningSample>& 
     if (key.kernels != kernel_hash(key.family))
         report.notes.emplace_back("Measured with other SPIR-V than this program's: plans do not take it.");
     if (choice != nullptr) add_times(report, rows, names, *choice, known);
-    if (choice == nullptr) report.notes.emplace_back("Nothing is chosen for this shape yet.");
+    if (choice == nullptr) report.notes.emplace_back("There is no choice for this shape yet.");
     add_failures(report, rows, names, key, quarantined);
     return report;
 }

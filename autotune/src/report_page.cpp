@@ -209,7 +209,7 @@ std::string report_page(std::span<const ShapeReport> shapes, const ReportReplays
     html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Yolk: tuning</title>\n";
     html += fmt::format("<style>{}</style></head>\n<body>\n<h1>Tuning</h1>\n", kStyle);
     const bool timed = std::ranges::any_of(shapes, [](const ShapeReport& shape) { return !shape.times.empty(); });
-    if (shapes.empty()) html += "<p>The table holds no shape yet: tune some with <code>yolk tune</code>.</p>\n";
+    if (shapes.empty()) html += "<p>The table has no shapes yet: tune some with <code>yolk tune</code>.</p>\n";
     if (shapes.size() > 1 || timed) html += summary(shapes);
     for (std::size_t s = 0; s < shapes.size(); ++s) html += section(shapes[s], s + 1, replays);
     return html + "</body></html>\n";

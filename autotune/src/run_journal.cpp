@@ -24,6 +24,16 @@ Error journal_error(const std::filesystem::path& path, const char* what) {
         number);
 }
 
+/// What create() calls them: a process and a count.
+bool is_journal_name(const std::string& name) {
+    const std::size_t dash = name.find('-');
+    const auto is_number = [](std::string_view text) {
+        return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    return dash != std::string::npos && is_number(std::string_view(name).substr(0, dash)) &&
+           is_number(std::string_view(name).substr(dash + 1));
+}
+
 /// Between making and locking a file somebody may have taken it for abandoned and removed it.
 bool is_still_there(int file) {
     struct stat status {};
@@ -100,9 +110,12 @@ std::vector<std::string> RunJournal::take_abandoned(const std::filesystem::path&
     std::vector<std::string> abandoned;
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+        if (!is_journal_name(entry.path().filename().string()) || !entry.is_regular_file(ignored)) continue;
         const Impl::File file(::open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
         if (file.get() < 0 || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !is_still_there(file.get())) continue;
-        if (std::string text = read_whole(file.get()); !text.empty()) abandoned.push_back(std::move(text));
+        std::string text = read_whole(file.get());
+        if (!text.empty() && text.front() != '{') continue;  // the folder is somebody's own, and so is this
+        if (!text.empty()) abandoned.push_back(std::move(text));
         ::unlink(entry.path().c_str());
     }
     return abandoned;

@@ -39,8 +39,9 @@ Result<void> check_parameter(const Parameter& parameter) {
     for (std::size_t i = 0; i < parameter.values.size(); ++i) {
         const double* const number = std::get_if<double>(&parameter.values[i]);
         if (number == nullptr || !std::isfinite(*number)) {
-            return bad_input(fmt::format("Value '{}' of parameter '{}' is no finite number; make it categorical.",
-                                         to_text(parameter.values[i]), parameter.name));
+            return bad_input(
+                fmt::format("Value '{}' of parameter '{}' is not a finite number; make the parameter categorical.",
+                            to_text(parameter.values[i]), parameter.name));
         }
         if (parameter.scale == Scale::Log && *number <= 0.0) {
             return bad_input(fmt::format("Value {} of parameter '{}' is not above 0, as a logarithmic scale demands.",

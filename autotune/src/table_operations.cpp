@@ -80,7 +80,7 @@ Result<TuningChoice> pin_choice(const TuningFile& file, const ShapeQuestion& que
         choice = TuningChoice{.key = question.key, .configuration = named_configuration(question.space, values)};
     }
     if (!choice) {
-        return bad_input(fmt::format("Nothing is tuned for {}; tune it, or give the configuration to pin.",
+        return bad_input(fmt::format("There is no choice for {}; tune it, or give the configuration to pin.",
                                      shape_text(question.key.family, question.key.shape)));
     }
     choice->pinned = true;

@@ -6,8 +6,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fstream>
 
 #include "yolk/core/log.hpp"
 
@@ -25,7 +27,7 @@ CREATE TABLE IF NOT EXISTS keys(
 CREATE TABLE IF NOT EXISTS choices(
   key INTEGER PRIMARY KEY, configuration TEXT NOT NULL, milliseconds REAL NOT NULL, heuristic REAL NOT NULL,
   plain REAL NOT NULL, spread REAL NOT NULL, evaluations INTEGER NOT NULL, pinned INTEGER NOT NULL,
-  written INTEGER NOT NULL);
+  written INTEGER NOT NULL, reopened INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS samples(
   id INTEGER PRIMARY KEY, key INTEGER NOT NULL, configuration TEXT NOT NULL, milliseconds REAL, reason TEXT NOT NULL,
   stage TEXT NOT NULL, written INTEGER NOT NULL);
@@ -48,16 +50,43 @@ Result<TableState> read_state(const Database& database, bool thorough) {
     if (objects == 0 && application == 0) return TableState::Empty;
     if (application != kApplicationId) return TableState::Foreign;
     if (version > kTableVersion) return TableState::Newer;
-    if (version < kTableVersion) return TableState::Damaged;
+    if (version < 1) return TableState::Damaged;
+    const TableState readable = version < kTableVersion ? TableState::Older : TableState::Good;
     for (const char* table : kTables) {
         YOLK_TRY(Statement found, database.prepare("SELECT count(*) FROM sqlite_master WHERE type='table' AND name=?"));
         YOLK_TRY_VOID(found.bind(std::string_view(table)).step());
         if (found.integer(0) != 1) return TableState::Damaged;
     }
-    if (!thorough) return TableState::Good;
+    if (!thorough) return readable;
     YOLK_TRY(Statement check, database.prepare("PRAGMA quick_check(1)"));
     YOLK_TRY(const bool row, check.step());
-    return row && check.text(0) == "ok" ? TableState::Good : TableState::Damaged;
+    return row && check.text(0) == "ok" ? readable : TableState::Damaged;
+}
+
+constexpr std::string_view kMagic("SQLite format 3\0", 16);
+constexpr std::size_t kHeaderBytes = 100;
+constexpr std::size_t kApplicationIdAt = 68;  // four bytes, the most significant first
+constexpr std::size_t kSchemaBytes = std::size_t{1}
+                                     << 16U;  // holds the first page, where SQLite keeps the tables' text
+
+std::string first_bytes(const std::filesystem::path& path, std::size_t count) {
+    std::string bytes(count, '\0');
+    std::ifstream file(path, std::ios::binary);
+    file.read(bytes.data(), static_cast<std::streamsize>(count));
+    bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    return bytes;
+}
+
+/// For a database that SQLite cannot read.
+bool was_ours(const std::filesystem::path& path) {
+    const std::string bytes = first_bytes(path, kSchemaBytes);
+    if (bytes.size() < kHeaderBytes || !bytes.starts_with(kMagic)) return false;
+    std::uint32_t id = 0;
+    for (std::size_t i = 0; i < 4; ++i) id = id << 8U | static_cast<std::uint8_t>(bytes[kApplicationIdAt + i]);
+    const auto names = [&bytes](const char* table) {
+        return bytes.find(fmt::format("CREATE TABLE {}(", table)) != std::string::npos;
+    };
+    return id == kApplicationId || std::ranges::all_of(kTables, names);
 }
 
 /// Held while a file is set aside; ends with the process, too.
@@ -88,13 +117,61 @@ std::filesystem::path free_name(const std::filesystem::path& path, const char* w
 
 }  // namespace
 
-Result<TableState> examine_table(const Database& database, bool thorough) {
+Error foreign_file(const std::filesystem::path& path, std::string_view what) {
+    return bad_input(
+        fmt::format("'{}' is {}, not a tuning table of Yolk's; it is left as it is. Name another place in $YOLK_TABLE: "
+                    "a table of Yolk's, or a file that is not there yet.",
+                    path.string(), what));
+}
+
+Result<void> check_place(const std::filesystem::path& path) {
+    std::error_code failed;
+    const std::filesystem::file_status status = std::filesystem::status(path, failed);
+    if (!std::filesystem::exists(status)) {
+        const std::filesystem::path folder = path.parent_path();
+        if (!folder.empty() && std::filesystem::exists(folder, failed) &&
+            !std::filesystem::is_directory(folder, failed)) {
+            return bad_input(
+                fmt::format("The tuning table '{}' cannot be there: '{}' is not a folder. Name a folder in "
+                            "$YOLK_CACHE, or another file in $YOLK_TABLE.",
+                            path.string(), folder.string()));
+        }
+        return {};
+    }
+    if (std::filesystem::is_directory(status)) return foreign_file(path, "a folder");
+    if (!std::filesystem::is_regular_file(status)) return foreign_file(path, "not a regular file");
+    const std::string begin = first_bytes(path, kMagic.size());
+    if (!begin.empty() && begin != kMagic) return foreign_file(path, "a file with other content");
+    return {};
+}
+
+Result<TableState> examine_table(const Database& database, const std::filesystem::path& path, bool thorough) {
     Result<TableState> state = read_state(database, thorough);
     if (state) return state;
     // The statements are right, so a plain SQLITE_ERROR is the file's, too: a schema format that SQLite does not know.
     const int code = state.error().native;
-    if (says_damaged(code) || (code & 0xFF) == SQLITE_ERROR) return TableState::Damaged;
+    if (says_damaged(code) || (code & 0xFF) == SQLITE_ERROR)
+        return was_ours(path) ? TableState::Damaged : TableState::Foreign;
     return state;
+}
+
+Result<void> upgrade_table(const Database& database, const std::filesystem::path& path) {
+    YOLK_TRY(Transaction transaction, Transaction::begin(database));
+    YOLK_TRY(const std::int64_t version, number_of(database, "PRAGMA user_version"));
+    if (version != 1) return {};  // another process was first
+    YOLK_TRY_VOID(database.execute("DELETE FROM samples WHERE milliseconds IS NOT NULL"));
+    const std::int64_t samples = database.changed_rows();
+    YOLK_TRY_VOID(database.execute("ALTER TABLE choices ADD COLUMN reopened INTEGER NOT NULL DEFAULT 0"));
+    YOLK_TRY_VOID(database.execute("UPDATE choices SET reopened=1 WHERE pinned=0"));
+    const std::int64_t choices = database.changed_rows();
+    YOLK_TRY_VOID(database.execute(fmt::format("PRAGMA user_version={}", kTableVersion).c_str()));
+    YOLK_TRY_VOID(transaction.commit());
+    log_info(
+        fmt::format("The tuning table '{}' was written by a Yolk that timed a kernel's first run, with the driver's "
+                    "compilation in it: {} samples are dropped. {} choices stay in use until yolk tune has measured "
+                    "their shapes again; pinned ones stay as they are.",
+                    path.string(), samples, choices));
+    return {};
 }
 
 Result<void> make_schema(const Database& database) {
@@ -112,7 +189,7 @@ Result<void> set_aside(const std::filesystem::path& path, bool thorough) {
     const char* word = nullptr;
     {
         YOLK_TRY(const Database database, Database::open(path, OpenMode::Existing));
-        YOLK_TRY(const TableState state, examine_table(database, thorough));
+        YOLK_TRY(const TableState state, examine_table(database, path, thorough));
         if (state == TableState::Damaged) word = "damaged";
         if (state == TableState::Newer) word = "newer";
     }

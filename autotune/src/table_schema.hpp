@@ -4,17 +4,34 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "sqlite.hpp"
 
 namespace yolk::autotune {
 
-inline constexpr std::int64_t kTableVersion = 1;
+/// 1: samples of a search may hold the driver's compilation. 2: each binding is warmed up before its first sample;
+/// `choices.reopened`.
+inline constexpr std::int64_t kTableVersion = 2;
 
-enum class TableState { Good, Empty, Damaged, Newer, Foreign };
+enum class TableState { Good, Older, Empty, Damaged, Newer, Foreign };
 
-/// Reads all pages where `thorough`. An error: the file cannot be read just now.
-[[nodiscard]] Result<TableState> examine_table(const Database& database, bool thorough);
+/// Whose file this is, by its content: only a SQLite database with our application id, or with our tables where that is
+/// damaged, may be renamed as a damaged table of ours. Reads all pages where `thorough`. An error: the file cannot be
+/// read just now.
+[[nodiscard]] Result<TableState> examine_table(const Database& database, const std::filesystem::path& path,
+                                               bool thorough);
+
+/// Error (BadInput): something lies there that no table can be, a folder, a device, a file with other content. What is
+/// not there and a file of 0 bytes are no errors.
+[[nodiscard]] Result<void> check_place(const std::filesystem::path& path);
+
+/// That the file at `path` is another program's, and what to do.
+[[nodiscard]] Error foreign_file(const std::filesystem::path& path, std::string_view what);
+
+/// From version 1: samples that are times are dropped, choices that are not pinned are reopened; one notice. In one
+/// transaction, so that of two processes one does it.
+[[nodiscard]] Result<void> upgrade_table(const Database& database, const std::filesystem::path& path);
 
 /// Tables, indices, version; in one transaction, so that of two processes one makes them.
 [[nodiscard]] Result<void> make_schema(const Database& database);

@@ -119,6 +119,18 @@ Result<std::vector<double>> Training::scores(const std::vector<PriorParameters>&
     return all;
 }
 
+/// Its place may hold a checkpoint, of whatever training; nothing else is written over.
+Result<void> check_prior_checkpoint(const std::filesystem::path& path) {
+    std::error_code ignored;
+    if (path.empty() || !std::filesystem::exists(path, ignored)) return {};
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestCheckpoint));
+    if (bytes.empty() || bytes.front() == std::byte{'{'}) return {};
+    return bad_input(
+        fmt::format("'{}', where this training keeps its checkpoint, is another file, and is left as it "
+                    "is. Rename it, or write the prior elsewhere.",
+                    path.string()));
+}
+
 /// A checkpoint of another training is none, and neither is a damaged one: the training begins anew.
 void Training::resume(std::vector<float>& centre, std::vector<float>& optimizer_state) {
     const Result<std::vector<std::byte>> bytes = read_file(options_.checkpoint, kLargestCheckpoint);
@@ -138,8 +150,9 @@ void Training::resume(std::vector<float>& centre, std::vector<float>& optimizer_
                       json.value("fingerprint", Json()) == Json(fingerprint_) && json.contains("generation") &&
                       json["generation"].is_number_unsigned() && values("parameters").size() == centre.size();
     if (!ours) {
-        log_warning(fmt::format("'{}' is of another training, or damaged; this one begins anew.",
-                                options_.checkpoint.string()));
+        log_warning(
+            fmt::format("'{}' belongs to another training or is damaged; this training starts from the beginning.",
+                        options_.checkpoint.string()));
         return;
     }
     centre = values("parameters");
@@ -164,7 +177,7 @@ Result<bool> Training::train(std::vector<float>& centre) {
                                      .learning_rate = options_.learning_rate,
                                      .seed = options_.seed};
     YOLK_TRY(const DeviceFindings findings, probe(device_));
-    if (!findings.inexact_reason.empty()) options.determinism = evolve::Determinism::Fast;
+    if (!findings.inexact_reason.empty()) options.determinism = Determinism::Fast;
     std::vector<float> optimizer_state;
     resume(centre, optimizer_state);
     evolve::Schedule schedule(options, generation_);
@@ -281,6 +294,7 @@ Result<TrainPriorOutcome> train_prior(const Device& device, Dispatcher& dispatch
                                       std::span<const RecordedSurface> held_out, const TrainPriorOptions& options) {
     if (recordings.empty()) return bad_input("A prior is trained on recordings; none was given.");
     if (options.budget == 0) return bad_input("The budget of a replay is 0; at least 1 measurement is needed.");
+    YOLK_TRY_VOID(check_prior_checkpoint(options.checkpoint));
     YOLK_TRY(std::vector<DeviceGroup> groups, device_groups(recordings, held_out));
     YOLK_TRY(ParameterTable table, prior_parameters(groups));
     std::string fingerprint = fingerprint_of(groups, options);

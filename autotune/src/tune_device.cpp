@@ -10,7 +10,6 @@
 
 #include "yolk/autotune/portfolio.hpp"
 #include "yolk/autotune/recording.hpp"
-#include "yolk/core/file.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/named_problem.hpp"
 #include "yolk/primitives/limits.hpp"
@@ -163,8 +162,8 @@ Result<void> write_recordings(const TuningRun& run, const std::vector<Turn>& tur
         YOLK_TRY(const std::vector<TuningSample> samples, run.file.samples(tuning_key(run.device.info(), space)));
         const std::filesystem::path path =
             turns.size() == 1 ? run.options.record : numbered(run.options.record, ++number);
-        YOLK_TRY_VOID(write_file_atomically(
-            path, recording_text(space, samples, run.device.info().name, recording_format(path))));
+        YOLK_TRY_VOID(
+            write_recording(path, recording_text(space, samples, run.device.info().name, recording_format(path))));
     }
     return {};
 }
@@ -193,6 +192,7 @@ Result<TuneDeviceOutcome> tune_device(const Device& device, Dispatcher& dispatch
                                       const TuneDeviceOptions& options) {
     const auto begin = TuningClock::now();
     YOLK_TRY(WantedProblems wanted, wanted_problems(options.job, device));
+    if (wanted.problems.size() == 1 && !options.record.empty()) YOLK_TRY_VOID(check_recording_place(options.record));
     YOLK_TRY(const TuningFile file, TuningFile::open(table));
     YOLK_TRY_VOID(recover_journals(file));
     YOLK_TRY(RunJournal journal, RunJournal::create(journal_folder(table)));

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "yolk/autotune/recording.hpp"
-#include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/primitives/limits.hpp"
@@ -54,11 +53,11 @@ Result<TuneLiveOutcome> search_kernel(const UserKernelTuning& run, std::optional
         const bool is_lost = !outcome && outcome.error().kind == ErrorKind::DeviceLost;
         const bool stopped = run.options.goes_on && !run.options.goes_on();
         if (!is_lost || lost == kMostLostDevices || stopped) return outcome;
-        log_warning(fmt::format("A configuration lost the device and is quarantined; the search goes on. {}",
+        log_warning(fmt::format("A configuration lost the device and is quarantined; the search continues. {}",
                                 outcome.error().message));
         if (machine->device.info().kind == DeviceKind::Cpu) {
             if (run.options.start_again) run.options.start_again(run.end - KernelClock::now());
-            outcome.error().message += " Run the same command again: it goes on without this configuration.";
+            outcome.error().message += " Run the same command again: it continues without this configuration.";
             return outcome;
         }
         machine.reset();
@@ -95,7 +94,7 @@ Result<void> conclude(const UserKernelTuning& run, const DeviceInfo& info, const
     YOLK_TRY(const std::vector<TuningSample> samples, run.file.samples(run.key));
     if (!run.options.record.empty()) {
         const std::filesystem::path& path = run.options.record;
-        YOLK_TRY_VOID(write_file_atomically(path, recording_text(space, samples, info.name, recording_format(path))));
+        YOLK_TRY_VOID(write_recording(path, recording_text(space, samples, info.name, recording_format(path))));
     }
     const bool chosen = outcome.search && !outcome.search->choice.configuration.empty();
     outcome.choice = chosen ? outcome.search->choice : known.value_or(TuningChoice{});
@@ -111,6 +110,7 @@ Result<void> conclude(const UserKernelTuning& run, const DeviceInfo& info, const
 Result<TuneUserKernelOutcome> tune_user_kernel(std::optional<Machine>& machine, const UserKernel& kernel,
                                                const std::filesystem::path& table,
                                                const TuneUserKernelOptions& options) {
+    if (!options.record.empty()) YOLK_TRY_VOID(check_recording_place(options.record));
     YOLK_TRY(const TuningFile file, TuningFile::open(table));
     YOLK_TRY_VOID(recover_journals(file));
     const DeviceInfo info = machine->device.info();

@@ -58,7 +58,7 @@ std::size_t Tuner::draw() {
 
 Result<void> Tuner::tell(std::size_t candidate, double cost) {
     if (candidate >= candidates_->size()) {
-        return bad_input(fmt::format("Candidate {} was told, but there are {}.", candidate, candidates_->size()));
+        return bad_input(fmt::format("Candidate {} does not exist; there are {}.", candidate, candidates_->size()));
     }
     if (std::isnan(cost) || cost <= 0.0) {
         return bad_input(

@@ -82,6 +82,7 @@ double quality(double milliseconds, double heuristic) {
 struct TuningFile::Impl {
     std::filesystem::path path;
     Database database;
+    bool older = false;  ///< of version 1, in a place that cannot be written to
 };
 
 TuningFile::TuningFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -98,22 +99,19 @@ std::filesystem::path default_table_path() {
 }
 
 Result<TuningFile> TuningFile::open(const std::filesystem::path& path) {
+    YOLK_TRY_VOID(check_place(path));
     std::error_code failed;
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failed);
     for (int attempt = 0;; ++attempt) {
         YOLK_TRY(Database database, Database::open(path, OpenMode::Create));
-        YOLK_TRY(const TableState state, examine_table(database, true));
-        if (state == TableState::Foreign) {
-            return bad_input(
-                fmt::format("'{}' is another program's database; give the tuning table a place of its own "
-                            "($YOLK_TABLE).",
-                            path.string()));
-        }
-        if (state == TableState::Good || state == TableState::Empty) {
+        YOLK_TRY(const TableState state, examine_table(database, path, true));
+        if (state == TableState::Foreign) return foreign_file(path, "another program's database");
+        if (state == TableState::Good || state == TableState::Older || state == TableState::Empty) {
             // Busy is no harm: the log of whoever holds the file is kept.
             static_cast<void>(database.execute("PRAGMA journal_mode=WAL"));
             YOLK_TRY_VOID(database.execute("PRAGMA synchronous=NORMAL"));
             if (state == TableState::Empty) YOLK_TRY_VOID(make_schema(database));
+            if (state == TableState::Older) YOLK_TRY_VOID(upgrade_table(database, path));
             return TuningFile(std::make_unique<Impl>(Impl{path, std::move(database)}));
         }
         if (attempt == 2) return io_error(fmt::format("The tuning table '{}' stays damaged.", path.string()), 0);
@@ -125,23 +123,27 @@ Result<TuningFile> TuningFile::open(const std::filesystem::path& path) {
 Result<std::optional<TuningFile>> TuningFile::open_existing(const std::filesystem::path& path) {
     std::error_code failed;
     if (path.empty() || !std::filesystem::exists(path, failed)) return std::optional<TuningFile>();
+    YOLK_TRY_VOID(check_place(path));
     YOLK_TRY(Database database, Database::open(path, OpenMode::Existing));
-    YOLK_TRY(const TableState state, examine_table(database, false));
-    if (state == TableState::Empty || state == TableState::Foreign) return std::optional<TuningFile>();
-    if (state != TableState::Good) {
+    YOLK_TRY(const TableState state, examine_table(database, path, false));
+    if (state == TableState::Empty) return std::optional<TuningFile>();
+    if (state == TableState::Foreign) return foreign_file(path, "another program's database");
+    if (state == TableState::Damaged || state == TableState::Newer) {
         database = {};
         YOLK_TRY_VOID(set_aside(path, false));
         return std::optional<TuningFile>();
     }
-    return std::optional<TuningFile>(TuningFile(std::make_unique<Impl>(Impl{path, std::move(database)})));
+    // Where it may only be read, its choices do; its times are passed over.
+    const bool older = state == TableState::Older && !upgrade_table(database, path);
+    return std::optional<TuningFile>(TuningFile(std::make_unique<Impl>(Impl{path, std::move(database), older})));
 }
 
 Result<std::vector<TuningChoice>> TuningFile::choices() const {
     YOLK_TRY(Statement rows,
              impl_->database.prepare(fmt::format("SELECT {}, c.configuration, c.milliseconds, c.heuristic, c.plain, "
-                                                 "c.spread, c.evaluations, c.pinned FROM choices c JOIN keys k ON "
-                                                 "k.id = c.key ORDER BY k.family, k.variant, k.id",
-                                                 kKeyColumns)));
+                                                 "c.spread, c.evaluations, c.pinned, {} FROM choices c JOIN keys k "
+                                                 "ON k.id = c.key ORDER BY k.family, k.variant, k.id",
+                                                 kKeyColumns, impl_->older ? "1 - c.pinned" : "c.reopened")));
     std::vector<TuningChoice> all;
     while (true) {
         YOLK_TRY(const bool row, rows.step());
@@ -158,7 +160,8 @@ Result<std::vector<TuningChoice>> TuningFile::choices() const {
                        .plain_milliseconds = *rows.real(9),
                        .spread = *rows.real(10),
                        .evaluations = static_cast<std::uint64_t>(std::max<std::int64_t>(rows.integer(11), 0)),
-                       .pinned = rows.integer(12) != 0});
+                       .pinned = rows.integer(12) != 0,
+                       .reopened = rows.integer(13) != 0});
     }
 }
 
@@ -193,10 +196,11 @@ Result<std::vector<TuningKey>> TuningFile::keys() const {
 }
 
 Result<std::vector<TuningSample>> TuningFile::samples(const TuningKey& key) const {
-    YOLK_TRY(Statement rows,
-             impl_->database.prepare("SELECT s.configuration, s.milliseconds, s.reason, s.stage FROM samples s JOIN "
-                                     "keys k ON k.id = s.key WHERE k.device=? AND k.driver=? AND k.family=? AND "
-                                     "k.kernels=? AND k.variant=? AND k.extents=? ORDER BY s.id"));
+    YOLK_TRY(Statement rows, impl_->database.prepare(fmt::format(
+                                 "SELECT s.configuration, s.milliseconds, s.reason, s.stage FROM samples s JOIN "
+                                 "keys k ON k.id = s.key WHERE k.device=? AND k.driver=? AND k.family=? AND "
+                                 "k.kernels=? AND k.variant=? AND k.extents=? {}ORDER BY s.id",
+                                 impl_->older ? "AND s.milliseconds IS NULL " : "")));
     bind_key(rows, key);
     std::vector<TuningSample> all;
     while (true) {
@@ -236,20 +240,22 @@ Result<bool> TuningFile::put(const TuningChoice& choice, const std::optional<Nam
     YOLK_TRY(Transaction transaction, Transaction::begin(database));
     YOLK_TRY(const std::int64_t row, key_row(database, choice.key));
     {
-        YOLK_TRY(Statement found, database.prepare("SELECT configuration, milliseconds, heuristic, pinned FROM choices "
-                                                   "WHERE key=?"));
+        YOLK_TRY(Statement found, database.prepare("SELECT configuration, milliseconds, heuristic, pinned, reopened "
+                                                   "FROM choices WHERE key=?"));
         YOLK_TRY(const bool there, found.bind(row).step());
         const std::optional<NamedConfiguration> current =
             there ? parse_configuration(found.text(0)) : std::optional<NamedConfiguration>();
         if (current && found.integer(3) != 0 && !choice.pinned) return false;
+        const bool reopened = current && found.integer(4) != 0;
+        if (current && !reopened && choice.reopened) return false;
         const double quality_of_current = quality(found.real(1).value_or(0.0), found.real(2).value_or(0.0));
-        if (current && !choice.pinned && current != expected && current != choice.configuration &&
+        if (current && !reopened && !choice.pinned && current != expected && current != choice.configuration &&
             quality_of_current <= quality(choice.milliseconds, choice.heuristic_milliseconds))
             return false;
     }
     YOLK_TRY(Statement insert, database.prepare("INSERT OR REPLACE INTO choices(key, configuration, milliseconds, "
-                                                "heuristic, plain, spread, evaluations, pinned, written) "
-                                                "VALUES(?,?,?,?,?,?,?,?,?)"));
+                                                "heuristic, plain, spread, evaluations, pinned, written, reopened) "
+                                                "VALUES(?,?,?,?,?,?,?,?,?,?)"));
     insert.bind(row)
         .bind(std::string_view(configuration_text(choice.configuration)))
         .bind(choice.milliseconds)
@@ -258,7 +264,8 @@ Result<bool> TuningFile::put(const TuningChoice& choice, const std::optional<Nam
         .bind(choice.spread)
         .bind(static_cast<std::int64_t>(choice.evaluations))
         .bind(std::int64_t{choice.pinned ? 1 : 0})
-        .bind(now());
+        .bind(now())
+        .bind(std::int64_t{choice.reopened && !choice.pinned ? 1 : 0});
     YOLK_TRY_VOID(insert.run());
     YOLK_TRY_VOID(transaction.commit());
     return true;
@@ -351,6 +358,11 @@ TuningTable usable_choices(const std::vector<TuningChoice>& choices, const std::
     return TuningTable(std::move(entries));
 }
 
+Result<void> check_tuning_table(const std::filesystem::path& path) {
+    const Result<std::optional<TuningFile>> file = TuningFile::open_existing(path);
+    return file || file.error().kind != ErrorKind::BadInput ? Result<void>() : file.error();
+}
+
 std::size_t load_tuning(const Device& device, const std::filesystem::path& path) {
     const auto load = [&]() -> Result<TuningTable> {
         YOLK_TRY(const std::optional<TuningFile> file, TuningFile::open_existing(path));
@@ -363,9 +375,12 @@ std::size_t load_tuning(const Device& device, const std::filesystem::path& path)
     if (!table && says_damaged(table.error().native)) {
         if (Result<void> renamed = set_aside(path, true); renamed) return 0;
     }
+    if (!table && table.error().kind == ErrorKind::BadInput) {
+        log_warning("No tuning is taken: " + table.error().message);
+        return 0;
+    }
     if (!table) {
-        log(LogLevel::Info,
-            fmt::format("Nothing is taken from the tuning table '{}': {}", path.string(), table.error().message));
+        log(LogLevel::Info, fmt::format("The tuning table '{}' is not used: {}", path.string(), table.error().message));
         return 0;
     }
     const std::size_t count = table->entries().size();

@@ -61,7 +61,7 @@ Result<WantedProblems> problems_of_last_run(const Device& device) {
         } else if ((*problem)->work().operations > kMostOperations) {
             wanted.skipped.push_back(
                 {shape,
-                 "the host would compute for minutes what it is held against; name it in a --shapes file to tune "
+                 "the host would need minutes to compute the expected results; name it in a --shapes file to tune "
                  "it nevertheless"});
         } else {
             wanted.problems.push_back(*std::move(problem));

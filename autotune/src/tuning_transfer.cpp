@@ -11,7 +11,8 @@
 namespace yolk::autotune {
 namespace {
 
-constexpr int kTransferVersion = 1;
+/// 1: of searches that may have been misled by samples with the driver's compilation in them. 2: has "reopened".
+constexpr int kTransferVersion = 2;
 
 std::optional<double> time_from(const Json& json, const char* name) {
     if (!json.contains(name) || !json[name].is_number()) return std::nullopt;
@@ -19,7 +20,7 @@ std::optional<double> time_from(const Json& json, const char* name) {
     return std::isfinite(value) && value >= 0.0 ? std::optional(value) : std::nullopt;
 }
 
-std::optional<TuningChoice> choice_from(const Json& json) {
+std::optional<TuningChoice> choice_from(const Json& json, std::int64_t version) {
     if (!json.is_object()) return std::nullopt;
     TuningChoice choice;
     const std::array<std::pair<const char*, std::string*>, 5> texts{{{"device", &choice.key.device.device},
@@ -53,7 +54,11 @@ std::optional<TuningChoice> choice_from(const Json& json) {
     }
     if (json.contains("evaluations") && json["evaluations"].is_number_unsigned())
         choice.evaluations = json["evaluations"].get<std::uint64_t>();
-    choice.pinned = json.contains("pinned") && json["pinned"].is_boolean() && json["pinned"].get<bool>();
+    const auto flag = [&json](const char* name) {
+        return json.contains(name) && json[name].is_boolean() && json[name].get<bool>();
+    };
+    choice.pinned = flag("pinned");
+    choice.reopened = !choice.pinned && (version < 2 || flag("reopened"));
     return choice;
 }
 
@@ -78,7 +83,8 @@ Json choice_json(const TuningChoice& choice) {
             {"default_milliseconds", choice.plain_milliseconds},
             {"spread", choice.spread},
             {"evaluations", choice.evaluations},
-            {"pinned", choice.pinned}};
+            {"pinned", choice.pinned},
+            {"reopened", choice.reopened}};
 }
 
 std::string export_text(const std::vector<TuningChoice>& choices) {
@@ -94,14 +100,16 @@ Result<Imported> import_text(std::string_view text, std::string_view name) {
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object() || !json.contains("yolk_tuning") || !json["yolk_tuning"].is_number_integer() ||
         !json.contains("choices") || !json["choices"].is_array()) {
-        return bad_input(fmt::format("{} is no export of a tuning table (yolk tune table export FILE writes one).", name));
+        return bad_input(
+            fmt::format("{} is not an export of a tuning table (yolk tune table export FILE writes one).", name));
     }
-    if (json["yolk_tuning"].get<std::int64_t>() > kTransferVersion)
+    const auto version = json["yolk_tuning"].get<std::int64_t>();
+    if (version > kTransferVersion)
         return bad_input(
             fmt::format("{} was exported by a newer Yolk; this one reads version {}.", name, kTransferVersion));
     Imported imported;
     for (const Json& entry : json["choices"]) {
-        std::optional<TuningChoice> choice = choice_from(entry);
+        std::optional<TuningChoice> choice = choice_from(entry, version);
         if (choice) imported.choices.push_back(std::move(*choice));
         imported.left_out += choice ? 0U : 1U;
     }

@@ -40,7 +40,7 @@ class Evaluation {
             YOLK_TRY(b, at(node.operands[1]));
         }
         if (!is_number(a) || !is_number(b))
-            return wrong(fmt::format("'{}' is no number", to_text(is_number(a) ? b : a)));
+            return wrong(fmt::format("'{}' is not a number", to_text(is_number(a) ? b : a)));
         const auto* const whole_a = std::get_if<std::int64_t>(&a);
         const auto* const whole_b = std::get_if<std::int64_t>(&b);
         if (whole_a != nullptr && whole_b != nullptr) return integers(node.op, *whole_a, *whole_b);

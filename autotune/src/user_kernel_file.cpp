@@ -20,7 +20,8 @@ Result<void> check_name(const Place& place, const std::string& name, const std::
     static const std::vector<std::string> kReserved{"true", "false", "and",      "or",       "not",     "min",
                                                     "max",  "abs",   "ceil_div", "round_up", "is_pow2", "log2"};
     if (!is_identifier(name))
-        return place.wrong(fmt::format("'{}' is no name: letters, digits and _ are allowed, a letter first.", name));
+        return place.wrong(
+            fmt::format("'{}' is not a valid name: letters, digits and _ are allowed, a letter first.", name));
     if (std::ranges::find(kReserved, name) != kReserved.end())
         return place.wrong(fmt::format("'{}' is a word of expressions; choose another name.", name));
     if (std::ranges::find(taken, name) != taken.end())
@@ -87,7 +88,7 @@ Result<KernelParameter> SpaceReader::read_parameter(const Place& place, const st
     if (place.has("define")) {
         YOLK_TRY(parameter.define, place.at("define").text());
         if (!is_identifier(parameter.define))
-            return place.wrong(fmt::format("'{}' is no name of a macro.", parameter.define));
+            return place.wrong(fmt::format("'{}' is not a valid macro name.", parameter.define));
     }
     for (const KernelParameter& other : space_.parameters) {
         if (parameter.constant_id && other.constant_id == parameter.constant_id)
@@ -173,7 +174,7 @@ Result<void> SpaceReader::read_defaults() {
             value = static_cast<double>(std::get<std::int64_t>(value));
         const auto position = std::ranges::find(found->values, value);
         if (position == found->values.end())
-            return place.wrong(fmt::format("{} is none of the parameter's values.", to_text(value)));
+            return place.wrong(fmt::format("{} is not one of the parameter's values.", to_text(value)));
         space_.defaults.emplace_back(found - space_.parameters.begin(), position - found->values.begin());
     }
     return {};

@@ -119,7 +119,7 @@ Result<SharedKernel> compile_user_kernel(const KernelSource& source, const Kerne
     for (const InterfaceBinding& binding : kernel->interface.bindings) {
         if (!binding.is_buffer)
             return bad_input(
-                fmt::format("The shader '{}' has '{}' at binding {}, which is no single buffer; images, "
+                fmt::format("The shader '{}' has '{}' at binding {}, which is not a single buffer; images, "
                             "samplers and arrays of buffers cannot be given to it.",
                             source.name, binding.name, binding.binding));
         if (binding.set != 0)
@@ -199,7 +199,7 @@ Result<SpecConstant> spec_constant(const CompiledKernel& kernel, std::uint32_t i
                                      ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "))));
     }
     if (const std::optional<std::uint32_t> word = scalar_word(found->type, value)) return SpecConstant{id, *word};
-    return bad_input(fmt::format("{} is no value of the specialization constant {} of '{}' ({}), which is {}.",
+    return bad_input(fmt::format("{} is not a legal value of the specialization constant {} of '{}' ({}), which is {}.",
                                  to_text(value), id, kernel.name, found->name, to_string(found->type)));
 }
 
@@ -244,7 +244,7 @@ Result<KernelRun> run_of(const KernelLaunch& launch, std::span<const ExpressionV
         YOLK_TRY(const ExpressionValue value, push.value.evaluate(values));
         const std::optional<std::uint32_t> word = scalar_word(scalar_of(push.type), value);
         if (!word) {
-            return bad_input(fmt::format("The push constant '{}' is {}, which is no {}.", push.value.text(),
+            return bad_input(fmt::format("The push constant '{}' is {}, which is not a valid {}.", push.value.text(),
                                          to_text(value), to_string(scalar_of(push.type))));
         }
         run.push_words.push_back(*word);

@@ -130,7 +130,7 @@ Result<KernelBuffer> SpaceReader::read_buffer(const Place& place) const {
         return role.wrong(fmt::format("there is no role '{}'; there are input, output, in_out, scratch.", role_name));
     }
     if (place.has("content") != (buffer.role != BufferRole::Output))
-        return place.wrong("roles input and in_out need 'content'; output and scratch have none.");
+        return place.wrong("roles input and in_out need 'content'; output and scratch must not have it.");
     if (place.has("content")) {
         YOLK_TRY(buffer.content, read_content(place.at("content"), buffer));
     }
@@ -203,7 +203,7 @@ Result<void> SpaceReader::read_reference() {
         for (const auto& [key, json] : all.json.items()) {
             const Json id = Json::parse(key, nullptr, false);
             if (!id.is_number_unsigned() || id.get<std::uint64_t>() > UINT32_MAX)
-                return all.wrong(fmt::format("'{}' is no constant's id; they are numbers: {{\"0\": 64}}.", key));
+                return all.wrong(fmt::format("'{}' is not a constant's id; ids are numbers: {{\"0\": 64}}.", key));
             YOLK_TRY(ExpressionValue value, (Place{json, fmt::format("{}.{}", all.where, key)}.value()));
             reference.constants.emplace_back(id.get<std::uint32_t>(), std::move(value));
         }
@@ -212,7 +212,7 @@ Result<void> SpaceReader::read_reference() {
         const Place all = place.at("defines");
         if (!all.json.is_object()) return all.wrong("it must be an object: {\"TILE\": 8}.");
         for (const auto& [key, json] : all.json.items()) {
-            if (!is_identifier(key)) return all.wrong(fmt::format("'{}' is no name of a macro.", key));
+            if (!is_identifier(key)) return all.wrong(fmt::format("'{}' is not a valid macro name.", key));
             YOLK_TRY(const ExpressionValue value, (Place{json, fmt::format("{}.{}", all.where, key)}.value()));
             reference.defines.emplace_back(key, to_text(value));
         }

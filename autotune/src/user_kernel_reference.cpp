@@ -93,7 +93,7 @@ Result<void> agree(const std::string& what, ReferenceOutput& output, std::vector
         if (unwritten[i] || error_of(output, second[i], first[i]) <= 1.0) continue;
         return bad_input(fmt::format(
             "{} gave {} and then {} for element {} of '{}', from the same inputs: it reads what it has not "
-            "written, or its invocations race. Nothing can be held to it.",
+            "written, or its invocations race. It cannot serve as a reference.",
             what, element_value(output.element, first[i]), element_value(output.element, second[i]), i, output.name));
     }
     if (count == first.size()) {

@@ -164,9 +164,9 @@ class Parser {
         }
         const auto* const function = std::ranges::find(kFunctions, name, &Function::name);
         if (function == kFunctions.end()) {
-            return bad_input(fmt::format("The expression '{}' has '{}', which is no parameter or size; there are {}.",
-                                         text_, name,
-                                         names_.empty() ? "none" : fmt::format("{}", fmt::join(names_, ", "))));
+            return bad_input(
+                fmt::format("The expression '{}' has '{}', which is neither a parameter nor a size; there are {}.",
+                            text_, name, names_.empty() ? "none" : fmt::format("{}", fmt::join(names_, ", "))));
         }
         at_ = end;
         return call(*function);

@@ -290,6 +290,23 @@ TEST_P(live, plans_take_the_choice_from_the_file) {
     EXPECT_EQ(device().tuning_table(), nullptr);
 }
 
+TEST_P(live, recordings_are_written_over_recordings_only) {
+    const TuningSpace space = reduce_space(device().info(), kSum).space();
+    std::filesystem::create_directories(folder_);
+    for (const RecordingFormat format : {RecordingFormat::KernelTuner, RecordingFormat::T4}) {
+        const std::filesystem::path path = folder_ / (format == RecordingFormat::T4 ? "a.t4.json" : "a.json");
+        const std::string text = recording_text(space, {}, "a device", format);
+        ASSERT_OK(write_recording(path, text));
+        ASSERT_OK(write_recording(path, text));
+        std::ofstream(path) << "{\"notes\": 1}";
+        const Result<void> refused = write_recording(path, text);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().kind, ErrorKind::BadInput);
+        EXPECT_THAT(refused.error().message, HasSubstr(path.string()));
+        EXPECT_EQ(std::filesystem::file_size(path), 12U);
+    }
+}
+
 TEST_P(live, recordings_are_read_again) {
     const TuningSpace space = reduce_space(device().info(), kSum).space();
     std::vector<TuningSample> samples;

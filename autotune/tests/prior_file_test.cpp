@@ -98,9 +98,9 @@ TEST_F(prior_file, what_is_none_is_refused_in_words) {
         const Result<PriorFile> file = parse_prior(text, "'p.json'");
         return file ? std::string("accepted") : file.error().message;
     };
-    EXPECT_THAT(refused("{}"), HasSubstr("'p.json' is no prior over devices"));
+    EXPECT_THAT(refused("{}"), HasSubstr("'p.json' is not a prior over devices"));
     EXPECT_THAT(refused(good.substr(0, good.size() / 2)), HasSubstr("is cut off"));
-    EXPECT_THAT(refused(R"({"yolk_tuning": 1, "choices": []})"), HasSubstr("is no prior"));
+    EXPECT_THAT(refused(R"({"yolk_tuning": 1, "choices": []})"), HasSubstr("is not a prior"));
     EXPECT_THAT(refused(R"({"yolk_prior": 2})"), HasSubstr("a newer Yolk"));
     EXPECT_THAT(refused(R"({"yolk_prior": 1, "settings": {}})"), HasSubstr("is damaged"));
     const auto changed = [&](const std::string& from, const std::string& to) {

@@ -145,7 +145,7 @@ TEST(report, page_is_one_file_and_says_what_it_rests_on) {
     EXPECT_THAT(page, HasSubstr("2.50x"));  // 2.5 over 1
     EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
     EXPECT_EQ(page, report_page(shapes, {}));
-    EXPECT_THAT(report_page({}, {}), HasSubstr("holds no shape yet"));
+    EXPECT_THAT(report_page({}, {}), HasSubstr("has no shapes yet"));
 }
 
 TEST(report, curves_are_of_all_strategies_on_the_same_axes) {

@@ -91,6 +91,17 @@ TEST_P(train_prior_on, a_checkpoint_of_something_else_is_left_out) {
     }
 }
 
+TEST_P(train_prior_on, another_file_in_the_checkpoints_place_is_refused) {
+    TrainPriorOptions options = small();
+    options.generations = 1;
+    options.checkpoint = folder_ / "checkpoint";
+    std::ofstream(options.checkpoint) << "a letter";
+    const auto refused = train(options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::BadInput);
+    EXPECT_EQ(std::filesystem::file_size(options.checkpoint), 8U);
+}
+
 // What is written is never worse than the untrained prior beyond the noise: on devices that nobody trained on, too.
 TEST_P(train_prior_on, is_not_worse_on_held_out_devices) {
     std::vector<RecordedSurface> held_out;

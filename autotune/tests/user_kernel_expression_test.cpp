@@ -47,7 +47,7 @@ TEST(user_kernel_expression, looks_at_one_side_only_where_that_decides) {
 }
 
 TEST(user_kernel_expression, says_what_is_wrong) {
-    EXPECT_THAT(value("wz * 2"), HasSubstr("'wz', which is no parameter or size; there are wx, wy, scale"));
+    EXPECT_THAT(value("wz * 2"), HasSubstr("'wz', which is neither a parameter nor a size; there are wx, wy, scale"));
     EXPECT_THAT(value("wx *"), HasSubstr("the end is at character 5 where a value"));
     EXPECT_THAT(value("wx wy"), HasSubstr("'wy' is at character 4 where an operator or the end"));
     EXPECT_THAT(value("min(1)"), HasSubstr("where ','"));
@@ -62,7 +62,7 @@ TEST(user_kernel_expression, says_what_is_wrong) {
     EXPECT_THAT(value("round_up(9223372036854775807, 64)"), HasSubstr("more than 64 bits"));
     EXPECT_THAT(value("scale / 0"), HasSubstr("not finite"));
     EXPECT_THAT(value("log2(0)"), HasSubstr("log2 of 0"));
-    EXPECT_THAT(value("fast + 1"), HasSubstr("'true' is no number"));
+    EXPECT_THAT(value("fast + 1"), HasSubstr("'true' is not a number"));
     EXPECT_THAT(value("layout == 1"), HasSubstr("different kinds"));
     EXPECT_THAT(value("wx && fast"), HasSubstr("64 is neither true nor false"));
     EXPECT_THAT(value("scale % 2"), HasSubstr("of integers"));

@@ -85,8 +85,8 @@ TEST(user_kernel_file, mistakes_are_told_with_their_place) {
     EXPECT_THAT(told("/parameters/min", Json{{"values", {1}}, {"constant_id", 9}}), HasSubstr("word of expressions"));
     EXPECT_THAT(told("/parameters/idle", Json{{"values", {1, 2}}}), HasSubstr("it has no effect"));
     EXPECT_THAT(told("/constraints/0", "wx"), HasSubstr("constraints[0]: 'wx' is 16; a condition"));
-    EXPECT_THAT(told("/constraints/0", "wz < 2"), HasSubstr("'wz', which is no parameter or size"));
-    EXPECT_THAT(told("/default/wx", 65), HasSubstr("65 is none of the parameter's values"));
+    EXPECT_THAT(told("/constraints/0", "wz < 2"), HasSubstr("'wz', which is neither a parameter nor a size"));
+    EXPECT_THAT(told("/default/wx", 65), HasSubstr("65 is not one of the parameter's values"));
     EXPECT_THAT(told("/default/wz", 65), HasSubstr("no parameter of this name"));
     EXPECT_THAT(told("/sizes/m", "wx * 2"), HasSubstr("uses the parameter 'wx'; a size must be the same"));
     EXPECT_THAT(told("/sizes/m", -1), HasSubstr("from 0 on"));

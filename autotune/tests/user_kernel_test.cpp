@@ -213,10 +213,10 @@ TEST_P(user_kernel, shader_and_declaration_must_agree) {
     EXPECT_THAT(told("/push_constants", Json::array()), HasSubstr("has 4 bytes of push constants; 0 are declared"));
     EXPECT_THAT(told("/push_constants/0/type", "f32"),
                 HasSubstr("push_constants[0] is f32; the shader 'my.comp' has u32"));
-    EXPECT_THAT(told("/push_constants/0/value", -1), HasSubstr("is -1, which is no u32"));
+    EXPECT_THAT(told("/push_constants/0/value", -1), HasSubstr("is -1, which is not a valid u32"));
     EXPECT_THAT(told("/parameters/wx/constant_id", 9), HasSubstr("no specialization constant 9; it has 0, 3"));
     EXPECT_THAT(told("/parameters/f", Json::parse(R"({"values": [true, false], "constant_id": 3})")),
-                HasSubstr("no value of the specialization constant 3"));
+                HasSubstr("not a legal value of the specialization constant 3"));
     EXPECT_THAT(told("/dispatch/0", "n - n"), HasSubstr("dispatches no workgroup"));
     EXPECT_THAT(told("/constraints", Json::array({"wx > 5000"})), HasSubstr("no configuration that is legal"));
     EXPECT_THAT(told("/default", Json{{"wx", 128}, {"mode", "WRONG"}}), HasSubstr("default configuration"));

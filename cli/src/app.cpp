@@ -2,6 +2,7 @@
 #include "app.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -22,6 +23,30 @@ std::string called(const CLI::App& app) {
         at = at->get_subcommands().front();
         text += " " + at->get_name();
     }
+    return text;
+}
+
+/// The commands below `app`, by how they are called, that have this flag.
+void find_flag(const CLI::App& app, const std::string& flag, const std::string& call, std::vector<std::string>& found) {
+    if (app.get_option_no_throw(flag) != nullptr) found.push_back(call);
+    for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; }))
+        find_flag(*below, flag, call + " " + below->get_name(), found);
+}
+
+/// What was not expected, in the order in which it was given, and which neighbouring commands have the first such flag.
+std::string unexpected(const CLI::App& app) {
+    constexpr std::size_t kMostNamed = 3;
+    const std::vector<std::string> rest = app.remaining(true);
+    std::string text = fmt::format("The following argument{} not expected: {}", rest.size() == 1 ? " was" : "s were",
+                                   fmt::join(rest, " "));
+    const auto word = std::ranges::find_if(rest, [](const std::string& each) { return each.starts_with("--"); });
+    if (word == rest.end() || app.get_subcommands().empty()) return text;
+    const std::string flag = word->substr(0, word->find('='));
+    const CLI::App& group = *app.get_subcommands().front();
+    std::vector<std::string> found;
+    find_flag(group, flag, app.get_name() + " " + group.get_name(), found);
+    if (!found.empty() && found.size() <= kMostNamed)
+        text += fmt::format("; {} is a flag of {}", flag, fmt::join(found, ", "));
     return text;
 }
 
@@ -150,6 +175,8 @@ Result<void> App::refuse_without_effect() const {
 Result<std::optional<int>> App::parse(int argc, const char* const* argv) {
     try {
         app_->parse(argc, argv);
+    } catch (const CLI::ExtrasError&) {
+        return bad_input(fmt::format("{} (see {} --help)", unexpected(*app_), called(*app_)));
     } catch (const CLI::ParseError& error) {
         // Help and version are printed and end well; any other outcome of parsing is bad input.
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))

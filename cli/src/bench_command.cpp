@@ -38,6 +38,7 @@ struct RolloutFlags {
     std::uint32_t population = 4096;
     std::uint32_t episodes = 1;
     std::string environment = "cartpole";
+    Determinism determinism = Determinism::Exact;
     CommonFlags common;
 };
 
@@ -64,7 +65,8 @@ Result<RolloutDesc> describe(const RolloutFlags& flags) {
                                      kSmallestPopulation, kLargestPopulation));
     }
     if (flags.episodes == 0) return bad_input("--episodes is 0; at least 1 is needed.");
-    RolloutDesc desc{.members = flags.population, .episodes = flags.episodes, .never_stop = true};
+    RolloutDesc desc{
+        .members = flags.population, .episodes = flags.episodes, .never_stop = true, .determinism = flags.determinism};
     YOLK_TRY(const ChosenEnvironment environment, choose_environment(flags.environment));
     desc.environment = std::string(environment.info.name);
     desc.own_environment = environment.own;
@@ -111,7 +113,7 @@ Result<void> check_evaluations(Dispatcher& dispatcher, const RolloutBench& bench
     if (counted == asked) return {};
     return Error{ErrorKind::Driver,
                  fmt::format("The device counted {} evaluations where {} were asked for, so its times mean nothing; "
-                             "`yolk check --kernel rollout` tells more.",
+                             "see `yolk check --kernel rollout`.",
                              counted, asked)};
 }
 
@@ -147,6 +149,7 @@ Json timing_json(const Device& device, const RolloutDesc& desc, const Timing& ti
               {"device", device.info().name},
               {"driver", driver_text(device.info())},
               {"environment", desc.environment},
+              {"determinism", to_string(desc.determinism)},
               {"population", desc.members},
               {"episodes", desc.episodes},
               {"steps", desc.max_steps},
@@ -160,8 +163,9 @@ Json timing_json(const Device& device, const RolloutDesc& desc, const Timing& ti
 void print_timing(const Json& json) {
     print_line(fmt::format("rollout of {} on {} ({})", json["environment"].get<std::string>(),
                            json["device"].get<std::string>(), json["driver"].get<std::string>()));
-    print_line(fmt::format("{} members, {} episode(s) of {} steps, {} repeats", json["population"].get<std::uint64_t>(),
-                           json["episodes"].get<std::uint64_t>(), json["steps"].get<std::uint64_t>(),
+    print_line(fmt::format("{} members, {} episode(s) of {} steps, {}, {} repeats",
+                           json["population"].get<std::uint64_t>(), json["episodes"].get<std::uint64_t>(),
+                           json["steps"].get<std::uint64_t>(), json["determinism"].get<std::string>(),
                            json["repeats"].get<std::uint64_t>()));
     const bool timed_by_device = json.contains("device_evaluations_per_second");
     print_line(fmt::format(
@@ -196,6 +200,10 @@ Command add_rollout(App& group) {
     add_number(*command, "--population", flags->population, "Members; even")->default_str("4096");
     add_number(*command, "--episodes", flags->episodes, "Episodes per member")->default_str("1");
     command->add_option("--env", flags->environment, kEnvironmentHelp)->type_name("NAME|FILE")->default_str("cartpole");
+    add_parsed(*command, "--determinism", flags->determinism,
+               "exact, or fast: multiply-adds that may be fused and a cheaper tanh", &parse_determinism)
+        ->type_name("MODE")
+        ->default_str("exact");
     add_device_flag(*command, flags->common);
     add_output_flags(*command, flags->common);
     return {command, [flags] { return run_rollout(*flags); }};
@@ -208,9 +216,10 @@ Command add_bench_command(App& app) {
     const std::array<Command, 4> commands{add_rollout(*group), add_kernel_bench(*group), add_step_bench(*group),
                                           add_tuner_bench(*group)};
     return {group, [commands] {
-                return run_named(commands,
-                                 "bench needs to be told what to time, such as rollout, kernel, step or tuner (see "
-                                 "yolk bench --help).");
+                return run_named(
+                    commands,
+                    "bench needs a subcommand that says what to time, such as rollout, kernel, step or tuner (see "
+                    "yolk bench --help).");
             }};
 }
 

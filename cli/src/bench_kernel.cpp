@@ -21,6 +21,7 @@
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/matmul.hpp"
+#include "yolk/oracle/problem_memory.hpp"
 #include "yolk/primitives/limits.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
@@ -252,10 +253,11 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
     const TuningSpace space = problem->space(device.info());
     YOLK_TRY(const Conditions conditions, parse_conditions(space, flags.where));
     std::vector<Configuration> configurations = choose_configurations(flags, space, conditions);
-    if (configurations.empty()) return bad_input("No configuration of the space has what --where asks for.");
+    if (configurations.empty()) return bad_input("No configuration of the space matches --where.");
     const Configuration fallback = problem->default_configuration(device.info());
     std::erase(configurations, fallback);
     configurations.insert(configurations.begin(), fallback);
+    YOLK_TRY_VOID(oracle::check_memory(*problem, device.info(), 1.0));
     const oracle::ProblemProof proof(*problem);
     ProblemOnDevice on{*problem, proof, device, dispatcher, {}, {}};
     YOLK_TRY_VOID(fill_buffers(on));

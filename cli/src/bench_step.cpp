@@ -16,6 +16,7 @@
 #include "yolk/autotune/kfac_step.hpp"
 #include "yolk/autotune/natural_gradient_step.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/memory.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -34,8 +35,8 @@ struct StepBenchFlags {
 
 /// Positive definite blocks: 1.5 on the diagonal, and beside it what adds up to less.
 template <class Real>
-std::vector<Real> some_blocks(std::uint32_t count, std::uint32_t n) {
-    std::vector<Real> blocks(std::size_t{count} * n * n);
+Result<std::vector<Real>> some_blocks(std::uint32_t count, std::uint32_t n) {
+    YOLK_TRY(std::vector<Real> blocks, allocate<Real>(std::uint64_t{count} * n * n, "the blocks"));
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const std::size_t row = i / n % n;
         const std::size_t column = i % n;
@@ -86,8 +87,8 @@ Result<void> without_value(const Result<T>& result) {
 }
 
 Result<Json> time_kfac(const StepBenchFlags& flags, Dispatcher& dispatcher, Json& steps) {
-    const auto blocks = some_blocks<float>(flags.count, flags.size);
-    const auto same = some_blocks<double>(flags.count, flags.size);
+    YOLK_TRY(const std::vector<float> blocks, some_blocks<float>(flags.count, flags.size));
+    YOLK_TRY(const std::vector<double> same, some_blocks<double>(flags.count, flags.size));
     const autotune::KfacStepInput<float> input{.count = flags.count, .n = flags.size, .blocks = blocks};
     const autotune::KfacStepInput<double> host_input{.count = flags.count, .n = flags.size, .blocks = same};
     YOLK_TRY(auto result, autotune::kfac_step(dispatcher, input));
@@ -111,8 +112,8 @@ Result<Json> time_kfac(const StepBenchFlags& flags, Dispatcher& dispatcher, Json
 }
 
 Result<void> time_natural_gradient(const StepBenchFlags& flags, Dispatcher& dispatcher, Json& steps) {
-    const auto blocks = some_blocks<float>(flags.count, flags.size);
-    const auto same = some_blocks<double>(flags.count, flags.size);
+    YOLK_TRY(const std::vector<float> blocks, some_blocks<float>(flags.count, flags.size));
+    YOLK_TRY(const std::vector<double> same, some_blocks<double>(flags.count, flags.size));
     const std::vector<float> gradient(std::size_t{flags.count} * flags.size, 1.0F);
     const std::vector<double> same_gradient(gradient.begin(), gradient.end());
     std::vector<float> step(gradient.size());
@@ -133,6 +134,15 @@ Result<void> time_natural_gradient(const StepBenchFlags& flags, Dispatcher& disp
         });
 }
 
+/// Of an element of a block: inputs and inverses in fp32 and fp64, and in fp32 the staging of both (24, 8), and where
+/// the driver's buffers are host memory, those of both and about as much scratch (12).
+Result<void> check_memory(const StepBenchFlags& flags, const DeviceInfo& info) {
+    const std::uint64_t elements = std::uint64_t{flags.count} * flags.size * flags.size;
+    const std::uint64_t each = 24 + 8 + (info.kind == DeviceKind::Cpu || info.kind == DeviceKind::Integrated ? 12 : 0);
+    return check_host_memory(each * elements, fmt::format("{} blocks of {}x{} and their inverses, in fp32 and in fp64",
+                                                          flags.count, flags.size, flags.size));
+}
+
 Result<int> run_step(const StepBenchFlags& flags) {
     if (flags.count == 0 || flags.count > kLargestCount)
         return bad_input(fmt::format("--count is {}; it is from 1 to {}.", flags.count, kLargestCount));
@@ -140,6 +150,7 @@ Result<int> run_step(const StepBenchFlags& flags) {
         return bad_input(fmt::format("--size is {}; it is from 1 to {}.", flags.size, kLargestSize));
     YOLK_TRY(const Context context, open_context(flags.common));
     const Device& device = context.device();
+    YOLK_TRY_VOID(check_memory(flags, device.info()));
     Dispatcher& dispatcher = context.dispatcher();
     const RememberShapes remember(device);
     Json steps = Json::array();

@@ -186,7 +186,7 @@ Result<int> run_tuner(const TunerBenchFlags& flags) {
 Command add_tuner_bench(App& bench) {
     const auto flags = std::make_shared<TunerBenchFlags>();
     App* command = bench.add_subcommand(
-        "tuner", "What the tuner's own step costs: on the host, on the device, and after tuning its own kernels");
+        "tuner", "Time the tuner's own step: on the host, on the device, and after tuning its own kernels");
     const Option* const surface =
         command->add_option("--surface", flags->surface, "A recorded surface instead of a made-up one")
             ->type_name("FILE");

@@ -214,8 +214,8 @@ void add_kernel_check_flags(App& app, CheckFlags& flags) {
         ->default_str("16")
         ->only(without(all));
     add_parsed(app, "--part", flags.part,
-               "Only the K-th of N parts of the runs: several runs or machines share them, and what was interrupted "
-               "goes on with the next part",
+               "Only the K-th of N parts of the runs: share a check among several runs or machines, or continue an "
+               "interrupted one with the next part",
                &parse_part)
         ->type_name("K/N");
 }
@@ -225,8 +225,8 @@ void add_kernel_check_flags(App& app, CheckFlags& flags) {
 Command add_check_command(App& app) {
     const auto flags = std::make_shared<CheckFlags>();
     flags->train.options.generations = 20;
-    App* command =
-        app.add_subcommand("check", "Hold the kernels against their oracles and exact twins on this machine's devices");
+    App* command = app.add_subcommand(
+        "check", "Check the kernels against their oracles and exact twins on this machine's devices");
     add_device_flag(*command, flags->common);
     const Option* const devices =
         command->add_option("--devices", flags->devices, "Several devices: all, or a list such as 0,1")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_line.hpp"
 
+#include "last_defence.hpp"
 #include "output.hpp"
 
 namespace yolk::cli {
@@ -31,7 +32,8 @@ int parse_and_run(App& app, int argc, const char* const* argv, std::span<const C
     const Result<std::optional<int>> parsed = app.parse(argc, argv);
     if (!parsed) return report(parsed.error());
     if (*parsed) return **parsed;
-    const Result<int> code = run_named(commands, "The command is missing; --help lists them.");
+    const Result<int> code =
+        with_last_defence([&] { return run_named(commands, "The command is missing; --help lists them."); });
     if (!code) return report(code.error());
     if (const Result<void> written = finish_output(); !written) return report(written.error());
     return *code;

@@ -24,7 +24,7 @@ void add_device_choice(App& app, CommonFlags& flags) {
 
 void add_device_flag(App& app, CommonFlags& flags) {
     add_device_choice(app, flags);
-    app.add_flag("--no-tuning", flags.no_tuning, "Kernels take their defaults, whatever `yolk tune` found out");
+    app.add_flag("--no-tuning", flags.no_tuning, "Ignore the tuning table; kernels take their defaults");
 }
 
 void add_output_flags(App& app, CommonFlags& flags) {

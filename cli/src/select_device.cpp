@@ -1,16 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select_device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "compile_notice.hpp"
 #include "numbers.hpp"
+#include "yolk/autotune/tuning_file.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
 
 namespace yolk::cli {
 namespace {
+
+bool is_set(const char* variable) {
+    const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nothing of ours sets variables
+    return value != nullptr && *value != '\0';
+}
+
+/// Places that the user named are right or an error. What lies in the default ones is a cache: a notice is enough.
+Result<void> check_named_places(const CommonFlags& flags) {
+    const std::filesystem::path folder = default_cache_folder();
+    std::error_code failed;
+    if (is_set("YOLK_CACHE") && std::filesystem::exists(folder, failed) &&
+        !std::filesystem::is_directory(folder, failed)) {
+        return bad_input(
+            fmt::format("$YOLK_CACHE is '{}', which is not a folder. Name a folder, which need not be there yet.",
+                        folder.string()));
+    }
+    if (flags.no_tuning || !is_set("YOLK_TABLE")) return {};
+    return autotune::check_tuning_table(autotune::default_table_path());
+}
 
 Result<std::vector<std::uint32_t>> indices_above_floor(const Instance& instance) {
     // With nothing usable, choosing says why: no driver, or what each device lacks.
@@ -35,7 +60,7 @@ Result<std::vector<std::uint32_t>> indices_of(const Instance& instance, const st
         list.empty() ? std::vector<std::string_view>{requests} : split_commas(requests);
     for (const std::string_view part : parts) {
         if (!list.empty() && part.empty())
-            return bad_input("--devices holds an empty entry; it is 'all' or a list such as 0,1.");
+            return bad_input("--devices contains an empty entry; give 'all' or a list such as 0,1.");
         YOLK_TRY(const DeviceChoice choice, choose_device(instance.devices(), std::string(part)));
         if (std::find(indices.begin(), indices.end(), choice.index) == indices.end()) indices.push_back(choice.index);
     }
@@ -45,6 +70,7 @@ Result<std::vector<std::uint32_t>> indices_of(const Instance& instance, const st
 }  // namespace
 
 Result<Context> open_context(const CommonFlags& flags) {
+    YOLK_TRY_VOID(check_named_places(flags));
     YOLK_TRY(Context context, Context::create({.device = flags.device, .tuning = !flags.no_tuning}));
     watch_compilation(context.device(), flags);
     return context;
@@ -56,6 +82,7 @@ Result<Device> open_device(const CommonFlags& flags) {
 }
 
 Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags) {
+    YOLK_TRY_VOID(check_named_places(flags));
     YOLK_TRY(const Instance instance, Instance::create());
     YOLK_TRY(const std::vector<std::uint32_t> indices, indices_of(instance, list, flags.device));
     std::vector<Device> devices;

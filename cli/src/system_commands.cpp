@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "evolution_flags.hpp"
 #include "interrupt.hpp"
 #include "last_run.hpp"
 #include "output.hpp"
@@ -105,27 +106,8 @@ struct OptimizeFlags : SystemFlags {
 
 void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
     add_number(app, "--steps", o.steps, "Steps at most")->default_str("50");
-    add_number(app, "--population", o.population, "Candidates per step, even unless --no-antithetic")
-        ->default_str("32");
-    app.add_flag("--antithetic,!--no-antithetic", o.antithetic,
-                 "Candidates in pairs of opposite noise (the default), or each with noise of its own");
-    add_number(app, "--sigma", o.sigma, "Size of the perturbations")->default_str("0.05");
-    add_number(app, "--sigma-decay", o.sigma_decay, "Factor of sigma per step, above 0, at most 1")->default_str("1");
-    add_number(app, "--lr", o.learning_rate, "Learning rate")->default_str("0.1");
-    add_number(app, "--lr-decay", o.learning_rate_decay, "Factor of the learning rate per step")->default_str("1");
+    add_evolution_flags(app, o.evolution, {.members = "Candidates", .generation = "step", .freeze = "Hyperfunction"});
     add_number(app, "--samples", o.samples_per_example, "Evaluations of each candidate, averaged")->default_str("1");
-    add_number(app, "--seed", o.seed, "Seed of the search")->default_str("1");
-    add_parsed(app, "--fitness", o.fitness,
-               "Fitness rule: pair-difference, pair-sign, centred-rank, z-score, group-z-score", &parse_fitness_rule)
-        ->type_name("RULE")
-        ->default_str("pair-difference");
-    app.add_flag("--robust", o.robust, "Pair difference: scale by the smaller of the maximum and six medians");
-    add_number(app, "--group-size", o.group_size, "Candidates per group of group-z-score");
-    add_parsed(app, "--optimizer", o.rule, "Optimizer: sgd, momentum, adam", &parse_optimizer_rule)
-        ->type_name("RULE")
-        ->default_str("sgd");
-    app.add_repeatable("--freeze", o.freeze, "Hyperfunction to leave as it is; may be given more than once")
-        ->type_name("NAME");
     add_number(app, "--max-batch", o.population_options.max_batch_size, "Candidates times examples at once")
         ->default_str("1024");
     add_number(app, "--budget", o.metric_budget, "Metric calls at most; the best so far is kept");
@@ -189,7 +171,7 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& flags)
     if (human && output_is_terminal() && outcome && outcome->steps > 0) print_line("");
     if (!outcome) return outcome.error();
     if (!flags.out.empty() && !options.dry_run) {
-        hyper::StateInfo info{.scores = {{"reward", outcome->best_reward}}, .seed = options.seed};
+        hyper::StateInfo info{.scores = {{"reward", outcome->best_reward}}, .seed = options.evolution.seed};
         if (outcome->held_out_best) info.scores["held_out"] = *outcome->held_out_best;
         YOLK_TRY_VOID(hyper::save_state(*task.system, flags.out, info));
     }
@@ -262,7 +244,7 @@ Result<int> run_ablate(const MakeSystemTask& make, const AblateFlags& flags) {
     YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
     const SystemTask& task = open->task;
     hyper::AblateOptions options = flags.options;
-    options.seed = options.optimize.seed;  // there is one --seed
+    options.seed = options.optimize.evolution.seed;  // there is one --seed
     YOLK_TRY(const std::vector<hyper::AblationRow> rows,
              hyper::ablate(*task.system, task.examples, *task.metric, options));
     std::vector<std::vector<std::string>> lines{{"group", "reward", "change", "spread"}};
@@ -308,10 +290,10 @@ std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make) {
         ->only({"goes without --json, which always has them", [evaluate] { return !evaluate->common.json; }});
 
     const auto optimize = std::make_shared<OptimizeFlags>();
-    App* const optimizes = app.add_subcommand("optimize", "Make the system better, without gradients");
+    App* const optimizes = app.add_subcommand("optimize", "Improve the system without gradients");
     add_optimize_flags(*optimizes, optimize->options);
     const Option* const dry =
-        optimizes->add_flag("--dry-run", optimize->options.dry_run, "Only say what it would cost");
+        optimizes->add_flag("--dry-run", optimize->options.dry_run, "Report the cost without searching");
     optimizes->group(without(dry), [&] {
         optimizes->add_option("--log", optimize->log, "JSON lines: steps, then calls and latencies per hyperfunction")
             ->type_name("FILE");

@@ -69,7 +69,7 @@ void print_train_outcome(const train::TrainOptions& options, const std::string& 
     print_line(fmt::format("saved {}", policy));
     const std::string file = options.own_environment ? " --env " + shell_quoted(given_task) : std::string();
     print_line(fmt::format("look at it: {} eval {}{}", command_name(), shell_quoted(policy), file));
-    if (interrupted) print_line("go on with it: the same command with --resume");
+    if (interrupted) print_line("to continue, run the same command with --resume");
 }
 
 /// The task is given in one of two ways.
@@ -145,7 +145,7 @@ Command add_train_command(App& app) {
                "Generations between two checkpoints; 0: one at the end, interrupted or not")
         ->default_str("0");
     command->add_flag("--resume", flags->train.options.resume,
-                      "Go on from the checkpoint in the folder, with the same settings");
+                      "Continue from the checkpoint in the folder, with the same settings");
     add_output_flags(*command, flags->common);
     return {command, [flags] { return run_train(*flags); }};
 }

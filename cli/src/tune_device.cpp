@@ -100,7 +100,7 @@ void print_device_tuning(const TuneDeviceOutcome& outcome) {
     for (const TunedShape& shape : outcome.shapes) {
         if (!shape.error.empty()) print_line(fmt::format("{}: {}", shape.shape, shape.error));
         if (shape.too_late && !shape.choice)
-            print_line(fmt::format("{}: no time was left; the next run goes on", shape.shape));
+            print_line(fmt::format("{}: no time was left; the next run continues", shape.shape));
     }
     for (const autotune::SkippedShape& entry : outcome.skipped)
         print_line(fmt::format("skipped {}: {}", entry.shape, entry.reason));
@@ -183,7 +183,7 @@ std::function<Result<int>()> add_device_tuning(App& app) {
 
 Command add_tune_device(App& tune) {
     App* const command =
-        tune.add_subcommand("device", "Tune Yolk's kernels on a device; `yolk tune` alone does it, too");
+        tune.add_subcommand("device", "Tune Yolk's kernels on a device (`yolk tune` alone does the same)");
     return {command, add_device_tuning(*command)};
 }
 

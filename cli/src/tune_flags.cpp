@@ -24,10 +24,11 @@ void add_tuning_search_flags(App& app, SearchFlags& flags) {
     add_number(app, "--budget", flags.budget, "Measurements of a shape, those of earlier runs counted")
         ->default_str("60");
     add_number(app, "--seed", flags.seed, "Of the search")->default_str("1");
-    add_number(app, "--seconds", flags.seconds, "Time for the whole run, but for an evaluation that is under way")
+    add_number(app, "--seconds", flags.seconds,
+               "Time for the whole run; only a measurement that is under way may exceed it")
         ->type_name("SECONDS")
         ->default_str("540");
-    app.add_flag("--again", flags.again, "Tune what is tuned already, too");
+    app.add_flag("--again", flags.again, "Also tune shapes that are tuned already");
     app.add_option("--record", flags.record,
                    "Write what was measured: T4 where the name ends in .t4.json, else a Kernel Tuner cache; numbered "
                    "where there are several shapes")
@@ -119,7 +120,7 @@ void print_algebra(const autotune::AlgebraReport& report) {
 
 Result<std::filesystem::path> table_path() {
     std::filesystem::path path = autotune::default_table_path();
-    if (path.empty()) return bad_input("There is no place for a tuning table; name one in $YOLK_TABLE.");
+    if (path.empty()) return bad_input("There is no folder for a tuning table; name a file in $YOLK_TABLE.");
     return path;
 }
 

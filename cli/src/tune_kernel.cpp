@@ -163,7 +163,7 @@ Result<int> end_without_choice(const KernelTuning& flags, const TuneUserKernelOu
     }
     if (outcome.any_right || (outcome.search && outcome.search->interrupted)) {
         if (!flags.common.json)
-            print_line(fmt::format("{} evaluations are kept; the next run goes on from them.",
+            print_line(fmt::format("{} measurements are kept; the next run continues from them.",
                                    outcome.search ? outcome.search->measured : 0));
         return 0;
     }

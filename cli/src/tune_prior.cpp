@@ -101,7 +101,7 @@ Json training_json(const PriorTraining& flags, const autotune::TrainPriorOutcome
 void print_training(const PriorTraining& flags, const autotune::TrainPriorOutcome& outcome) {
     if (outcome.interrupted) {
         print_line(
-            fmt::format("Stopped; {}.checkpoint is kept, and the same command goes on from it.", flags.out.string()));
+            fmt::format("Stopped; {}.checkpoint is kept, and the same command continues from it.", flags.out.string()));
         return;
     }
     for (const autotune::SpacePrior& space : outcome.file.spaces) {
@@ -166,7 +166,7 @@ Result<int> train_and_write(const PriorTraining& flags) {
 }  // namespace
 
 Command add_tune_prior(App& tune) {
-    App* const prior = tune.add_subcommand("prior", "What the house strategy begins with: train it");
+    App* const prior = tune.add_subcommand("prior", "Train the prior of the house strategy");
     const auto flags = std::make_shared<PriorTraining>();
     App* const train = prior->add_subcommand("train", "Train a prior by EGGROLL over recordings of several devices");
     train->add_list("recordings", flags->recordings, "Recorded surfaces")->required()->type_name("FILES...");
@@ -187,8 +187,7 @@ Command add_tune_prior(App& tune) {
     add_output_flags(*train, flags->common);
     const std::vector<Command> commands{{train, [flags] { return train_and_write(*flags); }}};
     return {prior, [commands] {
-                return run_named(commands,
-                                 "tune prior needs to be told what to do: train (see yolk tune prior --help).");
+                return run_named(commands, "tune prior needs a subcommand: train (see yolk tune prior --help).");
             }};
 }
 

@@ -235,7 +235,7 @@ void add_gradient_flags(App& app, autotune::StrategySettings& settings) {
 Command add_tune_surface(App& tune) {
     const auto flags = std::make_shared<SurfaceTuning>();
     App* const command = tune.add_subcommand(
-        "surface", "How good a strategy is on recorded times: a Kernel Tuner cache, T4, KTT results or CSV; gzip too");
+        "surface", "Try a strategy on recorded times: a Kernel Tuner cache, T4, KTT results or CSV; gzip too");
     command->add_option("recording", flags->surface, "The recorded times")->required()->type_name("FILE");
     add_strategy_flag(*command, flags->strategy);
     command->group(with_strategy(flags->strategy, {"eggroll", "smoothed"}),

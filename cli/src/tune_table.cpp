@@ -251,10 +251,10 @@ struct TableCommand {
 }  // namespace
 
 Command add_tune_table(App& tune) {
-    App* const group = tune.add_subcommand("table", "What the tuning table holds, and why; changes by hand");
-    const TableCommand list(*group, "list", "What the table holds");
+    App* const group = tune.add_subcommand("table", "Show, explain or change the tuning table");
+    const TableCommand list(*group, "list", "List all choices in the table");
 
-    const TableCommand show(*group, "show", "All samples of a shape, and what is quarantined");
+    const TableCommand show(*group, "show", "Show all samples of a shape, and its quarantined configurations");
     show.takes_shape("Such as matmul m=512 n=512 k=512; kernel NAME for a kernel of your own");
     show.app->option("--device")
         ->only({"goes with a shape of Yolk's kernels, not with one of your own",
@@ -290,7 +290,7 @@ Command add_tune_table(App& tune) {
                                         forget.runs(&forget_choices)};
     return {group, [commands] {
                 return run_named(commands,
-                                 "tune table needs to be told what to do: list, show, explain, export, import, pin or "
+                                 "tune table needs a subcommand: list, show, explain, export, import, pin or "
                                  "forget (see yolk tune table --help).");
             }};
 }

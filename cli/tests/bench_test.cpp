@@ -20,8 +20,8 @@ TEST(bench, rollout_as_json) {
         const Json json = ran.last();
         std::vector<std::string> keys;
         for (const auto& [key, value] : json.items()) keys.push_back(key);
-        EXPECT_THAT(keys, ::testing::ElementsAre("bench", "device", "driver", "environment", "population", "episodes",
-                                                 "steps", "repeats", "evaluations_per_second",
+        EXPECT_THAT(keys, ::testing::ElementsAre("bench", "device", "driver", "environment", "determinism",
+                                                 "population", "episodes", "steps", "repeats", "evaluations_per_second",
                                                  "device_evaluations_per_second", "peak_memory_bytes"));
         EXPECT_EQ(json["bench"], "rollout");
         EXPECT_EQ(json["environment"], "cartpole");
@@ -41,6 +41,14 @@ TEST(bench, rollout_for_people) {
     for (const char* part : {"rollout of cartpole on llvmpipe", "4 members, 1 episode(s) of 500 steps", "evaluations/s",
                              "by the device's clock", "peak memory"})
         EXPECT_THAT(ran.out, HasSubstr(part));
+}
+
+TEST(bench, rollout_of_fast_determinism) {
+    const Ran ran =
+        run_command({"bench", "rollout", "--population", "4", "--determinism", "fast", "--json"}, only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.last()["determinism"], "fast");
+    EXPECT_EQ(run_command({"bench", "rollout", "--determinism", "none"}, only(kLavapipe)).code, 2);
 }
 
 TEST(bench, kernel_tells_its_dispatches) {

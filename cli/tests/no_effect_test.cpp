@@ -152,6 +152,16 @@ TEST_F(no_effect, old_flags_of_tune_name_the_new_command) {
     }
 }
 
+// In the order in which they were given, with the command that has them.
+TEST_F(no_effect, unknown_flags_say_whose_they_are) {
+    const Ran several = run("tune --shapes F --strategy eggroll --step nonsense --lr 77 --transfer /nonexistent");
+    EXPECT_THAT(several.err, HasSubstr("not expected: --step nonsense --lr 77 --transfer /nonexistent; --step is a "
+                                       "flag of yolk tune surface, yolk tune report (see yolk tune --help)"));
+    EXPECT_THAT(run("tune kernel f --space f --job last").err,
+                HasSubstr("--job is a flag of yolk tune, yolk tune device"));
+    EXPECT_THAT(run("train cartpole --no-such").err, HasSubstr("not expected: --no-such (see yolk train --help)"));
+}
+
 // A positional argument that is called like a command is not taken for one.
 TEST_F(no_effect, arguments_may_be_called_like_commands) {
     const Ran forgot = run("tune table forget kernel");

@@ -53,6 +53,33 @@ TEST_F(system_command, dry_run_budget_and_host_functions) {
     EXPECT_THAT(whole.out, HasSubstr("step 20/20"));
     EXPECT_THAT(whole.out, HasSubstr("2110 host calls"));
 }
+TEST_F(system_command, takes_the_flags_of_a_search_that_train_takes) {
+    const Ran ran = run({"xor",
+                         "optimize",
+                         "--steps",
+                         "2",
+                         "--no-antithetic",
+                         "--population",
+                         "9",
+                         "--fitness",
+                         "z-score",
+                         "--determinism",
+                         "fast",
+                         "--rank",
+                         "2",
+                         "--noise-reuse",
+                         "2",
+                         "--sigma-decay",
+                         "0.5",
+                         "--optimizer",
+                         "adam",
+                         "--freeze",
+                         "hidden",
+                         "--json"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.last()["numbers"], 4);
+    EXPECT_EQ(ran.lines()[1]["sigma"], 0.025F);
+}
 TEST_F(system_command, draws_and_ablates) {
     const Ran graph = run({"xor", "graph", "--dot", file("xor.dot"), "--svg", file("xor.svg")});
     ASSERT_EQ(graph.code, 0) << graph.err;
@@ -81,6 +108,11 @@ TEST_F(system_command, bad_input_is_told) {
     const Ran odd = run({"xor", "optimize", "--population", "7"});
     EXPECT_EQ(odd.code, 2);
     EXPECT_THAT(odd.err, HasSubstr("even"));
+    const Ran rule = run({"xor", "optimize", "--fitness", "z-score"});
+    EXPECT_EQ(rule.code, 2);
+    EXPECT_THAT(rule.err, HasSubstr("or fast determinism"));
+    EXPECT_THAT(run_command({"train", "cartpole", "--fitness", "z-score"}, only(kLavapipe)).err, rule.err);
+    EXPECT_THAT(run({"xor", "optimize", "--freeze", "hidden", "--exclude", "output"}).err, HasSubstr("Freeze fewer"));
     EXPECT_THAT(run({"xor", "ablate", "--how", "remove"}).err, HasSubstr("zero, reset, freeze, perturb"));
     EXPECT_THAT(run({"xor", "ablate", "--group", "third"}).err, HasSubstr("no group 'third'"));
     EXPECT_THAT(run({"xor", "graph", "--example", "4"}).err, HasSubstr("There is no example 4; there are 4."));

@@ -138,7 +138,7 @@ TEST_F(tune_surface, a_prior_is_trained_and_begun_from) {
     };
     refused({"tune", "prior", "train", here}, "--out is required");
     refused({"tune", "prior", "train", here, "--out", prior, "--population", "3"}, "come in pairs");
-    refused({"tune", "surface", here, "--prior", here}, "is no prior over devices");
+    refused({"tune", "surface", here, "--prior", here}, "is not a prior over devices");
     refused({"tune", "surface", here, "--prior", prior, "--strategy", "random"},
             "--prior has no effect here: it goes with --strategy natural");
 }

@@ -79,8 +79,8 @@ Result<Header> read_header(std::span<const std::byte> bytes, std::string_view wh
     Json json = Json::parse(text, text + length, std::ref(watch), /*allow_exceptions=*/false);
     if (!watch.problem().empty()) return bad_input(fmt::format("The header of {} {}.", what, watch.problem()));
     if (json.is_discarded() || !json.is_object()) {
-        return bad_input(
-            fmt::format("The header of {} is not a JSON object: it is no safetensors file, or damaged.", what));
+        return bad_input(fmt::format(
+            "The header of {} is not a JSON object: it is not a safetensors file, or it is damaged.", what));
     }
     return Header{.json = std::move(json), .data = bytes.subspan(kLengthBytes + static_cast<std::size_t>(length))};
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -12,8 +11,8 @@
 #include "yolk/core/shape.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/evolve/schedule.hpp"
-#include "yolk/runtime/probe.hpp"
 
+#include "evolution_checks.hpp"
 #include "summarise.hpp"
 
 namespace yolk::evolve {
@@ -27,52 +26,6 @@ std::span<const T> values_of(const BufferView& view) {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
-Result<void> check_parts(const EvolutionParts& parts, const EvolutionOptions& options) {
-    const std::uint32_t elements = parts.parameters.element_count();
-    if (elements == 0) return bad_input("The parameter table is empty, so there is nothing to train.");
-    if (parts.initial.size() != elements) {
-        return bad_input(fmt::format("There are {} initial values for {} parameter elements; the two must be equal.",
-                                     parts.initial.size(), elements));
-    }
-    const std::size_t state = optimizer_state_arrays(options.optimizer) * std::size_t{elements};
-    if (!parts.optimizer_state.empty() && parts.optimizer_state.size() != state) {
-        return bad_input(fmt::format("There are {} values of optimizer state; {} of {} elements has {}.",
-                                     parts.optimizer_state.size(), to_string(options.optimizer), elements, state));
-    }
-    if (!parts.evaluator) return bad_input("Evolution needs an evaluator.");
-    if (parts.evaluator->members() != options.population || parts.evaluator->episodes() != options.episodes) {
-        return bad_input(
-            fmt::format("The evaluator scores {} members with {} episodes each, but the options ask for {} with {}.",
-                        parts.evaluator->members(), parts.evaluator->episodes(), options.population, options.episodes));
-    }
-    if (parts.policy_evaluator && parts.policy_evaluator->members() != 1) {
-        return bad_input(
-            fmt::format("The policy evaluator scores {} members; it must score the unperturbed policy alone.",
-                        parts.policy_evaluator->members()));
-    }
-    return {};
-}
-
-Result<void> probe_device(const Device& device, Determinism determinism) {
-    YOLK_TRY(const DeviceFindings findings, probe(device));
-    if (determinism == Determinism::Exact && !findings.inexact_reason.empty()) {
-        return unsupported(fmt::format("{} cannot run in exact mode: {} Choose another device, or fast determinism.",
-                                       device.info().name, findings.inexact_reason));
-    }
-    return {};
-}
-
-/// Legal, since the noise of a larger rank is only closer to full rank than the matrix allows; but paid for without a
-/// gain.
-void note_useless_rank(const ParameterTable& table, std::uint32_t rank) {
-    for (const ParameterDesc& p : table.parameters()) {
-        if (p.perturbation != Perturbation::LowRank || rank <= std::min(p.rows, p.columns)) continue;
-        log_info(fmt::format("Rank {} is above the smaller side of {} [{}, {}]; that is legal, but buys nothing there.",
-                             rank, p.name, p.rows, p.columns));
-        return;
-    }
-}
-
 }  // namespace
 
 struct Evolution::Impl {
@@ -82,7 +35,8 @@ struct Evolution::Impl {
     EvolutionOptions options;
     // Buffers first: what is bound to them goes before they do.
     Buffer parameters, state, returns, evaluations, scores, weights, summary, gradient, scratch, policy_returns,
-        policy_evaluations, readback;
+        policy_evaluations, readback, edits;
+    std::vector<ElementRange> edited;  // what the next step copies from `edits`
     /// Where in the readback buffer each copy lands.
     struct Mirror {
         BufferView summary, evaluations, parameters, state, policy_returns;
@@ -104,6 +58,8 @@ struct Evolution::Impl {
     Result<void> create_readback();
     Result<void> bind();
     Result<void> upload_initial();
+    Result<void> mirror_state();
+    void record_edits() noexcept;
     void record_generation(const NoiseContext& when) noexcept;
     void record_mirror() noexcept;
     Result<GenerationSummary> summarise_generation();
@@ -119,6 +75,9 @@ struct Evolution::Impl {
     }
     [[nodiscard]] std::uint64_t state_bytes() const {
         return optimizer_state_arrays(options.optimizer) * parts.parameters.size_bytes();
+    }
+    [[nodiscard]] static BufferView elements_of(const BufferView& all, const ElementRange& range) {
+        return all.part(std::uint64_t{4} * range.first, std::uint64_t{4} * range.count);
     }
     [[nodiscard]] BufferView state_view() const { return state_bytes() == 0 ? BufferView{} : BufferView{state}; }
     [[nodiscard]] BufferView scratch_view(const MemoryNeeds& needs) const {
@@ -237,6 +196,12 @@ Result<void> Evolution::Impl::upload_initial() {
         YOLK_TRY_VOID(dispatcher->upload(state, std::as_bytes(std::span(parts.optimizer_state))));
     recorder->begin();
     if (parts.optimizer_state.empty()) recorder->fill(state_view(), 0);
+    return mirror_state();
+}
+
+/// Goes on with a recording that has begun.
+Result<void> Evolution::Impl::mirror_state() {
+    recorder->barrier(Barrier::ComputeToTransfer);
     recorder->barrier(Barrier::TransferToTransfer);
     recorder->copy(parameters, mirror.parameters);
     recorder->copy(state_view(), mirror.state);
@@ -245,9 +210,19 @@ Result<void> Evolution::Impl::upload_initial() {
     return readback.invalidate();
 }
 
+/// What set_elements() left. Before it, what earlier submissions read and wrote.
+void Evolution::Impl::record_edits() noexcept {
+    if (edited.empty()) return;
+    recorder->barrier(Barrier::ComputeToTransfer);
+    recorder->barrier(Barrier::TransferToTransfer);
+    for (const ElementRange& range : edited) recorder->copy(elements_of(edits, range), elements_of(parameters, range));
+    edited.clear();
+}
+
 void Evolution::Impl::record_generation(const NoiseContext& when) noexcept {
     recorder->begin();
     const ScopedLabel label(*recorder, "generation");
+    record_edits();
     // What earlier submissions wrote: the last generation's kernels, and the first values.
     recorder->barrier(Barrier::ComputeToCompute);
     recorder->barrier(Barrier::TransferToCompute);
@@ -269,8 +244,13 @@ void Evolution::Impl::record_mirror() noexcept {
     recorder->barrier(Barrier::ComputeToTransfer);
     recorder->copy(summary, mirror.summary);
     recorder->copy(evaluations, mirror.evaluations);
-    recorder->copy(parameters, mirror.parameters);
-    recorder->copy(state_view(), mirror.state);
+    if (parts.host_elements) {
+        for (const ElementRange& range : *parts.host_elements)
+            recorder->copy(elements_of(parameters, range), elements_of(mirror.parameters, range));
+    } else {
+        recorder->copy(parameters, mirror.parameters);
+        recorder->copy(state_view(), mirror.state);
+    }
     if (parts.policy_evaluator) recorder->copy(policy_returns, mirror.policy_returns);
     recorder->barrier(Barrier::ToHost);
 }
@@ -338,19 +318,34 @@ Result<void> Evolution::set_parameters(std::span<const float> values) {
         return bad_input(fmt::format("There are {} values for {} parameter elements; the two must be equal.",
                                      values.size(), now.size()));
     }
-    const auto bad = std::ranges::find_if_not(values, [](float value) { return std::isfinite(value); });
-    if (bad != values.end()) {
-        return bad_input(
-            fmt::format("Element {} of the parameters would be {}; all must be finite.", bad - values.begin(), *bad));
-    }
+    YOLK_TRY_VOID(check_finite(values));
+    impl_->edited.clear();  // older than these
     YOLK_TRY_VOID(impl_->dispatcher->upload(impl_->parameters, std::as_bytes(values)));
-    Recorder& recorder = *impl_->recorder;
-    recorder.begin();
-    recorder.barrier(Barrier::TransferToTransfer);
-    recorder.copy(impl_->parameters, impl_->mirror.parameters);
-    recorder.barrier(Barrier::ToHost);
-    YOLK_TRY_VOID(impl_->dispatcher->run(recorder));
-    return impl_->readback.invalidate();
+    return refresh();
+}
+
+Result<void> Evolution::set_elements(std::uint32_t first, std::span<const float> values) {
+    const std::uint64_t elements = table().element_count();
+    if (first > elements || values.size() > elements - first) {
+        return bad_input(fmt::format("There are {} values from element {} on; the parameters have {} elements.",
+                                     values.size(), first, elements));
+    }
+    if (values.empty()) return {};
+    YOLK_TRY_VOID(check_finite(values));
+    Buffer& edits = impl_->edits;
+    if (edits.size_bytes() == 0) {
+        YOLK_TRY(edits,
+                 impl_->device->create_buffer(
+                     {.size_bytes = table().size_bytes(), .domain = MemoryDomain::Upload, .label = "parameter edits"}));
+    }
+    std::memcpy(edits.mapped().data() + std::size_t{4} * first, values.data(), values.size_bytes());
+    impl_->edited.push_back({.first = first, .count = static_cast<std::uint32_t>(values.size())});
+    return edits.flush();
+}
+
+Result<void> Evolution::refresh() {
+    impl_->recorder->begin();
+    return impl_->mirror_state();
 }
 
 Result<std::string> Evolution::state_hash() const {

@@ -14,13 +14,13 @@
 namespace yolk::evolve {
 namespace {
 
-Result<void> exclude_by_name(std::vector<ParameterDesc>& parameters, const std::string& name) {
+Result<void> freeze_by_name(std::vector<ParameterDesc>& parameters, const std::string& name) {
     const auto found =
         std::find_if(parameters.begin(), parameters.end(), [&](const ParameterDesc& p) { return p.name == name; });
     if (found == parameters.end()) {
         std::string known;
         for (const ParameterDesc& p : parameters) known += (known.empty() ? "" : ", ") + p.name;
-        return bad_input(fmt::format("There is no parameter '{}' to exclude; there are {}.", name, known));
+        return bad_input(fmt::format("There is no parameter '{}' to freeze; there are {}.", name, known));
     }
     found->perturbation = Perturbation::Frozen;
     return {};
@@ -30,13 +30,13 @@ Result<void> exclude_by_name(std::vector<ParameterDesc>& parameters, const std::
 
 Result<ParameterTable> trained_parameters(const ParameterTable& parameters, const EvolutionOptions& options) {
     std::vector<ParameterDesc> trained(parameters.parameters().begin(), parameters.parameters().end());
-    for (const std::string& name : options.exclude) YOLK_TRY_VOID(exclude_by_name(trained, name));
+    for (const std::string& name : options.freeze) YOLK_TRY_VOID(freeze_by_name(trained, name));
     for (ParameterDesc& p : trained) {
         if (options.freeze_vectors && p.perturbation == Perturbation::Vector) p.perturbation = Perturbation::Frozen;
     }
     if (std::all_of(trained.begin(), trained.end(),
                     [](const ParameterDesc& p) { return p.perturbation == Perturbation::Frozen; })) {
-        return bad_input("Every parameter is frozen or excluded, so there is nothing to train. Leave out fewer.");
+        return bad_input("Every parameter is frozen, so there is nothing to train. Freeze fewer.");
     }
     return ParameterTable::create(std::move(trained));
 }

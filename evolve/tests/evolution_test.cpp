@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "fixtures.hpp"
 #include "yolk/runtime/probe.hpp"
@@ -24,6 +25,7 @@ class evolution : public ::yolk::testing::DeviceTest {
         std::uint32_t layers = 2;
         std::vector<float> scores = drawn_scores(kPopulation);
         EvolutionOptions options{.population = kPopulation};
+        std::optional<std::vector<ElementRange>> host_elements{};
     };
     [[nodiscard]] Result<Evolution> create(const Setup& setup) const {
         return create_on(device(), dispatcher(), setup);
@@ -34,6 +36,7 @@ class evolution : public ::yolk::testing::DeviceTest {
         parts.initial.assign(parts.parameters.element_count(),
                              0.0F);  // so that after one step of SGD the parameters are lr * G
         YOLK_TRY(parts.evaluator, PreparedScores::create(device, dispatcher, setup.scores));
+        parts.host_elements = setup.host_elements;
         return Evolution::create(device, dispatcher, std::move(parts), setup.options);
     }
     /// Parameters after `steps` generations; empty after a failure, which is then shown.
@@ -98,9 +101,9 @@ TEST_P(evolution, equal_scores_within_pairs_change_nothing) {
     for (std::uint32_t member = 1; member < kPopulation; member += 2) setup.scores[member] = setup.scores[member - 1];
     EXPECT_TRUE(all_zero(after(setup)));
 }
-TEST_P(evolution, frozen_and_excluded_parameters_stay) {
+TEST_P(evolution, frozen_parameters_stay) {
     Setup setup;
-    setup.options.exclude = {"w1"};
+    setup.options.freeze = {"w1"};
     setup.options.freeze_vectors = true;
     for (const OptimizerRule rule : {OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam}) {
         setup.options.optimizer = rule;
@@ -319,6 +322,50 @@ TEST_P(evolution, parameters_can_be_set_between_steps) {
     EXPECT_TRUE(expect_error(run.set_parameters(values), ErrorKind::BadInput, "71 values"));
     values.push_back(kNan);
     EXPECT_TRUE(expect_error(run.set_parameters(values), ErrorKind::BadInput, "finite"));
+}
+TEST_P(evolution, brings_those_elements_to_the_host_that_were_asked_for) {
+    Setup setup;
+    setup.options.optimizer = OptimizerRule::Momentum;
+    ASSERT_OK_AND_ASSIGN(Evolution all, create(setup));
+    setup.host_elements = {{.first = 3, .count = 2}, {.first = 70, .count = 2}};
+    ASSERT_OK_AND_ASSIGN(Evolution some, create(setup));
+    for (Evolution* run : {&all, &some}) ASSERT_OK(run->step());
+    for (std::size_t i = 0; i < 72; ++i) {
+        const bool asked = (i >= 3 && i < 5) || i >= 70;
+        EXPECT_EQ(some.parameters()[i], asked ? all.parameters()[i] : 0.0F) << i;
+    }
+    EXPECT_TRUE(all_zero(some.optimizer_state()));
+    ASSERT_OK(some.refresh());
+    EXPECT_EQ(*some.state_hash(), *all.state_hash());
+    setup.host_elements = {{.first = 70, .count = 3}};
+    EXPECT_TRUE(expect_error(create(setup), ErrorKind::BadInput, "there are 72 parameter elements"));
+}
+TEST_P(evolution, elements_that_were_set_are_there_for_the_next_step_in_its_submission) {
+    Setup setup;
+    ASSERT_OK_AND_ASSIGN(Evolution whole, create(setup));
+    setup.host_elements = {{.first = 0, .count = 1}};
+    ASSERT_OK_AND_ASSIGN(Evolution few, create(setup));
+    for (Evolution* run : {&whole, &few}) ASSERT_OK(run->step());
+    std::vector<float> values(whole.parameters().begin(), whole.parameters().end());
+    values[0] = -0.5F;
+    values[11] = 0.25F;
+    values[12] = 0.125F;
+    ASSERT_OK(whole.set_parameters(values));
+    const std::uint64_t before = device().counts().submissions;
+    ASSERT_OK(few.set_elements(0, std::span(values).first(1)));
+    ASSERT_OK(few.set_elements(11, std::span(values).subspan(11, 2)));
+    ASSERT_OK(few.step());
+    EXPECT_EQ(device().counts().submissions, before + 1);
+    EXPECT_NE(few.parameters()[0], 0.0F);
+    ASSERT_OK(whole.step());
+    ASSERT_OK(few.refresh());
+    EXPECT_EQ(*few.state_hash(), *whole.state_hash());
+    ASSERT_OK(few.step());  // they are set once
+    ASSERT_OK(whole.step());
+    ASSERT_OK(few.refresh());
+    EXPECT_EQ(*few.state_hash(), *whole.state_hash());
+    EXPECT_TRUE(expect_error(few.set_elements(71, std::span(values).first(2)), ErrorKind::BadInput, "72 elements"));
+    EXPECT_TRUE(expect_error(few.set_elements(0, std::span(&kNan, 1)), ErrorKind::BadInput, "finite"));
 }
 TEST_P(evolution, policy_evaluator_runs_after_the_update_in_the_same_submission) {
     const Setup setup;

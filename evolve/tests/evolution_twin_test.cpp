@@ -98,7 +98,7 @@ TEST_P(exact_run, momentum_pair_sign_frozen) {
                          .fitness = FitnessRule::PairSign,
                          .optimizer = OptimizerRule::Momentum,
                          .freeze_vectors = true,
-                         .exclude = {"layer1.weight"}});
+                         .freeze = {"layer1.weight"}});
 }
 TEST_P(exact_run, members_of_their_own_an_odd_number) {
     expect_equal_hashes({.population = 33, .antithetic = false, .rank = 2, .fitness = FitnessRule::CentredRank});

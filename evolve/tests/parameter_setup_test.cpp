@@ -27,24 +27,24 @@ std::vector<Perturbation> perturbations(const ParameterTable& table) {
     return all;
 }
 
-TEST(parameter_setup, freezes_vectors_and_excluded_ones) {
+TEST(parameter_setup, freezes_vectors_and_those_that_are_named) {
     using enum Perturbation;
     EvolutionOptions options;
     EXPECT_EQ(perturbations(*trained_parameters(small_table(), options)), (std::vector{LowRank, Vector, LowRank}));
     options.freeze_vectors = true;
     EXPECT_EQ(perturbations(*trained_parameters(small_table(), options)), (std::vector{LowRank, Frozen, LowRank}));
-    options.exclude = {"column", "column"};
+    options.freeze = {"column", "column"};
     EXPECT_EQ(perturbations(*trained_parameters(small_table(), options)), (std::vector{LowRank, Frozen, Frozen}));
 }
-TEST(parameter_setup, unknown_name_to_exclude_is_refused) {
+TEST(parameter_setup, unknown_name_to_freeze_is_refused) {
     EvolutionOptions options;
-    options.exclude = {"w", "layer9"};
+    options.freeze = {"w", "layer9"};
     EXPECT_TRUE(expect_error(trained_parameters(small_table(), options), ErrorKind::BadInput,
-                             "'layer9' to exclude; there are w, b, column"));
+                             "'layer9' to freeze; there are w, b, column"));
 }
 TEST(parameter_setup, nothing_left_to_train_is_refused) {
     EvolutionOptions options;
-    options.exclude = {"w", "column"};
+    options.freeze = {"w", "column"};
     options.freeze_vectors = true;
     EXPECT_TRUE(expect_error(trained_parameters(small_table(), options), ErrorKind::BadInput, "nothing to train"));
 }

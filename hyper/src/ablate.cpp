@@ -159,17 +159,17 @@ Result<AblationRow> freeze(System& system, const std::string& name, std::span<co
     std::vector<double> with, without, changes;
     for (std::uint32_t i = 0; i < options.seeds; ++i) {
         OptimizeOptions optimize = options.optimize;
-        optimize.seed += i;
+        optimize.evolution.seed += i;
         YOLK_TRY(with.emplace_back(), optimized_reward(system, examples, metric, optimize));
         const auto optimized = std::ranges::count_if(system.parameters().groups(), [](const ParameterGroup& group) {
             return group.spec.optimize && !group.values.values().empty();
         });
-        if (optimized <= static_cast<std::ptrdiff_t>(optimize.freeze.size()) + 1) {
+        if (optimized <= static_cast<std::ptrdiff_t>(optimize.evolution.freeze.size()) + 1) {
             // Nothing else to search: without it the system stays as it is.
             YOLK_TRY(const Evaluation as_it_is, system.evaluate(examples, metric));
             without.push_back(as_it_is.reward);
         } else {
-            optimize.freeze.push_back(name);
+            optimize.evolution.freeze.push_back(name);
             YOLK_TRY(without.emplace_back(), optimized_reward(system, examples, metric, optimize));
         }
         changes.push_back(without.back() - with.back());

@@ -16,7 +16,7 @@ Result<void> bind_value(const Graph& graph, VariableId id, const Value& value, c
     }
     const ValueType& wanted = graph.variables[id.value].type;
     if (const ValueType given = type_of(value); given != wanted) {
-        return bad_input(fmt::format("Graph '{}': {} is a {}, but a {} was traced; trace the graph anew for it.",
+        return bad_input(fmt::format("Graph '{}': {} is a {}, but a {} was traced; trace the graph again for it.",
                                      graph.name, what, to_string(given), to_string(wanted)));
     }
     values[id.value] = value;

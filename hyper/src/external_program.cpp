@@ -96,7 +96,7 @@ Result<Value> program_answer(const Program& program, const ProgramRun& run) {
     Result<Value> value = json ? value_from_json(*json) : Result<Value>(json.error());
     if (value) return value;
     return bad_input(
-        fmt::format("Program '{}' printed {} in the end, which is no answer: {} Give a number, true or "
+        fmt::format("Program '{}' printed {} at the end, which is not an answer: {} Give a number, true or "
                     "false, \"text\" or an array of numbers.{}",
                     name, quoted(line), value.error().message, quoted_errors(run.error_tail)));
 }

@@ -48,7 +48,7 @@ Result<Value> run_guarded(const HostFunction& function, const HostCall& call) {
     } catch (const std::exception& thrown) {
         return bad_input(fmt::format("it threw an exception: {}", thrown.what()));
     } catch (...) {
-        return bad_input("it threw something that is no std::exception.");
+        return bad_input("it threw something that is not a std::exception.");
     }
 }
 

@@ -28,7 +28,7 @@ Result<double> caught(const Who& who, F&& metric) {
     } catch (const std::exception& exception) {
         return bad_input(fmt::format("{} threw: {}", who(), exception.what()));
     } catch (...) {
-        return bad_input(fmt::format("{} threw something that is no std::exception.", who()));
+        return bad_input(fmt::format("{} threw something that is not a std::exception.", who()));
     }
 }
 

@@ -60,25 +60,15 @@ std::map<std::string, std::uint64_t> tensor_calls(std::span<const TracedExample>
 
 }  // namespace
 
-Json to_json(const StepReport& report) {
-    Json json{{"step", report.step},
-              {"mean", report.mean},
-              {"best", report.best},
-              {"centre", report.centre},
-              {"metric_calls", report.metric_calls},
-              {"failed", report.failed},
-              {"sigma", report.sigma},
-              {"learning_rate", report.learning_rate},
-              {"seconds", report.seconds}};
-    if (report.held_out) json["held_out"] = *report.held_out;
-    return json;
-}
-
-Result<ParameterSet> working_set(const ParameterSet& set, std::span<const std::string> freeze) {
+Result<ParameterSet> working_set(const ParameterSet& set, const evolve::EvolutionOptions& options) {
     ParameterSet working = set;
-    for (const std::string& name : freeze) YOLK_TRY_VOID(working.set_optimized(name, false));
+    for (const std::string& name : options.freeze) YOLK_TRY_VOID(working.set_optimized(name, false));
+    for (const ParameterGroup& group : set.groups()) {
+        if (options.freeze_vectors && !group.spec.is_matrix() && group.spec.fields.empty())
+            YOLK_TRY_VOID(working.set_optimized(group.spec.name, false));
+    }
     if (!optimized_groups(working).empty()) return working;
-    return bad_input(freeze.empty()
+    return bad_input(options.freeze.empty() && !options.freeze_vectors
                          ? "No hyperfunction of the system is optimized, so there is nothing to search. Make one with "
                            "the option 'optimize', or call ParameterSet::set_optimized."
                          : "Every optimized hyperfunction is frozen, so there is nothing to search. Freeze fewer.");
@@ -103,19 +93,34 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     YOLK_TRY_VOID(trace(examples, made->training_));
     if (!options.held_out.empty()) YOLK_TRY_VOID(trace(options.held_out, made->held_out_.emplace()));
     // Now that tracing has registered every hyperfunction.
-    YOLK_TRY(made->set_, working_set(system.parameters(), options.freeze));
+    YOLK_TRY(made->set_, working_set(system.parameters(), options.evolution));
     YOLK_TRY(made->space_, search_space(made->set_));
     YOLK_TRY(made->dispatcher_, system.dispatcher());
     YOLK_TRY_VOID(made->plan(made->training_));
     if (made->held_out_) YOLK_TRY_VOID(made->plan(*made->held_out_));
+    made->find_host_rows();
     note_ranks(made->set_, made->noise_rank());
     made->outcome_.cost.numbers = made->space_.table.element_count();
     made->outcome_.fallbacks = made->training_.evaluator->fallbacks();
     return made;
 }
 
+void SystemObjective::find_host_rows() {
+    std::set<std::uint32_t> rows;
+    for (const Prepared* prepared : {&training_, held_out_ ? &*held_out_ : nullptr}) {
+        if (prepared == nullptr) continue;
+        for (const ParameterId row : prepared->evaluator->host_rows()) rows.insert(row.value);
+    }
+    // Those with bounds, even where no example uses them.
+    for (std::uint32_t id = 0; id < space_.table.parameters().size(); ++id) {
+        const ParameterGroup* group = set_.find(space_.table.parameters()[id].name);
+        if (group != nullptr && !group->spec.fields.empty()) rows.insert(id);
+    }
+    for (const std::uint32_t row : rows) host_rows_.emplace_back(row);
+}
+
 std::uint32_t SystemObjective::noise_rank() const noexcept {
-    std::uint32_t largest = 1;
+    std::uint32_t largest = options_.evolution.rank;
     for (const ParameterGroup& group : set_.groups()) {
         if (group.spec.optimize && group.spec.is_matrix()) largest = std::max(largest, group.spec.noise_rank);
     }
@@ -126,7 +131,7 @@ bool SystemObjective::clamp(std::span<float> coordinates) const {
     bool moved = false;
     std::uint32_t id = 0;
     for (const ParameterGroup& group : set_.groups()) {
-        if (!group.spec.optimize) continue;
+        if (!group.spec.optimize || group.values.values().empty()) continue;  // those have no row
         const std::size_t first = space_.table.offset(ParameterId{id++});
         if (group.spec.fields.empty()) continue;
         const std::span<float> part = coordinates.subspan(first, coordinate_count(group.spec.fields));
@@ -181,12 +186,30 @@ void SystemObjective::compete(std::span<const float> coordinates, double reward)
     if (!(reward > outcome_.best_reward)) return;
     outcome_.best_reward = reward;
     best_.emplace(coordinates.begin(), coordinates.end());
+    kept_.forget();
+}
+
+Result<void> SystemObjective::compete(const Perturbations& around, double reward) {
+    if (around.device_centre.empty()) {
+        compete(around.centre, reward);
+        return {};
+    }
+    if (!(reward > outcome_.best_reward)) return {};
+    outcome_.best_reward = reward;
+    return kept_.keep(*dispatcher_, around, host_rows_);
+}
+
+Result<void> SystemObjective::fetch_best() {
+    if (!kept_.is_kept()) return {};
+    YOLK_TRY(best_, kept_.fetch(*dispatcher_));
+    kept_.forget();
+    return {};
 }
 
 Result<std::vector<double>> SystemObjective::evaluate(const Perturbations& candidates) {
     YOLK_TRY(std::vector<double> rewards,
              rewards_of(candidates.members, [&] { return training_.evaluator->evaluate(candidates); }));
-    if (!rewards.empty() && candidates.first_member == -1) compete(candidates.centre, rewards.front());
+    if (!rewards.empty() && candidates.first_member == -1) YOLK_TRY_VOID(compete(candidates, rewards.front()));
     return rewards;
 }
 
@@ -229,19 +252,31 @@ Result<std::optional<double>> SystemObjective::held_out_reward(std::span<const f
     return std::optional(evaluation.rewards.front());
 }
 
-bool SystemObjective::report(const StepReport& step, std::span<const float> centre) {
+Result<std::optional<double>> SystemObjective::held_out_reward(const Perturbations& around) {
+    if (!held_out_) return std::optional<double>();
+    Perturbations centre = around;
+    centre.first_member = -1;
+    centre.members = 1;
+    YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(centre));
+    YOLK_TRY(const PopulationEvaluation evaluation,
+             score_population(std::move(outputs), held_out_->expected, *metric_));
+    return std::optional(evaluation.rewards.front());
+}
+
+template <class HeldOut>
+bool SystemObjective::tell(const StepReport& step, HeldOut held_out) {
     StepReport told = step;
     told.metric_calls = outcome_.cost.metric_calls;
     told.failed = std::exchange(failed_in_step_, 0);
     told.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
     outcome_.failed_candidates += told.failed;
     ++outcome_.steps;
-    const auto tell = [&]() -> Result<void> {
-        YOLK_TRY(told.held_out, held_out_reward(centre));
+    const auto log = [&]() -> Result<void> {
+        YOLK_TRY(told.held_out, held_out());
         outcome_.history.push_back(told);
         return log_line(to_json(told));
     };
-    if (const Result<void> done = tell(); !done) {
+    if (const Result<void> done = log(); !done) {
         report_error_ = done.error();
         return false;
     }
@@ -249,7 +284,14 @@ bool SystemObjective::report(const StepReport& step, std::span<const float> cent
     return !stopped_by_caller_;
 }
 
-OptimizeOutcome SystemObjective::expected(const Optimizer& optimizer) const {
+bool SystemObjective::report(const StepReport& step, std::span<const float> centre) {
+    return tell(step, [&] { return held_out_reward(centre); });
+}
+bool SystemObjective::report(const StepReport& step, const Perturbations& around) {
+    return tell(step, [&] { return held_out_reward(around); });
+}
+
+OptimizeOutcome SystemObjective::expected(const Search& search) const {
     const std::vector<std::string> groups = optimized_groups(set_);
     std::uint64_t host_equations = 0;
     std::uint64_t device_equations = 0;
@@ -263,7 +305,7 @@ OptimizeOutcome SystemObjective::expected(const Optimizer& optimizer) const {
         device_equations += count_placed(placed, Placement::Device);
     }
     const std::uint64_t samples = options_.samples_per_example;
-    const std::uint64_t per_step = optimizer.candidates_per_step(options_);
+    const std::uint64_t per_step = search.candidates_per_step(options_);
     const std::uint64_t candidates = per_step * options_.steps + 2;
     const std::uint64_t per_chunk =
         std::max<std::uint64_t>(1, options_.population_options.max_batch_size / training_.traced.size());
@@ -277,8 +319,8 @@ OptimizeOutcome SystemObjective::expected(const Optimizer& optimizer) const {
     return outcome;
 }
 
-Result<OptimizeOutcome> SystemObjective::run(Optimizer& optimizer) {
-    YOLK_TRY_VOID(log_begin(optimizer));
+Result<OptimizeOutcome> SystemObjective::run(Search& search) {
+    YOLK_TRY_VOID(log_begin(search));
     outcome_.best_reward = -std::numeric_limits<double>::infinity();
     YOLK_TRY(const std::vector<double> start, evaluate(space_.centre, 1));
     if (start.empty()) {
@@ -288,7 +330,10 @@ Result<OptimizeOutcome> SystemObjective::run(Optimizer& optimizer) {
     best_.reset();
     outcome_.start_reward = start.front();
     YOLK_TRY(outcome_.held_out_start, held_out_reward(space_.centre));
-    YOLK_TRY_VOID(optimizer.run(*this));
+    const Result<void> searched = search.run(*this);
+    const Result<void> settled = settle();  // a search that failed may not have
+    YOLK_TRY_VOID(searched);
+    YOLK_TRY_VOID(settled);
     if (report_error_) return *report_error_;
     outcome_.failed_candidates += std::exchange(failed_in_step_, 0);
     if (!std::isfinite(outcome_.best_reward)) {
@@ -299,19 +344,20 @@ Result<OptimizeOutcome> SystemObjective::run(Optimizer& optimizer) {
     outcome_.stopped_by = stopped_by_caller_                                  ? "caller"
                           : out_of_budget_ && outcome_.steps < options_.steps ? "budget"
                                                                               : "steps";
+    YOLK_TRY_VOID(fetch_best());
     YOLK_TRY(outcome_.held_out_best, held_out_reward(best_ ? *best_ : space_.centre));
     YOLK_TRY_VOID(log_end());
     return outcome_;
 }
 
-Result<void> SystemObjective::log_begin(const Optimizer& optimizer) {
+Result<void> SystemObjective::log_begin(const Search& search) {
     if (options_.log.empty()) return {};
     YOLK_TRY(log_, LineLog::create(options_.log));
     return log_line(Json{{"system", system_->name()},
-                         {"optimizer", optimizer.name()},
+                         {"optimizer", search.name()},
                          {"steps", options_.steps},
-                         {"population", options_.population},
-                         {"seed", options_.seed},
+                         {"population", options_.evolution.population},
+                         {"seed", options_.evolution.seed},
                          {"numbers", space_.table.element_count()},
                          {"fallbacks", outcome_.fallbacks}});
 }
@@ -328,21 +374,6 @@ Result<void> SystemObjective::log_end() {
     Json end = to_json(outcome_);
     end["hyperfunctions"] = std::move(functions);
     return log_line(end);
-}
-
-Json to_json(const OptimizeOutcome& outcome) {
-    Json json{{"start_reward", outcome.start_reward},
-              {"best_reward", outcome.best_reward},
-              {"steps", outcome.steps},
-              {"stopped_by", outcome.stopped_by},
-              {"metric_calls", outcome.cost.metric_calls},
-              {"host_calls", outcome.cost.host_calls},
-              {"dispatches", outcome.cost.dispatches},
-              {"numbers", outcome.cost.numbers},
-              {"failed_candidates", outcome.failed_candidates}};
-    if (outcome.held_out_start) json["held_out_start"] = *outcome.held_out_start;
-    if (outcome.held_out_best) json["held_out_best"] = *outcome.held_out_best;
-    return json;
 }
 
 }  // namespace yolk::hyper

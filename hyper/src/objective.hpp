@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What System::optimize gives to an optimizer: the system's examples and metric as a function of search coordinates.
+// What System::optimize gives to a search: the system's examples and metric as a function of search coordinates.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "kept_centre.hpp"
 #include "yolk/core/writer_lock.hpp"
 #include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {
 
-/// `set` with the groups of `freeze` not optimized. Errors: an unknown name (lists the known ones), nothing left to
-/// optimize.
-[[nodiscard]] Result<ParameterSet> working_set(const ParameterSet& set, std::span<const std::string> freeze);
+/// `set` with the groups of options.freeze not optimized, nor vectors of weights with freeze_vectors. Errors: an
+/// unknown name (lists the known ones), nothing left to optimize.
+[[nodiscard]] Result<ParameterSet> working_set(const ParameterSet& set, const evolve::EvolutionOptions& options);
 
 /// One thread at a time. System, metric, and what the options point to must outlive it.
 class SystemObjective final : public Objective {
@@ -30,17 +31,20 @@ class SystemObjective final : public Objective {
     [[nodiscard]] const OptimizeOptions& options() const noexcept override { return options_; }
     [[nodiscard]] Dispatcher& dispatcher() noexcept override { return *dispatcher_; }
     [[nodiscard]] std::uint32_t noise_rank() const noexcept override;
+    [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept override { return host_rows_; }
     bool clamp(std::span<float> coordinates) const override;
     [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates) override;
+    [[nodiscard]] Result<void> settle() override { return kept_.settle(*dispatcher_); }
     [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count) override;
     [[nodiscard]] bool report(const StepReport& step, std::span<const float> centre) override;
+    [[nodiscard]] bool report(const StepReport& step, const Perturbations& around) override;
 
-    /// What the optimizer would cost.
-    [[nodiscard]] OptimizeOutcome expected(const Optimizer& optimizer) const;
-    /// Scores the start, runs, and says what came of it. Errors: the optimizer's, a budget below the start, a log that
+    /// What the search would cost.
+    [[nodiscard]] OptimizeOutcome expected(const Search& search) const;
+    /// Scores the start, runs, and says what came of it. Errors: the search's, a budget below the start, a log that
     /// cannot be written, no centre with a finite reward.
-    [[nodiscard]] Result<OptimizeOutcome> run(Optimizer& optimizer);
-    /// The best coordinates found; nothing where that is the start.
+    [[nodiscard]] Result<OptimizeOutcome> run(Search& search);
+    /// The best coordinates found, after run(); nothing where that is the start.
     [[nodiscard]] const std::optional<std::vector<float>>& best() const noexcept { return best_; }
     [[nodiscard]] const ParameterSet& set() const noexcept { return set_; }
 
@@ -60,10 +64,16 @@ class SystemObjective final : public Objective {
     template <class Evaluate>
     [[nodiscard]] Result<std::vector<double>> rewards_of(std::uint32_t count, Evaluate evaluate);
     [[nodiscard]] Result<std::optional<double>> held_out_reward(std::span<const float> coordinates);
+    [[nodiscard]] Result<std::optional<double>> held_out_reward(const Perturbations& around);
+    template <class HeldOut>
+    [[nodiscard]] bool tell(const StepReport& step, HeldOut held_out);
+    void find_host_rows();
     void compete(std::span<const float> coordinates, double reward);
+    [[nodiscard]] Result<void> compete(const Perturbations& around, double reward);
+    [[nodiscard]] Result<void> fetch_best();
     [[nodiscard]] bool affords(std::uint64_t candidates) const noexcept;
     void count_failures(const PopulationEvaluation& evaluation);
-    [[nodiscard]] Result<void> log_begin(const Optimizer& optimizer);
+    [[nodiscard]] Result<void> log_begin(const Search& search);
     [[nodiscard]] Result<void> log_line(const Json& line);
     [[nodiscard]] Result<void> log_end();
 
@@ -78,6 +88,8 @@ class SystemObjective final : public Objective {
     std::optional<LineLog> log_;
     std::optional<Error> report_error_;  ///< report() has no way to tell; run() does
     std::optional<std::vector<float>> best_;
+    KeptCentre kept_;
+    std::vector<ParameterId> host_rows_;
     OptimizeOutcome outcome_;
     bool failure_named_ = false;
     bool out_of_budget_ = false;

@@ -77,7 +77,8 @@ Result<Value> run_caught(const HostFunction& function, const HostCall& call) {
     } catch (const std::exception& exception) {
         return bad_input(fmt::format("Hyperfunction '{}' threw: {}", function.name, exception.what()));
     } catch (...) {
-        return bad_input(fmt::format("Hyperfunction '{}' threw something that is no std::exception.", function.name));
+        return bad_input(
+            fmt::format("Hyperfunction '{}' threw something that is not a std::exception.", function.name));
     }
 }
 

@@ -146,8 +146,7 @@ Result<Types> call_types(const Equation& equation, std::span<const ValueType> op
         return bad_input(fmt::format("call: {} bodies were given; it has one.", equation.bodies.size()));
     const Graph& body = *equation.bodies[0];
     if (!body.parameters.empty())
-        return bad_input(
-            fmt::format("call: body '{}' has parameters of its own; hand them in as operands.", body.name));
+        return bad_input(fmt::format("call: body '{}' has its own parameters; pass them in as operands.", body.name));
     YOLK_TRY_VOID(expect_operands(equation, operands, body.inputs.size()));
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const ValueType& wanted = body.variables.at(body.inputs[i].second.value).type;

@@ -28,6 +28,7 @@ struct PopulationEvaluator::Impl {
         std::unique_ptr<population::Program> program;
     };
     std::vector<Known> programs;  // the latest last
+    std::vector<ParameterId> host_rows;
 
     Result<void> group_examples(std::span<const TracedExample> traced);
     [[nodiscard]] bool is_used(const std::string& group) const;
@@ -93,11 +94,15 @@ Result<void> check_table(const ParameterTable& table, const ParameterTable& want
 }
 
 Result<void> check(const Perturbations& p, const ParameterSet& parameters) {
-    YOLK_TRY(const SearchSpace space, search_space(parameters));
-    YOLK_TRY_VOID(check_table(p.table, space.table));
+    YOLK_TRY(const ParameterTable table, search_table(parameters));
+    YOLK_TRY_VOID(check_table(p.table, table));
     if (p.centre.size() != p.table.element_count()) {
         return bad_input(
             fmt::format("The centre has {} elements; the table has {}.", p.centre.size(), p.table.element_count()));
+    }
+    if (!p.device_centre.empty() && p.device_centre.size_bytes < p.table.size_bytes()) {
+        return bad_input(fmt::format("The centre on the device has {} bytes; the table needs {}.",
+                                     p.device_centre.size_bytes, p.table.size_bytes()));
     }
     if (p.rank < 1 || p.rank > kMaxRank)
         return bad_input(fmt::format("Rank {} was given; it must be from 1 to {}.", p.rank, kMaxRank));
@@ -270,7 +275,8 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Context& context, 
     YOLK_TRY(const SearchSpace space, search_space(parameters));
     std::vector<Source> sources = sources_of(space.table, parameters);
     std::erase_if(sources, [&](const Source& source) { return !impl->is_used(source.spec.name); });
-    YOLK_TRY([[maybe_unused]] population::Program* const program, impl->program_for(std::move(sources), 1));
+    YOLK_TRY(population::Program* const program, impl->program_for(std::move(sources), 1));
+    impl->host_rows = program->host_rows();
     return PopulationEvaluator(std::move(impl));
 }
 
@@ -280,6 +286,8 @@ Result<PopulationOutputs> PopulationEvaluator::evaluate(const Perturbations& can
 Result<PopulationOutputs> PopulationEvaluator::evaluate(std::span<const Candidate> candidates) {
     return impl_->evaluate(candidates);
 }
+
+std::span<const ParameterId> PopulationEvaluator::host_rows() const noexcept { return impl_->host_rows; }
 
 std::vector<std::string> PopulationEvaluator::fallbacks() const {
     std::set<std::string> sentences;

@@ -26,6 +26,10 @@ class Candidates {
     }
     [[nodiscard]] NoiseContext when() const noexcept { return perturbations_ ? perturbations_->when : NoiseContext{}; }
     [[nodiscard]] std::span<const float> centre() const noexcept;
+    /// Empty where the centre is on the host alone.
+    [[nodiscard]] BufferView device_centre() const noexcept {
+        return perturbations_ ? perturbations_->device_centre : BufferView{};
+    }
     /// Formed where it must be: a matrix in fp32 from a sum in double.
     [[nodiscard]] const Tensor& natural(std::size_t source, std::uint32_t candidate);
     /// Forgets what was formed (matrices of candidates that are done).

@@ -31,7 +31,7 @@ Result<std::vector<Value>> evaluate_caught(const Equation& equation, std::span<c
     } catch (const std::exception& exception) {
         return bad_input(fmt::format("{} threw: {}", equation.operation->name, exception.what()));
     } catch (...) {
-        return bad_input(fmt::format("{} threw something that is no std::exception.", equation.operation->name));
+        return bad_input(fmt::format("{} threw something that is not a std::exception.", equation.operation->name));
     }
 }
 

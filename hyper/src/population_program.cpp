@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "population_lowering.hpp"
 #include "yolk/core/shape.hpp"
@@ -262,7 +263,55 @@ Result<void> Program::stage_centre(std::span<const float> centre) {
         std::memcpy(centre_staging_.mapped().data() + centre_offsets_[s], values.data(), values.size());
     }
     centre_dirty_ = true;
+    device_centre_ = {};
     return centre_staging_.flush();
+}
+
+Result<void> Program::take_centre(const BufferView& centre) {
+    if (centre_bytes_ == 0) return {};
+    YOLK_TRY_VOID(create_shared_buffers());
+    centre_dirty_ = true;
+    device_centre_ = centre;
+    return {};
+}
+
+void Program::record_centre(Recorder& recorder) noexcept {
+    if (!std::exchange(centre_dirty_, false)) return;
+    if (device_centre_.empty()) return recorder.copy(centre_staging_, centre_buffer_);
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+        if (!sources_[s].drawn_on_device()) continue;
+        const std::uint64_t bytes = std::uint64_t{4} * sources_[s].count;
+        recorder.copy(device_centre_.part(std::uint64_t{4} * sources_[s].offset, bytes),
+                      {centre_buffer_, centre_offsets_[s], bytes});
+    }
+}
+
+/// By an equation, or as the output itself.
+bool Program::is_read_on_host(std::size_t source) const {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const Graph& graph = groups_[g].graph();
+        for (const GraphParameter& parameter : graph.parameters) {
+            if (parameter.group != sources_[source].spec.name) continue;
+            if (read_on_host_[g][parameter.variable.value] || is_output(graph, parameter.variable)) return true;
+        }
+    }
+    return false;
+}
+
+std::vector<ParameterId> Program::host_rows() {
+    std::vector<bool> sent(sources_.size(), false);  // in natural values, which the host forms
+    for (const DevicePhase& phase : emit(1).phases) {
+        for (const Upload& upload : phase.uploads) {
+            if (upload.source >= 0) sent[static_cast<std::size_t>(upload.source)] = true;
+        }
+    }
+    std::vector<ParameterId> rows;
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+        if (sources_[s].kind != SourceKind::Perturbed) continue;
+        if (!sources_[s].drawn_on_device() || sent[s] || is_read_on_host(s)) rows.push_back(sources_[s].id);
+    }
+    std::ranges::sort(rows);
+    return rows;
 }
 
 void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept {
@@ -273,8 +322,7 @@ void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& 
     recorder.barrier(Barrier::ComputeToCompute);
     recorder.barrier(Barrier::ComputeToTransfer);
     recorder.barrier(Barrier::TransferToTransfer);
-    if (centre_dirty_) recorder.copy(centre_staging_, centre_buffer_);
-    centre_dirty_ = false;
+    record_centre(recorder);
     for (const Upload& upload : phase.uploads)
         recorder.copy({slot.staging, upload.staging, upload.to.bytes}, view_of(plan, upload.to));
     recorder.barrier(Barrier::TransferToCompute);

@@ -64,6 +64,10 @@ class Program {
     [[nodiscard]] Result<ChunkPlan*> chunk_plan(std::uint32_t members);
     /// Centre values into their staging; the next recording copies them.
     [[nodiscard]] Result<void> stage_centre(std::span<const float> centre);
+    /// The same from the device, packed as the table is: the next recording copies the rows that are drawn there.
+    [[nodiscard]] Result<void> take_centre(const BufferView& centre);
+    /// PopulationEvaluator::host_rows().
+    [[nodiscard]] std::vector<ParameterId> host_rows();
     /// Uploads of a phase, its steps, its downloads.
     void record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept;
     /// No equation that varies runs on the host.
@@ -83,6 +87,8 @@ class Program {
     [[nodiscard]] bool fits(const Layout& layout) const;
     [[nodiscard]] Result<void> choose_chunk(const Options& options);
     [[nodiscard]] Result<void> create_shared_buffers();
+    void record_centre(Recorder& recorder) noexcept;
+    [[nodiscard]] bool is_read_on_host(std::size_t source) const;
     [[nodiscard]] Result<void> bind(ChunkPlan& plan);
     [[nodiscard]] BufferView view_of(const ChunkPlan& plan, const BufferRef& ref) const;
 
@@ -97,6 +103,7 @@ class Program {
     std::vector<std::uint64_t> centre_offsets_;
     std::uint64_t centre_bytes_ = 0;
     bool centre_dirty_ = false;
+    BufferView device_centre_;  ///< where the next recording copies the centre from; empty: from its staging
     std::uint32_t rank_ = 1;
     bool antithetic_ = true;
     std::uint64_t budget_bytes_ = 0;

@@ -9,10 +9,14 @@
 #include <utility>
 
 #include "population_host.hpp"
+#include "yolk/core/memory.hpp"
 #include "yolk/exact/exact_math.h"
 
 namespace yolk::hyper::population {
 namespace {
+
+constexpr std::uint64_t kManyValues = std::uint64_t{1}
+                                      << 16U;  ///< fewer take less than is worth a look at what is left
 
 /// Elements of a value as kernels see it; zeros where there is none of that type (a candidate that failed).
 void write_floats(const Value& value, std::uint64_t count, float* to) {
@@ -31,16 +35,31 @@ Run::Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& c
     : dispatcher_(dispatcher), pool_(pool), program_(program), candidates_(candidates) {
     result_.examples = examples;
     result_.candidates = candidates.count();
-    result_.values.resize(std::size_t{examples} * candidates.count());
-    result_.errors.resize(candidates.count());
     result_.counts.device_equations = program.equations(Placement::Device);
     result_.counts.host_equations = program.equations(Placement::Host);
     for (const ExampleGroup& group : program.groups()) values_.emplace_back(group.graph().variables.size());
 }
 
+Result<void> Run::reserve() {
+    // A value holds a tensor of its own at least where a host function made it.
+    constexpr std::uint64_t kValueBytes = sizeof(Value) + 128;
+    const std::uint64_t values = std::uint64_t{result_.examples} * result_.candidates;
+    const std::string what =
+        fmt::format("the outputs of {} candidates for {} examples", result_.candidates, result_.examples);
+    if (values >= kManyValues) YOLK_TRY_VOID(check_host_memory(kValueBytes * values, what));
+    YOLK_TRY(result_.values, allocate<Value>(values, what));
+    YOLK_TRY(result_.errors, allocate<std::optional<Error>>(result_.candidates, what));
+    return {};
+}
+
 Result<PopulationOutputs> Run::all() {
+    YOLK_TRY_VOID(reserve());
     if (candidates_.count() == 0) return std::move(result_);
-    YOLK_TRY_VOID(program_.stage_centre(candidates_.centre()));
+    if (const BufferView centre = candidates_.device_centre(); !centre.empty()) {
+        YOLK_TRY_VOID(program_.take_centre(centre));
+    } else {
+        YOLK_TRY_VOID(program_.stage_centre(candidates_.centre()));
+    }
     YOLK_TRY_VOID(program_.is_device_only() ? overlapped() : in_turn());
     return std::move(result_);
 }

@@ -18,6 +18,8 @@ class Run {
     [[nodiscard]] Result<PopulationOutputs> all();
 
    private:
+    /// Room for the outputs, which users ask for by population and examples.
+    [[nodiscard]] Result<void> reserve();
     /// Phase by phase, the host waiting for the device.
     [[nodiscard]] Result<void> in_turn();
     /// Without a host's part: chunks are prepared and read while the device works on others.

@@ -27,18 +27,24 @@ bool is_searched(const ParameterGroup& group) { return group.spec.optimize && !g
 
 }  // namespace
 
-Result<SearchSpace> search_space(const ParameterSet& parameters) {
+Result<ParameterTable> search_table(const ParameterSet& parameters) {
     std::vector<ParameterDesc> descs;
+    for (const ParameterGroup& group : parameters.groups()) {
+        if (is_searched(group)) descs.push_back(desc_of(group));
+    }
+    return ParameterTable::create(std::move(descs));
+}
+
+Result<SearchSpace> search_space(const ParameterSet& parameters) {
+    YOLK_TRY(ParameterTable table, search_table(parameters));
     std::vector<float> centre;
     for (const ParameterGroup& group : parameters.groups()) {
         if (!is_searched(group)) continue;
-        descs.push_back(desc_of(group));
         const std::span<const float> natural = group.values.values();
         const std::vector<float> coordinates = has_fields(group) ? to_coordinates(group.spec.fields, natural)
                                                                  : std::vector<float>(natural.begin(), natural.end());
         centre.insert(centre.end(), coordinates.begin(), coordinates.end());
     }
-    YOLK_TRY(ParameterTable table, ParameterTable::create(std::move(descs)));
     return SearchSpace{std::move(table), std::move(centre)};
 }
 

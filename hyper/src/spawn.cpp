@@ -53,9 +53,9 @@ Result<std::filesystem::path> find_program(const Program& program) {
         std::filesystem::path path = program.directory / name;  // `name` alone where it is absolute
         if (can_run(path)) return std::filesystem::absolute(path, ignored);
         const bool exists = std::filesystem::exists(path, ignored);
-        return io_error(fmt::format("Program '{}' {}.", path.string(),
-                                    exists ? "may not be executed, or is no file" : "does not exist"),
-                        exists ? EACCES : ENOENT);
+        return io_error(
+            fmt::format("Program '{}' {}.", path.string(), exists ? "is not an executable file" : "does not exist"),
+            exists ? EACCES : ENOENT);
     }
     const std::string path = path_variable(program);
     for (std::size_t begin = 0; begin <= path.size();) {
@@ -182,7 +182,7 @@ Result<void> check_program(const Program& program) {
     for (const auto& [name, value] : program.environment) {
         if (name.empty() || name.find('=') != std::string::npos || holds_null(name) || holds_null(value)) {
             return bad_input(
-                fmt::format("Program '{}': '{}' is no name of an environment variable, or its value holds "
+                fmt::format("Program '{}': '{}' is not a valid name of an environment variable, or its value contains "
                             "a null character.",
                             program.command.front(), name));
         }
@@ -198,7 +198,7 @@ Result<void> check_program(const Program& program) {
     }
     if (program.timeout.count() < 0 || program.grace.count() < 0) {
         return bad_input(
-            fmt::format("Program '{}': a time-out or grace is below 0; 0 is none.", program.command.front()));
+            fmt::format("Program '{}': a time-out or grace is below 0; 0 means no limit.", program.command.front()));
     }
     YOLK_TRY_VOID(find_program(program));
     return {};

@@ -64,7 +64,7 @@ std::vector<std::uint64_t> extents_of(const Shape& shape) { return {shape.extent
 
 Error damaged(std::string_view what, std::string_view why) {
     return bad_input(
-        fmt::format("{} cannot be read as a tuned system: {}. Restore it from a copy, or save it anew.", what, why));
+        fmt::format("{} cannot be read as a tuned system: {}. Restore it from a copy, or save it again.", what, why));
 }
 
 Result<std::string> text_member(const Json& json, const char* key, std::string_view what, std::string_view of) {
@@ -84,9 +84,9 @@ Result<std::vector<StoredField>> read_fields(const Json& group, std::string_view
         YOLK_TRY(field.name, text_member(json, "name", what, of));
         YOLK_TRY(field.kind, text_member(json, "kind", what, of));
         if (const auto choices = json.find("choices"); choices != json.end()) {
-            if (!choices->is_array()) return damaged(what, of + " has choices that are no list");
+            if (!choices->is_array()) return damaged(what, of + " has choices that are not a list");
             for (const Json& choice : *choices) {
-                if (!choice.is_string()) return damaged(what, of + " has a choice that is no text");
+                if (!choice.is_string()) return damaged(what, of + " has a choice that is not text");
                 field.choices.push_back(choice.get<std::string>());
             }
         }
@@ -99,7 +99,7 @@ Result<std::vector<StoredGroup>> read_groups(const TensorFile& file, std::string
     const std::string* const text = file.find_metadata("groups");
     if (text == nullptr) return damaged(what, "it has no list of groups");
     YOLK_TRY(const Json json, parse_json(*text, fmt::format("the list of groups in {}", what)));
-    if (!json.is_array()) return damaged(what, "its groups are no list");
+    if (!json.is_array()) return damaged(what, "its groups are not a list");
     std::vector<StoredGroup> groups;
     std::set<std::string> names;
     for (const Json& described : json) {
@@ -124,7 +124,7 @@ Result<std::vector<StoredGroup>> read_groups(const TensorFile& file, std::string
 Result<StateInfo> read_info(const TensorFile& file, std::string_view what) {
     StateInfo info;
     const std::string* const format = file.find_metadata("format");
-    if (format == nullptr) return damaged(what, "it is no file of a tuned system");
+    if (format == nullptr) return damaged(what, "it is not the file of a tuned system");
     if (*format != kFormat)
         return bad_input(fmt::format("{} has the format '{}'; this version reads '{}'.", what, *format, kFormat));
     if (const std::string* const name = file.find_metadata("system")) info.system = *name;
@@ -132,14 +132,14 @@ Result<StateInfo> read_info(const TensorFile& file, std::string_view what) {
         std::uint64_t value = 0;
         const auto [end, code] = std::from_chars(seed->data(), seed->data() + seed->size(), value);
         if (code != std::errc() || end != seed->data() + seed->size() || seed->empty())
-            return damaged(what, "its seed is no number");
+            return damaged(what, "its seed is not a number");
         info.seed = value;
     }
     if (const std::string* const scores = file.find_metadata("scores")) {
         YOLK_TRY(const Json json, parse_json(*scores, fmt::format("the scores in {}", what)));
         if (!json.is_object()) return damaged(what, "its scores are not an object");
         for (const auto& [key, value] : json.items()) {
-            if (!value.is_number()) return damaged(what, fmt::format("its score '{}' is no number", key));
+            if (!value.is_number()) return damaged(what, fmt::format("its score '{}' is not a number", key));
             info.scores[key] = value.get<double>();
         }
     }

@@ -136,7 +136,7 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
     } catch (const std::exception& exception) {
         tracer->stick(bad_input(fmt::format("Its function threw: {}", exception.what())));
     } catch (...) {
-        tracer->stick(bad_input("Its function threw something that is no std::exception."));
+        tracer->stick(bad_input("Its function threw something that is not a std::exception."));
     }
     for (const std::string& warning : tracer->warnings()) {
         if (impl_->warned.insert(warning).second) log_warning(warning);

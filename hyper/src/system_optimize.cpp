@@ -9,28 +9,31 @@
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::hyper {
-namespace {
 
-/// Those that no optimizer can do without; EGGROLL checks its own.
-Result<void> check_options(const OptimizeOptions& options) {
+Result<void> validate(const OptimizeOptions& options) {
     if (options.steps < 1) return bad_input("The number of steps is 0; it must be at least 1.");
     if (options.samples_per_example < 1) return bad_input("The samples per example are 0; there must be at least 1.");
     if (options.population_options.max_batch_size < 1)
         return bad_input("The largest batch is 0; it must be at least 1 (one candidate is always taken).");
-    return {};
+    if (options.evolution.episodes != 1) {
+        return bad_input(
+            fmt::format("The episodes per member are {}; a system has no episodes. Leave them at 1, and evaluate each "
+                        "candidate more than once with samples_per_example.",
+                        options.evolution.episodes));
+    }
+    // A search of the caller's own takes of them what it likes.
+    return options.search != nullptr ? Result<void>() : evolve::validate(options.evolution);
 }
-
-}  // namespace
 
 Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, const Metric& metric,
                                          const OptimizeOptions& options) {
-    YOLK_TRY_VOID(check_options(options));
+    YOLK_TRY_VOID(validate(options));
     YOLK_TRY(const std::unique_ptr<SystemObjective> objective,
              SystemObjective::create(*this, examples, metric, options));
-    const std::unique_ptr<Optimizer> own = options.optimizer == nullptr ? eggroll() : nullptr;
-    Optimizer& optimizer = own ? *own : *options.optimizer;
-    if (options.dry_run) return objective->expected(optimizer);
-    YOLK_TRY(OptimizeOutcome outcome, objective->run(optimizer));
+    const std::unique_ptr<Search> own = options.search == nullptr ? eggroll() : nullptr;
+    Search& search = own ? *own : *options.search;
+    if (options.dry_run) return objective->expected(search);
+    YOLK_TRY(OptimizeOutcome outcome, objective->run(search));
     if (!objective->best()) return outcome;
     ParameterSet tuned = objective->set();
     YOLK_TRY_VOID(apply_coordinates(tuned, *objective->best()));

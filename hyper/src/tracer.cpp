@@ -102,7 +102,7 @@ void Tracer::note_read(const Traced& value, std::string_view how) {
     std::string note = fmt::format("variable {} was read {}{}", value.variable_.value, how, place());
     if (depends) {
         note +=
-            "; it depends on a parameter, so what is computed from it holds for this candidate only: compute with "
+            "; it depends on a parameter, so values computed from it are valid for this candidate only: compute with "
             "traced values, concat, split and select instead";
         warnings_.push_back(fmt::format("System '{}': {}.", trace_.graph.name, note));
     }
@@ -194,7 +194,7 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
             stick(bad_input(fmt::format("Hyperfunction '{}' threw: {}", function.name(), exception.what())));
         } catch (...) {
             stick(bad_input(
-                fmt::format("Hyperfunction '{}' threw something that is no std::exception.", function.name())));
+                fmt::format("Hyperfunction '{}' threw something that is not a std::exception.", function.name())));
         }
     }
     hyperfunction_ = outer_name;

@@ -180,7 +180,7 @@ Graph GraphBuilder::finish(std::vector<Atom> outputs) && {
 
 Result<Graph> dce(const Graph& graph, const std::vector<bool>& outputs_used) {
     if (outputs_used.size() != graph.outputs.size()) {
-        return bad_input(fmt::format("dce: graph '{}' has {} outputs; {} were told apart.", graph.name,
+        return bad_input(fmt::format("dce: graph '{}' has {} outputs, but {} flags were given.", graph.name,
                                      graph.outputs.size(), outputs_used.size()));
     }
     std::vector<Atom> outputs;

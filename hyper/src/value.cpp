@@ -62,18 +62,18 @@ Result<void> collect(const Json& json, std::size_t dimension, std::vector<std::u
     if (!json.is_array()) {
         if (!json.is_number() || dimension != extents.size())
             return bad_input(
-                fmt::format("An array that is no tensor: {} among its elements. Tensors are numbers, or "
+                fmt::format("This array is not a tensor: {} among its elements. Tensors are numbers, or "
                             "arrays of the same length, at every level.",
                             to_line(json)));
         values.push_back(json.get<float>());
         return {};
     }
     if (dimension == extents.size()) {
-        if (!values.empty()) return bad_input("An array that is no tensor: numbers beside arrays.");
+        if (!values.empty()) return bad_input("This array is not a tensor: numbers beside arrays.");
         extents.push_back(json.size());
     }
     if (extents[dimension] != json.size())
-        return bad_input(fmt::format("An array that is no tensor: {} elements beside {} at level {}.", json.size(),
+        return bad_input(fmt::format("This array is not a tensor: {} elements beside {} at level {}.", json.size(),
                                      extents[dimension], dimension));
     for (const Json& element : json) YOLK_TRY_VOID(collect(element, dimension + 1, extents, values));
     return {};
@@ -238,8 +238,8 @@ Result<Value> value_from_json(const Json& json) {
     if (json.is_number()) return Value(json.get<double>());
     if (json.is_string()) return Value(json.get<std::string>());
     if (!json.is_array()) {
-        return bad_input(fmt::format("{} is no value: values are numbers, true and false, text, and arrays of numbers.",
-                                     to_line(json)));
+        return bad_input(fmt::format(
+            "{} is not a value: values are numbers, true and false, text, and arrays of numbers.", to_line(json)));
     }
     std::vector<std::uint64_t> extents;
     std::vector<float> values;

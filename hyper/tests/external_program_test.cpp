@@ -109,10 +109,10 @@ TEST_F(external_program, what_cannot_run_is_refused_beforehand) {
     refused({}, ErrorKind::BadInput, "without a command");
     refused({.command = {"no-such-program-anywhere"}}, ErrorKind::Io, "'no-such-program-anywhere' is in no folder");
     refused({.command = {"/no/such/program"}}, ErrorKind::Io, "'/no/such/program' does not exist");
-    refused({.command = {"/etc/passwd"}}, ErrorKind::Io, "may not be executed");
-    refused({.command = {"/tmp"}}, ErrorKind::Io, "may not be executed");
+    refused({.command = {"/etc/passwd"}}, ErrorKind::Io, "is not an executable file");
+    refused({.command = {"/tmp"}}, ErrorKind::Io, "is not an executable file");
     refused({.command = {"/bin/sh"}, .directory = "/no/such/folder"}, ErrorKind::Io, "'/no/such/folder'");
-    refused({.command = {"/bin/sh"}, .environment = {{"A=B", "c"}}}, ErrorKind::BadInput, "'A=B' is no name");
+    refused({.command = {"/bin/sh"}, .environment = {{"A=B", "c"}}}, ErrorKind::BadInput, "'A=B' is not a valid name");
     refused({.command = {"/bin/sh", std::string("a\0b", 3)}}, ErrorKind::BadInput, "null character");
     refused({.command = {"/bin/sh"}, .timeout = -1ms}, ErrorKind::BadInput, "below 0");
 

@@ -282,7 +282,7 @@ TEST(host_pool, errors_name_the_function_and_the_label) {
     EXPECT_TRUE(
         testing::expect_error(results[0], ErrorKind::BadInput, "'throws' (example 0): it threw an exception: boom"));
     EXPECT_TRUE(testing::expect_error(results[1], ErrorKind::BadInput,
-                                      "'throws' (example 1): it threw something that is no std"));
+                                      "'throws' (example 1): it threw something that is not a std"));
     EXPECT_TRUE(testing::expect_error(results[2], ErrorKind::OutOfMemory, "'throws' (example 2)"));
     EXPECT_TRUE(testing::expect_error(results[3], ErrorKind::Unsupported, "'throws' (example 3): no such tool."));
     EXPECT_EQ(pool.statistics()[0].errors, 4U);

@@ -91,13 +91,13 @@ inline Task one_layer_task(std::uint64_t seed = 1) {
 }
 
 inline OptimizeOptions temperature_options(std::uint64_t seed) {
-    return {.steps = 20, .population = 20, .sigma = 0.1F, .learning_rate = 0.1F, .seed = seed};
+    return {.evolution = {.population = 20, .sigma = 0.1F, .learning_rate = 0.1F, .seed = seed}, .steps = 20};
 }
 inline OptimizeOptions rotation_options(std::uint64_t seed) {
-    return {.steps = 100, .population = 32, .sigma = 0.1F, .learning_rate = 0.1F, .seed = seed};
+    return {.evolution = {.population = 32, .sigma = 0.1F, .learning_rate = 0.1F, .seed = seed}, .steps = 100};
 }
 inline OptimizeOptions xor_options(std::uint64_t seed) {
-    return {.steps = 200, .population = 64, .sigma = 0.3F, .learning_rate = 0.2F, .seed = seed};
+    return {.evolution = {.population = 64, .sigma = 0.3F, .learning_rate = 0.2F, .seed = seed}, .steps = 200};
 }
 
 }  // namespace yolk::hyper

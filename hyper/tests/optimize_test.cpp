@@ -129,16 +129,49 @@ TEST_P(optimize, frozen_groups_stay) {
     Task task = on_device(rotation_task());
     OptimizeOptions options = rotation_options(1);
     options.steps = 3;
-    options.freeze = {"a"};
+    options.evolution.freeze = {"a"};
     ASSERT_OK(task.system.optimize(task.examples, task.metric, options));
     EXPECT_THAT(task.system.parameters().find("a")->values.values(), ElementsAre(1, 0, 0, 1));
     EXPECT_TRUE(task.system.parameters().find("a")->spec.optimize);
     EXPECT_FALSE(task.system.parameters().find("b")->values == task.system.parameters().find("b")->initial);
-    options.freeze = {"a", "c"};
+    options.evolution.freeze = {"a", "c"};
     EXPECT_TRUE(expect_error(task.system.optimize(task.examples, task.metric, options), ErrorKind::BadInput, "'c'"));
-    options.freeze = {"a", "b"};
+    options.evolution.freeze = {"a", "b"};
     EXPECT_TRUE(
         expect_error(task.system.optimize(task.examples, task.metric, options), ErrorKind::BadInput, "Freeze fewer"));
+}
+TEST_P(optimize, vectors_of_weights_are_frozen_together) {
+    const auto layer = hyperfunction("layer", MatrixWeight{.out = 1, .in = 2},
+                                     [](const Traced& w, const Traced& x) { return linear(w, x); }, {.optimize = true});
+    const auto bias = hyperfunction("bias", VectorWeight{.size = 1},
+                                    [](const Traced& b, const Traced& x) { return b + x; }, {.optimize = true});
+    System system("affine", [=](const Inputs& in) { return bias(layer(in["x"])); });
+    system.use(dispatcher());
+    OptimizeOptions options = rotation_options(1);
+    options.steps = 2;
+    options.evolution.freeze_vectors = true;
+    const std::vector<Example> examples{{{{"x", Tensor::vector({1, 2})}}, Tensor::vector({9})}};
+    ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, numeric_distance(), options));
+    EXPECT_EQ(outcome.cost.numbers, 2U);
+    EXPECT_EQ(system.parameters().find("bias")->values.values()[0], 0.0F);
+    options.evolution.freeze = {"layer"};
+    EXPECT_TRUE(
+        expect_error(system.optimize(examples, numeric_distance(), options), ErrorKind::BadInput, "Freeze fewer"));
+}
+TEST(optimize_options, are_refused_in_the_words_of_training) {
+    for (const evolve::EvolutionOptions& bad :
+         {evolve::EvolutionOptions{.population = 7}, evolve::EvolutionOptions{.antithetic = false},
+          evolve::EvolutionOptions{.rank = 33}, evolve::EvolutionOptions{.sigma = -1.0F},
+          evolve::EvolutionOptions{.learning_rate_decay = 2.0F}, evolve::EvolutionOptions{.noise_reuse = 0},
+          evolve::EvolutionOptions{.fitness = FitnessRule::ZScore}, evolve::EvolutionOptions{.beta1 = 1.0F}}) {
+        const Result<void> of_a_system = validate(OptimizeOptions{.evolution = bad});
+        ASSERT_FALSE(of_a_system);
+        EXPECT_EQ(of_a_system.error().message, evolve::validate(bad).error().message);
+    }
+    EXPECT_OK(validate(OptimizeOptions{}));
+    EXPECT_TRUE(expect_error(validate({.evolution = {.episodes = 2}}), ErrorKind::BadInput, "samples_per_example"));
+    EXPECT_TRUE(expect_error(validate({.steps = 0}), ErrorKind::BadInput, "steps"));
+    EXPECT_TRUE(expect_error(validate({.samples_per_example = 0}), ErrorKind::BadInput, "samples"));
 }
 TEST_P(optimize, bounds_hold_during_the_search) {
     double lowest = 0.0, highest = 0.0;
@@ -153,7 +186,7 @@ TEST_P(optimize, bounds_hold_during_the_search) {
     system.use(dispatcher());
     const std::vector<Example> examples{{{{"x", 1}}, 5}};  // as much as there is
     OptimizeOptions options = temperature_options(1);
-    options.sigma = 0.5F;
+    options.evolution.sigma = 0.5F;
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, system.optimize(examples, absolute_error(), options));
     EXPECT_EQ(highest, 2.0);
     EXPECT_EQ(lowest, 0.0);
@@ -189,7 +222,7 @@ TEST_P(optimize, after_an_error_the_parameters_are_what_they_were) {
     EXPECT_EQ(values_of(task.system), before);
     EXPECT_OK(task.system.optimize(task.examples, task.metric, temperature_options(1)));
     OptimizeOptions options = temperature_options(1);
-    options.population = 7;
+    options.evolution.population = 7;
     EXPECT_TRUE(expect_error(task.system.optimize(task.examples, task.metric, options), ErrorKind::BadInput, "even"));
     options.steps = 0;
     EXPECT_TRUE(expect_error(task.system.optimize(task.examples, task.metric, options), ErrorKind::BadInput, "steps"));
@@ -208,16 +241,17 @@ TEST_P(optimize, every_rule_and_optimizer_improves) {
           Setting{FitnessRule::PairDifference, false, true, OptimizerRule::Adam},
           Setting{FitnessRule::PairDifference, false, true, OptimizerRule::Momentum},
           Setting{.rule = FitnessRule::CentredRank, .antithetic = false, .population = 33},
-          Setting{.rule = FitnessRule::PairDifference, .antithetic = false, .population = 33}}) {
+          Setting{.rule = FitnessRule::ZScore, .antithetic = false, .population = 33}}) {
         Task task = on_device(rotation_task());
         OptimizeOptions options = rotation_options(1);
         options.steps = 12;
-        options.population = s.population;
-        options.fitness = s.rule;
-        options.robust = s.robust;
-        options.antithetic = s.antithetic;
-        options.rule = s.optimizer;
-        options.group_size = s.group_size;
+        options.evolution.population = s.population;
+        options.evolution.fitness = s.rule;
+        options.evolution.robust = s.robust;
+        options.evolution.antithetic = s.antithetic;
+        options.evolution.optimizer = s.optimizer;
+        options.evolution.group_size = s.group_size;
+        if (!is_integer_rule(s.rule)) options.evolution.determinism = Determinism::Fast;
         ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, task.system.optimize(task.examples, task.metric, options));
         EXPECT_GT(outcome.best_reward, 0.7 * outcome.start_reward) << to_string(s.rule);
     }
@@ -293,23 +327,24 @@ TEST_P(optimize, log_counts_the_calls_of_tensor_hyperfunctions) {
 }
 
 /// What a user would write: the best of points drawn around the best so far.
-class RandomSearch final : public Optimizer {
+class RandomSearch final : public Search {
    public:
     [[nodiscard]] std::string name() const override { return "random search"; }
     [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions& options) const override {
-        return options.population;
+        return options.evolution.population;
     }
     [[nodiscard]] Result<void> run(Objective& objective) override {
-        std::mt19937 random(static_cast<unsigned>(objective.options().seed));
-        std::normal_distribution<float> normal(0.0F, objective.options().sigma);
+        std::mt19937 random(static_cast<unsigned>(objective.options().evolution.seed));
+        std::normal_distribution<float> normal(0.0F, objective.options().evolution.sigma);
         std::vector<float> best = objective.space().centre;
         double best_reward = -std::numeric_limits<double>::infinity();
         const std::size_t size = best.size();
         for (std::uint32_t step = 0; step < objective.options().steps; ++step) {
             std::vector<float> points;
-            for (std::uint32_t i = 0; i < objective.options().population; ++i)
+            for (std::uint32_t i = 0; i < objective.options().evolution.population; ++i)
                 for (const float x : best) points.push_back(x + normal(random));
-            YOLK_TRY(const std::vector<double> rewards, objective.evaluate(points, objective.options().population));
+            YOLK_TRY(const std::vector<double> rewards,
+                     objective.evaluate(points, objective.options().evolution.population));
             if (rewards.empty()) return {};
             const auto at = std::ranges::max_element(rewards) - rewards.begin();
             const auto first = points.begin() + at * static_cast<std::ptrdiff_t>(size);
@@ -323,13 +358,13 @@ class RandomSearch final : public Optimizer {
     }
 };
 
-TEST_P(optimize, users_own_optimizers_search_through_the_same_interface) {
+TEST_P(optimize, users_own_searches_use_the_same_interface) {
     RandomSearch search;
     for (auto* const make : {&rotation_task, &temperature_task}) {
         Task task = on_device(make(1));
         OptimizeOptions options = rotation_options(1);
         options.steps = 15;
-        options.optimizer = &search;
+        options.search = &search;
         ASSERT_OK_AND_ASSIGN(const OptimizeOutcome outcome, task.system.optimize(task.examples, task.metric, options));
         EXPECT_EQ(outcome.cost.metric_calls, 1U + 15U * 32U);
         EXPECT_GT(outcome.best_reward, 0.6 * outcome.start_reward);

@@ -5,6 +5,7 @@
 #include <array>
 #include <numeric>
 
+#include "check_rollout_fast.hpp"
 #include "check_rollout_steps.hpp"
 #include "check_tools.hpp"
 #include "yolk/core/noise.hpp"
@@ -29,6 +30,7 @@ struct RolloutCase {
     bool never_stop = false;
     bool antithetic = true;
     std::uint32_t first_episode = 0;
+    Determinism determinism = Determinism::Exact;
 };
 
 // One member, one step, primes, one around a workgroup of 32; every depth; the ends of the ranks; every way to freeze;
@@ -48,6 +50,16 @@ std::vector<RolloutCase> rollout_cases() {
         {.what = "the mean", .hidden = {17}, .episodes = 37, .max_steps = 29, .rank = 3, .mean_only = true},
         {.what = "never stops", .hidden = {3}, .members = 9, .max_steps = 200, .never_stop = true},
         {.what = "members of their own", .hidden = {6}, .members = 5, .max_steps = 19, .rank = 2, .antithetic = false},
+        {.what = "fast", .hidden = {64}, .members = 34, .max_steps = 40, .determinism = Determinism::Fast},
+        {.what = "fast, three layers",
+         .hidden = {7, 5},
+         .members = 31,
+         .episodes = 2,
+         .max_steps = 17,
+         .rank = 3,
+         .frozen = 0b1001,
+         .determinism = Determinism::Fast},
+        {.what = "fast, widest layer", .hidden = {256}, .members = 6, .max_steps = 7, .determinism = Determinism::Fast},
     };
 }
 
@@ -74,7 +86,8 @@ RolloutDesc describe(const RolloutCase& c) {
                      .rank = c.rank,
                      .antithetic = c.antithetic,
                      .mean_only = c.mean_only,
-                     .never_stop = c.never_stop};
+                     .never_stop = c.never_stop,
+                     .determinism = c.determinism};
     desc.network.widths = {4};
     desc.network.widths.insert(desc.network.widths.end(), c.hidden.begin(), c.hidden.end());
     desc.network.widths.push_back(2);
@@ -182,6 +195,10 @@ class RolloutProblem final : public Problem {
     }
     /// Of the counters only the sum is promised: verify() takes it, and steps one by one to the oracle.
     [[nodiscard]] std::vector<Expected> expected() const override {
+        if (is_fast()) {
+            return {{.oracle = fast_rollout(desc_, parameters_, kWhen, case_.first_episode).returns},
+                    {.element = ElementType::U32}};
+        }
         return {{.twin = words_of(rollout_twin(desc_, parameters_, kWhen, case_.first_episode).returns)},
                 {.element = ElementType::U32}};
     }
@@ -200,9 +217,13 @@ class RolloutProblem final : public Problem {
     }
     void verify(CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override {
-        const RolloutTwin twin = rollout_twin(desc_, parameters_, kWhen, case_.first_episode);
         const auto& counters = outputs[1];
         const std::uint64_t evaluations = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
+        if (is_fast()) {
+            return verify_fast_rollout(report, case_name, fast_rollout(desc_, parameters_, kWhen, case_.first_episode),
+                                       evaluations);
+        }
+        const RolloutTwin twin = rollout_twin(desc_, parameters_, kWhen, case_.first_episode);
         if (evaluations != twin.evaluations) {
             report.fail(
                 fmt::format("{}: {} evaluations were counted, not {}.", case_name, evaluations, twin.evaluations));
@@ -211,6 +232,7 @@ class RolloutProblem final : public Problem {
     }
 
    private:
+    [[nodiscard]] bool is_fast() const { return desc_.determinism == Determinism::Fast; }
     [[nodiscard]] std::uint32_t rows() const { return desc_.mean_only ? 1 : desc_.members; }
 
     RolloutCase case_;
@@ -232,6 +254,13 @@ Problems rollout_benchmarks() {
     Problems problems;
     problems.push_back(std::make_unique<RolloutProblem>(
         RolloutCase{.what = "4-64-2", .hidden = {64}, .members = 4096, .max_steps = 200, .never_stop = true}, 42));
+    problems.push_back(std::make_unique<RolloutProblem>(RolloutCase{.what = "4-64-2, fast",
+                                                                    .hidden = {64},
+                                                                    .members = 4096,
+                                                                    .max_steps = 200,
+                                                                    .never_stop = true,
+                                                                    .determinism = Determinism::Fast},
+                                                        42));
     return problems;
 }
 
@@ -239,7 +268,7 @@ Problems rollout_benchmarks() {
 
 std::unique_ptr<Problem> make_rollout_problem(const RolloutDesc& desc) {
     return std::make_unique<RolloutProblem>(
-        RolloutCase{.what = "policy",
+        RolloutCase{.what = desc.determinism == Determinism::Fast ? "policy, fast" : "policy",
                     .hidden = {desc.network.widths.begin() + 1, desc.network.widths.end() - 1},
                     .members = desc.members,
                     .episodes = desc.episodes,
@@ -247,13 +276,14 @@ std::unique_ptr<Problem> make_rollout_problem(const RolloutDesc& desc) {
                     .rank = desc.rank,
                     .mean_only = desc.mean_only,
                     .never_stop = desc.never_stop,
-                    .antithetic = desc.antithetic},
+                    .antithetic = desc.antithetic,
+                    .determinism = desc.determinism},
         42);
 }
 
 const Family& rollout_family() noexcept {
     static constexpr Family kFamily{.name = "rollout",
-                                    .exactness = "P",
+                                    .exactness = "P+T",
                                     .cases = &rollout_cases,
                                     .benchmarks = &rollout_benchmarks,
                                     .configurations_per_case = 1};

@@ -35,7 +35,7 @@ Result<void> GuardedBuffer::upload(std::span<const std::byte> bytes) const {
 
 Result<void> GuardedBuffer::download_bytes(std::span<std::byte> bytes) const {
     if (bytes.size() != size_bytes_) {
-        return bad_input(fmt::format("[{}] holds {} bytes, which is no whole number of the elements asked for.",
+        return bad_input(fmt::format("[{}] has {} bytes, which is not a whole number of the requested elements.",
                                      buffer_.label(), size_bytes_));
     }
     if (bytes.empty()) return {};

@@ -56,7 +56,8 @@ ProblemPtr rollout(Sizes& sizes) {
                      .max_steps = sizes.get("steps", 40),
                      .rank = sizes.get("rank", 1),
                      .mean_only = sizes.flag("mean"),
-                     .never_stop = true};
+                     .never_stop = true,
+                     .determinism = sizes.flag("fast") ? Determinism::Fast : Determinism::Exact};
     desc.network.widths = {4, sizes.get("hidden", 64), 2};
     return make_rollout_problem(desc);
 }

@@ -16,7 +16,7 @@ namespace yolk::oracle {
 
 namespace {
 
-#define YOLK_TWIN_TYPE(name, looped, unrolled) YOLK_ENVIRONMENT_TYPE(name, name);
+#define YOLK_TWIN_TYPE(name, ...) YOLK_ENVIRONMENT_TYPE(name, name);
 namespace environment_types {
 YOLK_ENVIRONMENTS(YOLK_TWIN_TYPE)
 }  // namespace environment_types
@@ -242,7 +242,7 @@ std::vector<RolloutStep> trace_one(const RolloutDesc& desc, std::span<const floa
 
 }  // namespace
 
-#define YOLK_TWIN_CASE(name, looped, unrolled)              \
+#define YOLK_TWIN_CASE(name, ...)                           \
     if (desc.environment == environment_types::name::kName) \
         return run_all<environment_types::name>(desc, parameters, when, first_episode);
 
@@ -253,7 +253,7 @@ RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> paramet
 }
 #undef YOLK_TWIN_CASE
 
-#define YOLK_TRACE_CASE(name, looped, unrolled)             \
+#define YOLK_TRACE_CASE(name, ...)                          \
     if (desc.environment == environment_types::name::kName) \
         return trace_one<environment_types::name>(desc, parameters, when, member, episode);
 

@@ -76,9 +76,12 @@ ProblemPtr rollout(const ProblemRequest& request) {
     desc.network.widths.assign(request.extents.begin(), request.extents.begin() + static_cast<std::ptrdiff_t>(widths));
     for (const bool mean : kSwitch) {
         for (const bool antithetic : kSwitch) {
-            desc.mean_only = mean;
-            desc.antithetic = antithetic;
-            if (request.is(rollout_space(request.info, desc))) return make_rollout_problem(desc);
+            for (const Determinism determinism : {Determinism::Exact, Determinism::Fast}) {
+                desc.mean_only = mean;
+                desc.antithetic = antithetic;
+                desc.determinism = determinism;
+                if (request.is(rollout_space(request.info, desc))) return make_rollout_problem(desc);
+            }
         }
     }
     return nullptr;

@@ -116,7 +116,8 @@ TEST_P(shape_problem, other_variants_have_problems_too) {
           std::tuple("perturbed_linear", "bf16 by bf16, fast", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
           std::tuple("es_update", "i8, no pairs", std::vector<std::uint64_t>{450, 65, 1}),
           std::tuple("fitness", "f32, rule 2, no pairs", std::vector<std::uint64_t>{65, 1, 0}),
-          std::tuple("rollout", "cartpole, no pairs", std::vector<std::uint64_t>{4, 8, 2, 65, 1, 1})}) {
+          std::tuple("rollout", "cartpole, no pairs", std::vector<std::uint64_t>{4, 8, 2, 65, 1, 1}),
+          std::tuple("rollout", "cartpole, fast", std::vector<std::uint64_t>{4, 8, 2, 64, 1, 1})}) {
         const auto found = make_shape_problem(info, family, {.variant = variant, .extents = extents});
         EXPECT_TRUE(found) << family << ": " << (found ? "" : found.error().message);
     }

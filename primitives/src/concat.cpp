@@ -38,7 +38,7 @@ ConfigSpace<ConcatConfig> concat_space(const DeviceInfo& /*info*/, const ConcatD
     const auto legality = [quads = parts_are_quads(desc)](const ConcatConfig& config) -> Result<void> {
         if (config.elements_per_load == 1 || quads) return {};
         return bad_input(
-            "elements_per_load of [concat] is 4, but the extent * inner of a part is no multiple of 4; use 1.");
+            "elements_per_load of [concat] is 4, but the extent * inner of a part is not a multiple of 4; use 1.");
     };
     return {"concat",
             {{"workgroup_size", &ConcatConfig::workgroup_size, workgroup_sizes()},

@@ -46,8 +46,9 @@ Result<void> check_constant(float value, const char* what) {
 
 Result<void> check_elementwise(const ElementwiseDesc& desc) {
     if (to_string(desc.operation) == std::string_view("unknown"))
-        return bad_input(fmt::format("operation of [elementwise] is {}, which is none; see ElementwiseOperation.",
-                                     static_cast<std::uint32_t>(desc.operation)));
+        return bad_input(
+            fmt::format("operation of [elementwise] is {}, which does not exist; see ElementwiseOperation.",
+                        static_cast<std::uint32_t>(desc.operation)));
     YOLK_TRY_VOID(check_range(static_cast<std::uint32_t>(desc.second), 0, abi_ew::kSecondRow,
                               "second operand's layout of [elementwise]"));
     if (desc.operation != ElementwiseOperation::ScaleShift) return {};

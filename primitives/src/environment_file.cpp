@@ -57,12 +57,18 @@ Result<std::shared_ptr<const LoadedEnvironment>> load_environment(const std::fil
     loaded->name_ = std::move(name);
     loaded->looped_name_ = "rollout_" + loaded->name_;
     loaded->unrolled_name_ = loaded->looped_name_ + "_unrolled";
+    loaded->looped_fast_name_ = loaded->looped_name_ + "_fast";
+    loaded->unrolled_fast_name_ = loaded->unrolled_name_ + "_fast";
     loaded->source_hash_ = Hasher().add(*bytes).hex();
     loaded->inexact_reason_ = std::move(compiled.inexact_reason);
     loaded->looped_spirv_ = std::move(compiled.looped);
     loaded->unrolled_spirv_ = std::move(compiled.unrolled);
+    loaded->looped_fast_spirv_ = std::move(compiled.looped_fast);
+    loaded->unrolled_fast_spirv_ = std::move(compiled.unrolled_fast);
     loaded->looped_ = rollout_kernel(loaded->looped_name_, loaded->looped_spirv_);
     loaded->unrolled_ = rollout_kernel(loaded->unrolled_name_, loaded->unrolled_spirv_);
+    loaded->looped_fast_ = rollout_kernel(loaded->looped_fast_name_, loaded->looped_fast_spirv_);
+    loaded->unrolled_fast_ = rollout_kernel(loaded->unrolled_fast_name_, loaded->unrolled_fast_spirv_);
     const EnvironmentFacts& facts = compiled.facts;
     loaded->info_ = {.name = loaded->name_,
                      .observation_count = facts.observation_count,

@@ -13,7 +13,7 @@ namespace yolk {
 
 namespace {
 
-#define YOLK_INFO_ROW(environment, looped, unrolled)                                                  \
+#define YOLK_INFO_ROW(environment, looped, unrolled, looped_fast, unrolled_fast)                      \
     EnvironmentInfo{.name = #environment,                                                             \
                     .observation_count = exact::environment::kObservationCount,                       \
                     .action_count = exact::environment::kActionCount,                                 \
@@ -21,8 +21,12 @@ namespace {
                     .max_steps = exact::environment::kMaxSteps,                                       \
                     .solved_return = exact::exact_from_bits(exact::environment::kSolvedReturn),       \
                     .best_return = exact::exact_from_bits(exact::environment::kBestReturn)},
-#define YOLK_KERNEL_ROW(environment, looped, unrolled) std::pair{&kernels::looped, &kernels::unrolled},
+#define YOLK_KERNEL_ROW(environment, looped, unrolled, looped_fast, unrolled_fast) \
+    BuiltInKernels{&kernels::looped, &kernels::unrolled, &kernels::looped_fast, &kernels::unrolled_fast},
 
+struct BuiltInKernels {
+    const Kernel<abi::rollout::Params>*looped, *unrolled, *looped_fast, *unrolled_fast;
+};
 constexpr std::array kInfos{YOLK_ENVIRONMENTS(YOLK_INFO_ROW)};
 constexpr std::array kKernels{YOLK_ENVIRONMENTS(YOLK_KERNEL_ROW)};
 
@@ -32,7 +36,10 @@ constexpr std::array kKernels{YOLK_ENVIRONMENTS(YOLK_KERNEL_ROW)};
 Result<EnvironmentKernels> find_built_in(std::string_view name) {
     std::string known;
     for (std::size_t i = 0; i < kInfos.size(); ++i) {
-        if (kInfos[i].name == name) return EnvironmentKernels{kInfos[i], kKernels[i].first, kKernels[i].second};
+        if (kInfos[i].name == name) {
+            const auto& [looped, unrolled, looped_fast, unrolled_fast] = kKernels[i];
+            return EnvironmentKernels{kInfos[i], looped, unrolled, looped_fast, unrolled_fast};
+        }
         known += (known.empty() ? "" : ", ") + std::string(kInfos[i].name);
     }
     return bad_input(fmt::format("There is no environment \"{}\"; known ones: {}.", name, known));
@@ -43,8 +50,10 @@ Result<EnvironmentKernels> find_built_in(std::string_view name) {
 std::span<const EnvironmentInfo> environments() noexcept { return kInfos; }
 
 Result<EnvironmentKernels> find_environment_kernels(const RolloutDesc& desc) {
-    if (const LoadedEnvironment* const own = desc.own_environment.get())
-        return EnvironmentKernels{own->info(), &own->looped(), &own->unrolled()};
+    if (const LoadedEnvironment* const own = desc.own_environment.get()) {
+        return EnvironmentKernels{own->info(), &own->looped(), &own->unrolled(), &own->looped_fast(),
+                                  &own->unrolled_fast()};
+    }
     return find_built_in(desc.environment);
 }
 

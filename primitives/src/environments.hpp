@@ -12,6 +12,13 @@ struct EnvironmentKernels {
     EnvironmentInfo info;
     const Kernel<abi::rollout::Params>* looped = nullptr;
     const Kernel<abi::rollout::Params>* unrolled = nullptr;
+    const Kernel<abi::rollout::Params>* looped_fast = nullptr;  ///< of class T
+    const Kernel<abi::rollout::Params>* unrolled_fast = nullptr;
+
+    [[nodiscard]] const Kernel<abi::rollout::Params>& kernel(bool is_unrolled, Determinism determinism) const noexcept {
+        if (determinism == Determinism::Fast) return is_unrolled ? *unrolled_fast : *looped_fast;
+        return is_unrolled ? *unrolled : *looped;
+    }
 };
 
 /// Of the description's own environment, which then must outlive them, else of the built-in one of that name. Error:

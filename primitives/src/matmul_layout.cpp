@@ -95,7 +95,8 @@ Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
     }
     if (d.has_residual) {
         if (d.residual.transposed)
-            return bad_input("The residual of [matmul] is described as transposed; it may not be.");
+            return bad_input(
+                "The residual of [matmul] is described as transposed, which is not allowed; store it row by row.");
         if (d.residual.format != FloatFormat::F32)
             return bad_input("The residual of [matmul] is described as 16-bit; it must be fp32.");
         YOLK_TRY(layout.residual_bytes, resolve_matrix(d.residual, {d.m, d.n}, d.batch, "residual"));

@@ -34,7 +34,8 @@ Result<void> check_normalize(const NormalizeDesc& desc) {
     YOLK_TRY_VOID(check_row_vector(desc.scale, "the kind of scale of [normalize]"));
     YOLK_TRY_VOID(check_row_vector(desc.bias, "the kind of bias of [normalize]"));
     if (!is_layer && desc.bias != RowVector::None) {
-        return bad_input("[normalize] was given a bias for RootMeanSquare, which has none. Use Layer, or no bias.");
+        return bad_input(
+            "[normalize] was given a bias for RootMeanSquare, which takes no bias. Use Layer, or leave the bias out.");
     }
     return {};
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kMaxElements = (std::uint64_t{1} << 31U) - 1;
 
 Result<std::uint64_t> element_count_of(const ParameterDesc& parameter) {
-    if (parameter.name.empty()) return bad_input("A parameter has an empty name; give each a name of its own.");
+    if (parameter.name.empty()) return bad_input("A parameter has an empty name; give every parameter a unique name.");
     const std::uint64_t elements = std::uint64_t{parameter.rows} * parameter.columns;
     if (elements == 0) {
         return bad_input(fmt::format("Parameter \"{}\" is {} by {}; both extents must be at least 1.", parameter.name,

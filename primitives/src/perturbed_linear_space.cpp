@@ -52,7 +52,7 @@ Result<void> check_fused_uniform(const PerturbedLinearDesc& desc, const Perturbe
         if (c.block_n != c.tile_n) return bad_input("With uniform weights block_n must be tile_n.");
         const std::uint64_t elements = std::uint64_t{desc.in} * desc.out;
         if (elements == 0 || elements > abi::perturbed_linear::kUniformElements)
-            return bad_input("A uniform buffer does not hold W, or there is none.");
+            return bad_input("W is empty or does not fit into a uniform buffer; use uniform 0 or 1.");
     } else if (c.uniform == 1) {
         if (c.block_m != c.tile_m) return bad_input("With a uniform input block_m must be tile_m.");
         const std::uint32_t rows = uniform_input_rows(desc, c);
@@ -91,7 +91,7 @@ Result<void> check_projection(const PerturbedLinearDesc& desc, const PerturbedLi
         return {};
     }
     if (c.projection_rows > 1 && c.projection_rows > desc.rows)
-        return bad_input("projection_rows may not pass the rows of a member.");
+        return bad_input("projection_rows must not exceed the rows of a member.");
     if (2 * c.projection_rows * step > kMaxProjected)
         return bad_input(fmt::format("A step over k of the projection may have {} multiply-adds.", kMaxProjected));
     return {};

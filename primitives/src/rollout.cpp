@@ -83,7 +83,7 @@ Result<RolloutPlan> plan_rollout(const Device& device, const RolloutDesc& desc) 
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     YOLK_TRY(layout.steps_per_dispatch,
              rollout_steps_per_dispatch(layout, {.loops = loops, .workgroup_cost = device.max_submission_cost()}));
-    const auto& kernel = layout.unrolled ? *layout.environment.unrolled : *layout.environment.looped;
+    const auto& kernel = layout.environment.kernel(layout.unrolled, desc.determinism);
     YOLK_TRY(plan.impl_->pipeline, device.pipeline(kernel, rollout_constants(layout)));
     return plan;
 }

@@ -120,9 +120,11 @@ namespace {
 
 /// Steps are all alike, so their number is no part of it.
 TuningShape shape_of(const RolloutDesc& desc) {
-    TuningShape shape{.variant = fmt::format("{}{}{}", desc.environment, desc.own_environment != nullptr ? ", own" : "",
-                                             desc.mean_only ? ", mean" : without_pairs(desc.antithetic)),
-                      .extents = {desc.network.widths.begin(), desc.network.widths.end()}};
+    TuningShape shape{
+        .variant = fmt::format("{}{}{}{}", desc.environment, desc.own_environment != nullptr ? ", own" : "",
+                               desc.mean_only ? ", mean" : without_pairs(desc.antithetic),
+                               desc.determinism == Determinism::Fast ? ", fast" : ""),
+        .extents = {desc.network.widths.begin(), desc.network.widths.end()}};
     for (const std::uint32_t extent : {desc.mean_only ? 1U : desc.members, desc.episodes, desc.rank})
         shape.extents.push_back(extent);
     return shape;

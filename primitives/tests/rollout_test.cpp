@@ -118,6 +118,20 @@ TEST_P(rollout, long_episodes_are_split_over_dispatches) {
     EXPECT_EQ(outcome.evaluations, 1500U);
 }
 
+// Every step's outputs differ a little: the fast kernel is another one. What it may give, matches_oracle_and_twin
+// holds.
+TEST_P(rollout, fast_takes_another_kernel) {
+    RolloutDesc desc = network_rollout({4, 8, 2}, 2, 1);
+    const auto shaders = [&]() -> std::uint64_t { return device().counts().pipelines_created; };
+    ASSERT_OK(plan_rollout(device(), desc));
+    const std::uint64_t before = shaders();
+    ASSERT_OK(plan_rollout(device(), desc));
+    EXPECT_EQ(shaders(), before);
+    desc.determinism = Determinism::Fast;
+    ASSERT_OK(plan_rollout(device(), desc));
+    EXPECT_EQ(shaders(), before + 1);
+}
+
 // Recording again over used buffers gives the same: the counters start from zero, the slots are not read.
 TEST_P(rollout, can_be_recorded_and_submitted_again) {
     const RolloutDesc desc = network_rollout({4, 8, 2}, 9, 30);

@@ -125,6 +125,11 @@ TEST(tuning_variants, members_with_noise_of_their_own_are_another_variant) {
     EXPECT_TRUE(differs(&fitness_space, FitnessDesc{.population = 8, .rule = FitnessRule::ZScore}));
     EXPECT_TRUE(differs(&es_update_space, EsUpdateDesc{.parameters = {}, .population = 8}));
     EXPECT_TRUE(differs(&rollout_space, RolloutDesc{.members = 8}));
+    // Nor what was measured with the exact kernel about the fast one.
+    const TuningShape fast =
+        rollout_space(DeviceInfo{}, {.members = 8, .determinism = Determinism::Fast}).space().shape();
+    EXPECT_EQ(fast.variant, "cartpole, fast");
+    EXPECT_FALSE(tuning_distance(fast, rollout_space(DeviceInfo{}, {.members = 8}).space().shape()));
     // Nothing is drawn there.
     EXPECT_FALSE(
         differs(&perturbed_vector_space, PerturbedVectorDesc{.members = 4, .element_count = 9, .frozen = true}));

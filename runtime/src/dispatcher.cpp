@@ -100,13 +100,12 @@ Result<void> Dispatcher::Impl::wait(std::uint64_t serial, std::chrono::nanosecon
         return context.error(result, fmt::format("wait for {} on device '{}'", describe(serial), context.info.name),
                              describe(timeline->first_unfinished(serial)));
     }
-    return Error{
-        ErrorKind::Driver,
-        fmt::format(
-            "After {} ms, {} on device '{}' has not finished; it goes on. Wait again, or give it less work at once.",
-            std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(), describe(serial),
-            device.info().name),
-        result};
+    return Error{ErrorKind::Driver,
+                 fmt::format("After {} ms, {} on device '{}' has not finished and is still running. Wait again, or "
+                             "submit less work at once.",
+                             std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(), describe(serial),
+                             device.info().name),
+                 result};
 }
 
 Result<void> Dispatcher::Impl::wait_or_give_up(std::uint64_t serial) const {

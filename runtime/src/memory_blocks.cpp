@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "host_room.hpp"
 #include "vk_result.hpp"
 #include "yolk/core/check.hpp"
 #include "yolk/core/shape.hpp"
@@ -85,6 +86,12 @@ Result<MemoryBlock*> MemoryBlocks::add_block(const Request& request, std::uint64
     const std::uint32_t count_limit = context_.info.limits.max_memory_allocation_count;
     if (blocks_.size() >= count_limit)
         return out_of_memory(request, fmt::format("all {} allocations are made", count_limit));
+
+    // Drivers on the host's memory take pages as they are written to: what is too much ends the process later.
+    if (!apart_from_host(context_.info.kind, context_.info.heaps[heap])) {
+        if (const std::string lacks = lacks_host_room(context_.info, size); !lacks.empty())
+            return out_of_memory(request, lacks);
+    }
 
     auto block = std::make_unique<MemoryBlock>(size);
     block->type = request.type;

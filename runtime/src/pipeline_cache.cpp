@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "host_room.hpp"
 #include "pipeline_file.hpp"
 #include "vk_result.hpp"
 #include "yolk/core/file.hpp"
@@ -297,6 +298,11 @@ Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key&
                                           VkPipelineCache cache) const {
     const std::string what = fmt::format("compile the kernel [{}] with {} on device '{}'", kernel.name,
                                          constants_text(key.constants), context_.info.name);
+    if (const std::string lacks = lacks_host_room(context_.info, 0);
+        !lacks.empty() && context_.info.kind == DeviceKind::Cpu) {
+        return Error{ErrorKind::OutOfMemory,
+                     fmt::format("Cannot {}: {}. Make more memory available, or ask for less.", what, lacks), 0};
+    }
     std::vector<std::uint32_t> specialized;
     if (kernel.unrolled) {
         YOLK_TRY(specialized, specialize(kernel, constants_of(key.constants)));

@@ -194,7 +194,7 @@ TEST_P(interop, records_into_the_callers_command_buffer) {
         EXPECT_OK(recorder.finish());
         EXPECT_TRUE(expect_error(dispatcher.submit(recorder), ErrorKind::BadInput, "[frame]: its command buffer"));
         recorder.begin();
-        EXPECT_TRUE(expect_error(recorder.finish(), ErrorKind::BadInput, "cannot be begun anew"));
+        EXPECT_TRUE(expect_error(recorder.finish(), ErrorKind::BadInput, "cannot begin again"));
     }
     ASSERT_EQ(engine.vk.vkEndCommandBuffer(commands), VK_SUCCESS);
     const VkSubmitInfo submit{

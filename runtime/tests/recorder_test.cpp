@@ -204,7 +204,7 @@ TEST_P(recorder, is_not_begun_anew_under_running_work) {
     made.begin();
     record_noise(made, 10);
     EXPECT_TRUE(expect_error(dispatcher().submit(made), ErrorKind::BadInput,
-                             "[busy] was begun anew while its work still runs"));
+                             "[busy] was begun again while its work is still running"));
     gate.open();
     ASSERT_OK(dispatcher().wait(running));
     ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), out_, 1000));

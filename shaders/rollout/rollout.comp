@@ -4,7 +4,8 @@
 // included by the name environment.glsl, which the build makes for each of them. One invocation per (member, episode);
 // grid folded over x and y; no shared memory, no subgroup assumption. Scratch: one slot per invocation, written by the
 // first dispatch, carried between dispatches. Class P: the same bits on every device for any configuration; the
-// evaluation counters are integers. Loops per dispatch are counted by primitives/src/rollout_layout.cpp: change both
+// evaluation counters are integers. With ROLLOUT_FAST the policy's outputs are class T; the environment, given an
+// action, stays class P. Loops per dispatch are counted by primitives/src/rollout_layout.cpp: change both
 // together.
 #version 460
 #extension GL_EXT_scalar_block_layout : require

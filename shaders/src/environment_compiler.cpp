@@ -54,18 +54,21 @@ class EnvironmentIncluder final : public shaderc::CompileOptions::IncluderInterf
     std::string_view environment_;
 };
 
+using Defines = std::vector<const char*>;
+
 struct Compilation {
     std::string_view source, file_name;
     shaderc::Compiler compiler = {};  // one for all: the tables of the language are made with the first
 
     /// `entry` is an embedded source that includes the environment. Options are those of cmake/YolkKernel.cmake: no
     /// optimisation, which would have to be shown to keep class P.
-    [[nodiscard]] Result<std::vector<std::uint32_t>> run(std::string_view entry, bool unrolled, bool with_lines) const {
+    [[nodiscard]] Result<std::vector<std::uint32_t>> run(std::string_view entry, const Defines& defines,
+                                                         bool with_lines) const {
         shaderc::CompileOptions options;
         options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
         options.SetWarningsAsErrors();
         options.SetIncluder(std::make_unique<EnvironmentIncluder>(source));
-        if (unrolled) options.AddMacroDefinition("ROLLOUT_UNROLL", "1");
+        for (const char* define : defines) options.AddMacroDefinition(define, "1");
         if (with_lines) options.SetGenerateDebugInfo();
         const std::string_view text = embedded_source(entry);
         const shaderc::SpvCompilationResult result = compiler.CompileGlslToSpv(
@@ -87,12 +90,14 @@ Result<CompiledEnvironment> compile_environment(std::string_view source, std::st
     const Compilation compilation{.source = source, .file_name = file_name};
     CompiledEnvironment compiled;
     // First the facts alone: a mistake in the environment shows there without the kernel's sources around it.
-    YOLK_TRY(const std::vector<std::uint32_t> facts, compilation.run(kFactsSource, false, true));
+    YOLK_TRY(const std::vector<std::uint32_t> facts, compilation.run(kFactsSource, {}, true));
     YOLK_TRY(EnvironmentInspection inspection, inspect_environment(facts, file_name));
     compiled.facts = inspection.facts;
     compiled.inexact_reason = std::move(inspection.inexact_reason);
-    YOLK_TRY(compiled.looped, compilation.run("rollout.comp", false, false));
-    YOLK_TRY(compiled.unrolled, compilation.run("rollout.comp", true, false));
+    YOLK_TRY(compiled.looped, compilation.run("rollout.comp", {}, false));
+    YOLK_TRY(compiled.unrolled, compilation.run("rollout.comp", {"ROLLOUT_UNROLL"}, false));
+    YOLK_TRY(compiled.looped_fast, compilation.run("rollout.comp", {"ROLLOUT_FAST"}, false));
+    YOLK_TRY(compiled.unrolled_fast, compilation.run("rollout.comp", {"ROLLOUT_UNROLL", "ROLLOUT_FAST"}, false));
     return compiled;
 }
 

@@ -47,7 +47,7 @@ T value_at(std::span<const std::byte> bytes, std::size_t offset) {
 
 Error damaged(std::string_view what, std::string_view why) {
     return bad_input(fmt::format(
-        "{} cannot be resumed from: {}. Restore it from a copy, or train anew without resuming.", what, why));
+        "{} cannot be resumed from: {}. Restore it from a copy, or train again without --resume.", what, why));
 }
 
 /// Frame and hash; the header's bytes and those of the arrays.
@@ -57,13 +57,13 @@ struct Frame {
 Result<Frame> unframe(std::span<const std::byte> bytes, std::string_view what) {
     const std::size_t magic_bytes = std::min(bytes.size(), kMagic.size());
     if (magic_bytes == 0 || std::memcmp(bytes.data(), kMagic.data(), magic_bytes) != 0)
-        return damaged(what, "it is no checkpoint of Yolk's");
+        return damaged(what, "it is not a checkpoint of Yolk");
     if (bytes.size() < kHeaderAt + kHashBytes)
         return damaged(what, fmt::format("it is cut off after {} bytes", bytes.size()));
     if (const auto version = value_at<std::uint32_t>(bytes, kVersionAt); version != kCheckpointVersion) {
         return bad_input(
             fmt::format("{} has the format version {}; this version of Yolk reads version {}. Resume it "
-                        "with the Yolk that wrote it, or train anew without resuming.",
+                        "with the Yolk that wrote it, or train again without --resume.",
                         what, version, kCheckpointVersion));
     }
     const std::size_t hashed = bytes.size() - kHashBytes;
@@ -98,7 +98,7 @@ struct Counts {
 };
 
 Result<Counts> read_header(const Json& header, std::string_view what, Checkpoint& out) {
-    if (!header.is_object()) return damaged(what, "its header is no JSON object");
+    if (!header.is_object()) return damaged(what, "its header is not a JSON object");
     const auto generation = unsigned_of(header, "generation");
     const auto parameters = unsigned_of(header, "parameters");
     const auto state = unsigned_of(header, "optimizer_state");
@@ -113,8 +113,9 @@ Result<Counts> read_header(const Json& header, std::string_view what, Checkpoint
     if (*generation == 0 || *generation > 0xFFFFFFFFU)
         return damaged(what, fmt::format("it claims {} generations", *generation));
     for (const auto& [name, value] : settings->items()) {
-        if (!value.is_string()) return damaged(what, fmt::format("its setting '{}' is no text", name));
-        out.settings.emplace_back(name, value.get<std::string>());
+        if (!value.is_string()) return damaged(what, fmt::format("its setting '{}' is not text", name));
+        // Older checkpoints call it "exclude".
+        out.settings.emplace_back(name == "exclude" ? "freeze" : name, value.get<std::string>());
     }
     out.generation = static_cast<std::uint32_t>(*generation);
     out.solved = *solved;
@@ -151,9 +152,9 @@ const std::string* find_setting(const Settings& settings, std::string_view name)
 
 Settings run_settings(const TrainOptions& options, const EnvironmentInfo& environment) {
     const evolve::EvolutionOptions& e = options.evolution;
-    std::vector<std::string> exclude = e.exclude;  // a set: neither order nor repetition matters
-    std::sort(exclude.begin(), exclude.end());
-    exclude.erase(std::unique(exclude.begin(), exclude.end()), exclude.end());
+    std::vector<std::string> freeze = e.freeze;  // a set: neither order nor repetition matters
+    std::sort(freeze.begin(), freeze.end());
+    freeze.erase(std::unique(freeze.begin(), freeze.end()), freeze.end());
     // fmt writes the shortest decimal that reads back as the same float.
     Settings settings{
         {"task", std::string(environment.name)},
@@ -175,9 +176,9 @@ Settings run_settings(const TrainOptions& options, const EnvironmentInfo& enviro
         {"beta2", fmt::format("{}", e.beta2)},
         {"seed", fmt::format("{}", e.seed)},
         {"freeze_vectors", fmt::format("{}", e.freeze_vectors)},
-        {"exclude", fmt::format("{}", fmt::join(exclude, ","))},
+        {"freeze", fmt::format("{}", fmt::join(freeze, ","))},
         {"episodes", fmt::format("{}", e.episodes)},
-        {"determinism", e.determinism == evolve::Determinism::Exact ? "exact" : "fast"}};
+        {"determinism", std::string(to_string(e.determinism))}};
     // Only where it is off, so that checkpoints from before there was the choice still resume.
     if (!e.antithetic) settings.emplace_back("antithetic", "false");
     return settings;
@@ -222,7 +223,7 @@ Result<Checkpoint> load_checkpoint(const std::filesystem::path& path) {
     std::error_code code;
     if (!std::filesystem::exists(path, code)) {
         return io_error(fmt::format("There is no checkpoint '{}' to resume from. Give the output folder of the run, or "
-                                    "train anew without resuming.",
+                                    "train again without --resume.",
                                     path.string()),
                         ENOENT);
     }
@@ -235,10 +236,9 @@ Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& o
     const Settings given = run_settings(options, environment);
     if (const bool stored = find_setting(checkpoint.settings, "antithetic") == nullptr;
         stored != options.evolution.antithetic) {
-        return bad_input(
-            fmt::format("{} is of a run {} antithetic sampling. Give --{} to resume it, or train anew "
-                        "without resuming.",
-                        what, stored ? "with" : "without", stored ? "antithetic" : "no-antithetic"));
+        return bad_input(fmt::format(
+            "{} is of a run {} antithetic sampling. Give --{} to resume it, or train again without --resume.", what,
+            stored ? "with" : "without", stored ? "antithetic" : "no-antithetic"));
     }
     for (const auto& [name, value] : given) {
         const std::string* const stored = find_setting(checkpoint.settings, name);
@@ -246,7 +246,7 @@ Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& o
         if (*stored != value) {
             return bad_input(
                 fmt::format("{} is of a run with {} '{}', but '{}' was given. Give the same to resume it, "
-                            "or train anew without resuming.",
+                            "or train again without --resume.",
                             what, name, *stored, value));
         }
     }

@@ -44,7 +44,8 @@ Result<Integer> parse_number(std::string_view text, std::string_view label) {
 Result<std::string> metadata(const TensorFile& file, std::string_view key, std::string_view what) {
     const std::string* const value = file.find_metadata(key);
     if (value == nullptr)
-        return bad_input(fmt::format("{} has no metadata '{}': it is no policy of Yolk's, or damaged.", what, key));
+        return bad_input(
+            fmt::format("{} has no metadata '{}': it is not a policy of Yolk, or it is damaged.", what, key));
     return *value;
 }
 

@@ -25,7 +25,7 @@ double readable(float value) {
 Result<EnvironmentInfo> trained_environment(const TrainOptions& options) {
     const LoadedEnvironment* const own = options.own_environment.get();
     if (own == nullptr) return find_environment(options.task);
-    if (options.evolution.determinism == evolve::Determinism::Exact && !own->inexact_reason().empty()) {
+    if (options.evolution.determinism == Determinism::Exact && !own->inexact_reason().empty()) {
         return unsupported(
             fmt::format("The environment '{}' cannot be trained on in exact mode, which promises the "
                         "same bits on every device. {}. Change that, or use fast determinism.",
@@ -87,6 +87,8 @@ Result<TaskSetup> set_up_task(const TrainOptions& options) {
     setup.population.rank = options.evolution.rank;
     setup.population.mean_only = false;
     setup.population.antithetic = options.evolution.antithetic;
+    // The unperturbed policy is scored in the arithmetic that it will be used with.
+    setup.population.determinism = options.evolution.determinism;
     setup.population.config = options.rollout_config;
     const EnvironmentInfo& environment = setup.environment;
     setup.solved_at = environment.solved_return + 0.5F * (environment.best_return - environment.solved_return);
@@ -154,9 +156,9 @@ Json settings_json(const TrainOptions& options, const TaskSetup& setup, const De
                         {"beta2", readable(e.beta2)},
                         {"seed", e.seed},
                         {"freeze_vectors", e.freeze_vectors},
-                        {"exclude", e.exclude},
+                        {"freeze", e.freeze},
                         {"episodes", e.episodes},
-                        {"determinism", e.determinism == evolve::Determinism::Exact ? "exact" : "fast"}};
+                        {"determinism", to_string(e.determinism)}};
     return {{"settings", settings}};
 }
 

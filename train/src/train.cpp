@@ -175,7 +175,7 @@ Error Run::with_way_on(Error error) const {
     const bool of_device =
         error.kind == ErrorKind::DeviceLost || error.kind == ErrorKind::Driver || error.kind == ErrorKind::OutOfMemory;
     if (of_device && in_checkpoint > 0) {
-        error.message += fmt::format(" The checkpoint '{}' holds the first {} generations; resume from it.",
+        error.message += fmt::format(" The checkpoint '{}' has the first {} generations; resume from it.",
                                      checkpoint_path(options.out).string(), in_checkpoint);
     }
     return error;

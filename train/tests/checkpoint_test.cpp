@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -187,9 +188,28 @@ TEST(checkpoint, other_settings_are_refused_by_name) {
     EXPECT_RESUME_REFUSED("beta2 '0.999', but '0.5'", o.evolution.beta2 = 0.5F);
     EXPECT_RESUME_REFUSED("seed '1', but '2'", o.evolution.seed = 2);
     EXPECT_RESUME_REFUSED("freeze_vectors 'false', but 'true'", o.evolution.freeze_vectors = true);
-    EXPECT_RESUME_REFUSED("exclude '', but 'layer0.weight'", o.evolution.exclude = {"layer0.weight"});
+    EXPECT_RESUME_REFUSED("freeze '', but 'layer0.weight'", o.evolution.freeze = {"layer0.weight"});
     EXPECT_RESUME_REFUSED("episodes '1', but '2'", o.evolution.episodes = 2);
-    EXPECT_RESUME_REFUSED("determinism 'exact', but 'fast'", o.evolution.determinism = evolve::Determinism::Fast);
+    EXPECT_RESUME_REFUSED("determinism 'exact', but 'fast'", o.evolution.determinism = Determinism::Fast);
+}
+TEST(checkpoint, frozen_parameters_under_their_older_name_are_read) {
+    TrainOptions options = run();
+    options.evolution.freeze = {"layer0.bias"};
+    ASSERT_OK_AND_ASSIGN(const TaskSetup setup, set_up_task(options));
+    Checkpoint old{.settings = run_settings(options, setup.environment),
+                   .generation = 10,
+                   .state_hash = evolve::state_hash(setup.initial, {}, 10).value(),
+                   .parameters = setup.initial,
+                   .optimizer_state = {}};
+    const auto named = std::ranges::find(old.settings, std::string("freeze"), &Settings::value_type::first);
+    ASSERT_NE(named, old.settings.end());
+    named->first = "exclude";
+    ASSERT_OK_AND_ASSIGN(const Checkpoint read, decode(encode_checkpoint(old)));
+    const std::uint32_t elements = setup.parameters.element_count();
+    EXPECT_OK(check_resumable(read, options, setup.environment, elements, "'x'"));
+    options.evolution.freeze.clear();
+    EXPECT_TRUE(expect_error(check_resumable(read, options, setup.environment, elements, "'x'"), ErrorKind::BadInput,
+                             "freeze 'layer0.bias', but '' was given"));
 }
 TEST(checkpoint, what_does_not_change_the_bits_may_differ) {
     EXPECT_OK(resume_with([](TrainOptions& o, Checkpoint&) {

@@ -68,7 +68,7 @@ TEST_P(training_faults, lost_device_is_resumed_from_to_the_same_bits) {
             return true;
         });
         EXPECT_TRUE(expect_error(outcome, ErrorKind::DeviceLost, "of the recorder [evolution], last labelled work ["));
-        EXPECT_TRUE(expect_error(outcome, ErrorKind::DeviceLost, "' holds the first 2 generations; resume from it."));
+        EXPECT_TRUE(expect_error(outcome, ErrorKind::DeviceLost, "' has the first 2 generations; resume from it."));
         EXPECT_EQ(faults_.injected_into(), "vkWaitSemaphores");
         faults_.fail_nothing();
         EXPECT_TRUE(expect_error(train(device, faulted_run("", 1)), ErrorKind::DeviceLost, "was lost during"));

@@ -153,7 +153,7 @@ TEST_P(own_environment, inexact_arithmetic_trains_in_fast_mode_only) {
     TrainOptions options = own_environment_run(file);
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Unsupported, "soft.glsl:"));
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Unsupported, "exact mode"));
-    options.evolution.determinism = evolve::Determinism::Fast;
+    options.evolution.determinism = Determinism::Fast;
     EXPECT_OK(train(device(), options));
 }
 

@@ -263,7 +263,7 @@ TEST(train_options, bad_ones_are_refused) {
     EXPECT_OPTIONS_REFUSED("width of 0", o.network.widths = (std::vector<std::uint32_t>{4, 0, 2}));
     EXPECT_OPTIONS_REFUSED("width of 257", o.network.widths = (std::vector<std::uint32_t>{4, 257, 2}));
     EXPECT_OPTIONS_REFUSED("population", o.evolution.population = 7);
-    EXPECT_OPTIONS_REFUSED("'bias'", o.evolution.exclude = {"bias"});
+    EXPECT_OPTIONS_REFUSED("'bias'", o.evolution.freeze = {"bias"});
 }
 TEST(train_options, ranges_of_episodes_never_meet) {
     const std::uint64_t starts[] = {kTrainingEpisodes, kCheckEpisodes, kFinalEpisodes, kEvaluationEpisodes,
@@ -275,9 +275,18 @@ TEST(train_options, solved_lies_halfway_to_the_best) {
     ASSERT_OK_AND_ASSIGN(const TaskSetup setup, set_up_task(short_run({})));
     EXPECT_EQ(setup.solved_at, 487.5F);  // CartPole-v1: solved at 475, at most 500
 }
+TEST(train_options, fast_determinism_reaches_the_members) {
+    TrainOptions options = short_run({});
+    ASSERT_OK_AND_ASSIGN(const TaskSetup exact, set_up_task(options));
+    EXPECT_EQ(exact.population.determinism, Determinism::Exact);
+    options.evolution.determinism = Determinism::Fast;
+    ASSERT_OK_AND_ASSIGN(const TaskSetup fast, set_up_task(options));
+    EXPECT_EQ(fast.population.determinism, Determinism::Fast);
+    EXPECT_EQ(fast.checks.determinism, Determinism::Exact);  // as eval will score it
+}
 TEST(train_options, twin_refuses_fast_determinism) {
     TrainOptions options = short_run({});
-    options.evolution.determinism = evolve::Determinism::Fast;
+    options.evolution.determinism = Determinism::Fast;
     EXPECT_TRUE(expect_error(train_twin(options), ErrorKind::BadInput, "exact"));
 }
 

@@ -64,7 +64,8 @@ class LiveSurface final : public Surface {
     [[nodiscard]] std::optional<std::size_t> find(const Configuration& configuration) const;
     [[nodiscard]] std::size_t heuristic() const noexcept { return heuristic_; }  ///< what an untuned plan takes
 
-    /// Proves, warms up, times once, and again while it is near the best so far. An Error: device lost.
+    /// Proves, warms up (a run of the binding that is to be timed, which is no sample), times once, and again while it
+    /// is near the best so far. An Error: device lost.
     [[nodiscard]] Result<LiveMeasurement> run(std::size_t candidate);
     /// The median of run().
     [[nodiscard]] Result<Measurement> measure(std::size_t candidate) override;

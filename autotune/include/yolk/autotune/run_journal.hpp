@@ -22,11 +22,12 @@ class RunJournal {
     RunJournal(RunJournal&&) noexcept;
     RunJournal& operator=(RunJournal&&) noexcept;
 
-    /// On the disk when it returns.
+    /// `what`: a JSON object. On the disk when it returns.
     [[nodiscard]] Result<void> begin(std::string_view what);
     [[nodiscard]] Result<void> end();
 
-    /// What processes that are gone had begun and not ended; their files are removed. Those of living ones stay.
+    /// What processes that are gone had begun and not ended; their files are removed. Those of living ones stay, and so
+    /// does what create() would not call a journal, or does not begin as JSON: the folder may be somebody's own.
     [[nodiscard]] static std::vector<std::string> take_abandoned(const std::filesystem::path& folder);
 
    private:

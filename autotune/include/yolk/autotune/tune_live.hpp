@@ -60,8 +60,8 @@ struct TuneLiveOutcome {
 /// What a table says about a shape before anything is measured.
 struct KnownChoices {
     std::optional<TuningChoice> exact{};  ///< same device, driver and modules, same extents
-    /// Of the same device with another driver or other modules, of near shapes, and after them of other devices of the
-    /// same architecture: measured first.
+    /// A reopened one of this shape, those of the same device with another driver or other modules, of near shapes, and
+    /// after them of other devices of the same architecture: measured first.
     std::vector<NamedConfiguration> to_validate{};
 };
 [[nodiscard]] KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key);

@@ -30,6 +30,8 @@ struct TuningChoice {
     double spread = 0.0;                  ///< interquartile range over the median
     std::uint64_t evaluations = 0;
     bool pinned = false;
+    /// It was chosen by a search whose samples have been dropped since: plans take it, and its shape is not tuned yet.
+    bool reopened = false;
 };
 
 /// Which part of a search a sample is of.
@@ -52,10 +54,14 @@ struct Quarantined {
 /// One thread at a time; processes as many as there are.
 class TuningFile {
    public:
-    /// Makes folder and file where there are none. A damaged file, or one of a newer Yolk, is renamed beside its place
-    /// with a warning, and a new one begun. Error (Io): cannot be made or opened; (BadInput): another program's.
+    /// Makes folder and file where there are none. A damaged table, or one of a newer Yolk, is renamed beside its place
+    /// with a warning, and a new one begun; one of an older Yolk is brought up to date with a notice
+    /// (docs/autotune.md). Whether it is a table of ours is decided by its content: a SQLite database with our
+    /// application id, or with our tables where it is damaged. A file of 0 bytes becomes a table. Error (Io): cannot be
+    /// made or opened; (BadInput): a folder, or a file of another's, which is left as it is.
     [[nodiscard]] static Result<TuningFile> open(const std::filesystem::path& path);
-    /// The same without making one: nothing where there is none.
+    /// The same without making one: nothing where there is none. A table of an older Yolk that may only be read gives
+    /// its choices and no times.
     [[nodiscard]] static Result<std::optional<TuningFile>> open_existing(const std::filesystem::path& path);
     ~TuningFile();
     TuningFile(TuningFile&&) noexcept;
@@ -74,7 +80,7 @@ class TuningFile {
     [[nodiscard]] Result<void> add(const TuningKey& key, const TuningSample& sample) const;
     /// Writes the choice over `expected`, the one that it was measured against (nothing: there was none). Where another
     /// process has written a different one since, the one with the smaller time in units of the heuristic's stays. A
-    /// pinned one stays against all that are not pinned. Whether it was written.
+    /// pinned one stays against all that are not pinned; a reopened one goes for any. Whether it was written.
     [[nodiscard]] Result<bool> put(const TuningChoice& choice, const std::optional<NamedConfiguration>& expected) const;
     [[nodiscard]] Result<void> quarantine(const Quarantined& entry) const;
     /// Choices, samples and quarantine of the family (empty: of all) whose shape's text contains `part`; how many keys.
@@ -92,6 +98,9 @@ class TuningFile {
 /// function.
 [[nodiscard]] TuningTable usable_choices(const std::vector<TuningChoice>& choices,
                                          const std::vector<Quarantined>& quarantined, const DeviceKey& device);
+
+/// For a path that a user named. Error (BadInput): something lies there that is not a table of ours.
+[[nodiscard]] Result<void> check_tuning_table(const std::filesystem::path& path);
 
 /// Reads the table at `path` (empty, or none there: nothing happens) and gives the device what it may take. How many
 /// choices. A table that cannot be read is a notice, not an error: it is a cache.

@@ -28,6 +28,12 @@ struct EvolutionConfig {
     std::optional<OptimizerConfig> optimizer{};
 };
 
+/// Elements [first, first + count) of the parameters.
+struct ElementRange {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+};
+
 struct EvolutionParts {
     ParameterTable parameters{};             ///< as trained_parameters() gives them
     std::vector<float> initial{};            ///< first values, [element_count]
@@ -35,6 +41,10 @@ struct EvolutionParts {
     /// Scores the unperturbed policy (one member) after the update, in the same submission; may be empty.
     std::unique_ptr<Evaluator> policy_evaluator{};
     EvolutionConfig config{};
+    /// What each step brings to the host. Unset: all parameters, and the optimizer's state. Else these elements of the
+    /// parameters alone; the rest of parameters(), and optimizer_state(), are as they were before the first step, until
+    /// refresh().
+    std::optional<std::vector<ElementRange>> host_elements{};
     // To go on with an earlier run, to the bits of one that was never interrupted: its parameters() as `initial`, and
     std::vector<float> optimizer_state{};  ///< its optimizer_state(); empty: zeros, as a run begins
     std::uint32_t generation = 0;          ///< its generations(); sigma and the learning rate follow from it
@@ -58,7 +68,8 @@ class Evolution {
 
     [[nodiscard]] std::uint32_t generations() const noexcept;  ///< done so far
     [[nodiscard]] const ParameterTable& table() const noexcept;
-    /// The state after the last step, in the order of the table; valid until the next step.
+    /// The state after the last step (EvolutionParts::host_elements), in the order of the table; valid until the next
+    /// step.
     [[nodiscard]] std::span<const float> parameters() const noexcept;
     [[nodiscard]] std::span<const float> optimizer_state()
         const noexcept;  ///< first moments, then second; empty for SGD
@@ -67,9 +78,15 @@ class Evolution {
     /// Puts these in place of the parameters (moved into bounds, say): what the next step perturbs and updates. The
     /// optimizer's state stays. Blocks. Errors: another number of values, one that is not finite, the driver's.
     [[nodiscard]] Result<void> set_parameters(std::span<const float> values);
+    /// Puts these in place of elements [first, first + values.size()): copied to the device at the beginning of the
+    /// next step, in its submission; parameters() shows them after it. Errors: beyond the last element, one that is not
+    /// finite, no memory.
+    [[nodiscard]] Result<void> set_elements(std::uint32_t first, std::span<const float> values);
+    /// Brings all parameters and the optimizer's state to the host. Blocks. Errors: the driver's.
+    [[nodiscard]] Result<void> refresh();
     /// The parameters on the device, for more work on them between steps.
     [[nodiscard]] BufferView device_parameters() const noexcept;
-    /// As evolve::state_hash.
+    /// As evolve::state_hash, of what the host has: refresh() first where that is not everything.
     [[nodiscard]] Result<std::string> state_hash() const;
 
     ~Evolution();

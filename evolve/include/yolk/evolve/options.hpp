@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of a run of EGGROLL, and their limits.
+// The settings of a run of EGGROLL, and their limits: over a policy (yolk/train/train.hpp) or over any system
+// (yolk/hyper/optimize.hpp).
 #pragma once
 
 #include <cstdint>
@@ -9,16 +10,11 @@
 #include <vector>
 
 #include "yolk/core/result.hpp"
+#include "yolk/primitives/determinism.hpp"
 #include "yolk/primitives/fitness.hpp"
 #include "yolk/primitives/optimizer.hpp"
 
 namespace yolk::evolve {
-
-enum class Determinism {
-    Exact,  ///< classes E and P only: the same bits on every device and the exact twin; refused on devices that fail
-            ///< the arithmetic probe
-    Fast,   ///< admits class T
-};
 
 /// Operands of class P below this are flushed to zero (docs/adr/0002-denormals-never-arise.md): a smaller sigma would
 /// perturb nothing.
@@ -38,12 +34,12 @@ struct EvolutionOptions {
     bool robust = false;
     std::uint32_t group_size = 0;  ///< of GroupZScore
     OptimizerRule optimizer = OptimizerRule::Sgd;
-    float beta1 = 0.9F;
-    float beta2 = 0.999F;
+    float beta1 = 0.9F;    ///< of momentum and Adam
+    float beta2 = 0.999F;  ///< of Adam
     std::uint64_t seed = 1;
-    bool freeze_vectors = false;
-    std::vector<std::string> exclude{};  ///< names of parameters to leave out (frozen); an unknown name is an error
-    std::uint32_t episodes = 1;          ///< per member and generation; at least 1, and at most 2^25 returns in all
+    bool freeze_vectors = false;        ///< matrices only
+    std::vector<std::string> freeze{};  ///< names of parameters to leave as they are; an unknown one is an error
+    std::uint32_t episodes = 1;         ///< per member and generation; at least 1, and at most 2^25 returns in all
     Determinism determinism = Determinism::Exact;
 };
 

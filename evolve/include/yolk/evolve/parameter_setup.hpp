@@ -13,8 +13,8 @@
 
 namespace yolk::evolve {
 
-/// The table with vectors frozen (options.freeze_vectors) and those of options.exclude. Errors: an unknown name in
-/// exclude (lists the known ones), nothing left to train.
+/// The table with vectors frozen (options.freeze_vectors) and those of options.freeze. Errors: an unknown name in
+/// freeze (lists the known ones), nothing left to train.
 [[nodiscard]] Result<ParameterTable> trained_parameters(const ParameterTable& parameters,
                                                         const EvolutionOptions& options);
 

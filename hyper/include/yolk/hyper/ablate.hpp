@@ -31,7 +31,7 @@ struct AblateOptions {
     float sigma = 0.05F;       ///< perturb: in search coordinates
     std::uint32_t seeds = 3;   ///< freeze: optimizations with and without the group
     std::uint64_t seed = 1;
-    OptimizeOptions optimize{};  ///< freeze: seeds run from optimize.seed on
+    OptimizeOptions optimize{};  ///< freeze: seeds run from optimize.evolution.seed on
     PopulationOptions population_options{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a system better without gradients: the interface of optimizers, and EGGROLL over numbers, vectors and matrices
+// Making a system better without gradients: the interface of searches, and EGGROLL over numbers, vectors and matrices
 // together.
 #pragma once
 
@@ -31,24 +31,19 @@ struct StepReport {
 };
 [[nodiscard]] Json to_json(const StepReport& report);
 
-class Optimizer;
+class Search;
 
 struct OptimizeOptions {
+    /// The settings of EGGROLL, as in training (TrainOptions::evolution), with a smaller population and gentler steps
+    /// by default. Written out (`.evolution = {.population = 64, ...}`), what is left out has the defaults of
+    /// EvolutionOptions: give population, sigma and learning_rate. Over a system they mean:
+    /// - sigma: in search coordinates (parameters.hpp);
+    /// - rank: of all matrices' noise, where none of them declares a larger one;
+    /// - freeze: hyperfunctions; freeze_vectors: those whose parameters are a vector of weights;
+    /// - episodes: stays 1, as samples_per_example is what repeats an evaluation.
+    evolve::EvolutionOptions evolution{.population = 32, .sigma = 0.05F, .learning_rate = 0.1F};
     std::uint32_t steps = 50;
-    std::uint32_t population = 32;  ///< even, unless antithetic is off
-    float sigma = 0.05F;            ///< in search coordinates (parameters.hpp)
-    float learning_rate = 0.1F;
-    float sigma_decay = 1.0F;
-    float learning_rate_decay = 1.0F;
-    bool antithetic = true;
     std::uint32_t samples_per_example = 1;  ///< host functions and metric are run so many times, rewards averaged
-    /// Where antithetic is off and this is left as it is, z-scores, which it equals up to rounding.
-    FitnessRule fitness = FitnessRule::PairDifference;
-    bool robust = false;
-    std::uint32_t group_size = 0;  ///< of GroupZScore
-    OptimizerRule rule = OptimizerRule::Sgd;
-    std::uint64_t seed = 1;
-    std::vector<std::string> freeze{};  ///< groups to leave as they are; an unknown one is an error
     PopulationOptions population_options{};
     std::uint64_t metric_budget =
         0;                 ///< metric calls (one per candidate and sample; those of held_out aside); 0: no limit
@@ -56,8 +51,11 @@ struct OptimizeOptions {
     std::span<const Example> held_out{};
     std::filesystem::path log{};  ///< JSON lines: steps, and at the end calls and latencies per hyperfunction
     std::function<bool(const StepReport&)> on_step{};  ///< false: stop there, the best so far kept
-    Optimizer* optimizer = nullptr;                    ///< nullptr: EGGROLL
+    Search* search = nullptr;                          ///< nullptr: EGGROLL
 };
+/// The first setting outside its limits; evolve::validate's words for those of `evolution`, which a search of the
+/// caller's own may read as it likes.
+[[nodiscard]] Result<void> validate(const OptimizeOptions& options);
 
 /// What an optimization would take at most, the start and the final centre included; known before it starts.
 struct OptimizeCost {
@@ -82,37 +80,47 @@ struct OptimizeOutcome {
 /// Without history and fallbacks.
 [[nodiscard]] Json to_json(const OptimizeOutcome& outcome);
 
-/// What an optimizer works on: it asks for rewards, counts what they cost, and remembers the best.
+/// What a search works on: it asks for rewards, counts what they cost, and remembers the best.
 class Objective {
    public:
     virtual ~Objective() = default;
     [[nodiscard]] virtual const SearchSpace& space() const noexcept = 0;  ///< table and starting coordinates
     [[nodiscard]] virtual const OptimizeOptions& options() const noexcept = 0;
     [[nodiscard]] virtual Dispatcher& dispatcher() noexcept = 0;
-    /// Of the matrices' low-rank perturbations: the largest that an optimized one asks for.
+    /// Of the matrices' low-rank perturbations: the largest that the options or an optimized matrix ask for.
     [[nodiscard]] virtual std::uint32_t noise_rank() const noexcept = 0;
-    /// Moves search coordinates [table.element_count()] into the fields' bounds; returns whether any moved.
+    /// Rows of space().table, ascending, that the host reads of a centre on the device: those with bounds, and what
+    /// host functions are given.
+    [[nodiscard]] virtual std::span<const ParameterId> host_rows() const noexcept = 0;
+    /// Moves search coordinates [table.element_count()] into the fields' bounds; returns whether any moved. Only
+    /// host_rows() have bounds.
     virtual bool clamp(std::span<float> coordinates) const = 0;
     /// Rewards of perturbations (options().samples_per_example averaged); failed ones are NaN. An empty result: the
-    /// budget does not cover them, stop. Where the centre is among them (member -1), it competes for the result.
+    /// budget does not cover them, stop. Where the centre is among them (member -1), it competes for the result; one on
+    /// the device may still be read when this returns, and its buffer stays until settle().
     [[nodiscard]] virtual Result<std::vector<double>> evaluate(const Perturbations& candidates) = 0;
+    /// Waits until nothing reads a centre on the device that evaluate() was given.
+    [[nodiscard]] virtual Result<void> settle() = 0;
     /// Rewards of points in search coordinates [count, table.element_count()], clamped into the bounds. All of them
     /// compete for the result.
     [[nodiscard]] virtual Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count) = 0;
     /// What one step came to, for the history, the log and the caller; `centre` is what the held-out examples are
     /// scored at. Costs in the report are filled in here. Returns false where the caller wants to stop.
     [[nodiscard]] virtual bool report(const StepReport& step, std::span<const float> centre) = 0;
+    /// The same at the centre of perturbations, wherever that is.
+    [[nodiscard]] virtual bool report(const StepReport& step, const Perturbations& around) = 0;
 };
 
 /// A search. Users' own are used as EGGROLL is.
-class Optimizer {
+class Search {
    public:
-    virtual ~Optimizer() = default;
+    virtual ~Search() = default;
     [[nodiscard]] virtual std::string name() const = 0;
     /// Candidates that a step evaluates, for the dry run.
     [[nodiscard]] virtual std::uint64_t candidates_per_step(const OptimizeOptions& options) const = 0;
     [[nodiscard]] virtual Result<void> run(Objective& objective) = 0;
 };
-[[nodiscard]] std::unique_ptr<Optimizer> eggroll();
+/// The centre stays on the device from step to step; of it the host sees host_rows().
+[[nodiscard]] std::unique_ptr<Search> eggroll();
 
 }  // namespace yolk::hyper

@@ -35,6 +35,9 @@ struct PopulationOptions {
 struct Perturbations {
     ParameterTable table;           ///< the optimized groups, in the set's order, in search coordinates
     std::span<const float> centre;  ///< [table.element_count()], search coordinates
+    /// The centre on the device, fp32 [table.element_count()], where it is there already: kernels read it, and `centre`
+    /// need hold no other rows than PopulationEvaluator::host_rows() and frozen ones.
+    BufferView device_centre{};
     NoiseContext when{};
     std::uint32_t rank = 1;
     std::int32_t first_member = 0;  ///< -1: the centre itself
@@ -91,6 +94,9 @@ class PopulationEvaluator {
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates);
     /// Errors: unknown groups (lists the known), another shape, values outside the bounds.
     [[nodiscard]] Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
+    /// Rows of search_space(parameters).table, ascending, that the host reads of a centre: structs of fields, whose
+    /// natural values it forms, and what equations on the host are given.
+    [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept;
     /// Sentences: what runs on the host, and why.
     [[nodiscard]] std::vector<std::string> fallbacks() const;
 
@@ -110,6 +116,7 @@ struct SearchSpace {
     std::vector<float> centre;
 };
 [[nodiscard]] Result<SearchSpace> search_space(const ParameterSet& parameters);
+[[nodiscard]] Result<ParameterTable> search_table(const ParameterSet& parameters);  ///< without the coordinates
 /// Coordinates back into natural values of the optimized groups.
 [[nodiscard]] Result<void> apply_coordinates(ParameterSet& parameters, std::span<const float> coordinates);
 

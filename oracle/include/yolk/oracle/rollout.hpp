@@ -45,7 +45,7 @@ struct RolloutValue {
 };
 
 /// A member's policy in double: W +- sigma/sqrt(r) A B^T and b +- sigma V formed in full from the oracle's own noise,
-/// tanh from the standard library. One thread at a time.
+/// tanh from the standard library. Tolerances are those of the description's determinism. One thread at a time.
 class PolicyOracle {
    public:
     PolicyOracle(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
@@ -65,6 +65,7 @@ class PolicyOracle {
     [[nodiscard]] std::vector<RolloutValue> apply(const Layer& layer, std::span<const RolloutValue> inputs) const;
     std::vector<Layer> layers_;
     std::uint32_t rank_ = 1;
+    double tanh_error_ = 0.0;
 };
 
 /// An environment's physics in double, written apart from its file in shaders/environments.

@@ -31,14 +31,18 @@ class LoadedEnvironment {
     [[nodiscard]] const std::string& inexact_reason() const noexcept { return inexact_reason_; }
     [[nodiscard]] const Kernel<abi::rollout::Params>& looped() const noexcept { return looped_; }
     [[nodiscard]] const Kernel<abi::rollout::Params>& unrolled() const noexcept { return unrolled_; }
+    /// Of class T in the policy (Determinism::Fast).
+    [[nodiscard]] const Kernel<abi::rollout::Params>& looped_fast() const noexcept { return looped_fast_; }
+    [[nodiscard]] const Kernel<abi::rollout::Params>& unrolled_fast() const noexcept { return unrolled_fast_; }
 
    private:
     friend Result<std::shared_ptr<const LoadedEnvironment>> load_environment(const std::filesystem::path& file);
     LoadedEnvironment() = default;
-    std::string name_, looped_name_, unrolled_name_, source_hash_, inexact_reason_;
-    std::vector<std::uint32_t> looped_spirv_, unrolled_spirv_;
+    std::string name_, looped_name_, unrolled_name_, looped_fast_name_, unrolled_fast_name_, source_hash_,
+        inexact_reason_;
+    std::vector<std::uint32_t> looped_spirv_, unrolled_spirv_, looped_fast_spirv_, unrolled_fast_spirv_;
     EnvironmentInfo info_;
-    Kernel<abi::rollout::Params> looped_{}, unrolled_{};
+    Kernel<abi::rollout::Params> looped_{}, unrolled_{}, looped_fast_{}, unrolled_fast_{};
 };
 
 /// Reads and compiles it, in some tenths of a second. Errors: a file that is missing, above 1 MiB or no regular one; a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rollout: whole episodes of an environment under a perturbed policy network, one invocation per member and episode
-// (docs/kernels/rollout.md). Class P: the same bits on every device that passes the arithmetic probe.
+// (docs/kernels/rollout.md). Class P: the same bits on every device that passes the arithmetic probe. With
+// Determinism::Fast the policy's outputs are class T.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "yolk/primitives/determinism.hpp"
 #include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
@@ -43,7 +45,7 @@ struct PolicyNetwork {
     [[nodiscard]] std::vector<ParameterDesc> parameters() const;
 };
 
-/// Any valid configuration gives the same bytes.
+/// Any valid configuration gives the same bytes where the description is exact.
 struct RolloutConfig {
     /// For the switches, which are else 0 or 1: what suits the device and the network.
     static constexpr std::uint32_t kAutomatic = 2;
@@ -66,6 +68,8 @@ struct RolloutDesc {
     bool antithetic = true;   ///< both sides of a pair share noise; false: every member has its own, pair = member
     bool mean_only = false;   ///< member -1: the unperturbed policy; one row of `episodes` returns
     bool never_stop = false;  ///< benchmarks: episodes go on to max_steps whatever the environment says
+    /// Fast: multiply-adds that may be fused and a cheaper tanh in the policy; the environment stays exact.
+    Determinism determinism = Determinism::Exact;
     std::optional<RolloutConfig> config{};  ///< unset: the device's table, else rollout_config
 };
 

@@ -30,6 +30,7 @@ struct CompiledEnvironment {
     std::string inexact_reason;
     std::vector<std::uint32_t> looped;    ///< SPIR-V of rollout.comp
     std::vector<std::uint32_t> unrolled;  ///< with ROLLOUT_UNROLL
+    std::vector<std::uint32_t> looped_fast, unrolled_fast;  ///< the same with ROLLOUT_FAST
 };
 
 /// `file_name` is the source's in messages. Errors, all BadInput, with the file's own line wherever there is one: what

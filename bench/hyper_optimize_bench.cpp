@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seconds of one step of System::optimize at population 64, the median of a search's steps: EGGROLL, whose centre stays
+// on the device, and the same with a centre that is downloaded, clamped and uploaded in every step, as it was before.
+// Two systems: XOR (2-4-1 over 4 examples) and 32-64-64-8 over 64 examples.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "bench.hpp"
+#include "yolk/core/noise.hpp"
+#include "yolk/evolve/evolution.hpp"
+#include "yolk/evolve/schedule.hpp"
+#include "yolk/hyper/optimize.hpp"
+
+namespace yolk::bench {
+namespace {
+
+constexpr std::uint32_t kMembers = 64;
+constexpr std::uint32_t kSteps = 200;
+
+hyper::Tensor drawn_vector(std::uint32_t count, std::uint32_t stream) {
+    std::vector<float> values;
+    for (std::uint32_t block = 0; values.size() < count; ++block) {
+        const NoiseStream of{.seed = 42, .parameter = stream, .domain = Domain::Data};
+        for (const std::int8_t element : noise_block(of, block)) values.push_back(static_cast<float>(element) / 9.2F);
+    }
+    values.resize(count);
+    return hyper::Tensor::vector(std::move(values));
+}
+
+struct SearchedSystem {
+    hyper::System system;
+    std::vector<hyper::Example> examples;
+};
+
+hyper::Hyperfunction<hyper::MatrixWeight> dense(const char* name, std::uint32_t out, std::uint32_t in) {
+    return hyper::hyperfunction(
+        name, hyper::MatrixWeight{.out = out, .in = in},
+        [](const hyper::Traced& weight, const hyper::Traced& x) { return hyper::tanh(hyper::linear(weight, x)); },
+        {.optimize = true});
+}
+
+SearchedSystem exclusive_or() {
+    SearchedSystem made{
+        .system = hyper::System("xor", [hidden = dense("hidden", 4, 2), output = dense("output", 1, 4)](
+                                           const hyper::Inputs& in) { return output(hidden(in["x"])); }),
+        .examples = {}};
+    for (const float a : {0.0F, 1.0F}) {
+        for (const float b : {0.0F, 1.0F}) {
+            made.examples.push_back({.inputs = {{"x", hyper::Tensor::vector({a, b})}},
+                                     .expected = hyper::Tensor::vector({a == b ? 0.0F : 1.0F})});
+        }
+    }
+    return made;
+}
+
+SearchedSystem network() {
+    SearchedSystem made{
+        .system = hyper::System("network", [first = dense("first", 64, 32), second = dense("second", 64, 64),
+                                            third = dense("third", 8, 64)](
+                                               const hyper::Inputs& in) { return third(second(first(in["x"]))); }),
+        .examples = {}};
+    for (std::uint32_t i = 0; i < 64; ++i)
+        made.examples.push_back({.inputs = {{"x", drawn_vector(32, i)}}, .expected = drawn_vector(8, 100 + i)});
+    return made;
+}
+
+/// EGGROLL with its centre on the host.
+class HostCentredSearch final : public hyper::Search {
+   public:
+    [[nodiscard]] std::string name() const override { return "host-centred"; }
+    [[nodiscard]] std::uint64_t candidates_per_step(const hyper::OptimizeOptions&) const override {
+        return kMembers + 1;
+    }
+    [[nodiscard]] Result<void> run(hyper::Objective& objective) override {
+        const evolve::EvolutionOptions& options = objective.options().evolution;
+        const Device& device = objective.dispatcher().device();
+        evolve::EvolutionParts parts{.parameters = objective.space().table, .initial = objective.space().centre};
+        YOLK_TRY(auto scores, evolve::host_scores_evaluator(device, kMembers));
+        const std::span<float> returns = scores->returns();
+        parts.evaluator = std::move(scores);
+        YOLK_TRY(evolve::Evolution evolution,
+                 evolve::Evolution::create(device, objective.dispatcher(), std::move(parts), options));
+        evolve::Schedule schedule(options);
+        std::vector<float> centre = objective.space().centre;
+        for (std::uint32_t step = 0; step < objective.options().steps; ++step, schedule.advance()) {
+            YOLK_TRY(const std::vector<double> rewards, objective.evaluate({.table = objective.space().table,
+                                                                            .centre = centre,
+                                                                            .when = schedule.noise_time(),
+                                                                            .first_member = -1,
+                                                                            .members = kMembers + 1}));
+            std::ranges::transform(std::span(rewards).subspan(1), returns.begin(),
+                                   [](double reward) { return static_cast<float>(reward); });
+            if (!objective.report({.step = step, .centre = rewards.front()}, centre)) return {};
+            YOLK_TRY_VOID(evolution.step());
+            centre.assign(evolution.parameters().begin(), evolution.parameters().end());
+            if (objective.clamp(centre)) YOLK_TRY_VOID(evolution.set_parameters(centre));
+        }
+        return {};
+    }
+};
+
+/// The median time between two reports of one search, the first steps aside, in which everything is made.
+Result<double> seconds_per_step(SearchedSystem& searched, hyper::Search* search) {
+    using Clock = std::chrono::steady_clock;
+    std::vector<Clock::time_point> reports;
+    hyper::OptimizeOptions options{.evolution = {.population = kMembers, .sigma = 0.3F, .learning_rate = 0.2F},
+                                   .steps = kSteps};
+    options.search = search;
+    options.on_step = [&](const hyper::StepReport&) {
+        reports.push_back(Clock::now());
+        return true;
+    };
+    YOLK_TRY_VOID(searched.system.optimize(searched.examples, hyper::numeric_distance(), options));
+    std::vector<double> seconds;
+    for (std::size_t i = 10; i < reports.size(); ++i)
+        seconds.push_back(std::chrono::duration<double>(reports[i] - reports[i - 1]).count());
+    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    return *middle;
+}
+
+Result<void> time_steps(benchmark::State& state, BenchDevice& on, SearchedSystem (*make)(), hyper::Search* search) {
+    SearchedSystem searched = make();
+    searched.system.use(on.dispatcher);
+    for ([[maybe_unused]] const auto _ : state) {
+        YOLK_TRY(const double seconds, seconds_per_step(searched, search));
+        state.SetIterationTime(seconds);
+    }
+    return {};
+}
+
+void add_searches(std::span<BenchDevice> devices) {
+    static HostCentredSearch host_centred;
+    struct Row {
+        const char* name;
+        SearchedSystem (*make)();
+    };
+    for (const Row& row : {Row{"xor", &exclusive_or}, Row{"32-64-64-8x64", &network}}) {
+        for (BenchDevice& on : devices) {
+            for (hyper::Search* search :
+                 {static_cast<hyper::Search*>(nullptr), static_cast<hyper::Search*>(&host_centred)}) {
+                const std::string name = fmt::format("hyper_optimize/{}/{}/centre_on_{}", row.name, on.name,
+                                                     search == nullptr ? "device" : "host");
+                benchmark::RegisterBenchmark(name.c_str(),
+                                             [&on, row, search](benchmark::State& state) {
+                                                 if (const Result<void> timed = time_steps(state, on, row.make, search);
+                                                     !timed)
+                                                     state.SkipWithError(timed.error().message.c_str());
+                                             })
+                    ->UseManualTime()
+                    ->Iterations(5);
+            }
+        }
+    }
+}
+
+const Registration kOptimizeRegistration(add_searches);
+
+}  // namespace
+}  // namespace yolk::bench

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// More memory than there is: one error that says how much, on standard error, and no signal.
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include "command.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class memory : public InFolder {
+   protected:
+    static void expect_refused(const Ran& ran, const std::string& part) {
+        EXPECT_EQ(ran.code, 1) << ran.err;
+        EXPECT_EQ(ran.out, "");
+        EXPECT_THAT(ran.err, StartsWith("yolk: error: "));
+        EXPECT_THAT(ran.err, HasSubstr(part));
+        EXPECT_THAT(ran.err, HasSubstr("are left"));
+    }
+};
+
+TEST_F(memory, of_shapes_is_summed_before_they_are_made) {
+    expect_refused(run_command({"bench", "kernel", "--shape", "65536x65536x65536", "--json"}, only(kLavapipe)),
+                   "needed for the inputs and outputs of");
+    expect_refused(run_command({"bench", "step", "--count", "65536", "--size", "1024", "--json"}, only(kLavapipe)),
+                   "needed for 65536 blocks of 1024x1024");
+}
+
+TEST_F(memory, of_shapes_to_tune_is_an_error_of_each) {
+    write_text(folder_ / "shapes", "matmul m=65536 n=65536 k=65536\nreduce outer=4000000000 columns=4000000000\n");
+    const Ran ran =
+        run_command({"tune", "--shapes", (folder_ / "shapes").string(), "--json", "--seconds", "20"}, only(kLavapipe));
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    for (const Json& shape : ran.last()["shapes"])
+        EXPECT_THAT(shape["error"].get<std::string>(), HasSubstr("Host memory is too small"));
+}
+
+// Sanitizers keep terabytes of address space of their own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+/// Of this process and what it starts, as `ulimit -v` sets it.
+class AddressSpace {
+   public:
+    explicit AddressSpace(std::uint64_t kibibytes) {
+        ::getrlimit(RLIMIT_AS, &before_);
+        rlimit narrow = before_;
+        narrow.rlim_cur = kibibytes * 1024;
+        ::setrlimit(RLIMIT_AS, &narrow);
+    }
+    ~AddressSpace() { ::setrlimit(RLIMIT_AS, &before_); }
+    AddressSpace(const AddressSpace&) = delete;
+    AddressSpace& operator=(const AddressSpace&) = delete;
+
+   private:
+    rlimit before_{};
+};
+
+TEST_F(memory, of_an_address_space_that_is_too_small_ends_without_a_signal) {
+    for (const char* driver : {kLavapipe, kSwiftShader}) {
+        for (const std::uint64_t kibibytes : {300'000U, 600'000U, 900'000U}) {
+            const AddressSpace narrow(kibibytes);
+            const Ran ran = run_command({"train", "cartpole", "--population", "1048576", "--generations", "1",
+                                         "--max-steps", "4", "--json", "--out", (folder_ / "out").string()},
+                                        only(driver));
+            EXPECT_TRUE(ran.code == 0 || ran.code == 1) << driver << ' ' << kibibytes << ": " << ran.code << ran.err;
+            EXPECT_TRUE(ran.code == 0 || ran.err.find("ulimit -v") != std::string::npos) << ran.err;
+        }
+    }
+}
+
+#endif
+
+}  // namespace
+}  // namespace yolk::cli
