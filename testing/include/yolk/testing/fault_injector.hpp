@@ -87,9 +87,9 @@ void sweep_calls(FaultInjector& faults, const Sweep& sweep, const std::function<
 void sweep_kept(FaultInjector& faults, const Sweep& sweep,
                 const std::function<std::function<Result<void>()>()>& make_path);
 
-/// One kind's part of that, on a device of the caller's, which has none of what the path keeps there. Objects are not
-/// counted: a device keeps what it made.
-void sweep_kept_on_device(FaultInjector& faults, const Sweep& sweep, FaultKind kind,
-                          const std::function<Result<void>()>& path);
+/// One kind's part of that, on a device of the caller's: how many calls failed, which is 0 where the device has
+/// everything already. Objects are not counted, since a device keeps what it made.
+std::uint64_t sweep_kept_on_device(FaultInjector& faults, const Sweep& sweep, FaultKind kind,
+                                   const std::function<Result<void>()>& path);
 
 }  // namespace yolk::testing
