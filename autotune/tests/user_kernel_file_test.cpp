@@ -80,7 +80,7 @@ TEST(user_kernel_file, mistakes_are_told_with_their_place) {
     EXPECT_THAT(told("/parameters/wx/values", Json::array({UINT64_MAX})), HasSubstr("63 bits"));
     EXPECT_THAT(told("/parameters/wx/constant_id", 1), HasSubstr("constant 1 is"));
     EXPECT_THAT(told("/parameters/mode/constant_id", 7), HasSubstr("text cannot be a specialization constant"));
-    EXPECT_THAT(told("/parameters/mode/define", "A B"), HasSubstr("no name of a macro"));
+    EXPECT_THAT(told("/parameters/mode/define", "A B"), HasSubstr("not a valid macro name"));
     EXPECT_THAT(told("/parameters/n", Json{{"values", {1}}, {"constant_id", 9}}), HasSubstr("'n' is there twice"));
     EXPECT_THAT(told("/parameters/min", Json{{"values", {1}}, {"constant_id", 9}}), HasSubstr("word of expressions"));
     EXPECT_THAT(told("/parameters/idle", Json{{"values", {1, 2}}}), HasSubstr("it has no effect"));
@@ -106,7 +106,7 @@ TEST(user_kernel_file, mistakes_in_buffers_are_told_with_their_place) {
     EXPECT_THAT(told("/buffers/0/binding", 32), HasSubstr("0 to 31"));
     EXPECT_THAT(told("/buffers/0/role", "inout"), HasSubstr("there are input, output, in_out, scratch"));
     EXPECT_THAT(told_without("/buffers/0", "content"), HasSubstr("need 'content'"));
-    EXPECT_THAT(told("/buffers/1/content", "zeros"), HasSubstr("output and scratch have none"));
+    EXPECT_THAT(told("/buffers/1/content", "zeros"), HasSubstr("output and scratch must not have it"));
     EXPECT_THAT(told("/buffers/0/content", "ones"), HasSubstr("it is \"zeros\" or one of"));
     EXPECT_THAT(told("/buffers/0/content", Json{{"uniform", {2, 1}}}), HasSubstr("above the upper"));
     EXPECT_THAT(told("/buffers/0/content", Json{{"file", "none.bin"}}), HasSubstr("none.bin"));

@@ -231,7 +231,7 @@ TEST_P(user_kernel, mistakes_in_shaders_are_told_by_their_lines) {
     write("my.comp",
           "#version 460\nlayout(binding = 0) uniform sampler2D s;\nlayout(local_size_x = 1) in;\nvoid main() { "
           "vec4 v = texelFetch(s, ivec2(0), 0); }\n");
-    EXPECT_THAT(told(space_json()), HasSubstr("no single buffer"));
+    EXPECT_THAT(told(space_json()), HasSubstr("not a single buffer"));
     write("my.comp", "");
     EXPECT_THAT(told(space_json()), HasSubstr("is empty"));
     write("my.comp", kShader);

@@ -126,7 +126,7 @@ TEST(hyperfunction, what_it_throws_is_an_error_that_names_it) {
     EXPECT_THAT(refusal(system.evaluate(examples, exact_match())),
                 AllOf(HasSubstr("example 1"), HasSubstr("Hyperfunction 'thrower' threw: too large")));
     EXPECT_EQ(*system.call({{"x", 0.5}}), Value(0.5)) << "still usable";
-    EXPECT_THAT(refusal(system.call({{"x", -1.0}})), HasSubstr("no std::exception"));
+    EXPECT_THAT(refusal(system.call({{"x", -1.0}})), HasSubstr("not a std::exception"));
     EXPECT_THAT(refusal(tensor.call({}, {2.0})), HasSubstr("'tensor' threw: in a body"));
     System refused("s", [=](const Inputs& in) { return refuser(in["x"]); });
     const auto result = refused.call({{"x", 1.0}});

@@ -60,7 +60,7 @@ TEST(metric, bad_input_is_told) {
         HasSubstr("'metric' at example 0 threw: no"));
     EXPECT_THAT(
         metric_refusal(Metric([](std::span<const Value>, std::span<const Value>) -> double { throw 1; }), 1.0, 1.0),
-        HasSubstr("no std::exception"));
+        HasSubstr("not a std::exception"));
     EXPECT_THAT(score(exact_match(), {}, {}).error().message, HasSubstr("no example"));
 }
 

@@ -80,7 +80,7 @@ TEST_F(policy_file, missing_file_is_an_io_error) {
 }
 TEST_F(policy_file, foreign_safetensors_are_refused) {
     EXPECT_TRUE(expect_error(load_changed([](TensorFile& file) { file.metadata.clear(); }), ErrorKind::BadInput,
-                             "no policy of Yolk's"));
+                             "not a policy of Yolk"));
     EXPECT_TRUE(expect_error(load_with("format", "pt"), ErrorKind::BadInput, "'pt'"));
 }
 TEST_F(policy_file, unknown_task_is_refused) {

@@ -172,7 +172,7 @@ TEST_P(training, divergence_is_an_error_that_says_what_to_do) {
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Failed, "Lower the learning rate"));
 }
 TEST_P(training, divergence_keeps_the_last_finite_state) {
-    TrainOptions options = tiny(folder_.path());
+    TrainOptions options = short_run(folder_.path());
     options.evolution.learning_rate = 3e38F;
     options.evolution.optimizer = OptimizerRule::Momentum;
     options.evolution.beta1 = 0.999F;
@@ -199,7 +199,7 @@ TEST_P(training, divergence_keeps_the_last_finite_state) {
     EXPECT_EQ(entries(folder_.path()), 3U);
 }
 TEST_P(training, second_run_in_a_folder_is_refused_while_the_first_runs) {
-    TrainOptions options = tiny(folder_.path() / "out");
+    TrainOptions options = short_run(folder_.path() / "out");
     bool tried = false;
     ASSERT_OK(train(device(), options, [&](const GenerationReport& report) {
         if (report.generation != 1) return true;
@@ -220,7 +220,7 @@ TEST_P(training, temporary_files_of_killed_runs_are_removed) {
         write_text(folder_.path() / name, "torn");
     write_text(folder_.path() / ".yolk-lock", "7\n");  // of a killed process, too: nobody holds it
     write_text(folder_.path() / "mine.part", "kept");
-    ASSERT_OK(train(device(), tiny(folder_.path())));
+    ASSERT_OK(train(device(), short_run(folder_.path())));
     EXPECT_EQ(entries(folder_.path()), 4U);
     EXPECT_EQ(text_of(folder_.path() / "mine.part"), "kept");
 }
