@@ -47,13 +47,12 @@ TEST_F(file, empty_file) {
     ASSERT_TRUE(write_file_atomically(folder_ / "a", ""));
     EXPECT_EQ(text(folder_ / "a"), "");
 }
-// The target is a folder, so the rename fails after the temporary file was written: it must be gone, the folder
-// untouched.
-TEST_F(file, failed_replace_leaves_nothing_behind) {
+// Refused before anything is written: the folder stays, and no temporary file is left.
+TEST_F(file, folder_in_the_way_is_not_replaced) {
     std::filesystem::create_directory(folder_ / "a");
     const auto written = write_file_atomically(folder_ / "a", "x");
     ASSERT_FALSE(written);
-    EXPECT_EQ(written.error().kind, ErrorKind::Io);
+    EXPECT_EQ(written.error().kind, ErrorKind::BadInput);
     EXPECT_TRUE(std::filesystem::is_directory(folder_ / "a"));
     EXPECT_EQ(entries(), 1U);
 }
