@@ -276,7 +276,7 @@ TEST_P(perturbed_linear, bad_descriptions_are_refused) {
     }
     expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.tile_n = 5}; }, "tile_n");
     expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.uniform = 2}; }, "block_n must be tile_n");
-    expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.projection_rows = 4}; }, "pass the rows");
+    expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.projection_rows = 4}; }, "exceed the rows");
     expect_refused(
         [](auto& d) {
             d.config =
