@@ -44,7 +44,7 @@ TEST(transforms, dead_equations_go) {
     ASSERT_OK_AND_ASSIGN(const Graph nothing, dce(cubic(), {false, false}));
     EXPECT_TRUE(nothing.equations.empty());
     EXPECT_EQ(nothing.inputs.size(), 1U) << "inputs stay";
-    EXPECT_THAT(dce(cubic(), {true}).error().message, HasSubstr("2 outputs; 1 were told"));
+    EXPECT_THAT(dce(cubic(), {true}).error().message, HasSubstr("2 outputs, but 1 flags were given"));
 }
 
 TEST(transforms, dead_equations_go_in_bodies_and_effects_stay) {
