@@ -193,8 +193,8 @@ TEST_F(table_place, with_a_table_of_version_1_that_may_only_be_read_gives_no_tim
     const std::string before = bytes();
     using std::filesystem::perms;
     std::filesystem::permissions(table(), perms::owner_read | perms::group_read | perms::others_read);
-    std::filesystem::permissions(folder_,
-                                 perms::owner_read | perms::owner_exec | perms::others_read | perms::others_exec);
+    std::filesystem::permissions(folder_, perms::owner_read | perms::owner_exec | perms::group_read |
+                                              perms::group_exec | perms::others_read | perms::others_exec);
     const pid_t child = ::fork();
     if (child == 0) ::_exit(reads_without_times(table()));
     int status = 0;
