@@ -107,7 +107,7 @@ TEST_P(environment_file, its_name_hides_no_built_in_one_and_its_numbers_count) {
 
 TEST_P(environment_file, files_that_cannot_be_one_are_refused) {
     EXPECT_TRUE(expect_error(load_environment(folder_ / "absent.glsl"), ErrorKind::Io, "absent.glsl"));
-    EXPECT_TRUE(expect_error(load_environment(folder_), ErrorKind::BadInput, "not a regular file"));
+    EXPECT_TRUE(expect_error(load_environment(folder_), ErrorKind::BadInput, "is a folder; a regular file is needed"));
     EXPECT_TRUE(expect_error(load_environment(""), ErrorKind::BadInput, "has the name ''"));
     EXPECT_TRUE(expect_error(load_environment(write("a b.glsl", cartpole_text())), ErrorKind::BadInput, "'a b'"));
     EXPECT_TRUE(expect_error(load_environment(write(std::string(65, 'a') + ".glsl", "")), ErrorKind::BadInput, "64"));
