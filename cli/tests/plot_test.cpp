@@ -152,7 +152,7 @@ TEST_F(plot, damaged_files_name_the_line) {
 
 TEST_F(plot, files_that_are_something_else) {
     refuses({(folder_ / "missing.jsonl").string()}, 1, "missing.jsonl");
-    refuses({folder_.string()}, 2, "is not a regular file");
+    refuses({folder_.string()}, 2, "is a folder; a regular file is needed");
     refuses({log("empty.jsonl", "")}, 2, "is empty");
     refuses({log("notes.txt", "some notes\nof mine\n")}, 2, "is neither");
     refuses({log("list.json", "[1]\n")}, 2, "is neither");
