@@ -143,7 +143,8 @@ TEST(space, bad_input_is_told) {
     refuses(Space::create({Parameter::of("a", {})}), "'a' has 0 values");
     refuses(Space::create({{.name = "a", .scale = Scale::Linear, .values = numbers({2, 1})}}), "do not ascend at 1");
     refuses(Space::create({{.name = "a", .scale = Scale::Log, .values = numbers({0, 1})}}), "not above 0");
-    refuses(Space::create({{.name = "a", .scale = Scale::Linear, .values = {std::string("x")}}}), "not a finite number");
+    refuses(Space::create({{.name = "a", .scale = Scale::Linear, .values = {std::string("x")}}}),
+            "not a finite number");
     refuses(Space::create({good}, {{.text = "c", .parameters = {1}, .allows = {}}}), "'c' reads parameter 1 of 1");
     std::vector<Parameter> many;
     for (int p = 0; p < 63; ++p) many.push_back(Parameter::of("p" + std::to_string(p), numbers({1, 2})));

@@ -86,7 +86,8 @@ TEST_F(own_environment, mistakes_in_the_file_are_shown_by_line) {
 
 TEST_F(own_environment, names_files_and_nothing_are_told_apart) {
     refuses({"train", "--env", (folder_ / "absent.glsl").string(), "--out", out()}, 1, HasSubstr("absent.glsl"));
-    refuses({"train", "--env", folder_.string(), "--out", out()}, 2, HasSubstr("is a folder; a regular file is needed"));
+    refuses({"train", "--env", folder_.string(), "--out", out()}, 2,
+            HasSubstr("is a folder; a regular file is needed"));
     refuses({"train", "--env", "acrobat", "--out", out()}, 2, AllOf(HasSubstr("cartpole"), HasSubstr(".glsl")));
     refuses({"train", "--out", out()}, 2, HasSubstr("--env FILE"));
     refuses({"train", "cartpole", "--env", kAcrobot, "--out", out()}, 2, HasSubstr("one environment"));

@@ -82,8 +82,8 @@ TEST(checkpoint, every_cut_and_every_changed_byte_is_refused) {
 }
 TEST(checkpoint, foreign_and_later_files_are_named) {
     EXPECT_TRUE(expect_error(decoded_checkpoint({}), ErrorKind::BadInput, "not a checkpoint of Yolk"));
-    EXPECT_TRUE(
-        expect_error(decoded_checkpoint(std::vector<std::byte>(1000)), ErrorKind::BadInput, "not a checkpoint of Yolk"));
+    EXPECT_TRUE(expect_error(decoded_checkpoint(std::vector<std::byte>(1000)), ErrorKind::BadInput,
+                             "not a checkpoint of Yolk"));
     std::vector<std::byte> later = encode_checkpoint(example_checkpoint());
     later[8] = std::byte{2};  // its checksum is whatever that version makes of it
     EXPECT_TRUE(expect_error(decoded_checkpoint(later), ErrorKind::BadInput, "format version 2"));
