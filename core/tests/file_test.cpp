@@ -97,20 +97,23 @@ TEST_F(file, what_is_no_regular_file_is_neither_read_nor_replaced) {
 }
 // As a kill between creating and renaming leaves it. One that is locked belongs to a writer that lives.
 TEST_F(file, abandoned_parts_are_removed_and_those_of_the_living_stay) {
+    // A process looks once for each path: a folder that no other test writes to.
+    const std::filesystem::path folder = folder_ / "abandoned";
+    std::filesystem::create_directory(folder);
     for (const char* name : {"a.123.part", "a.123-4.part", "b.123-4.part", "a.x.part", "a.part", "a.12-.part2"})
-        std::ofstream(folder_ / name) << "torn";
-    std::ofstream(folder_ / "a.99-1.part") << "written just now";
-    std::filesystem::create_symlink(folder_ / "b.123-4.part", folder_ / "a.5.part");
-    const int alive = ::open((folder_ / "a.99-1.part").c_str(), O_RDONLY);
+        std::ofstream(folder / name) << "torn";
+    std::ofstream(folder / "a.99-1.part") << "written just now";
+    std::filesystem::create_symlink(folder / "b.123-4.part", folder / "a.5.part");
+    const int alive = ::open((folder / "a.99-1.part").c_str(), O_RDONLY);
     ASSERT_EQ(::flock(alive, LOCK_EX), 0);
-    ASSERT_TRUE(write_file_atomically(folder_ / "a", "new"));
-    EXPECT_FALSE(std::filesystem::exists(folder_ / "a.123.part"));
-    EXPECT_FALSE(std::filesystem::exists(folder_ / "a.123-4.part"));
+    ASSERT_TRUE(write_file_atomically(folder / "a", "new"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.123.part"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.123-4.part"));
     for (const char* name : {"b.123-4.part", "a.x.part", "a.part", "a.12-.part2", "a.99-1.part", "a.5.part"})
-        EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
+        EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
     ::close(alive);
-    remove_abandoned_parts(folder_ / "a");
-    EXPECT_FALSE(std::filesystem::exists(folder_ / "a.99-1.part"));
+    remove_abandoned_parts(folder / "a");
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.99-1.part"));
 }
 TEST_F(file, many_threads_write_one_file_whole) {
     const std::string texts[] = {std::string(5000, 'a'), std::string(5000, 'b'), std::string(5000, 'c')};
