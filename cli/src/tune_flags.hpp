@@ -29,7 +29,7 @@ void add_tuning_search_flags(App& app, SearchFlags& flags);
 /// Budget and seconds.
 [[nodiscard]] Result<void> check_search_flags(const SearchFlags& flags);
 
-/// --strategy alone. A name that is none is refused while parsing.
+/// --strategy alone. An unknown name is refused while parsing.
 Option* add_strategy_flag(App& app, std::string& strategy);
 [[nodiscard]] Result<std::string> parse_strategy(std::string_view text);
 /// "goes with --strategy eggroll or smoothed".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drivers that work in the process's own memory take it without asking, and end the process where there is none.
+// Drivers that work in the process's own memory take it without asking, and end the process where it is missing.
 #pragma once
 
 #include <cstdint>

@@ -109,7 +109,7 @@ TEST(pipeline_cache, hands_the_driver_what_it_saved) {
     EXPECT_EQ(driver.initial_data, bytes_of("compiled"));
 }
 
-/// Lets so many pipelines be made.
+/// Allows this number of pipelines.
 struct CountingWatch final : CompileWatch {
     int allowed = 0, begun = 0, done = 0;
     std::string last;

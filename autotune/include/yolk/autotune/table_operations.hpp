@@ -22,7 +22,7 @@ struct KeyContent {
 };
 [[nodiscard]] Result<KeyContent> content_of(const TuningFile& file, const TuningKey& key);
 /// Of all kernels of the user's own whose shape's text contains `part`: their files need not be there. Error
-/// (BadInput): there is none.
+/// (BadInput): no such kernel.
 [[nodiscard]] Result<std::vector<KeyContent>> user_kernels_with(const TuningFile& file, std::string_view part);
 
 /// Writes all choices; how many. Errors: those of both files.

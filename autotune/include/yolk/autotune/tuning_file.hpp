@@ -54,8 +54,8 @@ struct Quarantined {
 /// One thread at a time; processes as many as there are.
 class TuningFile {
    public:
-    /// Makes folder and file where there are none. A damaged table, or one of a newer Yolk, is renamed beside its place
-    /// with a warning, and a new one begun; one of an older Yolk is brought up to date with a notice
+    /// Makes folder and file where they are missing. A damaged table, or one of a newer Yolk, is renamed beside its
+    /// place with a warning, and a new one begun; one of an older Yolk is brought up to date with a notice
     /// (docs/autotune.md). Whether it is a table of ours is decided by its content: a SQLite database with our
     /// application id, or with our tables where it is damaged. A file of 0 bytes becomes a table. Error (Io): cannot be
     /// made or opened; (BadInput): a folder, or a file of another's, which is left as it is.
