@@ -7,9 +7,21 @@ target_compile_options(yolk_build_flags INTERFACE
 # Exact twins must not be contracted to fused multiply-adds, and the code they share headers with must agree with them.
 target_compile_options(yolk_build_flags INTERFACE -ffp-contract=off)
 
+# For code in which no time is spent when it runs (the tests' own, the command line's): -O1 compiles a quarter faster than
+# -O2. Measured with g++ 12 in seconds of processor time: 29.9 and 38.7 for a unit of autotune's tests; -O0 takes 24.4.
+set(YOLK_QUICK_TO_BUILD $<$<NOT:$<CONFIG:Debug>>:-O1>)
+
 if(YOLK_SANITIZE)
-  add_compile_options(-fsanitize=${YOLK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # g++ 12 takes an empty std::optional for uninitialized where sanitizers add their code.
+  add_compile_options(-fsanitize=${YOLK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -Wno-maybe-uninitialized)
   add_link_options(-fsanitize=${YOLK_SANITIZE})
+  if(YOLK_SANITIZE MATCHES "address")
+    # Nothing names its functions until the program runs, so the linker is told to take and to show them.
+    add_library(yolk_leak_suppressions STATIC ${PROJECT_SOURCE_DIR}/tools/sanitizers/leaks.cpp)
+    target_link_options(yolk_leak_suppressions INTERFACE
+      -Wl,--undefined=__lsan_default_suppressions -Wl,--export-dynamic-symbol=dlclose)
+    link_libraries(yolk_leak_suppressions)
+  endif()
 endif()
 
 find_program(YOLK_CCACHE ccache)

@@ -34,7 +34,8 @@ TEST_F(memory, of_shapes_to_tune_is_an_error_of_each) {
     const Ran ran =
         run_command({"tune", "--shapes", (folder_ / "shapes").string(), "--json", "--seconds", "20"}, only(kLavapipe));
     EXPECT_EQ(ran.code, 1) << ran.err;
-    for (const Json& shape : ran.last()["shapes"])
+    const Json outcome = ran.last();
+    for (const Json& shape : outcome["shapes"])
         EXPECT_THAT(shape["error"].get<std::string>(), HasSubstr("Host memory is too small"));
 }
 

@@ -87,10 +87,9 @@ class losing : public yolk::testing::DeviceTest {
     /// Of this test's own: where a device hangs, its instance stays for ever, too.
     void SetUp() override {
         static_cast<void>(yolk::testing::instance());  // lives on: no leak of a test's
-        ASSERT_OK_AND_ASSIGN(instance_,
-                             Instance::create({.validation = true, .on_message = [this](const auto& message) {
-                                                   ADD_FAILURE() << message.text;
-                                               }}));
+        ASSERT_OK_AND_ASSIGN(instance_, Instance::create({.validation = true, .on_message = [](const auto& message) {
+                                                              ADD_FAILURE() << message.text;
+                                                          }}));
     }
     [[nodiscard]] Result<Worker> worker() const { return Worker::create(*instance_, device_name()); }
     FaultInjector injector_;
@@ -273,7 +272,8 @@ TEST_P(hanging, does_not_keep_the_process_from_ending) {
         {
             Result<Worker> hung = worker();
             if (!hung) std::_Exit(2);
-            new Gate(hung->device);  // never opened, and never destroyed
+            [[maybe_unused]] static const Gate* gate = nullptr;
+            gate = new Gate(hung->device);  // never opened, and never destroyed
             hung->record();
             if (hung->hasty.run(hung->recorder)) std::_Exit(3);
         }
