@@ -35,6 +35,16 @@ Result<void> check_context_options(const ContextOptions& options) {
     return {};
 }
 
+/// The place of the table. One that the caller or $YOLK_TABLE names must hold a table of ours, if anything; what lies
+/// in the default place is a cache, of which a notice is enough.
+Result<std::filesystem::path> table_of(const ContextOptions& options) {
+    std::filesystem::path path = options.tuning_table.empty() ? autotune::default_table_path() : options.tuning_table;
+    const char* named = std::getenv("YOLK_TABLE");  // NOLINT(concurrency-mt-unsafe): nothing of ours sets variables
+    if (!options.tuning_table.empty() || (named != nullptr && *named != '\0'))
+        YOLK_TRY_VOID(autotune::check_tuning_table(path));
+    return path;
+}
+
 Result<std::uint32_t> chosen_index(const Instance& instance, const std::string& wanted) {
     Result<DeviceChoice> choice = choose_device(instance.devices(), requested_device(wanted));
     if (choice) return choice->index;
@@ -59,16 +69,17 @@ Result<Context> Context::create(const ContextOptions& options) {
 Result<Context> Context::create(const Instance& instance, const ContextOptions& options) {
     YOLK_TRY_VOID(check_context_options(options));
     YOLK_TRY(const std::uint32_t index, chosen_index(instance, options.device));
+    std::filesystem::path table;
+    if (options.tuning) {
+        YOLK_TRY(table, table_of(options));
+    }
     std::filesystem::path cache_folder = options.cache_folder;
     if (options.pipeline_cache && cache_folder.empty()) cache_folder = default_cache_folder();
     YOLK_TRY(Device device, Device::create(instance, index,
                                            {.memory_policy = options.memory_policy,
                                             .pipeline_cache_folder = std::move(cache_folder)}));
     YOLK_TRY_VOID(probe(device));  // plans respect what it finds
-    if (options.tuning) {
-        autotune::load_tuning(device,
-                              options.tuning_table.empty() ? autotune::default_table_path() : options.tuning_table);
-    }
+    if (options.tuning) autotune::load_tuning(device, table);
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = options.hang_limit}));
     return Context(std::make_shared<Impl>(Impl{instance, std::move(device), std::move(dispatcher), options.label}));
 }

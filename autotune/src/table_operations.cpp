@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <string>
 
-#include "yolk/autotune/tune_live.hpp"
 #include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/autotune/user_kernel.hpp"
 #include "yolk/core/file.hpp"
@@ -74,7 +73,9 @@ Result<ImportOutcome> import_table(const TuningFile& file, const std::filesystem
 Result<TuningChoice> pin_choice(const TuningFile& file, const ShapeQuestion& question,
                                 const std::optional<NamedConfiguration>& configuration) {
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
-    std::optional<TuningChoice> choice = known_choices(choices, question.key).exact;
+    // A reopened choice is one, too: it is what plans take until the shape is tuned again.
+    const auto found = std::ranges::find(choices, question.key, &TuningChoice::key);
+    std::optional<TuningChoice> choice = found == choices.end() ? std::nullopt : std::optional(*found);
     if (configuration) {
         YOLK_TRY(const Configuration values, pinnable(question.space, *configuration));
         choice = TuningChoice{.key = question.key, .configuration = named_configuration(question.space, values)};
@@ -84,6 +85,7 @@ Result<TuningChoice> pin_choice(const TuningFile& file, const ShapeQuestion& que
                                      shape_text(question.key.family, question.key.shape)));
     }
     choice->pinned = true;
+    choice->reopened = false;
     YOLK_TRY_VOID(file.put(*choice, std::nullopt));
     return *std::move(choice);
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -225,7 +226,12 @@ TEST_P(context, bad_input_is_refused_in_words) {
                              "the tuning table 'a.sqlite' while tuning is off"));
     EXPECT_TRUE(expect_error(open({.pipeline_cache = false, .cache_folder = "a"}), ErrorKind::BadInput,
                              "in 'a' while the pipeline cache is off"));
-    ASSERT_OK_AND_ASSIGN(const Context opened, open({.label = "mine"}));
+    std::ofstream(table()) << "#!/bin/sh\n# somebody's script, which is no database of ours\n";
+    EXPECT_TRUE(expect_error(open({.tuning_table = table()}), ErrorKind::BadInput, table().string()));
+    const Variable elsewhere("YOLK_TABLE", table().c_str());
+    EXPECT_TRUE(expect_error(open(), ErrorKind::BadInput, table().string()));
+    EXPECT_OK(open({.tuning = false})) << "it is not looked at";
+    ASSERT_OK_AND_ASSIGN(const Context opened, open({.tuning = false, .label = "mine"}));
     EXPECT_TRUE(expect_error(opened.upload(std::vector<float>(), "empty"), ErrorKind::BadInput,
                              "The buffer [empty] was asked for with 0 bytes"));
     EXPECT_TRUE(expect_error(opened.allocate<float>(UINT64_MAX / 2, "endless"), ErrorKind::BadInput,

@@ -96,6 +96,13 @@ TEST_P(shape_questions, a_pinned_choice_answers) {
         ASSERT_OK_AND_ASSIGN(const TuningChoice pinned,
                              pin_choice(file, question, NamedConfiguration{{"workgroup_size", 4}}));
         EXPECT_TRUE(pinned.pinned);
+        ASSERT_OK(forget_shapes(file, "all"));
+        ASSERT_OK(
+            file.put({.key = question.key, .configuration = pinned.configuration, .reopened = true}, std::nullopt));
+        EXPECT_EQ(answering(), "exact") << "plans go on taking it";
+        ASSERT_OK_AND_ASSIGN(const TuningChoice taken, pin_choice(file, question, std::nullopt));
+        EXPECT_EQ(taken.configuration, pinned.configuration) << "what plans take is what is pinned";
+        EXPECT_FALSE(taken.reopened);
         EXPECT_EQ(answering(), "exact");
     }
     std::filesystem::remove_all(folder);

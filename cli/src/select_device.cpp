@@ -10,7 +10,6 @@
 
 #include "compile_notice.hpp"
 #include "numbers.hpp"
-#include "yolk/autotune/tuning_file.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
@@ -23,8 +22,8 @@ bool is_set(const char* variable) {
     return value != nullptr && *value != '\0';
 }
 
-/// Places that the user named are right or an error. What lies in the default ones is a cache: a notice is enough.
-Result<void> check_named_places(const CommonFlags& flags) {
+/// A place that the user named is right or an error. What lies in the default one is a cache: a notice is enough.
+Result<void> check_named_cache() {
     const std::filesystem::path folder = default_cache_folder();
     std::error_code failed;
     if (is_set("YOLK_CACHE") && std::filesystem::exists(folder, failed) &&
@@ -33,8 +32,7 @@ Result<void> check_named_places(const CommonFlags& flags) {
             fmt::format("$YOLK_CACHE is '{}', which is not a folder. Name a folder, which need not be there yet.",
                         folder.string()));
     }
-    if (flags.no_tuning || !is_set("YOLK_TABLE")) return {};
-    return autotune::check_tuning_table(autotune::default_table_path());
+    return {};
 }
 
 Result<std::vector<std::uint32_t>> indices_above_floor(const Instance& instance) {
@@ -70,7 +68,7 @@ Result<std::vector<std::uint32_t>> indices_of(const Instance& instance, const st
 }  // namespace
 
 Result<Context> open_context(const CommonFlags& flags) {
-    YOLK_TRY_VOID(check_named_places(flags));
+    YOLK_TRY_VOID(check_named_cache());
     YOLK_TRY(Context context, Context::create({.device = flags.device, .tuning = !flags.no_tuning}));
     watch_compilation(context.device(), flags);
     return context;
@@ -82,7 +80,7 @@ Result<Device> open_device(const CommonFlags& flags) {
 }
 
 Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags) {
-    YOLK_TRY_VOID(check_named_places(flags));
+    YOLK_TRY_VOID(check_named_cache());
     YOLK_TRY(const Instance instance, Instance::create());
     YOLK_TRY(const std::vector<std::uint32_t> indices, indices_of(instance, list, flags.device));
     std::vector<Device> devices;

@@ -75,9 +75,9 @@ Result<ParameterSet> working_set(const ParameterSet& set, const evolve::Evolutio
 }
 
 Result<void> SystemObjective::plan(Prepared& prepared) {
-    const PopulationEvaluator::Context context{.dispatcher = dispatcher_, .pool = &system_->pool()};
+    const PopulationEvaluator::Resources resources{.dispatcher = dispatcher_, .pool = &system_->pool()};
     YOLK_TRY(PopulationEvaluator evaluator,
-             PopulationEvaluator::create(context, prepared.traced, set_, options_.population_options));
+             PopulationEvaluator::create(resources, prepared.traced, set_, options_.population_options));
     prepared.evaluator = std::make_unique<PopulationEvaluator>(std::move(evaluator));
     return {};
 }

@@ -18,7 +18,7 @@ using population::Source;
 using population::SourceKind;
 
 struct PopulationEvaluator::Impl {
-    Context context;
+    Resources resources;
     const ParameterSet* parameters = nullptr;
     PopulationOptions options;
     std::vector<ExampleGroup> groups;
@@ -170,10 +170,10 @@ Result<population::Program*> PopulationEvaluator::Impl::program_for(std::vector<
     const population::Program::Options wanted{
         .members_per_chunk = std::max(1U, options.max_batch_size / examples),
         .budget_bytes = options.memory_budget_bytes > 0 ? options.memory_budget_bytes
-                                                        : quarter_of_the_heap(context.dispatcher->device().info()),
+                                                        : quarter_of_the_heap(resources.dispatcher->device().info()),
         .rank = rank,
         .antithetic = antithetic};
-    YOLK_TRY(auto program, population::Program::create(*context.dispatcher, groups, std::move(sources), wanted));
+    YOLK_TRY(auto program, population::Program::create(*resources.dispatcher, groups, std::move(sources), wanted));
     if (programs.size() == kKeptPrograms) programs.erase(programs.begin());
     programs.push_back({std::move(key), std::move(program)});
     return programs.back().program.get();
@@ -224,7 +224,7 @@ Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(const Perturbation
     YOLK_TRY(population::Program* const program,
              program_for(std::move(sources), perturbations.rank, perturbations.antithetic));
     Candidates candidates = Candidates::perturbed(program->sources(), perturbations, std::move(given));
-    return population::Run(*context.dispatcher, context.pool, *program, candidates, examples).all();
+    return population::Run(*resources.dispatcher, resources.pool, *program, candidates, examples).all();
 }
 
 Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(std::span<const Candidate> list) {
@@ -256,18 +256,19 @@ Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(std::span<const Ca
     YOLK_TRY(population::Program* const program, program_for(std::move(sources), 1));
     Candidates candidates =
         Candidates::given(program->sources(), static_cast<std::uint32_t>(list.size()), std::move(values));
-    return population::Run(*context.dispatcher, context.pool, *program, candidates, examples).all();
+    return population::Run(*resources.dispatcher, resources.pool, *program, candidates, examples).all();
 }
 
-Result<PopulationEvaluator> PopulationEvaluator::create(const Context& context, std::span<const TracedExample> examples,
+Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resources,
+                                                        std::span<const TracedExample> examples,
                                                         const ParameterSet& parameters,
                                                         const PopulationOptions& options) {
-    if (context.dispatcher == nullptr)
+    if (resources.dispatcher == nullptr)
         return bad_input("A population evaluator needs a dispatcher: where tensor equations run.");
     if (examples.empty()) return bad_input("No examples were given; a population is evaluated on at least one.");
     if (options.max_batch_size == 0) return bad_input("max_batch_size is 0; it must be at least 1.");
     auto impl = std::make_unique<Impl>();
-    impl->context = context;
+    impl->resources = resources;
     impl->parameters = &parameters;
     impl->options = options;
     YOLK_TRY_VOID(impl->group_examples(examples));

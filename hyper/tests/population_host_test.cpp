@@ -197,16 +197,16 @@ TEST_P(population_host, groups_that_changed_since_the_trace_are_what_they_are_no
 TEST_P(population_host, bad_input_is_told) {
     const ParameterSet set = knob_vector_and_matrix();
     const std::vector<TracedExample> examples = mixed_examples(set, scaled_sum());
-    const PopulationEvaluator::Context context{.dispatcher = &dispatcher()};
-    EXPECT_TRUE(
-        expect_error(PopulationEvaluator::create(context, {}, set, {}), ErrorKind::BadInput, "No examples were given"));
-    EXPECT_TRUE(expect_error(PopulationEvaluator::create(context, examples, {}, {}), ErrorKind::BadInput,
+    const PopulationEvaluator::Resources resources{.dispatcher = &dispatcher()};
+    EXPECT_TRUE(expect_error(PopulationEvaluator::create(resources, {}, set, {}), ErrorKind::BadInput,
+                             "No examples were given"));
+    EXPECT_TRUE(expect_error(PopulationEvaluator::create(resources, examples, {}, {}), ErrorKind::BadInput,
                              "which the set has not"));
     std::vector<TracedExample> without = examples;
     without[1].graph.outputs.clear();
-    EXPECT_TRUE(expect_error(PopulationEvaluator::create(context, without, set, {}), ErrorKind::BadInput,
+    EXPECT_TRUE(expect_error(PopulationEvaluator::create(resources, without, set, {}), ErrorKind::BadInput,
                              "Example 1 has no output"));
-    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create(context, examples, set, {}));
+    ASSERT_OK_AND_ASSIGN(auto evaluator, PopulationEvaluator::create(resources, examples, set, {}));
     std::vector<Candidate> candidates = some_candidates(2);
     candidates[1].values[0].first = "oven";
     EXPECT_TRUE(expect_error(evaluator.evaluate(candidates), ErrorKind::BadInput, "oven"));

@@ -92,7 +92,16 @@ TEST(tracing, numbers_each_call) {
     EXPECT_EQ(trace.values[std::get<VariableId>(trace.graph.outputs[0]).value], Value(Tensor::vector({1.0F})));
 }
 
-TEST(tracing, records_combine_and_split) {
+TEST(tracing, knows_hyperfuncs_words) {
+    const auto pair = hyperfunction("pair", LoraWeight{.out = 2, .in = 1, .values = *Tensor::create({2, 1}, {3, 4})},
+                                    [](const Traced& weight, const Traced& x) { return linear(weight, x); });
+    System system("words", [=](const Inputs& in) { return combine({in["x"], pair(in["x"])}); });
+    const TracedExample trace = traced(system, {{"x", Tensor::vector({2.0F})}});
+    EXPECT_THAT(operations_of(trace.graph), ElementsAre("linear", "concat"));
+    EXPECT_EQ(trace.values.back(), Value(Tensor::vector({2.0F, 6.0F, 8.0F})));
+}
+
+TEST(tracing, records_concat_and_split) {
     System system("shapes", [](const Inputs& in) {
         const std::vector<Traced> parts = split(in["x"], {1, 3}, -1);
         return concat({parts[1], parts[0]}, -1);

@@ -32,8 +32,8 @@ struct ContextOptions {
     /// Plans take the configurations that `yolk tune` has found for this device; off: their defaults. In exact mode the
     /// results are the same bits either way.
     bool tuning = true;
-    /// The table's file; empty: $YOLK_TABLE, else tuning.sqlite in default_cache_folder(). A file that is missing or
-    /// cannot be read is not an error: plans take their defaults.
+    /// The table's file; empty: $YOLK_TABLE, else tuning.sqlite in default_cache_folder(). One that is missing or
+    /// damaged is not an error: plans take their defaults.
     std::filesystem::path tuning_table{};
     /// Compiled kernels are kept in a file, so that the next process need not compile them again.
     bool pipeline_cache = true;
@@ -70,7 +70,7 @@ class Context {
    public:
     /// Errors: no Vulkan loader, no driver or no device (the message says what to install); a request that fits no
     /// device (lists those that there are) or one below the portable floor; a table or folder given for what is turned
-    /// off; driver errors.
+    /// off; something that is not a tuning table where the options or $YOLK_TABLE name one; driver errors.
     [[nodiscard]] static Result<Context> create(const ContextOptions& options = {});
     /// On an instance that is open already: with the validation layers, or several devices in one process.
     [[nodiscard]] static Result<Context> create(const Instance& instance, const ContextOptions& options = {});
@@ -89,6 +89,7 @@ class Context {
 
     /// A buffer on the device with these values. Errors: no values, Device::create_buffer's, Dispatcher::upload's.
     template <HostValues Values>
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved on
     [[nodiscard]] Result<Buffer> upload(const Values& values, std::string label = "uploaded") const {
         return upload_bytes(bytes_of(values), std::move(label));
     }

@@ -80,13 +80,13 @@ struct PlacedEquation {
 /// must outlive it. After an error it can be used again.
 class PopulationEvaluator {
    public:
-    struct Context {
+    struct Resources {
         Dispatcher* dispatcher = nullptr;
         HostPool* pool = nullptr;
     };
     /// Groups the examples by signature, plans every stage. Errors: no examples, one without an output, a group that
     /// the graphs name and the set lacks, no memory for a single candidate.
-    [[nodiscard]] static Result<PopulationEvaluator> create(const Context& context,
+    [[nodiscard]] static Result<PopulationEvaluator> create(const Resources& resources,
                                                             std::span<const TracedExample> examples,
                                                             const ParameterSet& parameters,
                                                             const PopulationOptions& options);
