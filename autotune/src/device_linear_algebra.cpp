@@ -29,6 +29,9 @@ constexpr std::size_t kGroupsAtOnce = 4;
 /// on the host costs no more.
 constexpr std::uint64_t kMostWorkedOut = 2048;
 
+/// No candidate of the group gains more, says the screen.
+double bound_of(const Screen& screen, std::size_t group) noexcept { return double{screen.bounds[group]} / kGainScale; }
+
 }  // namespace
 
 struct DeviceAlgebra::Impl {
@@ -113,6 +116,7 @@ class DeviceLinearAlgebra final : public LinearAlgebra {
         std::uint64_t worked_out = 0;
     };
     Result<Settled> settle(const Acquisition& acquisition, const Screen& screen);
+    Result<void> check_bounds(const Screen& screen);
     Result<Found> propose(const Acquisition& acquisition);
     Result<void> audit(const Acquisition& acquisition);
     void take_over(const Error& error);
@@ -183,6 +187,16 @@ Result<void> DeviceLinearAlgebra::audit(const Acquisition& acquisition) {
         fmt::format("a mean was off by {:.2g} of its tolerance, a variance by {:.2g}", mean_error, variance_error));
 }
 
+/// What was worked out last against what the screen said of its groups.
+Result<void> DeviceLinearAlgebra::check_bounds(const Screen& screen) {
+    for (std::size_t i = 0; i < looked_at_.size(); ++i) {
+        const double bound = bound_of(screen, looked_at_[i] / kCandidatesPerGroup);
+        if (gains_[i] > bound + 0x1p-99)
+            return disagrees(fmt::format("a gain of {:.6g} was bounded by {:.6g}", gains_[i], bound));
+    }
+    return {};
+}
+
 /// Works candidates out, by groups with falling bounds, until no bound is left above the best gain.
 Result<DeviceLinearAlgebra::Settled> DeviceLinearAlgebra::settle(const Acquisition& acquisition, const Screen& screen) {
     // Groups by their bounds, a few more of them ordered as long as they are needed.
@@ -191,7 +205,6 @@ Result<DeviceLinearAlgebra::Settled> DeviceLinearAlgebra::settle(const Acquisiti
     const auto above = [&](std::uint32_t a, std::uint32_t b) {
         return screen.bounds[a] != screen.bounds[b] ? screen.bounds[a] > screen.bounds[b] : a < b;
     };
-    const auto bound_of = [&](std::size_t group) { return double{screen.bounds[group]} / kGainScale; };
     Settled settled;
     Found& found = settled.found;
     std::uint64_t& worked_out = settled.worked_out;
@@ -208,7 +221,7 @@ Result<DeviceLinearAlgebra::Settled> DeviceLinearAlgebra::settle(const Acquisiti
         std::size_t taken = 0;
         while (taken < kGroupsAtOnce && next < ordered) {
             const std::uint32_t group = groups_[next];
-            if (found.candidate && bound_of(group) < found.gain) break;
+            if (found.candidate && bound_of(screen, group) < found.gain) break;
             for (std::size_t i = 0; i < kCandidatesPerGroup; ++i)
                 candidates[taken * kCandidatesPerGroup + i] = std::size_t{group} * kCandidatesPerGroup + i;
             ++next;
@@ -222,12 +235,7 @@ Result<DeviceLinearAlgebra::Settled> DeviceLinearAlgebra::settle(const Acquisiti
         }
         look_at(acquisition, std::span(candidates).first(taken * kCandidatesPerGroup), found);
         worked_out += looked_at_.size();
-        for (std::size_t i = 0; i < looked_at_.size(); ++i) {
-            const std::size_t group = looked_at_[i] / kCandidatesPerGroup;
-            if (gains_[i] > bound_of(group) + 0x1p-99) {
-                return disagrees(fmt::format("a gain of {:.6g} was bounded by {:.6g}", gains_[i], bound_of(group)));
-            }
-        }
+        YOLK_TRY_VOID(check_bounds(screen));
     }
     return settled;
 }

@@ -154,7 +154,7 @@ class Fit {
 }  // namespace
 
 FittedCovariance fit_covariance(const CandidateSet& candidates, std::span<const std::size_t> measured,
-                                std::span<const double> values, FittedCovariance start) {
+                                std::span<const double> values, const FittedCovariance& start) {
     const Fit fit(candidates, measured, values, start);
     return fit.settings(fit.best(), /*with_factors=*/true);
 }

@@ -23,6 +23,6 @@ struct FittedCovariance {
 /// distance, and the noise. Steps are factors of 2, with a penalty on the square of their count, so that few
 /// measurements move little. O(n^3) per trial.
 [[nodiscard]] FittedCovariance fit_covariance(const CandidateSet& candidates, std::span<const std::size_t> measured,
-                                              std::span<const double> values, FittedCovariance start);
+                                              std::span<const double> values, const FittedCovariance& start);
 
 }  // namespace yolk::autotune

@@ -76,6 +76,27 @@ std::string portfolio_answer(const ShapeQuestion& question) {
                        portfolio.size(), allowed);
 }
 
+/// Choices near this shape on this device that no plan takes here.
+struct Passed {
+    std::size_t other_driver = 0;
+    std::size_t other_kernels = 0;
+};
+
+Passed passed_over(const ShapeQuestion& question, const std::vector<TuningChoice>& choices) {
+    Passed passed;
+    for (const TuningChoice& choice : choices) {
+        if (choice.key.family != question.key.family || choice.key.device.device != question.key.device.device)
+            continue;
+        if (!tuning_distance(choice.key.shape, question.key.shape)) continue;
+        if (choice.key.device.driver != question.key.device.driver) {
+            ++passed.other_driver;
+        } else if (choice.key.kernels != question.key.kernels) {
+            ++passed.other_kernels;
+        }
+    }
+    return passed;
+}
+
 std::vector<SourceAnswer> ladder(const ShapeQuestion& question, const std::vector<TuningChoice>& choices,
                                  const std::vector<Quarantined>& quarantined, const std::vector<TuningSample>& samples,
                                  const std::optional<PriorFile>& prior) {
@@ -93,21 +114,11 @@ std::vector<SourceAnswer> ladder(const ShapeQuestion& question, const std::vecto
     sources.push_back({"exact",
                        exact ? told("") : fmt::format("nothing in the bucket {}", tuning_bucket(question.key.shape)),
                        exact});
-    std::size_t other_driver = 0;
-    std::size_t other_kernels = 0;
-    std::size_t bad = 0;
-    for (const TuningChoice& choice : choices) {
-        if (choice.key.family != question.key.family || choice.key.device.device != question.key.device.device)
-            continue;
-        if (!tuning_distance(choice.key.shape, question.key.shape)) continue;
-        const bool same_driver = choice.key.device.driver == question.key.device.driver;
-        if (!same_driver) ++other_driver;
-        if (same_driver && choice.key.kernels != question.key.kernels) ++other_kernels;
-    }
-    for (const Quarantined& entry : quarantined) bad += entry.key == question.key ? 1U : 0U;
+    const Passed passed = passed_over(question, choices);
+    const auto bad = std::ranges::count(quarantined, question.key, &Quarantined::key);
     sources.push_back(
         {"same device, other driver",
-         fmt::format("{} choices; `yolk tune` measures them first, a plan does not take them", other_driver)});
+         fmt::format("{} choices; `yolk tune` measures them first, a plan does not take them", passed.other_driver)});
     sources.push_back({"nearest shape", near ? told("") : (exact ? "not asked" : "none near enough"), near});
     sources.push_back(
         architecture_answer(question, choices, alike ? told("") : std::string(answer ? "not asked" : "")));
@@ -115,8 +126,8 @@ std::vector<SourceAnswer> ladder(const ShapeQuestion& question, const std::vecto
     sources.push_back({"low-rank prediction", prediction_answer(question, prior, samples)});
     sources.push_back({"portfolio", portfolio_answer(question)});
     sources.push_back({"heuristic", question.space.text(question.heuristic), !answer});
-    if (other_kernels > 0)
-        sources.push_back({"misses", fmt::format("{} choices were measured with other SPIR-V", other_kernels)});
+    if (passed.other_kernels > 0)
+        sources.push_back({"misses", fmt::format("{} choices were measured with other SPIR-V", passed.other_kernels)});
     if (bad > 0) sources.push_back({"quarantine", fmt::format("{} configurations of this shape are not run", bad)});
     return sources;
 }

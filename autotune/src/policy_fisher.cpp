@@ -175,10 +175,11 @@ Result<double> pair_difference(const DeviceWork& work, const Matrix& out, const 
 
 /// F_a (x) F_b against the Fisher matrix of the pair's table, enumerated.
 double pair_fisher_difference(const Matrix& first, const Matrix& second) {
-    Matrix enumerated = Matrix::Zero(kValues * kValues, kValues * kValues);
+    constexpr Eigen::Index kPairs = Eigen::Index{kValues} * kValues;
+    Matrix enumerated = Matrix::Zero(kPairs, kPairs);
     for (std::size_t c = 0; c < kCandidates; ++c) {
         const Eigen::VectorXd features = features_of(c);
-        Eigen::VectorXd pair(kValues * kValues);
+        Eigen::VectorXd pair(kPairs);
         for (Eigen::Index i = 0; i < kValues; ++i) {
             for (Eigen::Index j = 0; j < kValues; ++j) pair(i * kValues + j) = features(i) * features(kValues + j);
         }

@@ -251,28 +251,40 @@ Result<void> write_prior(const std::filesystem::path& path, const PriorFile& fil
     return write_file_atomically(path, prior_text(file));
 }
 
+namespace {
+
+using Places = std::vector<std::optional<std::size_t>>;  ///< of the target's candidates among the prior's
+
+/// A prior of other candidates of the same knobs, for these: known ones are taken, the others regressed on their knobs.
+DevicePrior prior_at(const CandidateSet& target, const DevicePrior& from, const Places& places) {
+    const auto taken = [&](const std::vector<double>& known) {
+        std::vector<double> values;
+        values.reserve(places.size());
+        for (const auto& place : places) values.push_back(place ? known[*place] : std::nan(""));
+        fill_by_regression(target, values);
+        for (double& value : values) value = std::isnan(value) ? 0.0 : value;
+        return values;
+    };
+    DevicePrior prior;
+    prior.mean = taken(from.mean);
+    for (const auto& factor : from.factors) prior.factors.push_back(taken(factor));
+    prior.residual_deviation = from.residual_deviation;
+    for (const std::size_t wanted : from.portfolio) {
+        const auto place = std::ranges::find(places, std::optional<std::size_t>(wanted));
+        if (place != places.end()) prior.portfolio.push_back(static_cast<std::size_t>(place - places.begin()));
+    }
+    return prior;
+}
+
+}  // namespace
+
 std::optional<DevicePrior> prior_for(const PriorFile& file, const CandidateSet& target, std::string_view kernel) {
     for (const SpacePrior& space : file.spaces) {
         if (space.prior.mean.empty() || !same_parameters(space.candidates.space(), target.space())) continue;
         if (!space.kernel.empty() && !kernel.empty() && space.kernel != kernel) continue;
-        const auto places = matched_candidates(target, space.candidates, "The prior");
+        const Result<Places> places = matched_candidates(target, space.candidates, "The prior");
         if (!places || std::ranges::none_of(*places, [](const auto& place) { return place.has_value(); })) continue;
-        const auto taken = [&](const std::vector<double>& from) {
-            std::vector<double> values;
-            for (const auto& place : *places) values.push_back(place ? from[*place] : std::nan(""));
-            fill_by_regression(target, values);
-            for (double& value : values) value = std::isnan(value) ? 0.0 : value;
-            return values;
-        };
-        DevicePrior prior;
-        prior.mean = taken(space.prior.mean);
-        for (const auto& factor : space.prior.factors) prior.factors.push_back(taken(factor));
-        prior.residual_deviation = space.prior.residual_deviation;
-        for (const std::size_t wanted : space.prior.portfolio) {
-            const auto place = std::ranges::find(*places, std::optional<std::size_t>(wanted));
-            if (place != places->end()) prior.portfolio.push_back(static_cast<std::size_t>(place - places->begin()));
-        }
-        return prior;
+        return prior_at(target, space.prior, *places);
     }
     return std::nullopt;
 }

@@ -48,6 +48,11 @@ class LiveSearch {
     [[nodiscard]] std::vector<std::size_t> finalists() const;
     [[nodiscard]] std::size_t rounds_of(const std::vector<std::size_t>& finalists, double milliseconds) const;
     Result<void> decide(const std::vector<std::size_t>& finalists, std::size_t rounds);
+    Result<void> keep_finals(const std::vector<std::size_t>& finalists, const std::vector<LiveMeasurement>& results);
+    [[nodiscard]] std::size_t incumbent_among(const std::vector<std::size_t>& finalists,
+                                              const std::vector<LiveMeasurement>& results) const;
+    void fill_choice(const std::vector<std::size_t>& finalists, const std::vector<LiveMeasurement>& results,
+                     std::size_t winner);
 
     const TuningFile& file_;
     const TuneLiveOptions& options_;
@@ -246,35 +251,30 @@ std::size_t LiveSearch::rounds_of(const std::vector<std::size_t>& finalists, dou
     return static_cast<std::size_t>(std::clamp(milliseconds / round, double{kFewestRounds}, double{kMostRounds}));
 }
 
-Result<void> LiveSearch::decide(const std::vector<std::size_t>& finalists, std::size_t rounds) {
-    YOLK_TRY(const std::vector<LiveMeasurement> results, surface_->final_rounds(finalists, rounds, kFewestRounds));
-    const std::size_t heuristic = surface_->heuristic();
-    const std::size_t found = tuner_->history().best().value_or(heuristic);
-    std::size_t best = 0;
+Result<void> LiveSearch::keep_finals(const std::vector<std::size_t>& finalists,
+                                     const std::vector<LiveMeasurement>& results) {
     for (std::size_t f = 0; f < finalists.size(); ++f) {
         for (const double milliseconds : results[f].milliseconds)
             YOLK_TRY_VOID(add_sample(finalists[f], milliseconds, {}, SampleStage::Final));
         if (results[f].quarantine) YOLK_TRY_VOID(quarantine(finalists[f], results[f].reason));
-        if (results[f].milliseconds.empty()) continue;
-        if (results[best].milliseconds.empty() ||
-            median_of(results[f].milliseconds) < median_of(results[best].milliseconds))
-            best = f;
     }
-    // Rounds that the time cut short, or without the one that the search found, say too little; the next run goes on
-    // from the samples.
-    if (results[best].milliseconds.size() < std::min(rounds, kFewestRounds)) return {};
-    for (std::size_t f = 0; f < finalists.size(); ++f) {
-        if (finalists[f] == found && results[f].milliseconds.empty() && results[f].reason.empty()) return {};
-    }
-    // The incumbent is what a plan takes now: the choice in the table, else the heuristic.
-    std::size_t incumbent = 0;
+    return {};
+}
+
+/// What a plan takes now: the choice in the table, else the heuristic, the first of the finalists.
+std::size_t LiveSearch::incumbent_among(const std::vector<std::size_t>& finalists,
+                                        const std::vector<LiveMeasurement>& results) const {
     const std::optional<std::size_t> earlier = known_.exact ? find(known_.exact->configuration) : std::nullopt;
-    for (std::size_t f = 0; f < finalists.size(); ++f) {
-        if (earlier && finalists[f] == *earlier && !results[f].milliseconds.empty()) incumbent = f;
+    for (std::size_t f = 0; earlier && f < finalists.size(); ++f) {
+        if (finalists[f] == *earlier && !results[f].milliseconds.empty()) return f;
     }
-    const bool replace = results[incumbent].milliseconds.empty() ||
-                         replaces(compare(results[best].milliseconds, results[incumbent].milliseconds));
-    const std::size_t winner = replace ? best : incumbent;
+    return 0;
+}
+
+/// Everything about the winner but whether the table takes it.
+void LiveSearch::fill_choice(const std::vector<std::size_t>& finalists, const std::vector<LiveMeasurement>& results,
+                             std::size_t winner) {
+    const std::size_t heuristic = surface_->heuristic();
     TuningChoice& choice = outcome_.choice;
     choice.configuration = named(finalists[winner]);
     choice.milliseconds = median_of(results[winner].milliseconds);
@@ -286,9 +286,32 @@ Result<void> LiveSearch::decide(const std::vector<std::size_t>& finalists, std::
     }
     choice.evaluations = tuner_->history().size();
     outcome_.replaced = finalists[winner] != heuristic;
+}
+
+Result<void> LiveSearch::decide(const std::vector<std::size_t>& finalists, std::size_t rounds) {
+    YOLK_TRY(const std::vector<LiveMeasurement> results, surface_->final_rounds(finalists, rounds, kFewestRounds));
+    YOLK_TRY_VOID(keep_finals(finalists, results));
+    std::size_t best = 0;
+    for (std::size_t f = 1; f < finalists.size(); ++f) {
+        if (results[f].milliseconds.empty()) continue;
+        if (results[best].milliseconds.empty() ||
+            median_of(results[f].milliseconds) < median_of(results[best].milliseconds))
+            best = f;
+    }
+    const std::size_t found = tuner_->history().best().value_or(surface_->heuristic());
+    // Rounds that the time cut short, or without the one that the search found, say too little; the next run goes on
+    // from the samples.
+    if (results[best].milliseconds.size() < std::min(rounds, kFewestRounds)) return {};
+    for (std::size_t f = 0; f < finalists.size(); ++f) {
+        if (finalists[f] == found && results[f].milliseconds.empty() && results[f].reason.empty()) return {};
+    }
+    const std::size_t incumbent = incumbent_among(finalists, results);
+    const bool replace = results[incumbent].milliseconds.empty() ||
+                         replaces(compare(results[best].milliseconds, results[incumbent].milliseconds));
+    fill_choice(finalists, results, replace ? best : incumbent);
     const auto expected =
         known_.exact ? std::optional(known_.exact->configuration) : std::optional<NamedConfiguration>();
-    YOLK_TRY(const bool written, file_.put(choice, expected));
+    YOLK_TRY(const bool written, file_.put(outcome_.choice, expected));
     if (!written)
         log(LogLevel::Info,
             fmt::format("The table keeps a better or pinned choice for {}.", shape_text(key_.family, key_.shape)));

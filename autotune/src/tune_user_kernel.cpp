@@ -79,6 +79,7 @@ std::vector<std::string> counted_reasons(const std::vector<TuningSample>& sample
     }
     std::ranges::stable_sort(counted, std::greater<>(), &std::pair<std::size_t, std::string>::first);
     std::vector<std::string> reasons;
+    reasons.reserve(counted.size());
     for (auto& [count, reason] : counted) reasons.push_back(std::move(reason));
     return reasons;
 }

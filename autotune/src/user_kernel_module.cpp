@@ -194,6 +194,7 @@ Result<SpecConstant> spec_constant(const CompiledKernel& kernel, std::uint32_t i
     const auto found = std::ranges::find(constants, id, &InterfaceConstant::id);
     if (found == constants.end()) {
         std::vector<std::uint32_t> ids;
+        ids.reserve(constants.size());
         for (const InterfaceConstant& constant : constants) ids.push_back(constant.id);
         return bad_input(fmt::format("The shader '{}' has no specialization constant {}; it has {}.", kernel.name, id,
                                      ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "))));

@@ -164,6 +164,7 @@ std::vector<Measured> screen_all(const KernelBenchFlags& flags, const ProblemOnD
 /// The fastest few, and the default, which comes first in `measured`; only those that are right.
 std::vector<Measured*> finalists_of(std::vector<Measured>& measured) {
     std::vector<Measured*> finalists;
+    finalists.reserve(measured.size());
     for (Measured& m : measured) finalists.push_back(&m);
     std::ranges::stable_sort(finalists, {}, [](const Measured* m) { return m->median(); });
     finalists.resize(std::min(finalists.size(), kFinalists));

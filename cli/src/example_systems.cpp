@@ -54,6 +54,7 @@ std::unique_ptr<ExampleSystem> make_temperature() {
     const auto warm = hyperfunction("warm", LmParam{.temperature = 0.0},
                                     [](const LmParam& p, double x) { return x + p.temperature; }, {.optimize = true});
     std::vector<Example> examples;
+    examples.reserve(5);
     for (int x = 0; x < 5; ++x) examples.push_back({{{"x", x}}, x + 0.5});
     Metric distance(
         [](const Value& prediction, const Value& expected) {

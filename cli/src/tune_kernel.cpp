@@ -70,6 +70,7 @@ void start_again(std::chrono::duration<double> left) {
     if (arguments.empty() || restarts >= autotune::kMostLostDevices) return;
     arguments.insert(arguments.end(), {"--seconds", fmt::format("{:.3f}", std::max(left.count(), 0.001))});
     std::vector<char*> pointers;
+    pointers.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
     std::fflush(nullptr);

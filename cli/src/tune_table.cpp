@@ -162,6 +162,7 @@ Result<int> explain_shape(const TableFlags& flags) {
     }
     print_line(fmt::format("{} on {}", key_text(key), key.device.driver));
     std::vector<std::vector<std::string>> rows;
+    rows.reserve(sources.size());
     for (const autotune::SourceAnswer& source : sources)
         rows.push_back({source.answers ? "->" : "", source.source, source.says});
     print_line(table(rows));

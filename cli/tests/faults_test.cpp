@@ -48,6 +48,7 @@ class command_faults : public ::yolk::testing::DeviceTest {
     }
     int run_here(const std::vector<std::string>& arguments) {
         std::vector<const char*> pointers;
+        pointers.reserve(arguments.size());
         for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
         ::testing::internal::CaptureStdout();
         ::testing::internal::CaptureStderr();

@@ -96,7 +96,7 @@ TEST_F(system_command, draws_and_ablates) {
     }
 }
 TEST_F(system_command, the_seed_reaches_the_draws_of_an_ablation) {
-    const auto change = [this](const char* seed) {
+    const auto change = [](const char* seed) {
         return run({"rotation", "ablate", "--how", "perturb", "--json", "--seed", seed}).last()["change"];
     };
     EXPECT_EQ(change("1"), change("1"));

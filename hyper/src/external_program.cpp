@@ -119,6 +119,7 @@ Result<HostFunctionPtr> host_function_from_program(std::string name, Program pro
 Result<AnyHyperfunction> program_hyperfunction(std::string name, Program program, std::vector<Field> fields,
                                                std::size_t arity, HyperfunctionOptions options) {
     std::vector<float> initial;
+    initial.reserve(fields.size());
     for (const Field& field : fields) initial.push_back(static_cast<float>(field.initial));
     AnyHyperfunction::Parts parts;
     parts.spec.name = name;

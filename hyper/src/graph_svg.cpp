@@ -63,7 +63,7 @@ std::vector<Box> boxes_of(const Graph& graph, std::span<const PlacedEquation> pl
     for (std::size_t i = 0; i < graph.equations.size(); ++i) {
         const Equation& equation = graph.equations[i];
         std::string tooltip = fmt::format("stage {} {}", stage[i], label(placed, i));
-        for (const auto& attribute : equation.attributes) tooltip += " " + label(attribute);
+        for (const auto& attribute : equation.attributes) tooltip.append(" ").append(label(attribute));
         std::string detail = equation.results.empty() ? "" : type(equation.results[0]);
         if (!equation.hyperfunction.empty()) detail = equation.hyperfunction + ": " + detail;
         Box box{.title = title(equation),

@@ -158,7 +158,7 @@ Metric numeric_distance() {
 Metric cross_entropy() { return {cross_entropy_of, "cross entropy"}; }
 
 Metric parse_success(std::string format) {
-    return {[format](const Value& prediction, const Value&) -> Result<double> {
+    return {[format = std::move(format)](const Value& prediction, const Value&) -> Result<double> {
                 if (format != "json" && format != "number")
                     return bad_input(fmt::format("parse_success(\"{}\"): \"json\" and \"number\" are known.", format));
                 if (prediction.text() == nullptr) return 0.0;

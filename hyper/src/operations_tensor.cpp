@@ -143,6 +143,7 @@ Result<Values> reduce(const Equation& equation, std::span<const Value> operands)
     const ReduceDesc desc{.operation = kOperation, .outer = size.rows, .columns = size.columns};
     const auto words = oracle::reduce_twin(desc, {x.values().begin(), x.values().end()});
     std::vector<float> values;
+    values.reserve(words.size());
     for (const std::uint32_t word : words) {
         values.push_back(kOperation == ReduceOperation::Argmax ? static_cast<float>(word) : std::bit_cast<float>(word));
     }

@@ -197,7 +197,7 @@ Result<void> ParameterSet::add(ParameterSpec spec, Tensor values) {
                         spec.name, described(other->spec), described(spec)));
     }
     YOLK_TRY_VOID(validate_values(spec, values));
-    groups_.push_back({std::move(spec), values, values});
+    groups_.push_back({std::move(spec), values, std::move(values)});
     return {};
 }
 

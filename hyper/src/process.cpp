@@ -76,7 +76,7 @@ class Conversation {
     Conversation(const Conversation&) = delete;
     Conversation& operator=(const Conversation&) = delete;
 
-    Result<ProgramRun> run(std::stop_token stop);
+    Result<ProgramRun> run(const std::stop_token& stop);
 
    private:
     enum class End { Itself, Timeout, Stop, Output };
@@ -213,7 +213,7 @@ Error Conversation::error_for(End end) const {
                     EFBIG);
 }
 
-Result<ProgramRun> Conversation::run(std::stop_token stop) {
+Result<ProgramRun> Conversation::run(const std::stop_token& stop) {
     const End end = talk(stop);
     if (end != End::Itself) {
         terminate();

@@ -126,28 +126,55 @@ const RuleTable<PushRule>& pushforward_rules() {
     return table;
 }
 
-Result<Graph> pushforward(const Graph& graph, const RuleTable<PushRule>& rules) {
-    GraphBuilder builder(graph.name);
-    std::vector<Atom> values(graph.variables.size());
-    std::vector<Tangent> tangents(graph.variables.size());
-    const auto value_of = [&](const Atom& atom) {
-        const auto* id = std::get_if<VariableId>(&atom);
-        return id != nullptr ? values[id->value] : atom;
-    };
-    const auto tangent_of = [&](const Atom& atom) {
-        const auto* id = std::get_if<VariableId>(&atom);
-        return id != nullptr ? tangents[id->value] : Tangent();
-    };
-    for (const auto& [name, id] : graph.inputs) values[id.value] = builder.input(name, graph.variables[id.value].type);
-    for (const auto& [name, id] : graph.inputs) {
-        const ValueType& type = graph.variables[id.value].type;
-        if (can_move(type)) tangents[id.value] = builder.input("d " + name, type);
+namespace {
+
+/// One pass over a graph: the copy that is built, and what its variables and their movements are in it.
+class Pushforward {
+   public:
+    Pushforward(const Graph& graph, const RuleTable<PushRule>& rules)
+        : graph_(graph),
+          rules_(rules),
+          builder_(graph.name),
+          values_(graph.variables.size()),
+          tangents_(graph.variables.size()) {}
+
+    Result<Graph> run() {
+        add_inputs();
+        for (const Equation& equation : graph_.equations) YOLK_TRY_VOID(add(equation));
+        std::vector<Atom> outputs, moved;
+        for (const Atom& output : graph_.outputs) {
+            outputs.push_back(value_of(output));
+            const ValueType type = builder_.type(outputs.back());
+            if (can_move(type)) moved.push_back(or_zero(tangent_of(output), type));
+        }
+        outputs.insert(outputs.end(), moved.begin(), moved.end());
+        return std::move(builder_).finish(std::move(outputs));
     }
-    for (const GraphParameter& parameter : graph.parameters) {
-        const std::uint32_t id = parameter.variable.value;
-        values[id] = builder.parameter(parameter.group, graph.variables[id].type);
+
+   private:
+    [[nodiscard]] Atom value_of(const Atom& atom) const {
+        const auto* id = std::get_if<VariableId>(&atom);
+        return id != nullptr ? values_[id->value] : atom;
     }
-    for (const Equation& equation : graph.equations) {
+    [[nodiscard]] Tangent tangent_of(const Atom& atom) const {
+        const auto* id = std::get_if<VariableId>(&atom);
+        return id != nullptr ? tangents_[id->value] : Tangent();
+    }
+
+    void add_inputs() {
+        for (const auto& [name, id] : graph_.inputs)
+            values_[id.value] = builder_.input(name, graph_.variables[id.value].type);
+        for (const auto& [name, id] : graph_.inputs) {
+            const ValueType& type = graph_.variables[id.value].type;
+            if (can_move(type)) tangents_[id.value] = builder_.input("d " + name, type);
+        }
+        for (const GraphParameter& parameter : graph_.parameters) {
+            const std::uint32_t id = parameter.variable.value;
+            values_[id] = builder_.parameter(parameter.group, graph_.variables[id].type);
+        }
+    }
+
+    Result<void> add(const Equation& equation) {
         std::vector<Atom> operands;
         std::vector<Tangent> moving;
         std::vector<ValueType> types;
@@ -155,32 +182,37 @@ Result<Graph> pushforward(const Graph& graph, const RuleTable<PushRule>& rules) 
             operands.push_back(value_of(operand));
             moving.push_back(tangent_of(operand));
         }
-        for (const VariableId id : equation.results) types.push_back(graph.variables[id.value].type);
+        for (const VariableId id : equation.results) types.push_back(graph_.variables[id.value].type);
         Equation copy = equation;
         copy.operands = operands;
-        YOLK_TRY(const std::vector<Atom> results, builder.add(std::move(copy), types));
-        for (std::size_t i = 0; i < results.size(); ++i) values[equation.results[i].value] = results[i];
+        YOLK_TRY(const std::vector<Atom> results, builder_.add(std::move(copy), types));
+        for (std::size_t i = 0; i < results.size(); ++i) values_[equation.results[i].value] = results[i];
         // What neither moves nor can carry a movement stops here: comparisons, text.
         const bool moves = std::ranges::any_of(moving, [](const Tangent& t) { return t.has_value(); });
-        if (!moves || std::ranges::none_of(types, can_move)) continue;
-        const auto rule = rules.find(equation.operation);
-        if (rule == rules.end()) {
+        if (!moves || std::ranges::none_of(types, can_move)) return {};
+        const auto rule = rules_.find(equation.operation);
+        if (rule == rules_.end()) {
             return unsupported(
                 fmt::format("pushforward of graph '{}': operation {} has no rule; cut it off, or add one "
                             "to the table.",
-                            graph.name, equation.operation->name));
+                            graph_.name, equation.operation->name));
         }
-        YOLK_TRY(const std::vector<Tangent> moved, rule->second(builder, equation, operands, moving, results));
-        for (std::size_t i = 0; i < moved.size(); ++i) tangents[equation.results[i].value] = moved[i];
+        YOLK_TRY(const std::vector<Tangent> moved, rule->second(builder_, equation, operands, moving, results));
+        for (std::size_t i = 0; i < moved.size(); ++i) tangents_[equation.results[i].value] = moved[i];
+        return {};
     }
-    std::vector<Atom> outputs, moved;
-    for (const Atom& output : graph.outputs) {
-        outputs.push_back(value_of(output));
-        const ValueType type = builder.type(outputs.back());
-        if (can_move(type)) moved.push_back(or_zero(tangent_of(output), type));
-    }
-    outputs.insert(outputs.end(), moved.begin(), moved.end());
-    return std::move(builder).finish(std::move(outputs));
+
+    const Graph& graph_;
+    const RuleTable<PushRule>& rules_;
+    GraphBuilder builder_;
+    std::vector<Atom> values_;
+    std::vector<Tangent> tangents_;
+};
+
+}  // namespace
+
+Result<Graph> pushforward(const Graph& graph, const RuleTable<PushRule>& rules) {
+    return Pushforward(graph, rules).run();
 }
 
 }  // namespace yolk::hyper

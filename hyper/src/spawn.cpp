@@ -91,7 +91,7 @@ std::vector<std::string> environment_of(const Program& program) {
             std::ranges::any_of(program.environment, [name](const auto& added) { return added.first == name; });
         if (!replaced) all.emplace_back(text);
     }
-    for (const auto& [name, value] : program.environment) all.push_back(name + "=" + value);
+    for (const auto& [name, value] : program.environment) all.push_back(fmt::format("{}={}", name, value));
     return all;
 }
 

@@ -156,7 +156,7 @@ std::string misfit_of_field(const ParameterGroup& group, const Field& field, con
         return fmt::format("{} chose among [{}] and chooses among [{}]", label, fmt::join(old.choices, ", "),
                            fmt::join(field.choices, ", "));
     }
-    const double number = static_cast<double>(value);
+    const auto number = static_cast<double>(value);
     const double upper = field.kind == FieldKind::Choice    ? static_cast<double>(field.choices.size()) - 1.0
                          : field.kind == FieldKind::Boolean ? 1.0
                                                             : field.upper;

@@ -66,9 +66,10 @@ const Shape& Traced::shape() const {
 }
 TracedNumber Traced::number() const {
     auto number = value_.as_number();
+    const double known = number ? *number : 0.0;
     const auto tracer = tracer_ != nullptr ? tracer_ : Tracer::current();
     if (!number && tracer != nullptr) tracer->stick(std::move(number).error());
-    return {number ? *number : 0.0, tracer_ != nullptr && tracer_->from_parameter(*this), tracer, *this};
+    return {known, tracer_ != nullptr && tracer_->from_parameter(*this), tracer, *this};
 }
 const Value& Traced::read() const {
     if (tracer_ != nullptr) tracer_->note_read(*this, "past the tracer");
@@ -113,7 +114,9 @@ std::vector<Traced> split(const Traced& whole, std::span<const std::uint64_t> si
 std::vector<Traced> split(const Traced& whole, std::initializer_list<std::uint64_t> sizes, std::int64_t dimension) {
     return split(whole, std::span(sizes.begin(), sizes.size()), dimension);
 }
-Traced reshape(const Traced& x, Shape shape) { return apply("reshape", {x}, {{"shape", integers(shape.extents())}}); }
+Traced reshape(const Traced& x, const Shape& shape) {
+    return apply("reshape", {x}, {{"shape", integers(shape.extents())}});
+}
 Traced less(const Traced& a, const Traced& b) { return apply("less", {a, b}); }
 Traced equal(const Traced& a, const Traced& b) { return apply("equal", {a, b}); }
 Traced logical_and(const Traced& a, const Traced& b) { return apply("and", {a, b}); }

@@ -205,8 +205,11 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
 Result<TracedExample> Tracer::finish(const Traced& output) {
     if (!error_) {
         auto atom = atom_of(output);
-        if (atom) trace_.graph.outputs.push_back(*std::move(atom));
-        if (!atom) stick(std::move(atom).error());
+        if (atom) {
+            trace_.graph.outputs.push_back(*std::move(atom));
+        } else {
+            stick(std::move(atom).error());
+        }
     }
     registrar_ = {};  // values of this trace may outlive what these refer to
     runner_ = {};

@@ -3,7 +3,7 @@
 
 namespace yolk::hyper {
 
-Result<Walk> Walk::create(const Graph& graph, GraphArguments arguments) {
+Result<Walk> Walk::create(const Graph& graph, const GraphArguments& arguments) {
     Walk walk;
     walk.graph_ = &graph;
     YOLK_TRY(walk.values_, bind_arguments(graph, arguments));

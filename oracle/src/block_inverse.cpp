@@ -100,6 +100,7 @@ std::vector<double> damped_block(const BlockInverseDesc& desc, std::span<const f
     return a;
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): the loops of one elimination
 std::vector<double> inverse_in_double(std::span<const double> matrix, std::uint32_t count) {
     const std::size_t n = count;
     BlockMatrix a(matrix.begin(), matrix.end());

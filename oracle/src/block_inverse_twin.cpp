@@ -98,6 +98,7 @@ bool Twin::is_held() const {
 }
 
 /// L D L^T, then both triangular systems for each column of the identity. The verdict.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): the loops of one elimination
 std::uint32_t Twin::solve() {
     std::vector<float> a(n * n);  // below the diagonal L, above it u
     for (std::size_t i = 0; i < n; ++i) {
@@ -190,6 +191,7 @@ void Swept::take(std::size_t p, std::size_t q) {
     done[q] = true;
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): the loops of one elimination
 std::uint32_t Twin::sweep() {
     Swept s{.n = n, .a = std::vector<float>(n * n), .done = std::vector<bool>(n, false)};
     for (std::size_t i = 0; i < n; ++i) {

@@ -198,7 +198,7 @@ void InverseSqrtProblem::verify(CheckReport& report, const std::string& case_nam
         if (status != right_status(b))
             report.fail(fmt::format("{}: the status of block {} is {}; {} is right.", case_name, b,
                                     static_cast<std::uint32_t>(status), static_cast<std::uint32_t>(right_status(b))));
-        const float residual = std::bit_cast<float>(outputs[2][b]);
+        const auto residual = std::bit_cast<float>(outputs[2][b]);
         if (status == InverseSqrtStatus::Converged && !(residual <= desc_.tolerance))
             report.fail(fmt::format("{}: block {} has converged with residual {}.", case_name, b, residual));
         for (std::size_t i = 0; i < elements(); ++i) {

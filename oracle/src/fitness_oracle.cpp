@@ -94,7 +94,7 @@ void weigh_signs(const Scores& all, FitnessOracle& oracle) {
     double nonzero = 0.0;
     for (std::size_t pair = 0; pair < all.pairs(); ++pair) {
         const double difference = all.difference(pair);
-        const double sign = static_cast<double>((difference > 0.0) - (difference < 0.0));
+        const auto sign = static_cast<double>((difference > 0.0) - (difference < 0.0));
         nonzero += std::abs(sign);
         oracle.weights.push_back({sign, std::abs(difference) < all.lost() ? 1.0 : 0.0});
     }
@@ -177,7 +177,7 @@ std::vector<FitnessValue> fitness_score_oracle(const FitnessDesc& desc, std::spa
         double magnitude = 0.0;
         bool finite = true;
         for (std::size_t episode = 0; episode < desc.episodes; ++episode) {
-            const double value = static_cast<double>(returns[episode * desc.population + member]);
+            const auto value = static_cast<double>(returns[episode * desc.population + member]);
             sum += value;
             magnitude += std::abs(value);
             finite = finite && std::isfinite(value) && std::abs(sum) <= kLargestScore;

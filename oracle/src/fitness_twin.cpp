@@ -25,7 +25,7 @@ float flushed_score_product(float x, float y) { return exact::exact_flush(x * y)
 float scaled(float x, int power) {
     const double exact_value = std::ldexp(static_cast<double>(x), power);
     if (std::abs(exact_value) < 0x1p-100) return 0.0F;
-    const double largest = static_cast<double>(std::numeric_limits<float>::max());
+    const auto largest = static_cast<double>(std::numeric_limits<float>::max());
     return static_cast<float>(std::clamp(exact_value, -largest, largest));
 }
 

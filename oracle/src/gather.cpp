@@ -28,6 +28,7 @@ std::vector<std::uint32_t> gather_twin(const GatherDesc& desc, std::span<const s
     return out;
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one loop for each index of the definition
 std::vector<OracleValue> gather_oracle(const GatherDesc& desc, std::span<const std::uint32_t> table,
                                        std::span<const std::uint32_t> ids) {
     std::vector<OracleValue> out(std::size_t{desc.members} * desc.id_count * desc.columns);

@@ -17,7 +17,7 @@ float flushed_product(float x, float y) { return exact::exact_flush(x * y); }
 /// 1 / (1 - beta^t), the power by squaring in double as the plan does it.
 float unbias_twin(float beta, std::uint64_t t) {
     double power = 1.0;
-    for (double square = static_cast<double>(beta); t != 0; t >>= 1U, square *= square) {
+    for (auto square = static_cast<double>(beta); t != 0; t >>= 1U, square *= square) {
         if ((t & 1U) != 0) power *= square;
     }
     return static_cast<float>(1.0 / (1.0 - power));
@@ -82,10 +82,10 @@ OptimizerOracle optimizer_oracle(const OptimizerDesc& desc, std::span<const floa
                                  std::uint32_t step) {
     OptimizerOracle oracle;
     oracle.state.resize(state.size());
-    const double beta1 = static_cast<double>(desc.beta1);
-    const double beta2 = static_cast<double>(desc.beta2);
+    const auto beta1 = static_cast<double>(desc.beta1);
+    const auto beta2 = static_cast<double>(desc.beta2);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const double g = static_cast<double>(gradient[i]);
+        const auto g = static_cast<double>(gradient[i]);
         OptimizerValue direction{g, kStepFlushed};
         if (desc.rule == OptimizerRule::Momentum) {
             direction = oracle.state[i] = mixed(beta1, static_cast<double>(state[i]), 1.0, g);
@@ -97,7 +97,7 @@ OptimizerOracle optimizer_oracle(const OptimizerDesc& desc, std::span<const floa
             direction =
                 adam_direction(desc, oracle.state[i], oracle.state[second].value, static_cast<double>(step) + 1.0);
         }
-        const double rate = static_cast<double>(learning_rate);
+        const auto rate = static_cast<double>(learning_rate);
         const double value = static_cast<double>(parameters[i]) + rate * direction.value;
         const double tolerance = rate * direction.tolerance +
                                  kFp32Rounding * (1.01 * std::abs(rate * direction.value) + 1.01 * std::abs(value));

@@ -83,7 +83,7 @@ std::vector<OracleValue> perturbed_embedding_oracle(const PerturbedEmbeddingDesc
                 values.push_back({0.0, 0.0});
                 continue;
             }
-            const double weight = static_cast<double>(weights[std::size_t{id} * desc.columns + j]);
+            const auto weight = static_cast<double>(weights[std::size_t{id} * desc.columns + j]);
             OracleValue value{weight, 0.0};
             double norm = std::abs(weight);
             double dropped = std::abs(weight) < kOperandFloor ? std::abs(weight) : 0.0;

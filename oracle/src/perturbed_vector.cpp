@@ -49,7 +49,7 @@ std::vector<OracleValue> perturbed_vector_oracle(const PerturbedVectorDesc& desc
     for (std::uint32_t m = 0; m < desc.members; ++m) {
         const std::int32_t member = first_member + static_cast<std::int32_t>(m);
         for (std::uint32_t i = 0; i < desc.element_count; ++i) {
-            const double base = static_cast<double>(vector[i]);
+            const auto base = static_cast<double>(vector[i]);
             double term = 0.0;
             double dropped = std::abs(base) < kOperandFloor ? std::abs(base) : 0.0;
             if (takes_noise(desc, member)) {

@@ -52,7 +52,8 @@ template <class Term>
 /// Relative error of a sum of `columns` terms against the sum of their magnitudes: the roundings on the longest way
 /// through a chain and the tree, compounded: (1 + u)^n - 1 is at most n u / (1 - n u).
 [[nodiscard]] inline double row_sum_error(std::size_t columns) {
-    const double roundings = static_cast<double>((columns + 31) / 32 + 5) * kFp32Rounding;
+    const std::size_t depth = (columns + 31) / 32 + 5;
+    const double roundings = static_cast<double>(depth) * kFp32Rounding;
     return roundings / (1.0 - roundings);
 }
 

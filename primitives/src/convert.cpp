@@ -72,7 +72,7 @@ Result<BoundConvert> ConvertPlan::bind(const ConvertViews& views, const BufferVi
 void BoundConvert::record(Recorder& recorder) const noexcept {
     if (desc_.count == 0) return;
     const ScopedLabel label(recorder, "convert");
-    const std::uint64_t words = ceil_div<std::uint64_t>(desc_.count, 2);
+    const auto words = ceil_div<std::uint64_t>(desc_.count, 2);
     recorder.dispatch(
         binding_, {.count = desc_.count},
         grid_of(words, std::uint64_t{desc_.config->workgroup_size} * desc_.config->words_per_invocation, kCostPerWord));

@@ -136,7 +136,7 @@ double deviation_of(const std::vector<double>& values) {
 std::size_t distinct_nonzero(std::vector<double> weights) {
     std::erase(weights, 0.0);
     std::ranges::sort(weights);
-    return static_cast<std::size_t>(std::ranges::unique(weights).begin() - weights.begin());
+    return static_cast<std::size_t>(std::unique(weights.begin(), weights.end()) - weights.begin());
 }
 
 /// As many of the differences as lie more than `apart` from each other, and from 0.
@@ -249,7 +249,7 @@ TEST_P(fitness_heavy_tails, members_that_are_not_finite_count_as_the_worst) {
     std::array<float, 3> kinds{kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()};
     for (const std::uint32_t pairs : kPairs) {
         for (std::size_t turn = 0; turn < kinds.size(); ++turn) {
-            std::ranges::rotate(kinds, kinds.begin() + 1);
+            std::rotate(kinds.begin(), kinds.begin() + 1, kinds.end());
             Generation generation = generation_of(pairs);
             const float worst = std::ranges::min(generation.scores);
             std::vector<std::size_t> members;  // none in the outlier's pair, two of them in one pair

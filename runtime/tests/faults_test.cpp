@@ -109,7 +109,7 @@ TEST_P(faults, any_call_of_work) {
 TEST_P(faults, any_call_that_makes_what_a_device_keeps) {
     Sweep sweep{.kinds = kMemoryFaults, .names = kWorkNames};
     sweep.kinds.push_back(FaultKind::Refused);
-    sweep.names.push_back("descriptor pool");
+    sweep.names.emplace_back("descriptor pool");
     sweep.tolerated = {"vkAllocateMemory"};  // less is asked for
     for (const MemoryPolicy policy : {MemoryPolicy::Automatic, MemoryPolicy::ForceDiscrete}) {
         sweep_kept(injector_, sweep, [&] {

@@ -31,7 +31,7 @@ std::vector<std::string> places_of(const std::string& from, const std::string& n
 /// The names in the text's `#include "..."` and `#include <...>`, whatever conditions stand around them.
 std::vector<std::string> included_names(std::string_view text) {
     std::vector<std::string> names;
-    constexpr std::string_view kBlank = " \t";
+    static constexpr std::string_view kBlank = " \t";
     const auto skip_blanks = [](std::string_view& line) {
         line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
     };

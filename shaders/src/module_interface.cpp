@@ -322,24 +322,35 @@ Result<ModuleInterface> read_interface(std::span<const std::uint32_t> spirv) {
     return interface;
 }
 
-std::optional<WorkgroupUse> ModuleInterface::workgroup(std::span<const SpecConstant> given) const {
+namespace {
+
+/// The ids of the constants that a workgroup's size is made of: BuiltIn WorkgroupSize, else LocalSizeId; empty: the
+/// size is literal. Nothing: a constant that is not a vector of three.
+std::optional<std::vector<std::uint32_t>> size_ids(const ModuleInterface::Parsed& parsed) {
     std::vector<std::uint32_t> ids;
-    WorkgroupUse use;
-    for (const auto& [key, value] : parsed->decorations) {
+    for (const auto& [key, value] : parsed.decorations) {
         if (key.second != spv::DecorationBuiltIn || value != spv::BuiltInWorkgroupSize) continue;
-        const auto composite = parsed->constants.find(key.first);
-        if (composite == parsed->constants.end() || composite->second.size() != 6) return std::nullopt;
+        const auto composite = parsed.constants.find(key.first);
+        if (composite == parsed.constants.end() || composite->second.size() != 6) return std::nullopt;
         ids.assign(composite->second.begin() + 3, composite->second.end());
     }
-    const bool by_id = parsed->local_size && (*parsed->local_size)[0] == spv::OpExecutionModeId;
-    if (ids.empty() && by_id) ids.assign(parsed->local_size->begin() + 3, parsed->local_size->begin() + 6);
+    const bool by_id = parsed.local_size && (*parsed.local_size)[0] == spv::OpExecutionModeId;
+    if (ids.empty() && by_id) ids.assign(parsed.local_size->begin() + 3, parsed.local_size->begin() + 6);
+    return ids;
+}
+
+}  // namespace
+
+std::optional<WorkgroupUse> ModuleInterface::workgroup(std::span<const SpecConstant> given) const {
+    const std::optional<std::vector<std::uint32_t>> ids = size_ids(*parsed);
+    if (!ids || (ids->empty() && !parsed->local_size)) return std::nullopt;
+    WorkgroupUse use;
     for (std::size_t i = 0; i < 3; ++i) {
-        if (ids.empty()) {
-            if (!parsed->local_size) return std::nullopt;
+        if (ids->empty()) {
             use.size[i] = (*parsed->local_size)[3 + i];
             continue;
         }
-        const std::optional<std::uint64_t> value = parsed->value(ids[i], given);
+        const std::optional<std::uint64_t> value = parsed->value((*ids)[i], given);
         if (!value) return std::nullopt;
         use.size[i] = static_cast<std::uint32_t>(*value);
     }

@@ -91,7 +91,7 @@ struct GraphArguments {
 /// Step by step: look at an equation before it runs, at its results after. `graph` must outlive it.
 class Walk {
    public:
-    [[nodiscard]] static Result<Walk> create(const Graph& graph, GraphArguments arguments);
+    [[nodiscard]] static Result<Walk> create(const Graph& graph, const GraphArguments& arguments);
     [[nodiscard]] const Equation* next() const noexcept;        ///< nullptr at the end
     [[nodiscard]] Result<std::vector<Value>> operands() const;  ///< of next()
     /// Runs it; its results.

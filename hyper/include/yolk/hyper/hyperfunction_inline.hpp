@@ -166,7 +166,7 @@ template <class T>
     } else if constexpr (std::is_constructible_v<Plain>) {
         return plain_to(Plain{});
     } else {
-        return Value(std::string());
+        return std::string();
     }
 }
 
@@ -273,7 +273,8 @@ template <class P, class Body>
 
 template <class T, class M>
 FieldOf<T> field_of(std::string name, M T::*member) {
-    Field field{.name = std::move(name), .kind = detail::field_kind<M>()};
+    Field field{.name = std::move(name)};
+    field.kind = detail::field_kind<M>();
     field.initial = static_cast<double>(T{}.*member);
     if (field.kind != FieldKind::Boolean) field.lower = field.upper = detail::kNoBound;
     return {std::move(field), [member](const T& of) { return static_cast<double>(of.*member); },

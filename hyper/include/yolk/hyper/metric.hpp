@@ -26,8 +26,9 @@ struct Metric {
     Metric() = default;
     /// Any callable of either form, returning double or Result<double>.
     template <class F>
+    // NOLINTNEXTLINE(google-explicit-constructor): a lambda is a metric
     requires(!std::is_same_v<std::remove_cvref_t<F>, Metric>) Metric(F function, std::string name_of_it = "metric")
-        : name(std::move(name_of_it)) {  // NOLINT
+        : name(std::move(name_of_it)) {
         if constexpr (std::is_invocable_v<F, std::span<const Value>, std::span<const Value>>) {
             whole = std::move(function);
         } else {

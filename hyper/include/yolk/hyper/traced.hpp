@@ -159,7 +159,7 @@ class Traced {
 [[nodiscard]] std::vector<Traced> split(const Traced& whole, std::initializer_list<std::uint64_t> sizes,
                                         std::int64_t dimension = 0);
 /// The same elements in another shape.
-[[nodiscard]] Traced reshape(const Traced& x, Shape shape);
+[[nodiscard]] Traced reshape(const Traced& x, const Shape& shape);
 /// a < b as a truth value in the graph, and choosing by it: control that depends on parameters.
 [[nodiscard]] Traced less(const Traced& a, const Traced& b);
 [[nodiscard]] Traced equal(const Traced& a, const Traced& b);
