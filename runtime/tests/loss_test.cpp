@@ -272,8 +272,9 @@ TEST_P(hanging, does_not_keep_the_process_from_ending) {
         {
             Result<Worker> hung = worker();
             if (!hung) std::_Exit(2);
-            [[maybe_unused]] static const Gate* gate = nullptr;
-            gate = new Gate(hung->device);  // never opened, and never destroyed
+            static const Gate* volatile gate = nullptr;
+            gate = new Gate(hung->device);  // never opened, never destroyed, and kept, so that it is not a leak
+            if (gate == nullptr) std::_Exit(4);
             hung->record();
             if (hung->hasty.run(hung->recorder)) std::_Exit(3);
         }
