@@ -19,8 +19,8 @@ namespace abi_i8 = abi::matmul_i8;
 namespace {
 
 constexpr std::uint32_t kBytesPerWord = 4;
-/// Sums of an invocation; above, drivers spill.
-constexpr std::uint32_t kMaxSums = 64;
+/// Sums of an invocation; above, drivers spill. Not kMaxSums: in one unit with matmul's files that would hide matmul's.
+constexpr std::uint32_t kMaxSumsI8 = 64;
 
 struct Rows {
     std::uint64_t count = 0;
@@ -78,7 +78,7 @@ Result<void> check_written_rows(const MatmulI8Desc& desc) {
 
 Result<void> check_matmul_i8_config(const DeviceInfo& info, const MatmulI8Config& c) {
     if (c.workgroup_size % c.lanes_n != 0) return bad_input("lanes_n must divide workgroup_size.");
-    if (c.tile_m * c.tile_n > kMaxSums) return bad_input(fmt::format("An invocation may have {} sums.", kMaxSums));
+    if (c.tile_m * c.tile_n > kMaxSumsI8) return bad_input(fmt::format("An invocation may have {} sums.", kMaxSumsI8));
     if (c.dot == 1 && !path_is_open(info, LowPrecisionPath::IntegerDot))
         return bad_input("The path int8-dot is closed on this device; dot must be 0.");
     return {};

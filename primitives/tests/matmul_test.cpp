@@ -47,6 +47,15 @@ class matmul : public testing::DeviceTest {
 };
 YOLK_FOR_EACH_DEVICE(matmul);
 
+// The first choice, not one that is left when the space refuses it: a limit of another kernel's once did.
+TEST_P(matmul, cpu_drivers_get_texel_tiles_of_128_sums) {
+    if (device().info().kind != DeviceKind::Cpu) return;
+    const MatmulConfig config =
+        default_matmul_config(device().usable_info(), {.m = 256, .n = 256, .k = 256, .determinism = Determinism::Fast});
+    EXPECT_EQ(config.texel, 1U);
+    EXPECT_EQ(config.tile_m * config.tile_n, 128U);
+}
+
 TEST_P(matmul, matches_oracle_and_twin) {
     ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
                          oracle::check_family({device(), dispatcher()}, oracle::matmul_family()));
