@@ -90,7 +90,7 @@ Result<void> validate_equation(const Graph& graph, std::size_t index, Defined& d
 }
 
 /// Feeds a hasher with fields that cannot run into each other.
-class Signature {
+class SignatureWriter {
    public:
     void text(std::string_view value) {
         number(value.size());
@@ -200,7 +200,7 @@ std::vector<bool> depends_on(const Graph& graph, std::optional<std::span<const s
 }
 
 std::string signature(const Graph& graph) {
-    Signature result;
+    SignatureWriter result;
     result.number(graph.variables.size());
     for (const Variable& variable : graph.variables) result.type(variable.type);
     result.number(graph.inputs.size());

@@ -12,7 +12,7 @@
 namespace yolk::oracle {
 namespace {
 
-constexpr std::uint32_t kStatusBefore = 5;  // what the kernel adds to
+constexpr std::uint32_t kCountBefore = 5;  // what the kernel adds to
 
 class CrossEntropyProblem final : public Problem {
    public:
@@ -49,12 +49,12 @@ class CrossEntropyProblem final : public Problem {
         const CrossEntropyInputs inputs = make_inputs();
         return {input_buffer("logits", inputs.logits), input_buffer("targets", inputs.targets),
                 output_buffer("losses", sizeof(float) * desc_.members * desc_.rows),
-                in_out_buffer("status", std::vector<std::uint32_t>{kStatusBefore})};
+                in_out_buffer("status", std::vector<std::uint32_t>{kCountBefore})};
     }
     /// The oracle knows nothing of targets out of range; the twin does.
     [[nodiscard]] std::vector<Expected> expected() const override {
         const CrossEntropyInputs inputs = make_inputs();
-        const std::uint32_t status = kStatusBefore + cross_entropy_bad_targets(desc_, inputs);
+        const std::uint32_t status = kCountBefore + cross_entropy_bad_targets(desc_, inputs);
         std::vector<OracleValue> oracle;
         if (!bad_targets_) oracle = cross_entropy_oracle(desc_, inputs);
         return {{.twin = words_of(cross_entropy_twin(desc_, inputs)), .oracle = std::move(oracle)},
