@@ -5,12 +5,12 @@
 // of the calling thread and wall time, from begin or submit to the end of the wait. `above_bare_cpu_us` is the
 // difference of the medians: means follow the few iterations that the scheduler interrupts.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <span>
 #include <vector>
 

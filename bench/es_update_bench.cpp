@@ -59,7 +59,8 @@ void add(std::span<BenchDevice> devices) {
                             .config = EsUpdateConfig{.pairs_per_slice = slice, .tile_blocks = blocks}};
                         const auto name = fmt::format("es_update/{}/{}/rank:{}/slice:{}/blocks:{}", on.name, system,
                                                       rank, slice, blocks);
-                        benchmark::RegisterBenchmark(name.c_str(), [&on, parameters, desc](benchmark::State& state) {
+                        benchmark::RegisterBenchmark(name.c_str(), [&on, parameters = parameters,
+                                                                    desc](benchmark::State& state) {
                             if (const auto timed = time_update(state, on, parameters, desc); !timed)
                                 state.SkipWithError(timed.error().message.c_str());
                         })->UseManualTime();

@@ -15,7 +15,9 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kCalls = 64;
 constexpr std::uint32_t kConcurrency = 16;
 constexpr auto kWait = 50ms;
-constexpr double kLeast = std::chrono::duration<double>(kWait).count() * (kCalls / kConcurrency);
+static_assert(kCalls % kConcurrency == 0);
+constexpr std::uint32_t kRounds = kCalls / kConcurrency;
+constexpr double kLeast = std::chrono::duration<double>(kWait).count() * kRounds;
 
 hyper::HostFunctionPtr waits() {
     return std::make_shared<const hyper::HostFunction>(

@@ -13,7 +13,6 @@
 namespace yolk::autotune {
 namespace {
 
-using oracle::BufferRole;
 using oracle::ElementType;
 
 // SPIR-V's capabilities. Subgroup operations are part of Vulkan 1.1.

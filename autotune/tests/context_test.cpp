@@ -25,7 +25,6 @@ namespace yolk {
 namespace {
 
 using ::testing::Each;
-using ::testing::HasSubstr;
 using ::yolk::testing::device_index;
 using ::yolk::testing::expect_error;
 using ::yolk::testing::Variable;

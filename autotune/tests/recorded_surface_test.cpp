@@ -14,7 +14,6 @@
 namespace yolk::autotune {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr const char* kCache = R"({"device_name": "D", "kernel_name": "K", "tune_params_keys": ["tile", "fast", "n"],

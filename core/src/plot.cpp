@@ -35,7 +35,8 @@ std::vector<double> even_ticks(double low, double high, std::size_t wanted) {
 std::vector<double> decade_ticks(double low, double high, std::span<const double> mantissas, double every) {
     std::vector<double> ticks;
     const double first = std::floor(std::log10(low));
-    for (double decade = first; decade <= std::log10(high); decade += every) {
+    for (int i = 0; first + i * every <= std::log10(high); ++i) {
+        const double decade = first + i * every;
         for (const double mantissa : mantissas) {
             const double tick = mantissa * std::pow(10.0, decade);
             if (tick >= low * (1.0 - 1e-9) && tick <= high * (1.0 + 1e-9)) ticks.push_back(tick);

@@ -10,7 +10,6 @@ namespace {
 
 using ::yolk::testing::expect_error;
 using ::yolk::testing::FaultInjector;
-using ::yolk::testing::FaultKind;
 using ::yolk::testing::Sweep;
 
 class evolution_faults : public ::yolk::testing::DeviceTest {

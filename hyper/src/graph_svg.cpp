@@ -65,7 +65,7 @@ std::vector<Box> boxes_of(const Graph& graph, std::span<const PlacedEquation> pl
         std::string tooltip = fmt::format("stage {} {}", stage[i], label(placed, i));
         for (const auto& attribute : equation.attributes) tooltip.append(" ").append(label(attribute));
         std::string detail = equation.results.empty() ? "" : type(equation.results[0]);
-        if (!equation.hyperfunction.empty()) detail = equation.hyperfunction + ": " + detail;
+        if (!equation.hyperfunction.empty()) detail.insert(0, ": ").insert(0, equation.hyperfunction);
         Box box{.title = title(equation),
                 .detail = detail,
                 .tooltip = tooltip,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "yolk/core/json.hpp"
 #include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {

@@ -234,10 +234,10 @@ std::string quoted_errors(std::string_view tail) {
     return fmt::format(" Its standard error ends with: {}", tail);
 }
 
-Result<ProgramRun> run_program(const Program& program, std::string_view input, std::stop_token stop) {
+Result<ProgramRun> run_program(const Program& program, std::string_view input, const std::stop_token& stop) {
     YOLK_TRY_VOID(check_program(program));
     YOLK_TRY(Child child, spawn(program));
-    return Conversation(program, input, std::move(child)).run(std::move(stop));
+    return Conversation(program, input, std::move(child)).run(stop);
 }
 
 }  // namespace yolk::hyper

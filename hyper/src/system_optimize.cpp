@@ -30,8 +30,8 @@ Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, cons
     YOLK_TRY_VOID(validate(options));
     YOLK_TRY(const std::unique_ptr<SystemObjective> objective,
              SystemObjective::create(*this, examples, metric, options));
-    const std::unique_ptr<Search> own = options.search == nullptr ? eggroll() : nullptr;
-    Search& search = own ? *own : *options.search;
+    const std::unique_ptr<Search> house = eggroll();
+    Search& search = options.search == nullptr ? *house : *options.search;
     if (options.dry_run) return objective->expected(search);
     YOLK_TRY(OptimizeOutcome outcome, objective->run(search));
     if (!objective->best()) return outcome;

@@ -20,7 +20,6 @@ namespace yolk::hyper {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::yolk::testing::expect_error;
 
 class optimize : public ::yolk::testing::DeviceTest {

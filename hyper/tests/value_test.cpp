@@ -40,7 +40,7 @@ TEST(value, combines_along_a_dimension) {
 
 TEST(value, splits_what_was_combined) {
     for (const std::int64_t dimension : {0, 1, 2, -1, -2, -3}) {
-        const std::size_t along = static_cast<std::size_t>(dimension < 0 ? dimension + 3 : dimension);
+        const auto along = static_cast<std::size_t>(dimension < 0 ? dimension + 3 : dimension);
         const Tensor whole = counted({3, 4, 5});
         const std::vector<std::uint64_t> sizes{1, 0, whole.shape()[along] - 1};
         ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> parts, split(whole, sizes, dimension));

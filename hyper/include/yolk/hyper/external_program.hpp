@@ -57,7 +57,7 @@ struct ProgramRun {
 /// Errors: as check_program's, and no process to be had; a time-out (`native` is ETIMEDOUT), a stop, too much output;
 /// they quote the end of its standard error. Another exit status than 0 is none.
 [[nodiscard]] Result<ProgramRun> run_program(const Program& program, std::string_view input,
-                                             std::stop_token stop = std::stop_token{});
+                                             const std::stop_token& stop = std::stop_token{});
 
 /// What of a run is the answer. Errors: an exit status other than 0 where it counts, nothing printed, a last line that
 /// is no value; they quote the output and standard error.
