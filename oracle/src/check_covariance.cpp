@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -125,8 +126,9 @@ class CovarianceProblem final : public Problem {
         if (!desc_.average) return inputs;
         inputs.old.assign(count(), std::numeric_limits<float>::quiet_NaN());  // of a first average, not read
         for (std::size_t i = 0; i < count() && !first_; ++i) {
-            const std::size_t block = i / (std::size_t{desc_.n} * desc_.n) * desc_.n * desc_.n;
-            const std::size_t mirror = block + (i - block) % desc_.n * desc_.n + (i - block) / desc_.n;
+            const std::size_t n = std::max(desc_.n, 1U);  // there is an element, so it is n; the analyzer cannot know
+            const std::size_t block = i / (n * n) * n * n;
+            const std::size_t mirror = block + (i - block) % n * n + (i - block) / n;
             inputs.old[i] = mirror < i ? inputs.old[mirror] : draw_sample(draws, values_, i);
         }
         return inputs;

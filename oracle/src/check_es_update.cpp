@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "check_tools.hpp"
+#include "yolk/core/shape.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/es_update.hpp"
 #include "yolk/oracle/family.hpp"
@@ -98,7 +99,7 @@ UpdateInputs draw_inputs(const EsUpdateCase& item, Draws& draws) {
                    .sigma = draws.uniform(0.01F, 1.0F)};
     inputs.summary.coefficient = item.weights == FitnessWeights::I8 ? draws.uniform(0.001F, 0.1F) : 1.0F;
     if (item.weights == FitnessWeights::I8) {
-        inputs.integers.resize((pairs + 3) / 4 * 4);
+        inputs.integers.resize(round_up(pairs, 4));
         for (std::uint32_t pair = 0; pair < pairs; ++pair) {
             const int drawn = static_cast<int>(draws.below(290)) - 145;  // the ends are drawn often
             inputs.integers[pair] = static_cast<std::int8_t>(std::clamp(drawn, -127, 127));

@@ -80,6 +80,7 @@ std::vector<float> make_block(Draws& draws, const InverseSqrtCase& c, SpectrumKi
         for (std::uint32_t i = 0; i < n; ++i) values[std::size_t{i} * (n + 1)] = eigenvalues[i];
     }
     std::vector<float> block(values.size());
+    if (n == 0) return block;
     for (std::size_t i = 0; i < block.size(); ++i) {
         const std::size_t row = i / n;
         const std::size_t column = i % n;

@@ -38,7 +38,7 @@ void add_low_rank(std::span<std::int64_t> sum, const ParameterDesc& parameter, s
     for (std::size_t row = 0; row < parameter.rows; ++row) {
         for (std::size_t column = 0; column < parameter.columns; ++column) {
             std::int64_t product = 0;
-            for (std::size_t k = 0; k < rank; ++k) product += a[row * rank + k] * b[column * rank + k];
+            for (std::size_t k = 0; k < rank; ++k) product += std::int64_t{a[row * rank + k]} * b[column * rank + k];
             sum[row * parameter.columns + column] += weight * product;
         }
     }

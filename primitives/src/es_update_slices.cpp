@@ -22,7 +22,8 @@ constexpr std::uint64_t without(std::uint64_t budget, std::uint64_t other) { ret
 
 Result<Slices> choose_slices(const SliceProblem& problem) {
     // es_update_sum: search, zeroing the sums, and per pair: draw its noise block by block, multiply column by column.
-    const std::uint64_t summing = without(problem.loop_budget, kSearch + loop_cost(16 * problem.tile_blocks));
+    const std::uint64_t summing =
+        without(problem.loop_budget, kSearch + loop_cost(std::uint64_t{16} * problem.tile_blocks));
     const std::uint64_t exact_pairs = kExactProductsPerSlice / std::bit_ceil(problem.rank);
     const std::uint64_t most_pairs = std::min(exact_pairs, iterations_within(summing, 2 * loop_cost(problem.rank)));
     // es_update_combine: one search or the other, and the slices.

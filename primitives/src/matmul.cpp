@@ -40,7 +40,7 @@ constexpr std::uint64_t kMatmulWindowBytes = kElementBytes * abi_mm::kUniformEle
 Result<std::uint32_t> matmul_chunk(const Device& device, const MatmulConfig& config) {
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
     const std::uint64_t tail =
-        loop_cost(config.tile_m * config.tile_n) + (config.staged == 1 ? 0 : loop_cost(config.block_k));
+        loop_cost(std::uint64_t{config.tile_m} * config.tile_n) + (config.staged == 1 ? 0 : loop_cost(config.block_k));
     const std::uint64_t blocks = iterations_within(budget > tail ? budget - tail : 0);
     if (blocks == 0) {
         return unsupported(fmt::format("The loops of one invocation may cost {} on this device; [matmul] needs {}.",

@@ -88,7 +88,8 @@ bool has_no_output(const MatmulI8Desc& desc) noexcept { return desc.m == 0 || de
 
 Result<void> check_matmul_i8_loops(const Device& device, const MatmulI8Desc& desc, const MatmulI8Config& config) {
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
-    const std::uint64_t cost = loop_cost(ceil_div(desc.k, kBytesPerWord)) + loop_cost(config.tile_m * config.tile_n);
+    const std::uint64_t cost =
+        loop_cost(ceil_div(desc.k, kBytesPerWord)) + loop_cost(std::uint64_t{config.tile_m} * config.tile_n);
     if (cost <= budget) return {};
     return unsupported(
         fmt::format("The loops of one invocation may cost {} on this device; [matmul_i8] needs {} for a "

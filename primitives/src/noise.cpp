@@ -32,7 +32,7 @@ ConfigSpace<NoiseConfig> noise_space(const DeviceInfo& /*info*/, const NoiseDesc
 
 NoiseConfig default_noise_config(const DeviceInfo& info, const NoiseDesc& desc) {
     const auto [workgroup, items] =
-        streaming_default(info, ceil_div(desc.element_count, kNoiseElementsPerBlock) * desc.pair_count);
+        streaming_default(info, std::uint64_t{ceil_div(desc.element_count, kNoiseElementsPerBlock)} * desc.pair_count);
     return {.workgroup_size = workgroup, .blocks_per_invocation = items};
 }
 

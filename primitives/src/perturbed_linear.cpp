@@ -271,9 +271,9 @@ void BoundPerturbedLinear::Impl::record_projection(Recorder& recorder, abi_pl::P
     const std::uint64_t pairs = pairs_drawn(desc.members, params.first_member, desc.antithetic);
     const std::uint64_t invocations =
         pairs * ceil_div(desc.rows, layout.config.projection_rows) * ceil_div(desc.rank, 8U);
-    const LinearGrid grid =
-        grid_of(invocations, layout.config.projection_workgroup,
-                std::uint64_t{rho_chunk(desc.rank)} * chunk * (kNoiseElementCost + 2 * layout.config.projection_rows));
+    const LinearGrid grid = grid_of(invocations, layout.config.projection_workgroup,
+                                    std::uint64_t{rho_chunk(desc.rank)} * chunk *
+                                        (kNoiseElementCost + std::uint64_t{2} * layout.config.projection_rows));
     do {
         params.first_k = params.end_k;
         params.end_k += std::min(chunk, params.k - params.first_k);

@@ -17,7 +17,6 @@ namespace yolk {
 namespace {
 
 using testing::FaultInjector;
-using testing::FaultKind;
 using testing::Sweep;
 
 /// Makes the buffers that a path asks for, zeroed, and runs what it binds.
