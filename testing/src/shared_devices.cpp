@@ -2,6 +2,7 @@
 #include "shared_devices.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -95,7 +96,9 @@ SharedDevice& shared_device(const std::string& name, MemoryPolicy policy) {
         Device device = required(
             Device::create(instance(), device_index(name), {.memory_policy = policy, .pipeline_cache_folder = {}}));
         static_cast<void>(required(probe(device)));  // plans respect what it finds
-        Dispatcher dispatcher = required(Dispatcher::create(device));
+        // Below the watchdog's. lavapipe takes 40 s to compile the widest unrolled roll-out; a busy machine three times
+        // that.
+        Dispatcher dispatcher = required(Dispatcher::create(device, {.hang_limit = std::chrono::seconds(200)}));
         made = std::make_unique<SharedDevice>(SharedDevice{std::move(device), std::move(dispatcher)});
     }
     return *made;
