@@ -22,7 +22,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
 using testing::expect_error;
 
 struct ShapedBytes {

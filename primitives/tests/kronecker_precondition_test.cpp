@@ -15,7 +15,6 @@
 namespace yolk {
 namespace {
 
-using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::expect_error;
 using ::testing::FloatNear;

@@ -17,7 +17,6 @@
 namespace yolk {
 namespace {
 
-using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::expect_error;
 

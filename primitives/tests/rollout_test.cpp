@@ -18,7 +18,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr NoiseContext kRolloutContext{.seed = 3, .generation = 2, .time = 1, .sigma = 0.2F};
 
