@@ -77,7 +77,8 @@ std::optional<TuningAnswer> TuningTable::find(const TuningSpace& space) const {
         double distance;
         const TuningEntry* entry;
     };
-    const auto [begin, end] = std::ranges::equal_range(entries_, space.family(), {}, &TuningEntry::family);
+    const auto begin = std::ranges::lower_bound(entries_, space.family(), {}, &TuningEntry::family);
+    const auto end = std::ranges::upper_bound(entries_, space.family(), {}, &TuningEntry::family);
     if (begin == end) return std::nullopt;
     const std::string bucket = tuning_bucket(space.shape());
     std::vector<Near> near;

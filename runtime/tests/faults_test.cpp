@@ -21,7 +21,6 @@ using yolk::testing::device_index;
 using yolk::testing::expect_error;
 using yolk::testing::FaultInjector;
 using yolk::testing::FaultKind;
-using yolk::testing::living_objects;
 using yolk::testing::Sweep;
 
 constexpr std::uint32_t kFaultedNumbers = 300;
