@@ -19,7 +19,6 @@ namespace yolk::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr const char* kChild = "YOLK_TESTING_CHILD";
 
