@@ -10,8 +10,11 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <utility>
 
+#include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/oracle/family.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -155,22 +158,77 @@ Result<TableState> examine_table(const Database& database, const std::filesystem
     return state;
 }
 
-Result<void> upgrade_table(const Database& database, const std::filesystem::path& path) {
-    YOLK_TRY(Transaction transaction, Transaction::begin(database));
-    YOLK_TRY(const std::int64_t version, number_of(database, "PRAGMA user_version"));
-    if (version != 1) return {};  // another process was first
+std::optional<std::vector<std::uint64_t>> parse_extents(const std::string& text) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_array()) return std::nullopt;
+    std::vector<std::uint64_t> extents;
+    for (const Json& extent : json) {
+        if (!extent.is_number_unsigned()) return std::nullopt;
+        extents.push_back(extent.get<std::uint64_t>());
+    }
+    return extents;
+}
+
+namespace {
+
+/// Version 2 has other samples and a column more. What the notice says.
+Result<std::string> drop_cold_samples(const Database& database) {
     YOLK_TRY_VOID(database.execute("DELETE FROM samples WHERE milliseconds IS NOT NULL"));
     const std::int64_t samples = database.changed_rows();
     YOLK_TRY_VOID(database.execute("ALTER TABLE choices ADD COLUMN reopened INTEGER NOT NULL DEFAULT 0"));
     YOLK_TRY_VOID(database.execute("UPDATE choices SET reopened=1 WHERE pinned=0"));
-    const std::int64_t choices = database.changed_rows();
+    return fmt::format(
+        "by a Yolk that timed a kernel's first run, with the driver's compilation in it: {} samples are dropped. {} "
+        "choices stay in use until yolk tune has measured their shapes again; pinned ones stay as they are.",
+        samples, database.changed_rows());
+}
+
+/// Version 3 writes shapes in other words. What the notice says; empty where nothing is lost.
+Result<std::string> drop_unreadable_shapes(const Database& database) {
+    std::vector<std::int64_t> lost;
+    YOLK_TRY(Statement rows, database.prepare("SELECT id, family, variant, extents FROM keys"));
+    while (true) {
+        YOLK_TRY(const bool row, rows.step());
+        if (!row) break;
+        const oracle::Family* family = oracle::find_operation(rows.text(1));
+        if (family == nullptr) continue;
+        const auto extents = parse_extents(rows.text(3));
+        if (!extents || !family->operation->of_key({.variant = rows.text(2), .extents = *extents}))
+            lost.push_back(rows.integer(0));
+    }
+    std::int64_t choices = 0;
+    for (const std::int64_t id : lost) {
+        for (const char* table : {"samples", "quarantine", "choices"}) {
+            YOLK_TRY_VOID(database.execute(fmt::format("DELETE FROM {} WHERE key={}", table, id).c_str()));
+        }
+        choices += database.changed_rows();
+        YOLK_TRY_VOID(database.execute(fmt::format("DELETE FROM keys WHERE id={}", id).c_str()));
+    }
+    if (lost.empty()) return std::string();
+    return fmt::format(
+        "by a Yolk that wrote shapes in other words: {} of them, with {} choices, are dropped. Run yolk tune to "
+        "measure "
+        "them again.",
+        lost.size(), choices);
+}
+
+}  // namespace
+
+Result<void> upgrade_table(const Database& database, const std::filesystem::path& path) {
+    YOLK_TRY(Transaction transaction, Transaction::begin(database));
+    YOLK_TRY(const std::int64_t version, number_of(database, "PRAGMA user_version"));
+    if (version >= kTableVersion) return {};  // another process was first
+    std::vector<std::string> notices;
+    if (version < 2) {
+        YOLK_TRY(std::string notice, drop_cold_samples(database));
+        notices.push_back(std::move(notice));
+    }
+    YOLK_TRY(std::string notice, drop_unreadable_shapes(database));
+    if (!notice.empty()) notices.push_back(std::move(notice));
     YOLK_TRY_VOID(database.execute(fmt::format("PRAGMA user_version={}", kTableVersion).c_str()));
     YOLK_TRY_VOID(transaction.commit());
-    log_info(
-        fmt::format("The tuning table '{}' was written by a Yolk that timed a kernel's first run, with the driver's "
-                    "compilation in it: {} samples are dropped. {} choices stay in use until yolk tune has measured "
-                    "their shapes again; pinned ones stay as they are.",
-                    path.string(), samples, choices));
+    for (const std::string& each : notices)
+        log_info(fmt::format("The tuning table '{}' was written {}", path.string(), each));
     return {};
 }
 

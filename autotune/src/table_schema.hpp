@@ -2,17 +2,20 @@
 // The table's schema, and what to do with a file that does not have it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sqlite.hpp"
 
 namespace yolk::autotune {
 
 /// 1: samples of a search may hold the driver's compilation. 2: each binding is warmed up before its first sample;
-/// `choices.reopened`.
-inline constexpr std::int64_t kTableVersion = 2;
+/// `choices.reopened`. 3: shapes of operations that are declared as values are written by the names of their fields.
+inline constexpr std::int64_t kTableVersion = 3;
 
 enum class TableState { Good, Older, Empty, Damaged, Newer, Foreign };
 
@@ -29,9 +32,13 @@ enum class TableState { Good, Older, Empty, Damaged, Newer, Foreign };
 /// That the file at `path` is another program's, and what to do.
 [[nodiscard]] Error foreign_file(const std::filesystem::path& path, std::string_view what);
 
-/// From version 1: samples that are times are dropped, choices that are not pinned are reopened; one notice. In one
-/// transaction, so that of two processes one does it.
+/// From version 1: samples that are times are dropped, choices that are not pinned are reopened. From version 1 or 2:
+/// shapes that their operation no longer writes so are dropped with all that is known of them. A notice for each. In
+/// one transaction, so that of two processes one does it.
 [[nodiscard]] Result<void> upgrade_table(const Database& database, const std::filesystem::path& path);
+
+/// "[256,64]"; none where it is no list of numbers.
+[[nodiscard]] std::optional<std::vector<std::uint64_t>> parse_extents(const std::string& text);
 
 /// Tables, indices, version; in one transaction, so that of two processes one makes them.
 [[nodiscard]] Result<void> make_schema(const Database& database);

@@ -26,17 +26,6 @@ std::int64_t now() {
 
 std::string extents_text(const TuningShape& shape) { return Json(shape.extents).dump(); }
 
-std::optional<std::vector<std::uint64_t>> parse_extents(const std::string& text) {
-    const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_array()) return std::nullopt;
-    std::vector<std::uint64_t> extents;
-    for (const Json& extent : json) {
-        if (!extent.is_number_unsigned()) return std::nullopt;
-        extents.push_back(extent.get<std::uint64_t>());
-    }
-    return extents;
-}
-
 /// Of a row that begins with device, driver, family, kernels, variant, extents.
 std::optional<TuningKey> key_of(const Statement& row) {
     std::optional<std::vector<std::uint64_t>> extents = parse_extents(row.text(5));

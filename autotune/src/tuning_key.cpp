@@ -93,7 +93,8 @@ TuningKey tuning_key(const DeviceInfo& info, const TuningSpace& space) {
 }
 
 std::string shape_text(std::string_view family, const TuningShape& shape) {
-    return fmt::format("{} {} [{}]", family, shape.variant, fmt::join(shape.extents, ", "));
+    return fmt::format("{}{}{} [{}]", family, shape.variant.empty() ? "" : " ", shape.variant,
+                       fmt::join(shape.extents, ", "));
 }
 
 }  // namespace yolk::autotune

@@ -38,10 +38,10 @@ struct ContextConfigurations {
     Configuration heuristic, other;
 };
 ContextConfigurations context_configurations(const Device& device) {
-    const auto space = elementwise_space(device.usable_info(), kContextDoubling);
-    ContextConfigurations found{
-        .heuristic = space.configuration(default_elementwise_config(device.usable_info(), kContextDoubling)),
-        .other = {}};
+    const auto space = space_of(device.usable_info(), kContextDoubling);
+    ContextConfigurations found{.heuristic = space.configuration(
+                                    operation_of<ElementwiseDesc>().heuristic(device.usable_info(), kContextDoubling)),
+                                .other = {}};
     for (const Configuration& configuration : space.space().all()) {
         if (configuration != found.heuristic) found.other = configuration;
     }
@@ -50,7 +50,7 @@ ContextConfigurations context_configurations(const Device& device) {
 
 Result<Configuration> context_planned(const Context& context) {
     YOLK_TRY(const ElementwisePlan plan, plan_elementwise(context.device(), kContextDoubling));
-    return elementwise_space(context.device().usable_info(), kContextDoubling).configuration(plan.config());
+    return space_of(context.device().usable_info(), kContextDoubling).configuration(plan.config());
 }
 
 /// Caches and tables of the test's own, on the validated instance.
@@ -69,7 +69,7 @@ class context : public ::yolk::testing::DeviceTest {
         return Context::create(::yolk::testing::instance(), options);
     }
     [[nodiscard]] Result<void> write_table(const Configuration& configuration) const {
-        const TuningSpace space = elementwise_space(device().usable_info(), kContextDoubling).space();
+        const TuningSpace space = space_of(device().usable_info(), kContextDoubling).space();
         YOLK_TRY(const autotune::TuningFile file, autotune::TuningFile::open(table()));
         YOLK_TRY_VOID(file.put({.key = autotune::tuning_key(device().info(), space),
                                 .configuration = named_configuration(space, configuration),

@@ -92,7 +92,7 @@ class live : public testing::DeviceTest {
     }
     [[nodiscard]] std::filesystem::path table() const { return folder_ / "tuning.sqlite"; }
     [[nodiscard]] TuningKey key() const {
-        return tuning_key(device().info(), reduce_space(device().usable_info(), kSum).space());
+        return tuning_key(device().info(), space_of(device().usable_info(), kSum).space());
     }
     std::filesystem::path folder_;
 };
@@ -272,7 +272,7 @@ TEST_P(live, what_a_dead_process_ran_is_quarantined) {
 }
 
 TEST_P(live, plans_take_the_choice_from_the_file) {
-    const auto space = reduce_space(device().usable_info(), kSum);
+    const auto space = space_of(device().usable_info(), kSum);
     {
         ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
         ASSERT_OK_AND_ASSIGN(
@@ -291,7 +291,7 @@ TEST_P(live, plans_take_the_choice_from_the_file) {
 }
 
 TEST_P(live, recordings_are_written_over_recordings_only) {
-    const TuningSpace space = reduce_space(device().info(), kSum).space();
+    const TuningSpace space = space_of(device().info(), kSum).space();
     std::filesystem::create_directories(folder_);
     for (const RecordingFormat format : {RecordingFormat::KernelTuner, RecordingFormat::T4}) {
         const std::filesystem::path path = folder_ / (format == RecordingFormat::T4 ? "a.t4.json" : "a.json");
@@ -308,7 +308,7 @@ TEST_P(live, recordings_are_written_over_recordings_only) {
 }
 
 TEST_P(live, recordings_are_read_again) {
-    const TuningSpace space = reduce_space(device().info(), kSum).space();
+    const TuningSpace space = space_of(device().info(), kSum).space();
     std::vector<TuningSample> samples;
     for (const Configuration& configuration : space.all())
         samples.push_back({.configuration = named_configuration(space, configuration),

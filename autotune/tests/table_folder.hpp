@@ -30,7 +30,7 @@ class TableFolder : public ::testing::Test {
 inline TuningKey some_key(std::uint64_t extent = 512, std::string driver = "driver 1") {
     return {.device = {.device = "device", .driver = std::move(driver)},
             .family = "reduce",
-            .shape = {.variant = "f32", .extents = {extent, 64}},
+            .shape = {.variant = "operation=max", .extents = {extent, 64}},
             .kernels = kernel_hash("reduce")};
 }
 inline TuningChoice some_choice(const TuningKey& key, std::uint32_t rows, double milliseconds) {

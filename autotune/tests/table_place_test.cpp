@@ -179,6 +179,34 @@ TEST_F(table_place, with_a_table_of_version_1_loses_times_and_reopens_choices) {
     EXPECT_THAT(kept, SizeIs(2));
 }
 
+TEST_F(table_place, with_a_table_of_version_2_loses_shapes_in_words_that_are_no_longer_read) {
+    make_table();
+    TuningKey old = some_key(1024);
+    old.shape.variant = "f32, operation 2";
+    TuningKey own = some_key();
+    own.family = "kernel of a file";
+    own.shape.variant = "f32, operation 2";
+    {
+        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+        for (const TuningKey& key : {old, own}) ASSERT_OK(file.put(some_choice(key, 32, 1.0), std::nullopt));
+        ASSERT_OK(file.add(old, {.configuration = {{"rows_per_workgroup", 8}}, .milliseconds = 1.0}));
+        ASSERT_OK(file.quarantine({old, {{"rows_per_workgroup", 4}}, "wrong"}));
+    }
+    sql("PRAGMA user_version=2");
+    ASSERT_OK_AND_ASSIGN(const auto file, TuningFile::open_existing(table()));
+    ASSERT_TRUE(file);
+    ASSERT_OK_AND_ASSIGN(const auto choices, file->choices());
+    ASSERT_THAT(choices, SizeIs(3));
+    for (const TuningChoice& choice : choices) EXPECT_NE(choice.key, old);
+    EXPECT_FALSE(choices.back().reopened);
+    ASSERT_OK_AND_ASSIGN(const auto kept, file->samples(some_key()));
+    EXPECT_THAT(kept, SizeIs(2));
+    ASSERT_OK_AND_ASSIGN(const auto samples, file->samples(old));
+    EXPECT_THAT(samples, SizeIs(0));
+    ASSERT_OK_AND_ASSIGN(const auto quarantined, file->quarantined());
+    EXPECT_THAT(quarantined, SizeIs(0));
+}
+
 /// Gives up what root may do in spite of a file's permissions. Another user is not an answer: in a container that one
 /// may not even reach the folder.
 bool obeys_permissions() {

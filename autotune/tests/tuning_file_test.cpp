@@ -236,7 +236,7 @@ TEST_F(tuning_file, fuzzed_rows_never_give_an_illegal_configuration) {
         const std::string id = std::to_string(row);
         put("INSERT OR REPLACE INTO keys VALUES(?,?,?,?,?,?,?)",
             {id, fuzzed(random, {"device"}), fuzzed(random, {"driver 1"}), fuzzed(random, {"reduce", "softmax"}),
-             fuzzed(random, {hash}), fuzzed(random, {"f32, operation 0"}),
+             fuzzed(random, {hash}), fuzzed(random, {"operation=max"}),
              fuzzed(random, {"[" + std::to_string(random() % 3000) + ",64]"})});
         put("INSERT INTO choices VALUES(?,?,?,?,?,?,?,?,?,?)",
             {id,
@@ -253,7 +253,8 @@ TEST_F(tuning_file, fuzzed_rows_never_give_an_illegal_configuration) {
     EXPECT_GT(usable.entries().size(), static_cast<std::size_t>(rows) / 100);
     std::size_t answered = 0;
     for (std::uint32_t outer = 1; outer < 4000; outer += 37) {
-        const TuningSpace space = reduce_space({}, {.outer = outer, .columns = 64}).space();
+        const TuningSpace space =
+            space_of({}, ReduceDesc{.operation = ReduceOperation::Max, .outer = outer, .columns = 64}).space();
         if (const auto answer = usable.find(space)) {
             ++answered;
             EXPECT_TRUE(space.check(answer->configuration)) << space.text(answer->configuration);

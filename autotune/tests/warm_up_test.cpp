@@ -81,7 +81,7 @@ class warm_up : public testing::DeviceTest {
         return tune_live(device(), dispatcher(), problem, file, journal, options);
     }
     [[nodiscard]] TuningKey key() const {
-        return tuning_key(device().info(), reduce_space(device().usable_info(), kColdSum).space());
+        return tuning_key(device().info(), space_of(device().usable_info(), kColdSum).space());
     }
     std::filesystem::path folder_;
 };

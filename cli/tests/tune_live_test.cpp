@@ -109,8 +109,8 @@ TEST_P(tune_live, the_report_shows_what_the_table_holds) {
     ASSERT_EQ(reported.code, 0) << reported.err;
     EXPECT_THAT(reported.out, HasSubstr("2 shapes with 12 measured configurations"));
     const std::string first = read_text(page);
-    for (const char* part : {"reduce f32, operation 0 [256, 64]", "optimizer f32, rule 0 [450]", "of 13 legal",
-                             "Cost by knob", "rows_per_workgroup", "are not replayed"})
+    for (const char* part : {"reduce [256, 64]", "optimizer [450]", "of 13 legal", "Cost by knob", "rows_per_workgroup",
+                             "are not replayed"})
         EXPECT_THAT(first, HasSubstr(part));
     EXPECT_EQ(first.find("<script"), std::string::npos);
     ASSERT_EQ(run({"report", page, "--json"}).last()["shapes"], 2);
@@ -139,11 +139,14 @@ TEST_P(tune_live, shapes_of_the_last_run_can_be_tuned) {
 
     write_text(variables_["YOLK_TABLE"] + ".last_run.json",
                R"({"yolk_last_run":1,"shapes":[{"family":"rollout","variant":"chess, own","extents":[4,8,2,64,1,1]},
-                   {"family":"softmax","variant":"f32","extents":[3,977]},
-                   {"family":"optimizer","variant":"f32, rule 0","extents":[450]}]})");
+                   {"family":"softmax","variant":"","extents":[3,977]},
+                   {"family":"softmax","variant":"f32, logarithm","extents":[3,977]},
+                   {"family":"optimizer","variant":"rule=adam","extents":[450]}]})");
     const Ran some = run({"--job", "last", "--budget", "2"});
     ASSERT_EQ(some.code, 0) << some.err;
-    EXPECT_THAT(some.out, HasSubstr("\nsoftmax f32 [3, 977]"));
+    EXPECT_THAT(some.out, HasSubstr("\nsoftmax [3, 977]"));
+    EXPECT_THAT(some.out, HasSubstr("\noptimizer rule=adam [450]"));
+    EXPECT_THAT(some.out, HasSubstr("\nskipped softmax f32, logarithm"));
     EXPECT_THAT(some.out, HasSubstr("\nskipped rollout chess, own"));
     write_text(variables_["YOLK_TABLE"] + ".last_run.json", R"({"yolk_last_run":1,"shapes":[{"family":3}]})");
     EXPECT_EQ(run({"--job", "last"}).code, 2);

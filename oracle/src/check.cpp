@@ -39,4 +39,11 @@ std::span<const Family* const> families() noexcept {
     return kFamilies;
 }
 
+const Family* find_operation(std::string_view name) noexcept {
+    for (const Family* family : families()) {
+        if (family->operation != nullptr && name == family->name) return family;
+    }
+    return nullptr;
+}
+
 }  // namespace yolk::oracle

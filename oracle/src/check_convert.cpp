@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <array>
 #include <bit>
 #include <cmath>
@@ -9,6 +7,7 @@
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/convert.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/primitives/convert.hpp"
 
 namespace yolk::oracle {
@@ -22,51 +21,34 @@ enum class Contents {
     Every,    ///< widening only: 65,536 patterns
 };
 
+const char* name_of(Contents contents) {
+    constexpr std::array kContentNames{"drawn", "ties", "special", "every"};
+    return kContentNames.at(static_cast<std::size_t>(contents));
+}
+
 constexpr std::array<std::uint32_t, 26> kSpecialPatterns{
     0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000,
     0xFF800000, 0x7FC00000, 0xFFC00000, 0x7F800001, 0xFF802001, 0x7FBFFFFF, 0x477FE000, 0x477FEFFF, 0x477FF000,
     0x477FFFFF, 0x38800000, 0x387FFFFF, 0x33800000, 0x33000000, 0x33000001, 0x32FFFFFF, 0x7F7F8000};
 
-class ConvertProblem final : public Problem {
+class ConvertProblem final : public OperationProblem<ConvertDesc> {
    public:
     ConvertProblem(const ConvertDesc& desc, Contents contents, std::uint64_t seed)
-        : desc_(desc), contents_(contents), seed_(seed) {}
+        : OperationProblem(desc, name_of(contents)), contents_(contents), seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        constexpr std::array kContents{"drawn", "ties", "special", "every"};
-        return fmt::format("{} to {}, {} {}", to_string(desc_.from), to_string(desc_.to), desc_.count,
-                           kContents[static_cast<std::size_t>(contents_)]);
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return convert_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return convert_space(info, desc_).configuration(default_convert_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        ConvertDesc desc = desc_;
-        desc.config = convert_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(ConvertPlan plan, plan_convert(device, desc));
-        return planned(std::move(plan),
-                       [](const ConvertPlan& of, std::span<const BufferView> views,
-                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundConvert bound, of.bind({.in = views[0], .out = views[1]}, scratch));
-                           return recorded(std::move(bound));
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        const std::uint64_t out_bytes = float_bytes(desc_.to, desc_.count);
-        return {input_buffer("in", narrows() ? words_of(floats()) : packed(halves())), output_buffer("out", out_bytes)};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override;
     [[nodiscard]] Work work() const override {
-        const double count = desc_.count;
+        const double count = desc().count;
         return {.operations = 10.0 * count, .bytes = 6.0 * count};
     }
 
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {narrows() ? bytes_of_values(floats()) : bytes_of_values(packed(halves()))};
+    }
+
    private:
-    [[nodiscard]] bool narrows() const { return desc_.from == FloatFormat::F32; }
+    [[nodiscard]] bool narrows() const { return desc().from == FloatFormat::F32; }
     [[nodiscard]] std::vector<float> floats() const;
     [[nodiscard]] std::vector<std::uint16_t> halves() const;
     [[nodiscard]] static std::vector<std::uint32_t> packed(const std::vector<std::uint16_t>& halves) {
@@ -77,7 +59,6 @@ class ConvertProblem final : public Problem {
     [[nodiscard]] std::uint16_t half_of(float value) const;
     [[nodiscard]] std::uint32_t bits_of(std::uint16_t half) const;
 
-    ConvertDesc desc_;
     Contents contents_;
     std::uint64_t seed_;
 };
@@ -85,16 +66,16 @@ class ConvertProblem final : public Problem {
 std::vector<float> ConvertProblem::floats() const {
     Draws draws(seed_, 60);
     std::vector<float> values;
-    for (std::uint32_t i = 0; values.size() < desc_.count; ++i) {
+    for (std::uint32_t i = 0; values.size() < desc().count; ++i) {
         if (contents_ == Contents::Drawn) {
             values.push_back(std::bit_cast<float>(draws.word()));
         } else if (contents_ == Contents::Special) {
             values.push_back(std::bit_cast<float>(kSpecialPatterns[i % kSpecialPatterns.size()]));
         } else {
-            const std::uint32_t infinity = desc_.to == FloatFormat::F16 ? 0x7C00U : 0x7F80U;
+            const std::uint32_t infinity = desc().to == FloatFormat::F16 ? 0x7C00U : 0x7F80U;
             const auto half = static_cast<std::uint16_t>(draws.below(infinity - 1));
-            const double low = value_of_half(desc_.to, half);
-            const double high = value_of_half(desc_.to, static_cast<std::uint16_t>(half + 1));
+            const double low = value_of_half(desc().to, half);
+            const double high = value_of_half(desc().to, static_cast<std::uint16_t>(half + 1));
             const auto middle = static_cast<float>((low + high) / 2.0);
             constexpr float kInfinity = std::numeric_limits<float>::infinity();
             const std::array around{static_cast<float>(low), middle, std::nextafter(middle, 0.0F),
@@ -108,7 +89,7 @@ std::vector<float> ConvertProblem::floats() const {
 
 std::vector<std::uint16_t> ConvertProblem::halves() const {
     Draws draws(seed_, 61);
-    std::vector<std::uint16_t> all(desc_.count);
+    std::vector<std::uint16_t> all(desc().count);
     for (std::size_t i = 0; i < all.size(); ++i)
         all[i] = static_cast<std::uint16_t>(contents_ == Contents::Every ? i : draws.word() >> 16U);
     return all;
@@ -116,20 +97,20 @@ std::vector<std::uint16_t> ConvertProblem::halves() const {
 
 /// A NaN keeps its sign and upper bits and becomes quiet; all else is the nearest number.
 std::uint16_t ConvertProblem::half_of(float value) const {
-    if (!std::isnan(value)) return nearest_half(desc_.to, static_cast<double>(value));
+    if (!std::isnan(value)) return nearest_half(desc().to, static_cast<double>(value));
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = std::signbit(value) ? 0x8000U : 0U;
-    if (desc_.to == FloatFormat::BF16)
+    if (desc().to == FloatFormat::BF16)
         return static_cast<std::uint16_t>(sign | 0x7FC0U | ((bits & 0x7FFFFFU) / 0x10000U));
     return static_cast<std::uint16_t>(sign | 0x7E00U | ((bits & 0x7FFFFFU) / 0x2000U));
 }
 
 /// A NaN's bits move up as they are.
 std::uint32_t ConvertProblem::bits_of(std::uint16_t half) const {
-    const double value = value_of_half(desc_.from, half);
+    const double value = value_of_half(desc().from, half);
     if (!std::isnan(value)) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
     const std::uint32_t sign = (half & 0x8000U) != 0 ? 0x80000000U : 0U;
-    if (desc_.from == FloatFormat::BF16) return sign | 0x7F800000U | (half % 0x80U) * 0x10000U;
+    if (desc().from == FloatFormat::BF16) return sign | 0x7F800000U | (half % 0x80U) * 0x10000U;
     return sign | 0x7F800000U | (half % 0x400U) * 0x2000U;
 }
 
@@ -138,13 +119,13 @@ std::vector<Expected> ConvertProblem::expected() const {
     std::vector<std::uint32_t> right;
     if (narrows()) {
         const std::vector<float> values = floats();
-        expected.twin = narrow_twin(desc_.to, values);
+        expected.twin = narrow_twin(desc().to, values);
         std::vector<std::uint16_t> all;
         for (const float value : values) all.push_back(half_of(value));
         right = packed(all);
     } else {
         const std::vector<std::uint16_t> all = halves();
-        expected.twin = words_of(widen_twin(desc_.from, packed(all), all.size()));
+        expected.twin = words_of(widen_twin(desc().from, packed(all), all.size()));
         for (const std::uint16_t half : all) right.push_back(bits_of(half));
     }
     for (const std::uint32_t word : right) expected.oracle.push_back({static_cast<double>(word), 0.0});
@@ -207,7 +188,8 @@ const Family& convert_family() noexcept {
                                     .exactness = "E",
                                     .cases = &convert_cases,
                                     .benchmarks = &convert_benchmarks,
-                                    .configurations_per_case = 4};
+                                    .configurations_per_case = 4,
+                                    .operation = &kOperationText<ConvertDesc, &make_convert_problem>};
     return kFamily;
 }
 

@@ -7,79 +7,57 @@
 #include "row_inputs.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/cross_entropy.hpp"
-#include "yolk/oracle/family.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {
 
 constexpr std::uint32_t kCountBefore = 5;  // what the kernel adds to
 
-class CrossEntropyProblem final : public Problem {
+class CrossEntropyProblem final : public OperationProblem<CrossEntropyDesc> {
    public:
     CrossEntropyProblem(const CrossEntropyDesc& desc, RowInputs inputs, bool bad_targets, std::uint64_t seed)
-        : desc_(desc), inputs_(inputs), bad_targets_(bad_targets), seed_(seed) {}
+        : OperationProblem(
+              desc, fmt::format("{} logits{}", name_of(inputs), bad_targets ? ", some targets out of range" : "")),
+          inputs_(inputs),
+          bad_targets_(bad_targets),
+          seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("[{}, {}, {}], {} logits, {} targets{}", desc_.members, desc_.rows, desc_.columns,
-                           name_of(inputs_), desc_.shared_targets ? "shared" : "own",
-                           bad_targets_ ? ", some out of range" : "");
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return cross_entropy_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return cross_entropy_space(info, desc_).configuration(default_row_config(info));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        CrossEntropyDesc desc = desc_;
-        desc.config = cross_entropy_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(CrossEntropyPlan plan, plan_cross_entropy(device, desc));
-        return planned(
-            std::move(plan),
-            [](const CrossEntropyPlan& of, std::span<const BufferView> views,
-               const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                YOLK_TRY(BoundCrossEntropy bound,
-                         of.bind({.logits = views[0], .targets = views[1], .losses = views[2], .status = views[3]},
-                                 scratch));
-                return recorded(std::move(bound));
-            });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        const CrossEntropyInputs inputs = make_inputs();
-        return {input_buffer("logits", inputs.logits), input_buffer("targets", inputs.targets),
-                output_buffer("losses", sizeof(float) * desc_.members * desc_.rows),
-                in_out_buffer("status", std::vector<std::uint32_t>{kCountBefore})};
-    }
     /// The oracle knows nothing of targets out of range; the twin does.
     [[nodiscard]] std::vector<Expected> expected() const override {
         const CrossEntropyInputs inputs = make_inputs();
-        const std::uint32_t status = kCountBefore + cross_entropy_bad_targets(desc_, inputs);
+        const std::uint32_t status = kCountBefore + cross_entropy_bad_targets(desc(), inputs);
         std::vector<OracleValue> oracle;
-        if (!bad_targets_) oracle = cross_entropy_oracle(desc_, inputs);
-        return {{.twin = words_of(cross_entropy_twin(desc_, inputs)), .oracle = std::move(oracle)},
+        if (!bad_targets_) oracle = cross_entropy_oracle(desc(), inputs);
+        return {{.twin = words_of(cross_entropy_twin(desc(), inputs)), .oracle = std::move(oracle)},
                 {.element = ElementType::U32, .twin = {status}}};
     }
     /// An exponential of 24 operations and a few more.
     [[nodiscard]] Work work() const override {
-        const double rows = static_cast<double>(desc_.members) * desc_.rows;
-        return {.operations = 30.0 * rows * desc_.columns, .bytes = 4.0 * rows * (desc_.columns + 2.0)};
+        const double rows = static_cast<double>(desc().members) * desc().rows;
+        return {.operations = 30.0 * rows * desc().columns, .bytes = 4.0 * rows * (desc().columns + 2.0)};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        const CrossEntropyInputs inputs = make_inputs();
+        return {bytes_of_values(inputs.logits), bytes_of_values(inputs.targets),
+                bytes_of_values(std::vector<std::uint32_t>{kCountBefore})};
     }
 
    private:
     [[nodiscard]] CrossEntropyInputs make_inputs() const {
-        const std::size_t rows = std::size_t{desc_.members} * desc_.rows;
-        CrossEntropyInputs inputs{.logits = row_inputs(seed_, rows * desc_.columns, inputs_), .targets = {}};
-        Draws draws(seed_, desc_.columns);
-        inputs.targets.resize(desc_.shared_targets ? desc_.rows : rows);
+        const std::size_t rows = std::size_t{desc().members} * desc().rows;
+        CrossEntropyInputs inputs{.logits = row_inputs(seed_, rows * desc().columns, inputs_), .targets = {}};
+        Draws draws(seed_, desc().columns);
+        inputs.targets.resize(desc().shared_targets ? desc().rows : rows);
         for (std::uint32_t& target : inputs.targets) {
-            target = draws.below(desc_.columns);
-            if (bad_targets_ && draws.below(2) == 0) target = draws.below(2) == 0 ? desc_.columns : 0xFFFFFFFFU;
+            target = draws.below(desc().columns);
+            if (bad_targets_ && draws.below(2) == 0) target = draws.below(2) == 0 ? desc().columns : 0xFFFFFFFFU;
         }
         return inputs;
     }
 
-    CrossEntropyDesc desc_;
     RowInputs inputs_;
     bool bad_targets_;
     std::uint64_t seed_;
@@ -142,7 +120,8 @@ const Family& cross_entropy_family() noexcept {
                                     .exactness = "P",
                                     .cases = &cross_entropy_cases,
                                     .benchmarks = &cross_entropy_benchmarks,
-                                    .configurations_per_case = 4};
+                                    .configurations_per_case = 4,
+                                    .operation = &kOperationText<CrossEntropyDesc, &make_cross_entropy_problem>};
     return kFamily;
 }
 

@@ -7,78 +7,51 @@
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/elementwise.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-const char* layout_name(SecondOperand second) {
-    switch (second) {
-        case SecondOperand::Full: return "full";
-        case SecondOperand::Shared: return "shared";
-        case SecondOperand::MemberRows: return "member rows";
-        case SecondOperand::Row: return "row";
-    }
-    return "";
-}
-
-class ElementwiseProblem final : public Problem {
+class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
    public:
     ElementwiseProblem(const ElementwiseDesc& desc, bool in_place, std::uint64_t seed)
-        : desc_(desc), in_place_(in_place), seed_(seed) {}
+        : OperationProblem(desc, in_place ? "in place" : ""), in_place_(in_place), seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        std::string name =
-            fmt::format("{} [{}, {}, {}]", to_string(desc_.operation), desc_.members, desc_.rows, desc_.columns);
-        if (is_binary(desc_.operation)) name += fmt::format(" with {}", layout_name(desc_.second));
-        if (in_place_) name += " in place";
-        return name;
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return elementwise_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return elementwise_space(info, desc_).configuration(default_elementwise_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        ElementwiseDesc desc = desc_;
-        desc.config = elementwise_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(ElementwisePlan plan, plan_elementwise(device, desc));
-        return planned(std::move(plan),
-                       [binary = is_binary(desc_.operation), in_place = in_place_](
-                           const ElementwisePlan& of, std::span<const BufferView> views,
-                           const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           const BufferView second = binary ? views[1] : BufferView{};
-                           const BufferView out = in_place ? views[0] : views.back();
-                           YOLK_TRY(BoundElementwise bound,
-                                    of.bind({.first = views[0], .second = second, .out = out}, scratch));
-                           return recorded(std::move(bound));
-                       });
-    }
+    /// In place, the first view is the output.
     [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        std::vector<ProblemBuffer> buffers;
-        const std::vector<float> values = first();
-        buffers.push_back(in_place_ ? in_out_buffer("first", values) : input_buffer("first", values));
-        if (is_binary(desc_.operation)) buffers.push_back(input_buffer("second", second()));
-        if (!in_place_) buffers.push_back(output_buffer("out", sizeof(float) * values.size()));
-        return buffers;
+        std::vector<ProblemBuffer> all = OperationProblem::buffers();
+        if (!in_place_) return all;
+        all.front().role = BufferRole::InOut;
+        all.pop_back();
+        return all;
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<float> x = first();
         const std::vector<float> y = second();
-        return {{.twin = words_of(elementwise_twin(desc_, x, y)), .oracle = elementwise_oracle(desc_, x, y)}};
+        return {{.twin = words_of(elementwise_twin(desc(), x, y)), .oracle = elementwise_oracle(desc(), x, y)}};
     }
     [[nodiscard]] Work work() const override {
-        const double count = static_cast<double>(desc_.members) * desc_.rows * desc_.columns;
+        const double count = static_cast<double>(desc().members) * desc().rows * desc().columns;
         return {.operations = count, .bytes = 4.0 * (2.0 * count + static_cast<double>(second_count()))};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(first()), bytes_of_values(second())};
+    }
+    [[nodiscard]] ElementwiseViews views_of(const ElementwiseDesc& desc,
+                                            std::span<const BufferView> views) const override {
+        return {.first = views[0],
+                .second = is_binary(desc.operation) ? views[1] : BufferView{},
+                .out = in_place_ ? views[0] : views.back()};
     }
 
    private:
     [[nodiscard]] std::size_t second_count() const {
-        if (!is_binary(desc_.operation)) return 0;
-        const bool per_member = desc_.second == SecondOperand::Full || desc_.second == SecondOperand::MemberRows;
-        const bool per_row = desc_.second == SecondOperand::Full || desc_.second == SecondOperand::Shared;
-        return std::size_t{per_member ? desc_.members : 1} * (per_row ? desc_.rows : 1) * desc_.columns;
+        if (!is_binary(desc().operation)) return 0;
+        const bool per_member = desc().second == SecondOperand::Full || desc().second == SecondOperand::MemberRows;
+        const bool per_row = desc().second == SecondOperand::Full || desc().second == SecondOperand::Shared;
+        return std::size_t{per_member ? desc().members : 1} * (per_row ? desc().rows : 1) * desc().columns;
     }
     // Both signs, the interval of interest, what is flushed, both ends of the range (products stay finite), zeros, one.
     [[nodiscard]] std::vector<float> values(std::size_t count, std::uint32_t stream) const {
@@ -94,11 +67,10 @@ class ElementwiseProblem final : public Problem {
         return values;
     }
     [[nodiscard]] std::vector<float> first() const {
-        return values(std::size_t{desc_.members} * desc_.rows * desc_.columns, 1);
+        return values(std::size_t{desc().members} * desc().rows * desc().columns, 1);
     }
     [[nodiscard]] std::vector<float> second() const { return values(second_count(), 2); }
 
-    ElementwiseDesc desc_;
     bool in_place_;
     std::uint64_t seed_;
 };
@@ -189,7 +161,8 @@ const Family& elementwise_family() noexcept {
                                     .exactness = "E+P",
                                     .cases = &elementwise_cases,
                                     .benchmarks = &elementwise_benchmarks,
-                                    .configurations_per_case = 2};
+                                    .configurations_per_case = 2,
+                                    .operation = &kOperationText<ElementwiseDesc, &make_elementwise_problem>};
     return kFamily;
 }
 

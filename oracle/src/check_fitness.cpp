@@ -9,8 +9,8 @@
 
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/fitness.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -137,44 +137,14 @@ void verify_summary(CheckReport& report, const std::string& name, const FitnessO
     verify_against_oracle(report, name + ", summary", numbers, expected);
 }
 
-class FitnessProblem final : public Problem {
+class FitnessProblem final : public OperationProblem<FitnessDesc> {
    public:
     FitnessProblem(const FitnessDesc& desc, const char* kind, std::vector<float> returns)
-        : desc_(desc), kind_(kind), returns_(std::move(returns)) {}
+        : OperationProblem(desc, kind), returns_(std::move(returns)) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{}{}{} of {} x {}, {}", to_string(desc_.rule), desc_.robust ? ", robust" : "",
-                           desc_.antithetic ? "" : ", not antithetic", desc_.population, desc_.episodes, kind_);
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return fitness_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return fitness_space(info, desc_).configuration({});
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        FitnessDesc desc = desc_;
-        desc.config = fitness_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(FitnessPlan plan, plan_fitness(device, desc));
-        return planned(
-            std::move(plan),
-            [](const FitnessPlan& of, std::span<const BufferView> views,
-               const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                YOLK_TRY(BoundFitness bound,
-                         of.bind({.returns = views[0], .scores = views[1], .weights = views[2], .summary = views[3]},
-                                 scratch));
-                return recorded(std::move(bound));
-            });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {input_buffer("returns", returns_), output_buffer("scores", std::uint64_t{4} * desc_.population),
-                output_buffer("weights", fitness_weights_bytes(desc_)),
-                output_buffer("summary", sizeof(abi::fitness::Summary))};
-    }
     /// The oracle starts from the scores as they came, and knows weights that are not words: verify() compares.
     [[nodiscard]] std::vector<Expected> expected() const override {
-        const FitnessTwin twin = fitness_twin(desc_, returns_);
+        const FitnessTwin twin = fitness_twin(desc(), returns_);
         const auto summary = std::bit_cast<SummaryWords>(twin.summary);
         return {{.twin = words_of(twin.scores)},
                 {.element = ElementType::U32, .twin = stored_weights(twin)},
@@ -182,30 +152,31 @@ class FitnessProblem final : public Problem {
     }
     /// A few passes over the scores, each of a few operations per member.
     [[nodiscard]] Work work() const override {
-        const double members = desc_.population;
-        return {.operations = members * (desc_.episodes + 32.0),
-                .bytes = 4.0 * members * (desc_.episodes + 1.0) + static_cast<double>(fitness_weights_bytes(desc_))};
+        const double members = desc().population;
+        return {.operations = members * (desc().episodes + 32.0),
+                .bytes = 4.0 * members * (desc().episodes + 1.0) + static_cast<double>(fitness_weights_bytes(desc()))};
     }
     void verify(CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override {
         std::vector<float> scores;
         for (const std::uint32_t word : outputs[0]) scores.push_back(std::bit_cast<float>(word));
-        verify_scores(report, case_name, desc_, returns_, scores);
-        const FitnessOracle oracle = fitness_oracle(desc_, scores);
+        verify_scores(report, case_name, desc(), returns_, scores);
+        const FitnessOracle oracle = fitness_oracle(desc(), scores);
         std::vector<OracleValue> weights;
         for (const FitnessValue& weight : oracle.weights) weights.push_back({weight.value, weight.tolerance});
-        const std::vector<double> got = weight_values(desc_, outputs[1]);
+        const std::vector<double> got = weight_values(desc(), outputs[1]);
         verify_against_oracle(report, case_name + ", weights", got, weights);
         SummaryWords words{};
         std::ranges::copy(outputs[2], words.begin());
         verify_summary(report, case_name, oracle, std::bit_cast<abi::fitness::Summary>(words));
     }
 
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(returns_)}; }
+
    private:
     using SummaryWords = std::array<std::uint32_t, sizeof(abi::fitness::Summary) / sizeof(std::uint32_t)>;
 
-    FitnessDesc desc_;
-    const char* kind_;
     std::vector<float> returns_;
 };
 
@@ -261,7 +232,8 @@ const Family& fitness_family() noexcept {
                                     .exactness = "E+P",
                                     .cases = &fitness_cases,
                                     .benchmarks = &fitness_benchmarks,
-                                    .configurations_per_case = 1};
+                                    .configurations_per_case = 1,
+                                    .operation = &kOperationText<FitnessDesc, &make_fitness_problem>};
     return kFamily;
 }
 

@@ -1,77 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <array>
 
 #include "check_tools.hpp"
 #include "ids.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/gather.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class GatherProblem final : public Problem {
+class GatherProblem final : public OperationProblem<GatherDesc> {
    public:
-    GatherProblem(const GatherDesc& desc, std::uint64_t seed) : desc_(desc), seed_(seed) {}
+    GatherProblem(const GatherDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} ids of {} rows of {}, {} members{}{}", desc_.id_count, desc_.table_rows, desc_.columns,
-                           desc_.members, desc_.shared_table ? ", shared table" : "",
-                           desc_.shared_ids ? ", shared ids" : "");
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return gather_space(info, desc_).space(); }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return gather_space(info, desc_).configuration(default_gather_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        GatherDesc desc = desc_;
-        desc.config = gather_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(GatherPlan plan, plan_gather(device, desc));
-        return planned(std::move(plan),
-                       [](const GatherPlan& of, std::span<const BufferView> views,
-                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           const GatherViews all{
-                               .table = views[0], .ids = views[1], .out = views[2], .status = views[3]};
-                           YOLK_TRY(BoundGather bound, of.bind(all, scratch));
-                           return recorded(std::move(bound));
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {input_buffer("table", table()), input_buffer("ids", ids()),
-                output_buffer("out", sizeof(std::uint32_t) * out_count()),
-                in_out_buffer("status", std::vector<std::uint32_t>{kStatusBefore})};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<std::uint32_t> rows = table();
         const std::vector<std::uint32_t> list = ids();
         const std::uint32_t counted =
-            desc_.columns == 0 ? 0 : count_out_of_range(list, desc_.table_rows, desc_.shared_ids ? desc_.members : 1);
+            desc().columns == 0 ? 0
+                                : count_out_of_range(list, desc().table_rows, desc().shared_ids ? desc().members : 1);
         return {{.element = ElementType::U32,
-                 .twin = gather_twin(desc_, rows, list),
-                 .oracle = gather_oracle(desc_, rows, list)},
+                 .twin = gather_twin(desc(), rows, list),
+                 .oracle = gather_oracle(desc(), rows, list)},
                 {.element = ElementType::U32, .twin = {kStatusBefore + counted}}};
     }
     [[nodiscard]] Work work() const override {
         return {.operations = 0.0, .bytes = 8.0 * static_cast<double>(out_count()) + 4.0 * list_count()};
     }
 
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(table()), bytes_of_values(ids()),
+                bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
+    }
+
    private:
-    [[nodiscard]] std::size_t out_count() const { return std::size_t{desc_.members} * desc_.id_count * desc_.columns; }
-    [[nodiscard]] std::uint32_t list_count() const { return (desc_.shared_ids ? 1 : desc_.members) * desc_.id_count; }
+    [[nodiscard]] std::size_t out_count() const {
+        return std::size_t{desc().members} * desc().id_count * desc().columns;
+    }
+    [[nodiscard]] std::uint32_t list_count() const {
+        return (desc().shared_ids ? 1 : desc().members) * desc().id_count;
+    }
     [[nodiscard]] std::vector<std::uint32_t> table() const {
         Draws draws(seed_, 1);
-        std::vector<std::uint32_t> words(std::size_t{desc_.shared_table ? 1 : desc_.members} * desc_.table_rows *
-                                         desc_.columns);
+        std::vector<std::uint32_t> words(std::size_t{desc().shared_table ? 1 : desc().members} * desc().table_rows *
+                                         desc().columns);
         for (std::uint32_t& word : words) word = draws.word();
         return words;
     }
     [[nodiscard]] std::vector<std::uint32_t> ids() const {
-        return draw_ids(Draws(seed_, 2), list_count(), desc_.table_rows);
+        return draw_ids(Draws(seed_, 2), list_count(), desc().table_rows);
     }
 
-    GatherDesc desc_;
     std::uint64_t seed_;
 };
 
@@ -120,7 +101,8 @@ const Family& gather_family() noexcept {
                                     .exactness = "E",
                                     .cases = &gather_cases,
                                     .benchmarks = &gather_benchmarks,
-                                    .configurations_per_case = 8};
+                                    .configurations_per_case = 8,
+                                    .operation = &kOperationText<GatherDesc, &make_gather_problem>};
     return kFamily;
 }
 

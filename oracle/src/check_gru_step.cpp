@@ -6,63 +6,21 @@
 #include "check_tools.hpp"
 #include "row_inputs.hpp"
 #include "yolk/oracle/check.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/gru_step.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class GruStepProblem final : public Problem {
+class GruStepProblem final : public OperationProblem<GruStepDesc> {
    public:
     GruStepProblem(const GruStepDesc& desc, RowInputs inputs, std::uint64_t seed)
-        : desc_(desc), inputs_(inputs), seed_(seed) {}
+        : OperationProblem(desc, name_of(inputs), GruStepHalf::Gate), inputs_(inputs), seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("[{}, {}, {}], {}, {} gate bias, {} candidate bias", desc_.members, desc_.rows,
-                           desc_.columns, name_of(inputs_), name_of(desc_.gate_bias), name_of(desc_.candidate_bias));
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return gru_step_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return gru_step_space(info, desc_).configuration(default_gru_step_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        GruStepDesc desc = desc_;
-        desc.config = gru_step_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(GruStepPlan plan, plan_gru_step(device, desc));
-        return planned(std::move(plan),
-                       [](const GruStepPlan& of, std::span<const BufferView> views,
-                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundGruStep bound, of.bind({.gate_input = views[0],
-                                                                 .gate_bias = views[1],
-                                                                 .candidate_input = views[2],
-                                                                 .candidate_bias = views[3],
-                                                                 .state = views[4],
-                                                                 .gate = views[5],
-                                                                 .gated_state = views[6],
-                                                                 .next_state = views[7]},
-                                                                scratch));
-                           return both(std::move(bound));
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        const GruStepInputs inputs = make_inputs();
-        const std::uint64_t size_bytes = sizeof(float) * count();
-        return {input_buffer("gate_input", inputs.gate_input),
-                input_buffer("gate_bias", inputs.gate_bias),
-                input_buffer("candidate_input", inputs.candidate_input),
-                input_buffer("candidate_bias", inputs.candidate_bias),
-                input_buffer("state", inputs.state),
-                output_buffer("gate", size_bytes),
-                output_buffer("gated_state", size_bytes),
-                output_buffer("next_state", size_bytes)};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const GruStepInputs inputs = make_inputs();
-        const GruStepOutputs twin = gru_step_twin(desc_, inputs);
-        GruStepOracle oracle = gru_step_oracle(desc_, inputs);
+        const GruStepOutputs twin = gru_step_twin(desc(), inputs);
+        GruStepOracle oracle = gru_step_oracle(desc(), inputs);
         return {{.twin = words_of(twin.gate), .oracle = std::move(oracle.gate)},
                 {.twin = words_of(twin.gated_state), .oracle = std::move(oracle.gated_state)},
                 {.twin = words_of(twin.next_state), .oracle = std::move(oracle.next_state)}};
@@ -73,29 +31,36 @@ class GruStepProblem final : public Problem {
         return {.operations = 75.0 * elements, .bytes = 32.0 * elements};
     }
 
-   private:
-    static PlannedProblem::Record both(BoundGruStep bound) {
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        const GruStepInputs inputs = make_inputs();
+        return {bytes_of_values(inputs.gate_input), bytes_of_values(inputs.gate_bias),
+                bytes_of_values(inputs.candidate_input), bytes_of_values(inputs.candidate_bias),
+                bytes_of_values(inputs.state)};
+    }
+    [[nodiscard]] PlannedProblem::Record record_of(BoundGruStep bound) const override {
         return [bound = std::make_shared<const BoundGruStep>(std::move(bound))](Recorder& recorder) {
-            bound->record_gate(recorder);
+            bound->record(recorder, GruStepHalf::Gate);
             recorder.barrier(Barrier::ComputeToCompute);
-            bound->record_update(recorder);
+            bound->record(recorder, GruStepHalf::Update);
         };
     }
-    [[nodiscard]] std::size_t count() const { return std::size_t{desc_.members} * desc_.rows * desc_.columns; }
+
+   private:
+    [[nodiscard]] std::size_t count() const { return std::size_t{desc().members} * desc().rows * desc().columns; }
     [[nodiscard]] std::vector<float> make_bias(RowVector kind, std::uint64_t seed) const {
         if (kind == RowVector::None) return {};
-        const std::size_t members = kind == RowVector::PerMember ? desc_.members : 1;
-        return row_inputs(seed, members * desc_.columns, RowInputs::Plain);
+        const std::size_t members = kind == RowVector::PerMember ? desc().members : 1;
+        return row_inputs(seed, members * desc().columns, RowInputs::Plain);
     }
     [[nodiscard]] GruStepInputs make_inputs() const {
         return {.gate_input = row_inputs(seed_, count(), inputs_),
-                .gate_bias = make_bias(desc_.gate_bias, seed_ + 1),
+                .gate_bias = make_bias(desc().gate_bias, seed_ + 1),
                 .candidate_input = row_inputs(seed_ + 2, count(), inputs_),
-                .candidate_bias = make_bias(desc_.candidate_bias, seed_ + 3),
+                .candidate_bias = make_bias(desc().candidate_bias, seed_ + 3),
                 .state = row_inputs(seed_ + 4, count(), inputs_)};
     }
 
-    GruStepDesc desc_;
     RowInputs inputs_;
     std::uint64_t seed_;
 };
@@ -158,7 +123,8 @@ const Family& gru_step_family() noexcept {
                                     .exactness = "P",
                                     .cases = &gru_step_cases,
                                     .benchmarks = &gru_step_benchmarks,
-                                    .configurations_per_case = 4};
+                                    .configurations_per_case = 4,
+                                    .operation = &kOperationText<GruStepDesc, &make_gru_step_problem>};
     return kFamily;
 }
 

@@ -6,59 +6,38 @@
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/noise.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class NoiseProblem final : public Problem {
+class NoiseProblem final : public OperationProblem<NoiseDesc> {
    public:
-    NoiseProblem(const NoiseDesc& desc, const NoiseStream& stream) : desc_(desc), stream_(stream) {}
+    NoiseProblem(const NoiseDesc& desc, const NoiseStream& stream)
+        : OperationProblem(desc, fmt::format("domain {}", static_cast<std::uint32_t>(stream.domain)), stream) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("[{}, {}] {} of domain {}", desc_.pair_count, desc_.element_count,
-                           desc_.format == NoiseFormat::I32 ? "i32" : "f32",
-                           static_cast<std::uint32_t>(stream_.domain));
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return noise_space(info, desc_).space(); }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return noise_space(info, desc_).configuration(default_noise_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        NoiseDesc desc = desc_;
-        desc.config = noise_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(NoisePlan plan, plan_noise(device, desc));
-        return planned(std::move(plan),
-                       [stream = stream_](const NoisePlan& of, std::span<const BufferView> views,
-                                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundNoise bound, of.bind({.out = views[0]}, scratch));
-                           return recorded(std::move(bound), stream);
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {output_buffer("out", std::uint64_t{4} * desc_.element_count * desc_.pair_count)};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
-        if (desc_.format == NoiseFormat::I32) {
-            return {
-                {.element = ElementType::I32, .twin = words_of(noise_i32_twin(desc_, stream_)), .oracle = oracle()}};
+        if (desc().format == NoiseFormat::I32) {
+            return {{.element = ElementType::I32,
+                     .twin = words_of(noise_i32_twin(desc(), argument<0>())),
+                     .oracle = oracle()}};
         }
-        return {{.twin = words_of(noise_f32_twin(desc_, stream_)), .oracle = oracle()}};
+        return {{.twin = words_of(noise_f32_twin(desc(), argument<0>())), .oracle = oracle()}};
     }
     /// A block of eight elements takes about a hundred operations.
     [[nodiscard]] Work work() const override {
-        const double elements = static_cast<double>(desc_.element_count) * desc_.pair_count;
+        const double elements = static_cast<double>(desc().element_count) * desc().pair_count;
         return {.operations = elements * 12.5, .bytes = elements * 4};
     }
 
    private:
     [[nodiscard]] std::vector<OracleValue> oracle() const {
         std::vector<OracleValue> values;
-        values.reserve(std::size_t{desc_.element_count} * desc_.pair_count);
-        NoiseStream stream = stream_;
-        for (std::uint32_t p = 0; p < desc_.pair_count; ++p, ++stream.pair) {
-            for (std::uint32_t i = 0; i < desc_.element_count; ++i) {
-                if (desc_.format == NoiseFormat::I32) {
+        values.reserve(std::size_t{desc().element_count} * desc().pair_count);
+        NoiseStream stream = argument<0>();
+        for (std::uint32_t p = 0; p < desc().pair_count; ++p, ++stream.pair) {
+            for (std::uint32_t i = 0; i < desc().element_count; ++i) {
+                if (desc().format == NoiseFormat::I32) {
                     values.push_back({static_cast<double>(noise_oracle(stream, i)), 0.0});
                     continue;
                 }
@@ -69,9 +48,6 @@ class NoiseProblem final : public Problem {
         }
         return values;
     }
-
-    NoiseDesc desc_;
-    NoiseStream stream_;
 };
 
 struct NoiseCase {
@@ -128,8 +104,11 @@ std::unique_ptr<Problem> make_noise_problem(const NoiseDesc& desc) {
 }
 
 const Family& noise_family() noexcept {
-    static constexpr Family kFamily{
-        .name = "noise", .exactness = "E+P", .cases = &noise_cases, .benchmarks = &noise_benchmarks};
+    static constexpr Family kFamily{.name = "noise",
+                                    .exactness = "E+P",
+                                    .cases = &noise_cases,
+                                    .benchmarks = &noise_benchmarks,
+                                    .operation = &kOperationText<NoiseDesc, &make_noise_problem>};
     return kFamily;
 }
 

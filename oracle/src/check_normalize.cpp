@@ -6,73 +6,50 @@
 #include "check_tools.hpp"
 #include "row_inputs.hpp"
 #include "yolk/oracle/check.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/oracle/normalize.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class NormalizeProblem final : public Problem {
+class NormalizeProblem final : public OperationProblem<NormalizeDesc> {
    public:
     NormalizeProblem(const NormalizeDesc& desc, RowInputs inputs, std::uint64_t seed)
-        : desc_(desc), inputs_(inputs), seed_(seed) {}
+        : OperationProblem(desc, fmt::format("{} inputs, epsilon {}", name_of(inputs), desc.epsilon)),
+          inputs_(inputs),
+          seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} of [{}, {}, {}], {}, {} scale, {} bias, epsilon {}",
-                           desc_.rule == NormalizeRule::Layer ? "layer" : "root mean square", desc_.members, desc_.rows,
-                           desc_.columns, name_of(inputs_), name_of(desc_.scale), name_of(desc_.bias), desc_.epsilon);
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return normalize_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return normalize_space(info, desc_).configuration(default_row_config(info));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        NormalizeDesc desc = desc_;
-        desc.config = normalize_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(NormalizePlan plan, plan_normalize(device, desc));
-        return planned(
-            std::move(plan),
-            [](const NormalizePlan& of, std::span<const BufferView> views,
-               const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                YOLK_TRY(BoundNormalize bound,
-                         of.bind({.in = views[0], .scale = views[1], .bias = views[2], .out = views[3]}, scratch));
-                return recorded(std::move(bound));
-            });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        const NormalizeInputs inputs = make_inputs();
-        return {input_buffer("in", inputs.in), input_buffer("scale", inputs.scale), input_buffer("bias", inputs.bias),
-                output_buffer("out", sizeof(float) * count())};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const NormalizeInputs inputs = make_inputs();
-        return {{.twin = words_of(normalize_twin(desc_, inputs)), .oracle = normalize_oracle(desc_, inputs)}};
+        return {{.twin = words_of(normalize_twin(desc(), inputs)), .oracle = normalize_oracle(desc(), inputs)}};
     }
     [[nodiscard]] Work work() const override {
         const auto elements = static_cast<double>(count());
         return {.operations = 8.0 * elements, .bytes = 8.0 * elements};
     }
 
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        const NormalizeInputs inputs = make_inputs();
+        return {bytes_of_values(inputs.in), bytes_of_values(inputs.scale), bytes_of_values(inputs.bias)};
+    }
+
    private:
-    [[nodiscard]] std::size_t count() const { return std::size_t{desc_.members} * desc_.rows * desc_.columns; }
+    [[nodiscard]] std::size_t count() const { return std::size_t{desc().members} * desc().rows * desc().columns; }
     [[nodiscard]] std::vector<float> make_vector(RowVector kind, std::uint32_t stream) const {
         if (kind == RowVector::None) return {};
         Draws draws(seed_, stream);
-        const std::size_t members = kind == RowVector::PerMember ? desc_.members : 1;
-        std::vector<float> values = draws.uniforms(members * desc_.columns, -2.0F, 2.0F);
+        const std::size_t members = kind == RowVector::PerMember ? desc().members : 1;
+        std::vector<float> values = draws.uniforms(members * desc().columns, -2.0F, 2.0F);
         if (!values.empty()) values.front() = 0x1p-41F;  // counts as zero
         return values;
     }
     [[nodiscard]] NormalizeInputs make_inputs() const {
         return {.in = row_inputs(seed_, count(), inputs_),
-                .scale = make_vector(desc_.scale, 0x10000U),
-                .bias = make_vector(desc_.bias, 0x10001U)};
+                .scale = make_vector(desc().scale, 0x10000U),
+                .bias = make_vector(desc().bias, 0x10001U)};
     }
 
-    NormalizeDesc desc_;
     RowInputs inputs_;
     std::uint64_t seed_;
 };
@@ -144,7 +121,8 @@ const Family& normalize_family() noexcept {
                                     .exactness = "P",
                                     .cases = &normalize_cases,
                                     .benchmarks = &normalize_benchmarks,
-                                    .configurations_per_case = 2};
+                                    .configurations_per_case = 2,
+                                    .operation = &kOperationText<NormalizeDesc, &make_normalize_problem>};
     return kFamily;
 }
 

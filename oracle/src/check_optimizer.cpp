@@ -6,6 +6,7 @@
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/oracle/optimizer.hpp"
 
 namespace yolk::oracle {
@@ -55,44 +56,21 @@ std::vector<OracleValue> tolerances(const std::vector<OptimizerValue>& values) {
     return result;
 }
 
-class OptimizerProblem final : public Problem {
+class OptimizerProblem final : public OperationProblem<OptimizerDesc> {
    public:
     OptimizerProblem(const OptimizerCase& item, const OptimizerDesc& desc, OptimizerInputs inputs)
-        : case_(item), desc_(desc), inputs_(std::move(inputs)) {}
+        : OperationProblem(
+              desc,
+              fmt::format("up to {}, betas {} and {}, step {}", item.gradient_size, desc.beta1, desc.beta2, item.step),
+              item.learning_rate, item.step),
+          case_(item),
+          inputs_(std::move(inputs)) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} of {} elements up to {}, betas {} and {}, step {}", to_string(desc_.rule),
-                           case_.elements, case_.gradient_size, desc_.beta1, desc_.beta2, case_.step);
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return optimizer_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return optimizer_space(info, desc_).configuration({});
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        OptimizerDesc desc = desc_;
-        desc.config = optimizer_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(OptimizerPlan plan, plan_optimizer(device, desc));
-        return planned(std::move(plan),
-                       [item = case_](const OptimizerPlan& of, std::span<const BufferView> views,
-                                      const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(
-                               BoundOptimizer bound,
-                               of.bind({.gradient = views[0], .parameters = views[1], .state = views[2]}, scratch));
-                           return recorded(std::move(bound), item.learning_rate, item.step);
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {input_buffer("gradient", inputs_.gradient), in_out_buffer("parameters", inputs_.parameters),
-                in_out_buffer("state", inputs_.state)};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
-        const OptimizerOracle oracle = optimizer_oracle(desc_, inputs_.gradient, inputs_.parameters, inputs_.state,
+        const OptimizerOracle oracle = optimizer_oracle(desc(), inputs_.gradient, inputs_.parameters, inputs_.state,
                                                         case_.learning_rate, case_.step);
         OptimizerInputs twin = inputs_;
-        optimizer_twin(desc_, twin.gradient, twin.parameters, twin.state, case_.learning_rate, case_.step);
+        optimizer_twin(desc(), twin.gradient, twin.parameters, twin.state, case_.learning_rate, case_.step);
         return {{.twin = words_of(twin.parameters), .oracle = tolerances(oracle.parameters)},
                 {.twin = words_of(twin.state), .oracle = tolerances(oracle.state)}};
     }
@@ -100,14 +78,18 @@ class OptimizerProblem final : public Problem {
     /// quotient.
     [[nodiscard]] Work work() const override {
         const double elements = case_.elements;
-        const double arrays = optimizer_state_arrays(desc_.rule);
-        return {.operations = elements * (desc_.rule == OptimizerRule::Adam ? 58.0 : 2.0 + 2.0 * arrays),
+        const double arrays = optimizer_state_arrays(desc().rule);
+        return {.operations = elements * (desc().rule == OptimizerRule::Adam ? 58.0 : 2.0 + 2.0 * arrays),
                 .bytes = elements * 4.0 * (3.0 + 2.0 * arrays)};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(inputs_.gradient), bytes_of_values(inputs_.parameters), bytes_of_values(inputs_.state)};
     }
 
    private:
     OptimizerCase case_;
-    OptimizerDesc desc_;
     OptimizerInputs inputs_;
 };
 
@@ -148,8 +130,11 @@ std::unique_ptr<Problem> make_optimizer_problem(const OptimizerDesc& desc) {
 }
 
 const Family& optimizer_family() noexcept {
-    static constexpr Family kFamily{
-        .name = "optimizer", .exactness = "P", .cases = &optimizer_cases, .benchmarks = &optimizer_benchmarks};
+    static constexpr Family kFamily{.name = "optimizer",
+                                    .exactness = "P",
+                                    .cases = &optimizer_cases,
+                                    .benchmarks = &optimizer_benchmarks,
+                                    .operation = &kOperationText<OptimizerDesc, &make_optimizer_problem>};
     return kFamily;
 }
 

@@ -5,88 +5,65 @@
 
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/oracle/perturbed_embedding.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class PerturbedEmbeddingProblem final : public Problem {
+class PerturbedEmbeddingProblem final : public OperationProblem<PerturbedEmbeddingDesc> {
    public:
     PerturbedEmbeddingProblem(const PerturbedEmbeddingDesc& desc, std::int32_t first_member, float sigma,
                               std::uint64_t seed)
-        : desc_(desc), first_member_(first_member), when_{.seed = seed, .generation = 9, .time = 4, .sigma = sigma} {}
+        : OperationProblem(desc, fmt::format("members from {}, sigma {}", first_member, sigma),
+                           NoiseContext{.seed = seed, .generation = 9, .time = 4, .sigma = sigma}, {first_member}) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} rows of {} x {} members from {}, {} ids{}, rank {}, sigma {}{}", desc_.table_rows,
-                           desc_.columns, desc_.members, first_member_, desc_.rows, desc_.shared_ids ? " shared" : "",
-                           desc_.rank, when_.sigma, desc_.antithetic ? "" : ", not antithetic");
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return perturbed_embedding_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return perturbed_embedding_space(info, desc_).configuration({});
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        PerturbedEmbeddingDesc desc = desc_;
-        desc.config = perturbed_embedding_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(PerturbedEmbeddingPlan plan, plan_perturbed_embedding(device, desc));
-        return planned(
-            std::move(plan),
-            [when = when_, first = first_member_](const PerturbedEmbeddingPlan& of, std::span<const BufferView> views,
-                                                  const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                YOLK_TRY(
-                    BoundPerturbedEmbedding bound,
-                    of.bind({.weights = views[0], .ids = views[1], .output = views[2], .status = views[3]}, scratch));
-                return recorded(std::move(bound), when, first);
-            });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {input_buffer("weights", weights()), input_buffer("ids", ids()), output_buffer("output", 4 * count()),
-                in_out_buffer("status", std::vector<std::uint32_t>{kStatusBefore})};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<float> values = weights();
         const std::vector<std::uint32_t> list = ids();
         std::uint32_t counted = 0;
-        for (const std::uint32_t id : list) counted += id >= desc_.table_rows ? 1 : 0;
-        if (desc_.shared_ids) counted *= desc_.members;
+        for (const std::uint32_t id : list) counted += id >= desc().table_rows ? 1U : 0U;
+        if (desc().shared_ids) counted *= desc().members;
         if (count() == 0) counted = 0;
-        return {{.twin = words_of(perturbed_embedding_twin(desc_, values, list, when_, first_member_)),
-                 .oracle = perturbed_embedding_oracle(desc_, values, list, when_, first_member_)},
+        return {{.twin = words_of(perturbed_embedding_twin(desc(), values, list, when(), first_member())),
+                 .oracle = perturbed_embedding_oracle(desc(), values, list, when(), first_member())},
                 {.element = ElementType::U32, .twin = {kStatusBefore + counted}}};
     }
     [[nodiscard]] Work work() const override {
-        return {.operations = 2.0 * desc_.rank * static_cast<double>(count()),
+        return {.operations = 2.0 * desc().rank * static_cast<double>(count()),
                 .bytes = 8.0 * static_cast<double>(count())};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(weights()), bytes_of_values(ids()),
+                bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
     }
 
    private:
     static constexpr std::uint32_t kStatusBefore = 5;  ///< counts are added to what is there
 
-    [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc_.members} * desc_.rows * desc_.columns; }
+    [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc().members} * desc().rows * desc().columns; }
     /// In [-1, 1), now and then an operand that the operand rule drops, one of them denormal.
     [[nodiscard]] std::vector<float> weights() const {
         std::vector<float> values =
-            Draws(when_.seed, 6).uniforms(std::size_t{desc_.table_rows} * desc_.columns, -1.0F, 1.0F);
+            Draws(when().seed, 6).uniforms(std::size_t{desc().table_rows} * desc().columns, -1.0F, 1.0F);
         for (std::size_t i = 3; i < values.size(); i += 11) values[i] = i % 2 == 0 ? 0x1p-41F : -0x1p-130F;
         return values;
     }
     /// Repeated ones, and every seventh out of range: the number of rows, or the largest.
     [[nodiscard]] std::vector<std::uint32_t> ids() const {
-        Draws draws(when_.seed, 7);
-        std::vector<std::uint32_t> list(std::size_t{desc_.shared_ids ? 1 : desc_.members} * desc_.rows);
+        Draws draws(when().seed, 7);
+        std::vector<std::uint32_t> list(std::size_t{desc().shared_ids ? 1 : desc().members} * desc().rows);
         for (std::size_t i = 0; i < list.size(); ++i) {
-            const bool outside = desc_.table_rows == 0 || i % 7 == 4;
-            list[i] = outside ? (i % 2 == 0 ? desc_.table_rows : 0xFFFFFFFFU) : draws.below(desc_.table_rows);
+            const bool outside = desc().table_rows == 0 || i % 7 == 4;
+            list[i] = outside ? (i % 2 == 0 ? desc().table_rows : 0xFFFFFFFFU) : draws.below(desc().table_rows);
         }
         return list;
     }
 
-    PerturbedEmbeddingDesc desc_;
-    std::int32_t first_member_;
-    NoiseContext when_;
+    [[nodiscard]] const NoiseContext& when() const { return argument<0>(); }
+    [[nodiscard]] std::int32_t first_member() const { return argument<1>().value; }
 };
 
 struct PerturbedEmbeddingCase {
@@ -152,11 +129,13 @@ std::unique_ptr<Problem> make_perturbed_embedding_problem(const PerturbedEmbeddi
 }
 
 const Family& perturbed_embedding_family() noexcept {
-    static constexpr Family kFamily{.name = "perturbed_embedding",
-                                    .exactness = "P",
-                                    .cases = &perturbed_embedding_cases,
-                                    .benchmarks = &perturbed_embedding_benchmarks,
-                                    .configurations_per_case = 2};
+    static constexpr Family kFamily{
+        .name = "perturbed_embedding",
+        .exactness = "P",
+        .cases = &perturbed_embedding_cases,
+        .benchmarks = &perturbed_embedding_benchmarks,
+        .configurations_per_case = 2,
+        .operation = &kOperationText<PerturbedEmbeddingDesc, &make_perturbed_embedding_problem>};
     return kFamily;
 }
 

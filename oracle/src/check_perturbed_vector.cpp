@@ -5,65 +5,42 @@
 
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/oracle/perturbed_vector.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class PerturbedVectorProblem final : public Problem {
+class PerturbedVectorProblem final : public OperationProblem<PerturbedVectorDesc> {
    public:
     PerturbedVectorProblem(const PerturbedVectorDesc& desc, std::int32_t first_member, float sigma, std::uint64_t seed)
-        : desc_(desc), first_member_(first_member), when_{.seed = seed, .generation = 9, .time = 4, .sigma = sigma} {}
+        : OperationProblem(desc, fmt::format("members from {}, sigma {}", first_member, sigma),
+                           NoiseContext{.seed = seed, .generation = 9, .time = 4, .sigma = sigma}, {first_member}) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} elements x {} members from {}, sigma {}{}{}", desc_.element_count, desc_.members,
-                           first_member_, when_.sigma, desc_.frozen ? ", frozen" : "",
-                           desc_.antithetic ? "" : ", not antithetic");
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return perturbed_vector_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return perturbed_vector_space(info, desc_).configuration({});
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        PerturbedVectorDesc desc = desc_;
-        desc.config = perturbed_vector_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(PerturbedVectorPlan plan, plan_perturbed_vector(device, desc));
-        return planned(
-            std::move(plan),
-            [when = when_, first = first_member_](const PerturbedVectorPlan& of, std::span<const BufferView> views,
-                                                  const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                YOLK_TRY(BoundPerturbedVector bound, of.bind({.vector = views[0], .output = views[1]}, scratch));
-                return recorded(std::move(bound), when, first);
-            });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {input_buffer("vector", vector()), output_buffer("output", 4 * count())};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<float> values = vector();
-        return {{.twin = words_of(perturbed_vector_twin(desc_, values, when_, first_member_)),
-                 .oracle = perturbed_vector_oracle(desc_, values, when_, first_member_)}};
+        return {{.twin = words_of(perturbed_vector_twin(desc(), values, when(), first_member())),
+                 .oracle = perturbed_vector_oracle(desc(), values, when(), first_member())}};
     }
     [[nodiscard]] Work work() const override {
         return {.operations = 2.0 * static_cast<double>(count()),
-                .bytes = 4.0 * static_cast<double>(count() + desc_.element_count)};
+                .bytes = 4.0 * static_cast<double>(count() + desc().element_count)};
     }
 
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(vector())}; }
+
    private:
-    [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc_.members} * desc_.element_count; }
+    [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc().members} * desc().element_count; }
     /// In [-1, 1), now and then an operand that the operand rule drops, one of them denormal.
     [[nodiscard]] std::vector<float> vector() const {
-        std::vector<float> values = Draws(when_.seed, 5).uniforms(desc_.element_count, -1.0F, 1.0F);
+        std::vector<float> values = Draws(when().seed, 5).uniforms(desc().element_count, -1.0F, 1.0F);
         for (std::size_t i = 3; i < values.size(); i += 11) values[i] = i % 2 == 0 ? 0x1p-41F : -0x1p-130F;
         return values;
     }
 
-    PerturbedVectorDesc desc_;
-    std::int32_t first_member_;
-    NoiseContext when_;
+    [[nodiscard]] const NoiseContext& when() const { return argument<0>(); }
+    [[nodiscard]] std::int32_t first_member() const { return argument<1>().value; }
 };
 
 struct PerturbedVectorCase {
@@ -127,7 +104,8 @@ const Family& perturbed_vector_family() noexcept {
                                     .exactness = "P",
                                     .cases = &perturbed_vector_cases,
                                     .benchmarks = &perturbed_vector_benchmarks,
-                                    .configurations_per_case = 2};
+                                    .configurations_per_case = 2,
+                                    .operation = &kOperationText<PerturbedVectorDesc, &make_perturbed_vector_problem>};
     return kFamily;
 }
 

@@ -1,66 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 
 #include "check_tools.hpp"
 #include "row_inputs.hpp"
 #include "yolk/oracle/check.hpp"
-#include "yolk/oracle/family.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/oracle/reduce.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-constexpr std::array kOperationNames{"sum", "mean", "max", "argmax"};
-
-class ReduceProblem final : public Problem {
+class ReduceProblem final : public OperationProblem<ReduceDesc> {
    public:
     ReduceProblem(const ReduceDesc& desc, RowInputs inputs, std::uint64_t seed)
-        : desc_(desc), inputs_(inputs), seed_(seed) {}
+        : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} of [{}, {}, {}], {}", kOperationNames[static_cast<std::size_t>(desc_.operation)],
-                           desc_.outer, desc_.columns, desc_.inner, name_of(inputs_));
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return reduce_space(info, desc_).space(); }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return reduce_space(info, desc_).configuration(default_row_config(info));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        ReduceDesc desc = desc_;
-        desc.config = reduce_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(ReducePlan plan, plan_reduce(device, desc));
-        return planned(std::move(plan),
-                       [](const ReducePlan& of, std::span<const BufferView> views,
-                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundReduce bound, of.bind({.in = views[0], .out = views[1]}, scratch));
-                           return recorded(std::move(bound));
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {input_buffer("in", input()), output_buffer("out", std::uint64_t{4} * desc_.outer * desc_.inner)};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<float> in = input();
-        const bool is_place = desc_.operation == ReduceOperation::Argmax;
+        const bool is_place = desc().operation == ReduceOperation::Argmax;
         return {{.element = is_place ? ElementType::U32 : ElementType::F32,
-                 .twin = reduce_twin(desc_, in),
-                 .oracle = reduce_oracle(desc_, in)}};
+                 .twin = reduce_twin(desc(), in),
+                 .oracle = reduce_oracle(desc(), in)}};
     }
     [[nodiscard]] Work work() const override {
-        const double rows = static_cast<double>(desc_.outer) * desc_.inner;
-        return {.operations = rows * desc_.columns, .bytes = 4.0 * rows * (desc_.columns + 1.0)};
+        const double rows = static_cast<double>(desc().outer) * desc().inner;
+        return {.operations = rows * desc().columns, .bytes = 4.0 * rows * (desc().columns + 1.0)};
     }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
 
    private:
     [[nodiscard]] std::vector<float> input() const {
-        return row_inputs(seed_, std::size_t{desc_.outer} * desc_.columns * desc_.inner, inputs_);
+        return row_inputs(seed_, std::size_t{desc().outer} * desc().columns * desc().inner, inputs_);
     }
 
-    ReduceDesc desc_;
     RowInputs inputs_;
     std::uint64_t seed_;
 };
@@ -89,7 +64,7 @@ constexpr auto kReduceCases = std::to_array<ReduceCase>({
 Problems reduce_cases(std::uint64_t seed) {
     Problems problems;
     for (const ReduceCase& c : kReduceCases) {
-        for (std::uint32_t operation = 0; operation < kOperationNames.size(); ++operation) {
+        for (std::uint32_t operation = 0; operation < enum_words(ReduceOperation{}).size(); ++operation) {
             const ReduceDesc desc{.operation = static_cast<ReduceOperation>(operation),
                                   .outer = c.outer,
                                   .columns = c.columns,
@@ -121,7 +96,8 @@ const Family& reduce_family() noexcept {
                                     .exactness = "P",
                                     .cases = &reduce_cases,
                                     .benchmarks = &reduce_benchmarks,
-                                    .configurations_per_case = 2};
+                                    .configurations_per_case = 2,
+                                    .operation = &kOperationText<ReduceDesc, &make_reduce_problem>};
     return kFamily;
 }
 

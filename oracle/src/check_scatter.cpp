@@ -1,67 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <array>
 
 #include "check_tools.hpp"
 #include "ids.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/gather.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class ScatterProblem final : public Problem {
+class ScatterProblem final : public OperationProblem<ScatterDesc> {
    public:
-    ScatterProblem(const ScatterDesc& desc, std::uint64_t seed) : desc_(desc), seed_(seed) {}
+    ScatterProblem(const ScatterDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} {} ids into {} rows of {}, {} members{}{}",
-                           desc_.mode == ScatterMode::Add ? "add" : "assign", desc_.id_count, desc_.target_rows,
-                           desc_.columns, desc_.members, desc_.shared_ids ? ", shared ids" : "",
-                           desc_.shared_values ? ", shared values" : "");
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return scatter_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return scatter_space(info, desc_).configuration(default_scatter_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        ScatterDesc desc = desc_;
-        desc.config = scatter_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(ScatterPlan plan, plan_scatter(device, desc));
-        return planned(std::move(plan),
-                       [](const ScatterPlan& of, std::span<const BufferView> views,
-                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           const ScatterViews all{
-                               .target = views[0], .ids = views[1], .values = views[2], .status = views[3]};
-                           YOLK_TRY(BoundScatter bound, of.bind(all, scratch));
-                           return recorded(std::move(bound));
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {in_out_buffer("target", target()), input_buffer("ids", ids()), input_buffer("values", values()),
-                in_out_buffer("status", std::vector<std::uint32_t>{kStatusBefore})};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<std::uint32_t> list = ids();
         const std::vector<float> before = target(), added = values();
         const std::uint32_t counted =
-            desc_.columns == 0 ? 0 : count_out_of_range(list, desc_.target_rows, desc_.shared_ids ? desc_.members : 1);
-        return {{.twin = words_of(scatter_twin(desc_, before, list, added)),
-                 .oracle = scatter_oracle(desc_, before, list, added)},
+            desc().columns == 0 ? 0
+                                : count_out_of_range(list, desc().target_rows, desc().shared_ids ? desc().members : 1);
+        return {{.twin = words_of(scatter_twin(desc(), before, list, added)),
+                 .oracle = scatter_oracle(desc(), before, list, added)},
                 {.element = ElementType::U32, .twin = {kStatusBefore + counted}}};
     }
     [[nodiscard]] Work work() const override {
-        const double moved = static_cast<double>(desc_.members) * desc_.id_count * desc_.columns;
-        return {.operations = desc_.mode == ScatterMode::Add ? moved : 0.0,
-                .bytes = (desc_.mode == ScatterMode::Add ? 12.0 : 8.0) * moved + 4.0 * list_count()};
+        const double moved = static_cast<double>(desc().members) * desc().id_count * desc().columns;
+        return {.operations = desc().mode == ScatterMode::Add ? moved : 0.0,
+                .bytes = (desc().mode == ScatterMode::Add ? 12.0 : 8.0) * moved + 4.0 * list_count()};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(target()), bytes_of_values(ids()), bytes_of_values(values()),
+                bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
     }
 
    private:
-    [[nodiscard]] std::uint32_t list_count() const { return (desc_.shared_ids ? 1 : desc_.members) * desc_.id_count; }
+    [[nodiscard]] std::uint32_t list_count() const {
+        return (desc().shared_ids ? 1 : desc().members) * desc().id_count;
+    }
     // Of several sizes, so that sums round; some that are flushed, some that cancel.
     [[nodiscard]] std::vector<float> draw(std::size_t count, std::uint32_t stream) const {
         constexpr std::array kScales{1.0F, 1.0F, 100.0F, 0x1p-30F, 0x1p-99F, 0x1p-110F};
@@ -74,16 +52,15 @@ class ScatterProblem final : public Problem {
         return values;
     }
     [[nodiscard]] std::vector<float> target() const {
-        return draw(std::size_t{desc_.members} * desc_.target_rows * desc_.columns, 1);
+        return draw(std::size_t{desc().members} * desc().target_rows * desc().columns, 1);
     }
     [[nodiscard]] std::vector<std::uint32_t> ids() const {
-        return draw_ids(Draws(seed_, 2), list_count(), desc_.target_rows);
+        return draw_ids(Draws(seed_, 2), list_count(), desc().target_rows);
     }
     [[nodiscard]] std::vector<float> values() const {
-        return draw(std::size_t{desc_.shared_values ? 1 : desc_.members} * desc_.id_count * desc_.columns, 3);
+        return draw(std::size_t{desc().shared_values ? 1 : desc().members} * desc().id_count * desc().columns, 3);
     }
 
-    ScatterDesc desc_;
     std::uint64_t seed_;
 };
 
@@ -135,7 +112,8 @@ const Family& scatter_family() noexcept {
                                     .exactness = "E+P",
                                     .cases = &scatter_cases,
                                     .benchmarks = &scatter_benchmarks,
-                                    .configurations_per_case = 6};
+                                    .configurations_per_case = 6,
+                                    .operation = &kOperationText<ScatterDesc, &make_scatter_problem>};
     return kFamily;
 }
 

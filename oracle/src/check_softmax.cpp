@@ -1,50 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <array>
 
 #include "check_tools.hpp"
 #include "row_inputs.hpp"
 #include "yolk/oracle/check.hpp"
-#include "yolk/oracle/family.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/oracle/softmax.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class SoftmaxProblem final : public Problem {
+class SoftmaxProblem final : public OperationProblem<SoftmaxDesc> {
    public:
     SoftmaxProblem(const SoftmaxDesc& desc, RowInputs inputs, std::uint64_t seed)
-        : desc_(desc), inputs_(inputs), seed_(seed) {}
+        : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} of [{}, {}, {}], {}", desc_.logarithm ? "log_softmax" : "softmax", desc_.members,
-                           desc_.rows, desc_.columns, name_of(inputs_));
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return softmax_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return softmax_space(info, desc_).configuration(default_row_config(info));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        SoftmaxDesc desc = desc_;
-        desc.config = softmax_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(SoftmaxPlan plan, plan_softmax(device, desc));
-        return planned(std::move(plan),
-                       [](const SoftmaxPlan& of, std::span<const BufferView> views,
-                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundSoftmax bound, of.bind({.in = views[0], .out = views[1]}, scratch));
-                           return recorded(std::move(bound));
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {input_buffer("in", input()), output_buffer("out", sizeof(float) * count())};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<float> in = input();
-        return {{.twin = words_of(softmax_twin(desc_, in)), .oracle = softmax_oracle(desc_, in)}};
+        return {{.twin = words_of(softmax_twin(desc(), in)), .oracle = softmax_oracle(desc(), in)}};
     }
     /// Two exponentials of 24 operations and a few more.
     [[nodiscard]] Work work() const override {
@@ -52,11 +25,13 @@ class SoftmaxProblem final : public Problem {
         return {.operations = 55.0 * elements, .bytes = 8.0 * elements};
     }
 
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
+
    private:
-    [[nodiscard]] std::size_t count() const { return std::size_t{desc_.members} * desc_.rows * desc_.columns; }
+    [[nodiscard]] std::size_t count() const { return std::size_t{desc().members} * desc().rows * desc().columns; }
     [[nodiscard]] std::vector<float> input() const { return row_inputs(seed_, count(), inputs_); }
 
-    SoftmaxDesc desc_;
     RowInputs inputs_;
     std::uint64_t seed_;
 };
@@ -116,7 +91,8 @@ const Family& softmax_family() noexcept {
                                     .exactness = "P",
                                     .cases = &softmax_cases,
                                     .benchmarks = &softmax_benchmarks,
-                                    .configurations_per_case = 2};
+                                    .configurations_per_case = 2,
+                                    .operation = &kOperationText<SoftmaxDesc, &make_softmax_problem>};
     return kFamily;
 }
 

@@ -1,66 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <array>
 
 #include "check_tools.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/oracle/transpose.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class TransposeProblem final : public Problem {
+class TransposeProblem final : public OperationProblem<TransposeDesc> {
    public:
-    TransposeProblem(const TransposeDesc& desc, std::uint64_t seed) : desc_(desc), seed_(seed) {}
+    TransposeProblem(const TransposeDesc& desc, std::uint64_t seed)
+        : OperationProblem(desc, std::string()), seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("[{}, {}, {}]", desc_.members, desc_.rows, desc_.columns);
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return transpose_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return transpose_space(info, desc_).configuration(default_transpose_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        TransposeDesc desc = desc_;
-        desc.config = transpose_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(TransposePlan plan, plan_transpose(device, desc));
-        return planned(std::move(plan),
-                       [](const TransposePlan& of, std::span<const BufferView> views,
-                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundTranspose bound, of.bind({.source = views[0], .out = views[1]}, scratch));
-                           return recorded(std::move(bound));
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        const std::vector<std::uint32_t> words = source();
-        return {input_buffer("source", words), output_buffer("out", sizeof(std::uint32_t) * words.size())};
-    }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<std::uint32_t> words = source();
-        Expected expected{.element = ElementType::U32, .twin = transpose_twin(desc_, words)};
-        for (const std::uint32_t word : transpose_oracle(desc_, words)) {
+        Expected expected{.element = ElementType::U32, .twin = transpose_twin(desc(), words)};
+        for (const std::uint32_t word : transpose_oracle(desc(), words)) {
             expected.oracle.push_back({static_cast<double>(word), 0.0});
         }
         return {std::move(expected)};
     }
     [[nodiscard]] Work work() const override {
-        return {.operations = 0.0, .bytes = 8.0 * desc_.members * desc_.rows * desc_.columns};
+        return {.operations = 0.0, .bytes = 8.0 * desc().members * desc().rows * desc().columns};
     }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(source())}; }
 
    private:
     // All bit patterns, those of NaNs and denormals too.
     [[nodiscard]] std::vector<std::uint32_t> source() const {
         Draws draws(seed_);
-        std::vector<std::uint32_t> words(std::size_t{desc_.members} * desc_.rows * desc_.columns);
+        std::vector<std::uint32_t> words(std::size_t{desc().members} * desc().rows * desc().columns);
         for (std::uint32_t& word : words) word = draws.word();
         return words;
     }
 
-    TransposeDesc desc_;
     std::uint64_t seed_;
 };
 
@@ -120,7 +97,8 @@ const Family& transpose_family() noexcept {
                                     .exactness = "E",
                                     .cases = &transpose_cases,
                                     .benchmarks = &transpose_benchmarks,
-                                    .configurations_per_case = 8};
+                                    .configurations_per_case = 8,
+                                    .operation = &kOperationText<TransposeDesc, &make_transpose_problem>};
     return kFamily;
 }
 

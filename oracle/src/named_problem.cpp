@@ -11,14 +11,10 @@
 #include "yolk/oracle/block_inverse.hpp"
 #include "yolk/oracle/covariance.hpp"
 #include "yolk/oracle/es_update.hpp"
-#include "yolk/oracle/expected_improvement.hpp"
-#include "yolk/oracle/fitness.hpp"
 #include "yolk/oracle/kronecker_precondition.hpp"
 #include "yolk/oracle/matmul.hpp"
 #include "yolk/oracle/natural_gradient.hpp"
-#include "yolk/oracle/optimizer.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/reduce.hpp"
 #include "yolk/oracle/rollout.hpp"
 
 namespace yolk::oracle {
@@ -62,11 +58,6 @@ ProblemPtr rollout(Sizes& sizes) {
     return make_rollout_problem(desc);
 }
 
-ProblemPtr fitness(Sizes& sizes) {
-    return make_fitness_problem(
-        {.population = sizes.need("population"), .episodes = sizes.get("episodes", 1), .config = {}});
-}
-
 ProblemPtr es_update(Sizes& sizes) {
     const std::uint32_t population = sizes.need("population");
     const std::uint32_t rank = sizes.get("rank", 1);
@@ -84,27 +75,12 @@ ProblemPtr es_update(Sizes& sizes) {
         {.parameters = *ParameterTable::create(std::move(parameters)), .population = population, .rank = rank});
 }
 
-ProblemPtr optimizer(Sizes& sizes) {
-    constexpr std::array<std::string_view, 3> kRules{"sgd", "momentum", "adam"};
-    return make_optimizer_problem({.rule = sizes.choice("rule", kRules, OptimizerRule::Sgd),
-                                   .element_count = sizes.need("elements"),
-                                   .config = {}});
-}
-
 ProblemPtr block_inverse(Sizes& sizes) {
     const bool symmetric = sizes.flag("symmetric");
     return make_block_inverse_problem({.n = sizes.need("n"),
                                        .blocks = sizes.need("blocks"),
                                        .mode = symmetric ? InverseMode::Symmetric : InverseMode::Spd,
                                        .damping = 1e-3F});
-}
-
-ProblemPtr reduce(Sizes& sizes) {
-    constexpr std::array<std::string_view, 4> kOperations{"sum", "mean", "max", "argmax"};
-    return make_reduce_problem({.operation = sizes.choice("operation", kOperations, ReduceOperation::Sum),
-                                .outer = sizes.need("outer"),
-                                .columns = sizes.need("columns"),
-                                .inner = sizes.get("inner", 1)});
 }
 
 ProblemPtr covariance(Sizes& sizes) {
@@ -121,25 +97,16 @@ ProblemPtr kronecker_precondition(Sizes& sizes) {
         {.n_out = sizes.need("n_out"), .n_in = sizes.need("n_in"), .blocks = sizes.get("blocks", 1)});
 }
 
-ProblemPtr expected_improvement(Sizes& sizes) {
-    const std::uint32_t count = sizes.need("count");
-    return make_expected_improvement_problem({.count = count, .stride = count, .steps = sizes.get("steps", 2)});
-}
-
 const std::map<std::string_view, MakeNamed>& named_makers() {
     static const std::map<std::string_view, MakeNamed> kMakers = [] {
         std::map<std::string_view, MakeNamed> all{{"matmul", &matmul},
                                                   {"perturbed_linear", &perturbed_linear},
                                                   {"rollout", &rollout},
-                                                  {"fitness", &fitness},
                                                   {"es_update", &es_update},
-                                                  {"optimizer", &optimizer},
                                                   {"block_inverse", &block_inverse},
-                                                  {"reduce", &reduce},
                                                   {"covariance", &covariance},
                                                   {"natural_gradient", &natural_gradient},
-                                                  {"kronecker_precondition", &kronecker_precondition},
-                                                  {"expected_improvement", &expected_improvement}};
+                                                  {"kronecker_precondition", &kronecker_precondition}};
         all.insert(named_parts().begin(), named_parts().end());
         return all;
     }();
@@ -173,6 +140,7 @@ Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text) {
         while (part.starts_with(' ')) part.remove_prefix(1);
         return named_benchmark(family, part);
     }
+    if (const Family* operation = find_operation(family)) return operation->operation->parse(text.substr(end));
     const auto maker = named_makers().find(family);
     if (maker == named_makers().end()) {
         std::string known;

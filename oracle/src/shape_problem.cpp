@@ -15,11 +15,8 @@
 #include "shape_parts.hpp"
 #include "yolk/oracle/block_inverse.hpp"
 #include "yolk/oracle/es_update.hpp"
-#include "yolk/oracle/fitness.hpp"
 #include "yolk/oracle/matmul.hpp"
-#include "yolk/oracle/optimizer.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/reduce.hpp"
 #include "yolk/oracle/rollout.hpp"
 
 namespace yolk::oracle {
@@ -87,24 +84,6 @@ ProblemPtr rollout(const ProblemRequest& request) {
     return nullptr;
 }
 
-ProblemPtr fitness(const ProblemRequest& request) {
-    if (request.extents.size() != 3) return nullptr;
-    FitnessDesc desc{
-        .population = request.extents[0], .episodes = request.extents[1], .group_size = request.extents[2]};
-    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::PairSign, FitnessRule::CentredRank,
-                                   FitnessRule::ZScore, FitnessRule::GroupZScore}) {
-        for (const bool antithetic : kSwitch) {
-            for (const bool robust : kSwitch) {
-                desc.rule = rule;
-                desc.antithetic = antithetic;
-                desc.robust = robust;
-                if (request.is(fitness_space(request.info, desc))) return make_fitness_problem(desc);
-            }
-        }
-    }
-    return nullptr;
-}
-
 /// Parameters of so many elements: CartPole's policy where some width has them, else one matrix, as square as can be.
 std::vector<ParameterDesc> parameters_of(std::uint32_t elements) {
     constexpr std::uint32_t kWidest = 256;
@@ -130,15 +109,6 @@ ProblemPtr es_update(const ProblemRequest& request) {
     return nullptr;
 }
 
-ProblemPtr optimizer(const ProblemRequest& request) {
-    if (request.extents.size() != 1) return nullptr;
-    for (const OptimizerRule rule : {OptimizerRule::Sgd, OptimizerRule::Momentum, OptimizerRule::Adam}) {
-        const OptimizerDesc desc{.rule = rule, .element_count = request.extents[0], .config = {}};
-        if (request.is(optimizer_space(request.info, desc))) return make_optimizer_problem(desc);
-    }
-    return nullptr;
-}
-
 ProblemPtr block_inverse(const ProblemRequest& request) {
     if (request.extents.size() != 2) return nullptr;
     for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric}) {
@@ -149,26 +119,13 @@ ProblemPtr block_inverse(const ProblemRequest& request) {
     return nullptr;
 }
 
-ProblemPtr reduce(const ProblemRequest& request) {
-    if (request.extents.size() != 2) return nullptr;
-    for (const ReduceOperation operation :
-         {ReduceOperation::Sum, ReduceOperation::Mean, ReduceOperation::Max, ReduceOperation::Argmax}) {
-        const ReduceDesc desc{.operation = operation, .outer = request.extents[0], .columns = request.extents[1]};
-        if (request.is(reduce_space(request.info, desc))) return make_reduce_problem(desc);
-    }
-    return nullptr;
-}
-
 const std::map<std::string_view, MakeShaped>& shaped_makers() {
     static const std::map<std::string_view, MakeShaped> kMakers = [] {
         std::map<std::string_view, MakeShaped> all{{"matmul", &matmul},
                                                    {"perturbed_linear", &perturbed_linear},
                                                    {"rollout", &rollout},
-                                                   {"fitness", &fitness},
                                                    {"es_update", &es_update},
-                                                   {"optimizer", &optimizer},
-                                                   {"block_inverse", &block_inverse},
-                                                   {"reduce", &reduce}};
+                                                   {"block_inverse", &block_inverse}};
         all.insert(shaped_parts().begin(), shaped_parts().end());
         return all;
     }();
@@ -193,6 +150,7 @@ ProblemPtr shaped_benchmark(const DeviceInfo& info, std::string_view family_name
 
 Result<std::unique_ptr<Problem>> make_shape_problem(const DeviceInfo& info, std::string_view family,
                                                     const TuningShape& shape) {
+    if (const Family* operation = find_operation(family)) return operation->operation->of_key(shape);
     const auto maker = shaped_makers().find(family);
     const bool small = std::ranges::all_of(
         shape.extents, [](std::uint64_t extent) { return extent <= std::numeric_limits<std::uint32_t>::max(); });

@@ -29,14 +29,14 @@ class FaultyProblem final : public Problem {
    public:
     explicit FaultyProblem(Fault fault) : fault_(fault) {}
     [[nodiscard]] std::string name() const override { return "a faulty problem"; }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return noise_space(info, desc_).space(); }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return space_of(info, desc_).space(); }
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return noise_space(info, desc_).configuration({});
+        return space_of(info, desc_).configuration({});
     }
     [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
                                                                const Configuration& configuration) const override {
         NoiseDesc desc = desc_;
-        desc.config = noise_space(device.info(), desc_).config(configuration);
+        desc.config = space_of(device.info(), desc_).config(configuration);
         YOLK_TRY(NoisePlan plan, plan_noise(device, desc));
         const bool swapped = fault_ == Fault::Input;
         return planned(std::move(plan),

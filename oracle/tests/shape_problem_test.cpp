@@ -95,15 +95,16 @@ TEST_P(shape_problem, what_names_say_wrongly_is_refused) {
         return named ? std::string() : named.error().message;
     };
     EXPECT_THAT(refused("softmax columns=4"), HasSubstr("needs rows"));
-    EXPECT_THAT(refused("softmax rows=4 columns=4 log=2"), HasSubstr("has log=2; it may be 0 to 1"));
-    EXPECT_THAT(refused("softmax rows=4 columns=4 depth=2"), HasSubstr("its family knows columns, log, rows"));
-    EXPECT_THAT(refused("convert count=4 from=f16 to=bf16"), HasSubstr("neither or both"));
+    EXPECT_THAT(refused("softmax rows=4 columns=4 log=2"), HasSubstr("log of [softmax] is 2; it is 0 or 1"));
+    EXPECT_THAT(refused("softmax rows=4 columns=4 depth=2"), HasSubstr("it has members, rows, columns, log"));
+    EXPECT_THAT(refused("convert count=4 from=f16 to=bf16"), HasSubstr("one of the two must be f32"));
     EXPECT_THAT(refused("normalize rows=4 columns=4 rule=root_mean_square bias=shared"), HasSubstr("a bias"));
-    EXPECT_THAT(refused("optimizer elements=4 rule=3"), HasSubstr("has rule=3; it may be sgd, momentum, adam"));
+    EXPECT_THAT(refused("optimizer elements=4 rule=3"),
+                HasSubstr("rule of [optimizer] is 3; it is sgd, momentum or adam"));
     EXPECT_THAT(refused("reduce outer=4 columns=4 operation=least"),
-                HasSubstr("has operation=least; it may be sum, mean"));
-    EXPECT_THAT(refused("softmax rows=four columns=4"), HasSubstr("has rows=four; it is a number"));
-    EXPECT_THAT(refused("softmax rows= columns=4"), HasSubstr("'rows=' of the shape"));
+                HasSubstr("operation of [reduce] is least; it is sum, mean"));
+    EXPECT_THAT(refused("softmax rows=four columns=4"), HasSubstr("rows of [softmax] is four; it is a number"));
+    EXPECT_THAT(refused("softmax rows= columns=4"), HasSubstr("'rows=' of 'softmax"));
     EXPECT_THAT(refused("exact_math rows=4"), HasSubstr("a benchmark can be named"));
     EXPECT_THAT(refused("chess: 64"), HasSubstr("no kernel family 'chess'; there are noise, exact_math"));
 }
@@ -115,7 +116,7 @@ TEST_P(shape_problem, other_variants_have_problems_too) {
           std::tuple("perturbed_linear", "f32 by f32, transposed, fast", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
           std::tuple("perturbed_linear", "bf16 by bf16, fast", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
           std::tuple("es_update", "i8, no pairs", std::vector<std::uint64_t>{450, 65, 1}),
-          std::tuple("fitness", "f32, rule 2, no pairs", std::vector<std::uint64_t>{65, 1, 0}),
+          std::tuple("fitness", "rule=centred-rank pairs=0", std::vector<std::uint64_t>{65, 1, 0}),
           std::tuple("rollout", "cartpole, no pairs", std::vector<std::uint64_t>{4, 8, 2, 65, 1, 1}),
           std::tuple("rollout", "cartpole, fast", std::vector<std::uint64_t>{4, 8, 2, 64, 1, 1})}) {
         const auto found = make_shape_problem(info, family, {.variant = variant, .extents = extents});

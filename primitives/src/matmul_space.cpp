@@ -152,7 +152,7 @@ std::string matmul_variant(const MatmulDesc& desc) {
 }
 
 /// Matrix units work by the subgroup, whatever its size is.
-std::vector<std::uint32_t> workgroup_sizes(const DeviceInfo& info, const MatmulDesc& desc) {
+std::vector<std::uint32_t> matmul_workgroup_sizes(const DeviceInfo& info, const MatmulDesc& desc) {
     std::set<std::uint32_t> sizes{8, 32, 64, 256};
     if (cooperative_values(info, desc).size() > 1) sizes.insert(info.limits.subgroup_size);
     return {sizes.begin(), sizes.end()};
@@ -165,7 +165,7 @@ ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc&
     const Result<MatmulLayout> layout = lay_out_matmul(desc);
     const MatmulDesc resolved = layout ? layout->desc : desc;  // a plan of it is refused anyway
     return {"matmul",
-            {{"workgroup_size", &MatmulConfig::workgroup_size, workgroup_sizes(info, resolved)},
+            {{"workgroup_size", &MatmulConfig::workgroup_size, matmul_workgroup_sizes(info, resolved)},
              {"block_m", &MatmulConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
              {"block_n", &MatmulConfig::block_n, {16, 32, 64, 128}},
              {"block_k", &MatmulConfig::block_k, {4, 8, 16}},

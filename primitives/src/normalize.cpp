@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <utility>
 
-#include "plan_checks.hpp"
+#include "operation_plan.hpp"
 #include "row_plan.hpp"
-#include "tuned_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
-
 namespace {
 
 namespace abi_no = abi::normalize;
@@ -22,45 +19,24 @@ constexpr float kLeastEpsilon = 0x1p-40F;  // an operand of the operand rule (do
 constexpr float kLargestEpsilon = 0x1p40F;
 
 Result<void> check_normalize(const NormalizeDesc& desc) {
-    const bool is_layer = desc.rule == NormalizeRule::Layer;
-    if (!is_layer && desc.rule != NormalizeRule::RootMeanSquare) {
-        return bad_input(fmt::format("the rule of [normalize] is {}; it must be Layer (0) or RootMeanSquare (1).",
-                                     static_cast<int>(desc.rule)));
-    }
     if (!(desc.epsilon >= kLeastEpsilon && desc.epsilon <= kLargestEpsilon)) {
         return bad_input(fmt::format("epsilon of [normalize] is {}; it must be from {} to {}.", desc.epsilon,
                                      kLeastEpsilon, kLargestEpsilon));
     }
-    YOLK_TRY_VOID(check_row_vector(desc.scale, "the kind of scale of [normalize]"));
-    YOLK_TRY_VOID(check_row_vector(desc.bias, "the kind of bias of [normalize]"));
-    if (!is_layer && desc.bias != RowVector::None) {
+    if (desc.rule != NormalizeRule::Layer && desc.bias != RowVector::None) {
         return bad_input(
             "[normalize] was given a bias for RootMeanSquare, which takes no bias. Use Layer, or leave the bias out.");
     }
     return {};
 }
 
-}  // namespace
-
-ConfigSpace<RowConfig> normalize_space(const DeviceInfo& /*info*/, const NormalizeDesc& desc) {
-    return row_space("normalize", {.variant = fmt::format(
-                                       "f32, rule {}, scale {}, bias {}", static_cast<std::uint32_t>(desc.rule),
-                                       static_cast<std::uint32_t>(desc.scale), static_cast<std::uint32_t>(desc.bias)),
-                                   .extents = {row_count(desc.members, desc.rows), desc.columns}});
+ViewShape rows_view(const NormalizeDesc& desc) {
+    return {{{"members", desc.members}, {"rows", desc.rows}, {"columns", desc.columns}}};
 }
+ViewShape scale_view(const NormalizeDesc& desc) { return row_vector_view(desc.scale, desc.members, desc.columns); }
+ViewShape bias_view(const NormalizeDesc& desc) { return row_vector_view(desc.bias, desc.members, desc.columns); }
 
-Result<NormalizePlan> plan_normalize(const Device& device, const NormalizeDesc& desc) {
-    if (!desc.config)
-        return plan_tuned(device, desc, normalize_space(device.info(), desc),
-                          heuristic_row_config(device.info(), desc.columns), &plan_normalize);
-    YOLK_TRY_VOID(normalize_space(device.info(), desc).check(*desc.config));
-    YOLK_TRY_VOID(check_normalize(desc));
-    NormalizePlan plan;
-    plan.device_ = &device;
-    plan.desc_ = desc;
-    YOLK_TRY(plan.size_bytes_,
-             binding_bytes(device, {desc.members, desc.rows, desc.columns}, "the in view of [normalize]"));
-    if (plan.size_bytes_ == 0) return plan;
+Result<PipelinesOf<NormalizeDesc>> build_normalize(const Device& device, const NormalizeDesc& desc) {
     const bool is_layer = desc.rule == NormalizeRule::Layer;
     YOLK_TRY_VOID(check_row_loops(device, "[normalize]", desc.columns,
                                   {.reductions = is_layer ? std::uint64_t{2} : std::uint64_t{1}, .writes = 1},
@@ -71,46 +47,51 @@ Result<NormalizePlan> plan_normalize(const Device& device, const NormalizeDesc& 
         SpecConstant{abi_no::kSpecHasScale, desc.scale != RowVector::None ? 1U : 0U},
         SpecConstant{abi_no::kSpecHasBias, desc.bias != RowVector::None ? 1U : 0U},
     };
-    const auto& kernel =
-        desc.config->row_per_invocation != 0 ? kernels::kNormalizeByInvocation : kernels::kNormalizeByGroup;
-    YOLK_TRY(plan.pipeline_, device.pipeline(kernel, constants));
-    return plan;
+    return device.pipeline(
+        desc.config->row_per_invocation != 0 ? kernels::kNormalizeByInvocation : kernels::kNormalizeByGroup, constants);
 }
 
-Result<BoundNormalize> NormalizePlan::bind(const NormalizeViews& views, const BufferView& /*scratch*/) const {
-    const std::uint64_t scale_bytes =
-        size_bytes_ == 0 ? 0 : row_vector_bytes(desc_.scale, desc_.members, desc_.columns);
-    const std::uint64_t bias_bytes = size_bytes_ == 0 ? 0 : row_vector_bytes(desc_.bias, desc_.members, desc_.columns);
-    YOLK_TRY_VOID(check_views(*device_, "[normalize]",
-                              {{.view = views.in, .needed_bytes = size_bytes_, .name = "in"},
-                               {.view = views.scale, .needed_bytes = scale_bytes, .name = "scale"},
-                               {.view = views.bias, .needed_bytes = bias_bytes, .name = "bias"}},
-                              {{.view = views.out, .needed_bytes = size_bytes_, .name = "out"}}));
-    BoundNormalize bound;
-    bound.desc_ = desc_;
-    if (size_bytes_ == 0) return bound;
-    // What there is none of is not read, but a binding may not be empty.
-    const BufferView scale = scale_bytes == 0 ? views.in : views.scale;
-    const BufferView bias = bias_bytes == 0 ? views.in : views.bias;
-    YOLK_TRY(bound.binding_, device_->bind(pipeline_, std::array{views.in, scale, bias, views.out}));
-    return bound;
-}
-
-void BoundNormalize::record(Recorder& recorder) const noexcept {
-    const std::uint64_t rows = std::uint64_t{desc_.members} * desc_.rows;
-    if (rows == 0 || desc_.columns == 0) return;
-    const ScopedLabel label(recorder, "normalize");
-    recorder.dispatch(binding_,
+void record_normalize(Recorder& recorder, const BindingsOf<NormalizeDesc>& binding,
+                      const NormalizeDesc& desc) noexcept {
+    const std::uint64_t rows = std::uint64_t{desc.members} * desc.rows;
+    recorder.dispatch(binding,
                       {
                           .row_count = static_cast<std::uint32_t>(rows),
-                          .rows = desc_.rows,
-                          .columns = desc_.columns,
-                          .scale_stride = row_vector_stride(desc_.scale, desc_.columns),
-                          .bias_stride = row_vector_stride(desc_.bias, desc_.columns),
-                          .factor = 1.0F / static_cast<float>(desc_.columns),
-                          .epsilon = desc_.epsilon,
+                          .rows = desc.rows,
+                          .columns = desc.columns,
+                          .scale_stride = row_vector_stride(desc.scale, desc.columns),
+                          .bias_stride = row_vector_stride(desc.bias, desc.columns),
+                          .factor = 1.0F / static_cast<float>(desc.columns),
+                          .epsilon = desc.epsilon,
                       },
-                      row_grid(rows, desc_.columns, kNormalizeCost, *desc_.config));
+                      row_grid(rows, desc.columns, kNormalizeCost, *desc.config));
 }
+
+}  // namespace
+
+template <>
+const Operation<NormalizeDesc>& operation_of<NormalizeDesc>() {
+    using Desc = NormalizeDesc;
+    using Views = NormalizeViews;
+    static const Operation<Desc> kOperation{
+        .name = "normalize",
+        .fields = {"normalize",
+                   {extent<&Desc::members>("members").factor(), extent<&Desc::rows>("rows"),
+                    extent<&Desc::columns>("columns"), variant<&Desc::rule>("rule"), variant<&Desc::scale>("scale"),
+                    variant<&Desc::bias>("bias")}},
+        .views = {{"in", ViewRole::Input, &Views::in, &rows_view},
+                  {"scale", ViewRole::Input, &Views::scale, &scale_view},
+                  {"bias", ViewRole::Input, &Views::bias, &bias_view},
+                  {"out", ViewRole::Output, &Views::out, &rows_view}},
+        .knobs = &row_knobs<Desc>,
+        .legal = &legal_rows<Desc>,
+        .heuristic = &heuristic_rows<Desc>,
+        .check = &check_normalize,
+        .build = &build_normalize,
+        .record = &record_normalize,
+    };
+    return kOperation;
+}
+template class Plan<NormalizeDesc>;
 
 }  // namespace yolk

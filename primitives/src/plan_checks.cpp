@@ -13,7 +13,7 @@ namespace yolk {
 
 namespace {
 
-Result<void> check_needed_views(const DeviceLimits& limits, const char* plan, std::initializer_list<NeededView> needed,
+Result<void> check_needed_views(const DeviceLimits& limits, const char* plan, std::span<const NeededView> needed,
                                 std::vector<BufferView>& views) {
     for (const NeededView& need : needed) {
         const std::string what = fmt::format("the {} view of {}", need.name, plan);
@@ -62,8 +62,8 @@ Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<
     return size_bytes;
 }
 
-Result<void> check_views(const Device& device, const char* plan, std::initializer_list<NeededView> inputs,
-                         std::initializer_list<NeededView> outputs) {
+Result<void> check_views(const Device& device, const char* plan, std::span<const NeededView> inputs,
+                         std::span<const NeededView> outputs) {
     const DeviceLimits& limits = device.info().limits;
     std::vector<BufferView> input_views;
     std::vector<BufferView> output_views;
@@ -75,6 +75,17 @@ Result<void> check_views(const Device& device, const char* plan, std::initialize
 Result<std::uint64_t> loop_budget(const Device& device) {
     YOLK_TRY(const DeviceFindings findings, probe(device));
     return findings.loop_limit.value_or(std::numeric_limits<std::uint64_t>::max());
+}
+
+Result<DeviceInfo> probed_info(const Device& device) {
+    YOLK_TRY_VOID(probe(device));
+    return device.usable_info();
+}
+
+Result<void> check_quads(std::uint32_t elements_per_load, std::uint64_t columns) {
+    if (elements_per_load == 1 || columns % kQuad == 0) return {};
+    return bad_input(fmt::format("elements_per_load is {} for {} columns; use 1, or columns that are a multiple of 4.",
+                                 elements_per_load, columns));
 }
 
 LinearGrid grid_of(std::uint64_t count, std::uint64_t items_per_group, std::uint64_t cost_per_item) noexcept {

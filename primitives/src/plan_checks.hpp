@@ -57,13 +57,26 @@ struct NeededView {
 
 /// check_view for all of them, then check_no_overlap. Scratch counts as an output; so does what is read and written in
 /// place.
-[[nodiscard]] Result<void> check_views(const Device& device, const char* plan, std::initializer_list<NeededView> inputs,
-                                       std::initializer_list<NeededView> outputs);
+[[nodiscard]] Result<void> check_views(const Device& device, const char* plan, std::span<const NeededView> inputs,
+                                       std::span<const NeededView> outputs);
+[[nodiscard]] inline Result<void> check_views(const Device& device, const char* plan,
+                                              std::initializer_list<NeededView> inputs,
+                                              std::initializer_list<NeededView> outputs) {
+    return check_views(device, plan, std::span(inputs.begin(), inputs.size()),
+                       std::span(outputs.begin(), outputs.size()));
+}
 
 /// What the loops of one invocation may cost in all, by the rules of yolk/runtime/loop_budget.hpp; the largest number
 /// where the device has no such limit. Probes the device if nobody has (yolk/runtime/probe.hpp), because exceeding the
 /// limit gives wrong results without a message.
 [[nodiscard]] Result<std::uint64_t> loop_budget(const Device& device);
+
+/// Error: elements are loaded four at a time of rows of `columns` that four does not divide.
+[[nodiscard]] Result<void> check_quads(std::uint32_t elements_per_load, std::uint64_t columns);
+
+/// What plans decide by: Device::usable_info() of a device that has been probed, now if nobody has. Errors: the
+/// probe's.
+[[nodiscard]] Result<DeviceInfo> probed_info(const Device& device);
 
 /// About what a block of noise costs: ten rounds of Philox, and the sums of nibbles for eight elements.
 inline constexpr std::uint64_t kNoiseBlockCost = 256;

@@ -14,13 +14,13 @@ namespace {
 constexpr std::uint32_t kMaxRowsByGroup = 8;   // workgroups of 32 invocations each
 constexpr std::uint32_t kLongRow = 1U << 16U;  // columns
 
+}  // namespace
+
 Result<void> check_rows_per_workgroup(const RowConfig& config) {
     if (config.row_per_invocation != 0 || config.rows_per_workgroup <= kMaxRowsByGroup) return {};
     return bad_input(fmt::format("rows_per_workgroup is {}; with row_per_invocation 0 it must be 1, 2, 4 or 8.",
                                  config.rows_per_workgroup));
 }
-
-}  // namespace
 
 RowConfig default_row_config(const DeviceInfo& info) noexcept {
     if (info.kind == DeviceKind::Cpu) return {.row_per_invocation = 1, .rows_per_workgroup = 32};
@@ -32,11 +32,12 @@ RowConfig heuristic_row_config(const DeviceInfo& info, std::uint32_t columns) no
 }
 
 ConfigSpace<RowConfig> row_space(const char* family, TuningShape shape) {
-    return {family,
-            {{"row_per_invocation", &RowConfig::row_per_invocation, {0, 1}},
-             {"rows_per_workgroup", &RowConfig::rows_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}}},
-            &check_rows_per_workgroup,
-            std::move(shape)};
+    return {family, row_knobs(), &check_rows_per_workgroup, std::move(shape)};
+}
+
+std::vector<Knob<RowConfig>> row_knobs() {
+    return {{"row_per_invocation", &RowConfig::row_per_invocation, {0, 1}},
+            {"rows_per_workgroup", &RowConfig::rows_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}}};
 }
 
 Result<void> check_row_loops(const Device& device, const char* plan, std::uint32_t columns, const RowPasses& passes,
@@ -55,6 +56,11 @@ Result<void> check_row_loops(const Device& device, const char* plan, std::uint32
 
 Result<void> check_row_vector(RowVector vector, const char* what) {
     return check_range(static_cast<std::uint64_t>(vector), 0, static_cast<std::uint64_t>(RowVector::PerMember), what);
+}
+
+ViewShape row_vector_view(RowVector vector, std::uint32_t members, std::uint32_t columns) {
+    if (vector == RowVector::PerMember) return {{{"members", members}, {"columns", columns}}};
+    return {.extents = {{"columns", columns}}, .used = vector != RowVector::None};
 }
 
 LinearGrid row_grid(std::uint64_t rows, std::uint64_t columns, std::uint64_t cost_per_element,

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "yolk/core/result.hpp"
+#include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/row_config.hpp"
 #include "yolk/primitives/row_vector.hpp"
 #include "yolk/runtime/device.hpp"
@@ -17,9 +19,27 @@ namespace yolk {
 /// The same configurations for every shape and device.
 [[nodiscard]] ConfigSpace<RowConfig> row_space(const char* family, TuningShape shape);
 
+[[nodiscard]] std::vector<Knob<RowConfig>> row_knobs();
+/// rows_per_workgroup of more than 8 is for a row per invocation.
+[[nodiscard]] Result<void> check_rows_per_workgroup(const RowConfig& config);
+
 /// default_row_config, but a workgroup per row where rows are so long that one invocation's loops over them may not be
 /// allowed.
 [[nodiscard]] RowConfig heuristic_row_config(const DeviceInfo& info, std::uint32_t columns) noexcept;
+
+/// Knobs, legality and heuristic of an operation on rows of `desc.columns`.
+template <class Desc>
+std::vector<Knob<RowConfig>> row_knobs(const DeviceInfo& /*info*/, const Desc& /*desc*/) {
+    return row_knobs();
+}
+template <class Desc>
+Result<void> legal_rows(const DeviceInfo& /*info*/, const Desc& /*desc*/, const RowConfig& config) {
+    return check_rows_per_workgroup(config);
+}
+template <class Desc>
+RowConfig heuristic_rows(const DeviceInfo& info, const Desc& desc) {
+    return heuristic_row_config(info, desc.columns);
+}
 
 [[nodiscard]] constexpr std::uint32_t row_workgroup_size(const RowConfig& config) noexcept {
     return config.row_per_invocation != 0 ? config.rows_per_workgroup : config.rows_per_workgroup * 32;
@@ -42,6 +62,9 @@ struct RowPasses {
     if (vector == RowVector::None) return 0;
     return sizeof(float) * columns * (vector == RowVector::PerMember ? members : std::uint64_t{1});
 }
+
+/// [columns], [members, columns], or nothing.
+[[nodiscard]] ViewShape row_vector_view(RowVector vector, std::uint32_t members, std::uint32_t columns);
 
 /// From one member's vector to the next, in elements.
 [[nodiscard]] constexpr std::uint32_t row_vector_stride(RowVector vector, std::uint32_t columns) noexcept {

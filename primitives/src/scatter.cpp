@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <array>
 
-#include "plan_checks.hpp"
-#include "tuned_plan.hpp"
+#include "operation_plan.hpp"
 #include "yolk/runtime/loop_budget.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
+namespace {
 
 namespace abi_ga = abi::gather;
-
-namespace {
 
 // Three loads and a store that depend on each other, an addition with its flushes.
 constexpr std::uint64_t kIdCost = 16;
@@ -23,104 +21,111 @@ constexpr std::uint64_t kIdCost = 16;
 // Nothing is written, and no id is looked at.
 bool writes_nothing(const ScatterDesc& desc) { return desc.members == 0 || desc.columns == 0 || desc.id_count == 0; }
 
-}  // namespace
+ViewShape target_view(const ScatterDesc& desc) {
+    return {{{"members", desc.members}, {"target_rows", desc.target_rows}, {"columns", desc.columns}}};
+}
+ViewShape ids_view(const ScatterDesc& desc) {
+    if (desc.shared_ids) return {{{"ids", desc.id_count}}, DType::U32};
+    return {{{"members", desc.members}, {"ids", desc.id_count}}, DType::U32};
+}
+ViewShape values_view(const ScatterDesc& desc) {
+    if (desc.shared_values) return {{{"ids", desc.id_count}, {"columns", desc.columns}}};
+    return {{{"members", desc.members}, {"ids", desc.id_count}, {"columns", desc.columns}}};
+}
+ViewShape status_view(const ScatterDesc& /*desc*/) { return {{{"1", 1}}, DType::U32}; }
 
-ConfigSpace<ScatterConfig> scatter_space(const DeviceInfo& /*info*/, const ScatterDesc& desc) {
-    const auto legality = [columns = desc.columns](const ScatterConfig& config) -> Result<void> {
-        if (config.elements_per_load == 1 || columns % kQuad == 0) return {};
-        return bad_input(fmt::format(
-            "elements_per_load of [scatter] is 4 for {} columns; use 1, or columns that are a multiple of 4.",
-            columns));
-    };
-    return {"scatter",
-            {{"workgroup_size", &ScatterConfig::workgroup_size, workgroup_sizes()},
-             {"elements_per_load", &ScatterConfig::elements_per_load, {1, kQuad}},
-             {"ids_per_dispatch", &ScatterConfig::ids_per_dispatch, {16, 256, 4096, 16384}}},
-            legality,
-            {.variant = fmt::format("f32, mode {}{}{}", static_cast<std::uint32_t>(desc.mode),
-                                    desc.shared_ids ? ", shared ids" : "", desc.shared_values ? ", shared values" : ""),
-             .extents = {desc.members, desc.target_rows, desc.columns, desc.id_count}}};
+std::vector<Knob<ScatterConfig>> scatter_knobs(const DeviceInfo& /*info*/, const ScatterDesc& /*desc*/) {
+    return {{"workgroup_size", &ScatterConfig::workgroup_size, workgroup_sizes()},
+            {"elements_per_load", &ScatterConfig::elements_per_load, {1, kQuad}},
+            {"ids_per_dispatch", &ScatterConfig::ids_per_dispatch, {16, 256, 4096, 16384}}};
 }
 
-ScatterConfig default_scatter_config(const DeviceInfo& info, const ScatterDesc& desc) {
+Result<void> legal_scatter(const DeviceInfo& /*info*/, const ScatterDesc& desc, const ScatterConfig& config) {
+    return check_quads(config.elements_per_load, desc.columns);
+}
+
+ScatterConfig scatter_heuristic(const DeviceInfo& info, const ScatterDesc& desc) {
     const bool quads = info.kind == DeviceKind::Cpu && desc.columns % kQuad == 0;
     return {.elements_per_load = quads ? kQuad : 1};
 }
 
-Result<ScatterPlan> plan_scatter(const Device& device, const ScatterDesc& desc) {
-    YOLK_TRY_VOID(check_range(static_cast<std::uint32_t>(desc.mode), 0, abi_ga::kScatterAdd, "mode of [scatter]"));
-    ScatterPlan plan;
-    plan.device_ = &device;
-    plan.desc_ = desc;
-    if (!desc.config)
-        return plan_tuned(device, desc, scatter_space(device.info(), desc), default_scatter_config(device.info(), desc),
-                          &plan_scatter);
-    plan.config_ = *desc.config;
-    YOLK_TRY_VOID(scatter_space(device.info(), desc).check(plan.config_));
-    const std::uint64_t lists = desc.shared_ids ? 1 : desc.members;
-    const std::uint64_t arrays = desc.shared_values ? 1 : desc.members;
-    // Columns are counted even where there are no rows to write them to.
-    YOLK_TRY(plan.target_bytes_, binding_bytes(device, {desc.members, std::max(desc.target_rows, 1U), desc.columns},
-                                               "the target view of [scatter]"));
-    if (desc.target_rows == 0) plan.target_bytes_ = 0;
-    YOLK_TRY(plan.ids_bytes_, binding_bytes(device, {lists, desc.id_count}, "the ids view of [scatter]"));
-    YOLK_TRY(plan.values_bytes_,
-             binding_bytes(device, {arrays, desc.id_count, desc.columns}, "the values view of [scatter]"));
-    if (writes_nothing(desc)) return plan;
+Result<PipelinesOf<ScatterDesc>> build_scatter(const Device& device, const ScatterDesc& desc) {
+    // The kernel counts columns even where there are no rows to write them to.
+    YOLK_TRY_VOID(binding_bytes(device, {desc.members, std::max(desc.target_rows, 1U), desc.columns},
+                                "the target view of [scatter]"));
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
-    plan.chunk_ =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.config_.ids_per_dispatch, iterations_within(budget)));
-    if (plan.chunk_ == 0)
-        return bad_input("[scatter] needs one loop iteration; the device's loop limit is below that.");
+    ScatterDesc::Pipelines made;
+    made.chunk =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(desc.config->ids_per_dispatch, iterations_within(budget)));
+    if (made.chunk == 0) return bad_input("[scatter] needs one loop iteration; the device's loop limit is below that.");
     const std::array constants{
-        SpecConstant{abi_ga::kSpecWorkgroupSize, plan.config_.workgroup_size},
+        SpecConstant{abi_ga::kSpecWorkgroupSize, desc.config->workgroup_size},
         SpecConstant{abi_ga::kSpecMode, static_cast<std::uint32_t>(desc.mode)},
     };
-    const auto& kernel = plan.config_.elements_per_load == 1 ? kernels::kScatter : kernels::kScatterQuads;
-    YOLK_TRY(plan.pipeline_, device.pipeline(kernel, constants));
-    return plan;
+    const auto& kernel = desc.config->elements_per_load == 1 ? kernels::kScatter : kernels::kScatterQuads;
+    YOLK_TRY(made.pipeline, device.pipeline(kernel, constants));
+    return made;
 }
 
-Result<BoundScatter> ScatterPlan::bind(const ScatterViews& views, const BufferView& /*scratch*/) const {
-    BoundScatter bound;
-    if (writes_nothing(desc_)) return bound;
-    YOLK_TRY_VOID(check_views(*device_, "[scatter]",
-                              {{.view = views.ids, .needed_bytes = ids_bytes_, .name = "ids"},
-                               {.view = views.values, .needed_bytes = values_bytes_, .name = "values"}},
-                              {{.view = views.target, .needed_bytes = target_bytes_, .name = "target"},
-                               {.view = views.status, .needed_bytes = kElementBytes, .name = "status"}}));
-    const std::uint32_t width = config_.elements_per_load;
-    const std::uint32_t columns = desc_.columns / width;
-    bound.params_ = {
-        .members = desc_.members,
-        .table_rows = desc_.target_rows,
+Result<BindingsOf<ScatterDesc>> bind_scatter(const Device& device, const ScatterDesc& desc,
+                                             const PipelinesOf<ScatterDesc>& made, const ScatterViews& views,
+                                             const BufferView& /*scratch*/) {
+    // A binding may not be empty; of a target without rows nothing is read or written.
+    const BufferView& target = desc.target_rows == 0 ? views.values : views.target;
+    YOLK_TRY(auto binding, device.bind(made.pipeline, std::array{target, views.ids, views.values, views.status}));
+    return ScatterDesc::Bindings{.chunk = made.chunk, .binding = std::move(binding)};
+}
+
+void record_scatter(Recorder& recorder, const BindingsOf<ScatterDesc>& bindings, const ScatterDesc& desc) noexcept {
+    const std::uint32_t width = desc.config->elements_per_load;
+    const std::uint32_t columns = desc.columns / width;
+    abi_ga::Params params{
+        .members = desc.members,
+        .table_rows = desc.target_rows,
         .columns = columns,
-        .id_count = desc_.id_count,
+        .id_count = desc.id_count,
         .first_id = 0,
         .end_id = 0,
-        .table_stride = desc_.target_rows * columns,
-        .ids_stride = desc_.shared_ids ? 0 : desc_.id_count,
-        .values_stride = desc_.shared_values ? 0 : desc_.id_count * columns,
+        .table_stride = desc.target_rows * columns,
+        .ids_stride = desc.shared_ids ? 0 : desc.id_count,
+        .values_stride = desc.shared_values ? 0 : desc.id_count * columns,
     };
-    bound.chunk_ = chunk_;
-    bound.grid_ = grid_of(std::uint64_t{desc_.members} * columns, config_.workgroup_size,
-                          kIdCost * width * std::min(chunk_, desc_.id_count));
-    // A binding may not be empty; of a target without rows nothing is read or written.
-    const BufferView& target = target_bytes_ == 0 ? views.values : views.target;
-    YOLK_TRY(bound.binding_, device_->bind(pipeline_, std::array{target, views.ids, views.values, views.status}));
-    return bound;
-}
-
-void BoundScatter::record(Recorder& recorder) const noexcept {
-    if (chunk_ == 0) return;
-    const ScopedLabel label(recorder, "scatter");
-    abi_ga::Params params = params_;
+    const LinearGrid grid = grid_of(std::uint64_t{desc.members} * columns, desc.config->workgroup_size,
+                                    kIdCost * width * std::min(bindings.chunk, desc.id_count));
     while (params.first_id < params.id_count) {
         if (params.first_id != 0) recorder.barrier(Barrier::ComputeToCompute);
-        params.end_id = params.first_id + std::min(chunk_, params.id_count - params.first_id);
-        recorder.dispatch(binding_, params, grid_);
+        params.end_id = params.first_id + std::min(bindings.chunk, params.id_count - params.first_id);
+        recorder.dispatch(bindings.binding, params, grid);
         params.first_id = params.end_id;
     }
 }
+
+}  // namespace
+
+template <>
+const Operation<ScatterDesc>& operation_of<ScatterDesc>() {
+    using Desc = ScatterDesc;
+    using Views = ScatterViews;
+    static const Operation<Desc> kOperation{
+        .name = "scatter",
+        .fields = {"scatter",
+                   {extent<&Desc::members>("members"), extent<&Desc::target_rows>("target_rows"),
+                    extent<&Desc::columns>("columns"), extent<&Desc::id_count>("ids"), variant<&Desc::mode>("mode"),
+                    variant<&Desc::shared_ids>("shared_ids"), variant<&Desc::shared_values>("shared_values")}},
+        .views = {{"target", ViewRole::InOut, &Views::target, &target_view},
+                  {"ids", ViewRole::Input, &Views::ids, &ids_view},
+                  {"values", ViewRole::Input, &Views::values, &values_view},
+                  {"status", ViewRole::InOut, &Views::status, &status_view}},
+        .knobs = &scatter_knobs,
+        .legal = &legal_scatter,
+        .heuristic = &scatter_heuristic,
+        .is_empty = &writes_nothing,
+        .build = &build_scatter,
+        .bind = &bind_scatter,
+        .record = &record_scatter,
+    };
+    return kOperation;
+}
+template class Plan<ScatterDesc>;
 
 }  // namespace yolk

@@ -140,7 +140,7 @@ TEST_P(elementwise, bad_descriptions_are_refused) {
         EXPECT_TRUE(refused({.operation = static_cast<ElementwiseOperation>(id)}, "operation of [elementwise]"));
     }
     EXPECT_TRUE(refused({.operation = ElementwiseOperation::Add, .second = static_cast<SecondOperand>(4)},
-                        "second operand's layout of [elementwise]"));
+                        "second of [elementwise]"));
     for (const float bad : {kInfinity, std::nanf(""), 0x1p-101F, -0x1p-126F}) {
         EXPECT_TRUE(refused({.operation = ElementwiseOperation::ScaleShift, .scale = bad}, "scale of [elementwise]"));
         EXPECT_TRUE(refused({.operation = ElementwiseOperation::ScaleShift, .shift = bad}, "shift of [elementwise]"));
@@ -163,7 +163,7 @@ TEST_P(elementwise, sizes_beyond_a_binding_are_refused) {
     for (const std::uint32_t members : {1U, 0xFFFFFFFFU}) {
         EXPECT_TRUE(testing::expect_error(
             plan_elementwise(device(), {.members = members, .rows = 0xFFFFFFFFU, .columns = 0xFFFFFFFFU}),
-            ErrorKind::BadInput, "the out view of [elementwise]"));
+            ErrorKind::BadInput, "the first view of [elementwise]"));
     }
 }
 

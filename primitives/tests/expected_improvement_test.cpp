@@ -38,7 +38,7 @@ TEST_P(expected_improvement, bad_input_is_refused) {
         expect_error(plan_expected_improvement(device(), {.count = 5, .stride = 5, .config = {{.workgroup_size = 7}}}),
                      ErrorKind::BadInput, "workgroup_size"));
     EXPECT_TRUE(expect_error(plan_expected_improvement(device(), {.count = 1, .stride = 1U << 31U, .steps = 1U << 31U}),
-                             ErrorKind::BadInput, "overflows"));
+                             ErrorKind::BadInput, "the scores view of [expected_improvement]"));
 }
 
 // Relative, all the way down.

@@ -44,9 +44,9 @@ class gru_step : public testing::DeviceTest {
                                                       .next_state = next_state.view()}));
         YOLK_TRY(Recorder recorder, Recorder::create(device()));
         recorder.begin();
-        bound.record_gate(recorder);
+        bound.record(recorder, GruStepHalf::Gate);
         recorder.barrier(Barrier::ComputeToCompute);
-        bound.record_update(recorder);
+        bound.record(recorder, GruStepHalf::Update);
         YOLK_TRY_VOID(dispatcher().run(recorder));
         Outcome outcome;
         YOLK_TRY(outcome.gate, gate.download<std::uint32_t>());
@@ -106,10 +106,11 @@ TEST_P(gru_step, bad_descriptions_are_refused) {
     const auto refused = [&](const GruStepDesc& desc, const char* words) {
         return testing::expect_error(plan_gru_step(device(), desc), ErrorKind::BadInput, words);
     };
-    EXPECT_TRUE(refused({.gate_bias = static_cast<RowVector>(3)}, "the kind of gate_bias of [gru_step]"));
-    EXPECT_TRUE(refused({.candidate_bias = static_cast<RowVector>(9)}, "the kind of candidate_bias of [gru_step]"));
-    EXPECT_TRUE(refused({.members = 0xFFFFFFFFU, .rows = 0xFFFFFFFFU, .columns = 2}, "the state view of [gru_step]"));
-    EXPECT_TRUE(refused({.rows = 0x40000000U, .columns = 1}, "the state view of [gru_step]"));
+    EXPECT_TRUE(refused({.gate_bias = static_cast<RowVector>(3)}, "gate_bias of [gru_step]"));
+    EXPECT_TRUE(refused({.candidate_bias = static_cast<RowVector>(9)}, "candidate_bias of [gru_step]"));
+    EXPECT_TRUE(
+        refused({.members = 0xFFFFFFFFU, .rows = 0xFFFFFFFFU, .columns = 2}, "the gate_input view of [gru_step]"));
+    EXPECT_TRUE(refused({.rows = 0x40000000U, .columns = 1}, "the gate_input view of [gru_step]"));
     EXPECT_TRUE(refused({.config = GruStepConfig{.workgroup_size = 257}}, "workgroup_size"));
     EXPECT_TRUE(refused({.config = GruStepConfig{.elements_per_invocation = 3}}, "elements_per_invocation"));
 }
@@ -156,8 +157,8 @@ TEST_P(gru_step, nothing_is_dispatched_for_no_elements) {
         ASSERT_OK_AND_ASSIGN(const BoundGruStep bound, plan.bind({}));
         ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
         recorder.begin();
-        bound.record_gate(recorder);
-        bound.record_update(recorder);
+        bound.record(recorder, GruStepHalf::Gate);
+        bound.record(recorder, GruStepHalf::Update);
         EXPECT_EQ(recorder.dispatch_count(), 0U);
     }
 }

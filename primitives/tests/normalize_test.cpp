@@ -106,8 +106,8 @@ TEST_P(normalize, bad_descriptions_are_refused) {
     }
     EXPECT_TRUE(refused({.rule = NormalizeRule::RootMeanSquare, .rows = 1, .columns = 1, .bias = RowVector::Shared},
                         "a bias for RootMeanSquare"));
-    EXPECT_TRUE(refused({.rule = static_cast<NormalizeRule>(2)}, "the rule of [normalize]"));
-    EXPECT_TRUE(refused({.scale = static_cast<RowVector>(3)}, "the kind of scale of [normalize]"));
+    EXPECT_TRUE(refused({.rule = static_cast<NormalizeRule>(2)}, "rule of [normalize]"));
+    EXPECT_TRUE(refused({.scale = static_cast<RowVector>(3)}, "scale of [normalize]"));
     EXPECT_TRUE(refused({.members = 0xFFFFFFFFU, .rows = 0xFFFFFFFFU, .columns = 2}, "the in view of [normalize]"));
     EXPECT_TRUE(refused({.rows = 0x40000000U, .columns = 1}, "the in view of [normalize]"));
     EXPECT_TRUE(refused({.config = RowConfig{.rows_per_workgroup = 32}}, "rows_per_workgroup"));

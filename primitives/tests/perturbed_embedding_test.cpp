@@ -42,7 +42,9 @@ TEST_P(perturbed_embedding, bad_descriptions_are_refused) {
         expect_refused([&](auto& d) { d.rank = rank; }, "rank of [perturbed_embedding]");
     expect_refused([](auto& d) { d.table_rows = 0x80000000U, d.rank = 2; }, "table_rows * rank");
     expect_refused([](auto& d) { d.columns = 0x80000000U, d.rank = 2; }, "(columns + 8 * rank) * rank");
-    expect_refused([](auto& d) { d.members = d.rows = 0xFFFFFFFFU; }, "output view of [perturbed_embedding]");
+    expect_refused([](auto& d) { d.members = d.rows = 0xFFFFFFFFU; }, "ids view of [perturbed_embedding]");
+    expect_refused([](auto& d) { d.shared_ids = true, d.members = 0xFFFFFFFFU; },
+                   "output view of [perturbed_embedding]");
 }
 
 TEST_P(perturbed_embedding, wrong_views_are_refused) {

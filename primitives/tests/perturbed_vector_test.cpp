@@ -37,7 +37,8 @@ TEST_P(perturbed_vector, bad_descriptions_are_refused) {
     };
     expect_refused([](auto& d) { d.config = PerturbedVectorConfig{.workgroup_size = 3}; }, "workgroup_size");
     expect_refused([](auto& d) { d.parameter = ParameterId{kMaxParameterId + 1}; }, "parameter of [perturbed_vector]");
-    expect_refused([](auto& d) { d.members = d.element_count = 0xFFFFFFFFU; }, "output view of [perturbed_vector]");
+    expect_refused([](auto& d) { d.members = d.element_count = 0xFFFFFFFFU; }, "vector view of [perturbed_vector]");
+    expect_refused([](auto& d) { d.members = 0xFFFFFFFFU; }, "output view of [perturbed_vector]");
 }
 
 TEST_P(perturbed_vector, wrong_views_are_refused) {

@@ -100,7 +100,7 @@ TEST_P(scatter, sizes_beyond_a_binding_are_refused) {
     };
     constexpr std::uint32_t kMany = 0xFFFFFFFFU;
     EXPECT_TRUE(refused({.target_rows = kMany, .columns = kMany}, "the target view of [scatter]"));
-    EXPECT_TRUE(refused({.members = kMany, .target_rows = 0, .columns = kMany}, "the target view of [scatter]"));
+    EXPECT_TRUE(refused({.members = kMany, .target_rows = 0, .columns = kMany, .id_count = 1}, "view of [scatter]"));
     EXPECT_TRUE(refused({.target_rows = 1, .columns = 1, .id_count = kMany}, "the ids view of [scatter]"));
     EXPECT_TRUE(
         refused({.target_rows = 1, .columns = 1U << 20U, .id_count = 1U << 20U}, "the values view of [scatter]"));

@@ -78,7 +78,7 @@ TEST_P(transpose, sizes_beyond_a_binding_are_refused) {
     for (const std::uint32_t members : {1U, 0xFFFFFFFFU}) {
         EXPECT_TRUE(testing::expect_error(
             plan_transpose(device(), {.members = members, .rows = 0xFFFFFFFFU, .columns = 0xFFFFFFFFU}),
-            ErrorKind::BadInput, "the out view of [transpose]"));
+            ErrorKind::BadInput, "the source view of [transpose]"));
     }
 }
 

@@ -35,7 +35,6 @@ struct ExpectedImprovementOutputs {
     const ExpectedImprovementDesc& desc, const ExpectedImprovementInputs& inputs);
 
 /// A posterior of `desc.count` candidates, all of its steps taken.
-[[nodiscard]] std::unique_ptr<Problem> make_expected_improvement_problem(const ExpectedImprovementDesc& desc,
-                                                                         std::uint64_t seed = 1);
+[[nodiscard]] std::unique_ptr<Problem> make_expected_improvement_problem(const ExpectedImprovementDesc& desc);
 
 }  // namespace yolk::oracle

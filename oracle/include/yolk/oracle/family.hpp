@@ -9,11 +9,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "yolk/core/result.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/primitives/fields.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
 #include "yolk/runtime/tuning_space.hpp"
@@ -107,6 +109,13 @@ class Problem {
 
 using Problems = std::vector<std::unique_ptr<Problem>>;
 
+/// Problems of an operation by its fields (yolk/primitives/fields.hpp).
+struct OperationText {
+    Result<std::unique_ptr<Problem>> (*parse)(std::string_view fields);  ///< "rows=4 columns=3"
+    Result<std::unique_ptr<Problem>> (*of_key)(const TuningShape& key);  ///< as a tuning table knows it
+    const FieldInfos& (*fields)();
+};
+
 struct Family {
     const char* name;
     const char* exactness;                  ///< "E", "P", "T", "E+P", ...
@@ -117,7 +126,11 @@ struct Family {
     std::uint32_t configurations_per_case = 0;
     /// Where it takes very long, every drawn configuration meets one case, too; the default meets all.
     bool each_configuration_once = false;
+    const OperationText* operation = nullptr;  ///< null: problems cannot be given by text
 };
+
+/// The family of this name, where its problems can be given by text; else null.
+[[nodiscard]] const Family* find_operation(std::string_view name) noexcept;
 
 /// Every case with the default configuration and those that `context` draws, twice, with different poisons: guard
 /// bands, inputs, twin, oracle, and `hold`. Errors: a part that is none, what a plan refuses, and what the device

@@ -17,32 +17,17 @@ namespace yolk::oracle {
 ///   matmul            m n k batch=1 transposed=1 (b is stored as its transpose) residual=0 exact=0
 ///   perturbed_linear  members rows=1 in out rank=1 shared_input=0 transposed=0
 ///   rollout           members hidden=64 episodes=1 rank=1 steps=40 mean=0  (CartPole; every episode takes all steps)
-///   fitness           population episodes=1
 ///   es_update         population rank=1, and hidden=64 (CartPole's policy) or rows and columns (one matrix)
-///   optimizer         elements rule=sgd (or momentum, adam)
 ///   block_inverse     n blocks symmetric=0
-///   reduce            outer columns inner=1 operation=sum (or mean, max, argmax)
 ///   covariance        n samples blocks=1
 ///   natural_gradient  n blocks=1
 ///   kronecker_precondition  n_out n_in blocks=1
 ///   inverse_sqrt      n blocks=1
-///   expected_improvement    count steps=2
-///   softmax           rows columns log=0            (rows: of all members, here and in the next four)
-///   cross_entropy     rows columns shared_targets=0
-///   normalize         rows columns rule=layer (or root_mean_square) scale=shared bias=shared (or none, per_member)
-///   elementwise       rows columns operation=copy (ElementwiseOperation) second=full (or shared, member_rows, row)
-///   gru_step          rows columns gate_bias=shared candidate_bias=shared (or none, per_member)
-///   convert           count from=f32 to=f16 (or bf16)
-///   transpose         rows columns members=1
 ///   concat            extent parts=2 outer=1 inner=1 members=1
-///   gather            table_rows columns ids members=1 shared_table=0 shared_ids=0
-///   scatter           target_rows columns ids members=1 mode=assign (or add) shared_ids=0 shared_values=0
 ///   matmul_i8         m n k batch=1
-///   perturbed_embedding     members table_rows columns rows=1 rank=1 shared_ids=0 pairs=1
-///   perturbed_vector  members elements frozen=0 pairs=1
-///   noise             elements pairs=1 format=i32 (or f32)
+///   of an operation that is declared as a value (yolk/primitives/operation.hpp), the fields of its declaration
 /// or a family and, after a colon, a part of the name of one of its benchmarks: "softmax: 1024".
-/// Error (BadInput): another family, an unknown or missing size, no number.
+/// Error (BadInput): another family, an unknown, missing or repeated field, a value that is not allowed.
 [[nodiscard]] Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text);
 
 /// The kernels of a training run on CartPole with the default flags.

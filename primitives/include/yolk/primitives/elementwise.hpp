@@ -3,14 +3,14 @@
 // (docs/kernels/elementwise.md). Class P; identity, relu, negate and maximum only move bits.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "yolk/abi/elementwise.h"
 #include "yolk/primitives/activation.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
@@ -31,8 +31,14 @@ enum class ElementwiseOperation : std::uint32_t {
     Multiply = abi::elementwise::kMultiply,
     Maximum = abi::elementwise::kMaximum,
 };
-/// "gelu", "scale_shift"; "unknown" for a number that is none.
-[[nodiscard]] const char* to_string(ElementwiseOperation operation) noexcept;
+constexpr auto enum_words(ElementwiseOperation /*type*/) {
+    return std::to_array<std::string_view>({"copy", "relu", "gelu", "silu", "tanh", "sigmoid", "exp", "log", "negate",
+                                            "scale_shift", "add", "subtract", "multiply", "maximum"});
+}
+/// "gelu", "scale_shift"; "?" for a number that is none.
+[[nodiscard]] constexpr std::string_view to_string(ElementwiseOperation operation) noexcept {
+    return word_of(operation);
+}
 /// Whether it takes a second operand.
 [[nodiscard]] constexpr bool is_binary(ElementwiseOperation operation) noexcept {
     return static_cast<std::uint32_t>(operation) >= abi::elementwise::kAdd;
@@ -48,6 +54,9 @@ enum class SecondOperand : std::uint32_t {
     MemberRows = abi::elementwise::kSecondMemberRows,  ///< [members, columns], a row for each member
     Row = abi::elementwise::kSecondRow,                ///< [columns], one row for all (a bias)
 };
+constexpr auto enum_words(SecondOperand /*type*/) {
+    return std::to_array<std::string_view>({"full", "shared", "member_rows", "row"});
+}
 
 /// Tuning parameters; any valid configuration gives the same bytes.
 struct ElementwiseConfig {
@@ -56,7 +65,24 @@ struct ElementwiseConfig {
     std::uint32_t elements_per_load = 1;  ///< 4 where the second operand's length allows
 };
 
+struct ElementwiseViews {
+    BufferView first;
+    BufferView second{};  ///< empty for unary operations
+    BufferView out;       ///< may be `first`, the same range exactly
+};
+
 struct ElementwiseDesc {
+    using Config = ElementwiseConfig;
+    using Views = ElementwiseViews;
+    using Params = abi::elementwise::Params;
+    /// `tail`: the elements that quads leave over.
+    struct Pipelines {
+        PipelineOf<Params> whole, tail;
+    };
+    struct Bindings {
+        BindingOf<Params> whole, tail;
+    };
+
     ElementwiseOperation operation = ElementwiseOperation::Copy;
     std::uint32_t members = 1;
     std::uint32_t rows = 0;
@@ -64,57 +90,15 @@ struct ElementwiseDesc {
     SecondOperand second = SecondOperand::Full;  ///< of binary operations
     float scale = 1.0F;                          ///< of ScaleShift: finite, zero or at least 2^-100 in magnitude
     float shift = 0.0F;                          ///< likewise
-    std::optional<ElementwiseConfig> config{};   ///< none: default_elementwise_config
+    std::optional<ElementwiseConfig> config{};   ///< unset: the device's table, else its heuristic
 };
 
-/// Workgroups of 1 to 256, 1 to 8 loads per invocation of 1 or 4 elements.
-[[nodiscard]] ConfigSpace<ElementwiseConfig> elementwise_space(const DeviceInfo& info, const ElementwiseDesc& desc);
-/// Four elements per load where the space has it; on CPU drivers large workgroups and several loads where there are
-/// many.
-[[nodiscard]] ElementwiseConfig default_elementwise_config(const DeviceInfo& info, const ElementwiseDesc& desc);
-
-struct ElementwiseViews {
-    BufferView first;
-    BufferView second{};  ///< empty for unary operations
-    BufferView out;       ///< may be `first`, the same range exactly
-};
-
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundElementwise {
-   public:
-    /// No barrier inside.
-    void record(Recorder& recorder) const noexcept;
-
-   private:
-    friend class ElementwisePlan;
-    ElementwiseDesc desc_;
-    ElementwiseConfig config_;
-    std::uint32_t element_count_ = 0;
-    BindingOf<abi::elementwise::Params> binding_;  // of whole loads
-    BindingOf<abi::elementwise::Params> tail_;     // of the elements past the last load of four
-};
-
-/// Immutable: threads may share it. The device must outlive it.
-class ElementwisePlan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }
-    [[nodiscard]] const ElementwiseConfig& config() const noexcept { return config_; }
-    /// Errors: views that are short, misaligned, outside their buffers, or overlap `out` without being it.
-    [[nodiscard]] Result<BoundElementwise> bind(const ElementwiseViews& views, const BufferView& scratch = {}) const;
-
-   private:
-    friend Result<ElementwisePlan> plan_elementwise(const Device&, const ElementwiseDesc&);
-    const Device* device_ = nullptr;
-    ElementwiseDesc desc_;
-    ElementwiseConfig config_;
-    std::uint64_t out_bytes_ = 0;
-    std::uint64_t second_bytes_ = 0;
-    PipelineOf<abi::elementwise::Params> pipeline_;
-    PipelineOf<abi::elementwise::Params> tail_;
-};
-
-/// Errors: an operation or layout that is none, constants outside their range, a configuration outside its space, sizes
-/// that overflow or pass the device's binding limit. `device` must outlive the plan.
-[[nodiscard]] Result<ElementwisePlan> plan_elementwise(const Device& device, const ElementwiseDesc& desc);
+template <>
+const Operation<ElementwiseDesc>& operation_of<ElementwiseDesc>();
+using ElementwisePlan = Plan<ElementwiseDesc>;
+using BoundElementwise = Bound<ElementwiseDesc>;
+/// No scratch; a second dispatch where quads leave elements over. Errors besides those of every plan: scale or shift
+/// outside its range.
+inline constexpr Planner<ElementwiseDesc> plan_elementwise;
 
 }  // namespace yolk

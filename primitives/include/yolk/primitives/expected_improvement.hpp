@@ -8,22 +8,13 @@
 #include <optional>
 
 #include "yolk/abi/expected_improvement.h"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
 struct ExpectedImprovementConfig {
     std::uint32_t workgroup_size = 64;
     friend bool operator==(const ExpectedImprovementConfig&, const ExpectedImprovementConfig&) = default;
-};
-
-struct ExpectedImprovementDesc {
-    std::uint32_t count = 0;   ///< candidates; 0 is legal
-    std::uint32_t stride = 0;  ///< from row to row of scores, left and right, in elements; at least count
-    std::uint32_t steps = 0;   ///< rows of left and right, at most; 0 is legal
-    std::optional<ExpectedImprovementConfig> config{};
 };
 
 struct ExpectedImprovementViews {
@@ -50,41 +41,25 @@ struct ExpectedImprovementValues {
     float stretch = 1.0F;
 };
 
-[[nodiscard]] ConfigSpace<ExpectedImprovementConfig> expected_improvement_space(const DeviceInfo& info,
-                                                                                const ExpectedImprovementDesc& desc);
+struct ExpectedImprovementDesc {
+    using Config = ExpectedImprovementConfig;
+    using Views = ExpectedImprovementViews;
+    using Params = abi::expected_improvement::Params;
+    /// Values that are not finite give gains that are not.
+    using Call = void(const ExpectedImprovementValues& values);
 
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundExpectedImprovement {
-   public:
-    /// One dispatch. Values that are not finite give gains that are not.
-    void record(Recorder& recorder, const ExpectedImprovementValues& values) const noexcept;
-
-   private:
-    friend class ExpectedImprovementPlan;
-    ExpectedImprovementDesc desc_;
-    BindingOf<abi::expected_improvement::Params> binding_;
+    std::uint32_t count = 0;   ///< candidates; 0 is legal
+    std::uint32_t stride = 0;  ///< from row to row of scores, left and right, in elements; at least count
+    std::uint32_t steps = 0;   ///< rows of left and right, at most; 0 is legal
+    std::optional<ExpectedImprovementConfig> config{};  ///< unset: the device's table, else its heuristic
 };
 
-/// Immutable: threads may share it. The device must outlive it.
-class ExpectedImprovementPlan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }
-    [[nodiscard]] const ExpectedImprovementConfig& config() const noexcept { return *desc_.config; }
-    [[nodiscard]] Result<BoundExpectedImprovement> bind(const ExpectedImprovementViews& views,
-                                                        const BufferView& scratch = {}) const;
-
-   private:
-    friend Result<ExpectedImprovementPlan> plan_expected_improvement(const Device&, const ExpectedImprovementDesc&);
-    const Device* device_ = nullptr;
-    ExpectedImprovementDesc desc_;
-    std::uint64_t score_bytes_ = 0;
-    std::uint64_t step_bytes_ = 0;
-    PipelineOf<abi::expected_improvement::Params> pipeline_;
-};
-
-/// Errors: a stride below count, sizes that overflow or pass the device's binding limit, a configuration outside the
-/// space, more steps than the device's loops allow.
-[[nodiscard]] Result<ExpectedImprovementPlan> plan_expected_improvement(const Device& device,
-                                                                        const ExpectedImprovementDesc& desc);
+template <>
+const Operation<ExpectedImprovementDesc>& operation_of<ExpectedImprovementDesc>();
+using ExpectedImprovementPlan = Plan<ExpectedImprovementDesc>;
+using BoundExpectedImprovement = Bound<ExpectedImprovementDesc>;
+/// One dispatch, no scratch. Errors besides those of every plan: a stride below the count, more steps than the loops of
+/// the device may make.
+inline constexpr Planner<ExpectedImprovementDesc> plan_expected_improvement;
 
 }  // namespace yolk

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // gru_step: the elementwise half of a step of a minimal gated unit (Zhou, Wu, Zhang, Zhou 2016, arXiv:1603.09420), for
 // every member of a population (docs/kernels/gru_step.md). Class P.
-//   f = sigmoid(gate_input + gate_bias), gated_state = f state                          record_gate
-//   next_state = state + f (tanh(candidate_input + candidate_bias) - state)             record_update
-// The caller makes the inputs by matmul or perturbed_linear: gate_input = W_f x + U_f state before record_gate,
+//   f = sigmoid(gate_input + gate_bias), gated_state = f state                          Gate
+//   next_state = state + f (tanh(candidate_input + candidate_bias) - state)             Update
+// The caller makes the inputs by matmul or perturbed_linear: gate_input = W_f x + U_f state before the first half,
 // candidate_input = W_h x + U_h gated_state between the two.
 #pragma once
 
@@ -11,10 +11,8 @@
 #include <optional>
 
 #include "yolk/abi/gru_step.h"
+#include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/row_vector.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
@@ -24,19 +22,10 @@ struct GruStepConfig {
     std::uint32_t elements_per_invocation = 1;  ///< 1, 2, 4, 8
 };
 
-struct GruStepDesc {
-    std::uint32_t members = 1;  ///< 0 is legal, for each of the three
-    std::uint32_t rows = 0;     ///< per member
-    std::uint32_t columns = 0;  ///< of the state
-    RowVector gate_bias = RowVector::None;
-    RowVector candidate_bias = RowVector::None;
-    std::optional<GruStepConfig> config{};  ///< unset: the device's table, else default_gru_step_config
+enum class GruStepHalf {
+    Gate,    ///< gate and gated_state
+    Update,  ///< next_state, from the gate among others
 };
-
-/// Its tuning space; the same for every shape and device.
-[[nodiscard]] ConfigSpace<GruStepConfig> gru_step_space(const DeviceInfo& info, const GruStepDesc& desc);
-/// On CPU drivers large workgroups and several items an invocation where there are many.
-[[nodiscard]] GruStepConfig default_gru_step_config(const DeviceInfo& info, const GruStepDesc& desc);
 
 /// Each fp32 [members, rows, columns] but the biases: [columns] or [members, columns], empty where there is none.
 struct GruStepViews {
@@ -45,43 +34,37 @@ struct GruStepViews {
     BufferView candidate_input;
     BufferView candidate_bias;
     BufferView state;
-    BufferView gate;         ///< out of record_gate, which record_update reads
-    BufferView gated_state;  ///< out of record_gate
-    BufferView next_state;   ///< out of record_update; not the state itself
+    BufferView gate;         ///< out of the first half, which the second reads
+    BufferView gated_state;  ///< out of the first half
+    BufferView next_state;   ///< out of the second half; not the state itself
 };
 
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundGruStep {
-   public:
-    /// One dispatch each; the caller puts a barrier between them.
-    void record_gate(Recorder& recorder) const noexcept;
-    void record_update(Recorder& recorder) const noexcept;
+struct GruStepDesc {
+    using Config = GruStepConfig;
+    using Views = GruStepViews;
+    using Params = abi::gru_step::Params;
+    /// The caller puts a barrier between the halves.
+    using Call = void(GruStepHalf half);
+    struct Pipelines {
+        PipelineOf<Params> gate, update;
+    };
+    struct Bindings {
+        BindingOf<Params> gate, update;
+    };
 
-   private:
-    friend class GruStepPlan;
-    void record(Recorder& recorder, const BindingOf<abi::gru_step::Params>& binding, RowVector bias) const noexcept;
-
-    GruStepDesc desc_;
-    BindingOf<abi::gru_step::Params> gate_;
-    BindingOf<abi::gru_step::Params> update_;
+    std::uint32_t members = 1;  ///< 0 is legal, for each of the three
+    std::uint32_t rows = 0;     ///< per member
+    std::uint32_t columns = 0;  ///< of the state
+    RowVector gate_bias = RowVector::None;
+    RowVector candidate_bias = RowVector::None;
+    std::optional<GruStepConfig> config{};  ///< unset: the device's table, else its heuristic
 };
 
-/// Immutable: threads may share it. The device must outlive it.
-class GruStepPlan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }
-    [[nodiscard]] Result<BoundGruStep> bind(const GruStepViews& views, const BufferView& scratch = {}) const;
-
-   private:
-    friend Result<GruStepPlan> plan_gru_step(const Device&, const GruStepDesc&);
-    const Device* device_ = nullptr;
-    GruStepDesc desc_;
-    std::uint64_t size_bytes_ = 0;
-    PipelineOf<abi::gru_step::Params> gate_;
-    PipelineOf<abi::gru_step::Params> update_;
-};
-
-/// Errors: a configuration outside its space, sizes that overflow or pass the device's binding limit.
-[[nodiscard]] Result<GruStepPlan> plan_gru_step(const Device& device, const GruStepDesc& desc);
+template <>
+const Operation<GruStepDesc>& operation_of<GruStepDesc>();
+using GruStepPlan = Plan<GruStepDesc>;
+using BoundGruStep = Bound<GruStepDesc>;
+/// No scratch; one dispatch for each half of the step.
+inline constexpr Planner<GruStepDesc> plan_gru_step;
 
 }  // namespace yolk

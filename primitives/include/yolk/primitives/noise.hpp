@@ -2,14 +2,14 @@
 // noise: the elements of a noise stream for a range of pairs (docs/kernels/noise.md). Class E as integers, P as floats.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "yolk/abi/noise.h"
 #include "yolk/core/noise.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
@@ -17,6 +17,7 @@ enum class NoiseFormat {
     I32,  ///< integers in [-30, 30]
     F32,  ///< unit variance: times 1/sqrt(85)
 };
+constexpr auto enum_words(NoiseFormat /*type*/) { return std::to_array<std::string_view>({"i32", "f32"}); }
 
 /// Tuning parameters; any valid configuration gives the same bytes.
 struct NoiseConfig {
@@ -24,49 +25,28 @@ struct NoiseConfig {
     std::uint32_t blocks_per_invocation = 1;  ///< 1 ... 8
 };
 
-struct NoiseDesc {
-    std::uint32_t element_count = 0;  ///< per pair; 0 is legal
-    std::uint32_t pair_count = 1;
-    NoiseFormat format = NoiseFormat::I32;
-    std::optional<NoiseConfig> config{};  ///< unset: the device's table, else default_noise_config
-};
-
-/// Its tuning space; the same for every shape and device.
-[[nodiscard]] ConfigSpace<NoiseConfig> noise_space(const DeviceInfo& info, const NoiseDesc& desc);
-/// On CPU drivers large workgroups and several items an invocation where there are many.
-[[nodiscard]] NoiseConfig default_noise_config(const DeviceInfo& info, const NoiseDesc& desc);
-
 struct NoiseViews {
     BufferView out;  ///< [pair_count, element_count] of 4-byte elements
 };
 
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundNoise {
-   public:
-    /// Elements of pairs stream.pair ... stream.pair + pair_count - 1. No barrier inside.
-    void record(Recorder& recorder, const NoiseStream& stream) const noexcept;
+struct NoiseDesc {
+    using Config = NoiseConfig;
+    using Views = NoiseViews;
+    using Params = abi::noise::Params;
+    /// Elements of pairs stream.pair ... stream.pair + pair_count - 1.
+    using Call = void(const NoiseStream& stream);
 
-   private:
-    friend class NoisePlan;
-    NoiseDesc desc_;
-    BindingOf<abi::noise::Params> binding_;
+    std::uint32_t element_count = 0;  ///< per pair; 0 is legal
+    std::uint32_t pair_count = 1;
+    NoiseFormat format = NoiseFormat::I32;
+    std::optional<NoiseConfig> config{};  ///< unset: the device's table, else the heuristic for streams of items
 };
 
-/// Immutable: threads may share it. The device must outlive it.
-class NoisePlan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }
-    [[nodiscard]] Result<BoundNoise> bind(const NoiseViews& views, const BufferView& scratch = {}) const;
-
-   private:
-    friend Result<NoisePlan> plan_noise(const Device&, const NoiseDesc&);
-    const Device* device_ = nullptr;
-    NoiseDesc desc_;
-    PipelineOf<abi::noise::Params> pipeline_;
-};
-
-/// Errors: configuration outside its ranges, sizes that overflow or pass the device's binding limit. `device` must
-/// outlive the plan.
-[[nodiscard]] Result<NoisePlan> plan_noise(const Device& device, const NoiseDesc& desc);
+template <>
+const Operation<NoiseDesc>& operation_of<NoiseDesc>();
+using NoisePlan = Plan<NoiseDesc>;
+using BoundNoise = Bound<NoiseDesc>;
+/// One dispatch, no scratch.
+inline constexpr Planner<NoiseDesc> plan_noise;
 
 }  // namespace yolk

@@ -7,10 +7,8 @@
 #include <optional>
 
 #include "yolk/abi/perturbed_embedding.h"
+#include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/parameters.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
@@ -19,7 +17,20 @@ struct PerturbedEmbeddingConfig {
     std::uint32_t workgroup_size = 64;
 };
 
+struct PerturbedEmbeddingViews {
+    BufferView weights;  ///< fp32 [table_rows, columns]
+    BufferView ids;      ///< uint32 [members, rows], or [rows] where shared
+    BufferView output;   ///< out, fp32 [members, rows, columns]
+    BufferView status;  ///< uint32 [1]: ids not below table_rows are added to it, once per member; the caller zeroes it
+};
+
 struct PerturbedEmbeddingDesc {
+    using Config = PerturbedEmbeddingConfig;
+    using Views = PerturbedEmbeddingViews;
+    using Params = abi::perturbed_embedding::Params;
+    /// Members first_member ... first_member + members - 1; member -1 is the mean.
+    using Call = void(const NoiseContext& when, OrZero<std::int32_t> first_member);
+
     std::uint32_t members = 0;     ///< 0 is legal
     std::uint32_t rows = 0;        ///< ids per member
     std::uint32_t table_rows = 0;  ///< of W; 0 is legal: then every id is out of range
@@ -31,51 +42,12 @@ struct PerturbedEmbeddingDesc {
     std::optional<PerturbedEmbeddingConfig> config{};  ///< unset: the device's table, else PerturbedEmbeddingConfig{}
 };
 
-/// Workgroups of 1 to 256.
-[[nodiscard]] ConfigSpace<PerturbedEmbeddingConfig> perturbed_embedding_space(const DeviceInfo& info,
-                                                                              const PerturbedEmbeddingDesc& desc);
-
-struct PerturbedEmbeddingViews {
-    BufferView weights;  ///< fp32 [table_rows, columns]
-    BufferView ids;      ///< uint32 [members, rows], or [rows] where shared
-    BufferView output;   ///< out, fp32 [members, rows, columns]
-    BufferView status;  ///< uint32 [1]: ids not below table_rows are added to it, once per member; the caller zeroes it
-};
-
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundPerturbedEmbedding {
-   public:
-    /// Members first_member ... first_member + members - 1; member -1 is the mean. No barrier inside. An id out of
-    /// range gives a row of zeros.
-    void record(Recorder& recorder, const NoiseContext& when, std::int32_t first_member = 0) const noexcept;
-
-   private:
-    friend class PerturbedEmbeddingPlan;
-    PerturbedEmbeddingDesc desc_;
-    BindingOf<abi::perturbed_embedding::Params> binding_;
-};
-
-/// Immutable: threads may share it. The device must outlive it.
-class PerturbedEmbeddingPlan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }
-    /// Errors: views that are short, misaligned, outside their buffers, or overlap `output` or `status`.
-    [[nodiscard]] Result<BoundPerturbedEmbedding> bind(const PerturbedEmbeddingViews& views,
-                                                       const BufferView& scratch = {}) const;
-
-   private:
-    friend Result<PerturbedEmbeddingPlan> plan_perturbed_embedding(const Device&, const PerturbedEmbeddingDesc&);
-    const Device* device_ = nullptr;
-    PerturbedEmbeddingDesc desc_;
-    std::uint64_t weights_bytes_ = 0;
-    std::uint64_t ids_bytes_ = 0;
-    std::uint64_t output_bytes_ = 0;
-    PipelineOf<abi::perturbed_embedding::Params> pipeline_;
-};
-
-/// Errors: a rank, parameter or configuration outside its range, sizes that overflow or pass the device's binding
-/// limit.
-[[nodiscard]] Result<PerturbedEmbeddingPlan> plan_perturbed_embedding(const Device& device,
-                                                                      const PerturbedEmbeddingDesc& desc);
+template <>
+const Operation<PerturbedEmbeddingDesc>& operation_of<PerturbedEmbeddingDesc>();
+using PerturbedEmbeddingPlan = Plan<PerturbedEmbeddingDesc>;
+using BoundPerturbedEmbedding = Bound<PerturbedEmbeddingDesc>;
+/// One dispatch, no scratch. An id out of range gives a row of zeros. Errors besides those of every plan: a rank or
+/// parameter outside its range.
+inline constexpr Planner<PerturbedEmbeddingDesc> plan_perturbed_embedding;
 
 }  // namespace yolk

@@ -7,10 +7,8 @@
 #include <optional>
 
 #include "yolk/abi/perturbed_vector.h"
+#include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/parameters.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
@@ -19,7 +17,18 @@ struct PerturbedVectorConfig {
     std::uint32_t workgroup_size = 64;
 };
 
+struct PerturbedVectorViews {
+    BufferView vector;  ///< fp32 [element_count]
+    BufferView output;  ///< out, fp32 [members, element_count]
+};
+
 struct PerturbedVectorDesc {
+    using Config = PerturbedVectorConfig;
+    using Views = PerturbedVectorViews;
+    using Params = abi::perturbed_vector::Params;
+    /// Members first_member ... first_member + members - 1; member -1 is the mean.
+    using Call = void(const NoiseContext& when, OrZero<std::int32_t> first_member);
+
     std::uint32_t members = 0;        ///< 0 is legal
     std::uint32_t element_count = 0;  ///< of the vector
     ParameterId parameter{};          ///< whose noise stream perturbs it
@@ -28,44 +37,11 @@ struct PerturbedVectorDesc {
     std::optional<PerturbedVectorConfig> config{};  ///< unset: the device's table, else PerturbedVectorConfig{}
 };
 
-/// Workgroups of 1 to 256.
-[[nodiscard]] ConfigSpace<PerturbedVectorConfig> perturbed_vector_space(const DeviceInfo& info,
-                                                                        const PerturbedVectorDesc& desc);
-
-struct PerturbedVectorViews {
-    BufferView vector;  ///< fp32 [element_count]
-    BufferView output;  ///< out, fp32 [members, element_count]
-};
-
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundPerturbedVector {
-   public:
-    /// Members first_member ... first_member + members - 1; member -1 is the mean. No barrier inside.
-    void record(Recorder& recorder, const NoiseContext& when, std::int32_t first_member = 0) const noexcept;
-
-   private:
-    friend class PerturbedVectorPlan;
-    PerturbedVectorDesc desc_;
-    BindingOf<abi::perturbed_vector::Params> binding_;
-};
-
-/// Immutable: threads may share it. The device must outlive it.
-class PerturbedVectorPlan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }
-    /// Errors: views that are short, misaligned, outside their buffers, or overlap.
-    [[nodiscard]] Result<BoundPerturbedVector> bind(const PerturbedVectorViews& views,
-                                                    const BufferView& scratch = {}) const;
-
-   private:
-    friend Result<PerturbedVectorPlan> plan_perturbed_vector(const Device&, const PerturbedVectorDesc&);
-    const Device* device_ = nullptr;
-    PerturbedVectorDesc desc_;
-    std::uint64_t output_bytes_ = 0;
-    PipelineOf<abi::perturbed_vector::Params> pipeline_;
-};
-
-/// Errors: a parameter or configuration outside its range, sizes that overflow or pass the device's binding limit.
-[[nodiscard]] Result<PerturbedVectorPlan> plan_perturbed_vector(const Device& device, const PerturbedVectorDesc& desc);
+template <>
+const Operation<PerturbedVectorDesc>& operation_of<PerturbedVectorDesc>();
+using PerturbedVectorPlan = Plan<PerturbedVectorDesc>;
+using BoundPerturbedVector = Bound<PerturbedVectorDesc>;
+/// One dispatch, no scratch. Errors besides those of every plan: a parameter outside its range.
+inline constexpr Planner<PerturbedVectorDesc> plan_perturbed_vector;
 
 }  // namespace yolk

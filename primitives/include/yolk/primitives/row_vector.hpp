@@ -2,6 +2,9 @@
 // A vector over columns, such as a scale or a bias, that goes with every row of [members, rows, columns].
 #pragma once
 
+#include <array>
+#include <string_view>
+
 namespace yolk {
 
 enum class RowVector {
@@ -9,5 +12,8 @@ enum class RowVector {
     Shared,     ///< [columns]
     PerMember,  ///< [members, columns]
 };
+constexpr auto enum_words(RowVector /*type*/) {
+    return std::to_array<std::string_view>({"none", "shared", "per_member"});
+}
 
 }  // namespace yolk

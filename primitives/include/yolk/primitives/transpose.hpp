@@ -7,9 +7,7 @@
 #include <optional>
 
 #include "yolk/abi/transpose.h"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
@@ -22,56 +20,27 @@ struct TransposeConfig {
     std::uint32_t padding = 1;        ///< words after each row of a staged tile, against bank conflicts
 };
 
-struct TransposeDesc {
-    std::uint32_t members = 1;
-    std::uint32_t rows = 0;  ///< of the source; 0 is legal
-    std::uint32_t columns = 0;
-    std::optional<TransposeConfig> config{};  ///< none: default_transpose_config
-};
-
-/// Workgroups of 1 to 256, tiles of 8 to 64 either way, staged with or without padding, or not staged.
-[[nodiscard]] ConfigSpace<TransposeConfig> transpose_space(const DeviceInfo& info, const TransposeDesc& desc);
-
-/// Direct on CPU drivers, staged elsewhere.
-[[nodiscard]] TransposeConfig default_transpose_config(const DeviceInfo& info, const TransposeDesc& desc);
-
 struct TransposeViews {
     BufferView source;  ///< 4-byte elements [members, rows, columns]
     BufferView out;     ///< [members, columns, rows]
 };
 
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundTranspose {
-   public:
-    /// No barrier inside.
-    void record(Recorder& recorder) const noexcept;
+struct TransposeDesc {
+    using Config = TransposeConfig;
+    using Views = TransposeViews;
+    using Params = abi::transpose::Params;
 
-   private:
-    friend class TransposePlan;
-    abi::transpose::Params params_{};
-    LinearGrid grid_;
-    BindingOf<abi::transpose::Params> binding_;
+    std::uint32_t members = 1;
+    std::uint32_t rows = 0;  ///< of the source; 0 is legal
+    std::uint32_t columns = 0;
+    std::optional<TransposeConfig> config{};  ///< unset: the device's table, else its heuristic
 };
 
-/// Immutable: threads may share it. The device must outlive it.
-class TransposePlan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }
-    [[nodiscard]] const TransposeConfig& config() const noexcept { return config_; }
-    /// Errors: views that are short, misaligned, outside their buffers, or overlap.
-    [[nodiscard]] Result<BoundTranspose> bind(const TransposeViews& views, const BufferView& scratch = {}) const;
-
-   private:
-    friend Result<TransposePlan> plan_transpose(const Device&, const TransposeDesc&);
-    const Device* device_ = nullptr;
-    TransposeDesc desc_;
-    TransposeConfig config_;
-    std::uint64_t size_bytes_ = 0;
-    PipelineOf<abi::transpose::Params> pipeline_;
-};
-
-/// Errors: a configuration outside its space, sizes that overflow or pass the device's binding limit. `device` must
-/// outlive the plan.
-[[nodiscard]] Result<TransposePlan> plan_transpose(const Device& device, const TransposeDesc& desc);
+template <>
+const Operation<TransposeDesc>& operation_of<TransposeDesc>();
+using TransposePlan = Plan<TransposeDesc>;
+using BoundTranspose = Bound<TransposeDesc>;
+/// One dispatch, no scratch.
+inline constexpr Planner<TransposeDesc> plan_transpose;
 
 }  // namespace yolk

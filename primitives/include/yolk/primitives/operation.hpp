@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operation is a value: `operation_of<SoftmaxDesc>()` declares the fields of its description, its views, its knobs
+// and how its pipelines are made and recorded. Plans, keys of tuning tables, text, checks and the reference follow from
+// it (docs/adr/0014-an-operation-is-a-value.md); this header has plans.
+//
+// A description names its types: `Config` (knobs), `Views`, `Params` (the ABI's), and where they differ from the
+// defaults below `Call`, `Pipelines` and `Bindings`. It has `std::optional<Config> config`: unset, a plan takes what
+// the device's tuning table knows, else the operation's heuristic.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "yolk/core/dtype.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/primitives/fields.hpp"
+#include "yolk/runtime/buffer.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/recorder.hpp"
+#include "yolk/runtime/tuning_space.hpp"
+
+namespace yolk {
+
+enum class ViewRole {
+    Input,   ///< read
+    Output,  ///< written, every byte of it
+    InOut,   ///< read and written
+};
+
+/// An extent of a view and the field, or the product of fields, that it is.
+struct NamedExtent {
+    std::string_view name;
+    std::uint64_t value = 0;
+};
+
+/// What a view must hold, row-major, outermost extent first.
+struct ViewShape {
+    std::vector<NamedExtent> extents;
+    DType dtype = DType::F32;
+    bool used = true;  ///< false: this description has no such view; it is left empty
+};
+
+/// A view of `Desc::Views`. Those of one dispatch are in the order of their bindings.
+template <class Desc>
+struct ViewField {
+    std::string_view name;
+    ViewRole role = ViewRole::Input;
+    BufferView Desc::Views::*view = nullptr;
+    ViewShape (*shape)(const Desc&) = nullptr;
+    /// Of an output: the input that it may be, the same range exactly.
+    BufferView Desc::Views::*may_be = nullptr;
+};
+
+/// The last argument of a call that may be left out: the first member, the first episode.
+template <class T>
+struct OrZero {
+    T value{};
+};
+
+namespace detail {
+
+// What a description leaves out: a call without arguments, one pipeline with its binding.
+template <class Desc>
+struct CallTypeOf {
+    using Type = void();
+};
+template <class Desc>
+requires requires { typename Desc::Call; }
+struct CallTypeOf<Desc> {
+    using Type = typename Desc::Call;
+};
+template <class Desc>
+struct PipelinesTypeOf {
+    using Type = PipelineOf<typename Desc::Params>;
+};
+template <class Desc>
+requires requires { typename Desc::Pipelines; }
+struct PipelinesTypeOf<Desc> {
+    using Type = typename Desc::Pipelines;
+};
+template <class Desc>
+struct BindingsTypeOf {
+    using Type = BindingOf<typename Desc::Params>;
+};
+template <class Desc>
+requires requires { typename Desc::Bindings; }
+struct BindingsTypeOf<Desc> {
+    using Type = typename Desc::Bindings;
+};
+
+}  // namespace detail
+
+/// The pipelines of a plan: PipelineOf<Desc::Params>, or Desc::Pipelines where it is more than one dispatch.
+template <class Desc>
+using PipelinesOf = typename detail::PipelinesTypeOf<Desc>::Type;
+/// Of a bound plan: BindingOf<Desc::Params>, or Desc::Bindings.
+template <class Desc>
+using BindingsOf = typename detail::BindingsTypeOf<Desc>::Type;
+
+/// `Call` is what changes from one recording to the next: Desc::Call, such as void(const NoiseStream&), or nothing.
+template <class Desc, class Call = typename detail::CallTypeOf<Desc>::Type>
+struct Operation;
+template <class Desc, class Call = typename detail::CallTypeOf<Desc>::Type>
+class Bound;
+template <class Desc>
+class Plan;
+
+/// Everything that there is to say about an operation, once. What is not set has the default that its comment says.
+template <class Desc, class... Arguments>
+struct Operation<Desc, void(Arguments...)> {
+    using Config = typename Desc::Config;
+
+    std::string_view name;  ///< "softmax"; "[softmax]" is its label in messages; ends in a null
+    Fields<Desc> fields;
+    std::vector<ViewField<Desc>> views;
+    std::vector<Knob<Config>> (*knobs)(const DeviceInfo&, const Desc&) = nullptr;
+    /// Which combinations of knobs there are; all of them.
+    Result<void> (*legal)(const DeviceInfo&, const Desc&, const Config&) = nullptr;
+    /// What the tuner takes for the same: the description with what its kernel does not look at as it begins; itself.
+    Desc (*canonical)(Desc) = nullptr;
+    /// What a plan takes where nothing was measured.
+    Config (*heuristic)(const DeviceInfo&, const Desc&) = nullptr;
+    /// What a description may be, beyond the ranges of its fields and the sizes of its views; anything.
+    Result<void> (*check)(const Desc&) = nullptr;
+    /// Whether there is nothing to do; where the result, the first view that is written, has no bytes.
+    bool (*is_empty)(const Desc&) = nullptr;
+    /// `config` is set, and there is something to do.
+    Result<PipelinesOf<Desc>> (*build)(const Device&, const Desc&) = nullptr;
+    MemoryNeeds (*scratch)(const Desc&, const PipelinesOf<Desc>&) = nullptr;  ///< none
+    /// The views are checked; the used ones, each its binding.
+    Result<BindingsOf<Desc>> (*bind)(const Device&, const Desc&, const PipelinesOf<Desc>&, const typename Desc::Views&,
+                                     const BufferView& scratch) = nullptr;
+    void (*record)(Recorder&, const BindingsOf<Desc>&, const Desc&, Arguments...) noexcept = nullptr;
+};
+
+/// The declaration, one per description; it lives as long as the process.
+template <class Desc>
+[[nodiscard]] const Operation<Desc>& operation_of();
+
+namespace detail {
+/// What a bound plan holds, whatever it is called with.
+template <class Desc>
+class BoundState {
+   protected:
+    template <class... Arguments>
+    void record_with(Recorder& recorder, const Arguments&... arguments) const noexcept {
+        if (operation_ == nullptr) return;
+        const ScopedLabel label(recorder, operation_->name);
+        operation_->record(recorder, bindings_, desc_, arguments...);
+    }
+
+   private:
+    friend class Plan<Desc>;
+    const Operation<Desc>* operation_ = nullptr;  ///< null: there is nothing to do
+    Desc desc_;
+    BindingsOf<Desc> bindings_;
+};
+}  // namespace detail
+
+/// Immutable: threads may record it at the same time, each into its own recorder.
+template <class Desc, class... Arguments>
+class Bound<Desc, void(Arguments...)> : public detail::BoundState<Desc> {
+   public:
+    void record(Recorder& recorder, Arguments... arguments) const noexcept {
+        this->record_with(recorder, arguments...);
+    }
+};
+template <class Desc, class First, class Last>
+class Bound<Desc, void(First, OrZero<Last>)> : public detail::BoundState<Desc> {
+   public:
+    void record(Recorder& recorder, First first, Last last = Last{}) const noexcept {
+        this->record_with(recorder, first, OrZero<Last>{last});
+    }
+};
+
+/// Immutable: threads may share it. The device must outlive it. Made by plan_<operation>(device, description).
+template <class Desc>
+class Plan {
+   public:
+    /// Errors: a configuration outside the operation's space, sizes that overflow or pass the device's binding limit,
+    /// and what the operation's header says.
+    [[nodiscard]] static Result<Plan> make(const Device& device, const Desc& desc);
+
+    [[nodiscard]] MemoryNeeds scratch() const noexcept { return scratch_; }
+    /// Errors: views too small, outside their buffers, unaligned, or sharing bytes with an output; likewise scratch.
+    [[nodiscard]] Result<Bound<Desc>> bind(const typename Desc::Views& views, const BufferView& scratch = {}) const;
+    /// As it was planned: with the configuration.
+    [[nodiscard]] const Desc& desc() const noexcept { return desc_; }
+    [[nodiscard]] const typename Desc::Config& config() const noexcept { return *desc_.config; }
+
+   private:
+    const Device* device_ = nullptr;
+    Desc desc_;
+    MemoryNeeds scratch_{};
+    PipelinesOf<Desc> pipelines_{};
+    bool is_empty_ = false;  ///< nothing is bound or recorded
+};
+
+/// plan_softmax and its like: functions that take a braced description.
+template <class Desc>
+struct Planner {
+    [[nodiscard]] Result<Plan<Desc>> operator()(const Device& device, const Desc& desc) const {
+        return Plan<Desc>::make(device, desc);
+    }
+};
+
+/// The tuning space of a description on a device: knobs, what is legal, and the key.
+template <class Desc>
+[[nodiscard]] ConfigSpace<typename Desc::Config> space_of(const DeviceInfo& info, const Desc& desc) {
+    const Operation<Desc>& operation = operation_of<Desc>();
+    typename ConfigSpace<typename Desc::Config>::Legality legal;
+    if (operation.legal != nullptr)
+        legal = [info, desc, &operation](const auto& config) { return operation.legal(info, desc, config); };
+    return {std::string(operation.name), operation.knobs(info, desc), std::move(legal),
+            operation.fields.key(operation.canonical == nullptr ? desc : operation.canonical(desc))};
+}
+
+}  // namespace yolk
