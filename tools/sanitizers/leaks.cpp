@@ -3,6 +3,7 @@
 
 /// Leaks of drivers, of the loader and of the validation layer are not ours to mend. A Vulkan object that we forget is
 /// reported by the validation layer, not here.
+// NOLINTNEXTLINE(bugprone-reserved-identifier, readability-identifier-naming): LeakSanitizer's name for it
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
     return "leak:libvulkan_lvp.so\n"

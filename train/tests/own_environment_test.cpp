@@ -11,7 +11,6 @@
 namespace yolk::train {
 namespace {
 
-using ::testing::HasSubstr;
 using ::yolk::testing::expect_error;
 
 constexpr const char* kAcrobot = YOLK_EXAMPLES_FOLDER "/environments/acrobot.glsl";
