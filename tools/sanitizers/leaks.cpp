@@ -3,9 +3,10 @@
 
 /// Leaks of drivers, of the loader and of the validation layer are not ours to mend. A Vulkan object that we forget is
 /// reported by the validation layer, not here.
-// NOLINTNEXTLINE(bugprone-reserved-identifier, readability-identifier-naming): LeakSanitizer's name for it
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): the name is LeakSanitizer's
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
+    // NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
     return "leak:libvulkan_lvp.so\n"
            "leak:libvk_swiftshader.so\n"
            "leak:libLLVM\n"
