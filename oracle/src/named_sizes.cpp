@@ -58,17 +58,6 @@ std::uint32_t Sizes::below(const char* name, std::uint32_t count, std::uint32_t 
     return fallback;
 }
 
-std::uint32_t Sizes::place_of(const char* name, std::span<const std::string_view> words, std::uint32_t fallback) {
-    read_.insert(name);
-    const auto found = values_.find(name);
-    if (found == values_.end()) return fallback;
-    const auto place = static_cast<std::uint32_t>(std::ranges::find(words, found->second) - words.begin());
-    const std::uint32_t value = place < words.size() ? place : number_in(found->second).value_or(place);
-    if (value < words.size()) return value;
-    refuse(fmt::format("{}={}; it may be {}", name, found->second, fmt::join(words, ", ")));
-    return fallback;
-}
-
 void Sizes::refuse(std::string what) {
     if (wrong_.empty()) wrong_ = std::move(what);
 }

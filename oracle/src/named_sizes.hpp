@@ -30,12 +30,6 @@ class Sizes {
     /// A number below `count`; check() refuses others.
     std::uint32_t below(const char* name, std::uint32_t count, std::uint32_t fallback);
     bool flag(const char* name, bool fallback = false) { return below(name, 2, fallback ? 1 : 0) != 0; }
-    /// The place of one of `words` in them; its number, as files of before have it, is accepted too. check() refuses
-    /// others.
-    template <class Enumeration>
-    Enumeration choice(const char* name, std::span<const std::string_view> words, Enumeration fallback) {
-        return static_cast<Enumeration>(place_of(name, words, static_cast<std::uint32_t>(fallback)));
-    }
     /// check() will say that the shape has `what`.
     void refuse(std::string what);
     [[nodiscard]] bool has(const char* name) const { return values_.contains(name); }
@@ -43,8 +37,6 @@ class Sizes {
     [[nodiscard]] Result<void> check() const;
 
    private:
-    std::uint32_t place_of(const char* name, std::span<const std::string_view> words, std::uint32_t fallback);
-
     std::string text_;
     std::map<std::string, std::string, std::less<>> values_;
     std::set<std::string> read_;

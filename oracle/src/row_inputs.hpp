@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "check_tools.hpp"
-#include "yolk/primitives/row_vector.hpp"
 
 namespace yolk::oracle {
 
@@ -26,10 +25,6 @@ enum class RowInputs {
 
 [[nodiscard]] constexpr const char* name_of(RowInputs inputs) noexcept {
     return std::array{"plain", "ties", "wide", "huge", "tiny", "steep", "masked"}[static_cast<std::size_t>(inputs)];
-}
-
-[[nodiscard]] constexpr const char* name_of(RowVector vector) noexcept {
-    return std::array{"no", "shared", "own"}[static_cast<std::size_t>(vector)];
 }
 
 [[nodiscard]] inline float row_input(Draws& draws, RowInputs inputs) {

@@ -54,10 +54,6 @@ Result<void> check_row_loops(const Device& device, const char* plan, std::uint32
                     config.row_per_invocation != 0 && passes.writes != 0 ? ", or row_per_invocation 0" : ""));
 }
 
-Result<void> check_row_vector(RowVector vector, const char* what) {
-    return check_range(static_cast<std::uint64_t>(vector), 0, static_cast<std::uint64_t>(RowVector::PerMember), what);
-}
-
 ViewShape row_vector_view(RowVector vector, std::uint32_t members, std::uint32_t columns) {
     if (vector == RowVector::PerMember) return {{{"members", members}, {"columns", columns}}};
     return {.extents = {{"columns", columns}}, .used = vector != RowVector::None};

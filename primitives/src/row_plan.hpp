@@ -54,15 +54,6 @@ struct RowPasses {
 [[nodiscard]] Result<void> check_row_loops(const Device& device, const char* plan, std::uint32_t columns,
                                            const RowPasses& passes, const RowConfig& config);
 
-/// BadInput for a value that is none of the enumeration's. `what`: "the kind of bias of [normalize]".
-[[nodiscard]] Result<void> check_row_vector(RowVector vector, const char* what);
-
-[[nodiscard]] constexpr std::uint64_t row_vector_bytes(RowVector vector, std::uint32_t members,
-                                                       std::uint32_t columns) noexcept {
-    if (vector == RowVector::None) return 0;
-    return sizeof(float) * columns * (vector == RowVector::PerMember ? members : std::uint64_t{1});
-}
-
 /// [columns], [members, columns], or nothing.
 [[nodiscard]] ViewShape row_vector_view(RowVector vector, std::uint32_t members, std::uint32_t columns);
 

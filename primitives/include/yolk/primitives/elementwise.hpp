@@ -35,7 +35,7 @@ constexpr auto enum_words(ElementwiseOperation /*type*/) {
     return std::to_array<std::string_view>({"copy", "relu", "gelu", "silu", "tanh", "sigmoid", "exp", "log", "negate",
                                             "scale_shift", "add", "subtract", "multiply", "maximum"});
 }
-/// "gelu", "scale_shift"; "?" for a number that is none.
+/// "gelu", "scale_shift"; "?" for a number that no operation has.
 [[nodiscard]] constexpr std::string_view to_string(ElementwiseOperation operation) noexcept {
     return word_of(operation);
 }

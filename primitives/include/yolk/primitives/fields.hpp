@@ -21,7 +21,7 @@ namespace yolk {
 /// What a field is to the tuner.
 enum class FieldRole {
     Extent,   ///< only makes the work larger; near extents share what was measured
-    Factor,   ///< an extent that multiplies the next one: the key has their product, since rows are rows, whose ever
+    Factor,   ///< an extent that multiplies the next one: the key has their product
     Variant,  ///< makes another kernel of it; a key has it where it is not the default
     Neither,  ///< no key has it
 };
@@ -57,7 +57,7 @@ namespace detail {
 [[nodiscard]] std::string range_text(std::uint32_t least, std::uint32_t most);
 }  // namespace detail
 
-/// A field of `Desc`. Plain data, but for the two functions' pointers.
+/// A field of `Desc`. Plain data.
 template <class Desc>
 struct Field {
     FieldInfo info;
@@ -79,6 +79,7 @@ struct Field {
         info.fallback = std::string(value);
         return std::move(*this);
     }
+    /// The range of a number, both ends included; text and plans refuse what is outside.
     [[nodiscard]] Field from(std::uint32_t least, std::uint32_t most = 0xFFFFFFFFU) && {
         info.least = least;
         info.most = most;
