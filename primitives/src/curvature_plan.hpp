@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "scratch_pieces.hpp"
 #include "yolk/core/result.hpp"
-#include "yolk/core/shape.hpp"
 #include "yolk/primitives/matmul.hpp"
 #include "yolk/runtime/buffer.hpp"
 #include "yolk/runtime/device_info.hpp"
@@ -34,21 +34,6 @@ struct ProductPair {
 
 /// BadInput unless 0 or from 2^-40 to 2^40. `what`: "damping of [covariance]".
 [[nodiscard]] Result<void> check_damping(float damping, const char* what);
-
-/// Pieces of a scratch view, each aligned, one behind the other.
-class ScratchPieces {
-   public:
-    /// The offset of the next piece.
-    [[nodiscard]] std::uint64_t add(std::uint64_t size_bytes) noexcept {
-        const std::uint64_t offset = size_bytes_;
-        size_bytes_ += round_up(size_bytes, kViewAlignment);
-        return offset;
-    }
-    [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
-
-   private:
-    std::uint64_t size_bytes_ = 0;
-};
 
 /// A piece of a scratch view that check_views has accepted; empty for no bytes.
 [[nodiscard]] BufferView piece_of(const BufferView& scratch, std::uint64_t offset_bytes, std::uint64_t size_bytes);
