@@ -53,7 +53,7 @@ class MatmulProblem final : public Problem {
                                  .tile_m = 1,
                                  .tile_n = 4,
                                  .vector_width = 1,
-                                 .cooperative = 1};
+                                 .operand_path = kCooperativeOperands};
         return space.configuration(space.check(units) ? units : default_matmul_config(info, given_));
     }
     [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "matmul_layout.hpp"
 #include "scratch_pieces.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/primitives/matmul.hpp"
@@ -25,12 +27,26 @@ struct ProductPair {
     MatmulDesc second;
 };
 
-/// matmul's space for both, under the primitive's name and shape: legal is what is legal for both.
-[[nodiscard]] ConfigSpace<MatmulConfig> product_space(const char* family, const DeviceInfo& info,
-                                                      const ProductPair& products, TuningShape shape);
-/// matmul's default, but for batches of small products: uniform operands take a dispatch per matrix.
-[[nodiscard]] MatmulConfig default_product_config(const DeviceInfo& info, const MatmulDesc& first,
-                                                  const MatmulDesc& second);
+// Of an operation that is made of such products: matmul's knobs, what is legal for both, and matmul's heuristic, but for
+// batches of small products: uniform operands take a dispatch per matrix.
+[[nodiscard]] std::vector<Knob<MatmulConfig>> product_knobs(const DeviceInfo& info, const ProductPair& products);
+[[nodiscard]] Result<void> legal_products(const DeviceInfo& info, const ProductPair& products,
+                                          const MatmulConfig& config);
+[[nodiscard]] MatmulConfig product_heuristic(const DeviceInfo& info, const ProductPair& products);
+
+/// The operation's three functions of a description, by its products: `Products<Desc, &products_of>::knobs`.
+template <class Desc, ProductPair (*kProducts)(const Desc&)>
+struct Products {
+    static std::vector<Knob<MatmulConfig>> knobs(const DeviceInfo& info, const Desc& desc) {
+        return product_knobs(info, kProducts(desc));
+    }
+    static Result<void> legal(const DeviceInfo& info, const Desc& desc, const MatmulConfig& config) {
+        return legal_products(info, kProducts(desc), config);
+    }
+    static MatmulConfig heuristic(const DeviceInfo& info, const Desc& desc) {
+        return product_heuristic(info, kProducts(desc));
+    }
+};
 
 /// BadInput unless 0 or from 2^-40 to 2^40. `what`: "damping of [covariance]".
 [[nodiscard]] Result<void> check_damping(float damping, const char* what);

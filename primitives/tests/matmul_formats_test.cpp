@@ -34,7 +34,7 @@ TEST(matrix_units, take_products_of_halves_only) {
                     .tile_m = 1,
                     .tile_n = 4,
                     .vector_width = 1,
-                    .cooperative = 1});
+                    .operand_path = kCooperativeOperands});
     };
     EXPECT_OK(taken(half_product(64)));
     MatmulDesc exact = half_product(64);
@@ -61,7 +61,7 @@ TEST(matrix_units, geometry) {
                             .tile_m = 1,
                             .tile_n = 4,
                             .vector_width = 1,
-                            .cooperative = 1};
+                            .operand_path = kCooperativeOperands};
     const auto refused = [&](auto&& change, const char* part) {
         MatmulConfig config = good;
         change(config);
@@ -71,7 +71,7 @@ TEST(matrix_units, geometry) {
     EXPECT_TRUE(refused([](MatmulConfig& c) { c.workgroup_size = 64; }, "that of a subgroup, 32"));
     EXPECT_TRUE(refused([](MatmulConfig& c) { c.block_m = 8; }, "1 to 4 times 16"));
     EXPECT_TRUE(refused([](MatmulConfig& c) { c.block_m = 128; }, "1 to 4 times 16"));
-    EXPECT_TRUE(refused([](MatmulConfig& c) { c.staged = 1; }, "staged"));
+    EXPECT_TRUE(refused([](MatmulConfig& c) { c.operand_path = kStagedOperands; }, "staged"));
     EXPECT_TRUE(refused([](MatmulConfig& c) { c.tile_m = 4; }, "tile_m 1"));
     EXPECT_TRUE(expect_error(matmul_space(info, half_product(48)).check(good), ErrorKind::BadInput, "divide m and n"));
     EXPECT_EQ(default_matmul_config(info, desc).cooperative, 0U) << "no default that never ran";
@@ -164,7 +164,7 @@ TEST_P(matmul_formats, give_the_bits_of_the_same_numbers_in_fp32) {
               .block_k = 16,
               .tile_m = 4,
               .tile_n = 4,
-              .staged = 1},
+              .operand_path = kStagedOperands},
               MatmulConfig{.workgroup_size = 64,
               .block_m = 32,
               .block_n = 32,
@@ -172,7 +172,7 @@ TEST_P(matmul_formats, give_the_bits_of_the_same_numbers_in_fp32) {
               .tile_m = 4,
               .tile_n = 4,
               .vector_width = 1,
-              .staged = 1}}) {
+              .operand_path = kStagedOperands}}) {
             for (const std::uint32_t storage16 : storage16_values(device().info(), desc)) {
                 desc.config = config;
                 desc.config->storage16 = storage16;
@@ -213,9 +213,9 @@ TEST_P(matmul_formats, bad_descriptions_are_refused) {
     EXPECT_TRUE(refused(desc, "The residual of [matmul] is described as 16-bit"));
     desc.has_residual = false;
     desc.a.format = kF16;
-    desc.config = MatmulConfig{.uniform = 1};
+    desc.config = MatmulConfig{.operand_path = kUniformOperand};
     EXPECT_TRUE(refused(desc, "Operands of 16 bits are storage buffers"));
-    desc.config = MatmulConfig{.cooperative = 1};
+    desc.config = MatmulConfig{.operand_path = kCooperativeOperands};
     EXPECT_TRUE(refused(desc, "cooperative of [matmul]"));
     desc.a.format = FloatFormat::F32;
     desc.config = MatmulConfig{.storage16 = 1};

@@ -90,9 +90,9 @@ TEST_P(matmul, any_configuration_gives_the_same_bits) {
                               .tile_m = 4,
                               .tile_n = 4,
                               .vector_width = 1,
-                              .staged = 1};
+                              .operand_path = kStagedOperands};
     const MatmulConfig uniform{
-        .workgroup_size = 8, .block_m = 4, .block_n = 32, .block_k = 8, .tile_m = 4, .tile_n = 4, .uniform = 1};
+        .workgroup_size = 8, .block_m = 4, .block_n = 32, .block_k = 8, .tile_m = 4, .tile_n = 4, .operand_path = kUniformOperand};
     for (const MatmulConfig& config : {staged, uniform}) {
         MatmulDesc other = desc;
         other.config = config;
@@ -149,10 +149,10 @@ TEST_P(matmul, configurations_outside_the_space_are_refused) {
     EXPECT_TRUE(refused({.workgroup_size = 64, .block_m = 128, .block_n = 32, .tile_m = 4, .tile_n = 16},
                         "at most 4 times as wide as high", plain));
     EXPECT_TRUE(refused({.block_m = 4}, "multiples of tile_m", plain));
-    EXPECT_TRUE(refused({.staged = 1, .uniform = 1}, "outside the space of [matmul]", plain));
+    EXPECT_TRUE(refused({.operand_path = kStagedOperands, .operand_path = kUniformOperand}, "outside the space of [matmul]", plain));
     EXPECT_TRUE(refused({.split_k = 4}, "Exact sums are not split",
                         {.m = 64, .n = 64, .k = 64, .determinism = Determinism::Exact}));
-    EXPECT_TRUE(refused({.uniform = 1}, "does not hold", {.m = 64, .n = 64, .k = 20000}));
+    EXPECT_TRUE(refused({.operand_path = kUniformOperand}, "does not hold", {.m = 64, .n = 64, .k = 20000}));
     EXPECT_TRUE(refused({.vector_width = 4}, "four elements at a time", {.m = 64, .n = 63, .k = 63}));
 }
 
@@ -191,12 +191,12 @@ TEST(matmul_space, geometry_holds_for_the_whole_space) {
         ASSERT_LE(c.workgroup_size, 256U);
         staged += c.staged;
         uniform += c.uniform;
-        if (c.staged == 1) {
+        if (c.operand_path == kStagedOperands) {
             ASSERT_LE(4 * c.block_k * (c.block_m + c.block_n + 2), info.limits.max_shared_memory_size);
             ASSERT_EQ(c.block_m * c.block_k % (4 * c.workgroup_size), 0U);
             ASSERT_EQ(c.block_n * c.block_k % (4 * c.workgroup_size), 0U);
         }
-        ASSERT_TRUE(c.uniform == 0 || c.block_m == c.tile_m);
+        ASSERT_TRUE(c.operand_path != kUniformOperand || c.block_m == c.tile_m);
     }
     EXPECT_GT(staged, 0U);
     EXPECT_GT(uniform, 0U);

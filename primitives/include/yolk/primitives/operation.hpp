@@ -331,4 +331,10 @@ template <class Desc>
             operation.fields.key(operation.canonical == nullptr ? desc : operation.canonical(desc))};
 }
 
+/// What a plan takes where nothing was measured.
+template <class Desc>
+[[nodiscard]] typename Desc::Config heuristic_of(const DeviceInfo& info, const Desc& desc) {
+    return operation_of<Desc>().heuristic(info, desc);
+}
+
 }  // namespace yolk
