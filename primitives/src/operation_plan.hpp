@@ -31,8 +31,9 @@ namespace yolk {
 
 /// "[softmax]".
 template <class Desc>
-[[nodiscard]] std::string label_of(const Operation<Desc>& operation) {
-    return fmt::format("[{}]", operation.name);
+[[nodiscard]] std::string label_of(const Desc& desc) {
+    const Operation<Desc>& operation = operation_of<Desc>();
+    return fmt::format("[{}]", operation.label == nullptr ? operation.name : operation.label(desc));
 }
 
 /// The extents' product in bytes; the largest number where that does not fit, 0 where the view is not used.
@@ -53,7 +54,7 @@ template <class Desc>
         }
         const std::span<const BufferView> list = views.*field.list;
         if (const std::size_t planned = field.list_shapes(desc).size(); list.size() != planned) {
-            return bad_input(fmt::format("{} was given {} {}; it was planned for {}.", label_of(operation), list.size(),
+            return bad_input(fmt::format("{} was given {} {}; it was planned for {}.", label_of(desc), list.size(),
                                          field.name, planned));
         }
         given.insert(given.end(), list.begin(), list.end());
@@ -88,7 +89,7 @@ template <class Desc>
             aligned.push_back(bytes);
         }
     }
-    return cut_blocks(device, desc.*operation.blocks.count, aligned, other, label_of(operation).c_str());
+    return cut_blocks(device, desc.*operation.blocks.count, aligned, other, label_of(desc).c_str());
 }
 
 template <class Desc>
@@ -117,7 +118,7 @@ Result<void> Plan<Desc>::build() {
     const Operation<Desc>& operation = operation_of<Desc>();
     bool is_result = true;
     for (const DescribedView& view : described_views(desc_)) {
-        const std::string what = fmt::format("the {} view of {}", view.name, label_of(operation));
+        const std::string what = fmt::format("the {} view of {}", view.name, label_of(desc_));
         YOLK_TRY(const std::uint64_t size_bytes, bytes_of(*device_, view.shape, what.c_str()));
         if (view.role != ViewRole::Input && std::exchange(is_result, false)) is_empty_ = size_bytes == 0;
     }
@@ -184,7 +185,7 @@ Result<void> Plan<Desc>::check(const typename Desc::Views& views, const BufferVi
                            .needed_bytes = scratch_.least(),
                            .name = "scratch",
                            .in_pieces = operation.scratch_in_pieces || !windows_.empty()});
-    return check_views(*device_, label_of(operation).c_str(), inputs, outputs);
+    return check_views(*device_, label_of(desc_).c_str(), inputs, outputs);
 }
 
 /// Of a plan cut into windows what they need together; else what the shape says, which has been checked.
@@ -266,7 +267,8 @@ Result<void> Plan<Desc>::bind_whole(const typename Desc::Views& views, const Buf
     }
     // A view of nothing is not read, but a binding may not be empty.
     std::ranges::replace_if(bindings, &BufferView::empty, filler);
-    if constexpr (requires { device_->bind(pipelines_, bindings); }) {
+    using Bindable = decltype(bound.bindings_);
+    if constexpr (requires { Result<Bindable>(device_->bind(pipelines_, bindings)); }) {
         YOLK_TRY(bound.bindings_, device_->bind(pipelines_, bindings));
     }
     return {};

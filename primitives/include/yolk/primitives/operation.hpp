@@ -138,6 +138,7 @@ struct Operation<Desc, void(Arguments...)> {
     std::string_view name;  ///< "softmax"; "[softmax]" is its label in messages; ends in a null
     Fields<Desc> fields;
     std::vector<ViewField<Desc>> views;
+    std::string_view (*label)(const Desc&) = nullptr;  ///< in messages, where it depends on the description; `name`
     std::vector<Knob<Config>> (*knobs)(const DeviceInfo&, const Desc&) = nullptr;
     /// Which combinations of knobs there are; all of them.
     Result<void> (*legal)(const DeviceInfo&, const Desc&, const Config&) = nullptr;
