@@ -51,7 +51,7 @@ class KfacStepScratch {
     ~KfacStepScratch();
     KfacStepScratch(KfacStepScratch&&) noexcept;
     KfacStepScratch& operator=(KfacStepScratch&&) noexcept;
-    struct Impl;  // src/kfac_step.cpp
+    struct Impl;  // src/algebra/kfac_step.cpp
     [[nodiscard]] Impl& impl() noexcept { return *impl_; }
 
    private:

@@ -50,7 +50,7 @@ class NaturalGradientStepScratch {
     ~NaturalGradientStepScratch();
     NaturalGradientStepScratch(NaturalGradientStepScratch&&) noexcept;
     NaturalGradientStepScratch& operator=(NaturalGradientStepScratch&&) noexcept;
-    struct Impl;  // src/natural_gradient_step.cpp
+    struct Impl;  // src/algebra/natural_gradient_step.cpp
     [[nodiscard]] Impl& impl() noexcept { return *impl_; }
 
    private:
