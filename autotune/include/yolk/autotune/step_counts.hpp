@@ -26,6 +26,8 @@ struct StepFootprint {
     friend bool operator==(const StepFootprint&, const StepFootprint&) = default;
 };
 
+class StagedCall;  // src/algebra/staged_call.hpp
+
 /// Device buffers, staging, plan and recording of a step; made by the first call. Memory only ever grows. One call at a
 /// time. A default one holds nothing.
 class StepScratch {
@@ -37,10 +39,10 @@ class StepScratch {
     ~StepScratch();
     StepScratch(StepScratch&&) noexcept;
     StepScratch& operator=(StepScratch&&) noexcept;
-    [[nodiscard]] class StagedCall& call() noexcept { return *call_; }  // src/algebra/staged_call.hpp
+    [[nodiscard]] StagedCall& call() noexcept { return *call_; }
 
    private:
-    std::unique_ptr<class StagedCall> call_;
+    std::unique_ptr<StagedCall> call_;
 };
 
 }  // namespace yolk::autotune
