@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
-#include <optional>
 
-#include "staged_work.hpp"
+#include "staged_call.hpp"
 #include "step_checks.hpp"
 #include "yolk/core/memory.hpp"
 #include "yolk/primitives/natural_gradient.hpp"
@@ -40,79 +38,45 @@ Result<void> check_arguments(const NaturalGradientStepInput<Real>& input, const 
     return {};
 }
 
+/// The input is checked before memory is made by its sizes: they may be absurd.
+template <class Real>
+Result<NaturalGradientStepResult<Real>> result_for(const NaturalGradientStepInput<Real>& input, const char* call) {
+    YOLK_TRY(const StepSizes sizes, check_input(input, call));
+    NaturalGradientStepResult<Real> result;
+    YOLK_TRY(result.step, allocate<Real>(sizes.vectors, "the step of natural_gradient_step"));
+    YOLK_TRY(result.preconditioned, allocate<Real>(sizes.vectors, "the preconditioned gradient"));
+    return result;
+}
+
 }  // namespace
-
-struct NaturalGradientStepScratch::Impl {
-    /// What the plan of a scratch was made for.
-    struct Shape {
-        std::uint32_t count = 0;
-        std::uint32_t n = 0;
-        bool identity = false;
-        friend bool operator==(const Shape&, const Shape&) = default;
-    };
-
-    StagedWork work;  // before what is bound to its buffers
-    BoundNaturalGradient bound;
-    std::optional<Shape> shape;
-    std::array<StagedArray, 4> arrays;  ///< gradient, preconditioner; step, preconditioned
-    StepCounts counts;
-
-    Result<void> prepare(const Device& device, const Shape& wanted);
-};
-
-Result<void> NaturalGradientStepScratch::Impl::prepare(const Device& device, const Shape& wanted) {
-    shape.reset();
-    bound = {};
-    YOLK_TRY(
-        const NaturalGradientPlan plan,
-        plan_natural_gradient(
-            device, {.n = wanted.n, .blocks = wanted.count, .identity = wanted.identity, .has_preconditioned = true}));
-    const std::uint64_t vectors = sizeof(float) * std::uint64_t{wanted.count} * wanted.n;
-    const std::uint64_t matrices = wanted.identity ? 0 : vectors * wanted.n;
-    YOLK_TRY_VOID(work.reserve(device, kNaturalGradientCall, {vectors, matrices}, {vectors, vectors}, arrays));
-    YOLK_TRY(const BufferView scratch, work.reserve_scratch(device, kNaturalGradientCall, plan.scratch()));
-    YOLK_TRY(bound, plan.bind({.preconditioner = work.input(arrays[1]),
-                               .gradient = work.input(arrays[0]),
-                               .step = work.output(arrays[2]),
-                               .preconditioned = work.output(arrays[3])},
-                              scratch));
-    shape = wanted;
-    ++counts.plans;
-    return {};
-}
-
-NaturalGradientStepScratch::NaturalGradientStepScratch() : impl_(std::make_unique<Impl>()) {}
-NaturalGradientStepScratch::~NaturalGradientStepScratch() = default;
-NaturalGradientStepScratch::NaturalGradientStepScratch(NaturalGradientStepScratch&&) noexcept = default;
-NaturalGradientStepScratch& NaturalGradientStepScratch::operator=(NaturalGradientStepScratch&&) noexcept = default;
-StepCounts NaturalGradientStepScratch::counts() const noexcept { return impl_ ? impl_->counts : StepCounts{}; }
-StepFootprint NaturalGradientStepScratch::footprint() const noexcept {
-    return impl_ ? impl_->work.footprint() : StepFootprint{};
-}
 
 Result<StepCounts> natural_gradient_step_with_scratch_into(Dispatcher& dispatcher,
                                                            const NaturalGradientStepInput<float>& input,
                                                            NaturalGradientStepScratch& scratch,
                                                            const NaturalGradientStepOutput<float>& output) {
     YOLK_TRY_VOID(check_arguments(input, output, kNaturalGradientCall));
-    NaturalGradientStepScratch::Impl& own = scratch.impl();
-    const NaturalGradientStepScratch::Impl::Shape wanted{input.count, input.n, input.preconditioner.empty()};
-    const std::uint64_t plans_before = own.counts.plans;
-    if (own.shape != wanted || !own.work.on(dispatcher.device()))
-        YOLK_TRY_VOID(own.prepare(dispatcher.device(), wanted));
-    own.work.write(own.arrays[0], std::as_bytes(input.gradient));
-    own.work.write(own.arrays[1], std::as_bytes(input.preconditioner));
-    // Anew for each call, since the learning rate is part of the recording.
-    own.bound.record(own.work.begin_recording(), input.learning_rate);
-    own.work.finish_recording();
-    YOLK_TRY(StepCounts done, own.work.run(dispatcher));
-    own.work.read(own.arrays[2], std::as_writable_bytes(output.step));
-    own.work.read(own.arrays[3], std::as_writable_bytes(output.preconditioned));
-    done.plans = own.counts.plans - plans_before;
-    own.counts.calls += done.calls;
-    own.counts.submissions += done.submissions;
-    own.counts.dispatches += done.dispatches;
-    return done;
+    const bool identity = input.preconditioner.empty();
+    const std::uint64_t vector_bytes = input.gradient.size_bytes();
+    const StagedRequest request{.label = kNaturalGradientCall,
+                                .shape = {input.count, input.n, identity ? 1U : 0U},
+                                .rate = input.learning_rate,
+                                .inputs = {std::as_bytes(input.gradient), std::as_bytes(input.preconditioner)},
+                                .outputs = {{{std::as_writable_bytes(output.step), vector_bytes},
+                                             {std::as_writable_bytes(output.preconditioned), vector_bytes}}}};
+    StagedCall& call = scratch.call();
+    const auto bind = [&](const Device& device) -> Result<BoundNaturalGradient> {
+        YOLK_TRY(const auto plan,
+                 plan_natural_gradient(
+                     device, {.n = input.n, .blocks = input.count, .identity = identity, .has_preconditioned = true}));
+        YOLK_TRY(const BufferView room, call.reserve(device, request, plan.scratch()));
+        return plan.bind({.preconditioner = call.input(1),
+                          .gradient = call.input(0),
+                          .step = call.output(0),
+                          .preconditioned = call.output(1)},
+                         room);
+    };
+    return call.run(dispatcher, request, bind,
+                    [](const auto& bound, Recorder& recorder, float rate) { bound.record(recorder, rate); });
 }
 
 Result<StepCounts> natural_gradient_step_into(Dispatcher& dispatcher, const NaturalGradientStepInput<float>& input,
@@ -123,10 +87,7 @@ Result<StepCounts> natural_gradient_step_into(Dispatcher& dispatcher, const Natu
 
 Result<NaturalGradientStepResult<float>> natural_gradient_step(Dispatcher& dispatcher,
                                                                const NaturalGradientStepInput<float>& input) {
-    YOLK_TRY(const StepSizes sizes, check_input(input, kNaturalGradientCall));
-    NaturalGradientStepResult<float> result;
-    YOLK_TRY(result.step, allocate<float>(sizes.vectors, "the step of natural_gradient_step"));
-    YOLK_TRY(result.preconditioned, allocate<float>(sizes.vectors, "the preconditioned gradient"));
+    YOLK_TRY(NaturalGradientStepResult<float> result, result_for(input, kNaturalGradientCall));
     YOLK_TRY(result.counts, natural_gradient_step_into(dispatcher, input,
                                                        {.step = result.step, .preconditioned = result.preconditioned}));
     return result;
@@ -160,10 +121,7 @@ Result<void> natural_gradient_step_on_host_into(const NaturalGradientStepInput<d
 }
 
 Result<NaturalGradientStepResult<double>> natural_gradient_step_on_host(const NaturalGradientStepInput<double>& input) {
-    YOLK_TRY(const StepSizes sizes, check_input(input, kNaturalGradientHostCall));
-    NaturalGradientStepResult<double> result;
-    YOLK_TRY(result.step, allocate<double>(sizes.vectors, "the step of natural_gradient_step"));
-    YOLK_TRY(result.preconditioned, allocate<double>(sizes.vectors, "the preconditioned gradient"));
+    YOLK_TRY(NaturalGradientStepResult<double> result, result_for(input, kNaturalGradientHostCall));
     YOLK_TRY_VOID(
         natural_gradient_step_on_host_into(input, {.step = result.step, .preconditioned = result.preconditioned}));
     return result;

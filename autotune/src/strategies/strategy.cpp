@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "strategies/strategies.hpp"
+#include "strategies.hpp"
 
 namespace yolk::autotune {
 namespace {

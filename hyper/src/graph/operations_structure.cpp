@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "interpret.hpp"
 #include "operations_impl.hpp"
 #include "shape_extent.hpp"
+#include "yolk/hyper/executor.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -164,7 +164,7 @@ Result<Types> call_types(const Equation& equation, std::span<const ValueType> op
 }
 
 Result<Values> evaluate_call(const Equation& equation, std::span<const Value> operands) {
-    return interpret(*equation.bodies[0], operands, {});
+    return call(*equation.bodies[0], {.inputs = {operands.begin(), operands.end()}});
 }
 
 constexpr std::array kStructureOperations{

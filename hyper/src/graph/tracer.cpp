@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-
+#include "caught.hpp"
 #include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper {
@@ -188,13 +187,12 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
         Equation equation{.operation = find_operation("host_call"), .host = parts.host};
         result = record(std::move(equation), all, 1, parts.stand_in)[0];
     } else {
-        try {
-            result = parts.tensor(parameters, operands);
-        } catch (const std::exception& exception) {
-            stick(bad_input(fmt::format("Hyperfunction '{}' threw: {}", function.name(), exception.what())));
-        } catch (...) {
-            stick(bad_input(
-                fmt::format("Hyperfunction '{}' threw something that is not a std::exception.", function.name())));
+        auto body = caught([&] { return fmt::format("Hyperfunction '{}'", function.name()); },
+                           [&]() -> Result<Traced> { return parts.tensor(parameters, operands); });
+        if (body) {
+            result = *std::move(body);
+        } else {
+            stick(std::move(body).error());
         }
     }
     hyperfunction_ = outer_name;

@@ -20,14 +20,15 @@ using KnownValues = std::vector<std::optional<Value>>;
 /// Inputs and parameters in their variables. Errors: another number of them, other types or shapes than the graph's.
 [[nodiscard]] Result<KnownValues> bind_arguments(const Graph& graph, const GraphArguments& arguments);
 /// Error: a variable that is not known yet, or not in the graph.
-[[nodiscard]] Result<std::vector<Value>> read_atoms(std::span<const Atom> atoms, const KnownValues& values);
 [[nodiscard]] Result<std::vector<Value>> read_operands(const Graph& graph, std::size_t equation,
                                                        const KnownValues& values);
+[[nodiscard]] Result<std::vector<Value>> read_outputs(const Graph& graph, const KnownValues& values);
 /// In the caller's thread; exceptions become errors, errors name the equation.
 [[nodiscard]] Result<std::vector<Value>> evaluate_at(const Graph& graph, std::size_t equation,
                                                      std::span<const Value> operands);
-/// Errors: another number of results or other types than the graph's; a value that is known already. Nothing is
-/// stored then.
+/// Errors, which name the equation: another number of results or other types than the graph's.
+[[nodiscard]] Result<void> check_results(const Graph& graph, std::size_t equation, std::span<const Value> results);
+/// The same errors, and a value that is known already. Nothing is stored then.
 [[nodiscard]] Result<void> store_results(const Graph& graph, std::size_t equation, std::vector<Value> results,
                                          KnownValues& values);
 

@@ -8,9 +8,11 @@
 #include <iterator>
 #include <utility>
 
-#include "population_host.hpp"
+#include "caught.hpp"
+#include "evaluation.hpp"
 #include "yolk/core/memory.hpp"
 #include "yolk/exact/exact_math.h"
+#include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper::population {
 namespace {
@@ -27,6 +29,23 @@ void write_floats(const Value& value, std::uint64_t count, float* to) {
     }
     const double* number = value.number();
     std::fill(to, to + count, number == nullptr ? 0.0F : static_cast<float>(*number));
+}
+
+/// Overlapped on the pool; one after the other in the caller's thread where there is none.
+std::vector<Result<Value>> run_tasks(HostPool* pool, std::span<const HostTask> tasks) {
+    if (tasks.empty()) return {};
+    if (pool != nullptr) return pool->run_all(tasks);
+    std::vector<Result<Value>> results;
+    results.reserve(tasks.size());
+    for (const HostTask& task : tasks) {
+        auto result = run_caught(*task.function, {task.parameters, task.operands, {}});
+        if (result) {
+            results.push_back(std::move(result));
+        } else {
+            results.emplace_back(std::move(result).error().while_doing(fmt::format("running {}", task.label)));
+        }
+    }
+    return results;
 }
 
 }  // namespace
@@ -197,17 +216,13 @@ void Run::fail(std::uint32_t m, Error error) {
 void Run::keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::uint32_t e,
                std::vector<Value> results) {
     const Graph& graph = program_.groups()[group].graph();
-    const Equation& of = graph.equations[equation];
-    for (std::size_t i = 0; i < of.results.size() && i < results.size(); ++i) {
-        const VariableId id = of.results[i];
-        const ValueType& wanted = graph.variables[id.value].type;
-        if (const ValueType given = type_of(results[i]); given != wanted) {
-            fail(m, bad_input(fmt::format("'{}' gave {} for example {}, candidate {}; the trace had {}. It must give "
-                                          "the same kind and shape whatever its parameters are.",
-                                          of.host ? of.host->name : std::string(of.operation->name), to_string(given),
-                                          program_.groups()[group].indices[e], chunk_.first + m, to_string(wanted))));
-            return;
-        }
+    if (Result<void> checked = check_results(graph, equation, results); !checked) {
+        return fail(m,
+                    std::move(checked).error().while_doing(fmt::format(
+                        "evaluating example {}, candidate {}", program_.groups()[group].indices[e], chunk_.first + m)));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const VariableId id = graph.equations[equation].results[i];
         const std::uint32_t count = examples_of(group, id);
         values_[group][id.value][std::size_t{m} * count + (count == 1 ? 0 : e)] = std::move(results[i]);
     }
@@ -278,7 +293,8 @@ void Run::evaluate(const EquationRef& ref) {
             std::vector<Value> operands;
             for (std::size_t i = 0; i < equation.operands.size(); ++i)
                 operands.push_back(operand(ref.group, {ref.equation, i}, m, e));
-            auto results = evaluate_caught(equation, operands);
+            auto results =
+                caught([&] { return equation.operation->name; }, [&] { return evaluate_equation(equation, operands); });
             if (results) {
                 keep(ref.group, ref.equation, m, e, *std::move(results));
                 continue;

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <exception>
 #include <limits>
 
+#include "caught.hpp"
 #include "operations_impl.hpp"
 
 namespace yolk::hyper {
@@ -69,17 +69,14 @@ Result<std::string> text_attribute(const Equation& equation, std::string_view na
 Result<Value> run_caught(const HostFunction& function, const HostCall& call) {
     if (!function.run)
         return bad_input(fmt::format("Hyperfunction '{}' has no body: give it a callable.", function.name));
-    try {
-        auto result = function.run(call);
-        if (!result)
-            return std::move(result).error().while_doing(fmt::format("calling hyperfunction '{}'", function.name));
-        return result;
-    } catch (const std::exception& exception) {
-        return bad_input(fmt::format("Hyperfunction '{}' threw: {}", function.name, exception.what()));
-    } catch (...) {
-        return bad_input(
-            fmt::format("Hyperfunction '{}' threw something that is not a std::exception.", function.name));
-    }
+    return caught(
+        [&] { return fmt::format("Hyperfunction '{}'", function.name); },
+        [&]() -> Result<Value> {
+            auto result = function.run(call);
+            if (!result)
+                return std::move(result).error().while_doing(fmt::format("calling hyperfunction '{}'", function.name));
+            return result;
+        });
 }
 
 Result<std::vector<Value>> evaluate_equation(const Equation& equation, std::span<const Value> operands) {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "yolk/autotune/kfac_step.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
+#include "staged_call.hpp"
 #include "step_checks.hpp"
-#include "yolk/autotune/kfac_step.hpp"
 #include "yolk/core/memory.hpp"
 
 namespace yolk::autotune {
 namespace {
 
+constexpr const char* kKfacCall = "kfac_step";
 constexpr const char* kKfacHostCall = "kfac_step_on_host";
 constexpr double kLeastDamping = 0x1p-40;
 constexpr double kMostDamping = 0x1p20;
@@ -27,12 +31,33 @@ struct BlockScratch {
     std::span<double> inverse;  ///< first of L, then of the block
 };
 
-Result<void> check_host_arguments(const KfacStepInput<double>& input, const KfacStepOutput<double>& output) {
-    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(double), kKfacHostCall));
-    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kKfacHostCall, "input blocks"));
-    YOLK_TRY_VOID(check_length(output.inverses.size(), sizes.matrices, kKfacHostCall, "output inverses"));
-    YOLK_TRY_VOID(check_length(output.status.size(), input.count, kKfacHostCall, "output status"));
-    YOLK_TRY_VOID(check_length(output.residuals.size(), input.count, kKfacHostCall, "output residuals"));
+template <class Real>
+Result<StepSizes> check_input(const KfacStepInput<Real>& input, const char* call) {
+    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(Real), call));
+    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, call, "input blocks"));
+    return sizes;
+}
+
+template <class Real>
+Result<void> check_lengths(const KfacStepInput<Real>& input, const KfacStepOutput<Real>& output, const char* call) {
+    YOLK_TRY(const StepSizes sizes, check_input(input, call));
+    YOLK_TRY_VOID(check_length(output.inverses.size(), sizes.matrices, call, "output inverses"));
+    YOLK_TRY_VOID(check_length(output.status.size(), input.count, call, "output status"));
+    return check_length(output.residuals.size(), input.count, call, "output residuals");
+}
+
+/// The input is checked before memory is made by its sizes: they may be absurd.
+template <class Real>
+Result<KfacStepResult<Real>> result_for(const KfacStepInput<Real>& input, const char* call) {
+    YOLK_TRY(const StepSizes sizes, check_input(input, call));
+    KfacStepResult<Real> result;
+    YOLK_TRY(result.inverses, allocate<Real>(sizes.matrices, "the inverses of kfac_step"));
+    YOLK_TRY(result.status, allocate<std::uint32_t>(input.count, "the status of kfac_step"));
+    YOLK_TRY(result.residuals, allocate<Real>(input.count, "the residuals of kfac_step"));
+    return result;
+}
+
+Result<void> check_host_options(const KfacStepInput<double>& input) {
     const bool in_range = input.damping >= kLeastDamping && input.damping <= kMostDamping;
     if (input.damping != 0.0 && !in_range) {
         return bad_input(
@@ -145,9 +170,48 @@ std::uint32_t invert_block(const BlockScratch& work, std::span<const double> blo
 
 }  // namespace
 
+Result<StepCounts> kfac_step_with_scratch_into(Dispatcher& dispatcher, const KfacStepInput<float>& input,
+                                               KfacStepScratch& scratch, const KfacStepOutput<float>& output) {
+    YOLK_TRY_VOID(check_lengths(input, output, kKfacCall));
+    const StagedRequest request{
+        .label = kKfacCall,
+        .shape = {input.count, input.n, input.retries, std::bit_cast<std::uint32_t>(input.damping)},
+        .inputs = {std::as_bytes(input.blocks)},
+        .outputs = {{{std::as_writable_bytes(output.inverses), output.inverses.size_bytes()},
+                     {std::as_writable_bytes(output.residuals), output.residuals.size_bytes()},
+                     {std::as_writable_bytes(output.status), output.status.size_bytes()}}}};
+    StagedCall& call = scratch.call();
+    const auto bind = [&](const Device& device) -> Result<BoundBlockInverse> {
+        YOLK_TRY(
+            const auto plan,
+            plan_block_inverse(
+                device, {.n = input.n, .blocks = input.count, .damping = input.damping, .retries = input.retries}));
+        YOLK_TRY(const BufferView room, call.reserve(device, request, plan.scratch()));
+        return plan.bind(
+            {.in = call.input(0), .out = call.output(0), .status = call.output(2), .residual = call.output(1)}, room);
+    };
+    return call.run(dispatcher, request, bind,
+                    [](const auto& bound, Recorder& recorder, float) { bound.record(recorder); });
+}
+
+Result<StepCounts> kfac_step_into(Dispatcher& dispatcher, const KfacStepInput<float>& input,
+                                  const KfacStepOutput<float>& output) {
+    KfacStepScratch scratch;
+    return kfac_step_with_scratch_into(dispatcher, input, scratch, output);
+}
+
+Result<KfacStepResult<float>> kfac_step(Dispatcher& dispatcher, const KfacStepInput<float>& input) {
+    YOLK_TRY(KfacStepResult<float> result, result_for(input, kKfacCall));
+    YOLK_TRY(result.counts,
+             kfac_step_into(dispatcher, input,
+                            {.inverses = result.inverses, .status = result.status, .residuals = result.residuals}));
+    return result;
+}
+
 Result<void> kfac_step_on_host_with_scratch_into(const KfacStepInput<double>& input, KfacStepHostScratch& scratch,
                                                  const KfacStepOutput<double>& output) {
-    YOLK_TRY_VOID(check_host_arguments(input, output));
+    YOLK_TRY_VOID(check_lengths(input, output, kKfacHostCall));
+    YOLK_TRY_VOID(check_host_options(input));
     const std::size_t n = input.n;
     const std::size_t square = n * n;
     if (scratch.work.size() < 3 * square) scratch.work.resize(3 * square);
@@ -172,13 +236,7 @@ Result<void> kfac_step_on_host_into(const KfacStepInput<double>& input, const Kf
 }
 
 Result<KfacStepResult<double>> kfac_step_on_host(const KfacStepInput<double>& input) {
-    // Before memory is made by them: sizes may be absurd.
-    YOLK_TRY(const StepSizes sizes, step_sizes(input.count, input.n, sizeof(double), kKfacHostCall));
-    YOLK_TRY_VOID(check_length(input.blocks.size(), sizes.matrices, kKfacHostCall, "input blocks"));
-    KfacStepResult<double> result;
-    YOLK_TRY(result.inverses, allocate<double>(sizes.matrices, "the inverses of kfac_step"));
-    YOLK_TRY(result.status, allocate<std::uint32_t>(input.count, "the status of kfac_step"));
-    YOLK_TRY(result.residuals, allocate<double>(input.count, "the residuals of kfac_step"));
+    YOLK_TRY(KfacStepResult<double> result, result_for(input, kKfacHostCall));
     YOLK_TRY_VOID(kfac_step_on_host_into(
         input, {.inverses = result.inverses, .status = result.status, .residuals = result.residuals}));
     return result;

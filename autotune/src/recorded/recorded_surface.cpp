@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLimitBytes = std::size_t{1} << 30U;
 
-Result<Space> space_of(const Records& records, std::string_view name) {
+Result<Space> recorded_space(const Records& records, std::string_view name) {
     std::vector<Parameter> parameters;
     for (std::size_t p = 0; p < records.names.size(); ++p) {
         std::vector<Value> values;
@@ -35,7 +35,7 @@ Result<Space> space_of(const Records& records, std::string_view name) {
 Result<RecordedSurface> named_surface(const Records& records, std::string_view name) {
     if (records.rows.empty())
         return bad_input(fmt::format("{} contains no configuration; it is empty or cut off.", name));
-    YOLK_TRY(Space space, space_of(records, name));
+    YOLK_TRY(Space space, recorded_space(records, name));
     std::map<std::uint64_t, std::pair<Choice, double>> ordered;
     for (std::size_t row = 0; row < records.rows.size(); ++row) {
         Choice choice;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/hyper/metric.hpp"
+#include "caught.hpp"
 #include "yolk/core/json.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <exception>
 #include <optional>
 #include <span>
 #include <vector>
@@ -18,18 +18,15 @@ namespace {
 /// Runs `metric()`, whose exceptions and rewards that are not finite become errors. `who` names it, and is asked only
 /// then: populations are scored by the hundred thousand per second.
 template <class Who, class F>
-Result<double> caught(const Who& who, F&& metric) {
-    try {
-        Result<double> reward = metric();
-        if (!reward) return std::move(reward).error().while_doing(fmt::format("scoring with {}", who()));
-        if (!std::isfinite(*reward))
-            return bad_input(fmt::format("{} returned {}; a reward is a finite number.", who(), *reward));
-        return reward;
-    } catch (const std::exception& exception) {
-        return bad_input(fmt::format("{} threw: {}", who(), exception.what()));
-    } catch (...) {
-        return bad_input(fmt::format("{} threw something that is not a std::exception.", who()));
-    }
+Result<double> reward_of(const Who& who, F&& metric) {
+    Result<double> reward = caught(who, [&]() -> Result<double> {
+        Result<double> made = metric();
+        if (!made) return std::move(made).error().while_doing(fmt::format("scoring with {}", who()));
+        return made;
+    });
+    if (reward && !std::isfinite(*reward))
+        return bad_input(fmt::format("{} returned {}; a reward is a finite number.", who(), *reward));
+    return reward;
 }
 
 /// Numbers of a value: a tensor's elements, or the one it is.
@@ -109,15 +106,15 @@ Result<Scores> score(const Metric& metric, std::span<const Value> predictions, s
         return bad_input(fmt::format("{} must have exactly one of its two forms set.", who()));
     Scores scores;
     if (metric.whole) {
-        YOLK_TRY(scores.reward, caught(who, [&] { return metric.whole(predictions, expected); }));
+        YOLK_TRY(scores.reward, reward_of(who, [&] { return metric.whole(predictions, expected); }));
         return scores;
     }
     if (predictions.empty()) return bad_input(fmt::format("{} was given no example; it needs at least one.", who()));
     double sum = 0.0;
     scores.per_example.reserve(predictions.size());
     for (std::size_t i = 0; i < predictions.size(); ++i) {
-        YOLK_TRY(const double reward, caught([&] { return fmt::format("{} at example {}", who(), i); },
-                                             [&] { return metric.per_example(predictions[i], expected[i]); }));
+        YOLK_TRY(const double reward, reward_of([&] { return fmt::format("{} at example {}", who(), i); },
+                                                [&] { return metric.per_example(predictions[i], expected[i]); }));
         scores.per_example.push_back(reward);
         sum += reward;
     }

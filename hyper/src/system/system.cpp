@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <exception>
 #include <vector>
 
+#include "caught.hpp"
 #include "system_impl.hpp"
 #include "tracer.hpp"
 #include "yolk/core/log.hpp"
@@ -129,19 +129,16 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
     inputs.tracer_ = tracer;
     for (const auto& [key, value] : example.inputs) inputs.values_.emplace(key, tracer->input(key, value));
     ++impl_->function_runs;
-    Traced output(0.0);
-    try {
-        const Tracer::Scope scope(tracer);
-        output = impl_->body(inputs);
-    } catch (const std::exception& exception) {
-        tracer->stick(bad_input(fmt::format("Its function threw: {}", exception.what())));
-    } catch (...) {
-        tracer->stick(bad_input("Its function threw something that is not a std::exception."));
-    }
+    auto output = caught([] { return "Its function"; },
+                         [&]() -> Result<Traced> {
+                             const Tracer::Scope scope(tracer);
+                             return impl_->body(inputs);
+                         });
+    if (!output) tracer->stick(output.error());
     for (const std::string& warning : tracer->warnings()) {
         if (impl_->warned.insert(warning).second) log_warning(warning);
     }
-    auto traced = tracer->finish(output);
+    auto traced = tracer->finish(output ? *output : Traced(0.0));
     if (!traced) return std::move(traced).error().while_doing(doing);
     return traced;
 }
