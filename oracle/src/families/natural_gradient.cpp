@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "check_tools.hpp"
+#include "natural_gradient_oracle.hpp"
+#include "row_inputs.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/operation_problem.hpp"
+#include "yolk/oracle/problems.hpp"
+#include "yolk/reference/natural_gradient.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+class NaturalGradientProblem final : public OperationProblem<NaturalGradientDesc> {
+   public:
+    NaturalGradientProblem(const NaturalGradientDesc& desc, RowInputs inputs, float learning_rate, std::uint64_t seed)
+        : OperationProblem(desc, fmt::format("rate {}, {}", learning_rate, name_of(inputs)), learning_rate),
+          inputs_(inputs),
+          seed_(seed) {}
+
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        const reference::NaturalGradientInputs inputs = make_inputs();
+        return {bytes_of_values(inputs.preconditioner), bytes_of_values(inputs.gradient)};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const reference::NaturalGradientInputs inputs = make_inputs();
+        const auto twin = reference::natural_gradient_twin(desc(), inputs);
+        auto oracle = natural_gradient_oracle(desc(), inputs);
+        std::vector<Expected> all{{.twin = words_of(twin.step), .oracle = std::move(oracle.step)}};
+        if (desc().has_preconditioned)
+            all.push_back({.twin = words_of(twin.preconditioned), .oracle = std::move(oracle.preconditioned)});
+        return all;
+    }
+    [[nodiscard]] Work work() const override {
+        const double vectors = static_cast<double>(desc().blocks) * desc().n;
+        const double elements = desc().identity ? 0.0 : vectors * desc().n;
+        return {.operations = 2.0 * elements + vectors, .bytes = 4.0 * (elements + 2.0 * vectors)};
+    }
+
+   private:
+    [[nodiscard]] reference::NaturalGradientInputs make_inputs() const {
+        const std::size_t vectors = std::size_t{desc().blocks} * desc().n;
+        return {.preconditioner = row_inputs(seed_, desc().identity ? 0 : vectors * desc().n, inputs_),
+                .gradient = row_inputs(seed_ + 1, vectors, inputs_),
+                .learning_rate = argument<0>()};
+    }
+
+    RowInputs inputs_;
+    std::uint64_t seed_;
+};
+
+struct NaturalGradientCase {
+    std::uint32_t blocks, n;
+    RowInputs inputs = RowInputs::Plain;
+    float learning_rate = 0.1F;
+};
+
+// Nothing, one element, primes, around the 32 chains and a workgroup's rows; scales; rates of zero and one, and one
+// that ascends.
+constexpr auto kNaturalGradientCases = std::to_array<NaturalGradientCase>({
+    {0, 3},
+    {3, 0},
+    {1, 1, RowInputs::Plain, 1.0F},
+    {5, 2},
+    {3, 31, RowInputs::Plain, 0.0F},
+    {2, 32, RowInputs::Tiny},
+    {4, 33, RowInputs::Plain, -0.5F},
+    {301, 3},
+    {2, 65, RowInputs::Huge, 0x1p-20F},
+    {1, 257, RowInputs::Ties},
+});
+
+Problems natural_gradient_cases(std::uint64_t seed) {
+    Problems problems;
+    std::size_t index = 0;
+    for (const NaturalGradientCase& c : kNaturalGradientCases) {
+        for (std::uint32_t options = 0; options < 4; ++options) {
+            const NaturalGradientDesc desc{.n = c.n,
+                                           .blocks = c.blocks,
+                                           .identity = (options & 1U) != 0,
+                                           .project_mean = (options & 2U) != 0,
+                                           .has_preconditioned = index++ % 3 != 0};
+            problems.push_back(std::make_unique<NaturalGradientProblem>(desc, c.inputs, c.learning_rate, seed));
+        }
+    }
+    return problems;
+}
+
+Problems natural_gradient_benchmarks() {
+    Problems problems;
+    for (const auto& [blocks, n] : {std::array{1024U, 32U}, std::array{64U, 256U}, std::array{4U, 1024U}}) {
+        problems.push_back(std::make_unique<NaturalGradientProblem>(NaturalGradientDesc{.n = n, .blocks = blocks},
+                                                                    RowInputs::Plain, 0.1F, 1));
+    }
+    return problems;
+}
+
+}  // namespace
+
+std::unique_ptr<Problem> make_natural_gradient_problem(const NaturalGradientDesc& desc) {
+    return std::make_unique<NaturalGradientProblem>(desc, RowInputs::Plain, 0.1F, 1);
+}
+
+const Family& natural_gradient_family() noexcept {
+    static constexpr Family kFamily{.name = "natural_gradient",
+                                    .exactness = "P",
+                                    .cases = &natural_gradient_cases,
+                                    .benchmarks = &natural_gradient_benchmarks,
+                                    .configurations_per_case = 2,
+                                    .operation =
+                                        &kOperationText<NaturalGradientDesc, &make_natural_gradient_problem>};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle
