@@ -95,13 +95,10 @@ Result<void> check_create_info(const AdoptedDevice& adopted, const DeviceInfo& d
 }
 
 Result<std::uint32_t> timestamp_bits(const AdoptedDevice& adopted, const DeviceInfo& device) {
-    std::uint32_t count = 0;
-    vkGetPhysicalDeviceQueueFamilyProperties(adopted.physical_device, &count, nullptr);
-    std::vector<VkQueueFamilyProperties> families(count);
-    vkGetPhysicalDeviceQueueFamilyProperties(adopted.physical_device, &count, families.data());
-    if (adopted.queue_family >= count) {
+    const std::vector<VkQueueFamilyProperties> families = queue_families(adopted.physical_device);
+    if (adopted.queue_family >= families.size()) {
         return bad_input(fmt::format("Cannot adopt the device on '{}': there is no queue family {}, it has {}.",
-                                     device.name, adopted.queue_family, count));
+                                     device.name, adopted.queue_family, families.size()));
     }
     const VkQueueFamilyProperties& family = families[adopted.queue_family];
     if ((family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) {
