@@ -63,13 +63,12 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
         std::vector<ProblemBuffer> buffers;
         std::vector<ByteVector> contents = this->contents();
         auto next = contents.begin();
-        for (const ViewField<Desc>& view : operation_of<Desc>().views) {
-            const ViewShape shape = view.shape(desc_);
+        for (DescribedView& view : described_views(desc_)) {
             ByteVector before = view.role == ViewRole::Output ? ByteVector{} : std::move(*next++);
-            if (!shape.used) continue;
-            std::uint64_t bytes = size_bytes(shape.dtype);
-            for (const NamedExtent& extent : shape.extents) bytes *= extent.value;
-            buffers.push_back({std::string(view.name), role_of(view.role), bytes, std::move(before)});
+            if (!view.shape.used) continue;
+            std::uint64_t bytes = size_bytes(view.shape.dtype);
+            for (const NamedExtent& extent : view.shape.extents) bytes *= extent.value;
+            buffers.push_back({std::move(view.name), role_of(view.role), bytes, std::move(before)});
         }
         return buffers;
     }
@@ -82,7 +81,13 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
         typename Desc::Views all{};
         std::size_t next = 0;
         for (const ViewField<Desc>& view : operation_of<Desc>().views) {
-            if (view.shape(desc).used) all.*view.view = views[next++];
+            if (view.list != nullptr) {
+                const std::size_t count = view.list_shapes(desc).size();
+                all.*view.list = views.subspan(next, count);
+                next += count;
+            } else if (view.shape(desc).used) {
+                all.*view.view = views[next++];
+            }
         }
         return all;
     }
