@@ -44,18 +44,21 @@ ProductPair kronecker_products(const KroneckerPreconditionDesc& desc) {
 
 bool inverts(const KroneckerPreconditionDesc& desc) noexcept { return desc.factors == KroneckerFactors::Covariances; }
 
+/// Without a gradient factors are not looked at.
+std::uint32_t used_blocks(const KroneckerPreconditionDesc& desc) noexcept {
+    return desc.n_out == 0 || desc.n_in == 0 ? 0 : desc.blocks;
+}
 ViewShape factor_out_view(const KroneckerPreconditionDesc& desc) {
-    return {{{"blocks", desc.blocks}, {"n_out", desc.n_out}, {"n_out", desc.n_out}}};
+    return {{{"blocks", used_blocks(desc)}, {"n_out", desc.n_out}, {"n_out", desc.n_out}}};
 }
 ViewShape factor_in_view(const KroneckerPreconditionDesc& desc) {
-    return {{{"blocks", desc.blocks}, {"n_in", desc.n_in}, {"n_in", desc.n_in}}};
+    return {{{"blocks", used_blocks(desc)}, {"n_in", desc.n_in}, {"n_in", desc.n_in}}};
 }
 ViewShape kronecker_step_view(const KroneckerPreconditionDesc& desc) {
     return {{{"blocks", desc.blocks}, {"n_out", desc.n_out}, {"n_in", desc.n_in}}};
 }
 ViewShape kronecker_status_view(const KroneckerPreconditionDesc& desc) {
-    const bool is_empty = desc.n_out == 0 || desc.n_in == 0;
-    return {.extents = {{"blocks", is_empty ? 0 : desc.blocks}}, .dtype = DType::U32, .used = inverts(desc)};
+    return {.extents = {{"blocks", used_blocks(desc)}}, .dtype = DType::U32, .used = inverts(desc)};
 }
 /// Of a pair's words in scratch.
 std::uint64_t pair_words(const KroneckerPreconditionDesc& /*desc*/) { return 2 * kElementBytes; }

@@ -110,8 +110,7 @@ const Family& natural_gradient_family() noexcept {
                                     .cases = &natural_gradient_cases,
                                     .benchmarks = &natural_gradient_benchmarks,
                                     .configurations_per_case = 2,
-                                    .operation =
-                                        &kOperationText<NaturalGradientDesc, &make_natural_gradient_problem>};
+                                    .operation = &kOperationText<NaturalGradientDesc, &make_natural_gradient_problem>};
     return kFamily;
 }
 

@@ -28,6 +28,14 @@ enum class BufferRole {
     InOut,   ///< holds `contents` before, and is held against what is expected after
 };
 
+/// The bytes that an Input or InOut view begins with.
+using ByteVector = std::vector<std::byte>;
+template <class T>
+[[nodiscard]] ByteVector bytes_of_values(const std::vector<T>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+}
+
 /// A buffer of a problem.
 struct ProblemBuffer {
     std::string name;

@@ -19,14 +19,6 @@
 
 namespace yolk::oracle {
 
-/// The bytes that an Input or InOut view begins with.
-using ByteVector = std::vector<std::byte>;
-template <class T>
-[[nodiscard]] ByteVector bytes_of_values(const std::vector<T>& values) {
-    const auto bytes = std::as_bytes(std::span(values));
-    return {bytes.begin(), bytes.end()};
-}
-
 template <class Desc, class Call = typename yolk::detail::CallTypeOf<Desc>::Type>
 class OperationProblem;
 
