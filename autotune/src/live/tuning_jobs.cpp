@@ -9,7 +9,6 @@
 #include "yolk/autotune/tuning_key.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/oracle/named_problem.hpp"
-#include "yolk/oracle/shape_problem.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -50,11 +49,11 @@ Result<std::vector<std::string>> job_lines(const TuningJob& job) {
     return lines;
 }
 
-Result<WantedProblems> problems_of_last_run(const Device& device) {
+Result<WantedProblems> problems_of_last_run() {
     YOLK_TRY(const std::vector<ShapeRequest> shapes, last_run_shapes());
     WantedProblems wanted;
     for (const ShapeRequest& asked : shapes) {
-        auto problem = oracle::make_shape_problem(device.usable_info(), asked.family, asked.shape);
+        auto problem = oracle::make_shape_problem(asked.family, asked.shape);
         const std::string shape = shape_text(asked.family, asked.shape);
         if (!problem) {
             wanted.skipped.push_back({shape, problem.error().message});
@@ -73,7 +72,7 @@ Result<WantedProblems> problems_of_last_run(const Device& device) {
 }  // namespace
 
 Result<WantedProblems> wanted_problems(const TuningJob& job, const Device& device) {
-    if (job.name == "last") return problems_of_last_run(device);
+    if (job.name == "last") return problems_of_last_run();
     YOLK_TRY(const std::vector<std::string> lines, job_lines(job));
     WantedProblems wanted;
     for (const std::string& line : lines) {

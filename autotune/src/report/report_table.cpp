@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "yolk/autotune/report.hpp"
-#include "yolk/oracle/shape_problem.hpp"
+#include "yolk/oracle/named_problem.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -11,7 +11,7 @@ std::optional<KnownShape> known_shape(const TuningKey& key, std::span<const Devi
     const auto device =
         std::ranges::find_if(devices, [&](const DeviceInfo& info) { return device_key(info) == key.device; });
     if (device == devices.end()) return std::nullopt;
-    const auto problem = oracle::make_shape_problem(*device, key.family, key.shape);
+    const auto problem = oracle::make_shape_problem(key.family, key.shape);
     if (!problem) return std::nullopt;
     return KnownShape{(*problem)->space(*device), (*problem)->default_configuration(*device)};
 }

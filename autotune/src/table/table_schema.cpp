@@ -14,7 +14,7 @@
 
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
-#include "yolk/oracle/family.hpp"
+#include "yolk/oracle/families.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -183,15 +183,15 @@ Result<std::string> drop_cold_samples(const Database& database) {
         samples, database.changed_rows());
 }
 
-/// Version 3 writes shapes in other words. What the notice says; empty where nothing is lost.
+/// Versions 3 and 4 write shapes in other words. What the notice says; empty where nothing is lost.
 Result<std::string> drop_unreadable_shapes(const Database& database) {
     std::vector<std::int64_t> lost;
     YOLK_TRY(Statement rows, database.prepare("SELECT id, family, variant, extents FROM keys"));
     while (true) {
         YOLK_TRY(const bool row, rows.step());
         if (!row) break;
-        const oracle::Family* family = oracle::find_operation(rows.text(1));
-        if (family == nullptr) continue;
+        const oracle::Family* family = oracle::find_family(rows.text(1));
+        if (family == nullptr || family->operation == nullptr) continue;
         const auto extents = parse_extents(rows.text(3));
         if (!extents || !family->operation->of_key({.variant = rows.text(2), .extents = *extents}))
             lost.push_back(rows.integer(0));

@@ -15,7 +15,7 @@ namespace yolk::autotune {
 
 /// 1: samples of a search may hold the driver's compilation. 2: each binding is warmed up before its first sample;
 /// `choices.reopened`. 3: shapes of operations that are declared as values are written by the names of their fields.
-inline constexpr std::int64_t kTableVersion = 3;
+inline constexpr std::int64_t kTableVersion = 4;
 
 enum class TableState { Good, Older, Empty, Damaged, Newer, Foreign };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,10 +19,9 @@
 #include "select_device.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
-#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
+#include "yolk/oracle/named_problem.hpp"
 #include "yolk/oracle/problem_memory.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/primitives/limits.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
@@ -34,46 +34,28 @@ struct KernelBenchFlags {
     CommonFlags common;
     std::string kernel = "matmul";
     std::string problem;  ///< part of a problem's name
-    std::string shape;    ///< MxNxK, matmul only
+    std::string shape;    ///< "matmul m=512 n=512 k=512", or its fields alone
     std::vector<std::string> where;
     std::uint32_t configurations = 64;
     bool all = false;
     std::uint64_t seed = 1;
 };
 
-Result<std::unique_ptr<oracle::Problem>> problem_of_shape(const std::string& shape) {
-    std::array<std::uint32_t, 3> extents{};
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i < extents.size(); ++i) {
-        const std::size_t end = i < 2 ? shape.find('x', begin) : shape.size();
-        const auto extent = end == std::string::npos ? Result<std::uint32_t>(bad_input(""))
-                                                     : parse_number<std::uint32_t>(shape.substr(begin, end - begin));
-        if (!extent || *extent == 0)
-            return bad_input(fmt::format("--shape is '{}'; it is rows x columns x k such as 512x512x512.", shape));
-        extents[i] = *extent;
-        begin = end + 1;
-    }
-    return oracle::make_matmul_problem({.m = extents[0], .n = extents[1], .k = extents[2], .b = {.transposed = true}});
+/// Fields alone are of --kernel.
+Result<std::unique_ptr<oracle::Problem>> choose_problem(const KernelBenchFlags& flags) {
+    if (flags.shape.empty()) return oracle::make_named_problem(flags.kernel + ": " + flags.problem);
+    const std::size_t name_end = flags.shape.find_first_of(" \t:");
+    const bool has_name = std::isalpha(static_cast<unsigned char>(flags.shape.front())) != 0 &&
+                          flags.shape.substr(0, name_end).find('=') == std::string::npos;
+    return oracle::make_named_problem(has_name ? flags.shape : flags.kernel + " " + flags.shape);
 }
 
-Result<std::unique_ptr<oracle::Problem>> choose_problem(const KernelBenchFlags& flags) {
-    if (!flags.shape.empty()) {
-        if (flags.kernel != "matmul") return bad_input("--shape is for --kernel matmul; others take --problem.");
-        return problem_of_shape(flags.shape);
-    }
-    std::string known;
-    for (const oracle::Family* family : oracle::families()) {
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name);
-        if (family->name != flags.kernel) continue;
-        std::string problems;
-        for (std::unique_ptr<oracle::Problem>& problem : family->benchmarks()) {
-            if (problem->name().find(flags.problem) != std::string::npos) return std::move(problem);
-            problems += "\n  " + problem->name();
-        }
-        return bad_input(
-            fmt::format("No problem of {} has '{}' in its name; there are:{}", flags.kernel, flags.problem, problems));
-    }
-    return bad_input(fmt::format("There is no kernel '{}' to time; there are {}.", flags.kernel, known));
+/// What has become of a knob of before; empty of others.
+std::string_view news_of(std::string_view family, std::string_view knob) {
+    constexpr std::array<std::string_view, 4> kPathsOfBefore{"staged", "uniform", "texel", "cooperative"};
+    if (family != "matmul" || std::ranges::find(kPathsOfBefore, knob) == kPathsOfBefore.end()) return {};
+    return " staged, uniform, texel and cooperative are one knob now, operand_path: 0 direct, 1 staged, 2 uniform, 3 "
+           "texel, 4 cooperative.";
 }
 
 /// "knob=value" pairs that a configuration must have.
@@ -89,8 +71,8 @@ Result<Conditions> parse_conditions(const TuningSpace& space, const std::vector<
         if (knob == space.knobs().end() || !value) {
             std::string names;
             for (const TuningKnob& k : space.knobs()) names += (names.empty() ? "" : ", ") + k.name;
-            return bad_input(
-                fmt::format("--where is '{}'; it is knob=value, the knobs of {}: {}.", text, space.family(), names));
+            return bad_input(fmt::format("--where is '{}'; it is knob=value, the knobs of {}: {}.{}", text,
+                                         space.family(), names, news_of(space.family(), text.substr(0, sign))));
         }
         conditions.emplace_back(knob - space.knobs().begin(), *value);
     }
@@ -274,8 +256,10 @@ Command add_kernel_bench(App& bench) {
         "kernel", "Prove and time a kernel family over configurations of its tuning space, beside the device's limit");
     command->add_option("--kernel", flags->kernel, "The family")->type_name("NAME")->default_str("matmul");
     const Option* const shape =
-        command->add_option("--shape", flags->shape, "matmul: rows x columns x k, b stored transposed")
-            ->type_name("MxNxK");
+        command
+            ->add_option("--shape", flags->shape,
+                         "Its fields, such as \"m=512 n=512 k=512\"; yolk check --list has them")
+            ->type_name("TEXT");
     command->add_option("--problem", flags->problem, "A part of the name of one of its benchmark problems")
         ->type_name("TEXT")
         ->only(without(shape));

@@ -17,6 +17,7 @@
 #include "yolk/core/json.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
+#include "yolk/oracle/named_problem.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 #include "yolk/runtime/probe.hpp"
 
@@ -27,6 +28,8 @@ struct CheckFlags {
     CommonFlags common;
     std::string devices;
     std::vector<std::string> kernels;
+    std::vector<std::string> shapes;  ///< as make_named_problem reads them
+    bool list = false;
     std::uint32_t configurations = 16;
     bool all = false;
     Part part;
@@ -40,30 +43,35 @@ struct Outcome {
     [[nodiscard]] bool passed() const { return error.empty() && report.passed(); }
 };
 
-Result<std::vector<const oracle::Family*>> wanted_families(const std::vector<std::string>& names) {
-    const auto all = oracle::families();
-    if (names.empty()) return std::vector<const oracle::Family*>(all.begin(), all.end());
-    std::vector<const oracle::Family*> wanted;
-    for (const std::string& name : names) {
-        const std::size_t before = wanted.size();
-        std::string known;
-        for (const oracle::Family* family : all) {
-            if (name == family->name) wanted.push_back(family);
-            known += known.empty() ? family->name : std::string(", ") + family->name;
-        }
-        if (wanted.size() == before)
-            return bad_input(fmt::format("There is no kernel '{}' to check; there are {}.", name, known));
+/// A family with its cases, or with the problem of a shape.
+struct Wanted {
+    const oracle::Family* family = nullptr;
+    oracle::Problems problems{};  ///< empty: the family's cases
+};
+
+Result<std::vector<Wanted>> wanted_checks(const CheckFlags& flags) {
+    std::vector<Wanted> wanted;
+    for (const std::string& name : flags.kernels) {
+        YOLK_TRY(const oracle::Family* const family, oracle::require_family(name));
+        wanted.push_back({.family = family});
     }
+    for (const std::string& shape : flags.shapes) {
+        YOLK_TRY(oracle::NamedProblem named, oracle::parse_problem(shape));
+        wanted.push_back({.family = named.family});
+        wanted.back().problems.push_back(std::move(named.problem));
+    }
+    if (!wanted.empty()) return wanted;
+    for (const oracle::Family* family : oracle::families()) wanted.push_back({.family = family});
     return wanted;
 }
 
 /// Ends behind the family in which the check was stopped.
-std::vector<Outcome> check_kernels(const std::vector<const oracle::Family*>& families,
-                                   const oracle::CheckContext& context) {
+std::vector<Outcome> check_kernels(const std::vector<Wanted>& wanted, const oracle::CheckContext& context) {
     std::vector<Outcome> outcomes;
-    for (const oracle::Family* family : families) {
+    for (const auto& [family, problems] : wanted) {
         if (context.stop()) break;
-        Result<oracle::CheckReport> report = oracle::check_family(context, *family);
+        Result<oracle::CheckReport> report = problems.empty() ? oracle::check_family(context, *family)
+                                                              : oracle::check_problems(context, *family, problems);
         Outcome outcome;
         if (report) {
             outcome.report = *std::move(report);
@@ -74,6 +82,34 @@ std::vector<Outcome> check_kernels(const std::vector<const oracle::Family*>& fam
         outcomes.push_back(std::move(outcome));
     }
     return outcomes;
+}
+
+Json fields_json(const oracle::Family& family) {
+    Json fields = Json::array();
+    if (family.operation == nullptr) return fields;
+    for (const FieldInfo& field : family.operation->fields()) {
+        Json json{{"name", field.name}, {"allowed", field.allowed}};
+        if (!field.fallback.empty()) json["default"] = field.fallback;
+        fields.push_back(std::move(json));
+    }
+    return fields;
+}
+
+/// What --shape takes.
+int list_kernels(bool as_json) {
+    if (as_json) {
+        Json all = Json::array();
+        for (const oracle::Family* family : oracle::families())
+            all.push_back(
+                {{"kernel", family->name}, {"exactness", family->exactness}, {"fields", fields_json(*family)}});
+        print_json(all);
+        return 0;
+    }
+    std::vector<std::vector<std::string>> rows{{"class", "kernel and fields, with their defaults"}};
+    for (const oracle::Family* family : oracle::families())
+        rows.push_back({family->exactness, oracle::usage_of(*family)});
+    print_line(table(rows));
+    return 0;
 }
 
 std::string result_text(const Outcome& outcome) {
@@ -158,19 +194,18 @@ std::chrono::nanoseconds hang_limit(const Device& device) {
 }
 
 /// Returns how many kernels did not pass, those that an interrupt kept from being begun included.
-Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags,
-                                   const std::vector<const oracle::Family*>& families) {
+Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags, const std::vector<Wanted>& wanted) {
     YOLK_TRY_VOID(probe(device));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = hang_limit(device)}));
     CheckDisplay display;
-    const std::vector<Outcome> outcomes = check_kernels(families, context_of(device, dispatcher, flags, display));
+    const std::vector<Outcome> outcomes = check_kernels(wanted, context_of(device, dispatcher, flags, display));
     display.finish();
     const auto passed = static_cast<std::uint64_t>(std::ranges::count_if(outcomes, &Outcome::passed));
-    const std::uint64_t failed = families.size() - passed;
+    const std::uint64_t failed = wanted.size() - passed;
     if (!flags.common.json) {
         print_outcomes(device.info(), outcomes);
-        if (outcomes.size() < families.size())
-            print_line(fmt::format("interrupted: {} kernels were not begun", families.size() - outcomes.size()));
+        if (outcomes.size() < wanted.size())
+            print_line(fmt::format("interrupted: {} kernels were not begun", wanted.size() - outcomes.size()));
         return failed;
     }
     Json kernels = Json::array();
@@ -192,13 +227,14 @@ Result<int> run_check(const CheckFlags& flags, bool whole_run) {
         YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
         return check_run(devices, options, flags.common.json, flags.common.quiet);
     }
-    YOLK_TRY(const std::vector<const oracle::Family*> families, wanted_families(flags.kernels));
+    if (flags.list) return list_kernels(flags.common.json);
+    YOLK_TRY(const std::vector<Wanted> wanted, wanted_checks(flags));
     YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
     const InterruptGuard interrupt;
     std::uint64_t failed = 0;
     for (const Device& device : devices) {
         if (InterruptGuard::requested()) break;
-        Result<std::uint64_t> failed_here = check_device(device, flags, families);
+        Result<std::uint64_t> failed_here = check_device(device, flags, wanted);
         if (!failed_here)
             return std::move(failed_here).error().while_doing(fmt::format("checking '{}'", device.info().name));
         failed += *failed_here;
@@ -208,6 +244,12 @@ Result<int> run_check(const CheckFlags& flags, bool whole_run) {
 
 void add_kernel_check_flags(App& app, CheckFlags& flags) {
     app.add_repeatable("--kernel", flags.kernels, "Only this kernel; may be given more than once")->type_name("NAME");
+    app.add_repeatable(
+           "--shape", flags.shapes,
+           "Instead of a kernel's cases a problem of this shape, such as \"softmax rows=64 columns=100\"; may "
+           "be given more than once")
+        ->type_name("TEXT");
+    app.add_flag("--list", flags.list, "Print the kernels with the fields that a shape may have, and check nothing");
     const Option* const all =
         app.add_flag("--all", flags.all, "Every configuration of every family's tuning space; hours");
     add_number(app, "--configurations", flags.configurations, "Configurations drawn per kernel and case")

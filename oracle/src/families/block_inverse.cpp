@@ -11,7 +11,6 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/block_inverse.hpp"
 
 namespace yolk::oracle {
@@ -272,13 +271,10 @@ Problems block_inverse_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_block_inverse_problem(const BlockInverseDesc& desc) {
     return std::make_unique<BlockInverseProblem>(desc, Blocks::Fisher, 1);
 }
 
-namespace {
 /// Of text and keys, which tell no damping: what training takes.
 std::unique_ptr<Problem> make_damped_block_inverse(const BlockInverseDesc& desc) {
     BlockInverseDesc damped = desc;

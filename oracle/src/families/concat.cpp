@@ -7,7 +7,6 @@
 #include "concat_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/concat.hpp"
 
 namespace yolk::oracle {
@@ -124,11 +123,11 @@ Problems concat_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_concat_problem(const ConcatDesc& desc) {
     return std::make_unique<ConcatProblem>(desc, 1);
 }
+
+}  // namespace
 
 const Family& concat_family() noexcept {
     static constexpr Family kFamily{.name = "concat",

@@ -10,7 +10,6 @@
 #include "covariance_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/covariance.hpp"
 
 namespace yolk::oracle {
@@ -169,11 +168,11 @@ Problems covariance_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_covariance_problem(const CovarianceDesc& desc) {
     return std::make_unique<CovarianceProblem>(desc, false, SampleValues::Plain, 1);
 }
+
+}  // namespace
 
 const Family& covariance_family() noexcept {
     static constexpr Family kFamily{.name = "covariance",

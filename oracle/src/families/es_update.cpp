@@ -11,7 +11,6 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/es_update.hpp"
 
 namespace yolk::oracle {
@@ -205,8 +204,6 @@ Problems es_update_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_es_update_problem(const EsUpdateDesc& desc) {
     const EsUpdateCase item{.name = {},
                             .parameters = {desc.parameters.parameters().begin(), desc.parameters.parameters().end()},
@@ -216,6 +213,8 @@ std::unique_ptr<Problem> make_es_update_problem(const EsUpdateDesc& desc) {
                             .antithetic = desc.antithetic};
     return std::make_unique<EsUpdateProblem>(item, draw_inputs(item, 42, kStreams));
 }
+
+}  // namespace
 
 const Family& es_update_family() noexcept {
     // Where pipelines take long to make (SwiftShader), they are what a check waits for.

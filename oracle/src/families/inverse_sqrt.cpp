@@ -10,7 +10,6 @@
 #include "inverse_sqrt_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/inverse_sqrt.hpp"
 
 namespace yolk::oracle {
@@ -230,13 +229,13 @@ Problems inverse_sqrt_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_inverse_sqrt_problem(const InverseSqrtDesc& desc) {
     return std::make_unique<InverseSqrtProblem>(
         InverseSqrtCase{.n = desc.n, .blocks = desc.blocks, .condition = 1e3, .max_iterations = desc.max_iterations},
         1);
 }
+
+}  // namespace
 
 const Family& inverse_sqrt_family() noexcept {
     static constexpr Family kFamily{.name = "inverse_sqrt",

@@ -9,7 +9,6 @@
 #include "kronecker_precondition_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/primitives/block_inverse.hpp"
 #include "yolk/reference/kronecker_precondition.hpp"
 
@@ -181,8 +180,6 @@ Problems kronecker_precondition_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_kronecker_precondition_problem(const KroneckerPreconditionDesc& desc) {
     return std::make_unique<KroneckerProblem>(KroneckerPreconditionCase{.n_out = desc.n_out,
                                                                         .n_in = desc.n_in,
@@ -192,6 +189,8 @@ std::unique_ptr<Problem> make_kronecker_precondition_problem(const KroneckerPrec
                                                                         .factors = desc.factors},
                                               1);
 }
+
+}  // namespace
 
 const Family& kronecker_precondition_family() noexcept {
     static constexpr Family kFamily{.name = "kronecker_precondition",

@@ -9,7 +9,6 @@
 #include "yolk/oracle/convert.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/convert.hpp"
 #include "yolk/reference/matmul.hpp"
 
@@ -308,17 +307,20 @@ Problems matmul_cases(std::uint64_t seed) {
 Problems matmul_benchmarks() {
     Problems problems;
     for (const std::uint32_t size : {512U, 1024U}) {
-        problems.push_back(make_matmul_problem({.m = size, .n = size, .k = size, .b = {.transposed = true}}));
-        problems.push_back(make_matmul_problem({.m = size, .n = size, .k = size}));
+        for (const bool transposed : {true, false}) {
+            problems.push_back(std::make_unique<MatmulProblem>(
+                MatmulDesc{.m = size, .n = size, .k = size, .b = {.transposed = transposed}}, MatrixValues::Uniform,
+                1));
+        }
     }
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_matmul_problem(const MatmulDesc& desc) {
     return std::make_unique<MatmulProblem>(desc, MatrixValues::Uniform, 1);
 }
+
+}  // namespace
 
 const Family& matmul_family() noexcept {
     static constexpr Family kFamily{.name = "matmul",

@@ -7,7 +7,6 @@
 #include "matmul_i8_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/matmul_i8.hpp"
 
 namespace yolk::oracle {
@@ -149,11 +148,11 @@ Problems matmul_i8_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_matmul_i8_problem(const MatmulI8Desc& desc) {
     return std::make_unique<MatmulI8Problem>(desc, Bytes::Drawn, 1);
 }
+
+}  // namespace
 
 const Family& matmul_i8_family() noexcept {
     static constexpr Family kFamily{.name = "matmul_i8",

@@ -8,7 +8,6 @@
 #include "row_inputs.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/natural_gradient.hpp"
 
 namespace yolk::oracle {
@@ -98,11 +97,11 @@ Problems natural_gradient_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_natural_gradient_problem(const NaturalGradientDesc& desc) {
     return std::make_unique<NaturalGradientProblem>(desc, RowInputs::Plain, 0.1F, 1);
 }
+
+}  // namespace
 
 const Family& natural_gradient_family() noexcept {
     static constexpr Family kFamily{.name = "natural_gradient",

@@ -7,7 +7,6 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/perturbed_linear.hpp"
 
 namespace yolk::oracle {
@@ -191,11 +190,11 @@ Problems perturbed_linear_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_perturbed_linear_problem(const PerturbedLinearDesc& desc) {
     return std::make_unique<PerturbedLinearProblem>(desc, 0, 0.1F, 42, false);
 }
+
+}  // namespace
 
 const Family& perturbed_linear_family() noexcept {
     static constexpr Family kFamily{.name = "perturbed_linear",

@@ -14,7 +14,6 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/rollout.hpp"
 
 namespace yolk::oracle {
@@ -248,11 +247,11 @@ Problems rollout_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_rollout_problem(const RolloutDesc& desc) {
     return std::make_unique<RolloutProblem>(desc, std::string(), 0, 42);
 }
+
+}  // namespace
 
 const Family& rollout_family() noexcept {
     static constexpr Family kFamily{.name = "rollout",

@@ -113,16 +113,15 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
 
 /// A Family's way from text and keys to problems; `kMake` makes one of a description.
 template <class Desc, std::unique_ptr<Problem> (*kMake)(const Desc&)>
+[[nodiscard]] Result<std::unique_ptr<Problem>> problem_of(Result<Desc> desc) {
+    if (!desc) return std::move(desc).error();
+    if (operation_of<Desc>().check != nullptr) YOLK_TRY_VOID(operation_of<Desc>().check(*desc));
+    return kMake(*desc);
+}
+template <class Desc, std::unique_ptr<Problem> (*kMake)(const Desc&)>
 inline constexpr OperationText kOperationText{
-    .parse = [](std::string_view fields) -> Result<std::unique_ptr<Problem>> {
-        YOLK_TRY(const Desc desc, operation_of<Desc>().fields.parse(fields));
-        if (operation_of<Desc>().check != nullptr) YOLK_TRY_VOID(operation_of<Desc>().check(desc));
-        return kMake(desc);
-    },
-    .of_key = [](const TuningShape& key) -> Result<std::unique_ptr<Problem>> {
-        YOLK_TRY(const Desc desc, operation_of<Desc>().fields.of_key(key));
-        return kMake(desc);
-    },
+    .parse = [](std::string_view fields) { return problem_of<Desc, kMake>(operation_of<Desc>().fields.parse(fields)); },
+    .of_key = [](const TuningShape& key) { return problem_of<Desc, kMake>(operation_of<Desc>().fields.of_key(key)); },
     .fields = []() -> const FieldInfos& { return operation_of<Desc>().fields.infos(); },
 };
 
