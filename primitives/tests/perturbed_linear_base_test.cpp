@@ -62,7 +62,7 @@ TEST(perturbed_linear_base_space, matrix_units_get_the_largest_blocks_that_divid
     EXPECT_EQ(product.k, 64U);
     EXPECT_TRUE(product.b.transposed);
     ASSERT_TRUE(product.config);
-    EXPECT_EQ(product.config->cooperative, 1U);
+    EXPECT_EQ(product.config->operand_path, std::uint32_t{kCooperativeOperands});
     EXPECT_EQ(product.config->block_m, 16U);
     EXPECT_EQ(product.config->block_n, 16U);
     EXPECT_EQ(product.config->workgroup_size, 32U);

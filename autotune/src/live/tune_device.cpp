@@ -191,7 +191,7 @@ void add_means(TuneDeviceOutcome& outcome) {
 Result<TuneDeviceOutcome> tune_device(const Device& device, Dispatcher& dispatcher, const std::filesystem::path& table,
                                       const TuneDeviceOptions& options) {
     const auto begin = TuningClock::now();
-    YOLK_TRY(WantedProblems wanted, wanted_problems(options.job, device));
+    YOLK_TRY(WantedProblems wanted, wanted_problems(options.job));
     if (wanted.problems.size() == 1 && !options.record.empty()) YOLK_TRY_VOID(check_recording_place(options.record));
     YOLK_TRY(const TuningFile file, TuningFile::open(table));
     YOLK_TRY_VOID(recover_journals(file));

@@ -71,7 +71,7 @@ Result<WantedProblems> problems_of_last_run() {
 
 }  // namespace
 
-Result<WantedProblems> wanted_problems(const TuningJob& job, const Device& device) {
+Result<WantedProblems> wanted_problems(const TuningJob& job) {
     if (job.name == "last") return problems_of_last_run();
     YOLK_TRY(const std::vector<std::string> lines, job_lines(job));
     WantedProblems wanted;

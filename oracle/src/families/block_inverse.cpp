@@ -288,7 +288,8 @@ const Family& block_inverse_family() noexcept {
                                     .exactness = "P",
                                     .cases = &block_inverse_cases,
                                     .benchmarks = &block_inverse_benchmarks,
-                                    .each_configuration_once = true};
+                                    .each_configuration_once = true,
+                                    .operation = &kOperationText<BlockInverseDesc, &make_damped_block_inverse>};
     return kFamily;
 }
 

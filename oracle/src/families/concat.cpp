@@ -134,7 +134,8 @@ const Family& concat_family() noexcept {
                                     .exactness = "E",
                                     .cases = &concat_cases,
                                     .benchmarks = &concat_benchmarks,
-                                    .configurations_per_case = 5};
+                                    .configurations_per_case = 5,
+                                    .operation = &kOperationText<ConcatDesc, &make_concat_problem>};
     return kFamily;
 }
 

@@ -179,7 +179,8 @@ const Family& covariance_family() noexcept {
                                     .exactness = "P",
                                     .cases = &covariance_cases,
                                     .benchmarks = &covariance_benchmarks,
-                                    .each_configuration_once = true};
+                                    .each_configuration_once = true,
+                                    .operation = &kOperationText<CovarianceDesc, &make_covariance_problem>};
     return kFamily;
 }
 

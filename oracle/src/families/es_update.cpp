@@ -222,7 +222,8 @@ const Family& es_update_family() noexcept {
                                     .exactness = "E+P",
                                     .cases = &es_update_cases,
                                     .benchmarks = &es_update_benchmarks,
-                                    .configurations_per_case = 1};
+                                    .configurations_per_case = 1,
+                                    .operation = &kOperationText<EsUpdateDesc, &make_es_update_problem>};
     return kFamily;
 }
 

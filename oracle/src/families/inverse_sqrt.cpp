@@ -242,7 +242,8 @@ const Family& inverse_sqrt_family() noexcept {
                                     .exactness = "P",
                                     .cases = &inverse_sqrt_cases,
                                     .benchmarks = &inverse_sqrt_benchmarks,
-                                    .each_configuration_once = true};
+                                    .each_configuration_once = true,
+                                    .operation = &kOperationText<InverseSqrtDesc, &make_inverse_sqrt_problem>};
     return kFamily;
 }
 

@@ -193,11 +193,13 @@ std::unique_ptr<Problem> make_kronecker_precondition_problem(const KroneckerPrec
 }  // namespace
 
 const Family& kronecker_precondition_family() noexcept {
-    static constexpr Family kFamily{.name = "kronecker_precondition",
-                                    .exactness = "P",
-                                    .cases = &kronecker_precondition_cases,
-                                    .benchmarks = &kronecker_precondition_benchmarks,
-                                    .each_configuration_once = true};
+    static constexpr Family kFamily{
+        .name = "kronecker_precondition",
+        .exactness = "P",
+        .cases = &kronecker_precondition_cases,
+        .benchmarks = &kronecker_precondition_benchmarks,
+        .each_configuration_once = true,
+        .operation = &kOperationText<KroneckerPreconditionDesc, &make_kronecker_precondition_problem>};
     return kFamily;
 }
 

@@ -327,7 +327,8 @@ const Family& matmul_family() noexcept {
                                     .exactness = "P+T",
                                     .cases = &matmul_cases,
                                     .benchmarks = &matmul_benchmarks,
-                                    .each_configuration_once = true};
+                                    .each_configuration_once = true,
+                                    .operation = &kOperationText<MatmulDesc, &make_matmul_problem>};
     return kFamily;
 }
 

@@ -159,7 +159,8 @@ const Family& matmul_i8_family() noexcept {
                                     .exactness = "E",
                                     .cases = &matmul_i8_cases,
                                     .benchmarks = &matmul_i8_benchmarks,
-                                    .configurations_per_case = 4};
+                                    .configurations_per_case = 4,
+                                    .operation = &kOperationText<MatmulI8Desc, &make_matmul_i8_problem>};
     return kFamily;
 }
 

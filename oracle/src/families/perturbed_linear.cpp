@@ -201,7 +201,8 @@ const Family& perturbed_linear_family() noexcept {
                                     .exactness = "P+T",
                                     .cases = &perturbed_linear_cases,
                                     .benchmarks = &perturbed_linear_benchmarks,
-                                    .each_configuration_once = true};
+                                    .each_configuration_once = true,
+                                    .operation = &kOperationText<PerturbedLinearDesc, &make_perturbed_linear_problem>};
     return kFamily;
 }
 

@@ -258,7 +258,8 @@ const Family& rollout_family() noexcept {
                                     .exactness = "P+T",
                                     .cases = &rollout_cases,
                                     .benchmarks = &rollout_benchmarks,
-                                    .configurations_per_case = 1};
+                                    .configurations_per_case = 1,
+                                    .operation = &kOperationText<RolloutDesc, &make_rollout_problem>};
     return kFamily;
 }
 

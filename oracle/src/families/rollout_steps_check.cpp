@@ -58,9 +58,7 @@ class RolloutStepsProblem final : public Problem {
     }
 
     [[nodiscard]] std::string name() const override { return name_; }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return space_of(info, desc_).space();
-    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return space_of(info, desc_).space(); }
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
         return space_of(info, desc_).configuration(heuristic_of(info, desc_));
     }

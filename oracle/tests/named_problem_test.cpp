@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yolk/oracle/shape_problem.hpp"
+#include "yolk/oracle/named_problem.hpp"
 
 #include <gmock/gmock.h>
 
-#include "yolk/oracle/named_problem.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::oracle {
@@ -11,19 +11,19 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class shape_problem : public testing::DeviceTest {};
-YOLK_FOR_EACH_DEVICE(shape_problem);
+class named_problem : public testing::DeviceTest {};
+YOLK_FOR_EACH_DEVICE(named_problem);
 
-TEST_P(shape_problem, named_problems_come_back_from_their_shapes) {
+TEST_P(named_problem, named_problems_come_back_from_their_shapes) {
     const DeviceInfo info = device().usable_info();
     std::vector<std::string_view> names = named_set();
-    for (const char* name : {"matmul m=8 n=12 k=16 batch=3 transposed=0 exact=1",
+    for (const char* name : {"matmul m=8 n=12 k=16 batch=3 transposed=0 determinism=exact",
                              "perturbed_linear members=6 in=8 out=12 rank=4",
                              "perturbed_linear members=6 rows=2 in=8 out=12 shared_input=1 transposed=1",
                              "fitness population=6 episodes=3",
-                             "es_update population=8 rank=2 rows=5 columns=7",
+                             "es_update elements=35 population=8 rank=2 rows=5",
                              "optimizer elements=11 rule=adam",
-                             "block_inverse n=5 blocks=3 symmetric=1",
+                             "block_inverse n=5 blocks=3 mode=symmetric",
                              "reduce outer=4 columns=9 inner=3 operation=argmax",
                              "softmax rows=6 columns=11 log=1",
                              "cross_entropy rows=6 columns=11 shared_targets=1",
@@ -31,7 +31,8 @@ TEST_P(shape_problem, named_problems_come_back_from_their_shapes) {
                              "elementwise rows=6 columns=11 operation=add second=row",
                              "convert count=77 from=bf16 to=f32",
                              "transpose members=2 rows=5 columns=7",
-                             "concat outer=3 extent=11 parts=3",
+                             "concat outer=3 parts=5-0-6",
+                             "concat members=2 inner=4 parts=5-3s",
                              "gather table_rows=9 columns=8 ids=5 shared_table=1",
                              "scatter target_rows=9 columns=8 ids=5 mode=add",
                              "gru_step rows=3 columns=8 gate_bias=none",
@@ -42,14 +43,16 @@ TEST_P(shape_problem, named_problems_come_back_from_their_shapes) {
                              "noise elements=9 pairs=3 format=f32",
                              "covariance n=9 samples=5 blocks=2",
                              "natural_gradient n=9 blocks=2",
-                             "kronecker_precondition n_out=5 n_in=4",
+                             "kronecker_precondition n_out=5 n_in=4 factors=inverses",
+                             "rollout widths=4-8-3-2 members=6 rank=2 pairs=0",
+                             "rollout members=6 determinism=fast",
                              "expected_improvement count=9",
                              "exact_math: exp"})
         names.emplace_back(name);
     for (const std::string_view name : names) {
         ASSERT_OK_AND_ASSIGN(const auto named, make_named_problem(name));
         const TuningSpace space = named->space(info);
-        ASSERT_OK_AND_ASSIGN(const auto found, make_shape_problem(info, space.family(), space.shape()));
+        ASSERT_OK_AND_ASSIGN(const auto found, make_shape_problem(space.family(), space.shape()));
         EXPECT_EQ(found->space(info).shape(), space.shape()) << name;
         EXPECT_EQ(found->space(info).family(), space.family()) << name;
         EXPECT_EQ(found->default_configuration(info), named->default_configuration(info)) << name;
@@ -57,7 +60,7 @@ TEST_P(shape_problem, named_problems_come_back_from_their_shapes) {
 }
 
 // Whatever a plan may ask a table about, so that `yolk tune --job last` can tune it.
-TEST_P(shape_problem, every_familys_shapes_have_problems) {
+TEST_P(named_problem, every_familys_shapes_have_problems) {
     const DeviceInfo info = device().usable_info();
     for (const Family* family : families()) {
         if (family->name == std::string_view("exact_math")) continue;  // a proof, with no primitive behind it
@@ -65,14 +68,14 @@ TEST_P(shape_problem, every_familys_shapes_have_problems) {
             const TuningSpace space = problem->space(info);
             const Work work = problem->work();
             if (work.operations + work.bytes == 0.0) continue;
-            const auto found = make_shape_problem(info, family->name, space.shape());
+            const auto found = make_shape_problem(family->name, space.shape());
             EXPECT_TRUE(found) << problem->name() << ": " << (found ? "" : found.error().message);
         }
     }
 }
 
 // As files have them that were written before there were words.
-TEST_P(shape_problem, numbers_stand_for_the_words_in_their_order) {
+TEST_P(named_problem, numbers_stand_for_the_words_in_their_order) {
     const DeviceInfo info = device().usable_info();
     constexpr std::array<std::pair<const char*, const char*>, 5> kPairs{
         {{"reduce outer=4 columns=9 operation=2", "reduce outer=4 columns=9 operation=max"},
@@ -88,7 +91,7 @@ TEST_P(shape_problem, numbers_stand_for_the_words_in_their_order) {
     }
 }
 
-TEST_P(shape_problem, what_names_say_wrongly_is_refused) {
+TEST_P(named_problem, what_names_say_wrongly_is_refused) {
     const auto refused = [](const char* name) {
         const auto named = make_named_problem(name);
         EXPECT_FALSE(named) << name;
@@ -106,38 +109,56 @@ TEST_P(shape_problem, what_names_say_wrongly_is_refused) {
     EXPECT_THAT(refused("softmax rows=four columns=4"), HasSubstr("rows of [softmax] is four; it is a number"));
     EXPECT_THAT(refused("softmax rows= columns=4"), HasSubstr("'rows=' of 'softmax"));
     EXPECT_THAT(refused("exact_math rows=4"), HasSubstr("a benchmark can be named"));
-    EXPECT_THAT(refused("chess: 64"), HasSubstr("no kernel family 'chess'; there are noise, exact_math"));
+    EXPECT_THAT(refused("chess: 64"), HasSubstr("no kernel 'chess'; there are block_inverse, concat"));
+    EXPECT_THAT(refused("sofmax rows=4 columns=4"), HasSubstr("Did you mean softmax?"));
+    EXPECT_THAT(refused("softmax rows=4 colums=4"), HasSubstr("Did you mean columns?"));
+    EXPECT_THAT(refused("softmax rows=4 rows=5 columns=4"), HasSubstr("gives rows twice, 4 and 5"));
+    EXPECT_THAT(refused("matmul m=4 n=4 k=4 exact=1"), HasSubstr("matmul has no field 'exact'"));
+    EXPECT_THAT(refused("matmul m=4 n=4 k=4 determinism=fats"), HasSubstr("is fats; it is exact or fast"));
+    EXPECT_THAT(refused("matmul 64x64x64"), HasSubstr("is not name=value; matmul takes m n k"));
+    EXPECT_THAT(refused("concat parts=3-x"), HasSubstr("parts of [concat] is 3-x; it is extents joined by -"));
+    EXPECT_THAT(refused("concat parts=3-4s split=1"), HasSubstr("shared"));
+    EXPECT_THAT(refused("rollout members=4 widths=4-0-2"), HasSubstr("width"));
+    EXPECT_THAT(refused("rollout members=4 widths=5-8-2"), HasSubstr("4 observations"));
+    EXPECT_THAT(refused("rollout members=4 environment=chess"), HasSubstr("environment of [rollout] is chess"));
+    EXPECT_THAT(refused("es_update elements=35 population=8 rows=4"), HasSubstr("rows of [es_update] is 4"));
+    EXPECT_THAT(refused("es_update population=7"), HasSubstr("odd"));
+    EXPECT_THAT(refused("block_inverse n=2000 blocks=1"), HasSubstr("n of [block_inverse] is 2000"));
 }
 
-TEST_P(shape_problem, other_variants_have_problems_too) {
-    const DeviceInfo info = device().usable_info();
+TEST_P(named_problem, other_variants_have_problems_too) {
     for (const auto& [family, variant, extents] :
-         {std::tuple("perturbed_linear", "f32 by f32, no pairs", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
-          std::tuple("perturbed_linear", "f32 by f32, transposed, fast", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
-          std::tuple("perturbed_linear", "bf16 by bf16, fast", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
-          std::tuple("es_update", "i8, no pairs", std::vector<std::uint64_t>{450, 65, 1}),
+         {std::tuple("perturbed_linear", "pairs=0", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
+          std::tuple("perturbed_linear", "transposed=1 determinism=fast", std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
+          std::tuple("perturbed_linear", "weights_format=bf16 input_format=bf16 determinism=fast",
+                     std::vector<std::uint64_t>{5, 2, 8, 8, 1}),
+          std::tuple("es_update", "pairs=0", std::vector<std::uint64_t>{450, 65, 1}),
           std::tuple("fitness", "rule=centred-rank pairs=0", std::vector<std::uint64_t>{65, 1, 0}),
-          std::tuple("rollout", "cartpole, no pairs", std::vector<std::uint64_t>{4, 8, 2, 65, 1, 1}),
-          std::tuple("rollout", "cartpole, fast", std::vector<std::uint64_t>{4, 8, 2, 64, 1, 1})}) {
-        const auto found = make_shape_problem(info, family, {.variant = variant, .extents = extents});
+          std::tuple("rollout", "pairs=0", std::vector<std::uint64_t>{4, 8, 2, 65, 1, 1}),
+          std::tuple("rollout", "determinism=fast", std::vector<std::uint64_t>{4, 8, 2, 64, 1, 1})}) {
+        const auto found = make_shape_problem(family, {.variant = variant, .extents = extents});
         EXPECT_TRUE(found) << family << ": " << (found ? "" : found.error().message);
     }
 }
 
-TEST_P(shape_problem, what_has_none_is_told) {
-    const DeviceInfo info = device().usable_info();
+TEST_P(named_problem, what_has_none_is_told) {
     const auto refused = [&](const char* family, const char* variant, std::vector<std::uint64_t> extents) {
-        const auto found = make_shape_problem(info, family, {.variant = variant, .extents = std::move(extents)});
+        const auto found = make_shape_problem(family, {.variant = variant, .extents = std::move(extents)});
         EXPECT_FALSE(found) << family;
         return found ? std::string() : found.error().message;
     };
-    EXPECT_THAT(refused("rollout", "chess, own", {4, 8, 2, 64, 1, 1}), HasSubstr("environment"));
-    EXPECT_THAT(refused("exact_math", "f32", {3, 977}), HasSubstr("cannot be given sizes"));
-    EXPECT_THAT(refused("chess", "f32", {3}), HasSubstr("problems of chess"));
-    EXPECT_THAT(refused("matmul", "fast f32 f32 f32", {8, 8}), HasSubstr("matmul"));
+    EXPECT_THAT(refused("rollout", "environment=chess own=1", {4, 8, 2, 64, 1, 1}), HasSubstr("environment"));
+    EXPECT_THAT(refused("rollout", "own=1", {4, 8, 2, 64, 1, 1}), HasSubstr("cannot be given by text"));
+    EXPECT_THAT(refused("exact_math", "f32", {3, 977}), HasSubstr("cannot be given"));
+    EXPECT_THAT(refused("chess", "f32", {3}), HasSubstr("no kernel 'chess'"));
+    EXPECT_THAT(refused("matmul", "fast f32 f32 f32", {8, 8, 8, 1}), HasSubstr("is not a shape of matmul"));
+    EXPECT_THAT(refused("matmul", "", {8, 8}), HasSubstr("is not a shape of matmul"));
+    // Another order of the same words, and a word that is the default: no key says so.
+    EXPECT_THAT(refused("matmul", "determinism=exact a_transposed=1", {8, 8, 8, 1}), HasSubstr("not a shape"));
+    EXPECT_THAT(refused("matmul", "determinism=fast", {8, 8, 8, 1}), HasSubstr("not a shape"));
     EXPECT_THAT(refused("reduce", "f32, operation 0", {std::uint64_t{1} << 40U, 8}), HasSubstr("reduce"));
-    EXPECT_THAT(refused("es_update", "i8", {0, 8, 1}), HasSubstr("es_update"));
-    EXPECT_THAT(refused("rollout", "cartpole", {}), HasSubstr("rollout"));
+    EXPECT_THAT(refused("es_update", "", {0, 8, 1}), HasSubstr("es_update"));
+    EXPECT_THAT(refused("rollout", "", {}), HasSubstr("rollout"));
 }
 
 }  // namespace
