@@ -56,7 +56,9 @@ std::string describe(const Graph& graph, std::size_t equation) {
     const Equation& of = graph.equations[equation];
     std::string text =
         fmt::format("equation {}, {}", equation, of.operation == nullptr ? "no operation" : of.operation->name);
-    if (!of.hyperfunction.empty()) text += fmt::format(" of hyperfunction '{}' (call {})", of.hyperfunction, of.call);
+    if (!of.hyperfunction.empty())
+        return text + fmt::format(" of hyperfunction '{}' (call {})", of.hyperfunction, of.call);
+    if (of.host != nullptr) text += fmt::format(" of host function '{}'", of.host->name);
     return text;
 }
 
