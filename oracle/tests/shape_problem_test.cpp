@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/named_problem.hpp"
 #include "yolk/testing/device_test.hpp"
 
