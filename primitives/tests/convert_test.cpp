@@ -10,7 +10,6 @@
 #include "yolk/exact/exact_half.h"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/primitives/convert.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {

@@ -10,7 +10,6 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
-#include "yolk/primitives/matmul.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {

@@ -8,7 +8,6 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
-#include "yolk/primitives/transpose.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
