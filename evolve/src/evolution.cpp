@@ -352,9 +352,4 @@ Result<std::string> Evolution::state_hash() const {
     return evolve::state_hash(parameters(), optimizer_state(), generations());
 }
 
-Evolution::Evolution(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Evolution::~Evolution() = default;
-Evolution::Evolution(Evolution&&) noexcept = default;
-Evolution& Evolution::operator=(Evolution&&) noexcept = default;
-
 }  // namespace yolk::evolve

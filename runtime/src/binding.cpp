@@ -67,12 +67,6 @@ Result<VkBufferView> make_texel_view(const DeviceContext& context, const Pipelin
 
 }  // namespace
 
-Binding::Binding() noexcept = default;
-Binding::~Binding() = default;
-Binding::Binding(Binding&&) noexcept = default;
-Binding& Binding::operator=(Binding&&) noexcept = default;
-Binding::Binding(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
 Binding::Impl::~Impl() {
     if (!device) return;
     device->descriptors->free(set);  // NOLINT(clang-analyzer-unix.MismatchedDeallocator): not that free

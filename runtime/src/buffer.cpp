@@ -11,12 +11,6 @@
 
 namespace yolk {
 
-Buffer::Buffer() noexcept = default;
-Buffer::~Buffer() = default;
-Buffer::Buffer(Buffer&&) noexcept = default;
-Buffer& Buffer::operator=(Buffer&&) noexcept = default;
-Buffer::Buffer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
 std::uint64_t Buffer::size_bytes() const noexcept { return impl_ ? impl_->size_bytes : 0; }
 
 const std::string& Buffer::label() const noexcept {

@@ -49,11 +49,6 @@ Result<void> add_all(SemaphoreList& list, std::span<const SemaphoreValue> semaph
 
 }  // namespace
 
-Dispatcher::Dispatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Dispatcher::~Dispatcher() = default;
-Dispatcher::Dispatcher(Dispatcher&&) noexcept = default;
-Dispatcher& Dispatcher::operator=(Dispatcher&&) noexcept = default;
-
 Result<Dispatcher> Dispatcher::create(const Device& device, const DispatcherOptions& options) {
     if (!device.impl()->context.health.good()) return device.impl()->context.failed("create a dispatcher");
     if (options.hang_limit < std::chrono::milliseconds(1)) {

@@ -99,11 +99,6 @@ void bind_all(Recorder::Impl& into, const Binding& binding, std::span<const std:
 
 }  // namespace
 
-Recorder::Recorder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Recorder::~Recorder() = default;
-Recorder::Recorder(Recorder&&) noexcept = default;
-Recorder& Recorder::operator=(Recorder&&) noexcept = default;
-
 Result<Recorder> Recorder::create(const Device& device, const RecorderOptions& options) {
     auto impl = std::make_unique<Impl>();
     impl->device = device.impl();
