@@ -195,27 +195,24 @@ Result<void> Dispatcher::Impl::submit_segments(Recorder::Impl& recording, const 
     return {};
 }
 
+Result<void> Dispatcher::check_own(const Submission& submission, const char* what) const {
+    if (submission.dispatcher == this && submission.serial.value <= impl_->last()) return {};
+    return bad_input(
+        fmt::format("Cannot {} submission {}: it was not made by this dispatcher.", what, submission.serial.value));
+}
+
 Result<void> Dispatcher::wait(Submission submission, std::chrono::nanoseconds timeout) const {
-    if (submission.dispatcher != this || submission.serial.value > impl_->last()) {
-        return bad_input(
-            fmt::format("Cannot wait for submission {}: it was not made by this dispatcher.", submission.serial.value));
-    }
+    YOLK_TRY_VOID(check_own(submission, "wait for"));
     return impl_->wait(submission.serial.value, timeout);
 }
 
 Result<void> Dispatcher::wait(Submission submission) const {
-    if (submission.dispatcher != this || submission.serial.value > impl_->last()) {
-        return bad_input(
-            fmt::format("Cannot wait for submission {}: it was not made by this dispatcher.", submission.serial.value));
-    }
+    YOLK_TRY_VOID(check_own(submission, "wait for"));
     return impl_->wait_or_give_up(submission.serial.value);
 }
 
 Result<bool> Dispatcher::poll(Submission submission) const {
-    if (submission.dispatcher != this || submission.serial.value > impl_->last()) {
-        return bad_input(
-            fmt::format("Cannot poll submission {}: it was not made by this dispatcher.", submission.serial.value));
-    }
+    YOLK_TRY_VOID(check_own(submission, "poll"));
     const DeviceContext& context = impl_->timeline->device->context;
     if (!context.health.good()) return context.failed(fmt::format("poll submission {}", submission.serial.value));
     const VkResult result = impl_->timeline->poll(submission.serial.value);

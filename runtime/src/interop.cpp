@@ -39,10 +39,10 @@ Result<DeviceInfo> floor_device(VkInstance instance, VkPhysicalDevice physical_d
     // The loader's functions dispatch by handle: those that another instance gave serve this one.
     if (volkGetLoadedInstance() == VK_NULL_HANDLE) volkLoadInstanceOnly(instance);
     YOLK_TRY(DeviceInfo info, physical_device_info(physical_device, 0));
-    std::string list;
-    for (const std::string& lack : missing_from_floor(info)) list += (list.empty() ? "" : ", ") + lack;
-    if (list.empty()) return info;
-    return unsupported(fmt::format("Device '{}' cannot run Yolk's kernels; it lacks: {}.", info.name, list));
+    const std::vector<std::string> missing = missing_from_floor(info);
+    if (missing.empty()) return info;
+    return unsupported(
+        fmt::format("Device '{}' cannot run Yolk's kernels; it lacks: {}.", info.name, fmt::join(missing, ", ")));
 }
 
 /// Whether the chain of a VkDeviceCreateInfo enables the floor's two features, in any of the structures that can.

@@ -66,9 +66,9 @@ const Pipeline* checked_pipeline(Recorder::Impl& into, const Binding& binding, s
                                          pipeline.name, into.label)));
         return nullptr;
     }
-    if (params.size() != pipeline.params_bytes) {
+    if (params.size() != pipeline.signature.params_bytes) {
         into.stick(bad_input(fmt::format("The kernel [{}] takes {} bytes of parameters, {} were given.", pipeline.name,
-                                         pipeline.params_bytes, params.size())));
+                                         pipeline.signature.params_bytes, params.size())));
         return nullptr;
     }
     return &pipeline;
@@ -93,8 +93,8 @@ void bind_all(Recorder::Impl& into, const Binding& binding, std::span<const std:
     vk.vkCmdBindDescriptorSets(into.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
                                &binding.impl()->set.handle, 0, nullptr);
     if (params.empty()) return;
-    vk.vkCmdPushConstants(into.commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, pipeline.params_bytes,
-                          params.data());
+    vk.vkCmdPushConstants(into.commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                          pipeline.signature.params_bytes, params.data());
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ class Dispatcher {
 
    private:
     friend struct Interop;  // runtime/src/interop.cpp
+    [[nodiscard]] Result<void> check_own(const Submission& submission, const char* what) const;
     explicit Dispatcher(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
     Owned<Impl> impl_;
 };
