@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <charconv>
+
 namespace yolk {
 
 Result<Json> parse_json(std::string_view text, std::string_view what) {
@@ -12,5 +15,13 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
 }
 
 std::string to_line(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+double shortest(float value) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+    double result = 0.0;
+    std::from_chars(text.data(), end, result);
+    return result;
+}
 
 }  // namespace yolk
