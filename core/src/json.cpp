@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/core/json.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
 
@@ -10,7 +8,7 @@ namespace yolk {
 
 Result<Json> parse_json(std::string_view text, std::string_view what) {
     Json value = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-    if (value.is_discarded()) return bad_input(fmt::format("{} is not valid JSON.", what));
+    if (value.is_discarded()) return bad_input("{} is not valid JSON.", what);
     return value;
 }
 

@@ -315,8 +315,8 @@ Result<std::vector<float>> Evolution::scores() const {
 Result<void> Evolution::set_parameters(std::span<const float> values) {
     const std::span<const float> now = parameters();
     if (values.size() != now.size()) {
-        return bad_input(fmt::format("There are {} values for {} parameter elements; the two must be equal.",
-                                     values.size(), now.size()));
+        return bad_input("There are {} values for {} parameter elements; the two must be equal.", values.size(),
+                         now.size());
     }
     YOLK_TRY_VOID(check_finite(values));
     impl_->edited.clear();  // older than these
@@ -327,8 +327,8 @@ Result<void> Evolution::set_parameters(std::span<const float> values) {
 Result<void> Evolution::set_elements(std::uint32_t first, std::span<const float> values) {
     const std::uint64_t elements = table().element_count();
     if (first > elements || values.size() > elements - first) {
-        return bad_input(fmt::format("There are {} values from element {} on; the parameters have {} elements.",
-                                     values.size(), first, elements));
+        return bad_input("There are {} values from element {} on; the parameters have {} elements.", values.size(),
+                         first, elements);
     }
     if (values.empty()) return {};
     YOLK_TRY_VOID(check_finite(values));

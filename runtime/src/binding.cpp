@@ -40,8 +40,7 @@ Result<void> check_binding(const DeviceContext& context, const Pipeline& pipelin
     const std::string what = fmt::format("binding {} ({}) of the kernel [{}]", index, kind.name, pipeline.name);
     YOLK_TRY_VOID(check_view(view, 1, kind.max_range, what.c_str()));
     if (&view.buffer->device->context != &context) {
-        return bad_input(
-            fmt::format("Cannot use {}: the buffer [{}] was made by another device.", what, view.buffer->label));
+        return bad_input("Cannot use {}: the buffer [{}] was made by another device.", what, view.buffer->label);
     }
     return view.buffer->check_usage(kind.usage, "Cannot use " + what);
 }
@@ -82,12 +81,11 @@ Result<std::unique_ptr<Binding::Impl>> make_binding(const std::shared_ptr<Device
         return bad_input("Cannot bind: the pipeline handle is empty. Get one from Device::pipeline.");
     const DeviceContext& context = device->context;
     if (pipeline->context != &context) {
-        return bad_input(
-            fmt::format("Cannot bind the kernel [{}]: its pipeline belongs to another device.", pipeline->name));
+        return bad_input("Cannot bind the kernel [{}]: its pipeline belongs to another device.", pipeline->name);
     }
     if (views.size() != pipeline->signature.binding_count) {
-        return bad_input(fmt::format("Cannot bind the kernel [{}]: it has {} bindings, {} views were given.",
-                                     pipeline->name, pipeline->signature.binding_count, views.size()));
+        return bad_input("Cannot bind the kernel [{}]: it has {} bindings, {} views were given.", pipeline->name,
+                         pipeline->signature.binding_count, views.size());
     }
     for (std::uint32_t b = 0; b < views.size(); ++b) YOLK_TRY_VOID(check_binding(context, *pipeline, b, views[b]));
 

@@ -100,8 +100,7 @@ Result<void> PipelineCache::begin_temporary() {
         return {};
     }
     context_.vk.vkDestroyPipelineCache(context_.handle, begun->cache, nullptr);
-    return bad_input(
-        fmt::format("Temporary pipelines of device '{}' are open already; end those first.", context_.info.name));
+    return bad_input("Temporary pipelines of device '{}' are open already; end those first.", context_.info.name);
 }
 
 void PipelineCache::end_temporary() noexcept {
@@ -187,28 +186,25 @@ Result<const Pipeline*> PipelineCache::get(const KernelModule& kernel, std::span
 
 Result<void> PipelineCache::check(const KernelModule& kernel, const Key& key) const {
     const DeviceLimits& limits = context_.info.limits;
-    if (kernel.spirv.empty()) return bad_input(fmt::format("The kernel [{}] has no code.", kernel.name));
+    if (kernel.spirv.empty()) return bad_input("The kernel [{}] has no code.", kernel.name);
     if (const std::string missing = missing_needs(context_.info, kernel.needs); !missing.empty()) {
-        return unsupported(fmt::format("The kernel [{}] needs {}, which device '{}' does not have.", kernel.name,
-                                       missing, context_.info.name));
+        return unsupported("The kernel [{}] needs {}, which device '{}' does not have.", kernel.name, missing,
+                           context_.info.name);
     }
     if (kernel.binding_count > 32) {
-        return bad_input(
-            fmt::format("The kernel [{}] has {} bindings; at most 32 are allowed.", kernel.name, kernel.binding_count));
+        return bad_input("The kernel [{}] has {} bindings; at most 32 are allowed.", kernel.name, kernel.binding_count);
     }
     if (kernel.params_bytes > limits.max_push_constants_size || kernel.params_bytes % 4 != 0) {
-        return unsupported(
-            fmt::format("The kernel [{}] has {} bytes of parameters; device '{}' takes {}, in multiples of 4.",
-                        kernel.name, kernel.params_bytes, context_.info.name, limits.max_push_constants_size));
+        return unsupported("The kernel [{}] has {} bytes of parameters; device '{}' takes {}, in multiples of 4.",
+                           kernel.name, kernel.params_bytes, context_.info.name, limits.max_push_constants_size);
     }
     if (kernel.binding_count > limits.max_storage_buffers_per_stage) {
-        return unsupported(fmt::format("The kernel [{}] has {} bindings; device '{}' takes {}.", kernel.name,
-                                       kernel.binding_count, context_.info.name, limits.max_storage_buffers_per_stage));
+        return unsupported("The kernel [{}] has {} bindings; device '{}' takes {}.", kernel.name, kernel.binding_count,
+                           context_.info.name, limits.max_storage_buffers_per_stage);
     }
     const auto twice = std::ranges::adjacent_find(key.constants, {}, &SpecConstant::id);
     if (twice != key.constants.end()) {
-        return bad_input(
-            fmt::format("Specialization constant {} of the kernel [{}] was given twice.", twice->id, kernel.name));
+        return bad_input("Specialization constant {} of the kernel [{}] was given twice.", twice->id, kernel.name);
     }
     return {};
 }
@@ -264,8 +260,7 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
         watch = watch_;
     }
     if (watch && !watch->begins(kernel.name))
-        return cancelled(
-            fmt::format("The kernel [{}] was not compiled, because its caller asked for an end.", kernel.name));
+        return cancelled("The kernel [{}] was not compiled, because its caller asked for an end.", kernel.name);
     const Result<VkPipeline> compiled = compile(kernel, key, layout_of_kernel.pipeline, cache);
     if (watch) watch->ended();
     YOLK_TRY(const VkPipeline handle, compiled);

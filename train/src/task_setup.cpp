@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "task_setup.hpp"
 
-#include <fmt/format.h>
-
 #include "yolk/core/json.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/hyper/rollout_lowering.hpp"
@@ -16,9 +14,9 @@ Result<EnvironmentInfo> trained_environment(const TrainOptions& options) {
     if (own == nullptr) return find_environment(options.task);
     if (options.evolution.determinism == Determinism::Exact && !own->inexact_reason().empty()) {
         return unsupported(
-            fmt::format("The environment '{}' cannot be trained on in exact mode, which promises the "
-                        "same bits on every device. {}. Change that, or use fast determinism.",
-                        own->info().name, own->inexact_reason()));
+            "The environment '{}' cannot be trained on in exact mode, which promises the "
+            "same bits on every device. {}. Change that, or use fast determinism.",
+            own->info().name, own->inexact_reason());
     }
     return own->info();
 }
@@ -27,8 +25,8 @@ Result<void> check_limits(const TrainOptions& options, const EnvironmentInfo& en
     YOLK_TRY_VOID(evolve::validate(options.evolution));
     if (options.generations < 1) return bad_input("The number of generations is 0; it must be at least 1.");
     if (options.max_steps > environment.max_steps) {
-        return bad_input(fmt::format("The steps of an episode are {}; {} has at most {} (0 means that).",
-                                     options.max_steps, environment.name, environment.max_steps));
+        return bad_input("The steps of an episode are {}; {} has at most {} (0 means that).", options.max_steps,
+                         environment.name, environment.max_steps);
     }
     YOLK_TRY_VOID(check_evaluation_episodes(options.evaluation_episodes));
     return check_network(options.network, environment);
@@ -38,8 +36,8 @@ Result<void> check_limits(const TrainOptions& options, const EnvironmentInfo& en
 
 Result<void> check_evaluation_episodes(std::uint32_t episodes) {
     if (episodes < 1 || episodes > kMaxEvaluationEpisodes) {
-        return bad_input(fmt::format("The evaluation episodes are {}; they must be from 1 to {}.", episodes,
-                                     kMaxEvaluationEpisodes));
+        return bad_input("The evaluation episodes are {}; they must be from 1 to {}.", episodes,
+                         kMaxEvaluationEpisodes);
     }
     return {};
 }
