@@ -68,9 +68,8 @@ Result<Header> read_header(std::span<const std::byte> bytes, std::string_view wh
     const std::uint64_t rest = bytes.size() - kLengthBytes;
     if (length > rest || length > kMaxSafetensorsHeader) {
         return bad_input(
-            "{} claims a header of {} bytes, but {} bytes follow and at most {} are read: it is truncated, "
-            "or no safetensors "
-            "file.",
+            "{} claims a header of {} bytes, but {} bytes follow and at most {} are read: it is truncated, or no "
+            "safetensors file.",
             what, length, rest, kMaxSafetensorsHeader);
     }
     const auto* const text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;

@@ -264,8 +264,7 @@ Result<GenerationSummary> Evolution::Impl::summarise_generation() {
         not_finite_named = true;
         log_warning(
             fmt::format("In generation {} the scores of {} members are not finite, member {} the first; they count as "
-                        "the worst. Later ones "
-                        "are counted without a notice.",
+                        "the worst. Later ones are counted without a notice.",
                         result.generation, result.not_finite, result.first_not_finite));
     }
     return result;

@@ -16,8 +16,8 @@ Result<void> validate_sizes(const EvolutionOptions& options) {
     const bool in_range = options.population >= 2 && options.population <= kMaxPopulation;
     if (options.antithetic && (!in_range || options.population % 2 != 0)) {
         return bad_input(
-            "The population is {}; it must be an even number from 2 to {}, because members come in pairs "
-            "of opposite noise (unless antithetic sampling is turned off).",
+            "The population is {}; it must be an even number from 2 to {}, because members come in pairs of opposite "
+            "noise (unless antithetic sampling is turned off).",
             options.population, kMaxPopulation);
     }
     if (!in_range) {
@@ -73,8 +73,8 @@ Result<void> validate_fitness(const EvolutionOptions& options) {
     }
     if (!options.antithetic && is_pair_rule(options.fitness)) {
         return bad_input(
-            "The fitness rule {} compares the two members of a pair, and without antithetic sampling there "
-            "are no pairs. Choose {}, {} or {} (the last two with fast determinism).",
+            "The fitness rule {} compares the two members of a pair, and without antithetic sampling there are no "
+            "pairs. Choose {}, {} or {} (the last two with fast determinism).",
             to_string(options.fitness), to_string(FitnessRule::CentredRank), to_string(FitnessRule::ZScore),
             to_string(FitnessRule::GroupZScore));
     }
@@ -89,9 +89,8 @@ Result<void> validate_fitness(const EvolutionOptions& options) {
     }
     if (options.determinism == Determinism::Exact && !is_integer_rule(options.fitness)) {
         return bad_input(
-            "The fitness rule {} ends in floats, which differ between devices; exact determinism admits "
-            "{}, {} and {}. Choose one of these, or "
-            "fast determinism.",
+            "The fitness rule {} ends in floats, which differ between devices; exact determinism admits {}, {} and {}. "
+            "Choose one of these, or fast determinism.",
             to_string(options.fitness), to_string(FitnessRule::PairDifference), to_string(FitnessRule::PairSign),
             to_string(FitnessRule::CentredRank));
     }

@@ -10,9 +10,8 @@ Result<GenerationSummary> summarise(const abi::fitness::Summary& raw,
                                     std::span<const float> policy_returns, const Schedule& schedule) {
     if (raw.finite_count == 0) {
         return failed_work(
-            "In generation {} no member has a finite score, so there is nothing to learn from. The task or "
-            "the parameters have "
-            "diverged: lower sigma or the learning rate.",
+            "In generation {} no member has a finite score, so there is nothing to learn from. The task or the "
+            "parameters have diverged: lower sigma or the learning rate.",
             schedule.generation);
     }
     GenerationSummary result{

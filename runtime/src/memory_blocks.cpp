@@ -137,13 +137,12 @@ Error MemoryBlocks::out_of_memory(const Request& request, const std::string& why
     for (const auto& block : blocks_) {
         if (context_.info.memory_types[block->type].heap == heap) free_in_blocks += block->ranges.free_size();
     }
-    return {
-        ErrorKind::OutOfMemory,
-        fmt::format(
-            "Cannot allocate {} bytes for the buffer [{}] on device '{}': {}. Of heap {} with {} bytes, Yolk holds {}, "
-            "{} of them free in pieces. Free buffers or ask for less.",
-            request.size, *request.label, context_.info.name, why, heap, heap_size, heap_used_[heap], free_in_blocks),
-        0};
+    return {ErrorKind::OutOfMemory,
+            fmt::format("Cannot allocate {} bytes for the buffer [{}] on device '{}': {}. Of heap {} with {} bytes, "
+                        "Yolk holds {}, {} of them free in pieces. Free buffers or ask for less.",
+                        request.size, *request.label, context_.info.name, why, heap, heap_size, heap_used_[heap],
+                        free_in_blocks),
+            0};
 }
 
 void MemoryBlocks::free(const MemoryRange& range) noexcept {

@@ -62,8 +62,8 @@ Result<Frame> unframe(std::span<const std::byte> bytes, std::string_view what) {
         return damaged(what, fmt::format("it is cut off after {} bytes", bytes.size()));
     if (const auto version = value_at<std::uint32_t>(bytes, kVersionAt); version != kCheckpointVersion) {
         return bad_input(
-            "{} has the format version {}; this version of Yolk reads version {}. Resume it "
-            "with the Yolk that wrote it, or train again without --resume.",
+            "{} has the format version {}; this version of Yolk reads version {}. Resume it with the Yolk that wrote "
+            "it, or train again without --resume.",
             what, version, kCheckpointVersion);
     }
     const std::size_t hashed = bytes.size() - kHashBytes;
@@ -129,9 +129,9 @@ Result<void> read_arrays(std::span<const std::byte> bytes, const Counts& counts,
     const std::uint64_t available = bytes.size() / sizeof(float);
     if (bytes.size() % sizeof(float) != 0 || counts.parameters > available ||
         counts.optimizer_state != available - counts.parameters) {
-        return damaged(what, fmt::format("it claims {} parameters and {} values of optimizer state, but holds {} bytes "
-                                         "of them",
-                                         counts.parameters, counts.optimizer_state, bytes.size()));
+        return damaged(
+            what, fmt::format("it claims {} parameters and {} values of optimizer state, but holds {} bytes of them",
+                              counts.parameters, counts.optimizer_state, bytes.size()));
     }
     const auto copy = [&bytes](std::vector<float>& values, std::uint64_t count) {
         values.resize(count);
@@ -245,8 +245,8 @@ Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& o
         if (stored == nullptr) return damaged(what, fmt::format("it does not say its '{}'", name));
         if (*stored != value) {
             return bad_input(
-                "{} is of a run with {} '{}', but '{}' was given. Give the same to resume it, "
-                "or train again without --resume.",
+                "{} is of a run with {} '{}', but '{}' was given. Give the same to resume it, or train again without "
+                "--resume.",
                 what, name, *stored, value);
         }
     }
@@ -254,8 +254,7 @@ Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& o
     const std::size_t state = optimizer_state_arrays(options.evolution.optimizer) * std::size_t{element_count};
     if (checkpoint.parameters.size() != element_count || checkpoint.optimizer_state.size() != state) {
         return damaged(
-            what, fmt::format("it has {} parameters and {} values of optimizer state; its settings need {} "
-                              "and {}",
+            what, fmt::format("it has {} parameters and {} values of optimizer state; its settings need {} and {}",
                               checkpoint.parameters.size(), checkpoint.optimizer_state.size(), element_count, state));
     }
     if (checkpoint.generation > options.generations) {

@@ -84,21 +84,16 @@ Result<void> append_parameter(const TensorFile& file, const ParameterDesc& p, st
 Result<EnvironmentInfo> environment_of(const Policy& policy, const LoadedEnvironment* own, std::string_view what) {
     if (policy.environment_source.empty()) {
         if (own == nullptr) return find_environment(policy.task);
-        return bad_input(
-            "{} was trained on the built-in environment '{}', but a file '{}' was given. Leave "
-            "it away.",
-            what, policy.task, own->info().name);
+        return bad_input("{} was trained on the built-in environment '{}', but a file '{}' was given. Leave it away.",
+                         what, policy.task, own->info().name);
     }
     if (own == nullptr) {
-        return bad_input(
-            "{} was trained on '{}', an environment from a file (text {}). Give that file "
-            "(--env).",
-            what, policy.task, policy.environment_source);
+        return bad_input("{} was trained on '{}', an environment from a file (text {}). Give that file (--env).", what,
+                         policy.task, policy.environment_source);
     }
     if (own->info().name == policy.task && own->source_hash() == policy.environment_source) return own->info();
     return bad_input(
-        "{} was trained on the environment '{}' (text {}), but '{}' (text {}) was given. Give "
-        "the file as it was then.",
+        "{} was trained on the environment '{}' (text {}), but '{}' (text {}) was given. Give the file as it was then.",
         what, policy.task, policy.environment_source, own->info().name, own->source_hash());
 }
 

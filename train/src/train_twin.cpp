@@ -14,8 +14,7 @@ Result<std::vector<std::string>> train_twin(const TrainOptions& options, const O
         return unsupported(
             "The exact twin cannot run '{}': it is C++, and has the environments that were there when Yolk was built "
             "only. Compare devices with each other (their state hashes), or put the file into shaders/environments/ "
-            "and "
-            "build.",
+            "and build.",
             options.own_environment->info().name);
     }
     YOLK_TRY(const TaskSetup setup, set_up_task(options));
