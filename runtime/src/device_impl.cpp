@@ -194,7 +194,7 @@ Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance
     DeviceContext& context = impl->context;
     context.info = instance->infos[index];
     const auto family = compute_family(physical);
-    if (!family) return unsupported(fmt::format("Device '{}' has no compute queue.", context.info.name));
+    if (!family) return unsupported("Device '{}' has no compute queue.", context.info.name);
     context.queue_family = family->index;
     context.timestamp_bits = context.info.limits.timestamp_period_ns > 0.0 ? family->timestamp_bits : 0;
     YOLK_TRY_VOID(create_handle(physical, context));
