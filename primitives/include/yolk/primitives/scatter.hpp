@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scatter: rows into a target by their ids, for each member of a population (docs/kernels/gather.md). Deterministic
+// scatter: rows into a target by their ids, for each member of a population (docs/kernels/scatter.md). Deterministic
 // where ids repeat: they count in their order. Class E (assign) and P (add).
 #pragma once
 
