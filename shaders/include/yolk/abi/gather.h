@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ABI of the gather family (docs/kernels/gather.md): values[m, i] = table[m, ids[m, i]], and back (scatter). Columns and
-// strides count elements, or quads of them where the module moves quads.
+// ABI of the gather family: values[m, i] = table[m, ids[m, i]] (docs/kernels/gather.md), and back
+// (docs/kernels/scatter.md). Columns and strides count elements, or quads of them where the module moves quads.
 #ifndef YOLK_ABI_GATHER_H
 #define YOLK_ABI_GATHER_H
 #include "yolk/abi/prelude.h"
