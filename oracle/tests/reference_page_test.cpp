@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "reference_table.hpp"
 #include "yolk/oracle/check.hpp"
 #include "yolk/oracle/family.hpp"
 
@@ -24,28 +25,6 @@ constexpr std::string_view kTableHead = "| kernel | fields | class |\n|---|---|-
 std::string text_of(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-/// "`log=0` (0 or 1)", "`rank=1` (from 1 to 32)"; nothing in brackets where any number will do.
-std::string field_cell(const FieldInfo& field) {
-    constexpr std::string_view kNumber = "a number ";
-    std::string_view allowed = field.allowed;
-    if (allowed == detail::range_text(0, 0xFFFFFFFFU)) allowed = {};
-    if (allowed.starts_with(kNumber)) allowed.remove_prefix(kNumber.size());
-    return fmt::format("`{}{}{}`{}", field.name, field.fallback.empty() ? "" : "=", field.fallback,
-                       allowed.empty() ? "" : fmt::format(" ({})", allowed));
-}
-
-/// What multiplies the next extent in a tuning key is before a cross.
-std::string fields_cell(const Family& family) {
-    if (family.operation == nullptr) return "cannot be given as text";
-    std::string cell;
-    std::string_view between;
-    for (const FieldInfo& field : family.operation->fields()) {
-        cell.append(between).append(field_cell(field));
-        between = field.role == FieldRole::Factor ? " × " : ", ";
-    }
-    return cell;
 }
 
 /// By name, so that a new kernel is one more line wherever its family stands.
