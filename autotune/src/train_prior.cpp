@@ -21,8 +21,8 @@
 #include "yolk/core/writer_lock.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/schedule.hpp"
-#include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/perturbed_vector.hpp"
+#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/reference/perturbed_vector.hpp"
 #include "yolk/runtime/probe.hpp"
 
 namespace yolk::autotune {
@@ -43,12 +43,12 @@ std::vector<float> member_values(const ParameterTable& table, std::span<const fl
         const std::uint32_t count = desc.rows * desc.columns;
         const std::span<const float> own = centre.subspan(table.offset(ParameterId{id}), count);
         if (desc.perturbation == Perturbation::Vector) {
-            const std::vector<float> moved = oracle::perturbed_vector_twin(
+            const std::vector<float> moved = reference::perturbed_vector_twin(
                 {.members = 1, .element_count = count, .parameter = ParameterId{id}}, own, when, member);
             values.insert(values.end(), moved.begin(), moved.end());
             continue;
         }
-        const std::vector<double> moved = oracle::perturbed_weights_oracle(
+        const std::vector<double> moved = reference::perturbed_weights(
             {.members = 1, .in = desc.columns, .out = desc.rows, .parameter = ParameterId{id}}, own, when, member);
         std::ranges::transform(moved, std::back_inserter(values), [](double v) { return static_cast<float>(v); });
     }

@@ -14,7 +14,7 @@
 #include "yolk/autotune/recording.hpp"
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/core/json.hpp"
-#include "yolk/oracle/reduce.hpp"
+#include "yolk/oracle/problems.hpp"
 #include "yolk/primitives/reduce.hpp"
 #include "yolk/testing/device_test.hpp"
 

@@ -11,7 +11,6 @@
 
 #include "surfaces.hpp"
 #include "table_folder.hpp"
-#include "yolk/oracle/reduce.hpp"
 #include "yolk/primitives/reduce.hpp"
 
 namespace yolk::autotune {

@@ -10,7 +10,7 @@
 #include "table_folder.hpp"
 #include "yolk/autotune/live_surface.hpp"
 #include "yolk/autotune/tune_live.hpp"
-#include "yolk/oracle/reduce.hpp"
+#include "yolk/oracle/problems.hpp"
 #include "yolk/primitives/reduce.hpp"
 #include "yolk/testing/device_test.hpp"
 

@@ -18,10 +18,10 @@
 #include "select_device.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/matmul.hpp"
 #include "yolk/oracle/problem_memory.hpp"
+#include "yolk/oracle/problems.hpp"
 #include "yolk/primitives/limits.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 

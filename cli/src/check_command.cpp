@@ -15,7 +15,7 @@
 #include "select_device.hpp"
 #include "train_flags.hpp"
 #include "yolk/core/json.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 #include "yolk/runtime/probe.hpp"

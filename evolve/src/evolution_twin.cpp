@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "yolk/evolve/parameter_setup.hpp"
-#include "yolk/oracle/es_update.hpp"
-#include "yolk/oracle/fitness.hpp"
-#include "yolk/oracle/optimizer.hpp"
-#include "yolk/oracle/rollout.hpp"
+#include "yolk/reference/es_update.hpp"
+#include "yolk/reference/fitness.hpp"
+#include "yolk/reference/optimizer.hpp"
+#include "yolk/reference/rollout.hpp"
 
 #include "summarise.hpp"
 
@@ -15,7 +15,7 @@ namespace yolk::evolve {
 
 TwinEvaluator rollout_twin_evaluator(const RolloutDesc& desc, std::uint32_t first_episode) {
     return [desc, first_episode](std::span<const float> parameters, const NoiseContext& when) {
-        oracle::RolloutTwin twin = oracle::rollout_twin(desc, parameters, when, first_episode);
+        reference::RolloutTwin twin = reference::rollout_twin(desc, parameters, when, first_episode);
         return TwinEvaluation{.returns = std::move(twin.returns), .evaluations = twin.evaluations};
     };
 }
@@ -53,20 +53,20 @@ Result<GenerationSummary> EvolutionTwin::step() {
                               .group_size = options_.group_size,
                               .antithetic = options_.antithetic,
                               .config = {}};
-    const oracle::FitnessTwin shaped = oracle::fitness_twin(fitness, scored.returns);
+    const reference::FitnessTwin shaped = reference::fitness_twin(fitness, scored.returns);
     const EsUpdateDesc update{.parameters = parts_.parameters,
                               .population = options_.population,
                               .rank = options_.rank,
                               .weights = FitnessWeights::I8,
                               .antithetic = options_.antithetic,
                               .config = {}};
-    gradient_ = oracle::es_update_twin(update, shaped.integer_weights, shaped.summary, when);
+    gradient_ = reference::es_update_twin(update, shaped.integer_weights, shaped.summary, when);
     const OptimizerDesc optimizer{.rule = options_.optimizer,
                                   .element_count = parts_.parameters.element_count(),
                                   .beta1 = options_.beta1,
                                   .beta2 = options_.beta2,
                                   .config = {}};
-    oracle::optimizer_twin(optimizer, gradient_, parameters_, state_, schedule_.learning_rate, when.generation);
+    reference::optimizer_twin(optimizer, gradient_, parameters_, state_, schedule_.learning_rate, when.generation);
     TwinEvaluation policy;
     if (parts_.policy_evaluator) policy = parts_.policy_evaluator(parameters_, when);
     YOLK_TRY(GenerationSummary result, summarise(shaped.summary, {}, policy.returns, schedule_));

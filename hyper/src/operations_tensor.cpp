@@ -7,11 +7,11 @@
 #include <cmath>
 
 #include "operations_impl.hpp"
-#include "yolk/oracle/elementwise.hpp"
-#include "yolk/oracle/perturbed_embedding.hpp"
-#include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/reduce.hpp"
-#include "yolk/oracle/softmax.hpp"
+#include "yolk/reference/elementwise.hpp"
+#include "yolk/reference/perturbed_embedding.hpp"
+#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/reference/reduce.hpp"
+#include "yolk/reference/softmax.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -81,7 +81,7 @@ Result<Values> binary(const Equation& equation, std::span<const Value> operands)
         const bool same = operands[1].tensor()->shape() == first.shape();
         desc.second = same ? SecondOperand::Full : SecondOperand::Row;
     }
-    return one_tensor(first.shape(), oracle::elementwise_twin(desc, first.values(), second));
+    return one_tensor(first.shape(), reference::elementwise_twin(desc, first.values(), second));
 }
 
 Result<Types> unary_types(const Equation& equation, std::span<const ValueType> operands) {
@@ -98,13 +98,13 @@ Result<Values> unary(const Equation& equation, std::span<const Value> operands) 
         if constexpr (kOperation == ElementwiseOperation::Negate) return Values{Value(-*number)};
         if constexpr (kOperation == ElementwiseOperation::Relu) return Values{Value(*number > 0.0 ? *number : 0.0)};
         const std::array<float, 1> x{static_cast<float>(*number)};
-        const auto y = oracle::elementwise_twin({.operation = kOperation, .rows = 1, .columns = 1}, x);
+        const auto y = reference::elementwise_twin({.operation = kOperation, .rows = 1, .columns = 1}, x);
         return Values{Value(double{y[0]})};
     }
     const Tensor& x = *operands[0].tensor();
     YOLK_TRY(const RowShape size, rows_of(equation, x.shape()));
     const ElementwiseDesc desc{.operation = kOperation, .rows = size.rows, .columns = size.columns};
-    return one_tensor(x.shape(), oracle::elementwise_twin(desc, x.values()));
+    return one_tensor(x.shape(), reference::elementwise_twin(desc, x.values()));
 }
 
 Result<void> expect_tensor(const Equation& equation, std::span<const ValueType> operands) {
@@ -125,7 +125,7 @@ Result<Values> softmax(const Equation& equation, std::span<const Value> operands
     const Tensor& x = *operands[0].tensor();
     YOLK_TRY(const RowShape size, rows_of(equation, x.shape()));
     const SoftmaxDesc desc{.rows = size.rows, .columns = size.columns, .logarithm = kLogarithm};
-    return one_tensor(x.shape(), oracle::softmax_twin(desc, {x.values().begin(), x.values().end()}));
+    return one_tensor(x.shape(), reference::softmax_twin(desc, {x.values().begin(), x.values().end()}));
 }
 
 Result<Types> reduce_types(const Equation& equation, std::span<const ValueType> operands) {
@@ -141,7 +141,7 @@ Result<Values> reduce(const Equation& equation, std::span<const Value> operands)
     const Tensor& x = *operands[0].tensor();
     YOLK_TRY(const RowShape size, rows_of(equation, x.shape()));
     const ReduceDesc desc{.operation = kOperation, .outer = size.rows, .columns = size.columns};
-    const auto words = oracle::reduce_twin(desc, {x.values().begin(), x.values().end()});
+    const auto words = reference::reduce_twin(desc, {x.values().begin(), x.values().end()});
     std::vector<float> values;
     values.reserve(words.size());
     for (const std::uint32_t word : words) {
@@ -177,7 +177,7 @@ Result<Values> linear(const Equation& equation, std::span<const Value> operands)
                                    .in = static_cast<std::uint32_t>(weight.shape()[1]),
                                    .out = static_cast<std::uint32_t>(weight.shape()[0]),
                                    .transposed = kTransposed};
-    auto values = oracle::perturbed_linear_twin(desc, weight.values(), x.values(), {}, kCentre);
+    auto values = reference::perturbed_linear_twin(desc, weight.values(), x.values(), {}, kCentre);
     return one_tensor(replace_last(x.shape(), weight.shape()[kTransposed ? 1 : 0]), std::move(values));
 }
 
@@ -208,7 +208,7 @@ Result<Values> embedding(const Equation&, std::span<const Value> operands) {
                                       .table_rows = static_cast<std::uint32_t>(table.shape()[0]),
                                       .columns = static_cast<std::uint32_t>(table.shape()[1])};
     return one_tensor({rows.size(), table.shape()[1]},
-                      oracle::perturbed_embedding_twin(desc, table.values(), rows, {}, kCentre));
+                      reference::perturbed_embedding_twin(desc, table.values(), rows, {}, kCentre));
 }
 
 constexpr std::array kTensorOperations{

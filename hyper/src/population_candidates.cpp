@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/perturbed_vector.hpp"
+#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/reference/perturbed_vector.hpp"
 
 namespace yolk::hyper::population {
 namespace {
@@ -67,10 +67,10 @@ Tensor Candidates::form(const Source& source, std::uint32_t candidate) const {
                                        .rank = p.rank,
                                        .parameter = source.id,
                                        .antithetic = p.antithetic};
-        const std::vector<double> weights = oracle::perturbed_weights_oracle(desc, centre, p.when, member);
+        const std::vector<double> weights = reference::perturbed_weights(desc, centre, p.when, member);
         return tensor_of(source.spec.shape, {weights.begin(), weights.end()});
     }
-    std::vector<float> values = oracle::perturbed_vector_twin(
+    std::vector<float> values = reference::perturbed_vector_twin(
         {.members = 1, .element_count = source.count, .parameter = source.id, .antithetic = p.antithetic}, centre,
         p.when, member);
     if (!source.spec.fields.empty()) values = to_natural(source.spec.fields, values);

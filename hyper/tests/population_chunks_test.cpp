@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "population_fixtures.hpp"
-#include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/perturbed_vector.hpp"
+#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/reference/perturbed_vector.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -123,10 +123,10 @@ TEST_P(population_chunks, without_pairs_each_member_has_noise_of_its_own) {
     alone.antithetic = false;
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(alone));
     for (std::int32_t member = -1; member < 3; ++member) {
-        const std::vector<float> v = oracle::perturbed_vector_twin(
+        const std::vector<float> v = reference::perturbed_vector_twin(
             {.members = 1, .element_count = 5, .parameter = ParameterId(0), .antithetic = false},
             set.find("v")->values.values(), alone.when, member);
-        const std::vector<float> y = oracle::perturbed_linear_twin(
+        const std::vector<float> y = reference::perturbed_linear_twin(
             {.members = 1, .rows = 1, .in = 5, .out = 2, .parameter = ParameterId(1), .antithetic = false},
             set.find("w")->values.values(), v, alone.when, member);
         EXPECT_EQ(out.values[static_cast<std::size_t>(member + 1)], Value(Tensor::vector(y))) << member;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "population_fixtures.hpp"
-#include "yolk/oracle/elementwise.hpp"
-#include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/perturbed_vector.hpp"
+#include "yolk/reference/elementwise.hpp"
+#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/reference/perturbed_vector.hpp"
 #include "yolk/runtime/shape_requests.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -38,17 +38,17 @@ Perturbations perturbations_of(const SearchSpace& space, std::int32_t first, std
 std::vector<float> twin_of(const ParameterSet& set, std::span<const float> x, std::int32_t member, std::uint32_t rank) {
     const auto w = [&](const char* name) { return set.find(name)->values.values(); };
     const auto rows = static_cast<std::uint32_t>(x.size() / 4);
-    const std::vector<float> hidden = oracle::perturbed_linear_twin(
+    const std::vector<float> hidden = reference::perturbed_linear_twin(
         {.members = 1, .rows = rows, .in = 4, .out = 5, .rank = rank, .parameter = ParameterId(0)}, w("w1"), x,
         kDeviceNoise, member);
-    const std::vector<float> bias = oracle::perturbed_vector_twin(
+    const std::vector<float> bias = reference::perturbed_vector_twin(
         {.members = 1, .element_count = 5, .parameter = ParameterId(1)}, w("b1"), kDeviceNoise, member);
-    const std::vector<float> sum = oracle::elementwise_twin(
+    const std::vector<float> sum = reference::elementwise_twin(
         {.operation = ElementwiseOperation::Add, .rows = rows, .columns = 5, .second = SecondOperand::Row}, hidden,
         bias);
     const std::vector<float> active =
-        oracle::elementwise_twin({.operation = ElementwiseOperation::Tanh, .rows = rows, .columns = 5}, sum);
-    return oracle::perturbed_linear_twin(
+        reference::elementwise_twin({.operation = ElementwiseOperation::Tanh, .rows = rows, .columns = 5}, sum);
+    return reference::perturbed_linear_twin(
         {.members = 1, .rows = rows, .in = 5, .out = 3, .rank = rank, .parameter = ParameterId(2)}, w("w2"), active,
         kDeviceNoise, member);
 }

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "population_fixtures.hpp"
-#include "yolk/oracle/perturbed_vector.hpp"
+#include "yolk/reference/perturbed_vector.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -108,8 +108,8 @@ TEST_P(population_host, knobs_are_decoded_from_perturbed_coordinates) {
             {.table = space.table, .centre = space.centre, .when = kHostNoise, .first_member = -1, .members = 9}));
     for (std::int32_t member = -1; member < 8; ++member) {
         const std::vector<float> coordinates =
-            oracle::perturbed_vector_twin({.members = 1, .element_count = 1, .parameter = ParameterId(0)},
-                                          {space.centre.data(), 1}, kHostNoise, member);
+            reference::perturbed_vector_twin({.members = 1, .element_count = 1, .parameter = ParameterId(0)},
+                                             {space.centre.data(), 1}, kHostNoise, member);
         const float wanted = to_natural(set.find("knob")->spec.fields, coordinates)[0];
         EXPECT_EQ(out.values[static_cast<std::size_t>(member + 1)], Value(double{wanted})) << member;
     }

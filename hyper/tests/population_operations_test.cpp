@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "population_fixtures.hpp"
-#include "yolk/oracle/perturbed_vector.hpp"
+#include "yolk/reference/perturbed_vector.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -191,7 +191,7 @@ void check(Dispatcher& dispatcher, const Case& c) {
             EXPECT_EQ(given.values[e * kCandidates + i], answer(examples[e], values))
                 << "candidate " << i << ", example " << e;
             if (!c.vectors_only) continue;
-            const std::vector<float> v = oracle::perturbed_vector_twin(
+            const std::vector<float> v = reference::perturbed_vector_twin(
                 {.members = 1, .element_count = 6, .parameter = ParameterId(0)}, set.find("v")->values.values(),
                 kOperationNoise, static_cast<std::int32_t>(i) - 1);
             EXPECT_EQ(drawn_ones.values[e * kCandidates + i], answer(examples[e], {{"v", Tensor::vector(v)}}))

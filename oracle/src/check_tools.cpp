@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "yolk/oracle/convert.hpp"
+#include "yolk/reference/convert.hpp"
 
 namespace yolk::oracle {
 
@@ -27,7 +28,7 @@ float in_format(FloatFormat format, float value) {
 
 ProblemBuffer input_in_format(std::string name, FloatFormat format, const std::vector<float>& values) {
     if (format == FloatFormat::F32) return input_buffer(std::move(name), values);
-    return input_buffer(std::move(name), narrow_twin(format, values));
+    return input_buffer(std::move(name), reference::narrow_twin(format, values));
 }
 
 void verify_words_against_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,

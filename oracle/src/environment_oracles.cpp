@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "error_bounds.hpp"
-#include "yolk/oracle/rollout.hpp"
+#include "rollout_oracle.hpp"
 
 namespace yolk::oracle {
 

@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "yolk/abi/exact_math.h"
-#include "yolk/exact/exact_activations.h"
-#include "yolk/exact/exact_log.h"
 
 namespace yolk::oracle {
 
@@ -54,7 +52,6 @@ std::vector<ExactFunction> make_arithmetic() {
     return {
         {"flush",
          abi_em::kFlush,
-         &exact::exact_flush,
          [](float x) { return flushed(x, 0x1p-100); },
          kSmallest,
          kLargestInput,
@@ -65,7 +62,6 @@ std::vector<ExactFunction> make_arithmetic() {
          {0x1p-100F, 0x1p-126F}},
         {"flush_operand",
          abi_em::kFlushOperand,
-         &exact::exact_flush_operand,
          [](float x) { return flushed(x, 0x1p-40); },
          kSmallest,
          kLargestInput,
@@ -74,11 +70,10 @@ std::vector<ExactFunction> make_arithmetic() {
          0.0,
          0.0,
          {0x1p-40F, 0x1p-126F}},
-        {"round_half_even", abi_em::kRoundHalfEven, &exact::exact_round_half_even, &round_half_even, kSmallest,
-         kLargestInput, true, true, 0.0, 0.0, halves},
+        {"round_half_even", abi_em::kRoundHalfEven, &round_half_even, kSmallest, kLargestInput, true, true, 0.0, 0.0,
+         halves},
         {"reciprocal",
          abi_em::kReciprocal,
-         &exact::exact_reciprocal,
          [](float x) { return 1.0 / x; },
          0x1p-100F,
          0x1p100F,
@@ -89,7 +84,6 @@ std::vector<ExactFunction> make_arithmetic() {
          {1.0F}},
         {"sqrt",
          abi_em::kSqrt,
-         &exact::exact_sqrt,
          [](float x) { return x < 0x1p-100F ? 0.0 : std::sqrt(static_cast<double>(x)); },
          kSmallest,
          0x1p100F,
@@ -104,22 +98,11 @@ std::vector<ExactFunction> make_arithmetic() {
 std::vector<ExactFunction> make_transcendentals() {
     const std::vector<float> bends{0x1p-40F, 7.0F, 1.0F};
     return {
-        {"tanh", abi_em::kTanh, &exact::exact_tanh, [](float x) { return std::tanh(static_cast<double>(x)); },
-         kSmallest, kLargestInput, true, true, 1.2e-6, 0.0, bends},
-        {"exp",
-         abi_em::kExp,
-         &exact::exact_exp,
-         &clamped_exp,
-         kSmallest,
-         kLargestInput,
-         true,
-         true,
-         0.0,
-         1.2e-7,
-         {69.0F, 88.0F, 1.0F}},
+        {"tanh", abi_em::kTanh, [](float x) { return std::tanh(static_cast<double>(x)); }, kSmallest, kLargestInput,
+         true, true, 1.2e-6, 0.0, bends},
+        {"exp", abi_em::kExp, &clamped_exp, kSmallest, kLargestInput, true, true, 0.0, 1.2e-7, {69.0F, 88.0F, 1.0F}},
         {"sin",
          abi_em::kSin,
-         &exact::exact_sin,
          [](float x) { return std::sin(static_cast<double>(x)); },
          0x1p-100F,
          4096.0F,
@@ -130,7 +113,6 @@ std::vector<ExactFunction> make_transcendentals() {
          {0x1.921fb6p-1F, 0x1.921fb6p+0F, 0x1.921fb6p+1F}},
         {"cos",
          abi_em::kCos,
-         &exact::exact_cos,
          [](float x) { return std::cos(static_cast<double>(x)); },
          0x1p-100F,
          4096.0F,
@@ -141,7 +123,6 @@ std::vector<ExactFunction> make_transcendentals() {
          {0x1.921fb6p-1F, 0x1.921fb6p+0F, 0x1.921fb6p+1F}},
         {"log",
          abi_em::kLog,
-         &exact::exact_log,
          &floored_log,
          kSmallest,
          kLargestInput,
@@ -154,19 +135,18 @@ std::vector<ExactFunction> make_transcendentals() {
 }
 
 std::vector<ExactFunction> make_activations() {
-    const auto make = [](const char* name, std::uint32_t id, float (*twin)(float), double (*reference)(float),
-                         double absolute_error, double relative_error, std::vector<float> edges) {
-        return ExactFunction{name, id,   twin,           reference,      kSmallest,       kLargestInput,
+    const auto make = [](const char* name, std::uint32_t id, double (*reference)(float), double absolute_error,
+                         double relative_error, std::vector<float> edges) {
+        return ExactFunction{name, id,   reference,      kSmallest,      kLargestInput,
                              true, true, absolute_error, relative_error, std::move(edges)};
     };
     return {
-        make("relu", abi_em::kRelu, &exact::exact_relu, [](float x) { return x > 0.0F ? x : 0.0; }, 0.0, 0.0, {1.0F}),
-        make("gelu", abi_em::kGelu, &exact::exact_gelu, &gelu_by_tanh, kGeluError, kGeluRelativeError,
-             {0x1p-100F, 1.0F, 12.0F}),
-        make("silu", abi_em::kSilu, &exact::exact_silu, [](float x) { return x < -69.0F ? 0.0 : x * logistic(x); },
-             1e-30, 2.7e-7, {0x1p-100F, 1.0F, 69.0F}),
-        make("sigmoid", abi_em::kSigmoid, &exact::exact_sigmoid, [](float x) { return x < -69.0F ? 0.0 : logistic(x); },
-             0.0, 2.5e-7, {1.0F, 69.0F}),
+        make("relu", abi_em::kRelu, [](float x) { return x > 0.0F ? x : 0.0; }, 0.0, 0.0, {1.0F}),
+        make("gelu", abi_em::kGelu, &gelu_by_tanh, kGeluError, kGeluRelativeError, {0x1p-100F, 1.0F, 12.0F}),
+        make("silu", abi_em::kSilu, [](float x) { return x < -69.0F ? 0.0 : x * logistic(x); }, 1e-30, 2.7e-7,
+             {0x1p-100F, 1.0F, 69.0F}),
+        make("sigmoid", abi_em::kSigmoid, [](float x) { return x < -69.0F ? 0.0 : logistic(x); }, 0.0, 2.5e-7,
+             {1.0F, 69.0F}),
     };
 }
 

@@ -14,8 +14,7 @@ namespace yolk::oracle {
 /// The numbers with low <= |x| <= high (and zero where it says so); negative ones only where `negative`.
 struct ExactFunction {
     const char* name;
-    std::uint32_t id;      ///< abi::exact_math
-    float (*twin)(float);  ///< the shared source, compiled for the host
+    std::uint32_t id;  ///< abi::exact_math
     double (*reference)(
         float);  ///< the function in double, where the source defines it otherwise (flushes, clamps) that
     float low;

@@ -12,6 +12,7 @@
 #include "check_tools.hpp"
 #include "family_runs.hpp"
 #include "yolk/core/hash.hpp"
+#include "yolk/oracle/families.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -253,6 +254,18 @@ Result<CheckReport> ProblemProof::prove(const CheckContext& context, const Confi
     report.runs = report.runs_of_part = 1;
     report.configurations = report.configurations_of_all = 1;
     return report;
+}
+
+const Family* find_family(std::string_view name) noexcept {
+    for (const Family* family : families()) {
+        if (name == family->name) return family;
+    }
+    return nullptr;
+}
+
+const Family* find_operation(std::string_view name) noexcept {
+    const Family* const family = find_family(name);
+    return family != nullptr && family->operation != nullptr ? family : nullptr;
 }
 
 }  // namespace yolk::oracle

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "error_bounds.hpp"
-#include "yolk/oracle/fitness.hpp"
+#include "fitness_oracle.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "row_twin.hpp"
-#include "yolk/oracle/inverse_sqrt.hpp"
+#include "error_bounds.hpp"
+#include "inverse_sqrt_oracle.hpp"
 
 namespace yolk::oracle {
 namespace {

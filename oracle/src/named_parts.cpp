@@ -2,9 +2,7 @@
 #include "named_parts.hpp"
 
 #include "shape_parts.hpp"
-#include "yolk/oracle/concat.hpp"
-#include "yolk/oracle/inverse_sqrt.hpp"
-#include "yolk/oracle/matmul_i8.hpp"
+#include "yolk/oracle/problems.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -8,14 +8,8 @@
 #include <string>
 
 #include "named_parts.hpp"
-#include "yolk/oracle/block_inverse.hpp"
-#include "yolk/oracle/covariance.hpp"
-#include "yolk/oracle/es_update.hpp"
-#include "yolk/oracle/kronecker_precondition.hpp"
-#include "yolk/oracle/matmul.hpp"
-#include "yolk/oracle/natural_gradient.hpp"
-#include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/rollout.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/problems.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -3,9 +3,10 @@
 #include <utility>
 
 #include "error_bounds.hpp"
+#include "philox_oracle.hpp"
+#include "rollout_oracle.hpp"
 #include "yolk/core/noise.hpp"
-#include "yolk/oracle/noise.hpp"
-#include "yolk/oracle/rollout.hpp"
+#include "yolk/reference/noise.hpp"
 
 namespace yolk::oracle {
 
@@ -37,7 +38,7 @@ PolicyOracle::PolicyOracle(const RolloutDesc& desc, std::span<const float> param
                            std::uint32_t member)
     : rank_(desc.rank), tanh_error_(desc.determinism == Determinism::Exact ? kHiddenError : kFastHiddenError) {
     const auto table = desc.parameters.parameters();
-    const double side = is_plus_side(desc.antithetic, static_cast<std::int32_t>(member)) ? 1.0 : -1.0;
+    const double side = reference::is_plus_side(desc.antithetic, static_cast<std::int32_t>(member)) ? 1.0 : -1.0;
     const double signed_sigma = desc.mean_only ? 0.0 : side * static_cast<double>(when.sigma);
     const std::uint32_t pair = desc.antithetic ? member / 2 : member;
     for (std::size_t p = 0; p + 1 < table.size(); p += 2) {

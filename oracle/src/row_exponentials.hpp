@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the twins and oracles of softmax and cross_entropy share.
+// What the oracles of softmax and cross_entropy share.
 #pragma once
 
 #include <algorithm>
@@ -8,26 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "row_twin.hpp"
-#include "yolk/exact/exact_log.h"
+#include "error_bounds.hpp"
 
 namespace yolk::oracle {
-
-/// The twin's maximum and sum of a row.
-struct RowExponentials {
-    float largest = 0.0F;
-    float sum = 0.0F;
-    [[nodiscard]] bool is_finite() const { return std::isfinite(largest); }
-};
-
-[[nodiscard]] inline RowExponentials row_exponentials_twin(std::span<const float> row) {
-    const auto input = [&](std::size_t k) { return exact::exact_flush_operand(row[k]); };
-    RowExponentials result;
-    result.largest = input(row_argmax_twin(row.size(), input));
-    if (!result.is_finite()) return result;
-    result.sum = row_sum_twin(row.size(), [&](std::size_t k) { return exact::exact_exp(input(k) - result.largest); });
-    return result;
-}
 
 /// Stated errors of the exact functions (docs/kernels/exact_math.md).
 inline constexpr double kExpError = 1.2e-7;

@@ -3,12 +3,7 @@
 
 #include <algorithm>
 
-#include "yolk/oracle/concat.hpp"
-#include "yolk/oracle/covariance.hpp"
-#include "yolk/oracle/inverse_sqrt.hpp"
-#include "yolk/oracle/kronecker_precondition.hpp"
-#include "yolk/oracle/matmul_i8.hpp"
-#include "yolk/oracle/natural_gradient.hpp"
+#include "yolk/oracle/problems.hpp"
 
 namespace yolk::oracle {
 namespace {

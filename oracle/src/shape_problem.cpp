@@ -13,11 +13,8 @@
 #include <map>
 
 #include "shape_parts.hpp"
-#include "yolk/oracle/block_inverse.hpp"
-#include "yolk/oracle/es_update.hpp"
-#include "yolk/oracle/matmul.hpp"
-#include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/rollout.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/problems.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "check_tools.hpp"
-#include "yolk/oracle/rollout.hpp"
+#include "rollout_oracle.hpp"
 
 namespace yolk::oracle {
 namespace {

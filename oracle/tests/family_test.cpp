@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // That the family check finds what it is there to find.
 #include "yolk/oracle/family.hpp"
+#include "yolk/oracle/families.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +12,8 @@
 #include <utility>
 
 #include "family_runs.hpp"
-#include "yolk/oracle/noise.hpp"
+#include "philox_oracle.hpp"
+#include "yolk/reference/noise.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::oracle {
@@ -51,7 +53,8 @@ class FaultyProblem final : public Problem {
         return {input_buffer("in", std::vector<std::int32_t>(kCount, 5)), output_buffer("out", out_bytes)};
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
-        Expected expected{.element = ElementType::I32, .twin = words_of(noise_i32_twin(desc_, {.seed = 42}))};
+        Expected expected{.element = ElementType::I32,
+                          .twin = words_of(reference::noise_i32_twin(desc_, {.seed = 42}))};
         for (const std::uint32_t word : expected.twin)
             expected.oracle.push_back({static_cast<double>(static_cast<std::int32_t>(word)), 0.0});
         if (fault_ == Fault::Twin) expected.twin[7] ^= 1U;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "yolk/oracle/noise.hpp"
+#include "philox_oracle.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "row_device.hpp"
-#include "yolk/oracle/block_inverse.hpp"
 #include "yolk/primitives/block_inverse.hpp"
+#include "yolk/reference/block_inverse.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -16,8 +16,9 @@ namespace yolk {
 class BlockInverseTest : public testing::DeviceTest {
    protected:
     /// `scratch_bytes` 0: all that the plan asks for.
-    Result<oracle::BlockInverseOutputs> run(const BlockInverseDesc& desc, const oracle::BlockInverseInputs& inputs,
-                                            std::uint64_t scratch_bytes = 0) {
+    Result<reference::BlockInverseOutputs> run(const BlockInverseDesc& desc,
+                                               const reference::BlockInverseInputs& inputs,
+                                               std::uint64_t scratch_bytes = 0) {
         const RowBuffers buffers{device(), dispatcher()};
         YOLK_TRY(const BlockInversePlan plan, plan_block_inverse(device(), desc));
         if (scratch_bytes == 0) scratch_bytes = plan.scratch().size_bytes;
@@ -38,7 +39,7 @@ class BlockInverseTest : public testing::DeviceTest {
         bound.record(recorder);
         dispatches_ = recorder.dispatch_count();
         YOLK_TRY_VOID(dispatcher().run(recorder));
-        oracle::BlockInverseOutputs outputs;
+        reference::BlockInverseOutputs outputs;
         YOLK_TRY(outputs.out, out.download<float>());
         YOLK_TRY(outputs.status, status.download<std::uint32_t>());
         YOLK_TRY(outputs.residual, residual.download<float>());

@@ -8,7 +8,7 @@
 
 #include "block_inverse_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 
 namespace yolk {
@@ -42,7 +42,7 @@ TEST_P(block_inverse, a_diagonal_of_powers_of_two_is_exact) {
 }
 
 TEST_P(block_inverse, an_indefinite_block_is_inverted_or_reported_by_mode) {
-    const oracle::BlockInverseInputs inputs{.in = {4.0F, 3.0F, 3.0F, 2.0F}, .damping = {}};
+    const reference::BlockInverseInputs inputs{.in = {4.0F, 3.0F, 3.0F, 2.0F}, .damping = {}};
     ASSERT_OK_AND_ASSIGN(const auto symmetric, run({.n = 2, .blocks = 1, .mode = InverseMode::Symmetric}, inputs));
     EXPECT_THAT(symmetric.out, ElementsAre(-2.0F, 3.0F, 3.0F, -4.0F));
     EXPECT_EQ(block_status_of(symmetric.status[0]), BlockStatus::Ok);
@@ -59,7 +59,7 @@ TEST_P(block_inverse, statuses_leave_neighbours_alone) {
     const std::vector<std::vector<float>> bad{{0.0F, 0.0F, 0.0F, 0.0F},      {1.0F, 0.0F, kNan, 1.0F},
                                               {kInfinity, 0.0F, 0.0F, 1.0F}, {0.0F, 0.0F, 1.0F, 0.0F},
                                               {-1.0F, 0.0F, 0.0F, -1.0F},    {1.0F, 0.0F, 1.0F, 1.0F}};
-    oracle::BlockInverseInputs inputs;
+    reference::BlockInverseInputs inputs;
     const std::vector<float> good{2.0F, kNan, 0.0F, 8.0F};
     for (const std::vector<float>& block : bad) {
         inputs.in.insert(inputs.in.end(), good.begin(), good.end());
@@ -135,13 +135,13 @@ TEST_P(block_inverse, retries_are_counted) {
 // More blocks than a retry has invocations for, all but one of them on its list.
 TEST_P(block_inverse, many_blocks_are_tried_again) {
     constexpr std::uint32_t kBlocks = 150;
-    oracle::BlockInverseInputs inputs;
+    reference::BlockInverseInputs inputs;
     for (std::uint32_t b = 0; b < kBlocks; ++b) {
         for (std::uint32_t e = 0; e < 81; ++e) inputs.in.push_back(b == 7 && e % 10 != 0 ? 0.0F : 1.0F);
     }
     for (const BlockInverseDesc& desc : descs_of_all_styles({.n = 9, .blocks = kBlocks})) {
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, inputs));
-        const oracle::BlockInverseOutputs twin = oracle::block_inverse_twin(desc, inputs);
+        const reference::BlockInverseOutputs twin = reference::block_inverse_twin(desc, inputs);
         EXPECT_EQ(got.status, twin.status);
         EXPECT_EQ(got.out, twin.out);
         EXPECT_EQ(got.residual, twin.residual);

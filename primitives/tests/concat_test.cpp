@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "yolk/exact/exact_half.h"
-#include "yolk/oracle/check.hpp"
-#include "yolk/oracle/convert.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
+#include "yolk/primitives/convert.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {

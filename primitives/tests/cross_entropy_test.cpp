@@ -9,9 +9,9 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/check.hpp"
-#include "yolk/oracle/cross_entropy.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
+#include "yolk/reference/cross_entropy.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -25,7 +25,7 @@ class cross_entropy : public testing::DeviceTest {
         std::vector<std::uint32_t> losses;
         std::uint32_t status = 0;
     };
-    Result<Outcome> run(const CrossEntropyDesc& desc, const oracle::CrossEntropyInputs& inputs) {
+    Result<Outcome> run(const CrossEntropyDesc& desc, const reference::CrossEntropyInputs& inputs) {
         const RowBuffers buffers{device(), dispatcher()};
         YOLK_TRY(const auto logits, buffers.filled(inputs.logits, "cross_entropy.logits"));
         YOLK_TRY(const auto targets, buffers.filled(inputs.targets, "cross_entropy.targets"));
@@ -69,7 +69,8 @@ TEST_P(cross_entropy, known_losses) {
 }
 
 TEST_P(cross_entropy, targets_out_of_range_are_counted_and_never_read_with) {
-    const oracle::CrossEntropyInputs inputs{.logits = std::vector<float>(12, 1.0F), .targets = {2, 3, 0xFFFFFFFFU, 0}};
+    const reference::CrossEntropyInputs inputs{.logits = std::vector<float>(12, 1.0F),
+                                               .targets = {2, 3, 0xFFFFFFFFU, 0}};
     for (const RowConfig& config : row_configs()) {
         ASSERT_OK_AND_ASSIGN(const Outcome got, run({.rows = 4, .columns = 3, .config = config}, inputs));
         EXPECT_EQ(got.losses[1], kNanBits);
@@ -81,12 +82,12 @@ TEST_P(cross_entropy, targets_out_of_range_are_counted_and_never_read_with) {
 }
 
 TEST_P(cross_entropy, logits_that_are_not_finite) {
-    const oracle::CrossEntropyInputs inputs{.logits = {1.0F, kInfinity,         // infinity
-                                                       -kInfinity, -kInfinity,  // no finite logit
-                                                       kNan, 0.0F,              // NaN
-                                                       -kInfinity, 2.0F,        // the target cannot be
-                                                       -kInfinity, 2.0F},       // the target must be
-                                            .targets = {0, 0, 1, 0, 1}};
+    const reference::CrossEntropyInputs inputs{.logits = {1.0F, kInfinity,         // infinity
+                                                          -kInfinity, -kInfinity,  // no finite logit
+                                                          kNan, 0.0F,              // NaN
+                                                          -kInfinity, 2.0F,        // the target cannot be
+                                                          -kInfinity, 2.0F},       // the target must be
+                                               .targets = {0, 0, 1, 0, 1}};
     for (const RowConfig& config : row_configs()) {
         ASSERT_OK_AND_ASSIGN(const Outcome got, run({.rows = 5, .columns = 2, .config = config}, inputs));
         EXPECT_THAT(got.losses, ElementsAre(kNanBits, kNanBits, kNanBits, 0x7F800000U, 0U));
@@ -98,10 +99,10 @@ TEST_P(cross_entropy, logits_that_are_not_finite) {
 TEST_P(cross_entropy, the_longest_rows) {
     for (const RowConfig& config : row_configs()) {
         const CrossEntropyDesc desc{.rows = 1, .columns = 32 * 32766, .config = config};
-        oracle::CrossEntropyInputs inputs{.logits = std::vector<float>(desc.columns), .targets = {desc.columns - 1}};
+        reference::CrossEntropyInputs inputs{.logits = std::vector<float>(desc.columns), .targets = {desc.columns - 1}};
         for (std::uint32_t k = 0; k < desc.columns; ++k) inputs.logits[k] = static_cast<float>(k % 1009) * 0.01F;
         ASSERT_OK_AND_ASSIGN(const Outcome got, run(desc, inputs));
-        EXPECT_EQ(got.losses, oracle::words_of(oracle::cross_entropy_twin(desc, inputs)));
+        EXPECT_EQ(got.losses, oracle::words_of(reference::cross_entropy_twin(desc, inputs)));
     }
 }
 

@@ -10,10 +10,10 @@
 
 #include "special_floats.hpp"
 #include "yolk/exact/exact_activations.h"
-#include "yolk/oracle/check.hpp"
-#include "yolk/oracle/elementwise.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
+#include "yolk/reference/elementwise.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -122,13 +122,14 @@ TEST_P(elementwise, infinities_and_overflow) {
         const auto operation = static_cast<ElementwiseOperation>(id);
         const ElementwiseDesc desc{.operation = operation, .rows = 1, .columns = 4, .scale = 3.0F};
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, x));
-        EXPECT_EQ(oracle::words_of(got), oracle::words_of(oracle::elementwise_twin(desc, x))) << to_string(operation);
+        EXPECT_EQ(oracle::words_of(got), oracle::words_of(reference::elementwise_twin(desc, x)))
+            << to_string(operation);
     }
     const std::vector<float> y{kInfinity, kInfinity, kLargest, kLargest};
     for (std::uint32_t id = abi::elementwise::kAdd; id < abi::elementwise::kOperationCount; ++id) {
         const ElementwiseDesc desc{.operation = static_cast<ElementwiseOperation>(id), .rows = 1, .columns = 4};
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, x, y));
-        EXPECT_EQ(oracle::words_of(got), oracle::words_of(oracle::elementwise_twin(desc, x, y))) << id;
+        EXPECT_EQ(oracle::words_of(got), oracle::words_of(reference::elementwise_twin(desc, x, y))) << id;
     }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "yolk/exact/exact_improvement.h"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 

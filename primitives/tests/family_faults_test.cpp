@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/runtime/probe.hpp"
 #include "yolk/shaders/catalogue.hpp"

@@ -12,7 +12,6 @@
 
 #include "special_floats.hpp"
 #include "yolk/core/philox.hpp"
-#include "yolk/oracle/fitness.hpp"
 #include "yolk/primitives/fitness.hpp"
 #include "yolk/testing/device_test.hpp"
 

@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "yolk/core/philox.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/fitness.hpp"
+#include "yolk/reference/fitness.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -80,7 +80,7 @@ std::vector<float> drawn_scores(std::uint32_t count) {
 
 ShapedBytes twin_of(FitnessDesc desc, const std::vector<float>& scores) {
     desc.population = static_cast<std::uint32_t>(scores.size());
-    oracle::FitnessTwin twin = oracle::fitness_twin(desc, scores);
+    reference::FitnessTwin twin = reference::fitness_twin(desc, scores);
     twin.integer_weights.resize(fitness_weights_bytes(desc));
     return {.weights = twin.integer_weights, .summary = twin.summary};
 }

@@ -9,9 +9,9 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/gru_step.hpp"
+#include "yolk/reference/gru_step.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -24,7 +24,7 @@ class gru_step : public testing::DeviceTest {
     struct Outcome {
         std::vector<std::uint32_t> gate, gated_state, next_state;
     };
-    Result<Outcome> run(const GruStepDesc& desc, const oracle::GruStepInputs& inputs) {
+    Result<Outcome> run(const GruStepDesc& desc, const reference::GruStepInputs& inputs) {
         const RowBuffers buffers{device(), dispatcher()};
         const std::uint64_t size_bytes = sizeof(float) * inputs.state.size();
         YOLK_TRY(const auto gate_input, buffers.filled(inputs.gate_input, "gru_step.gate_input"));

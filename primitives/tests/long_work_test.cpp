@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every family's table of cases again, on a device that takes so little at once that most of the work is cut: results
 // do not depend on where.
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 
 #include <gmock/gmock.h>
 

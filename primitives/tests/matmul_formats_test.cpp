@@ -10,6 +10,7 @@
 #include "matrix_units.hpp"
 #include "yolk/core/philox.hpp"
 #include "yolk/oracle/convert.hpp"
+#include "yolk/reference/convert.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -154,7 +155,7 @@ TEST_P(matmul_formats, give_the_bits_of_the_same_numbers_in_fp32) {
         MatmulDesc desc{.m = kM, .n = kN, .k = kK, .b = {.transposed = true}, .determinism = Determinism::Exact};
         ASSERT_OK_AND_ASSIGN(const auto right, run(desc, words_of(a), words_of(b)));
         desc.a.format = desc.b.format = format;
-        const auto a_words = oracle::narrow_twin(format, a), b_words = oracle::narrow_twin(format, b);
+        const auto a_words = reference::narrow_twin(format, a), b_words = reference::narrow_twin(format, b);
         for (const MatmulConfig& config :
              {MatmulConfig{.block_n = 32, .tile_n = 4},
               MatmulConfig{.block_m = 4, .block_n = 32, .tile_m = 4, .tile_n = 4, .vector_width = 1},
@@ -195,7 +196,7 @@ TEST_P(matmul_formats, an_out_of_16_bits_is_the_rounded_one_of_fp32) {
     for (const FloatFormat format : {kF16, kBf16}) {
         desc.out.format = format;
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, a, b));
-        EXPECT_EQ(got, oracle::narrow_twin(format, floats));
+        EXPECT_EQ(got, reference::narrow_twin(format, floats));
     }
 }
 

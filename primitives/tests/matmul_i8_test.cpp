@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/runtime/probe.hpp"
 #include "yolk/testing/device_test.hpp"

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "matmul_layout.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
-#include "yolk/oracle/matmul.hpp"
+#include "yolk/primitives/matmul.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {

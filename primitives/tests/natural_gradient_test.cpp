@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "row_device.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/optimizer.hpp"
+#include "yolk/reference/optimizer.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -91,7 +91,7 @@ TEST_P(optimizer, many_steps_keep_the_bits_of_the_twin) {
         std::vector<float> twin(desc.element_count, 0.125F);
         ASSERT_OK_AND_ASSIGN(const auto parameters, run_steps(desc, gradient, twin, state, 0.01F, 40));
         for (std::uint32_t step = 0; step < 40; ++step)
-            oracle::optimizer_twin(desc, gradient, twin, twin_state, 0.01F, step);
+            reference::optimizer_twin(desc, gradient, twin, twin_state, 0.01F, step);
         EXPECT_THAT(parameters, ElementsAreArray(twin)) << to_string(rule);
         EXPECT_THAT(state, ElementsAreArray(twin_state)) << to_string(rule);
     }

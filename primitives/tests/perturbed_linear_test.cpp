@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "yolk/core/noise.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"

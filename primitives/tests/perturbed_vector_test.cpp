@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "yolk/core/noise.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 

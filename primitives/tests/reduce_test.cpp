@@ -8,9 +8,9 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/reduce.hpp"
+#include "yolk/reference/reduce.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -108,7 +108,7 @@ TEST_P(reduce, the_longest_rows) {
             in.back() = 1000.0F;
             const ReduceDesc desc{.operation = operation, .outer = 1, .columns = columns, .config = config};
             ASSERT_OK_AND_ASSIGN(const auto got, run(desc, in));
-            EXPECT_EQ(got, oracle::reduce_twin(desc, in));
+            EXPECT_EQ(got, reference::reduce_twin(desc, in));
         }
     }
 }

@@ -7,10 +7,10 @@
 #include <numeric>
 #include <vector>
 
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
-#include "yolk/oracle/rollout.hpp"
+#include "yolk/reference/rollout.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -145,7 +145,7 @@ TEST_P(rollout, can_be_recorded_and_submitted_again) {
     ASSERT_OK(dispatcher().run(recorder));
     ASSERT_OK(dispatcher().run(recorder));
     ASSERT_OK_AND_ASSIGN(const Outcome outcome, read(buffers));
-    const oracle::RolloutTwin twin = oracle::rollout_twin(desc, parameters_of(desc), kRolloutContext);
+    const reference::RolloutTwin twin = reference::rollout_twin(desc, parameters_of(desc), kRolloutContext);
     EXPECT_EQ(outcome.returns, twin.returns);
     EXPECT_EQ(outcome.evaluations, twin.evaluations);
 }

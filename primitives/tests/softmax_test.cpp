@@ -9,9 +9,9 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/softmax.hpp"
+#include "yolk/reference/softmax.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -84,7 +84,7 @@ TEST_P(softmax, the_longest_rows) {
         for (std::uint32_t k = 0; k < columns; ++k) in[k] = static_cast<float>(k % 1009) * 0.01F;
         const SoftmaxDesc desc{.rows = 1, .columns = columns, .config = config};
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, in));
-        EXPECT_EQ(got, oracle::softmax_twin(desc, in));
+        EXPECT_EQ(got, reference::softmax_twin(desc, in));
     }
 }
 

@@ -5,10 +5,10 @@
 
 #include <vector>
 
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
-#include "yolk/oracle/transpose.hpp"
+#include "yolk/primitives/transpose.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/primitives/es_update.hpp"
 #include "yolk/primitives/fitness.hpp"

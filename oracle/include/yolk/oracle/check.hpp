@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -63,37 +62,5 @@ struct CheckReport {
         if (failures.size() < 8) failures.push_back(std::move(line));
     }
 };
-
-struct Family;  // yolk/oracle/family.hpp
-[[nodiscard]] const Family& noise_family() noexcept;
-[[nodiscard]] const Family& exact_math_family() noexcept;
-[[nodiscard]] const Family& elementwise_family() noexcept;
-[[nodiscard]] const Family& convert_family() noexcept;
-[[nodiscard]] const Family& transpose_family() noexcept;
-[[nodiscard]] const Family& concat_family() noexcept;
-[[nodiscard]] const Family& gather_family() noexcept;
-[[nodiscard]] const Family& scatter_family() noexcept;
-[[nodiscard]] const Family& reduce_family() noexcept;
-[[nodiscard]] const Family& softmax_family() noexcept;
-[[nodiscard]] const Family& cross_entropy_family() noexcept;
-[[nodiscard]] const Family& normalize_family() noexcept;
-[[nodiscard]] const Family& gru_step_family() noexcept;
-[[nodiscard]] const Family& matmul_family() noexcept;
-[[nodiscard]] const Family& matmul_i8_family() noexcept;
-[[nodiscard]] const Family& perturbed_linear_family() noexcept;
-[[nodiscard]] const Family& perturbed_embedding_family() noexcept;
-[[nodiscard]] const Family& perturbed_vector_family() noexcept;
-[[nodiscard]] const Family& covariance_family() noexcept;
-[[nodiscard]] const Family& natural_gradient_family() noexcept;
-[[nodiscard]] const Family& expected_improvement_family() noexcept;
-[[nodiscard]] const Family& inverse_sqrt_family() noexcept;
-[[nodiscard]] const Family& kronecker_precondition_family() noexcept;
-[[nodiscard]] const Family& rollout_family() noexcept;
-[[nodiscard]] const Family& fitness_family() noexcept;
-[[nodiscard]] const Family& es_update_family() noexcept;
-[[nodiscard]] const Family& optimizer_family() noexcept;
-[[nodiscard]] const Family& block_inverse_family() noexcept;
-/// All of them, in the order of `yolk check`.
-[[nodiscard]] std::span<const Family* const> families() noexcept;
 
 }  // namespace yolk::oracle

@@ -8,6 +8,10 @@
 #ifndef YOLK_EXACT_PRELUDE_H
 #define YOLK_EXACT_PRELUDE_H
 
+#ifdef YOLK_WITHOUT_EXACT_SOURCES
+#error "an oracle must not include the sources that kernels and their exact twins share"
+#endif
+
 #ifdef __cplusplus
 #include <bit>
 #include <cstdint>

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "check_tools.hpp"
+#include "covariance_oracle.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/problems.hpp"
+#include "yolk/reference/covariance.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+/// What X is filled with.
+enum class SampleValues {
+    Plain,  ///< in [-1, 1), now and then an operand that the operand rule drops, one of them denormal
+    Ones,   ///< exactly 1: C is exactly 1
+    Huge,   ///< up to 2^50 in magnitude
+    Tiny,   ///< around the operand rule's floor
+};
+
+float draw_sample(Draws& draws, SampleValues values, std::size_t index) {
+    switch (values) {
+        case SampleValues::Plain:
+            if (index % 13 == 7) return index % 2 == 0 ? 0x1p-41F : -0x1p-130F;
+            return draws.uniform(-1.0F, 1.0F);
+        case SampleValues::Ones: return 1.0F;
+        case SampleValues::Huge: return draws.uniform(-0x1p50F, 0x1p50F);
+        case SampleValues::Tiny: return std::copysign(draws.uniform(0x1p-41F, 0x1p-39F), draws.uniform(-1.0F, 1.0F));
+    }
+    return 0.0F;
+}
+
+class CovarianceProblem final : public Problem {
+   public:
+    CovarianceProblem(const CovarianceDesc& desc, bool first, SampleValues values, std::uint64_t seed)
+        : desc_(desc), first_(first), values_(values), seed_(seed) {}
+
+    [[nodiscard]] std::string name() const override {
+        constexpr std::array kValues{"plain", "ones", "huge", "tiny"};
+        constexpr std::array kDampings{"", ", relative damping", ", absolute damping"};
+        return fmt::format("{} blocks of [{}, {}] +{} /{} /{}{}{}{}, {}", desc_.blocks, desc_.samples, desc_.n,
+                           desc_.offset, desc_.stride, desc_.block_stride, desc_.average ? ", average" : "",
+                           first_ ? ", first" : "", kDampings[static_cast<std::size_t>(desc_.damping_kind)],
+                           kValues[static_cast<std::size_t>(values_)]);
+    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return covariance_space(info, desc_).space();
+    }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return covariance_space(info, desc_).configuration(default_covariance_config(info, desc_));
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        CovarianceDesc desc = desc_;
+        desc.config = covariance_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(CovariancePlan plan, plan_covariance(device, desc));
+        return planned(
+            std::move(plan),
+            [first = first_, damped = is_damped()](const CovariancePlan& of, std::span<const BufferView> views,
+                                                   const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                YOLK_TRY(BoundCovariance bound,
+                         of.bind({.x = views[0], .covariance = views[1], .damped = damped ? views[2] : BufferView{}},
+                                 scratch));
+                return recorded(std::move(bound), first);
+            });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        const reference::CovarianceInputs inputs = make_inputs();
+        std::vector<ProblemBuffer> all{input_buffer("x", inputs.x)};
+        all.push_back(desc_.average ? in_out_buffer("covariance", inputs.old)
+                                    : output_buffer("covariance", sizeof(float) * count()));
+        if (is_damped()) all.push_back(output_buffer("damped", sizeof(float) * count()));
+        return all;
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const reference::CovarianceInputs inputs = make_inputs();
+        const reference::CovarianceOutputs twin = reference::covariance_twin(desc_, inputs);
+        CovarianceOracle oracle = covariance_oracle(desc_, inputs);
+        std::vector<Expected> all{{.twin = words_of(twin.covariance), .oracle = std::move(oracle.covariance)}};
+        if (is_damped()) all.push_back({.twin = words_of(twin.damped), .oracle = std::move(oracle.damped)});
+        return all;
+    }
+    [[nodiscard]] Work work() const override {
+        const auto elements = static_cast<double>(count());
+        const double samples = desc_.samples;
+        return {.operations = 2.0 * samples * elements,
+                .bytes = 4.0 * (elements * (is_damped() ? 2.0 : 1.0) + samples * desc_.blocks * desc_.n)};
+    }
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override {
+        for (const std::vector<std::uint32_t>& words : outputs) {
+            std::uint64_t lopsided = 0;
+            for (std::size_t i = 0; i < words.size(); ++i) {
+                const std::size_t block = i / (std::size_t{desc_.n} * desc_.n) * desc_.n * desc_.n;
+                const std::size_t row = (i - block) / desc_.n;
+                const std::size_t column = (i - block) % desc_.n;
+                if (words[i] != words[block + column * desc_.n + row]) ++lopsided;
+            }
+            if (lopsided != 0) report.fail(fmt::format("{}: {} elements are not symmetric.", case_name, lopsided));
+        }
+    }
+
+   private:
+    [[nodiscard]] bool is_damped() const { return desc_.damping_kind != CovarianceDamping::None; }
+    [[nodiscard]] std::size_t count() const { return std::size_t{desc_.blocks} * desc_.n * desc_.n; }
+    [[nodiscard]] reference::CovarianceInputs make_inputs() const {
+        reference::CovarianceInputs inputs;
+        inputs.first = first_;
+        if (count() == 0) return inputs;
+        Draws draws(seed_, 50);
+        if (desc_.samples > 0) {
+            inputs.x.assign(reference::covariance_element(desc_, desc_.blocks - 1, desc_.samples - 1, desc_.n - 1) + 1,
+                            std::numeric_limits<float>::quiet_NaN());
+        }
+        for (std::uint32_t b = 0; b < desc_.blocks; ++b) {
+            for (std::uint32_t s = 0; s < desc_.samples; ++s) {
+                for (std::uint32_t c = 0; c < desc_.n; ++c) {
+                    const std::size_t index = reference::covariance_element(desc_, b, s, c);
+                    inputs.x[index] = draw_sample(draws, values_, index);
+                }
+            }
+        }
+        if (!desc_.average) return inputs;
+        inputs.old.assign(count(), std::numeric_limits<float>::quiet_NaN());  // of a first average, not read
+        for (std::size_t i = 0; i < count() && !first_; ++i) {
+            const std::size_t n = std::max(desc_.n, 1U);  // there is an element, so it is n; the analyzer cannot know
+            const std::size_t block = i / (n * n) * n * n;
+            const std::size_t mirror = block + (i - block) % n * n + (i - block) / n;
+            inputs.old[i] = mirror < i ? inputs.old[mirror] : draw_sample(draws, values_, i);
+        }
+        return inputs;
+    }
+
+    CovarianceDesc desc_;
+    bool first_;
+    SampleValues values_;
+    std::uint64_t seed_;
+};
+
+struct CovarianceCase {
+    CovarianceDesc desc;
+    bool first = false;
+    SampleValues values = SampleValues::Plain;
+};
+
+// Nothing, one element, no sample and one, primes, around the matmul's tiles; strides with NaN between the rows, a
+// shared X; averages with and without a past, both kinds of damping; scales.
+std::vector<CovarianceCase> covariance_cases() {
+    constexpr auto kRelative = CovarianceDamping::Relative;
+    constexpr auto kAbsolute = CovarianceDamping::Absolute;
+    return {
+        {{.n = 0, .samples = 3}},
+        {{.n = 3, .samples = 4, .blocks = 0, .damping_kind = kRelative}},
+        {{.n = 5, .samples = 0, .damping_kind = kAbsolute, .damping = 0.5F}},
+        {{.n = 5, .samples = 0, .average = true, .damping_kind = kRelative, .damping = 0.5F}},
+        {{.n = 5, .samples = 0, .average = true}, true},
+        {{.n = 1, .samples = 1}},
+        {{.n = 1, .samples = 70001}},
+        {{.n = 7, .samples = 1, .blocks = 3, .damping_kind = kRelative, .damping = 0x1p-10F}},
+        {{.n = 13, .samples = 29, .blocks = 2, .average = true, .decay = 0.9F}},
+        {{.n = 16, .samples = 64, .blocks = 3, .average = true, .damping_kind = kAbsolute, .damping = 1e-3F}, true},
+        {{.n = 17, .samples = 31, .blocks = 2, .offset = 3, .stride = 19, .block_stride = 600}},
+        {{.n = 8, .samples = 12, .blocks = 4, .stride = 12, .block_stride = 0, .average = true, .decay = 0.0F}},
+        {{.n = 4, .samples = 9, .blocks = 301, .damping_kind = kRelative, .damping = 0.1F}},
+        {{.n = 33, .samples = 5, .damping_kind = kRelative, .damping = 1.0F}},
+        {{.n = 64, .samples = 16, .damping_kind = kRelative}},
+        {{.n = 65, .samples = 8, .average = true, .damping_kind = kAbsolute, .damping = 1.0F}},
+        {{.n = 12, .samples = 64}, false, SampleValues::Ones},
+        {{.n = 9, .samples = 20, .average = true, .damping_kind = kRelative, .damping = 0.01F},
+         false,
+         SampleValues::Huge},
+        {{.n = 9, .samples = 20, .average = true, .damping_kind = kRelative, .damping = 0.01F},
+         false,
+         SampleValues::Tiny},
+    };
+}
+
+Problems covariance_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const CovarianceCase& c : covariance_cases())
+        problems.push_back(std::make_unique<CovarianceProblem>(c.desc, c.first, c.values, seed));
+    return problems;
+}
+
+Problems covariance_benchmarks() {
+    Problems problems;
+    for (const CovarianceDesc& desc : {CovarianceDesc{.n = 32, .samples = 256, .blocks = 512},
+                                       CovarianceDesc{.n = 128, .samples = 256, .blocks = 16},
+                                       CovarianceDesc{.n = 512, .samples = 1024, .average = true}}) {
+        problems.push_back(std::make_unique<CovarianceProblem>(desc, false, SampleValues::Ones, 1));
+    }
+    return problems;
+}
+
+}  // namespace
+
+std::unique_ptr<Problem> make_covariance_problem(const CovarianceDesc& desc) {
+    return std::make_unique<CovarianceProblem>(desc, false, SampleValues::Plain, 1);
+}
+
+const Family& covariance_family() noexcept {
+    static constexpr Family kFamily{.name = "covariance",
+                                    .exactness = "P",
+                                    .cases = &covariance_cases,
+                                    .benchmarks = &covariance_benchmarks,
+                                    .each_configuration_once = true};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

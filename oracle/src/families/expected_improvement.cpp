@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "check_tools.hpp"
+#include "expected_improvement_oracle.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/operation_problem.hpp"
+#include "yolk/reference/expected_improvement.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+/// How the best value lies against the means, in deviations: far above, far below, slacks, candidates kept out.
+enum class Regime : std::uint32_t { Plain, Hopeless, Certain, Slack, Tiny, Count };
+
+const char* name_of(Regime regime) {
+    constexpr std::array kRegimeNames{"plain", "hopeless", "certain", "slack", "tiny"};
+    return kRegimeNames.at(static_cast<std::size_t>(regime));
+}
+
+ExpectedImprovementValues values_of(const ExpectedImprovementDesc& desc, Regime regime) {
+    ExpectedImprovementValues values{
+        .steps = desc.steps, .level = 2.125F, .best = 1.5F, .deviation = 0.4F, .mean_slack = 0.0F};
+    if (regime == Regime::Hopeless) values.best = -3.0F;
+    if (regime == Regime::Certain) values.best = 40.0F;
+    if (regime == Regime::Slack) values.mean_slack = 0.01F, values.variance_slack = 0x1p-10F, values.stretch = 1.25F;
+    return values;
+}
+
+class ExpectedImprovementProblem final : public OperationProblem<ExpectedImprovementDesc> {
+   public:
+    ExpectedImprovementProblem(const ExpectedImprovementDesc& desc, Regime regime, std::uint64_t seed)
+        : OperationProblem(desc, fmt::format("rows of {}, {}", desc.stride, name_of(regime)), values_of(desc, regime)),
+          regime_(regime),
+          seed_(seed) {}
+
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const reference::ExpectedImprovementInputs inputs = make_inputs();
+        const auto twin = reference::expected_improvement_twin(desc(), inputs);
+        auto oracle = expected_improvement_oracle(desc(), inputs);
+        return {{.twin = words_of(twin.variances), .oracle = std::move(oracle.variances)},
+                {.twin = words_of(twin.gains), .oracle = std::move(oracle.gains)}};
+    }
+    [[nodiscard]] Work work() const override {
+        const double count = desc().count;
+        return {.operations = count * (2.0 * desc().steps + 100.0), .bytes = 4.0 * count * (2.0 * desc().steps + 6.0)};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        const reference::ExpectedImprovementInputs inputs = make_inputs();
+        return {bytes_of_values(inputs.scores), bytes_of_values(inputs.left), bytes_of_values(inputs.right),
+                bytes_of_values(inputs.prior), bytes_of_values(inputs.variances)};
+    }
+
+   private:
+    [[nodiscard]] reference::ExpectedImprovementInputs make_inputs() const {
+        Draws draws(seed_, 3);
+        const std::size_t rows = desc().count == 0 ? 0 : desc().stride;
+        const float scale = regime_ == Regime::Tiny ? 0x1p-42F : 1.0F;
+        reference::ExpectedImprovementInputs inputs{
+            .scores = draws.uniforms(2 * rows, -1.0F * scale, 1.0F * scale),
+            .left = draws.uniforms(desc().steps * rows, -0.5F * scale, 0.5F * scale),
+            .right = draws.uniforms(desc().steps * rows, -0.5F * scale, 0.5F * scale),
+            .prior = draws.uniforms(desc().count, -0.5F, 0.5F),
+            .variances = draws.uniforms(desc().count, 0.0F, 1.0F),
+            .values = argument<0>()};
+        for (std::size_t c = 0; c < desc().count; ++c) {
+            // The last few steps leave little or nothing of some variances.
+            if (draws.below(8) == 0) inputs.variances[c] *= 0x1p-12F;
+            if (draws.below(8) == 0) inputs.prior[c] = 1e30F;
+        }
+        return inputs;
+    }
+
+    Regime regime_;
+    std::uint64_t seed_;
+};
+
+Problems expected_improvement_cases(std::uint64_t seed) {
+    // Nothing, one, primes, around the default workgroup; no step, one, some; rows with something between them.
+    constexpr std::array kSizes{std::array{0U, 0U, 2U},     std::array{1U, 1U, 0U},   std::array{7U, 7U, 1U},
+                                std::array{63U, 64U, 2U},   std::array{64U, 64U, 5U}, std::array{65U, 71U, 2U},
+                                std::array{257U, 320U, 33U}};
+    Problems problems;
+    for (const auto& [count, stride, steps] : kSizes) {
+        for (std::uint32_t regime = 0; regime < static_cast<std::uint32_t>(Regime::Count); ++regime) {
+            problems.push_back(std::make_unique<ExpectedImprovementProblem>(
+                ExpectedImprovementDesc{.count = count, .stride = stride, .steps = steps}, static_cast<Regime>(regime),
+                seed + problems.size()));
+        }
+    }
+    return problems;
+}
+
+std::unique_ptr<Problem> make_expected_improvement_problem(const ExpectedImprovementDesc& desc) {
+    return std::make_unique<ExpectedImprovementProblem>(desc, Regime::Plain, 1);
+}
+
+Problems expected_improvement_benchmarks() {
+    Problems problems;
+    for (const std::uint32_t steps : {2U, 256U})
+        problems.push_back(make_expected_improvement_problem({.count = 18'000, .stride = 18'176, .steps = steps}));
+    return problems;
+}
+
+}  // namespace
+
+const Family& expected_improvement_family() noexcept {
+    static constexpr Family kFamily{
+        .name = "expected_improvement",
+        .exactness = "P",
+        .cases = &expected_improvement_cases,
+        .benchmarks = &expected_improvement_benchmarks,
+        .configurations_per_case = 3,
+        .operation = &kOperationText<ExpectedImprovementDesc, &make_expected_improvement_problem>};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

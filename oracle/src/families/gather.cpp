@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "check_tools.hpp"
+#include "gather_oracle.hpp"
+#include "ids.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/operation_problem.hpp"
+#include "yolk/reference/gather.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+class GatherProblem final : public OperationProblem<GatherDesc> {
+   public:
+    GatherProblem(const GatherDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
+
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const std::vector<std::uint32_t> rows = table();
+        const std::vector<std::uint32_t> list = ids();
+        const std::uint32_t counted =
+            desc().columns == 0
+                ? 0
+                : reference::count_out_of_range(list, desc().table_rows, desc().shared_ids ? desc().members : 1);
+        return {{.element = ElementType::U32,
+                 .twin = reference::gather_twin(desc(), rows, list),
+                 .oracle = gather_oracle(desc(), rows, list)},
+                {.element = ElementType::U32, .twin = {kStatusBefore + counted}}};
+    }
+    [[nodiscard]] Work work() const override {
+        return {.operations = 0.0, .bytes = 8.0 * static_cast<double>(out_count()) + 4.0 * list_count()};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(table()), bytes_of_values(ids()),
+                bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
+    }
+
+   private:
+    [[nodiscard]] std::size_t out_count() const {
+        return std::size_t{desc().members} * desc().id_count * desc().columns;
+    }
+    [[nodiscard]] std::uint32_t list_count() const {
+        return (desc().shared_ids ? 1 : desc().members) * desc().id_count;
+    }
+    [[nodiscard]] std::vector<std::uint32_t> table() const {
+        Draws draws(seed_, 1);
+        std::vector<std::uint32_t> words(std::size_t{desc().shared_table ? 1 : desc().members} * desc().table_rows *
+                                         desc().columns);
+        for (std::uint32_t& word : words) word = draws.word();
+        return words;
+    }
+    [[nodiscard]] std::vector<std::uint32_t> ids() const {
+        return draw_ids(Draws(seed_, 2), list_count(), desc().table_rows);
+    }
+
+    std::uint64_t seed_;
+};
+
+// Empty in each way, no rows at all, one element, columns that quads divide and that they do not, around the default
+// workgroup's 64 and 256 elements, each way of sharing.
+constexpr std::array kGatherCases{
+    GatherDesc{.members = 0, .table_rows = 3, .columns = 5, .id_count = 2},
+    GatherDesc{.members = 2, .table_rows = 3, .columns = 0, .id_count = 2},
+    GatherDesc{.members = 2, .table_rows = 3, .columns = 5, .id_count = 0},
+    GatherDesc{.members = 2, .table_rows = 0, .columns = 5, .id_count = 3},
+    GatherDesc{.members = 1, .table_rows = 1, .columns = 1, .id_count = 1},
+    GatherDesc{.members = 3, .table_rows = 7, .columns = 5, .id_count = 11},
+    GatherDesc{.members = 3, .table_rows = 7, .columns = 8, .id_count = 11, .shared_table = true},
+    GatherDesc{.members = 3, .table_rows = 7, .columns = 3, .id_count = 11, .shared_ids = true},
+    GatherDesc{.members = 5, .table_rows = 13, .columns = 4, .id_count = 9, .shared_table = true, .shared_ids = true},
+    GatherDesc{.members = 1, .table_rows = 3, .columns = 63, .id_count = 1},
+    GatherDesc{.members = 1, .table_rows = 3, .columns = 64, .id_count = 1},
+    GatherDesc{.members = 1, .table_rows = 3, .columns = 65, .id_count = 1},
+    GatherDesc{.members = 1, .table_rows = 5, .columns = 4, .id_count = 65},
+    GatherDesc{.members = 2, .table_rows = 100, .columns = 1, .id_count = 257},
+};
+
+Problems gather_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const GatherDesc& desc : kGatherCases) {
+        problems.push_back(std::make_unique<GatherProblem>(desc, seed + problems.size()));
+    }
+    return problems;
+}
+
+Problems gather_benchmarks() {
+    Problems problems;
+    problems.push_back(std::make_unique<GatherProblem>(
+        GatherDesc{.members = 64, .table_rows = 256, .columns = 64, .id_count = 64, .shared_table = true}, 1));
+    return problems;
+}
+
+std::unique_ptr<Problem> make_gather_problem(const GatherDesc& desc) {
+    return std::make_unique<GatherProblem>(desc, 1);
+}
+
+}  // namespace
+
+const Family& gather_family() noexcept {
+    static constexpr Family kFamily{.name = "gather",
+                                    .exactness = "E",
+                                    .cases = &gather_cases,
+                                    .benchmarks = &gather_benchmarks,
+                                    .configurations_per_case = 8,
+                                    .operation = &kOperationText<GatherDesc, &make_gather_problem>};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "check_tools.hpp"
+#include "matmul_oracle.hpp"
+#include "yolk/oracle/convert.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/problems.hpp"
+#include "yolk/reference/convert.hpp"
+#include "yolk/reference/matmul.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+/// What a matrix is filled with.
+enum class MatrixValues {
+    Uniform,  ///< in [-1, 1): for benchmarks, since denormal numbers cost processors a hundred cycles
+    Plain,    ///< in [-1, 1), now and then an operand that the operand rule drops, one of them denormal
+    Ones,     ///< exactly 1: sums are small integers, so any order gives k exactly
+    Huge,     ///< up to 2^60 in magnitude
+    Tiny,     ///< 2^-36 to 2^-35 in magnitude, around the operand rule's floor
+};
+
+float draw_element(Draws& draws, MatrixValues values, std::size_t index) {
+    switch (values) {
+        case MatrixValues::Uniform: return draws.uniform(-1.0F, 1.0F);
+        case MatrixValues::Plain:
+            if (index % 13 == 7) return index % 2 == 0 ? 0x1p-41F : -0x1p-130F;
+            return draws.uniform(-1.0F, 1.0F);
+        case MatrixValues::Ones: return 1.0F;
+        case MatrixValues::Huge: return draws.uniform(-0x1p60F, 0x1p60F);
+        case MatrixValues::Tiny: return std::copysign(draws.uniform(0x1p-41F, 0x1p-39F), draws.uniform(-1.0F, 1.0F));
+    }
+    return 0.0F;
+}
+
+class MatmulProblem final : public Problem {
+   public:
+    MatmulProblem(const MatmulDesc& desc, MatrixValues values, std::uint64_t seed)
+        : given_(desc), desc_(reference::without_dense(desc)), values_(values), seed_(seed) {}
+
+    [[nodiscard]] std::string name() const override;
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return matmul_space(info, given_).space();
+    }
+    /// Matrix units where they may take the product: no default of the primitive, so the check is what runs them.
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        const ConfigSpace<MatmulConfig> space = matmul_space(info, given_);
+        const MatmulConfig units{.workgroup_size = info.limits.subgroup_size,
+                                 .block_m = 32,
+                                 .block_n = 32,
+                                 .block_k = 4,
+                                 .tile_m = 1,
+                                 .tile_n = 4,
+                                 .vector_width = 1,
+                                 .cooperative = 1};
+        return space.configuration(space.check(units) ? units : default_matmul_config(info, given_));
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        MatmulDesc desc = given_;
+        desc.config = matmul_space(device.info(), given_).config(configuration);
+        YOLK_TRY(MatmulPlan plan, plan_matmul(device, desc));
+        return planned(
+            std::move(plan),
+            [](const MatmulPlan& of, std::span<const BufferView> views,
+               const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                YOLK_TRY(
+                    BoundMatmul bound,
+                    of.bind({.a = views[0], .b = views[1], .out = views[4], .bias = views[2], .residual = views[3]},
+                            scratch));
+                return recorded(std::move(bound));
+            });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        const Inputs inputs = draw_inputs();
+        return {input_in_format("a", desc_.a.format, inputs.a), input_in_format("b", desc_.b.format, inputs.b),
+                input_buffer("bias", inputs.bias), input_buffer("residual", inputs.residual),
+                output_buffer("out", float_bytes(desc_.out.format, extent(desc_.out, desc_.m, desc_.n)))};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override;
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override;
+    [[nodiscard]] Work work() const override {
+        const double products = static_cast<double>(desc_.batch) * desc_.m * desc_.n * desc_.k;
+        const double elements = static_cast<double>(extent(desc_.a, desc_.m, desc_.k)) +
+                                static_cast<double>(extent(desc_.b, desc_.k, desc_.n)) +
+                                static_cast<double>(extent(desc_.out, desc_.m, desc_.n));
+        return {.operations = 2.0 * products, .bytes = 4.0 * elements};
+    }
+
+   private:
+    struct Inputs {
+        std::vector<float> a, b, bias, residual;
+    };
+    [[nodiscard]] std::size_t extent(const MatrixLayout& layout, std::uint32_t rows, std::uint32_t columns) const {
+        if (rows == 0 || columns == 0 || desc_.batch == 0) return 0;
+        return reference::element_of(layout, desc_.batch - 1, rows - 1, columns - 1) + 1;
+    }
+    [[nodiscard]] Inputs draw_inputs() const;
+    /// Elements drawn where the layout puts them, NaN in between.
+    [[nodiscard]] std::vector<float> draw_matrix(Draws& draws, const MatrixLayout& layout, std::uint32_t rows,
+                                                 std::uint32_t columns) const;
+
+    MatmulDesc given_;  ///< with kDense, as a plan takes it
+    MatmulDesc desc_;
+    MatrixValues values_;
+    std::uint64_t seed_;
+};
+
+std::string layout_text(const MatrixLayout& layout) {
+    return fmt::format("{}@{}+{}+{}{}", layout.transposed ? "^T" : "", layout.offset, layout.stride,
+                       layout.batch_stride,
+                       layout.format == FloatFormat::F32 ? "" : fmt::format(" {}", to_string(layout.format)));
+}
+
+std::string MatmulProblem::name() const {
+    constexpr std::array kValues{"uniform", "plain", "ones", "huge", "tiny"};
+    return fmt::format("{} [{}, {}, {}] x{} a{} b{} out{}{} {}{} {}",
+                       desc_.determinism == Determinism::Exact ? "exact" : "fast", desc_.m, desc_.n, desc_.k,
+                       desc_.batch, layout_text(desc_.a), layout_text(desc_.b), layout_text(desc_.out),
+                       desc_.has_bias ? " bias" : "", to_string(desc_.activation),
+                       desc_.has_residual ? " residual" : "", kValues[static_cast<std::size_t>(values_)]);
+}
+
+std::vector<float> MatmulProblem::draw_matrix(Draws& draws, const MatrixLayout& layout, std::uint32_t rows,
+                                              std::uint32_t columns) const {
+    std::vector<float> values(extent(layout, rows, columns), std::nanf(""));
+    for (std::uint32_t z = 0; z < desc_.batch; ++z) {
+        for (std::uint32_t row = 0; row < rows; ++row) {
+            for (std::uint32_t column = 0; column < columns; ++column) {
+                const std::size_t index = reference::element_of(layout, z, row, column);
+                values[index] = in_format(layout.format, draw_element(draws, values_, index));
+            }
+        }
+    }
+    return values;
+}
+
+MatmulProblem::Inputs MatmulProblem::draw_inputs() const {
+    Draws draws(seed_, 40);
+    Inputs inputs;
+    inputs.a = draw_matrix(draws, desc_.a, desc_.m, desc_.k);
+    inputs.b = draw_matrix(draws, desc_.b, desc_.k, desc_.n);
+    if (desc_.has_bias && desc_.n > 0) {
+        const std::size_t rows = desc_.bias_per_matrix ? desc_.batch : 1;
+        inputs.bias.assign(desc_.bias_offset + rows * desc_.n, 0.0F);
+        for (std::size_t i = 0; i < inputs.bias.size(); ++i) inputs.bias[i] = draw_element(draws, values_, i);
+    }
+    if (desc_.has_residual) inputs.residual = draw_matrix(draws, desc_.residual, desc_.m, desc_.n);
+    return inputs;
+}
+
+std::vector<Expected> MatmulProblem::expected() const {
+    const Inputs inputs = draw_inputs();
+    const reference::MatmulInputs spans{inputs.a, inputs.b, inputs.bias, inputs.residual};
+    const std::vector<OracleValue> oracle = matmul_oracle(desc_, spans);
+    const bool exact = desc_.determinism == Determinism::Exact;
+    const std::vector<float> twin = exact ? reference::matmul_twin(desc_, spans) : std::vector<float>();
+    if (desc_.out.format != FloatFormat::F32) {
+        Expected narrow{.element = ElementType::U32};
+        if (exact) narrow.twin = reference::narrow_twin(desc_.out.format, twin);
+        return {narrow};
+    }
+    const std::size_t count = extent(desc_.out, desc_.m, desc_.n);
+    Expected expected;
+    expected.oracle.resize(count);
+    expected.kept.assign(count, true);
+    if (exact) expected.twin.resize(count);
+    std::size_t i = 0;
+    for (std::uint32_t z = 0; z < desc_.batch; ++z) {
+        for (std::uint32_t row = 0; row < desc_.m; ++row) {
+            for (std::uint32_t column = 0; column < desc_.n; ++column, ++i) {
+                const std::size_t index = reference::element_of(desc_.out, z, row, column);
+                expected.kept[index] = false;
+                expected.oracle[index] = oracle[i];
+                if (exact) expected.twin[index] = std::bit_cast<std::uint32_t>(twin[i]);
+            }
+        }
+    }
+    return {expected};
+}
+
+/// Of an out of 16 bits: what rounding a right sum may give. Half a step of the format on top of the sum's tolerance:
+/// of its last place, 2^-11 or 2^-8 of the number, or of its denormals.
+void MatmulProblem::verify(CheckReport& report, const std::string& case_name,
+                           std::span<const std::vector<std::uint32_t>> outputs) const {
+    if (desc_.out.format == FloatFormat::F32) return;
+    const Inputs inputs = draw_inputs();
+    std::vector<OracleValue> oracle = matmul_oracle(desc_, {inputs.a, inputs.b, inputs.bias, inputs.residual});
+    const bool f16 = desc_.out.format == FloatFormat::F16;
+    std::vector<double> got;
+    for (std::size_t i = 0; i < oracle.size(); ++i) {
+        const std::uint32_t word = outputs[0][i / 2] >> (16 * (i % 2));
+        got.push_back(value_of_half(desc_.out.format, static_cast<std::uint16_t>(word)));
+        const double largest = std::abs(oracle[i].value) + oracle[i].tolerance;
+        oracle[i].tolerance += largest * (f16 ? 0x1p-11 : 0x1p-8) + (f16 ? 0x1p-25 : 0x1p-134);
+    }
+    verify_against_oracle(report, case_name, std::span<const double>(got), std::span<const OracleValue>(oracle));
+}
+
+struct MatmulCase {
+    MatmulDesc desc;
+    MatrixValues values = MatrixValues::Plain;
+};
+
+// Empty extents, ones, primes, around tiles of 8, 16, 32 and 64 rows and columns and blocks of 4, 8, 16 and 32 k; all
+// transposes; batches, shared operands, offsets and strides with NaN between the rows; every epilogue; values that fool
+// weak tests.
+std::vector<MatmulCase> matmul_cases() {
+    constexpr MatrixLayout kT{.transposed = true};
+    std::vector<MatmulCase> all{
+        {{.m = 0, .n = 5, .k = 3}},
+        {{.m = 5, .n = 0, .k = 3}},
+        {{.m = 5, .n = 3, .k = 4, .batch = 0}},
+        {{.m = 3, .n = 5, .k = 0, .has_bias = true, .activation = Activation::Tanh, .has_residual = true}},
+        {{.m = 1, .n = 1, .k = 1}},
+        {{.m = 1, .n = 1, .k = 1, .a = kT, .b = kT}},
+        {{.m = 7, .n = 5, .k = 3}},
+        {{.m = 13, .n = 17, .k = 31, .b = kT}},
+        {{.m = 31, .n = 29, .k = 37, .a = kT}},
+        {{.m = 15, .n = 63, .k = 9, .a = kT, .b = kT}},
+        {{.m = 16, .n = 64, .k = 8}},
+        {{.m = 17, .n = 65, .k = 33, .b = kT}},
+        {{.m = 64, .n = 64, .k = 64, .b = kT}},
+        {{.m = 32, .n = 128, .k = 32, .a = kT}},
+        {{.m = 33, .n = 36, .k = 20, .a = kT, .b = kT}},
+        {{.m = 68, .n = 12, .k = 16}},
+        {{.m = 1, .n = 100, .k = 64, .b = kT}},
+        {{.m = 100, .n = 1, .k = 12}},
+        {{.m = 5, .n = 9, .k = 11, .batch = 3, .b = {.batch_stride = 0}}},
+        {{.m = 8,
+          .n = 16,
+          .k = 12,
+          .batch = 4,
+          .a = {.offset = 4, .stride = 20, .batch_stride = 176},
+          .b = kT,
+          .out = {.offset = 3, .stride = 21, .batch_stride = 200}}},
+        {{.m = 9,
+          .n = 7,
+          .k = 5,
+          .batch = 2,
+          .a = {.transposed = true, .offset = 1, .stride = 11},
+          .b = {.transposed = true, .offset = 2, .stride = 6},
+          .out = {.offset = 5, .stride = 8}}},
+        {{.m = 12, .n = 20, .k = 8, .has_bias = true, .activation = Activation::Relu}},
+        {{.m = 6,
+          .n = 8,
+          .k = 16,
+          .batch = 2,
+          .b = kT,
+          .residual = {.stride = 9},
+          .bias_offset = 4,
+          .bias_per_matrix = true,
+          .has_bias = true,
+          .activation = Activation::Gelu,
+          .has_residual = true}},
+        {{.m = 4, .n = 33, .k = 4, .has_bias = true, .activation = Activation::Silu}},
+        {{.m = 10, .n = 10, .k = 10, .activation = Activation::Sigmoid, .has_residual = true}},
+        {{.m = 16, .n = 32, .k = 64}, MatrixValues::Ones},
+        {{.m = 9, .n = 33, .k = 65, .b = kT}, MatrixValues::Ones},
+        {{.m = 11, .n = 19, .k = 23, .b = kT}, MatrixValues::Huge},
+        {{.m = 11, .n = 19, .k = 24}, MatrixValues::Tiny},
+        {{.m = 2, .n = 3, .k = 70001, .b = kT}},
+    };
+    return all;
+}
+
+// Formats of each operand, odd offsets and strides, roundings of out, an odd count of it. Two that matrix units may
+// take are fast, the others exact: their fast forms differ from those above by how an operand is read.
+std::vector<MatmulCase> format_cases() {
+    constexpr MatrixLayout kT{.transposed = true};
+    constexpr auto kF16 = FloatFormat::F16;
+    constexpr auto kBf16 = FloatFormat::BF16;
+    std::vector<MatmulCase> all{
+        {{.m = 13, .n = 17, .k = 31, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}}},
+        {{.m = 9, .n = 36, .k = 20, .b = {.format = kBf16}}},
+        {{.m = 33, .n = 12, .k = 16, .a = {.transposed = true, .format = kF16}, .b = kT}},
+        {{.m = 7,
+          .n = 5,
+          .k = 9,
+          .batch = 3,
+          .a = {.offset = 1, .stride = 11, .format = kBf16},
+          .b = {.offset = 3, .stride = 7, .batch_stride = 0, .format = kF16},
+          .out = {.offset = 5, .stride = 8}}},
+        {{.m = 11, .n = 13, .k = 17, .batch = 3, .b = kT, .out = {.format = kF16}}},
+        {{.m = 12,
+          .n = 16,
+          .k = 8,
+          .a = {.format = kBf16},
+          .b = {.format = kBf16},
+          .out = {.format = kBf16},
+          .has_residual = true}},
+        {{.m = 3, .n = 5, .k = 0, .out = {.format = kBf16}, .has_bias = true}},
+        {{.m = 11, .n = 19, .k = 24, .a = {.format = kBf16}, .b = {.format = kBf16}}, MatrixValues::Tiny},
+    };
+    for (MatmulCase& c : all) c.desc.determinism = Determinism::Exact;
+    all.push_back(
+        {{.m = 64, .n = 32, .k = 48, .batch = 2, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}}});
+    all.push_back({{.m = 32,
+                    .n = 64,
+                    .k = 64,
+                    .a = {.transposed = true, .format = kF16},
+                    .b = {.format = kF16},
+                    .out = {.offset = 4, .stride = 68},
+                    .has_bias = true,
+                    .activation = Activation::Relu}});
+    return all;
+}
+
+// All of the first table exact; every third fast, too, since making pipelines is what takes time.
+Problems matmul_cases(std::uint64_t seed) {
+    Problems problems;
+    std::size_t index = 0;
+    for (MatmulCase& c : matmul_cases()) {
+        c.desc.determinism = Determinism::Exact;
+        problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
+        if (index++ % 3 != 0) continue;
+        c.desc.determinism = Determinism::Fast;
+        problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
+    }
+    for (const MatmulCase& c : format_cases())
+        problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
+    return problems;
+}
+
+Problems matmul_benchmarks() {
+    Problems problems;
+    for (const std::uint32_t size : {512U, 1024U}) {
+        problems.push_back(make_matmul_problem({.m = size, .n = size, .k = size, .b = {.transposed = true}}));
+        problems.push_back(make_matmul_problem({.m = size, .n = size, .k = size}));
+    }
+    return problems;
+}
+
+}  // namespace
+
+std::unique_ptr<Problem> make_matmul_problem(const MatmulDesc& desc) {
+    return std::make_unique<MatmulProblem>(desc, MatrixValues::Uniform, 1);
+}
+
+const Family& matmul_family() noexcept {
+    static constexpr Family kFamily{.name = "matmul",
+                                    .exactness = "P+T",
+                                    .cases = &matmul_cases,
+                                    .benchmarks = &matmul_benchmarks,
+                                    .each_configuration_once = true};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "check_tools.hpp"
+#include "matmul_i8_oracle.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/problems.hpp"
+#include "yolk/reference/matmul_i8.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+/// What the bytes are.
+enum class Bytes {
+    Drawn,    ///< all 256 values
+    Extreme,  ///< -128 and 127: sums as large as they get
+};
+
+class MatmulI8Problem final : public Problem {
+   public:
+    MatmulI8Problem(const MatmulI8Desc& desc, Bytes bytes, std::uint64_t seed)
+        : given_(desc), desc_(reference::without_dense(desc)), bytes_(bytes), seed_(seed) {}
+
+    [[nodiscard]] std::string name() const override {
+        const auto text = [](const RowsLayout& l) {
+            return fmt::format("@{}+{}+{}", l.offset, l.stride, l.batch_stride);
+        };
+        return fmt::format("[{}, {}, {}] x{} a{} b{} out{}{}", desc_.m, desc_.n, desc_.k, desc_.batch, text(desc_.a),
+                           text(desc_.b), text(desc_.out), bytes_ == Bytes::Extreme ? " extreme" : "");
+    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return matmul_i8_space(info, given_).space();
+    }
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        return matmul_i8_space(info, given_).configuration(default_matmul_i8_config(info, given_));
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        MatmulI8Desc desc = given_;
+        desc.config = matmul_i8_space(device.info(), given_).config(configuration);
+        YOLK_TRY(MatmulI8Plan plan, plan_matmul_i8(device, desc));
+        return planned(std::move(plan),
+                       [](const MatmulI8Plan& of, std::span<const BufferView> views,
+                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                           YOLK_TRY(BoundMatmulI8 bound,
+                                    of.bind({.a = views[0], .b = views[1], .out = views[2]}, scratch));
+                           return recorded(std::move(bound));
+                       });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        return {input_buffer("a", draw(desc_.a, desc_.m, 50)), input_buffer("b", draw(desc_.b, desc_.n, 51)),
+                output_buffer("out", 4 * out_extent())};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override;
+    [[nodiscard]] Work work() const override {
+        const double products = static_cast<double>(desc_.batch) * desc_.m * desc_.n * desc_.k;
+        const double bytes = static_cast<double>(extent(desc_.a, desc_.m)) +
+                             static_cast<double>(extent(desc_.b, desc_.n)) + 4.0 * static_cast<double>(out_extent());
+        return {.operations = 2.0 * products, .bytes = bytes};
+    }
+
+   private:
+    [[nodiscard]] std::size_t extent(const RowsLayout& layout, std::uint32_t rows) const {
+        if (desc_.batch == 0 || desc_.m == 0 || desc_.n == 0 || desc_.k == 0) return 0;
+        return reference::element_of(layout, desc_.batch - 1, rows - 1, (desc_.k + 3) / 4 * 4);
+    }
+    [[nodiscard]] std::size_t out_extent() const {
+        if (desc_.batch == 0 || desc_.m == 0 || desc_.n == 0) return 0;
+        return reference::element_of(desc_.out, desc_.batch - 1, desc_.m - 1, desc_.n);
+    }
+    /// Bytes between rows, and behind the last k of a row's last word, are drawn as well: none may count.
+    [[nodiscard]] std::vector<std::int8_t> draw(const RowsLayout& layout, std::uint32_t rows,
+                                                std::uint32_t stream) const {
+        Draws draws(seed_, stream);
+        std::vector<std::int8_t> bytes(extent(layout, rows));
+        for (std::int8_t& byte : bytes) {
+            const std::uint32_t word = draws.word();
+            byte = bytes_ == Bytes::Drawn ? static_cast<std::int8_t>(static_cast<std::uint8_t>(word >> 24U))
+                                          : static_cast<std::int8_t>(word % 8 == 0 ? 127 : -128);
+        }
+        return bytes;
+    }
+
+    MatmulI8Desc given_;  ///< with kDense, as a plan takes it
+    MatmulI8Desc desc_;
+    Bytes bytes_;
+    std::uint64_t seed_;
+};
+
+std::vector<Expected> MatmulI8Problem::expected() const {
+    const std::vector<std::int8_t> a = draw(desc_.a, desc_.m, 50);
+    const std::vector<std::int8_t> b = draw(desc_.b, desc_.n, 51);
+    const std::vector<std::int32_t> twin = reference::matmul_i8_twin(desc_, a, b);
+    const std::vector<double> oracle = matmul_i8_oracle(desc_, a, b);
+    Expected expected{.element = ElementType::I32};
+    expected.twin.resize(out_extent());
+    expected.oracle.resize(out_extent());
+    expected.kept.assign(out_extent(), true);
+    std::size_t i = 0;
+    for (std::uint32_t z = 0; z < desc_.batch; ++z) {
+        for (std::uint32_t row = 0; row < desc_.m; ++row) {
+            for (std::uint32_t column = 0; column < desc_.n; ++column, ++i) {
+                const std::size_t index = reference::element_of(desc_.out, z, row, column);
+                expected.kept[index] = false;
+                expected.twin[index] = static_cast<std::uint32_t>(twin[i]);
+                expected.oracle[index] = {oracle[i], 0.0};
+            }
+        }
+    }
+    return {expected};
+}
+
+struct MatmulI8Case {
+    MatmulI8Desc desc;
+    Bytes bytes = Bytes::Drawn;
+};
+
+// Empty extents, one, every rest of k modulo a word, primes, around tiles and blocks of 8 to 64, batches, shared
+// operands, offsets and strides, sums at their largest.
+constexpr auto kMatmulI8Cases = std::to_array<MatmulI8Case>({
+    {{.m = 0, .n = 5, .k = 3}},
+    {{.m = 5, .n = 0, .k = 3}},
+    {{.m = 5, .n = 3, .k = 4, .batch = 0}},
+    {{.m = 5, .n = 3, .k = 0}},
+    {{.m = 1, .n = 1, .k = 1}},
+    {{.m = 2, .n = 3, .k = 2}},
+    {{.m = 3, .n = 2, .k = 3}},
+    {{.m = 4, .n = 4, .k = 4}},
+    {{.m = 7, .n = 5, .k = 13}},
+    {{.m = 31, .n = 29, .k = 37}},
+    {{.m = 16, .n = 32, .k = 64}},
+    {{.m = 17, .n = 33, .k = 65}},
+    {{.m = 15, .n = 63, .k = 63}},
+    {{.m = 65, .n = 9, .k = 20}},
+    {{.m = 1, .n = 100, .k = 33}},
+    {{.m = 100, .n = 1, .k = 33}},
+    {{.m = 5, .n = 9, .k = 11, .batch = 3, .b = {.batch_stride = 0}}},
+    {{.m = 6,
+      .n = 10,
+      .k = 9,
+      .batch = 2,
+      .a = {.offset = 4, .stride = 16, .batch_stride = 100},
+      .b = {.offset = 8, .stride = 20},
+      .out = {.offset = 3, .stride = 13, .batch_stride = 90}}},
+    {{.m = 3, .n = 5, .k = 4099}, Bytes::Extreme},
+    {{.m = 1, .n = 2, .k = kMaxI8Depth}, Bytes::Extreme},
+});
+
+Problems matmul_i8_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const MatmulI8Case& c : kMatmulI8Cases)
+        problems.push_back(std::make_unique<MatmulI8Problem>(c.desc, c.bytes, seed));
+    return problems;
+}
+
+Problems matmul_i8_benchmarks() {
+    Problems problems;
+    for (const std::uint32_t size : {256U, 512U}) {
+        problems.push_back(
+            std::make_unique<MatmulI8Problem>(MatmulI8Desc{.m = size, .n = size, .k = size}, Bytes::Drawn, 1));
+    }
+    return problems;
+}
+
+}  // namespace
+
+std::unique_ptr<Problem> make_matmul_i8_problem(const MatmulI8Desc& desc) {
+    return std::make_unique<MatmulI8Problem>(desc, Bytes::Drawn, 1);
+}
+
+const Family& matmul_i8_family() noexcept {
+    static constexpr Family kFamily{.name = "matmul_i8",
+                                    .exactness = "E",
+                                    .cases = &matmul_i8_cases,
+                                    .benchmarks = &matmul_i8_benchmarks,
+                                    .configurations_per_case = 4};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

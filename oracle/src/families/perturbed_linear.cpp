@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "check_tools.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/perturbed_linear.hpp"
+#include "yolk/oracle/problems.hpp"
+#include "yolk/reference/perturbed_linear.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+class PerturbedLinearProblem final : public Problem {
+   public:
+    PerturbedLinearProblem(const PerturbedLinearDesc& desc, std::int32_t first_member, float sigma, std::uint64_t seed,
+                           bool plain)
+        : desc_(desc),
+          first_member_(first_member),
+          when_{.seed = seed + 1, .generation = 9, .time = 4, .sigma = sigma},
+          plain_(plain) {
+        desc_.parameter = ParameterId{11};
+    }
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("{} {} -> {}{} x {} members from {} x {} rows{}, rank {}, sigma {}, {} by {}{}",
+                           desc_.determinism == Determinism::Exact ? "exact" : "fast", inner(), outer(),
+                           desc_.transposed ? " transposed" : "", desc_.members, first_member_, desc_.rows,
+                           desc_.shared_input ? " shared" : "", desc_.rank, when_.sigma, to_string(desc_.input_format),
+                           to_string(desc_.weights_format), desc_.antithetic ? "" : ", not antithetic");
+    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
+        return perturbed_linear_space(info, desc_).space();
+    }
+    /// On matrix units where they may take the base: no default of the primitive, so the check is what runs them.
+    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+        const ConfigSpace<PerturbedLinearConfig> space = perturbed_linear_space(info, desc_);
+        const PerturbedLinearConfig units{.base = 2};
+        return space.configuration(space.check(units) ? units : default_perturbed_linear_config(info, desc_));
+    }
+    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
+                                                               const Configuration& configuration) const override {
+        PerturbedLinearDesc desc = desc_;
+        desc.config = perturbed_linear_space(device.info(), desc_).config(configuration);
+        YOLK_TRY(PerturbedLinearPlan plan, plan_perturbed_linear(device, desc));
+        return planned(
+            std::move(plan),
+            [when = when_, first = first_member_](const PerturbedLinearPlan& of, std::span<const BufferView> views,
+                                                  const BufferView& scratch) -> Result<PlannedProblem::Record> {
+                YOLK_TRY(BoundPerturbedLinear bound,
+                         of.bind({.weights = views[0], .input = views[1], .output = views[2]}, scratch));
+                return recorded(std::move(bound), when, first);
+            });
+    }
+    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+        const Inputs inputs = draw_inputs();
+        return {input_in_format("weights", desc_.weights_format, inputs.weights),
+                input_in_format("input", desc_.input_format, inputs.input),
+                output_buffer("output", std::uint64_t{4} * desc_.members * desc_.rows * outer())};
+    }
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const Inputs inputs = draw_inputs();
+        const PerturbedLinearOracle oracle =
+            perturbed_linear_oracle(desc_, inputs.weights, inputs.input, when_, first_member_);
+        Expected expected;
+        if (desc_.determinism == Determinism::Exact)
+            expected.twin =
+                words_of(reference::perturbed_linear_twin(desc_, inputs.weights, inputs.input, when_, first_member_));
+        for (std::size_t i = 0; i < oracle.values.size(); ++i)
+            expected.oracle.push_back({oracle.values[i], oracle.tolerances[i]});
+        return {expected};
+    }
+    /// The base product's only, so that rank and noise show as cost.
+    [[nodiscard]] Work work() const override {
+        const double instances = static_cast<double>(desc_.members) * desc_.rows;
+        const double weights = static_cast<double>(desc_.in) * desc_.out;
+        const double input = (desc_.shared_input ? desc_.rows : instances) * inner();
+        return {.operations = 2.0 * instances * weights, .bytes = 4.0 * (weights + input + instances * outer())};
+    }
+
+   private:
+    struct Inputs {
+        std::vector<float> weights, input;
+    };
+    [[nodiscard]] std::uint32_t inner() const { return desc_.transposed ? desc_.out : desc_.in; }
+    [[nodiscard]] std::uint32_t outer() const { return desc_.transposed ? desc_.in : desc_.out; }
+    /// In [-1, 1), in cases now and then an operand that the operand rule drops, one of them denormal; not in
+    /// benchmarks, since denormal numbers cost processors a hundred cycles.
+    [[nodiscard]] Inputs draw_inputs() const {
+        Draws draws(when_.seed, 2);
+        const std::size_t rows = std::size_t{desc_.shared_input ? 1 : desc_.members} * desc_.rows;
+        Inputs inputs{draws.uniforms(std::size_t{desc_.out} * desc_.in, -1.0F, 1.0F),
+                      draws.uniforms(rows * inner(), -1.0F, 1.0F)};
+        round_inputs(inputs);
+        if (!plain_) return inputs;
+        for (std::size_t i = 3; i < inputs.weights.size(); i += 11)
+            inputs.weights[i] = i % 2 == 0 ? 0x1p-41F : 0x1p-130F;
+        for (std::size_t i = 5; i < inputs.input.size(); i += 13) inputs.input[i] = i % 2 == 0 ? -0x1p-41F : 0x1p-140F;
+        round_inputs(inputs);
+        return inputs;
+    }
+    void round_inputs(Inputs& inputs) const {
+        for (float& weight : inputs.weights) weight = in_format(desc_.weights_format, weight);
+        for (float& x : inputs.input) x = in_format(desc_.input_format, x);
+    }
+
+    PerturbedLinearDesc desc_;
+    std::int32_t first_member_;
+    NoiseContext when_;
+    bool plain_;
+};
+
+struct PerturbedLinearCase {
+    std::uint32_t members, rows, in, out, rank;
+    bool shared_input;
+    std::int32_t first_member;
+    float sigma;
+    bool transposed = false;
+    FloatFormat input = FloatFormat::F32;
+    FloatFormat weights = FloatFormat::F32;
+    bool antithetic = true;
+    Determinism determinism = Determinism::Exact;
+};
+
+// Empty extents, ones, primes, around a block of 8 noise elements and tiles of 8, 16 and 64 outputs; ranks around a
+// block, up to 32; the mean; members that begin with the second side of a pair; a sigma that the operand rule makes
+// zero; and chains that lavapipe 22.3 makes a plan split, in k (rank 1) and in k * rank. Formats of 16 bits. At last
+// fast ones, one of them split, three such as matrix units take: a shared x, one of each member, and transposed.
+constexpr auto kPerturbedLinearCases = std::to_array<PerturbedLinearCase>({
+    {0, 1, 4, 3, 1, true, 0, 0.1F},
+    {2, 0, 4, 3, 1, false, 0, 0.1F},
+    {2, 1, 4, 0, 1, true, 0, 0.1F},
+    {2, 2, 0, 5, 3, false, 0, 0.1F},
+    {1, 1, 1, 1, 1, true, 0, 0.1F},
+    {1, 1, 1, 1, 1, false, -1, 0.1F},
+    {5, 3, 7, 7, 1, false, -1, 0.2F},
+    {4, 2, 8, 8, 2, true, 2, 0.05F},
+    {3, 1, 9, 9, 3, false, 1, 1.0F},
+    {2, 3, 13, 17, 4, true, 6, 0.1F},
+    {3, 2, 16, 15, 7, false, 0, 0.1F},
+    {2, 1, 31, 33, 8, true, -1, 3.0F},
+    {2, 2, 17, 16, 9, false, 4, 0.1F},
+    {2, 1, 64, 5, 32, true, 0, 0.1F},
+    {67, 1, 4, 2, 1, true, 0, 0.2F},
+    {2, 1, 5, 3, 2, false, 0, 1e-13F},
+    {1, 1, 70001, 2, 1, true, 3, 0.1F},
+    {1, 1, 17001, 1, 32, false, 2, 0.1F},
+    {33, 1, 64, 64, 1, false, 0, 0.1F},
+    {9, 8, 64, 72, 4, false, 3, 0.1F},
+    {6, 5, 65, 67, 2, false, -1, 0.1F},
+    {2, 1, 3, 0, 1, true, 0, 0.1F, true},
+    {1, 1, 1, 1, 1, true, -1, 0.1F, true},
+    {17, 1, 64, 64, 1, false, 0, 0.1F, true},
+    {4, 2, 17, 8, 4, true, 1, 0.1F, true},
+    {6, 2, 20, 33, 8, false, 5, 0.1F, true},
+    {3, 3, 36, 15, 12, true, -1, 0.1F, true},
+    {2, 1, 5, 64, 32, false, 0, 0.1F, true},
+    {1, 1, 2, 70001, 2, true, 0, 0.1F, true},
+    {3, 2, 9, 7, 1, false, -1, 0.1F, false, FloatFormat::F32, FloatFormat::BF16},
+    {5, 3, 12, 64, 2, true, 1, 0.1F, false, FloatFormat::F16, FloatFormat::F16},
+    {2, 2, 33, 12, 3, false, 0, 0.1F, true, FloatFormat::BF16, FloatFormat::BF16},
+    {5, 3, 12, 17, 2, false, -1, 0.2F, false, FloatFormat::F32, FloatFormat::F32, false},
+    {17, 1, 9, 16, 1, true, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, false},
+    {4, 2, 20, 11, 9, false, 0, 0.1F, true, FloatFormat::F32, FloatFormat::F32, false},
+    {5, 3, 13, 17, 3, true, 0, 0.2F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    {3, 2, 40, 36, 2, false, -1, 0.1F, true, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    {9, 8, 64, 72, 4, false, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    {1, 1, 70001, 2, 1, true, 3, 0.1F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    {4, 16, 32, 64, 2, true, 0, 0.1F, false, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
+    {4, 8, 48, 32, 1, false, -1, 0.1F, false, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
+    {16, 1, 32, 16, 4, false, 1, 0.1F, true, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
+});
+
+std::unique_ptr<Problem> linear_problem(const PerturbedLinearCase& c, std::uint64_t seed, bool plain) {
+    return std::make_unique<PerturbedLinearProblem>(PerturbedLinearDesc{.members = c.members,
+                                                                        .rows = c.rows,
+                                                                        .in = c.in,
+                                                                        .out = c.out,
+                                                                        .rank = c.rank,
+                                                                        .shared_input = c.shared_input,
+                                                                        .weights_format = c.weights,
+                                                                        .input_format = c.input,
+                                                                        .transposed = c.transposed,
+                                                                        .antithetic = c.antithetic,
+                                                                        .determinism = c.determinism},
+                                                    c.first_member, c.sigma, seed, plain);
+}
+
+Problems perturbed_linear_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const PerturbedLinearCase& c : kPerturbedLinearCases) problems.push_back(linear_problem(c, seed, true));
+    return problems;
+}
+
+Problems perturbed_linear_benchmarks() {
+    Problems problems;
+    for (const std::uint32_t rank : {1U, 4U}) {
+        problems.push_back(linear_problem({4096, 1, 64, 64, rank, false, 0, 0.1F}, 42, false));
+        problems.push_back(linear_problem({256, 8, 1024, 1024, rank, false, 0, 0.1F}, 42, false));
+    }
+    problems.push_back(linear_problem({4096, 1, 64, 64, 1, false, 0, 0.1F, true}, 42, false));
+    problems.push_back(linear_problem({4096, 1, 64, 64, 1, true, 0, 0.1F}, 42, false));
+    problems.push_back(linear_problem({.members = 256,
+                                       .rows = 8,
+                                       .in = 1024,
+                                       .out = 1024,
+                                       .rank = 1,
+                                       .shared_input = false,
+                                       .first_member = 0,
+                                       .sigma = 0.1F,
+                                       .determinism = Determinism::Fast},
+                                      42, false));
+    return problems;
+}
+
+}  // namespace
+
+std::unique_ptr<Problem> make_perturbed_linear_problem(const PerturbedLinearDesc& desc) {
+    return std::make_unique<PerturbedLinearProblem>(desc, 0, 0.1F, 42, false);
+}
+
+const Family& perturbed_linear_family() noexcept {
+    static constexpr Family kFamily{.name = "perturbed_linear",
+                                    .exactness = "P+T",
+                                    .cases = &perturbed_linear_cases,
+                                    .benchmarks = &perturbed_linear_benchmarks,
+                                    .each_configuration_once = true};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+
+#include "check_tools.hpp"
+#include "perturbed_vector_oracle.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/operation_problem.hpp"
+#include "yolk/reference/perturbed_vector.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+class PerturbedVectorProblem final : public OperationProblem<PerturbedVectorDesc> {
+   public:
+    PerturbedVectorProblem(const PerturbedVectorDesc& desc, std::int32_t first_member, float sigma, std::uint64_t seed)
+        : OperationProblem(desc, fmt::format("members from {}, sigma {}", first_member, sigma),
+                           NoiseContext{.seed = seed, .generation = 9, .time = 4, .sigma = sigma}, {first_member}) {}
+
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const std::vector<float> values = vector();
+        return {{.twin = words_of(reference::perturbed_vector_twin(desc(), values, when(), first_member())),
+                 .oracle = perturbed_vector_oracle(desc(), values, when(), first_member())}};
+    }
+    [[nodiscard]] Work work() const override {
+        return {.operations = 2.0 * static_cast<double>(count()),
+                .bytes = 4.0 * static_cast<double>(count() + desc().element_count)};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(vector())}; }
+
+   private:
+    [[nodiscard]] std::uint64_t count() const { return std::uint64_t{desc().members} * desc().element_count; }
+    /// In [-1, 1), now and then an operand that the operand rule drops, one of them denormal.
+    [[nodiscard]] std::vector<float> vector() const {
+        std::vector<float> values = Draws(when().seed, 5).uniforms(desc().element_count, -1.0F, 1.0F);
+        for (std::size_t i = 3; i < values.size(); i += 11) values[i] = i % 2 == 0 ? 0x1p-41F : -0x1p-130F;
+        return values;
+    }
+
+    [[nodiscard]] const NoiseContext& when() const { return argument<0>(); }
+    [[nodiscard]] std::int32_t first_member() const { return argument<1>().value; }
+};
+
+struct PerturbedVectorCase {
+    std::uint32_t members, element_count;
+    std::int32_t first_member;
+    float sigma;
+    bool frozen = false;
+    bool antithetic = true;
+};
+
+// Empty in both ways, ones, around a block of eight, primes, around a workgroup of 64 blocks; the mean, members that
+// begin with the second side of a pair; a sigma that the operand rule makes zero, and a large one.
+constexpr auto kPerturbedVectorCases = std::to_array<PerturbedVectorCase>({
+    {0, 5, 0, 0.1F},
+    {3, 0, 0, 0.1F},
+    {1, 1, 0, 0.1F},
+    {1, 1, -1, 0.1F},
+    {5, 7, -1, 0.2F},
+    {4, 8, 2, 1.0F},
+    {3, 9, 1, 0.1F},
+    {2, 511, 6, 0.1F},
+    {3, 513, 5, 0.1F},
+    {67, 13, 0, 0.1F},
+    {2, 17, 0, 1e-13F},
+    {2, 17, 0, 1e20F},
+    {5, 19, -1, 0.1F, true},
+    {5, 19, -1, 0.1F, false, false},
+    {4, 9, 3, 0.1F, false, false},
+});
+
+std::unique_ptr<Problem> vector_problem(const PerturbedVectorCase& c, std::uint64_t seed) {
+    return std::make_unique<PerturbedVectorProblem>(PerturbedVectorDesc{.members = c.members,
+                                                                        .element_count = c.element_count,
+                                                                        .parameter = ParameterId{12},
+                                                                        .frozen = c.frozen,
+                                                                        .antithetic = c.antithetic},
+                                                    c.first_member, c.sigma, seed);
+}
+
+Problems perturbed_vector_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const PerturbedVectorCase& c : kPerturbedVectorCases)
+        problems.push_back(vector_problem(c, seed + problems.size()));
+    return problems;
+}
+
+Problems perturbed_vector_benchmarks() {
+    Problems problems;
+    problems.push_back(vector_problem({4096, 256, 0, 0.1F}, 42));
+    return problems;
+}
+
+std::unique_ptr<Problem> make_perturbed_vector_problem(const PerturbedVectorDesc& desc) {
+    return std::make_unique<PerturbedVectorProblem>(desc, 0, 0.1F, 1);
+}
+
+}  // namespace
+
+const Family& perturbed_vector_family() noexcept {
+    static constexpr Family kFamily{.name = "perturbed_vector",
+                                    .exactness = "P",
+                                    .cases = &perturbed_vector_cases,
+                                    .benchmarks = &perturbed_vector_benchmarks,
+                                    .configurations_per_case = 2,
+                                    .operation = &kOperationText<PerturbedVectorDesc, &make_perturbed_vector_problem>};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

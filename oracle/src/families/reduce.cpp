@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cmath>
+
+#include "check_tools.hpp"
+#include "reduce_oracle.hpp"
+#include "row_inputs.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/operation_problem.hpp"
+#include "yolk/oracle/problems.hpp"
+#include "yolk/reference/reduce.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+class ReduceProblem final : public OperationProblem<ReduceDesc> {
+   public:
+    ReduceProblem(const ReduceDesc& desc, RowInputs inputs, std::uint64_t seed)
+        : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
+
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const std::vector<float> in = input();
+        const bool is_place = desc().operation == ReduceOperation::Argmax;
+        return {{.element = is_place ? ElementType::U32 : ElementType::F32,
+                 .twin = reference::reduce_twin(desc(), in),
+                 .oracle = reduce_oracle(desc(), in)}};
+    }
+    [[nodiscard]] Work work() const override {
+        const double rows = static_cast<double>(desc().outer) * desc().inner;
+        return {.operations = rows * desc().columns, .bytes = 4.0 * rows * (desc().columns + 1.0)};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
+
+   private:
+    [[nodiscard]] std::vector<float> input() const {
+        return row_inputs(seed_, std::size_t{desc().outer} * desc().columns * desc().inner, inputs_);
+    }
+
+    RowInputs inputs_;
+    std::uint64_t seed_;
+};
+
+struct ReduceCase {
+    std::uint32_t outer, columns, inner;
+    RowInputs inputs;
+};
+
+// Nothing, one element, around the 32 chains, primes, more rows than a workgroup has; inner dimensions; scales.
+constexpr auto kReduceCases = std::to_array<ReduceCase>({
+    {0, 5, 3, RowInputs::Plain},
+    {3, 5, 0, RowInputs::Plain},
+    {1, 1, 1, RowInputs::Plain},
+    {3, 31, 1, RowInputs::Plain},
+    {3, 32, 1, RowInputs::Huge},
+    {9, 33, 1, RowInputs::Ties},
+    {2, 63, 5, RowInputs::Wide},
+    {257, 7, 1, RowInputs::Ties},
+    {3, 65, 37, RowInputs::Plain},
+    {5, 1021, 1, RowInputs::Wide},
+    {2, 4099, 1, RowInputs::Plain},
+    {7, 129, 1, RowInputs::Tiny},
+});
+
+Problems reduce_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const ReduceCase& c : kReduceCases) {
+        for (std::uint32_t operation = 0; operation < enum_words(ReduceOperation{}).size(); ++operation) {
+            const ReduceDesc desc{.operation = static_cast<ReduceOperation>(operation),
+                                  .outer = c.outer,
+                                  .columns = c.columns,
+                                  .inner = c.inner};
+            problems.push_back(std::make_unique<ReduceProblem>(desc, c.inputs, seed));
+        }
+    }
+    return problems;
+}
+
+Problems reduce_benchmarks() {
+    Problems problems;
+    for (const auto& [outer, columns, inner] :
+         {std::array{65536U, 64U, 1U}, std::array{4096U, 1024U, 1U}, std::array{64U, 1024U, 64U}}) {
+        problems.push_back(std::make_unique<ReduceProblem>(
+            ReduceDesc{.outer = outer, .columns = columns, .inner = inner}, RowInputs::Plain, 1));
+    }
+    return problems;
+}
+
+}  // namespace
+
+std::unique_ptr<Problem> make_reduce_problem(const ReduceDesc& desc) {
+    return std::make_unique<ReduceProblem>(desc, RowInputs::Plain, 1);
+}
+
+const Family& reduce_family() noexcept {
+    static constexpr Family kFamily{.name = "reduce",
+                                    .exactness = "P",
+                                    .cases = &reduce_cases,
+                                    .benchmarks = &reduce_benchmarks,
+                                    .configurations_per_case = 2,
+                                    .operation = &kOperationText<ReduceDesc, &make_reduce_problem>};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

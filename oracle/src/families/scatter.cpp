@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "check_tools.hpp"
+#include "gather_oracle.hpp"
+#include "ids.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/operation_problem.hpp"
+#include "yolk/reference/gather.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+class ScatterProblem final : public OperationProblem<ScatterDesc> {
+   public:
+    ScatterProblem(const ScatterDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
+
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const std::vector<std::uint32_t> list = ids();
+        const std::vector<float> before = target(), added = values();
+        const std::uint32_t counted =
+            desc().columns == 0
+                ? 0
+                : reference::count_out_of_range(list, desc().target_rows, desc().shared_ids ? desc().members : 1);
+        return {{.twin = words_of(reference::scatter_twin(desc(), before, list, added)),
+                 .oracle = scatter_oracle(desc(), before, list, added)},
+                {.element = ElementType::U32, .twin = {kStatusBefore + counted}}};
+    }
+    [[nodiscard]] Work work() const override {
+        const double moved = static_cast<double>(desc().members) * desc().id_count * desc().columns;
+        return {.operations = desc().mode == ScatterMode::Add ? moved : 0.0,
+                .bytes = (desc().mode == ScatterMode::Add ? 12.0 : 8.0) * moved + 4.0 * list_count()};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(target()), bytes_of_values(ids()), bytes_of_values(values()),
+                bytes_of_values(std::vector<std::uint32_t>{kStatusBefore})};
+    }
+
+   private:
+    [[nodiscard]] std::uint32_t list_count() const {
+        return (desc().shared_ids ? 1 : desc().members) * desc().id_count;
+    }
+    // Of several sizes, so that sums round; some that are flushed, some that cancel.
+    [[nodiscard]] std::vector<float> draw(std::size_t count, std::uint32_t stream) const {
+        constexpr std::array kScales{1.0F, 1.0F, 100.0F, 0x1p-30F, 0x1p-99F, 0x1p-110F};
+        Draws draws(seed_, stream);
+        std::vector<float> values(count);
+        for (float& value : values) {
+            value = draws.uniform(-1.0F, 1.0F) * draws.one_of(kScales);
+            if (draws.below(8) == 0) value = draws.below(2) == 0 ? 1.0F : -1.0F;
+        }
+        return values;
+    }
+    [[nodiscard]] std::vector<float> target() const {
+        return draw(std::size_t{desc().members} * desc().target_rows * desc().columns, 1);
+    }
+    [[nodiscard]] std::vector<std::uint32_t> ids() const {
+        return draw_ids(Draws(seed_, 2), list_count(), desc().target_rows);
+    }
+    [[nodiscard]] std::vector<float> values() const {
+        return draw(std::size_t{desc().shared_values ? 1 : desc().members} * desc().id_count * desc().columns, 3);
+    }
+
+    std::uint64_t seed_;
+};
+
+// Empty in each way, no rows at all, one element, columns that quads divide and that they do not, around the default
+// workgroup's 64 columns, around 16 and 256 ids of a dispatch, each way of sharing.
+constexpr std::array kScatterCases{
+    ScatterDesc{.members = 0, .target_rows = 3, .columns = 5, .id_count = 2},
+    ScatterDesc{.members = 2, .target_rows = 3, .columns = 0, .id_count = 2},
+    ScatterDesc{.members = 2, .target_rows = 3, .columns = 5, .id_count = 0},
+    ScatterDesc{.members = 2, .target_rows = 0, .columns = 5, .id_count = 3},
+    ScatterDesc{.members = 1, .target_rows = 1, .columns = 1, .id_count = 1},
+    ScatterDesc{.members = 1, .target_rows = 1, .columns = 1, .id_count = 17},
+    ScatterDesc{.members = 3, .target_rows = 7, .columns = 5, .id_count = 11},
+    ScatterDesc{.members = 3, .target_rows = 7, .columns = 8, .id_count = 16, .shared_ids = true},
+    ScatterDesc{.members = 3, .target_rows = 7, .columns = 3, .id_count = 15, .shared_values = true},
+    ScatterDesc{
+        .members = 5, .target_rows = 13, .columns = 4, .id_count = 31, .shared_ids = true, .shared_values = true},
+    ScatterDesc{.members = 1, .target_rows = 3, .columns = 63, .id_count = 5},
+    ScatterDesc{.members = 1, .target_rows = 3, .columns = 65, .id_count = 5},
+    ScatterDesc{.members = 2, .target_rows = 5, .columns = 12, .id_count = 257},
+};
+
+Problems scatter_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const ScatterMode mode : {ScatterMode::Assign, ScatterMode::Add}) {
+        for (ScatterDesc desc : kScatterCases) {
+            desc.mode = mode;
+            problems.push_back(std::make_unique<ScatterProblem>(desc, seed + problems.size()));
+        }
+    }
+    return problems;
+}
+
+Problems scatter_benchmarks() {
+    Problems problems;
+    problems.push_back(std::make_unique<ScatterProblem>(
+        ScatterDesc{.members = 64, .target_rows = 256, .columns = 64, .id_count = 64, .mode = ScatterMode::Add}, 1));
+    return problems;
+}
+
+std::unique_ptr<Problem> make_scatter_problem(const ScatterDesc& desc) {
+    return std::make_unique<ScatterProblem>(desc, 1);
+}
+
+}  // namespace
+
+const Family& scatter_family() noexcept {
+    static constexpr Family kFamily{.name = "scatter",
+                                    .exactness = "E+P",
+                                    .cases = &scatter_cases,
+                                    .benchmarks = &scatter_benchmarks,
+                                    .configurations_per_case = 6,
+                                    .operation = &kOperationText<ScatterDesc, &make_scatter_problem>};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "check_tools.hpp"
+#include "row_inputs.hpp"
+#include "softmax_oracle.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/operation_problem.hpp"
+#include "yolk/reference/softmax.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+class SoftmaxProblem final : public OperationProblem<SoftmaxDesc> {
+   public:
+    SoftmaxProblem(const SoftmaxDesc& desc, RowInputs inputs, std::uint64_t seed)
+        : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
+
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const std::vector<float> in = input();
+        return {{.twin = words_of(reference::softmax_twin(desc(), in)), .oracle = softmax_oracle(desc(), in)}};
+    }
+    /// Two exponentials of 24 operations and a few more.
+    [[nodiscard]] Work work() const override {
+        const auto elements = static_cast<double>(count());
+        return {.operations = 55.0 * elements, .bytes = 8.0 * elements};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
+
+   private:
+    [[nodiscard]] std::size_t count() const { return std::size_t{desc().members} * desc().rows * desc().columns; }
+    [[nodiscard]] std::vector<float> input() const { return row_inputs(seed_, count(), inputs_); }
+
+    RowInputs inputs_;
+    std::uint64_t seed_;
+};
+
+struct SoftmaxCase {
+    std::uint32_t members, rows, columns;
+    RowInputs inputs;
+};
+
+// Nothing, one element, around the 32 chains, primes, more rows than a workgroup has; scales, masked elements.
+constexpr auto kSoftmaxCases = std::to_array<SoftmaxCase>({
+    {0, 3, 5, RowInputs::Plain},
+    {3, 0, 5, RowInputs::Plain},
+    {3, 5, 0, RowInputs::Plain},
+    {1, 1, 1, RowInputs::Plain},
+    {2, 3, 2, RowInputs::Ties},
+    {2, 5, 31, RowInputs::Masked},
+    {1, 7, 32, RowInputs::Plain},
+    {3, 3, 33, RowInputs::Steep},
+    {1, 5, 65, RowInputs::Huge},
+    {2, 2, 1021, RowInputs::Masked},
+    {1, 1, 4099, RowInputs::Plain},
+    {257, 3, 10, RowInputs::Plain},
+    {2, 4, 40, RowInputs::Tiny},
+});
+
+Problems softmax_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const SoftmaxCase& c : kSoftmaxCases) {
+        for (const bool logarithm : {false, true}) {
+            problems.push_back(std::make_unique<SoftmaxProblem>(
+                SoftmaxDesc{.members = c.members, .rows = c.rows, .columns = c.columns, .logarithm = logarithm},
+                c.inputs, seed));
+        }
+    }
+    return problems;
+}
+
+Problems softmax_benchmarks() {
+    Problems problems;
+    for (const auto& [members, rows, columns] :
+         {std::array{4096U, 16U, 10U}, std::array{64U, 64U, 256U}, std::array{16U, 16U, 4096U}}) {
+        problems.push_back(std::make_unique<SoftmaxProblem>(
+            SoftmaxDesc{.members = members, .rows = rows, .columns = columns}, RowInputs::Plain, 1));
+    }
+    return problems;
+}
+
+std::unique_ptr<Problem> make_softmax_problem(const SoftmaxDesc& desc) {
+    return std::make_unique<SoftmaxProblem>(desc, RowInputs::Plain, 1);
+}
+
+}  // namespace
+
+const Family& softmax_family() noexcept {
+    static constexpr Family kFamily{.name = "softmax",
+                                    .exactness = "P",
+                                    .cases = &softmax_cases,
+                                    .benchmarks = &softmax_benchmarks,
+                                    .configurations_per_case = 2,
+                                    .operation = &kOperationText<SoftmaxDesc, &make_softmax_problem>};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle

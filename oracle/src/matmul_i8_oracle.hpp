@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Oracle of the int8 product (docs/kernels/matmul_i8.md).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "yolk/primitives/matmul_i8.hpp"
+
+namespace yolk::oracle {
+
+/// In double by outer products, k outermost and descending; exact as long as sums stay below 2^53.
+[[nodiscard]] std::vector<double> matmul_i8_oracle(const MatmulI8Desc& desc, std::span<const std::int8_t> a,
+                                                   std::span<const std::int8_t> b);
+
+}  // namespace yolk::oracle

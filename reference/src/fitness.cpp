@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact twin of fitness: the same roundings by other means (128-bit integers, exact doubles, sorting where the
+// kernels count).
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "yolk/exact/exact_math.h"
+#include "yolk/reference/fitness.hpp"
+
+namespace yolk::reference {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+constexpr float kReciprocal127 = std::bit_cast<float>(0x3C010204U);
+constexpr float kEpsilon = 1e-5F;
+constexpr int kSmallestExponent = -40;
+
+float flushed_score_product(float x, float y) { return exact::exact_flush(x * y); }
+
+/// x * 2^power: zero below 2^-100, the largest finite number where it would overflow.
+float scaled(float x, int power) {
+    const double exact_value = std::ldexp(static_cast<double>(x), power);
+    if (std::abs(exact_value) < 0x1p-100) return 0.0F;
+    const auto largest = static_cast<double>(std::numeric_limits<float>::max());
+    return static_cast<float>(std::clamp(exact_value, -largest, largest));
+}
+
+/// 127 part / whole to the nearest integer, ties to even: IEEE's remainder is exact, and so is what it leaves.
+int rounded_share(double part, double whole) {
+    const double scaled_part = 127.0 * part;
+    return static_cast<int>((scaled_part - std::remainder(scaled_part, whole)) / whole);
+}
+
+float score_of(const FitnessDesc& desc, std::span<const float> returns, std::size_t member) {
+    float sum = 0.0F;
+    bool finite = true;
+    for (std::size_t episode = 0; episode < desc.episodes; ++episode) {
+        const float value = returns[episode * desc.population + member];
+        finite = finite && std::isfinite(value);
+        sum = sum + exact::exact_flush(value);
+    }
+    const float score = flushed_score_product(sum, 1.0F / static_cast<float>(desc.episodes));
+    const bool is_nan = std::isnan(score) || (!finite && std::isfinite(score));
+    return is_nan ? std::numeric_limits<float>::quiet_NaN() : score;
+}
+
+/// Scores as they count, and their exact statistics.
+struct Population {
+    std::vector<float> counted;  ///< not-finite ones replaced
+    int exponent = 0;            ///< E
+    std::int64_t sum = 0;        ///< of quantized scores
+    Wide squares = 0;
+    float reciprocal = 0.0F;  ///< 1/N
+
+    [[nodiscard]] std::int64_t quantized(std::size_t member) const {
+        return static_cast<std::int64_t>(
+            std::nearbyint(std::ldexp(static_cast<double>(counted[member]), 24 - exponent)));
+    }
+    [[nodiscard]] float difference(std::size_t pair) const {
+        return exact::exact_flush(scaled(counted[2 * pair], -exponent) - scaled(counted[2 * pair + 1], -exponent));
+    }
+    [[nodiscard]] float variance() const {  // in units of 4^(E-24)
+        const auto magnitude = static_cast<Wide>(std::abs(sum));
+        const Wide integer = squares * counted.size() - magnitude * magnitude;
+        return flushed_score_product(flushed_score_product(static_cast<float>(integer), reciprocal), reciprocal);
+    }
+    [[nodiscard]] int unit() const { return std::max(exponent, kSmallestExponent); }
+    [[nodiscard]] float inverse_deviation() const {
+        const float total = scaled(variance(), 2 * (exponent - 24 - unit())) + scaled(kEpsilon, -2 * unit());
+        const float deviation = exact::exact_sqrt(total);
+        return deviation == 0.0F ? 0.0F : exact::exact_reciprocal(deviation);
+    }
+};
+
+Population population_of(const std::vector<float>& scores, const abi::fitness::Summary& summary) {
+    Population all;
+    all.reciprocal = 1.0F / static_cast<float>(scores.size());
+    float largest = 0.0F;
+    for (const float score : scores) {
+        all.counted.push_back(std::isfinite(score) ? score : summary.worst);
+        largest = std::max(largest, std::abs(all.counted.back()));
+    }
+    all.exponent = largest == 0.0F ? 0 : std::ilogb(largest);
+    for (std::size_t member = 0; member < scores.size(); ++member) {
+        const std::int64_t count = all.quantized(member);
+        all.sum += count;
+        all.squares += static_cast<Wide>(count * count);
+    }
+    return all;
+}
+
+void add_extremes(const std::vector<float>& scores, abi::fitness::Summary& summary) {
+    summary.first_not_finite = 0xFFFFFFFFU;
+    bool any = false;
+    for (std::size_t member = 0; member < scores.size(); ++member) {
+        const float score = scores[member];
+        if (!std::isfinite(score)) {
+            if (summary.not_finite_count++ == 0) summary.first_not_finite = static_cast<std::uint32_t>(member);
+            continue;
+        }
+        summary.best = any ? std::max(summary.best, score) : score;
+        summary.worst = any ? std::min(summary.worst, score) : score;
+        any = true;
+    }
+    summary.finite_count = static_cast<std::uint32_t>(scores.size()) - summary.not_finite_count;
+}
+
+std::vector<float> differences_of(const Population& all) {
+    std::vector<float> differences(all.counted.size() / 2);
+    for (std::size_t pair = 0; pair < differences.size(); ++pair) differences[pair] = all.difference(pair);
+    return differences;
+}
+
+/// What becomes 127: the largest magnitude, or six lower medians of the non-zero ones.
+float scale_of(const std::vector<float>& differences, bool robust) {
+    std::vector<float> magnitudes;
+    for (const float difference : differences) {
+        if (difference != 0.0F) magnitudes.push_back(std::abs(difference));
+    }
+    if (magnitudes.empty()) return 0.0F;
+    std::ranges::sort(magnitudes);
+    const float median = magnitudes[(magnitudes.size() - 1) / 2];
+    return robust ? std::min(magnitudes.back(), flushed_score_product(6.0F, median)) : magnitudes.back();
+}
+
+void weigh_differences(const FitnessDesc& desc, const Population& all, FitnessTwin& twin) {
+    const std::vector<float> differences = differences_of(all);
+    const float scale = scale_of(differences, desc.robust);
+    for (const float difference : differences) {
+        const float magnitude = std::min(std::abs(difference), scale);
+        const int share =
+            magnitude == 0.0F ? 0 : rounded_share(static_cast<double>(magnitude), static_cast<double>(scale));
+        twin.integer_weights.push_back(static_cast<std::int8_t>(difference < 0.0F ? -share : share));
+    }
+    const float in_units = scaled(scale, all.exponent - all.unit());
+    twin.summary.coefficient =
+        flushed_score_product(flushed_score_product(in_units, all.inverse_deviation()), kReciprocal127);
+}
+
+void weigh_signs(const Population& all, FitnessTwin& twin) {
+    std::uint32_t nonzero = 0;
+    for (const float difference : differences_of(all)) {
+        nonzero += static_cast<std::uint32_t>(difference != 0.0F);
+        twin.integer_weights.push_back(static_cast<std::int8_t>((difference > 0.0F) - (difference < 0.0F)));
+    }
+    if (nonzero == 0) return;
+    const auto doubled = static_cast<float>(2 * all.counted.size());
+    twin.summary.coefficient =
+        exact::exact_sqrt(flushed_score_product(doubled, exact::exact_reciprocal(static_cast<float>(nonzero))));
+}
+
+/// Twice the rank, centred, ties averaged.
+std::vector<std::int64_t> centred_ranks(const std::vector<float>& scores) {
+    std::vector<std::size_t> order(scores.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t member) { return scores[member]; });
+    std::vector<std::int64_t> ranks(scores.size());
+    for (std::size_t begin = 0; begin < order.size();) {
+        std::size_t end = begin;
+        while (end < order.size() && scores[order[end]] == scores[order[begin]]) ++end;
+        const auto doubled = static_cast<std::int64_t>(begin + end - 1);  // first + last rank of the tie
+        for (; begin < end; ++begin) ranks[order[begin]] = doubled - static_cast<std::int64_t>(scores.size() - 1);
+    }
+    return ranks;
+}
+
+void weigh_ranks(const FitnessDesc& desc, const Population& all, FitnessTwin& twin) {
+    const std::vector<std::int64_t> ranks = centred_ranks(all.counted);
+    std::int64_t largest = 0;
+    std::uint64_t squares = 0;
+    for (const std::int64_t rank : ranks) squares += static_cast<std::uint64_t>(rank * rank);
+    std::vector<std::int64_t> weighed;
+    for (std::size_t i = 0; i < (desc.antithetic ? ranks.size() / 2 : ranks.size()); ++i)
+        weighed.push_back(desc.antithetic ? ranks[2 * i] - ranks[2 * i + 1] : ranks[i]);
+    for (const std::int64_t rank : weighed) largest = std::max(largest, std::abs(rank));
+    for (const std::int64_t rank : weighed) {
+        const auto difference = static_cast<double>(rank);
+        twin.integer_weights.push_back(
+            largest == 0 ? std::int8_t{0}
+                         : static_cast<std::int8_t>(rounded_share(difference, static_cast<double>(largest))));
+    }
+    if (largest == 0) return;
+    const float deviation = exact::exact_sqrt(flushed_score_product(static_cast<float>(squares), all.reciprocal));
+    twin.summary.coefficient = flushed_score_product(
+        flushed_score_product(static_cast<float>(largest), exact::exact_reciprocal(deviation)), kReciprocal127);
+}
+
+float group_mean(const FitnessDesc& desc, const Population& all, std::size_t group) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < desc.group_size; ++i) sum += all.quantized(group * desc.group_size + i);
+    return scaled(flushed_score_product(static_cast<float>(sum), 1.0F / static_cast<float>(desc.group_size)), -24);
+}
+
+/// One per member, from the quantized scores: equal ones give zero.
+void weigh_members(const FitnessDesc& desc, const Population& all, FitnessTwin& twin) {
+    const std::size_t size = desc.rule == FitnessRule::GroupZScore ? desc.group_size : all.counted.size();
+    const float reciprocal = 1.0F / static_cast<float>(size);
+    const float inverse = all.inverse_deviation();
+    for (std::size_t first = 0; first < all.counted.size(); first += size) {
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < size; ++i) sum += all.quantized(first + i);
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::int64_t total = static_cast<std::int64_t>(size) * all.quantized(first + i) - sum;
+            const float difference = scaled(flushed_score_product(static_cast<float>(total), reciprocal), -24);
+            twin.float_weights.push_back(flushed_score_product(scaled(difference, all.exponent - all.unit()), inverse));
+        }
+    }
+    twin.summary.coefficient = 1.0F;
+}
+
+void weigh_floats(const FitnessDesc& desc, const Population& all, FitnessTwin& twin) {
+    if (!desc.antithetic) return weigh_members(desc, all, twin);
+    const float inverse = all.inverse_deviation();
+    for (std::size_t pair = 0; pair < all.counted.size() / 2; ++pair) {
+        float difference = all.difference(pair);
+        if (desc.rule == FitnessRule::GroupZScore && 2 * pair / desc.group_size != (2 * pair + 1) / desc.group_size) {
+            const float shift = group_mean(desc, all, (2 * pair + 1) / desc.group_size) -
+                                group_mean(desc, all, 2 * pair / desc.group_size);
+            difference = exact::exact_flush(difference + shift);
+        }
+        twin.float_weights.push_back(flushed_score_product(scaled(difference, all.exponent - all.unit()), inverse));
+    }
+    twin.summary.coefficient = 1.0F;
+}
+
+}  // namespace
+
+FitnessTwin fitness_twin(const FitnessDesc& desc, std::span<const float> returns) {
+    FitnessTwin twin;
+    for (std::size_t member = 0; member < desc.population; ++member)
+        twin.scores.push_back(score_of(desc, returns, member));
+    add_extremes(twin.scores, twin.summary);
+    const Population all = population_of(twin.scores, twin.summary);
+    twin.summary.mean = scaled(flushed_score_product(static_cast<float>(all.sum), all.reciprocal), all.exponent - 24);
+    twin.summary.variance = scaled(all.variance(), 2 * (all.exponent - 24));
+    switch (desc.rule) {
+        case FitnessRule::PairDifference: weigh_differences(desc, all, twin); break;
+        case FitnessRule::PairSign: weigh_signs(all, twin); break;
+        case FitnessRule::CentredRank: weigh_ranks(desc, all, twin); break;
+        case FitnessRule::ZScore:
+        case FitnessRule::GroupZScore: weigh_floats(desc, all, twin); break;
+    }
+    return twin;
+}
+
+}  // namespace yolk::reference

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/reference/optimizer.hpp"
+
+#include <algorithm>
+
+#include "yolk/exact/exact_math.h"
+
+namespace yolk::reference {
+
+namespace {
+
+constexpr float kLargestGradient = 0x1p48F;
+
+float flushed_product(float x, float y) { return exact::exact_flush(x * y); }
+
+/// 1 / (1 - beta^t), the power by squaring in double as the plan does it.
+float unbias_twin(float beta, std::uint64_t t) {
+    double power = 1.0;
+    for (auto square = static_cast<double>(beta); t != 0; t >>= 1U, square *= square) {
+        if ((t & 1U) != 0) power *= square;
+    }
+    return static_cast<float>(1.0 / (1.0 - power));
+}
+
+float adam_twin(const OptimizerDesc& desc, float g, float& m, float& v, float unbias1, float unbias2) {
+    g = std::clamp(g, -kLargestGradient, kLargestGradient);
+    m = flushed_product(desc.beta1, m) + flushed_product(1.0F - desc.beta1, g);
+    v = flushed_product(desc.beta2, v) + flushed_product(1.0F - desc.beta2, flushed_product(g, g));
+    const float denominator = exact::exact_sqrt(flushed_product(v, unbias2)) + desc.epsilon;
+    return flushed_product(flushed_product(m, unbias1), exact::exact_reciprocal(denominator));
+}
+
+}  // namespace
+
+void optimizer_twin(const OptimizerDesc& desc, std::span<const float> gradient, std::span<float> parameters,
+                    std::span<float> state, float learning_rate, std::uint32_t step) {
+    const std::uint64_t t = std::uint64_t{step} + 1;
+    const float unbias1 = unbias_twin(desc.beta1, t);
+    const float unbias2 = unbias_twin(desc.beta2, t);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        float direction = exact::exact_flush(gradient[i]);
+        if (desc.rule == OptimizerRule::Momentum)
+            direction = state[i] = flushed_product(desc.beta1, state[i]) + direction;
+        if (desc.rule == OptimizerRule::Adam) {
+            direction = adam_twin(desc, direction, state[i], state[parameters.size() + i], unbias1, unbias2);
+        }
+        parameters[i] = exact::exact_flush_operand(parameters[i] + flushed_product(learning_rate, direction));
+    }
+}
+
+}  // namespace yolk::reference

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/reference/perturbed_linear.hpp"
+
+#include <cmath>
+#include <cstddef>
+
+#include "yolk/core/noise.hpp"
+#include "yolk/exact/exact_math.h"
+#include "yolk/reference/noise.hpp"
+
+namespace yolk::reference {
+
+namespace {
+
+/// Columns of x, and of the output.
+std::uint32_t inner(const PerturbedLinearDesc& desc) { return desc.transposed ? desc.out : desc.in; }
+std::uint32_t outer(const PerturbedLinearDesc& desc) { return desc.transposed ? desc.in : desc.out; }
+
+/// Row o of what x is multiplied with: a row of W, transposed a column.
+template <class T>
+std::vector<T> row_of(const PerturbedLinearDesc& desc, std::span<const T> weights, std::size_t o) {
+    std::vector<T> row(inner(desc));
+    for (std::size_t k = 0; k < row.size(); ++k)
+        row[k] = desc.transposed ? weights[k * desc.in + o] : weights[o * desc.in + k];
+    return row;
+}
+
+NoiseStream stream_of(const PerturbedLinearDesc& desc, const NoiseContext& when, Domain domain, std::int32_t member) {
+    return {.seed = when.seed,
+            .parameter = desc.parameter.value,
+            .domain = domain,
+            .pair = static_cast<std::uint32_t>(member) / (desc.antithetic ? 2 : 1),
+            .time = when.time};
+}
+
+std::span<const float> input_row(const PerturbedLinearDesc& desc, std::span<const float> input, std::uint32_t m,
+                                 std::uint32_t row) {
+    const std::size_t index = desc.shared_input ? row : std::size_t{m} * desc.rows + row;
+    return input.subspan(index * inner(desc), inner(desc));
+}
+
+// Noise of [count, rank] as floats.
+std::vector<float> noise_matrix(const PerturbedLinearDesc& desc, const NoiseStream& stream, std::uint32_t count) {
+    const NoiseDesc noise{.element_count = count * desc.rank, .pair_count = 1};
+    const std::vector<std::int32_t> integers = noise_i32_twin(noise, stream);
+    return {integers.begin(), integers.end()};
+}
+
+// x B, times +-scale: the operands of the second half.
+std::vector<float> project_twin(const PerturbedLinearDesc& desc, std::span<const float> x, std::span<const float> b,
+                                float scale) {
+    std::vector<float> projection(desc.rank);
+    for (std::uint32_t rho = 0; rho < desc.rank; ++rho) {
+        float sum = 0.0F;
+        for (std::size_t k = 0; k < x.size(); ++k) {
+            const float product = exact::exact_flush_operand(x[k]) * b[k * desc.rank + rho];
+            sum = sum + product;
+        }
+        projection[rho] = exact::exact_flush_operand(sum * scale);
+    }
+    return projection;
+}
+
+float output_twin(std::span<const float> x, std::span<const float> weights, std::span<const float> projection,
+                  std::span<const float> a) {
+    float sum = 0.0F;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+        const float product = exact::exact_flush_operand(x[k]) * exact::exact_flush_operand(weights[k]);
+        sum = sum + product;
+    }
+    for (std::size_t rho = 0; rho < projection.size(); ++rho) {
+        const float product = projection[rho] * a[rho];
+        sum = sum + product;
+    }
+    return sum;
+}
+
+float twin_scale(const PerturbedLinearDesc& desc, const NoiseContext& when, std::int32_t member) {
+    if (member < 0) return 0.0F;
+    const double scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance;
+    const float rounded = exact::exact_flush_operand(static_cast<float>(scale));
+    return is_plus_side(desc.antithetic, member) ? rounded : -rounded;
+}
+
+}  // namespace
+
+std::vector<float> perturbed_linear_twin(const PerturbedLinearDesc& desc, std::span<const float> weights,
+                                         std::span<const float> input, const NoiseContext& when,
+                                         std::int32_t first_member) {
+    std::vector<float> output;
+    output.reserve(std::size_t{desc.members} * desc.rows * outer(desc));
+    const Domain of_inner = desc.transposed ? Domain::A : Domain::B;
+    const Domain of_outer = desc.transposed ? Domain::B : Domain::A;
+    for (std::uint32_t m = 0; m < desc.members; ++m) {
+        const std::int32_t member = first_member + static_cast<std::int32_t>(m);
+        const std::vector<float> a = noise_matrix(desc, stream_of(desc, when, of_outer, member), outer(desc));
+        const std::vector<float> b = noise_matrix(desc, stream_of(desc, when, of_inner, member), inner(desc));
+        for (std::uint32_t row = 0; row < desc.rows; ++row) {
+            const std::span<const float> x = input_row(desc, input, m, row);
+            const std::vector<float> projection = project_twin(desc, x, b, twin_scale(desc, when, member));
+            for (std::size_t o = 0; o < outer(desc); ++o) {
+                output.push_back(output_twin(x, row_of(desc, weights, o), projection,
+                                             std::span(a).subspan(o * desc.rank, desc.rank)));
+            }
+        }
+    }
+    return output;
+}
+
+std::vector<double> perturbed_weights(const PerturbedLinearDesc& desc, std::span<const float> weights,
+                                      const NoiseContext& when, std::int32_t member) {
+    std::vector<double> formed(weights.begin(), weights.end());
+    if (member < 0 || when.sigma == 0.0F) return formed;
+    const double scale = (is_plus_side(desc.antithetic, member) ? 1.0 : -1.0) * static_cast<double>(when.sigma) /
+                         std::sqrt(static_cast<double>(desc.rank));
+    const double deviation = std::sqrt(static_cast<double>(kNoiseVariance));
+    const std::vector<float> a = noise_matrix(desc, stream_of(desc, when, Domain::A, member), desc.out);
+    const std::vector<float> b = noise_matrix(desc, stream_of(desc, when, Domain::B, member), desc.in);
+    for (std::size_t o = 0; o < desc.out; ++o) {
+        for (std::size_t k = 0; k < desc.in; ++k) {
+            double dot = 0.0;
+            for (std::size_t rho = 0; rho < desc.rank; ++rho)
+                dot += a[o * desc.rank + rho] / deviation * (b[k * desc.rank + rho] / deviation);
+            formed[o * desc.in + k] += scale * dot;
+        }
+    }
+    return formed;
+}
+
+}  // namespace yolk::reference

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "yolk/core/noise.hpp"
+#include "yolk/exact/exact_math.h"
+#include "yolk/reference/rollout.hpp"
+#include "yolk/shaders/environments.hpp"
+
+namespace yolk::reference {
+
+namespace {
+
+#define YOLK_TWIN_TYPE(name, ...) YOLK_ENVIRONMENT_TYPE(name, name);
+namespace environment_types {
+YOLK_ENVIRONMENTS(YOLK_TWIN_TYPE)
+}  // namespace environment_types
+#undef YOLK_TWIN_TYPE
+
+/// One layer of a member's policy as the kernel holds it.
+struct TwinLayer {
+    std::uint32_t inputs = 0;
+    std::uint32_t outputs = 0;
+    bool perturbed = false;
+    std::vector<float> weights = {};  // [outputs, inputs], operands
+    std::vector<float> a = {};        // [outputs, rank]
+    std::vector<float> b = {};        // [inputs, rank]
+    std::vector<float> biases = {};   // with their noise
+};
+
+std::vector<float> noise_floats(const NoiseContext& when, std::size_t parameter, Domain domain, std::uint32_t pair,
+                                std::size_t count) {
+    const NoiseStream stream{.seed = when.seed,
+                             .parameter = static_cast<std::uint32_t>(parameter),
+                             .domain = domain,
+                             .pair = pair,
+                             .time = when.time};
+    std::vector<float> noise(count);
+    for (std::uint32_t first = 0; first < count; first += kNoiseElementsPerBlock) {
+        const auto block = noise_block(stream, first / kNoiseElementsPerBlock);
+        for (std::uint32_t i = 0; i < block.size() && first + i < count; ++i) noise[first + i] = block[i];
+    }
+    return noise;
+}
+
+class TwinPolicy {
+   public:
+    TwinPolicy(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
+               std::uint32_t member)
+        : rank_(desc.rank) {
+        const double sigma = when.sigma;
+        const float sign = !desc.antithetic || member % 2 == 0 ? 1.0F : -1.0F;
+        const std::uint32_t pair = desc.antithetic ? member / 2 : member;
+        const double matrix_scale = sigma / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance;
+        const double vector_scale = sigma / std::sqrt(static_cast<double>(kNoiseVariance));
+        matrix_scale_ = sign * exact::exact_flush_operand(static_cast<float>(matrix_scale));
+        const float bias_scale = sign * exact::exact_flush_operand(static_cast<float>(vector_scale));
+        for (std::size_t layer = 0; layer + 1 < desc.network.widths.size(); ++layer) {
+            layers_.push_back(make_layer(desc, parameters, when, pair, 2 * layer, bias_scale));
+        }
+    }
+
+    /// The outputs for an observation.
+    [[nodiscard]] std::span<const float> outputs(std::span<const float> observation) {
+        units_.assign(observation.size(), 0.0F);
+        std::transform(observation.begin(), observation.end(), units_.begin(), exact::exact_flush_operand);
+        for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+            apply(layers_[layer], layer + 1 < layers_.size());
+        }
+        return units_;
+    }
+
+   private:
+    [[nodiscard]] TwinLayer make_layer(const RolloutDesc& desc, std::span<const float> parameters,
+                                       const NoiseContext& when, std::uint32_t pair, std::size_t p,
+                                       float bias_scale) const {
+        const ParameterDesc& matrix = desc.parameters.parameters()[p];
+        const ParameterDesc& vector = desc.parameters.parameters()[p + 1];
+        TwinLayer layer{.inputs = matrix.columns, .outputs = matrix.rows};
+        const auto operands = [&](std::size_t id, std::size_t count) {
+            const auto from =
+                parameters.subspan(desc.parameters.offset(ParameterId(static_cast<std::uint32_t>(id))), count);
+            std::vector<float> values(count);
+            std::transform(from.begin(), from.end(), values.begin(), exact::exact_flush_operand);
+            return values;
+        };
+        layer.weights = operands(p, std::size_t{layer.outputs} * layer.inputs);
+        layer.biases = operands(p + 1, layer.outputs);
+        layer.perturbed = !desc.mean_only && matrix.perturbation != Perturbation::Frozen;
+        if (layer.perturbed) {
+            layer.a = noise_floats(when, p, Domain::A, pair, std::size_t{layer.outputs} * rank_);
+            layer.b = noise_floats(when, p, Domain::B, pair, std::size_t{layer.inputs} * rank_);
+        }
+        if (!desc.mean_only && vector.perturbation != Perturbation::Frozen) {
+            const std::vector<float> noise = noise_floats(when, p + 1, Domain::Vector, pair, layer.outputs);
+            for (std::size_t o = 0; o < noise.size(); ++o) {
+                const float shift = bias_scale * noise[o];
+                layer.biases[o] = layer.biases[o] + shift;
+            }
+        }
+        return layer;
+    }
+
+    void project(const TwinLayer& layer) {
+        projections_.assign(layer.perturbed ? rank_ : 0, 0.0F);
+        for (std::size_t column = 0; column < projections_.size(); ++column) {
+            float sum = 0.0F;
+            for (std::size_t i = 0; i < layer.inputs; ++i) {
+                const float product = units_[i] * layer.b[i * rank_ + column];
+                sum = sum + product;
+            }
+            projections_[column] = exact::exact_flush_operand(sum * matrix_scale_);
+        }
+    }
+
+    void apply(const TwinLayer& layer, bool hidden) {
+        project(layer);
+        next_.resize(layer.outputs);
+        for (std::size_t o = 0; o < layer.outputs; ++o) {
+            float sum = layer.biases[o];
+            for (std::size_t i = 0; i < layer.inputs; ++i) {
+                const float product = units_[i] * layer.weights[o * layer.inputs + i];
+                sum = sum + product;
+            }
+            for (std::size_t column = 0; column < projections_.size(); ++column) {
+                const float product = projections_[column] * layer.a[o * rank_ + column];
+                sum = sum + product;
+            }
+            next_[o] = hidden ? exact::exact_tanh(sum) : sum;
+        }
+        units_.swap(next_);
+    }
+
+    std::vector<TwinLayer> layers_;
+    std::uint32_t rank_;
+    float matrix_scale_ = 0.0F;
+    std::vector<float> units_;
+    std::vector<float> next_;
+    std::vector<float> projections_;
+};
+
+template <class State>
+std::vector<float> words_of(const State& state) {
+    std::vector<float> words(sizeof(State) / sizeof(float));
+    std::memcpy(words.data(), &state, sizeof(State));
+    return words;
+}
+
+std::uint32_t largest(std::span<const float> outputs) {
+    std::uint32_t action = 0;
+    for (std::uint32_t a = 1; a < outputs.size(); ++a) {
+        if (outputs[a] > outputs[action]) action = a;
+    }
+    return action;
+}
+
+struct EpisodeResult {
+    float total = 0.0F;
+    std::uint32_t steps = 0;
+};
+
+/// Runs one episode; on_step(state before, observation, outputs, action, state after, result).
+template <class Environment, class OnStep>
+EpisodeResult run_episode(const RolloutDesc& desc, TwinPolicy& policy, const NoiseContext& when, std::uint32_t episode,
+                          OnStep&& on_step) {
+    const PhiloxCounter words =
+        philox_block({.seed = when.seed, .domain = Domain::Environment, .pair = episode, .time = when.generation}, 0);
+    const auto start = Environment::reset({words[0], words[1], words[2], words[3]});
+    auto state = start;
+    const std::uint32_t max_steps = desc.max_steps == 0 ? Environment::kMaxSteps : desc.max_steps;
+    EpisodeResult episode_result;
+    while (episode_result.steps < max_steps) {
+        float observation[Environment::kObservationCount];
+        Environment::observe(state, observation);
+        const std::span<const float> outputs = policy.outputs(observation);
+        const std::uint32_t action = largest(outputs);
+        const auto before = state;
+        const exact::StepResult result = Environment::step(state, action);
+        on_step(before, std::span<const float>(observation), outputs, action, state, result);
+        episode_result.total = episode_result.total + result.reward;
+        ++episode_result.steps;
+        if (!result.terminated) continue;
+        if (!desc.never_stop) break;
+        state = start;
+    }
+    return episode_result;
+}
+
+constexpr auto kIgnoreStep = [](const auto&...) {};
+
+template <class Environment>
+RolloutTwin run_all(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
+                    std::uint32_t first_episode) {
+    const std::uint32_t members = desc.mean_only ? 1 : desc.members;
+    RolloutTwin twin;
+    twin.returns.resize(std::size_t{members} * desc.episodes);
+    std::atomic<std::uint64_t> evaluations = 0;
+    std::atomic<std::uint32_t> next_member = 0;
+    const auto work = [&] {
+        for (std::uint32_t member = next_member++; member < members; member = next_member++) {
+            TwinPolicy policy(desc, parameters, when, member);
+            for (std::uint32_t episode = 0; episode < desc.episodes; ++episode) {
+                const EpisodeResult result =
+                    run_episode<Environment>(desc, policy, when, first_episode + episode, kIgnoreStep);
+                twin.returns[std::size_t{episode} * members + member] = result.total;
+                evaluations += result.steps;
+            }
+        }
+    };
+    std::vector<std::jthread> helpers;
+    for (std::uint32_t i = 1; i < std::min(members, std::thread::hardware_concurrency()); ++i)
+        helpers.emplace_back(work);
+    work();
+    helpers.clear();
+    twin.evaluations = evaluations;
+    return twin;
+}
+
+template <class Environment>
+std::vector<RolloutStep> trace_one(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
+                                   std::uint32_t member, std::uint32_t episode) {
+    std::vector<RolloutStep> steps;
+    TwinPolicy policy(desc, parameters, when, member);
+    const auto keep = [&](const auto& before, std::span<const float> observation, std::span<const float> outputs,
+                          std::uint32_t action, const auto& after, const exact::StepResult& result) {
+        steps.push_back({.state = words_of(before),
+                         .observation = {observation.begin(), observation.end()},
+                         .outputs = {outputs.begin(), outputs.end()},
+                         .action = action,
+                         .next_state = words_of(after),
+                         .reward = result.reward,
+                         .terminated = result.terminated});
+    };
+    run_episode<Environment>(desc, policy, when, episode, keep);
+    return steps;
+}
+
+}  // namespace
+
+#define YOLK_TWIN_CASE(name, ...)                           \
+    if (desc.environment == environment_types::name::kName) \
+        return run_all<environment_types::name>(desc, parameters, when, first_episode);
+
+RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
+                         std::uint32_t first_episode) {
+    YOLK_ENVIRONMENTS(YOLK_TWIN_CASE)
+    return {};
+}
+#undef YOLK_TWIN_CASE
+
+#define YOLK_TRACE_CASE(name, ...)                          \
+    if (desc.environment == environment_types::name::kName) \
+        return trace_one<environment_types::name>(desc, parameters, when, member, episode);
+
+std::vector<RolloutStep> rollout_trace(const RolloutDesc& desc, std::span<const float> parameters,
+                                       const NoiseContext& when, std::uint32_t member, std::uint32_t episode) {
+    YOLK_ENVIRONMENTS(YOLK_TRACE_CASE)
+    return {};
+}
+#undef YOLK_TRACE_CASE
+
+}  // namespace yolk::reference
