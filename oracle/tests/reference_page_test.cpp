@@ -13,8 +13,7 @@
 #include <string_view>
 
 #include "reference_table.hpp"
-#include "yolk/oracle/check.hpp"
-#include "yolk/oracle/family.hpp"
+#include "yolk/oracle/families.hpp"
 
 namespace yolk::oracle {
 namespace {

@@ -7,8 +7,7 @@
 #include <tuple>
 
 #include "family_matches.hpp"
-#include "yolk/oracle/check.hpp"
-#include "yolk/oracle/family.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {

@@ -7,9 +7,9 @@
 #include "streaming_default.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
-// Replace: shapes, knobs, heuristic, cost, what is built and recorded, and the declaration at the end. Its fields are the
-// text, the tuning key, the checks and the line in docs/kernels/README.md; what may be left out of it, and what there is
-// besides, is in yolk/primitives/operation.hpp.
+// Replace: shapes, knobs, heuristic, cost, what is built and recorded, and the declaration at the end. Its fields are
+// the text, the tuning key, the checks and the line in docs/kernels/README.md; what may be left out of it, and what
+// there is besides, is in yolk/primitives/operation.hpp.
 namespace yolk {
 namespace {
 

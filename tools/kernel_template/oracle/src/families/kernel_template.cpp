@@ -4,15 +4,15 @@
 
 #include "check_tools.hpp"
 #include "error_bounds.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/kernel_template.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-/// Double precision, and nothing of yolk/exact/. Tolerance: the product's rounding; an operand and the product may count
-/// as zero.
+/// Double precision, and nothing of yolk/exact/. Tolerance: the product's rounding; an operand and the product may
+/// count as zero.
 std::vector<OracleValue> kernel_template_oracle(const std::vector<float>& in) {
     std::vector<OracleValue> values;
     values.reserve(in.size());
@@ -73,12 +73,11 @@ Problems kernel_template_benchmarks() {
 }  // namespace
 
 const Family& kernel_template_family() noexcept {
-    static constexpr Family kFamily{
-        .name = "kernel_template",
-        .exactness = "P",
-        .cases = &kernel_template_cases,
-        .benchmarks = &kernel_template_benchmarks,
-        .operation = &kOperationText<KernelTemplateDesc, &make_kernel_template_problem>};
+    static constexpr Family kFamily{.name = "kernel_template",
+                                    .exactness = "P",
+                                    .cases = &kernel_template_cases,
+                                    .benchmarks = &kernel_template_benchmarks,
+                                    .operation = &kOperationText<KernelTemplateDesc, &make_kernel_template_problem>};
     return kFamily;
 }
 

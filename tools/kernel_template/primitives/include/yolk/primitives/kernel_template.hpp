@@ -14,7 +14,7 @@ namespace yolk {
 
 /// Tuning parameters; any valid configuration gives the same bytes.
 struct KernelTemplateConfig {
-    std::uint32_t workgroup_size = 64;           ///< 1, 4, 8, 16, 32, 64, 128, 256
+    std::uint32_t workgroup_size = 64;          ///< 1, 4, 8, 16, 32, 64, 128, 256
     std::uint32_t elements_per_invocation = 1;  ///< 1, 2, 4, 8
 };
 
@@ -28,8 +28,9 @@ struct KernelTemplateDesc {
     using Views = KernelTemplateViews;
     using Params = abi::kernel_template::Params;
 
-    std::uint32_t count = 0;                       ///< elements; 0 is legal
-    std::optional<KernelTemplateConfig> config{};  ///< unset: the device's table, else the heuristic for streams of items
+    std::uint32_t count = 0;  ///< elements; 0 is legal
+    std::optional<KernelTemplateConfig>
+        config{};  ///< unset: the device's table, else the heuristic for streams of items
 };
 
 template <>
