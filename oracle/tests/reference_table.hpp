@@ -23,7 +23,7 @@ inline std::string field_cell(const FieldInfo& field) {
 
 /// What multiplies the next extent in a tuning key is before a cross.
 inline std::string fields_cell(const Family& family) {
-    if (family.operation == nullptr) return "cannot be given as text";
+    if (family.operation == nullptr) return "not declared as an operation";
     std::string cell;
     std::string_view between;
     for (const FieldInfo& field : family.operation->fields()) {
