@@ -61,10 +61,7 @@ Result<std::unique_ptr<oracle::Problem>> choose_problem(const KernelBenchFlags& 
         if (flags.kernel != "matmul") return bad_input("--shape is for --kernel matmul; others take --problem.");
         return problem_of_shape(flags.shape);
     }
-    std::string known;
-    for (const oracle::Family* family : oracle::families()) {
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name);
-        if (family->name != flags.kernel) continue;
+    if (const oracle::Family* const family = oracle::find_family(flags.kernel)) {
         std::string problems;
         for (std::unique_ptr<oracle::Problem>& problem : family->benchmarks()) {
             if (problem->name().find(flags.problem) != std::string::npos) return std::move(problem);
@@ -73,6 +70,9 @@ Result<std::unique_ptr<oracle::Problem>> choose_problem(const KernelBenchFlags& 
         return bad_input(
             fmt::format("No problem of {} has '{}' in its name; there are:{}", flags.kernel, flags.problem, problems));
     }
+    std::string known;
+    for (const oracle::Family* family : oracle::families())
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name);
     return bad_input(fmt::format("There is no kernel '{}' to time; there are {}.", flags.kernel, known));
 }
 

@@ -45,14 +45,11 @@ Result<std::vector<const oracle::Family*>> wanted_families(const std::vector<std
     if (names.empty()) return std::vector<const oracle::Family*>(all.begin(), all.end());
     std::vector<const oracle::Family*> wanted;
     for (const std::string& name : names) {
-        const std::size_t before = wanted.size();
+        wanted.push_back(oracle::find_family(name));
+        if (wanted.back() != nullptr) continue;
         std::string known;
-        for (const oracle::Family* family : all) {
-            if (name == family->name) wanted.push_back(family);
-            known += known.empty() ? family->name : std::string(", ") + family->name;
-        }
-        if (wanted.size() == before)
-            return bad_input(fmt::format("There is no kernel '{}' to check; there are {}.", name, known));
+        for (const oracle::Family* family : all) known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name);
+        return bad_input(fmt::format("There is no kernel '{}' to check; there are {}.", name, known));
     }
     return wanted;
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "error_bounds.hpp"
-#include "matmul_oracle.hpp"
 #include "yolk/reference/covariance.hpp"
 
 namespace yolk::oracle {

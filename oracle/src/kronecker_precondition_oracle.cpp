@@ -7,7 +7,6 @@
 
 #include "block_inverse_oracle.hpp"
 #include "error_bounds.hpp"
-#include "matmul_oracle.hpp"
 #include "yolk/reference/kronecker_precondition.hpp"
 
 namespace yolk::oracle {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // That the family check finds what it is there to find.
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/families.hpp"
 
 #include <gmock/gmock.h>
 
@@ -12,7 +11,7 @@
 #include <utility>
 
 #include "family_runs.hpp"
-#include "philox_oracle.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/reference/noise.hpp"
 #include "yolk/testing/device_test.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/named_problem.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -106,7 +107,7 @@ TEST_P(shape_problem, what_names_say_wrongly_is_refused) {
     EXPECT_THAT(refused("softmax rows=four columns=4"), HasSubstr("rows of [softmax] is four; it is a number"));
     EXPECT_THAT(refused("softmax rows= columns=4"), HasSubstr("'rows=' of 'softmax"));
     EXPECT_THAT(refused("exact_math rows=4"), HasSubstr("a benchmark can be named"));
-    EXPECT_THAT(refused("chess: 64"), HasSubstr("no kernel family 'chess'; there are noise, exact_math"));
+    EXPECT_THAT(refused("chess: 64"), HasSubstr("no kernel family 'chess'; there are block_inverse, concat"));
 }
 
 TEST_P(shape_problem, other_variants_have_problems_too) {

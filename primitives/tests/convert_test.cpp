@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "yolk/exact/exact_half.h"
-#include "yolk/primitives/convert.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {

@@ -9,7 +9,6 @@
 #include "matmul_layout.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
-#include "yolk/primitives/matmul.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {

@@ -7,7 +7,6 @@
 
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
-#include "yolk/primitives/transpose.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {

@@ -6,7 +6,6 @@
 
 #include "yolk/core/noise.hpp"
 #include "yolk/exact/exact_math.h"
-#include "yolk/reference/noise.hpp"
 
 namespace yolk::reference {
 

@@ -24,7 +24,7 @@
 //                                      hyperfunction's parameters (of shape [0] for one without). Equation::host runs
 //   call                               (operand, ...) -> the body's outputs; operands go to the body's inputs in order
 //
-// Tensor operations give the bits of their kernels (the twins in oracle/).
+// Tensor operations give the bits of their kernels (the twins in reference/).
 #pragma once
 
 #include <span>
