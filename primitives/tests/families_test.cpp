@@ -2,6 +2,7 @@
 // The one test that every family of kernels needs: primitives.every_family.matches_oracle_and_twin/softmax_lavapipe and
 // its like. A new family is found by itself; what is not a table of cases is in the test of its primitive.
 #include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
 
 #include <string>
 #include <tuple>
@@ -28,6 +29,19 @@ INSTANTIATE_TEST_SUITE_P(, every_family,
 TEST_P(every_family, matches_oracle_and_twin) {
     testing::SharedDevice& on = testing::shared_device(std::get<1>(GetParam()));
     expect_family_matches(on.device, on.dispatcher, *std::get<0>(GetParam()));
+}
+
+// Not one that compares with nothing: that of a kernel which nobody has filled in.
+TEST(families, that_expect_nothing_do_not_pass) {
+    static const oracle::Family nothing{.name = "nothing",
+                                        .exactness = "P",
+                                        .cases = [](std::uint64_t /*seed*/) { return oracle::Problems{}; },
+                                        .benchmarks = nullptr};
+    static const oracle::Family tolerant{
+        .name = "tolerant", .exactness = "T", .cases = nothing.cases, .benchmarks = nullptr};
+    EXPECT_NONFATAL_FAILURE(expect_something_expected(tolerant, {}), "nothing of tolerant is compared with an oracle");
+    EXPECT_NONFATAL_FAILURE(expect_something_expected(nothing, {.worst_error = 0.5}),
+                            "nothing of nothing is compared with an exact twin");
 }
 
 // Twenty-eight there were when this became one test; a list that lost one would pass everything else.
