@@ -8,8 +8,6 @@
 
 #include "block_inverse_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 
 namespace yolk {
 namespace {
@@ -19,16 +17,6 @@ using ::testing::ElementsAre;
 
 class block_inverse : public BlockInverseTest {};
 YOLK_FOR_EACH_DEVICE(block_inverse);
-
-TEST_P(block_inverse, matches_oracle_and_twin) {
-    const oracle::CheckContext context{.device = device(), .dispatcher = dispatcher(), .configurations = 16};
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family(context, oracle::block_inverse_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error", std::to_string(report.worst_error));
-}
 
 TEST_P(block_inverse, a_diagonal_of_powers_of_two_is_exact) {
     for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric}) {

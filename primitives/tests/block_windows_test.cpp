@@ -11,7 +11,7 @@
 
 #include "row_device.hpp"
 #include "yolk/core/philox.hpp"
-#include "yolk/oracle/check.hpp"
+#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/primitives/covariance.hpp"
 #include "yolk/primitives/kronecker_precondition.hpp"

@@ -6,26 +6,13 @@
 #include <array>
 #include <vector>
 
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
 namespace {
 
-using ::testing::ElementsAre;
-
 class concat : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(concat);
-
-TEST_P(concat, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::concat_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_EQ(report.worst_error, 0.0);
-}
 
 TEST_P(concat, one_dispatch_for_each_part_that_is_not_empty) {
     ASSERT_OK_AND_ASSIGN(const Buffer buffer, device().create_buffer({.size_bytes = 2048, .label = "all"}));

@@ -8,26 +8,15 @@
 #include <limits>
 
 #include "yolk/exact/exact_half.h"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::expect_error;
 
 class convert : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(convert);
-
-TEST_P(convert, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::convert_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-}
 
 TEST_P(convert, bad_input_is_refused) {
     const auto refused = [&](const ConvertDesc& desc, const char* part) {

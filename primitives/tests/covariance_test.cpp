@@ -7,8 +7,6 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -53,16 +51,6 @@ class covariance : public testing::DeviceTest {
     std::uint64_t dispatches_ = 0;
 };
 YOLK_FOR_EACH_DEVICE(covariance);
-
-TEST_P(covariance, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::covariance_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error", std::to_string(report.worst_error));
-}
 
 TEST_P(covariance, of_two_samples) {
     const CovarianceDesc desc{.n = 2, .samples = 2, .damping_kind = CovarianceDamping::Relative, .damping = 0.5F};

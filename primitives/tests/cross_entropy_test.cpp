@@ -9,7 +9,6 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/reference/cross_entropy.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -45,16 +44,6 @@ class cross_entropy : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(cross_entropy);
-
-TEST_P(cross_entropy, matches_oracle_and_twin) {
-    const oracle::CheckContext context{.device = device(), .dispatcher = dispatcher(), .configurations = 16};
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family(context, oracle::cross_entropy_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error", std::to_string(report.worst_error));
-}
 
 // One class cannot be missed; of equal ones the loss is the logarithm of their number.
 TEST_P(cross_entropy, known_losses) {

@@ -10,7 +10,6 @@
 
 #include "special_floats.hpp"
 #include "yolk/exact/exact_activations.h"
-#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/reference/elementwise.hpp"
@@ -51,15 +50,6 @@ class elementwise : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(elementwise);
-
-TEST_P(elementwise, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::elementwise_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-}
 
 TEST_P(elementwise, results_by_hand) {
     const std::vector<float> x{-2.0F, -0.0F, 3.0F};

@@ -8,8 +8,6 @@
 #include <cstring>
 
 #include "yolk/core/noise.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/reference/es_update.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -101,14 +99,6 @@ int numeric_rank(std::vector<float> m, std::size_t rows, std::size_t columns) {
         }
     }
     return rank;
-}
-
-TEST_P(es_update, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({.device = device(), .dispatcher = dispatcher(), .configurations = 16},
-                                              oracle::es_update_family()));
-    EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.failures);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
 }
 
 /// All kinds, an embedding table among them that is much taller than wide.

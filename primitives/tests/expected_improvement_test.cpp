@@ -8,28 +8,15 @@
 #include <vector>
 
 #include "yolk/exact/exact_improvement.h"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::expect_error;
 
 class expected_improvement : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(expected_improvement);
-
-TEST_P(expected_improvement, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::expected_improvement_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error", std::to_string(report.worst_error));
-}
 
 TEST_P(expected_improvement, bad_input_is_refused) {
     EXPECT_TRUE(expect_error(plan_expected_improvement(device(), {.count = 5, .stride = 4}), ErrorKind::BadInput,

@@ -159,7 +159,7 @@ TEST_P(family_faults, any_call_from_plan_to_result) {
             ++swept;
         }
     }
-    EXPECT_EQ(swept, 28U);
+    EXPECT_GE(swept, 28U);
     // Of each pipeline its shader module and itself; block_inverse may find those of kronecker_precondition.
     EXPECT_GE(kept_failures_, 2 * (swept - 1));
     EXPECT_EQ(testing::living_objects(), living);

@@ -12,8 +12,6 @@
 #include <string_view>
 
 #include "yolk/core/philox.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/reference/fitness.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -83,13 +81,6 @@ ShapedBytes twin_of(FitnessDesc desc, const std::vector<float>& scores) {
     reference::FitnessTwin twin = reference::fitness_twin(desc, scores);
     twin.integer_weights.resize(fitness_weights_bytes(desc));
     return {.weights = twin.integer_weights, .summary = twin.summary};
-}
-
-TEST_P(fitness, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::fitness_family()));
-    EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.failures);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
 }
 
 TEST_P(fitness, pair_differences_by_hand) {

@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -12,15 +10,6 @@ namespace {
 
 class gather : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(gather);
-
-TEST_P(gather, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::gather_family()));
-    EXPECT_THAT(report.failures, ::testing::ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_EQ(report.worst_error, 0.0);
-}
 
 TEST_P(gather, bad_configurations_are_refused) {
     for (const GatherConfig& config :

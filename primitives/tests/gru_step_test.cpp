@@ -9,8 +9,6 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/reference/gru_step.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -56,15 +54,6 @@ class gru_step : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(gru_step);
-
-TEST_P(gru_step, matches_oracle_and_twin) {
-    const oracle::CheckContext context{.device = device(), .dispatcher = dispatcher(), .configurations = 16};
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report, oracle::check_family(context, oracle::gru_step_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error", std::to_string(report.worst_error));
-}
 
 // A closed gate keeps the state, bit by bit; an open one takes the candidate.
 TEST_P(gru_step, gates_keep_or_replace_the_state) {

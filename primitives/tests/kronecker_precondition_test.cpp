@@ -7,8 +7,6 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/primitives/block_inverse.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -55,16 +53,6 @@ class kronecker_precondition : public testing::DeviceTest {
     std::uint64_t dispatches_ = 0;
 };
 YOLK_FOR_EACH_DEVICE(kronecker_precondition);
-
-TEST_P(kronecker_precondition, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::kronecker_precondition_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error", std::to_string(report.worst_error));
-}
 
 TEST_P(kronecker_precondition, of_diagonal_factors) {
     const KroneckerPreconditionDesc desc{.n_out = 2, .n_in = 2};

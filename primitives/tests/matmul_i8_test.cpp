@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/runtime/probe.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/testing/fault_injector.hpp"
@@ -12,7 +10,6 @@
 namespace yolk {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::expect_error;
 
 class matmul_i8 : public testing::DeviceTest {
@@ -22,14 +19,6 @@ class matmul_i8 : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(matmul_i8);
-
-TEST_P(matmul_i8, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::matmul_i8_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-}
 
 // Both drivers have the instruction, neither says that it is fast.
 TEST_P(matmul_i8, the_instruction_is_open_and_not_the_default) {

@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "row_device.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -55,16 +53,6 @@ class natural_gradient : public testing::DeviceTest {
     std::uint64_t dispatches_ = 0;
 };
 YOLK_FOR_EACH_DEVICE(natural_gradient);
-
-TEST_P(natural_gradient, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::natural_gradient_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error", std::to_string(report.worst_error));
-}
 
 TEST_P(natural_gradient, known_steps) {
     ASSERT_OK_AND_ASSIGN(const Outputs identity, run({.n = 2}, {1, 0, 0, 1}, {1, 2}, 0.1F));

@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/reference/noise.hpp"
@@ -36,15 +35,6 @@ class noise : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(noise);
-
-TEST_P(noise, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::noise_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-}
 
 // The check vector of the numeric contract, from the device.
 TEST_P(noise, contract_vector) {

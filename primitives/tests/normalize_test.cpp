@@ -9,8 +9,6 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/reference/normalize.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -37,15 +35,6 @@ class normalize : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(normalize);
-
-TEST_P(normalize, matches_oracle_and_twin) {
-    const oracle::CheckContext context{.device = device(), .dispatcher = dispatcher(), .configurations = 16};
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report, oracle::check_family(context, oracle::normalize_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error", std::to_string(report.worst_error));
-}
 
 // A constant row has no deviation, so that the bias alone is left; a row of plus and minus one is its own image,
 // nearly.

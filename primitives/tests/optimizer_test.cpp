@@ -7,8 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/reference/optimizer.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -52,13 +50,6 @@ class optimizer : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(optimizer);
-
-TEST_P(optimizer, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::optimizer_family()));
-    EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.failures);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-}
 
 TEST_P(optimizer, sgd_and_momentum_by_hand) {
     std::vector<float> none;

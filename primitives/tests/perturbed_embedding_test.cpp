@@ -4,30 +4,17 @@
 #include <gmock/gmock.h>
 
 #include "yolk/core/noise.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::expect_error;
 
 class perturbed_embedding : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(perturbed_embedding);
 
 constexpr PerturbedEmbeddingDesc kEmbeddingDesc{.members = 2, .rows = 3, .table_rows = 4, .columns = 5};
-
-TEST_P(perturbed_embedding, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::perturbed_embedding_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error_in_tolerances", std::to_string(report.worst_error));
-}
 
 TEST_P(perturbed_embedding, bad_descriptions_are_refused) {
     const auto expect_refused = [&](auto change, const char* part) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "yolk/core/noise.hpp"
-#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
@@ -112,16 +111,6 @@ std::uint32_t rank_modulo(const std::vector<std::int64_t>& matrix, std::size_t c
         ++rank;
     }
     return rank;
-}
-
-TEST_P(perturbed_linear, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::perturbed_linear_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error_in_tolerances", std::to_string(report.worst_error));
 }
 
 // The two sides of a pair share one draw with opposite signs, so their mean is the unperturbed output, up to what

@@ -8,8 +8,6 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/reference/reduce.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -32,15 +30,6 @@ class reduce : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(reduce);
-
-TEST_P(reduce, matches_oracle_and_twin) {
-    const oracle::CheckContext context{.device = device(), .dispatcher = dispatcher(), .configurations = 16};
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report, oracle::check_family(context, oracle::reduce_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error", std::to_string(report.worst_error));
-}
 
 // The order of the sum is what two roundings show: 2^24 + 1 rounds to 2^24, in chain 0, but not where the ones have
 // met.

@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -44,15 +43,6 @@ class scatter : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(scatter);
-
-TEST_P(scatter, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::scatter_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-}
 
 // 2^24 + 1 is 2^24 in fp32: the order of three additions can be seen in their sum.
 TEST_P(scatter, repeated_ids_count_in_their_order) {

@@ -9,8 +9,6 @@
 
 #include "row_device.hpp"
 #include "special_floats.hpp"
-#include "yolk/oracle/families.hpp"
-#include "yolk/oracle/family.hpp"
 #include "yolk/reference/softmax.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -34,15 +32,6 @@ class softmax : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(softmax);
-
-TEST_P(softmax, matches_oracle_and_twin) {
-    const oracle::CheckContext context{.device = device(), .dispatcher = dispatcher(), .configurations = 16};
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report, oracle::check_family(context, oracle::softmax_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_LE(report.worst_error, 1.0) << report.worst_case;
-    RecordProperty("worst_error", std::to_string(report.worst_error));
-}
 
 // Powers of two come out exactly where the sum is one: logits equal, 2^n of them.
 TEST_P(softmax, equal_logits_share_evenly) {

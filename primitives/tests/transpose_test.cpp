@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -34,15 +33,6 @@ class transpose : public testing::DeviceTest {
     }
 };
 YOLK_FOR_EACH_DEVICE(transpose);
-
-TEST_P(transpose, matches_oracle_and_twin) {
-    ASSERT_OK_AND_ASSIGN(const oracle::CheckReport report,
-                         oracle::check_family({device(), dispatcher()}, oracle::transpose_family()));
-    EXPECT_THAT(report.failures, ElementsAre());
-    EXPECT_TRUE(report.passed());
-    EXPECT_EQ(report.twin_mismatches, 0U);
-    EXPECT_EQ(report.worst_error, 0.0);
-}
 
 TEST_P(transpose, each_member_by_itself) {
     ASSERT_OK_AND_ASSIGN(const auto got,

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "yolk/abi/noise_scale.h"
+#include "yolk/abi/noise.h"
 
 namespace yolk::reference {
 

@@ -16,7 +16,6 @@ layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
 layout(constant_id = kSpecBlocksPerInvocation) const uint BLOCKS_PER_INVOCATION = 1;
 
 #ifdef NOISE_F32
-#include "yolk/abi/noise_scale.h"
 #define Element float
 #else
 #define Element int

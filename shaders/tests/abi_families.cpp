@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "abi_headers.inc"
+#include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
 
@@ -22,6 +23,8 @@ BlockMember member(const char* name, std::size_t offset_bytes) {
 #include "abi_families.inc"
 
 }  // namespace
+
+std::span<const KernelModule* const> reflected_kernels() { return catalogue(); }
 
 const std::vector<AbiModule>& abi_modules() { return k_modules; }
 

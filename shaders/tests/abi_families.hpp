@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "reflected_module.hpp"
+#include "yolk/shaders/kernel.hpp"
 
 namespace yolk {
 
@@ -30,7 +32,9 @@ struct AbiModule {
     const AbiFamily* family = nullptr;
 };
 
-/// One entry per yolk_kernel() of shaders/kernels.cmake.
+/// What is reflected: the modules of the whole catalogue, or of a part of it (cmake/YolkAbiExpectations.cmake).
+[[nodiscard]] std::span<const KernelModule* const> reflected_kernels();
+/// One entry per yolk_kernel() of these, as declared for CMake.
 [[nodiscard]] const std::vector<AbiModule>& abi_modules();
 /// Null where no module of that name was declared.
 [[nodiscard]] const AbiFamily* abi_family_of(std::string_view module);

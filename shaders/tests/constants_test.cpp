@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "yolk/abi/noise_scale.h"
+#include "yolk/abi/noise.h"
 #include "yolk/core/noise.hpp"
 
 namespace yolk {

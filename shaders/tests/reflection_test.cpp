@@ -9,7 +9,6 @@
 
 #include "abi_families.hpp"
 #include "reflected_module.hpp"
-#include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
 
@@ -51,7 +50,7 @@ struct Subject {
 const std::vector<Subject>& subjects() {
     static const std::vector<Subject> all = [] {
         std::vector<Subject> list;
-        for (const KernelModule* kernel : kernels::all()) {
+        for (const KernelModule* kernel : reflected_kernels()) {
             list.push_back({kernel, abi_family_of(kernel->name), *reflect(kernel->spirv)});
         }
         return list;

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "yolk/abi/noise_scale.h"
+#include "yolk/abi/noise.h"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/noise.hpp"
 

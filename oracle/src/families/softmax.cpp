@@ -1,15 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <cmath>
+#include <span>
 
 #include "check_tools.hpp"
+#include "row_exponentials.hpp"
 #include "row_inputs.hpp"
-#include "softmax_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/softmax.hpp"
 
 namespace yolk::oracle {
 namespace {
+
+/// Double precision, std::exp, pairwise sums; rows whose maximum is finite. The tolerance follows each rounding
+/// (docs/kernels/softmax.md).
+std::vector<OracleValue> softmax_oracle(const SoftmaxDesc& desc, const std::vector<float>& in) {
+    std::vector<OracleValue> out;
+    for (std::size_t first = 0; first < in.size(); first += desc.columns) {
+        const std::span<const float> row = std::span(in).subspan(first, desc.columns);
+        const RowExponentialsOracle of = row_exponentials_oracle(row);
+        for (const float x : row) {
+            const double distance = x - of.largest;
+            const double distance_off = std::isfinite(distance) ? distance_error(distance) : 0.0;
+            if (!desc.logarithm) {
+                const double value = std::exp(distance) / of.sum;
+                const double relative =
+                    1.01 * (distance_off + kExpError + of.sum_error + kReciprocalError + kFp32Rounding);
+                out.push_back({value, value * relative + kExpCut});
+                continue;
+            }
+            const double log_sum = std::log(of.sum);
+            const double value = distance - log_sum;
+            if (!std::isfinite(value)) {
+                out.push_back({value, 0.0});
+                continue;
+            }
+            const double off = distance_off + 1.01 * of.sum_error + kLogError * (log_sum + of.sum_error);
+            out.push_back({value, off + kFp32Rounding * (std::abs(value) + off)});
+        }
+    }
+    return out;
+}
 
 class SoftmaxProblem final : public OperationProblem<SoftmaxDesc> {
    public:

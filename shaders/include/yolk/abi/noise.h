@@ -13,6 +13,9 @@ ABI_CONST uint kUniformMask = 0;
 ABI_CONST uint kSpecWorkgroupSize = 0;       // 1 ... 256
 ABI_CONST uint kSpecBlocksPerInvocation = 1; // 1 ... 8: Philox blocks (8 elements each) that one invocation writes
 
+// 1/sqrt(85), the factor that brings a noise element to unit variance, as the bits of one fp32 constant (0.10846523...).
+ABI_CONST uint kNoiseScaleBits = 0x3DDE2305u;
+
 struct Params {
     uint seed_low;
     uint seed_high;

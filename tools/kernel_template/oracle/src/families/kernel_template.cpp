@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replace: inputs, oracle, work and cases. This one squares.
+#include <array>
+
+#include "check_tools.hpp"
+#include "error_bounds.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/operation_problem.hpp"
+#include "yolk/reference/kernel_template.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+/// Double precision, and nothing of yolk/exact/. Tolerance: the product's rounding; an operand and the product may
+/// count as zero.
+std::vector<OracleValue> kernel_template_oracle(const std::vector<float>& in) {
+    std::vector<OracleValue> values;
+    values.reserve(in.size());
+    for (const double x : in) values.push_back({x * x, kFp32Rounding * x * x + 2.0 * kProductFloor});
+    return values;
+}
+
+class KernelTemplateProblem final : public OperationProblem<KernelTemplateDesc> {
+   public:
+    KernelTemplateProblem(const KernelTemplateDesc& desc, std::uint64_t seed) : OperationProblem(desc), seed_(seed) {}
+
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const std::vector<float> in = input();
+        return {{.twin = words_of(reference::kernel_template_twin(desc(), in)), .oracle = kernel_template_oracle(in)}};
+    }
+    [[nodiscard]] Work work() const override {
+        const double count = desc().count;
+        return {.operations = count, .bytes = 8.0 * count};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
+
+   private:
+    // Both signs; what counts as zero, as an operand and as a product; both ends of the range, products finite.
+    [[nodiscard]] std::vector<float> input() const {
+        constexpr std::array kScales{1.0F, 100.0F, 0x1p-49F, 0x1p-99F, 0x1p-126F, 0x1p62F};
+        Draws draws(seed_, 90);
+        std::vector<float> values(desc().count);
+        for (float& value : values) value = draws.uniform(-1.0F, 1.0F) * draws.one_of(kScales);
+        return values;
+    }
+
+    std::uint64_t seed_;
+};
+
+// Nothing, one element, around a workgroup's tile, primes, several workgroups of the largest tile.
+constexpr std::array<std::uint32_t, 9> kKernelTemplateCounts{0, 1, 2, 63, 64, 65, 509, 2053, 20011};
+
+Problems kernel_template_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const std::uint32_t count : kKernelTemplateCounts)
+        problems.push_back(std::make_unique<KernelTemplateProblem>(KernelTemplateDesc{.count = count}, seed));
+    return problems;
+}
+
+std::unique_ptr<Problem> make_kernel_template_problem(const KernelTemplateDesc& desc) {
+    return std::make_unique<KernelTemplateProblem>(desc, 1);
+}
+
+/// Shapes worth timing.
+Problems kernel_template_benchmarks() {
+    Problems problems;
+    problems.push_back(make_kernel_template_problem({.count = 1U << 20U}));
+    return problems;
+}
+
+}  // namespace
+
+const Family& kernel_template_family() noexcept {
+    static constexpr Family kFamily{.name = "kernel_template",
+                                    .exactness = "P",
+                                    .cases = &kernel_template_cases,
+                                    .benchmarks = &kernel_template_benchmarks,
+                                    .operation = &kOperationText<KernelTemplateDesc, &make_kernel_template_problem>};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle
