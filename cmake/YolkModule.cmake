@@ -4,9 +4,16 @@ set(YOLK_LAYERS core shaders runtime primitives reference oracle evolve autotune
 # Never used by the modules above them in that list: no primitive names an oracle or a twin, nothing shipped names testing.
 set(YOLK_DEVELOPMENT_ONLY testing)
 
+# yolk_private_includes(TARGET): src and its folders, one idea each; files name headers of any of them by the name alone.
+function(yolk_private_includes target)
+  file(GLOB folders LIST_DIRECTORIES true RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} src/*)
+  list(FILTER folders EXCLUDE REGEX "\\.")
+  target_include_directories(${target} PRIVATE src ${folders})
+endfunction()
+
 # yolk_module(NAME HEADERS ... SOURCES ... DEPS module... PRIVATE_DEPS module... EXTERNAL target... PRIVATE_EXTERNAL target...)
-# Headers live in include/yolk/NAME/, sources in src/. Without SOURCES the module is header-only. Each header must compile alone
-# (target all_verify_interface_header_sets).
+# Headers live in include/yolk/NAME/, sources in src/ or its folders. Without SOURCES the module is header-only. Each header must
+# compile alone (target all_verify_interface_header_sets).
 function(yolk_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;DEPS;PRIVATE_DEPS;EXTERNAL;PRIVATE_EXTERNAL")
   if(arg_UNPARSED_ARGUMENTS)
@@ -25,7 +32,7 @@ function(yolk_module name)
   set(scope PUBLIC)
   if(arg_SOURCES)
     add_library(yolk_${name} STATIC ${arg_SOURCES})
-    target_include_directories(yolk_${name} PRIVATE src)
+    yolk_private_includes(yolk_${name})
     target_link_libraries(yolk_${name} PRIVATE yolk_build_flags ${arg_PRIVATE_EXTERNAL})
   else()
     add_library(yolk_${name} INTERFACE)
@@ -59,7 +66,8 @@ function(yolk_module_tests name)
   endif()
   set_property(GLOBAL APPEND PROPERTY YOLK_MODULE_TEST_DEPS "${name}:${test_deps}")
   add_executable(yolk_${name}_tests ${arg_SOURCES})
-  target_include_directories(yolk_${name}_tests PRIVATE src tests)
+  yolk_private_includes(yolk_${name}_tests)
+  target_include_directories(yolk_${name}_tests PRIVATE tests)
   target_compile_options(yolk_${name}_tests PRIVATE ${YOLK_QUICK_TO_BUILD})
   target_link_libraries(yolk_${name}_tests PRIVATE yolk_build_flags yolk::${name} GTest::gmock ${arg_EXTERNAL})
   foreach(dep IN LISTS arg_DEPS)

@@ -184,8 +184,8 @@ TEST_P(device_algebra, the_host_takes_over_where_the_device_cannot) {
 TEST_P(device_algebra, tuned_kernels_are_the_ones_that_run) {
     const RecordedSurface surface = tiled_product();
     const MatmulDesc desc{.m = kScoreRows, .n = padded_candidates(surface.costs().size()), .k = kMeasurementBucket};
-    const ConfigSpace<MatmulConfig> space = matmul_space(device().info(), desc);
-    const MatmulConfig heuristic = default_matmul_config(device().info(), desc);
+    const ConfigSpace<MatmulConfig> space = space_of(device().info(), desc);
+    const MatmulConfig heuristic = heuristic_of(device().info(), desc);
     MatmulConfig other = heuristic;
     for (const Configuration& drawn : space.space().draw(20, 1)) {
         if (!(space.config(drawn) == heuristic)) other = space.config(drawn);

@@ -14,7 +14,7 @@
 #include "yolk/autotune/recording.hpp"
 #include "yolk/autotune/tune_live.hpp"
 #include "yolk/core/json.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/named_problem.hpp"
 #include "yolk/primitives/reduce.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -50,9 +50,9 @@ class TreacherousProblem final : public oracle::Problem {
     mutable std::size_t plans = 0;
 
    private:
-    std::unique_ptr<oracle::Problem> right_ = oracle::make_reduce_problem(kSum);
+    std::unique_ptr<oracle::Problem> right_ = *oracle::make_problem(kSum);
     std::unique_ptr<oracle::Problem> wrong_ =
-        oracle::make_reduce_problem({.operation = ReduceOperation::Max, .outer = 8, .columns = 40});
+        *oracle::make_named_problem("reduce outer=8 columns=40 operation=max");
 };
 
 /// A sum that takes long to plan, which is done twice for an evaluation and twice for a finalist.
@@ -75,7 +75,7 @@ class SlowProblem final : public oracle::Problem {
     static constexpr std::chrono::milliseconds kPlan{200};
 
    private:
-    std::unique_ptr<oracle::Problem> right_ = oracle::make_reduce_problem(kSum);
+    std::unique_ptr<oracle::Problem> right_ = *oracle::make_problem(kSum);
 };
 
 class live : public testing::DeviceTest {
@@ -212,7 +212,7 @@ TEST_P(live, searches_that_end_too_early_are_gone_on_with) {
 }
 
 TEST_P(live, times_rotate_among_sets_of_buffers) {
-    const auto problem = oracle::make_reduce_problem(kSum);
+    const auto problem = *oracle::make_problem(kSum);
     std::uint64_t set_bytes = 0;
     for (const oracle::ProblemBuffer& buffer : problem->buffers()) set_bytes += buffer.size_bytes;
     const std::vector<std::pair<std::uint64_t, std::size_t>> expected{
@@ -231,7 +231,7 @@ TEST_P(live, times_rotate_among_sets_of_buffers) {
 }
 
 TEST_P(live, an_interrupted_search_goes_on_where_it_was) {
-    const auto problem = oracle::make_reduce_problem(kSum);
+    const auto problem = *oracle::make_problem(kSum);
     TuneLiveOptions options{.tuner = {.strategy = "random", .budget = 8}};
     options.progress = [](const LiveProgress& progress) { return progress.evaluations < 5; };
     ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome first, tune(*problem, options));
@@ -244,7 +244,7 @@ TEST_P(live, an_interrupted_search_goes_on_where_it_was) {
 }
 
 TEST_P(live, what_a_dead_process_ran_is_quarantined) {
-    const auto problem = oracle::make_reduce_problem(kSum);
+    const auto problem = *oracle::make_problem(kSum);
     ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
     std::filesystem::create_directories(journal_folder(table()));
     // As tune_live writes it, left by a process that is gone.

@@ -69,7 +69,7 @@ void expect_inside(const std::string& html) {
 
 /// The samples of a search over reduce's 13 configurations, one of which failed and one of which was wrong.
 struct Searched {
-    TuningSpace space = space_of({}, ReduceDesc{.outer = 8, .columns = 40}).space();
+    TuningSpace space = space_of(DeviceInfo{}, ReduceDesc{.outer = 8, .columns = 40}).space();
     TuningKey key = some_key();
     std::vector<TuningSample> samples;
     std::vector<Quarantined> quarantined;

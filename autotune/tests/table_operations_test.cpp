@@ -111,14 +111,14 @@ TEST_P(shape_questions, a_pinned_choice_answers) {
 }
 
 TEST_P(shape_questions, jobs_have_problems) {
-    ASSERT_OK_AND_ASSIGN(const WantedProblems named, wanted_problems({}, device()));
+    ASSERT_OK_AND_ASSIGN(const WantedProblems named, wanted_problems({}));
     EXPECT_GT(named.problems.size(), 5U);
     ASSERT_OK_AND_ASSIGN(const WantedProblems lines,
-                         wanted_problems({.lines = {"reduce outer=8 columns=4", "matmul m=8 n=8 k=8"}}, device()));
+                         wanted_problems({.lines = {"reduce outer=8 columns=4", "matmul m=8 n=8 k=8"}}));
     EXPECT_THAT(lines.problems, SizeIs(2));
-    EXPECT_FALSE(wanted_problems({.name = "chess"}, device()));
-    EXPECT_FALSE(wanted_problems({.lines = {"reduce outer=x"}}, device()));
-    EXPECT_FALSE(wanted_problems({.file = "/nonexistent/shapes"}, device()));
+    EXPECT_FALSE(wanted_problems({.name = "chess"}));
+    EXPECT_FALSE(wanted_problems({.lines = {"reduce outer=x"}}));
+    EXPECT_FALSE(wanted_problems({.file = "/nonexistent/shapes"}));
 }
 
 }  // namespace

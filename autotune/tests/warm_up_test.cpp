@@ -10,7 +10,7 @@
 #include "table_folder.hpp"
 #include "yolk/autotune/live_surface.hpp"
 #include "yolk/autotune/tune_live.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/named_problem.hpp"
 #include "yolk/primitives/reduce.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -64,7 +64,7 @@ class ColdProblem final : public oracle::Problem {
     mutable std::size_t runs = 0;  ///< of bindings, the proofs' too
 
    private:
-    std::unique_ptr<oracle::Problem> right_ = oracle::make_reduce_problem(kColdSum);
+    std::unique_ptr<oracle::Problem> right_ = *oracle::make_problem(kColdSum);
 };
 
 class warm_up : public testing::DeviceTest {

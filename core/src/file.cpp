@@ -31,7 +31,7 @@ std::string_view kind_of(mode_t mode) {
 }
 
 Error not_regular(const std::filesystem::path& path, mode_t mode) {
-    return bad_input(fmt::format("'{}' is {}; a regular file is needed here.", path.string(), kind_of(mode)));
+    return bad_input("'{}' is {}; a regular file is needed here.", path.string(), kind_of(mode));
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
@@ -136,7 +136,7 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, std:
     if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
     const auto size = static_cast<std::size_t>(status.st_size);
     if (size > limit_bytes) {
-        return bad_input(fmt::format("'{}' has {} bytes; at most {} are read here.", path.string(), size, limit_bytes));
+        return bad_input("'{}' has {} bytes; at most {} are read here.", path.string(), size, limit_bytes);
     }
     std::vector<std::byte> bytes(size);
     std::size_t done = 0;

@@ -61,35 +61,32 @@ class KeyWatch {
 
 Result<Header> read_header(std::span<const std::byte> bytes, std::string_view what) {
     if (bytes.size() < kLengthBytes) {
-        return bad_input(
-            fmt::format("{} has {} bytes; a safetensors file has at least {}.", what, bytes.size(), kLengthBytes));
+        return bad_input("{} has {} bytes; a safetensors file has at least {}.", what, bytes.size(), kLengthBytes);
     }
     std::uint64_t length = 0;
     std::memcpy(&length, bytes.data(), kLengthBytes);
     const std::uint64_t rest = bytes.size() - kLengthBytes;
     if (length > rest || length > kMaxSafetensorsHeader) {
         return bad_input(
-            fmt::format("{} claims a header of {} bytes, but {} bytes follow and at most {} are read: it is truncated, "
-                        "or no safetensors "
-                        "file.",
-                        what, length, rest, kMaxSafetensorsHeader));
+            "{} claims a header of {} bytes, but {} bytes follow and at most {} are read: it is truncated, or no "
+            "safetensors file.",
+            what, length, rest, kMaxSafetensorsHeader);
     }
     const auto* const text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
     KeyWatch watch;
     Json json = Json::parse(text, text + length, std::ref(watch), /*allow_exceptions=*/false);
-    if (!watch.problem().empty()) return bad_input(fmt::format("The header of {} {}.", what, watch.problem()));
+    if (!watch.problem().empty()) return bad_input("The header of {} {}.", what, watch.problem());
     if (json.is_discarded() || !json.is_object()) {
-        return bad_input(fmt::format(
-            "The header of {} is not a JSON object: it is not a safetensors file, or it is damaged.", what));
+        return bad_input("The header of {} is not a JSON object: it is not a safetensors file, or it is damaged.",
+                         what);
     }
     return Header{.json = std::move(json), .data = bytes.subspan(kLengthBytes + static_cast<std::size_t>(length))};
 }
 
 Result<void> read_metadata(const Json& json, std::string_view what, TensorFile& file) {
-    if (!json.is_object())
-        return bad_input(fmt::format("'{}' in the header of {} is not an object.", kMetadataKey, what));
+    if (!json.is_object()) return bad_input("'{}' in the header of {} is not an object.", kMetadataKey, what);
     for (const auto& [key, value] : json.items()) {
-        if (!value.is_string()) return bad_input(fmt::format("The metadata '{}' of {} is not a string.", key, what));
+        if (!value.is_string()) return bad_input("The metadata '{}' of {} is not a string.", key, what);
         file.metadata.emplace_back(key, value.get<std::string>());
     }
     return {};
@@ -99,12 +96,12 @@ Result<void> read_metadata(const Json& json, std::string_view what, TensorFile& 
 Result<std::vector<std::uint64_t>> read_shape(const Json& json, const std::string& label) {
     const auto field = json.find("shape");
     if (field == json.end() || !field->is_array() || field->size() > kMaxTensorRank) {
-        return bad_input(fmt::format("{} has no shape of at most {} extents.", label, kMaxTensorRank));
+        return bad_input("{} has no shape of at most {} extents.", label, kMaxTensorRank);
     }
     std::vector<std::uint64_t> shape;
     for (const Json& extent : *field) {
         if (!extent.is_number_unsigned())
-            return bad_input(fmt::format("{} has a shape with something that is not an extent.", label));
+            return bad_input("{} has a shape with something that is not an extent.", label);
         shape.push_back(extent.get<std::uint64_t>());
     }
     return shape;
@@ -114,13 +111,12 @@ Result<Extent> read_extent(const Json& json, std::uint64_t data_size, const std:
     const auto field = json.find("data_offsets");
     if (field == json.end() || !field->is_array() || field->size() != 2 || !(*field)[0].is_number_unsigned() ||
         !(*field)[1].is_number_unsigned()) {
-        return bad_input(fmt::format("{} has no pair of data offsets.", label));
+        return bad_input("{} has no pair of data offsets.", label);
     }
     const Extent extent{.begin = (*field)[0].get<std::uint64_t>(), .end = (*field)[1].get<std::uint64_t>()};
     if (extent.begin > extent.end || extent.end > data_size) {
-        return bad_input(
-            fmt::format("{} lies at bytes {} to {}, but there are {} bytes of data: the file is truncated or damaged.",
-                        label, extent.begin, extent.end, data_size));
+        return bad_input("{} lies at bytes {} to {}, but there are {} bytes of data: the file is truncated or damaged.",
+                         label, extent.begin, extent.end, data_size);
     }
     return extent;
 }
@@ -128,17 +124,17 @@ Result<Extent> read_extent(const Json& json, std::uint64_t data_size, const std:
 Result<Extent> read_tensor(const std::string& name, const Json& json, const Header& header, std::string_view what,
                            TensorFile& file) {
     const std::string label = fmt::format("Tensor '{}' of {}", name, what);
-    if (!json.is_object()) return bad_input(fmt::format("{} is not described by an object.", label));
+    if (!json.is_object()) return bad_input("{} is not described by an object.", label);
     const auto dtype = json.find("dtype");
     if (dtype == json.end() || !dtype->is_string() || *dtype != "F32") {
-        return bad_input(fmt::format("{} is not of dtype F32, the only one that is read here.", label));
+        return bad_input("{} is not of dtype F32, the only one that is read here.", label);
     }
     YOLK_TRY(std::vector<std::uint64_t> shape, read_shape(json, label));
     YOLK_TRY(const Extent extent, read_extent(json, header.data.size(), label));
     const Result<std::uint64_t> elements = Shape(shape).element_count();
     const std::uint64_t size = extent.end - extent.begin;
     if (!elements || size % sizeof(float) != 0 || *elements != size / sizeof(float)) {
-        return bad_input(fmt::format("{} has the shape {}, but {} bytes.", label, Shape(shape).to_string(), size));
+        return bad_input("{} has the shape {}, but {} bytes.", label, Shape(shape).to_string(), size);
     }
     std::vector<float> values(static_cast<std::size_t>(*elements));
     if (size != 0) std::memcpy(values.data(), header.data.data() + extent.begin, static_cast<std::size_t>(size));
@@ -152,14 +148,12 @@ Result<void> check_tiling(std::vector<Extent> extents, std::uint64_t data_size, 
     std::uint64_t covered = 0;
     for (const Extent& extent : extents) {
         if (extent.begin != covered) {
-            return bad_input(fmt::format("The tensors of {} {} at byte {} of the data.", what,
-                                         extent.begin < covered ? "overlap" : "leave a gap",
-                                         std::min(covered, extent.begin)));
+            return bad_input("The tensors of {} {} at byte {} of the data.", what,
+                             extent.begin < covered ? "overlap" : "leave a gap", std::min(covered, extent.begin));
         }
         covered = extent.end;
     }
-    if (covered != data_size)
-        return bad_input(fmt::format("{} has {} bytes behind its last tensor.", what, data_size - covered));
+    if (covered != data_size) return bad_input("{} has {} bytes behind its last tensor.", what, data_size - covered);
     return {};
 }
 
@@ -183,12 +177,12 @@ Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file) {
     std::uint64_t offset = 0;
     for (const StoredTensor& tensor : file.tensors) {
         if (tensor.name == kMetadataKey || header.contains(tensor.name)) {
-            return bad_input(fmt::format("The tensor name '{}' is taken; names must be unique.", tensor.name));
+            return bad_input("The tensor name '{}' is taken; names must be unique.", tensor.name);
         }
         YOLK_TRY(const std::uint64_t elements, Shape(tensor.shape).element_count());
         if (elements != tensor.values.size()) {
-            return bad_input(fmt::format("Tensor '{}' has the shape {}, but {} values.", tensor.name,
-                                         Shape(tensor.shape).to_string(), tensor.values.size()));
+            return bad_input("Tensor '{}' has the shape {}, but {} values.", tensor.name,
+                             Shape(tensor.shape).to_string(), tensor.values.size());
         }
         const std::uint64_t end = offset + sizeof(float) * elements;
         header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
@@ -198,8 +192,7 @@ Result<std::vector<std::byte>> encode_safetensors(const TensorFile& file) {
     text.resize(static_cast<std::size_t>(round_up(text.size(), 8)),
                 ' ');  // so that the data is aligned for readers that map the file
     if (text.size() > kMaxSafetensorsHeader) {
-        return bad_input(
-            fmt::format("The header has {} bytes; at most {} are allowed.", text.size(), kMaxSafetensorsHeader));
+        return bad_input("The header has {} bytes; at most {} are allowed.", text.size(), kMaxSafetensorsHeader);
     }
     std::vector<std::byte> bytes(kLengthBytes + text.size() + static_cast<std::size_t>(offset));
     const std::uint64_t length = text.size();

@@ -22,7 +22,7 @@ std::string Shape::to_string() const { return fmt::format("[{}]", fmt::join(exte
 Result<std::uint64_t> checked_multiply(std::uint64_t a, std::uint64_t b, const char* what) {
     std::uint64_t product = 0;
     if (__builtin_mul_overflow(a, b, &product)) {
-        return bad_input(fmt::format("{} overflows 64 bits: {} times {}. Use smaller sizes.", what, a, b));
+        return bad_input("{} overflows 64 bits: {} times {}. Use smaller sizes.", what, a, b);
     }
     return product;
 }
@@ -30,7 +30,7 @@ Result<std::uint64_t> checked_multiply(std::uint64_t a, std::uint64_t b, const c
 Result<std::uint64_t> checked_add(std::uint64_t a, std::uint64_t b, const char* what) {
     std::uint64_t sum = 0;
     if (__builtin_add_overflow(a, b, &sum)) {
-        return bad_input(fmt::format("{} overflows 64 bits: {} plus {}. Use smaller sizes.", what, a, b));
+        return bad_input("{} overflows 64 bits: {} plus {}. Use smaller sizes.", what, a, b);
     }
     return sum;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/evolve/evaluator.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace yolk::evolve {
@@ -51,8 +49,8 @@ class HostScores final : public HostScoresEvaluator {
     }
     [[nodiscard]] Result<void> bind(const EvaluatorViews& views, const BufferView& /*scratch*/) override {
         if (views.returns.size_bytes < returns_.size_bytes()) {
-            return bad_input(fmt::format("The view of the returns has {} bytes; the scores of the host have {}.",
-                                         views.returns.size_bytes, returns_.size_bytes()));
+            return bad_input("The view of the returns has {} bytes; the scores of the host have {}.",
+                             views.returns.size_bytes, returns_.size_bytes());
         }
         views_ = views;
         return {};
@@ -83,9 +81,9 @@ Result<std::unique_ptr<HostScoresEvaluator>> host_scores_evaluator(const Device&
     const std::uint64_t size_bytes = std::uint64_t{4} * members * episodes;
     if (size_bytes == 0 || size_bytes > device.info().limits.max_storage_buffer_range) {
         return bad_input(
-            fmt::format("Scores of {} members with {} episodes each do not make a buffer of this device: "
-                        "there must be at least one, and at most {} bytes of them.",
-                        members, episodes, device.info().limits.max_storage_buffer_range));
+            "Scores of {} members with {} episodes each do not make a buffer of this device: "
+            "there must be at least one, and at most {} bytes of them.",
+            members, episodes, device.info().limits.max_storage_buffer_range);
     }
     YOLK_TRY(Buffer returns,
              device.create_buffer(

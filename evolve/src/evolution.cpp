@@ -264,8 +264,7 @@ Result<GenerationSummary> Evolution::Impl::summarise_generation() {
         not_finite_named = true;
         log_warning(
             fmt::format("In generation {} the scores of {} members are not finite, member {} the first; they count as "
-                        "the worst. Later ones "
-                        "are counted without a notice.",
+                        "the worst. Later ones are counted without a notice.",
                         result.generation, result.not_finite, result.first_not_finite));
     }
     return result;
@@ -315,8 +314,8 @@ Result<std::vector<float>> Evolution::scores() const {
 Result<void> Evolution::set_parameters(std::span<const float> values) {
     const std::span<const float> now = parameters();
     if (values.size() != now.size()) {
-        return bad_input(fmt::format("There are {} values for {} parameter elements; the two must be equal.",
-                                     values.size(), now.size()));
+        return bad_input("There are {} values for {} parameter elements; the two must be equal.", values.size(),
+                         now.size());
     }
     YOLK_TRY_VOID(check_finite(values));
     impl_->edited.clear();  // older than these
@@ -327,8 +326,8 @@ Result<void> Evolution::set_parameters(std::span<const float> values) {
 Result<void> Evolution::set_elements(std::uint32_t first, std::span<const float> values) {
     const std::uint64_t elements = table().element_count();
     if (first > elements || values.size() > elements - first) {
-        return bad_input(fmt::format("There are {} values from element {} on; the parameters have {} elements.",
-                                     values.size(), first, elements));
+        return bad_input("There are {} values from element {} on; the parameters have {} elements.", values.size(),
+                         first, elements);
     }
     if (values.empty()) return {};
     YOLK_TRY_VOID(check_finite(values));
@@ -351,10 +350,5 @@ Result<void> Evolution::refresh() {
 Result<std::string> Evolution::state_hash() const {
     return evolve::state_hash(parameters(), optimizer_state(), generations());
 }
-
-Evolution::Evolution(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Evolution::~Evolution() = default;
-Evolution::Evolution(Evolution&&) noexcept = default;
-Evolution& Evolution::operator=(Evolution&&) noexcept = default;
 
 }  // namespace yolk::evolve

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/evolve/evolution_twin.hpp"
 
-#include <fmt/format.h>
-
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/reference/es_update.hpp"
 #include "yolk/reference/fitness.hpp"
@@ -25,8 +23,8 @@ Result<EvolutionTwin> EvolutionTwin::create(EvolutionTwinParts parts, const Evol
     if (options.determinism != Determinism::Exact)
         return bad_input("Only exact determinism has a twin on the host; fast runs differ between devices.");
     if (parts.initial.size() != parts.parameters.element_count()) {
-        return bad_input(fmt::format("There are {} initial values for {} parameter elements; the two must be equal.",
-                                     parts.initial.size(), parts.parameters.element_count()));
+        return bad_input("There are {} initial values for {} parameter elements; the two must be equal.",
+                         parts.initial.size(), parts.parameters.element_count());
     }
     if (!parts.evaluator) return bad_input("The evolution twin needs an evaluator.");
     EvolutionTwin twin;
@@ -43,8 +41,7 @@ Result<GenerationSummary> EvolutionTwin::step() {
     const TwinEvaluation scored = parts_.evaluator(parameters_, when);
     const std::size_t expected = std::size_t{options_.population} * options_.episodes;
     if (scored.returns.size() != expected) {
-        return bad_input(
-            fmt::format("The evaluator gave {} returns; {} were expected.", scored.returns.size(), expected));
+        return bad_input("The evaluator gave {} returns; {} were expected.", scored.returns.size(), expected);
     }
     const FitnessDesc fitness{.population = options_.population,
                               .episodes = options_.episodes,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/evolve/parameter_setup.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -20,7 +18,7 @@ Result<void> freeze_by_name(std::vector<ParameterDesc>& parameters, const std::s
     if (found == parameters.end()) {
         std::string known;
         for (const ParameterDesc& p : parameters) known += (known.empty() ? "" : ", ") + p.name;
-        return bad_input(fmt::format("There is no parameter '{}' to freeze; there are {}.", name, known));
+        return bad_input("There is no parameter '{}' to freeze; there are {}.", name, known);
     }
     found->perturbation = Perturbation::Frozen;
     return {};
@@ -68,10 +66,10 @@ Result<std::string> state_hash(std::span<const float> parameters, std::span<cons
     for (const std::span<const float> values : {parameters, optimizer_state}) {
         const auto bad = std::find_if_not(values.begin(), values.end(), finite);
         if (bad == values.end()) continue;
-        return failed_work(fmt::format(
+        return failed_work(
             "After {} generations element {} of the {} is {}: training has diverged. Lower the learning rate or sigma.",
             generations, bad - values.begin(), values.data() == parameters.data() ? "parameters" : "optimizer's state",
-            *bad));
+            *bad);
     }
     Hasher hasher;
     hasher.add_values(parameters)

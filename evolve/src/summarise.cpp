@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "summarise.hpp"
 
-#include <fmt/format.h>
-
 #include <numeric>
 
 namespace yolk::evolve {
@@ -12,10 +10,9 @@ Result<GenerationSummary> summarise(const abi::fitness::Summary& raw,
                                     std::span<const float> policy_returns, const Schedule& schedule) {
     if (raw.finite_count == 0) {
         return failed_work(
-            fmt::format("In generation {} no member has a finite score, so there is nothing to learn from. The task or "
-                        "the parameters have "
-                        "diverged: lower sigma or the learning rate.",
-                        schedule.generation));
+            "In generation {} no member has a finite score, so there is nothing to learn from. The task or the "
+            "parameters have diverged: lower sigma or the learning rate.",
+            schedule.generation);
     }
     GenerationSummary result{
         .generation = schedule.generation,

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "fixtures.hpp"
-#include "interpret.hpp"
 #include "yolk/hyper/graph_text.hpp"
 #include "yolk/hyper/system.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -22,7 +21,7 @@ using ::testing::HasSubstr;
 
 double number_of(const Graph& graph, std::vector<Value> inputs, std::size_t output) {
     EXPECT_OK(validate(graph));
-    const auto results = interpret(graph, inputs, {});
+    const auto results = call(graph, {.inputs = std::move(inputs)});
     EXPECT_OK(results);
     return results ? results->at(output).as_number().value() : NAN;
 }
@@ -119,7 +118,7 @@ TEST(transforms, derivatives_match_differences) {
     const Tensor weight = system.parameters().find("layer")->values;
     const Value s = Tensor::vector({1, 2}), ds = Tensor::vector({0.5F, 0.0F});
     const std::vector<Value> inputs{s, x, ds, dx};  // in the order of the keys
-    ASSERT_OK_AND_ASSIGN(const auto results, interpret(moved, inputs, std::vector<Tensor>{weight}));
+    ASSERT_OK_AND_ASSIGN(const auto results, call(moved, {.inputs = inputs, .parameters = {weight}}));
     const auto at = [&](float step) {
         std::vector<float> xs(4), ss(2);
         for (std::size_t i = 0; i < 4; ++i) xs[i] = x.values()[i] + step * dx.values()[i];

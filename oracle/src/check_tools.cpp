@@ -26,9 +26,9 @@ float in_format(FloatFormat format, float value) {
     return static_cast<float>(value_of_half(format, nearest_half(format, static_cast<double>(value))));
 }
 
-ProblemBuffer input_in_format(std::string name, FloatFormat format, const std::vector<float>& values) {
-    if (format == FloatFormat::F32) return input_buffer(std::move(name), values);
-    return input_buffer(std::move(name), reference::narrow_twin(format, values));
+ByteVector bytes_in_format(FloatFormat format, const std::vector<float>& values) {
+    if (format == FloatFormat::F32) return bytes_of_values(values);
+    return bytes_of_values(reference::narrow_twin(format, values));
 }
 
 void verify_words_against_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,

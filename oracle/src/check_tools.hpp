@@ -54,7 +54,7 @@ class Draws {
 /// The number nearest to `value` that the format has.
 [[nodiscard]] float in_format(FloatFormat format, float value);
 /// Numbers of a format as they lie in memory.
-[[nodiscard]] ProblemBuffer input_in_format(std::string name, FloatFormat format, const std::vector<float>& values);
+[[nodiscard]] ByteVector bytes_in_format(FloatFormat format, const std::vector<float>& values);
 
 /// Records with `record(Recorder&)`, submits and waits.
 template <class Record>

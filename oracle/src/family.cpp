@@ -224,6 +224,10 @@ class Runs {
 }  // namespace
 
 Result<CheckReport> check_family(const CheckContext& context, const Family& family) {
+    return check_problems(context, family, family.cases(context.seed));
+}
+
+Result<CheckReport> check_problems(const CheckContext& context, const Family& family, const Problems& problems) {
     if (context.part == 0 || context.part > context.parts) {
         return bad_input(fmt::format("Part {} of {} was asked of [{}]; parts are counted from 1.", context.part,
                                      context.parts, family.name));
@@ -231,7 +235,6 @@ Result<CheckReport> check_family(const CheckContext& context, const Family& fami
     CheckReport report;
     report.kernel = family.name;
     report.exactness = family.exactness;
-    const Problems problems = family.cases(context.seed);
     const std::vector<Batch> all = choose_batches(context.device.info(), context, family, problems);
     const std::vector<Batch> ours = part_of(all, context.part, context.parts);
     report.runs_of_part = runs_of(ours);
@@ -261,11 +264,6 @@ const Family* find_family(std::string_view name) noexcept {
         if (name == family->name) return family;
     }
     return nullptr;
-}
-
-const Family* find_operation(std::string_view name) noexcept {
-    const Family* const family = find_family(name);
-    return family != nullptr && family->operation != nullptr ? family : nullptr;
 }
 
 }  // namespace yolk::oracle

@@ -2,153 +2,71 @@
 #include "yolk/oracle/named_problem.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <array>
-#include <map>
-#include <string>
+#include <algorithm>
 
-#include "named_parts.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/problems.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-ProblemPtr matmul(Sizes& sizes) {
-    const std::uint32_t m = sizes.need("m");
-    const std::uint32_t n = sizes.need("n");
-    const std::uint32_t k = sizes.need("k");
-    return make_matmul_problem({.m = m,
-                                .n = n,
-                                .k = k,
-                                .batch = sizes.get("batch", 1),
-                                .b = {.transposed = sizes.flag("transposed", true)},
-                                .has_residual = sizes.flag("residual"),
-                                .determinism = sizes.flag("exact") ? Determinism::Exact : Determinism::Fast});
+std::string_view without_blanks_before(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    return text;
 }
 
-ProblemPtr perturbed_linear(Sizes& sizes) {
-    return make_perturbed_linear_problem(
-        {.members = sizes.need("members"),
-         .rows = sizes.get("rows", 1),
-         .in = sizes.need("in"),
-         .out = sizes.need("out"),
-         .rank = sizes.get("rank", 1),
-         .parameter = ParameterId{11},
-         .shared_input = sizes.flag("shared_input"),
-         .transposed = sizes.flag("transposed"),
-         .determinism = sizes.flag("exact", true) ? Determinism::Exact : Determinism::Fast});
-}
-
-ProblemPtr rollout(Sizes& sizes) {
-    RolloutDesc desc{.members = sizes.need("members"),
-                     .episodes = sizes.get("episodes", 1),
-                     .max_steps = sizes.get("steps", 40),
-                     .rank = sizes.get("rank", 1),
-                     .mean_only = sizes.flag("mean"),
-                     .never_stop = true,
-                     .determinism = sizes.flag("fast") ? Determinism::Fast : Determinism::Exact};
-    desc.network.widths = {4, sizes.get("hidden", 64), 2};
-    return make_rollout_problem(desc);
-}
-
-ProblemPtr es_update(Sizes& sizes) {
-    const std::uint32_t population = sizes.need("population");
-    const std::uint32_t rank = sizes.get("rank", 1);
-    std::vector<ParameterDesc> parameters;
-    if (sizes.has("rows") || sizes.has("columns")) {
-        parameters.push_back({.name = "w",
-                              .rows = sizes.need("rows"),
-                              .columns = sizes.need("columns"),
-                              .perturbation = Perturbation::LowRank});
-    } else {
-        parameters = PolicyNetwork{.widths = {4, sizes.get("hidden", 64), 2}}.parameters();
+Result<std::unique_ptr<Problem>> benchmark_of(const Family& family, std::string_view part) {
+    std::string names;
+    for (std::unique_ptr<Problem>& problem : family.benchmarks()) {
+        if (problem->name().find(part) != std::string::npos) return std::move(problem);
+        names += "\n  " + problem->name();
     }
-    if (!sizes.check()) return nullptr;
-    return make_es_update_problem(
-        {.parameters = *ParameterTable::create(std::move(parameters)), .population = population, .rank = rank});
+    return bad_input(fmt::format("No benchmark of {} has '{}' in its name; there are:{}", family.name, part, names));
 }
 
-ProblemPtr block_inverse(Sizes& sizes) {
-    const bool symmetric = sizes.flag("symmetric");
-    return make_block_inverse_problem({.n = sizes.need("n"),
-                                       .blocks = sizes.need("blocks"),
-                                       .mode = symmetric ? InverseMode::Symmetric : InverseMode::Spd,
-                                       .damping = 1e-3F});
-}
-
-ProblemPtr covariance(Sizes& sizes) {
-    return make_covariance_problem(
-        {.n = sizes.need("n"), .samples = sizes.need("samples"), .blocks = sizes.get("blocks", 1)});
-}
-
-ProblemPtr natural_gradient(Sizes& sizes) {
-    return make_natural_gradient_problem({.n = sizes.need("n"), .blocks = sizes.get("blocks", 1)});
-}
-
-ProblemPtr kronecker_precondition(Sizes& sizes) {
-    return make_kronecker_precondition_problem(
-        {.n_out = sizes.need("n_out"), .n_in = sizes.need("n_in"), .blocks = sizes.get("blocks", 1)});
-}
-
-const std::map<std::string_view, MakeNamed>& named_makers() {
-    static const std::map<std::string_view, MakeNamed> kMakers = [] {
-        std::map<std::string_view, MakeNamed> all{{"matmul", &matmul},
-                                                  {"perturbed_linear", &perturbed_linear},
-                                                  {"rollout", &rollout},
-                                                  {"es_update", &es_update},
-                                                  {"block_inverse", &block_inverse},
-                                                  {"covariance", &covariance},
-                                                  {"natural_gradient", &natural_gradient},
-                                                  {"kronecker_precondition", &kronecker_precondition}};
-        all.insert(named_parts().begin(), named_parts().end());
-        return all;
-    }();
-    return kMakers;
-}
-
-Result<ProblemPtr> named_benchmark(std::string_view family_name, std::string_view part) {
-    for (const Family* family : families()) {
-        if (family_name != family->name) continue;
-        std::string names;
-        for (ProblemPtr& problem : family->benchmarks()) {
-            if (problem->name().find(part) != std::string::npos) return std::move(problem);
-            names += "\n  " + problem->name();
-        }
-        return bad_input(
-            fmt::format("No benchmark of {} has '{}' in its name; there are:{}", family_name, part, names));
-    }
-    std::string known;
-    for (const Family* family : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name);
-    return bad_input(fmt::format("There is no kernel family '{}'; there are {}.", family_name, known));
+Result<std::unique_ptr<Problem>> problem_of(const Family& family, std::string_view rest) {
+    if (rest.starts_with(':')) return benchmark_of(family, without_blanks_before(rest.substr(1)));
+    if (family.operation != nullptr) return family.operation->parse(rest);
+    return bad_input(
+        fmt::format("Sizes of {} cannot be given; a benchmark can be named by a part of its name: '{}: {}'.",
+                    family.name, family.name, family.benchmarks().front()->name()));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
+std::string usage_of(const Family& family) {
+    if (family.operation == nullptr) return family.name;
+    return fmt::format("{} {}", family.name, field_summary(family.operation->fields()));
+}
+
+Result<const Family*> require_family(std::string_view name) {
+    if (const Family* family = find_family(name)) return family;
+    std::vector<std::string_view> names;
+    for (const Family* family : families()) names.emplace_back(family->name);
+    const std::string_view near = nearest_word(name, names);
+    return bad_input(fmt::format("There is no kernel '{}'; there are {}.{}", name, fmt::join(names, ", "),
+                                 near.empty() ? "" : fmt::format(" Did you mean {}?", near)));
+}
+
+Result<NamedProblem> parse_problem(std::string_view text) {
+    text = without_blanks_before(text);
     const std::size_t end = std::min(text.find_first_of(" \t:"), text.size());
-    const std::string_view family = text.substr(0, end);
-    if (end < text.size() && text[end] == ':') {
-        std::string_view part = text.substr(end + 1);
-        while (part.starts_with(' ')) part.remove_prefix(1);
-        return named_benchmark(family, part);
-    }
-    if (const Family* operation = find_operation(family)) return operation->operation->parse(text.substr(end));
-    const auto maker = named_makers().find(family);
-    if (maker == named_makers().end()) {
-        std::string known;
-        for (const auto& [name, make] : named_makers()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
-        return bad_input(
-            fmt::format("The shape '{}' is of the family '{}'; sizes can be given for {}; of the others "
-                        "a benchmark can be named: 'exact_math: exp'.",
-                        text, family, known));
-    }
-    Sizes sizes(text);
-    YOLK_TRY_VOID(sizes.parse(text.substr(end)));
-    ProblemPtr problem = maker->second(sizes);
-    YOLK_TRY_VOID(sizes.check());
-    return problem;
+    YOLK_TRY(const Family* const family, require_family(text.substr(0, end)));
+    YOLK_TRY(std::unique_ptr<Problem> problem, problem_of(*family, text.substr(end)));
+    return NamedProblem{family, std::move(problem)};
+}
+
+Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text) {
+    YOLK_TRY(NamedProblem named, parse_problem(text));
+    return std::move(named.problem);
+}
+
+Result<std::unique_ptr<Problem>> make_shape_problem(std::string_view name, const TuningShape& shape) {
+    YOLK_TRY(const Family* const family, require_family(name));
+    if (family->operation == nullptr)
+        return unsupported(fmt::format("Sizes of {} cannot be given, so that no shape has a problem.", name));
+    return family->operation->of_key(shape);
 }
 
 std::vector<std::string_view> cartpole_job() {
@@ -179,8 +97,8 @@ std::vector<std::string_view> named_set() {
     for (const std::string_view shape :
          {"matmul m=512 n=512 k=512", "matmul m=1024 n=1024 k=1024",
           "perturbed_linear members=256 rows=8 in=256 out=256", "perturbed_linear members=64 rows=8 in=1024 out=1024",
-          "es_update population=4096 rows=256 columns=256", "block_inverse n=32 blocks=1024",
-          "block_inverse n=128 blocks=64", "reduce outer=65536 columns=64"})
+          "es_update elements=65536 population=4096", "block_inverse n=32 blocks=1024", "block_inverse n=128 blocks=64",
+          "reduce outer=65536 columns=64"})
         all.push_back(shape);
     return all;
 }

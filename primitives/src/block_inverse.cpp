@@ -10,8 +10,7 @@
 
 #include "block_inverse_layout.hpp"
 #include "block_inverse_record.hpp"
-#include "plan_checks.hpp"
-#include "tuned_plan.hpp"
+#include "operation_plan.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
 namespace yolk {
@@ -28,9 +27,6 @@ constexpr float kLargestDamping = 0x1p20F;
 constexpr std::uint32_t number_of(BlockInverseStyle style) noexcept { return static_cast<std::uint32_t>(style); }
 
 Result<void> check_block_inverse(const BlockInverseDesc& desc) {
-    YOLK_TRY_VOID(check_range(desc.n, 0, kMaxN, "n of [block_inverse]"));
-    YOLK_TRY_VOID(check_range(static_cast<std::uint64_t>(desc.mode), 0, 1, "the mode of [block_inverse]"));
-    YOLK_TRY_VOID(check_range(desc.retries, 0, kMaxRetries, "retries of [block_inverse]"));
     if (desc.damping != 0.0F && !(desc.damping >= kLeastDamping && desc.damping <= kLargestDamping)) {
         return bad_input(fmt::format("The damping of [block_inverse] is {}; it must be 0, or from {} to {}.",
                                      desc.damping, kLeastDamping, kLargestDamping));
@@ -43,7 +39,8 @@ Result<void> check_block_inverse(const BlockInverseDesc& desc) {
     return {};
 }
 
-Result<void> check_style(const BlockInverseDesc& desc, const BlockInverseConfig& config) {
+Result<void> legal_block_inverse(const DeviceInfo& /*info*/, const BlockInverseDesc& desc,
+                                 const BlockInverseConfig& config) {
     const bool symmetric = desc.mode == InverseMode::Symmetric;
     const bool group = config.style == number_of(BlockInverseStyle::Group);
     if (symmetric != group) {
@@ -95,46 +92,7 @@ std::vector<std::pair<BlockInversePass, const Kernel<abi_bi::Params>*>> kernels_
     return all;
 }
 
-}  // namespace
-
-struct BlockInversePlan::Impl {
-    const Device* device = nullptr;
-    BlockInverseDesc desc;
-    BlockInverseConfig config;
-    BlockInverseLayout layout;
-    BlockInverseSteps steps;
-    std::vector<std::pair<BlockInversePass, PipelineOf<abi_bi::Params>>> pipelines;
-
-    [[nodiscard]] bool is_empty() const noexcept { return desc.n == 0 || desc.blocks == 0; }
-    Result<void> check(const BlockInverseViews& views, const BufferView& scratch) const;
-    Result<BlockInverseBindings> bind_window(const BlockInverseViews& views, const BufferView& scratch,
-                                             const BlockInverseWindow& window) const;
-};
-
-struct BoundBlockInverse::Impl {
-    std::vector<BlockInverseBindings> windows;
-    std::vector<BlockInversePiece> pieces;
-};
-
-BlockInversePlan::BlockInversePlan() noexcept = default;
-BlockInversePlan::~BlockInversePlan() = default;
-BlockInversePlan::BlockInversePlan(BlockInversePlan&&) noexcept = default;
-BlockInversePlan& BlockInversePlan::operator=(BlockInversePlan&&) noexcept = default;
-BoundBlockInverse::BoundBlockInverse() noexcept = default;
-BoundBlockInverse::~BoundBlockInverse() = default;
-BoundBlockInverse::BoundBlockInverse(BoundBlockInverse&&) noexcept = default;
-BoundBlockInverse& BoundBlockInverse::operator=(BoundBlockInverse&&) noexcept = default;
-
-ConfigSpace<BlockInverseConfig> block_inverse_space(const DeviceInfo& /*info*/, const BlockInverseDesc& desc) {
-    return {
-        "block_inverse",
-        {{"style", &BlockInverseConfig::style, {0, 1, 2}},
-         {"workgroup_size", &BlockInverseConfig::workgroup_size, {8, 64}}},
-        [desc](const BlockInverseConfig& config) { return check_style(desc, config); },
-        {.variant = desc.mode == InverseMode::Spd ? "f32, spd" : "f32, symmetric", .extents = {desc.n, desc.blocks}}};
-}
-
-BlockInverseConfig default_block_inverse_config(const DeviceInfo& info, const BlockInverseDesc& desc) {
+BlockInverseConfig block_inverse_heuristic(const DeviceInfo& info, const BlockInverseDesc& desc) {
     if (desc.mode == InverseMode::Symmetric) {
         // Few lanes are faster on CPU drivers up to about 256 rows; past 500 their loops are too long for
         // lavapipe 22.3.
@@ -146,57 +104,55 @@ BlockInverseConfig default_block_inverse_config(const DeviceInfo& info, const Bl
     return {.style = number_of(BlockInverseStyle::Tiles), .workgroup_size = 64};
 }
 
-MemoryNeeds BlockInversePlan::scratch() const noexcept {
-    if (impl_->is_empty()) return {};
-    return {.size_bytes = impl_->layout.scratch_bytes(impl_->layout.most_blocks),
-            .least_bytes = impl_->layout.scratch_bytes(1)};
-}
-const BlockInverseConfig& BlockInversePlan::config() const noexcept { return impl_->config; }
-
-Result<BlockInversePlan> plan_block_inverse(const Device& device, const BlockInverseDesc& desc) {
-    YOLK_TRY_VOID(check_block_inverse(desc));
-    auto impl = std::make_unique<BlockInversePlan::Impl>();
-    impl->device = &device;
-    impl->desc = desc;
-    if (!desc.config)
-        return plan_tuned(device, desc, block_inverse_space(device.info(), desc),
-                          default_block_inverse_config(device.info(), desc), &plan_block_inverse);
-    impl->config = *desc.config;
-    YOLK_TRY_VOID(block_inverse_space(device.info(), desc).check(impl->config));
-    YOLK_TRY(impl->layout, lay_out_block_inverse(device, desc, impl->config));
-    if (!impl->is_empty()) {
-        YOLK_TRY(impl->steps, block_inverse_steps(device, desc, impl->config));
-        const std::array constants{SpecConstant{abi_bi::kSpecWorkgroupSize, impl->config.workgroup_size}};
-        for (const auto& [pass, kernel] : kernels_of(desc, impl->config)) {
-            YOLK_TRY(PipelineOf<abi_bi::Params> pipeline, device.pipeline(*kernel, constants));
-            impl->pipelines.emplace_back(pass, std::move(pipeline));
-        }
-    }
-    BlockInversePlan plan;
-    plan.impl_ = std::move(impl);
-    return plan;
+std::vector<Knob<BlockInverseConfig>> block_inverse_knobs(const DeviceInfo& /*info*/,
+                                                          const BlockInverseDesc& /*desc*/) {
+    return {{"style", &BlockInverseConfig::style, {0, 1, 2}},
+            {"workgroup_size", &BlockInverseConfig::workgroup_size, {8, 64}}};
 }
 
-Result<void> BlockInversePlan::Impl::check(const BlockInverseViews& views, const BufferView& scratch) const {
-    // in, out and scratch are bound in windows, so only these may be longer than a binding.
-    constexpr std::uint64_t kAnySize = UINT64_MAX;
-    const std::uint64_t limit = device->info().limits.max_storage_buffer_range;
-    const std::uint64_t words = is_empty() ? 0 : sizeof(std::uint32_t) * desc.blocks;
-    const std::uint64_t matrices = is_empty() ? 0 : layout.block_bytes * desc.blocks;
-    const std::uint64_t dampings = desc.damping_per_block ? words : 0;
-    YOLK_TRY_VOID(check_view(views.in, matrices, kAnySize, "the in view of [block_inverse]"));
-    YOLK_TRY_VOID(check_view(views.damping, dampings, limit, "the damping view of [block_inverse]"));
-    YOLK_TRY_VOID(check_view(views.out, matrices, kAnySize, "the out view of [block_inverse]"));
-    YOLK_TRY_VOID(check_view(views.status, words, limit, "the status view of [block_inverse]"));
-    YOLK_TRY_VOID(check_view(views.residual, words, limit, "the residual view of [block_inverse]"));
-    const std::uint64_t least = is_empty() ? 0 : layout.scratch_bytes(1);
-    YOLK_TRY_VOID(check_view(scratch, least, kAnySize, "the scratch view of [block_inverse]"));
-    const std::array outputs{views.out, views.status, views.residual, scratch};
-    const std::array inputs{views.in, views.damping};
-    return check_no_overlap(outputs, inputs, "[block_inverse]");
+// in, out and scratch are bound in windows.
+ViewShape inverse_matrices_view(const BlockInverseDesc& desc) {
+    return {.extents = {{"blocks", desc.blocks}, {"n", desc.n}, {"n", desc.n}}, .in_pieces = true};
 }
+ViewShape inverse_damping_view(const BlockInverseDesc& desc) {
+    return {.extents = {{"blocks", desc.n == 0 ? 0 : desc.blocks}}, .used = desc.damping_per_block};
+}
+ViewShape inverse_status_view(const BlockInverseDesc& desc) {
+    return {.extents = {{"blocks", desc.n == 0 ? 0 : desc.blocks}}, .dtype = DType::U32};
+}
+ViewShape inverse_residual_view(const BlockInverseDesc& desc) { return {{{"blocks", desc.n == 0 ? 0 : desc.blocks}}}; }
+
+}  // namespace
+
+struct BlockInversePipelines {
+    BlockInverseLayout layout;
+    BlockInverseSteps steps;
+    std::vector<std::pair<BlockInversePass, PipelineOf<abi_bi::Params>>> pipelines;
+};
+
+struct BlockInverseBound {
+    std::vector<BlockInverseBindings> windows;
+    std::vector<BlockInversePiece> pieces;
+};
 
 namespace {
+
+Result<PipelinesOf<BlockInverseDesc>> build_block_inverse(const Device& device, const BlockInverseDesc& desc) {
+    auto made = std::make_shared<BlockInversePipelines>();
+    YOLK_TRY(made->layout, lay_out_block_inverse(device, desc, *desc.config));
+    YOLK_TRY(made->steps, block_inverse_steps(device, desc, *desc.config));
+    const std::array constants{SpecConstant{abi_bi::kSpecWorkgroupSize, desc.config->workgroup_size}};
+    for (const auto& [pass, kernel] : kernels_of(desc, *desc.config)) {
+        YOLK_TRY(PipelineOf<abi_bi::Params> pipeline, device.pipeline(*kernel, constants));
+        made->pipelines.emplace_back(pass, std::move(pipeline));
+    }
+    return PipelinesOf<BlockInverseDesc>(std::move(made));
+}
+
+MemoryNeeds block_inverse_scratch(const BlockInverseDesc& /*desc*/, const PipelinesOf<BlockInverseDesc>& made) {
+    return {.size_bytes = made->layout.scratch_bytes(made->layout.most_blocks),
+            .least_bytes = made->layout.scratch_bytes(1)};
+}
 
 /// The part of a view of matrices that a window works on, from where a view may begin.
 BufferView window_of(const BufferView& view, const BlockInverseWindow& window, std::uint64_t block_bytes) {
@@ -204,59 +160,83 @@ BufferView window_of(const BufferView& view, const BlockInverseWindow& window, s
     return view.part(window.first_block * block_bytes - skipped, skipped + window.blocks * block_bytes);
 }
 
-}  // namespace
-
-Result<BlockInverseBindings> BlockInversePlan::Impl::bind_window(const BlockInverseViews& views,
-                                                                 const BufferView& scratch,
-                                                                 const BlockInverseWindow& window) const {
-    const BufferView state = scratch.part(0, layout.all_state_bytes(window.blocks));
-    const BufferView work = layout.work_bytes == 0
-                                ? state
-                                : scratch.part(layout.work_offset(window.blocks), window.blocks * layout.work_bytes);
-    const std::array<BufferView, abi_bi::kBindingCount> all{window_of(views.in, window, layout.block_bytes),
+Result<BlockInverseBindings> bind_blocks(const Device& device, const BlockInverseDesc& desc,
+                                         const BlockInversePipelines& made, const BlockInverseViews& views,
+                                         const BufferView& scratch, const BlockInverseWindow& window) {
+    const BufferView state = scratch.part(0, made.layout.all_state_bytes(window.blocks));
+    const BufferView work = made.layout.work_bytes == 0 ? state
+                                                        : scratch.part(made.layout.work_offset(window.blocks),
+                                                                       window.blocks * made.layout.work_bytes);
+    const std::array<BufferView, abi_bi::kBindingCount> all{window_of(views.in, window, made.layout.block_bytes),
                                                             desc.damping_per_block ? views.damping : state,
-                                                            window_of(views.out, window, layout.block_bytes),
+                                                            window_of(views.out, window, made.layout.block_bytes),
                                                             views.status,
                                                             views.residual,
                                                             state,
                                                             work,
                                                             work};
     BlockInverseBindings bindings;
-    for (const auto& [pass, pipeline] : pipelines) {
-        YOLK_TRY(bindings[static_cast<std::size_t>(pass)], device->bind(pipeline, all));
+    for (const auto& [pass, pipeline] : made.pipelines) {
+        YOLK_TRY(bindings[static_cast<std::size_t>(pass)], device.bind(pipeline, all));
     }
     return bindings;
 }
 
-Result<BoundBlockInverse> BlockInversePlan::bind(const BlockInverseViews& views, const BufferView& scratch) const {
-    YOLK_TRY_VOID(impl_->check(views, scratch));
-    BoundBlockInverse result;
-    result.impl_ = std::make_unique<BoundBlockInverse::Impl>();
-    if (impl_->is_empty()) return result;
-    const BlockInverseLayout& layout = impl_->layout;
+Result<BindingsOf<BlockInverseDesc>> bind_block_inverse(const Device& device, const BlockInverseDesc& desc,
+                                                        const PipelinesOf<BlockInverseDesc>& made,
+                                                        const BlockInverseViews& views, const BufferView& scratch) {
+    auto bound = std::make_shared<BlockInverseBound>();
+    const BlockInverseLayout& layout = made->layout;
     const std::uint32_t most = layout.window_blocks(scratch.size_bytes);
-    for (std::uint32_t first = 0; first < impl_->desc.blocks; first += most) {
-        BlockInverseWindow window{.index = result.impl_->windows.size(),
-                                  .first_block = first,
-                                  .blocks = std::min(most, impl_->desc.blocks - first)};
+    for (std::uint32_t first = 0; first < desc.blocks; first += most) {
+        BlockInverseWindow window{
+            .index = bound->windows.size(), .first_block = first, .blocks = std::min(most, desc.blocks - first)};
         window.offset = static_cast<std::uint32_t>(first * layout.block_bytes % kViewAlignment / sizeof(float));
-        YOLK_TRY(BlockInverseBindings bindings, impl_->bind_window(views, scratch, window));
-        result.impl_->windows.push_back(std::move(bindings));
-        add_pieces(result.impl_->pieces, impl_->desc, impl_->config, impl_->steps, window);
+        YOLK_TRY(BlockInverseBindings bindings, bind_blocks(device, desc, *made, views, scratch, window));
+        bound->windows.push_back(std::move(bindings));
+        add_pieces(bound->pieces, desc, *desc.config, made->steps, window);
     }
-    return result;
+    return BindingsOf<BlockInverseDesc>(std::move(bound));
 }
 
-void BoundBlockInverse::record(Recorder& recorder) const noexcept {
-    if (impl_->pieces.empty()) return;
-    const ScopedLabel label(recorder, "block_inverse");
+void record_block_inverse(Recorder& recorder, const BindingsOf<BlockInverseDesc>& bound,
+                          const BlockInverseDesc& /*desc*/) noexcept {
     bool is_first = true;
-    for (const BlockInversePiece& piece : impl_->pieces) {
+    for (const BlockInversePiece& piece : bound->pieces) {
         // Each pass reads what the one before has written; windows share the scratch.
-        if (!is_first) recorder.barrier(Barrier::ComputeToCompute);
-        is_first = false;
-        recorder.dispatch(impl_->windows[piece.window][static_cast<std::size_t>(piece.pass)], piece.params, piece.grid);
+        if (!std::exchange(is_first, false)) recorder.barrier(Barrier::ComputeToCompute);
+        recorder.dispatch(bound->windows[piece.window][static_cast<std::size_t>(piece.pass)], piece.params, piece.grid);
     }
 }
+
+}  // namespace
+
+template <>
+const Operation<BlockInverseDesc>& operation_of<BlockInverseDesc>() {
+    using Desc = BlockInverseDesc;
+    using Views = BlockInverseViews;
+    static const Operation<Desc> kOperation{
+        .name = "block_inverse",
+        .fields = {"block_inverse",
+                   {extent<&Desc::n>("n").from(0, kMaxN), extent<&Desc::blocks>("blocks"), variant<&Desc::mode>("mode"),
+                    variant<&Desc::retries>("retries").from(0, kMaxRetries).in_no_key()}},
+        .views = {{"in", ViewRole::Input, &Views::in, &inverse_matrices_view},
+                  {"damping", ViewRole::Input, &Views::damping, &inverse_damping_view},
+                  {"out", ViewRole::Output, &Views::out, &inverse_matrices_view},
+                  {"status", ViewRole::Output, &Views::status, &inverse_status_view},
+                  {"residual", ViewRole::Output, &Views::residual, &inverse_residual_view}},
+        .knobs = &block_inverse_knobs,
+        .legal = &legal_block_inverse,
+        .heuristic = &block_inverse_heuristic,
+        .check = &check_block_inverse,
+        .scratch_in_pieces = true,
+        .build = &build_block_inverse,
+        .scratch = &block_inverse_scratch,
+        .bind = &bind_block_inverse,
+        .record = &record_block_inverse,
+    };
+    return kOperation;
+}
+template class Plan<BlockInverseDesc>;
 
 }  // namespace yolk

@@ -26,17 +26,14 @@ BufferView BlockWindows::of(const BufferView& view, std::uint32_t window, std::u
     return view.part(first_of(window) * bytes_per_block, blocks_of(window) * bytes_per_block);
 }
 
-Result<BlockWindows> cut_blocks(const Device& device, std::uint32_t blocks,
-                                std::initializer_list<std::uint64_t> aligned,
-                                std::initializer_list<std::uint64_t> others, const char* plan) {
+Result<BlockWindows> cut_blocks(const Device& device, std::uint32_t blocks, std::span<const std::uint64_t> aligned,
+                                std::uint64_t other, const char* plan) {
     const std::uint64_t limit = device.info().limits.max_storage_buffer_range;
-    std::uint64_t largest = 1;
-    for (const auto& sizes : {aligned, others}) {
-        for (const std::uint64_t bytes : sizes) largest = std::max(largest, bytes);
-    }
-    if (largest * blocks <= limit) return BlockWindows{.blocks = blocks, .per_window = blocks};
+    std::uint64_t largest = std::max<std::uint64_t>(other, 1);
+    for (const std::uint64_t bytes : aligned) largest = std::max(largest, bytes);
     // One block is more than a binding: who plans it says so.
-    if (largest > limit || blocks == 1) return BlockWindows{.blocks = blocks, .per_window = blocks};
+    if (blocks <= 1 || largest > limit || largest * blocks <= limit)
+        return BlockWindows{.blocks = blocks, .per_window = blocks};
     std::uint64_t step = 1;
     for (const std::uint64_t bytes : aligned) {
         if (bytes != 0) step = std::lcm(step, kViewAlignment / std::gcd(bytes, kViewAlignment));

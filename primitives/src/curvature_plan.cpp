@@ -3,12 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace yolk {
 namespace {
@@ -22,51 +17,32 @@ bool prefers_no_uniform(const MatmulDesc& desc) noexcept {
     return desc.batch > 1 && std::uint64_t{desc.m} * desc.n * desc.k < kUniformProducts;
 }
 
-std::vector<Knob<MatmulConfig>> knobs_of(const TuningSpace& space) {
-    constexpr std::array<std::pair<const char*, std::uint32_t MatmulConfig::*>, 10> kFields{
-        {{"workgroup_size", &MatmulConfig::workgroup_size},
-         {"block_m", &MatmulConfig::block_m},
-         {"block_n", &MatmulConfig::block_n},
-         {"block_k", &MatmulConfig::block_k},
-         {"tile_m", &MatmulConfig::tile_m},
-         {"tile_n", &MatmulConfig::tile_n},
-         {"vector_width", &MatmulConfig::vector_width},
-         {"staged", &MatmulConfig::staged},
-         {"uniform", &MatmulConfig::uniform},
-         {"split_k", &MatmulConfig::split_k}}};
-    std::vector<Knob<MatmulConfig>> knobs;
-    for (const auto& [name, field] : kFields) {
-        const auto knob = std::ranges::find(space.knobs(), std::string(name), &TuningKnob::name);
-        if (knob != space.knobs().end()) knobs.push_back({name, field, knob->values});
-    }
-    return knobs;
-}
-
 }  // namespace
 
-ConfigSpace<MatmulConfig> product_space(const char* family, const DeviceInfo& info, const ProductPair& products,
-                                        TuningShape shape) {
-    const ConfigSpace<MatmulConfig> of_first = matmul_space(info, products.first);
-    const ConfigSpace<MatmulConfig> of_second = matmul_space(info, products.second);
-    return {family, knobs_of(of_first.space()),
-            [of_first, of_second](const MatmulConfig& config) -> Result<void> {
-                YOLK_TRY_VOID(of_first.check(config));
-                return of_second.check(config);
-            },
-            std::move(shape)};
+std::vector<Knob<MatmulConfig>> product_knobs(const DeviceInfo& info, const ProductPair& products) {
+    return matmul_knobs(info, products.first);
 }
 
-MatmulConfig default_product_config(const DeviceInfo& info, const MatmulDesc& first, const MatmulDesc& second) {
-    const ConfigSpace<MatmulConfig> space = product_space("product", info, {first, second}, {});
-    for (const MatmulDesc* desc : {&first, &second}) {
-        MatmulConfig config = default_matmul_config(info, *desc);
-        if (config.uniform == 1 && prefers_no_uniform(*desc)) config.uniform = 0;
+Result<void> legal_products(const DeviceInfo& info, const ProductPair& products, const MatmulConfig& config) {
+    YOLK_TRY_VOID(legal_matmul(info, products.first, config));
+    return legal_matmul(info, products.second, config);
+}
+
+MatmulConfig product_heuristic(const DeviceInfo& info, const ProductPair& products) {
+    const ConfigSpace<MatmulConfig> of_first = space_of(info, products.first);
+    const ConfigSpace<MatmulConfig> of_second = space_of(info, products.second);
+    const auto fits = [&](const MatmulConfig& config) {
+        return of_first.check(config).has_value() && of_second.check(config).has_value();
+    };
+    for (const MatmulDesc* desc : {&products.first, &products.second}) {
+        MatmulConfig config = heuristic_of(info, *desc);
+        if (config.operand_path == kUniformOperand && prefers_no_uniform(*desc)) config.operand_path = kDirectOperands;
         for (const std::uint32_t vector_width : {config.vector_width, 1U}) {
             config.vector_width = vector_width;
-            if (space.check(config)) return config;
-            if (MatmulConfig plain = config; config.uniform == 1) {
-                plain.uniform = 0;
-                if (space.check(plain)) return plain;
+            if (fits(config)) return config;
+            if (MatmulConfig plain = config; config.operand_path == kUniformOperand) {
+                plain.operand_path = kDirectOperands;
+                if (fits(plain)) return plain;
             }
         }
     }

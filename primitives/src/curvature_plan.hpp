@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "matmul_layout.hpp"
+#include "scratch_pieces.hpp"
 #include "yolk/core/result.hpp"
-#include "yolk/core/shape.hpp"
 #include "yolk/primitives/matmul.hpp"
 #include "yolk/runtime/buffer.hpp"
 #include "yolk/runtime/device_info.hpp"
@@ -25,30 +27,29 @@ struct ProductPair {
     MatmulDesc second;
 };
 
-/// matmul's space for both, under the primitive's name and shape: legal is what is legal for both.
-[[nodiscard]] ConfigSpace<MatmulConfig> product_space(const char* family, const DeviceInfo& info,
-                                                      const ProductPair& products, TuningShape shape);
-/// matmul's default, but for batches of small products: uniform operands take a dispatch per matrix.
-[[nodiscard]] MatmulConfig default_product_config(const DeviceInfo& info, const MatmulDesc& first,
-                                                  const MatmulDesc& second);
+// Of an operation that is made of such products: matmul's knobs, what is legal for both, and matmul's heuristic, but for
+// batches of small products: uniform operands take a dispatch per matrix.
+[[nodiscard]] std::vector<Knob<MatmulConfig>> product_knobs(const DeviceInfo& info, const ProductPair& products);
+[[nodiscard]] Result<void> legal_products(const DeviceInfo& info, const ProductPair& products,
+                                          const MatmulConfig& config);
+[[nodiscard]] MatmulConfig product_heuristic(const DeviceInfo& info, const ProductPair& products);
+
+/// The operation's three functions of a description, by its products: `Products<Desc, &products_of>::knobs`.
+template <class Desc, ProductPair (*kProducts)(const Desc&)>
+struct Products {
+    static std::vector<Knob<MatmulConfig>> knobs(const DeviceInfo& info, const Desc& desc) {
+        return product_knobs(info, kProducts(desc));
+    }
+    static Result<void> legal(const DeviceInfo& info, const Desc& desc, const MatmulConfig& config) {
+        return legal_products(info, kProducts(desc), config);
+    }
+    static MatmulConfig heuristic(const DeviceInfo& info, const Desc& desc) {
+        return product_heuristic(info, kProducts(desc));
+    }
+};
 
 /// BadInput unless 0 or from 2^-40 to 2^40. `what`: "damping of [covariance]".
 [[nodiscard]] Result<void> check_damping(float damping, const char* what);
-
-/// Pieces of a scratch view, each aligned, one behind the other.
-class ScratchPieces {
-   public:
-    /// The offset of the next piece.
-    [[nodiscard]] std::uint64_t add(std::uint64_t size_bytes) noexcept {
-        const std::uint64_t offset = size_bytes_;
-        size_bytes_ += round_up(size_bytes, kViewAlignment);
-        return offset;
-    }
-    [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
-
-   private:
-    std::uint64_t size_bytes_ = 0;
-};
 
 /// A piece of a scratch view that check_views has accepted; empty for no bytes.
 [[nodiscard]] BufferView piece_of(const BufferView& scratch, std::uint64_t offset_bytes, std::uint64_t size_bytes);

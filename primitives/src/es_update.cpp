@@ -11,11 +11,11 @@
 
 #include "es_update_slices.hpp"
 #include "es_update_tiles.hpp"
-#include "plan_checks.hpp"
-#include "tuned_plan.hpp"
+#include "operation_plan.hpp"
 #include "yolk/abi/es_update.h"
 #include "yolk/core/noise.hpp"
 #include "yolk/core/shape.hpp"
+#include "yolk/primitives/rollout.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -28,10 +28,7 @@ constexpr std::uint64_t kCombineCost = 8;  ///< of one partial sum, added up
 /// More scratch than this is not asked for: windows of so many partial sums keep any device busy.
 constexpr std::uint64_t kEnoughScratchBytes = std::uint64_t{128} << 20U;
 
-Result<void> check_es_update(const Device& device, const EsUpdateDesc& desc) {
-    YOLK_TRY_VOID(es_update_space(device.info(), desc).check(*desc.config));
-    YOLK_TRY_VOID(check_range(desc.rank, 1, kMaxRank, "rank of [es_update]"));
-    YOLK_TRY_VOID(check_range(desc.population, 2, UINT32_MAX, "population of [es_update]"));
+Result<void> check_es_update(const EsUpdateDesc& desc) {
     if (desc.antithetic && desc.population % 2 != 0) {
         return bad_input("The population of [es_update] is " + std::to_string(desc.population) +
                          ", which is odd: members come in pairs. Give an even one, or turn antithetic sampling off.");
@@ -39,7 +36,7 @@ Result<void> check_es_update(const Device& device, const EsUpdateDesc& desc) {
     if (desc.parameters.parameters().empty()) {
         return bad_input("The parameter table of [es_update] is empty. Make it with ParameterTable::create.");
     }
-    return check_binding_size(device, desc.parameters.size_bytes(), "the gradient of [es_update]");
+    return {};
 }
 
 /// Without antithetic sampling every member is a pair of its own.
@@ -69,33 +66,49 @@ Result<abi_eu::Params> fixed_params(const Device& device, const EsUpdateDesc& de
     return params;
 }
 
+// Of 256 x 256 by 4,096 members twice as many elements for each draw of A: lavapipe 22.3 1.3 to 1.5 times as fast,
+// SwiftShader 1.2; rank 4 alike (2026-11-22). A policy's few elements want invocations more.
+EsUpdateConfig es_update_heuristic(const DeviceInfo& info, const EsUpdateDesc& desc) {
+    constexpr std::uint64_t kMany = 1U << 14U;
+    if (info.kind != DeviceKind::Cpu || desc.parameters.element_count() < kMany) return {};
+    return {.workgroup_size = 128, .tile_blocks = 2};
+}
+
+std::vector<Knob<EsUpdateConfig>> es_update_knobs(const DeviceInfo& /*info*/, const EsUpdateDesc& /*desc*/) {
+    return {{"workgroup_size", &EsUpdateConfig::workgroup_size, workgroup_sizes()},
+            {"pairs_per_slice",
+             &EsUpdateConfig::pairs_per_slice,
+             {1, 2, 3, 5, 7, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}},
+            {"tile_blocks", &EsUpdateConfig::tile_blocks, {1, 2}}};
+}
+
+ViewShape pair_weights_view(const EsUpdateDesc& desc) {
+    return {.extents = {{"bytes", weights_bytes(desc)}}, .dtype = DType::I8};
+}
+ViewShape update_summary_view(const EsUpdateDesc& /*desc*/) {
+    return {.extents = {{"words", sizeof(abi::fitness::Summary) / kElementBytes}}, .dtype = DType::U32};
+}
+ViewShape update_gradient_view(const EsUpdateDesc& desc) { return {{{"elements", desc.parameters.element_count()}}}; }
+
 }  // namespace
 
-struct EsUpdatePlan::Impl {
-    const Device* device = nullptr;
-    EsUpdateDesc desc;
+struct EsUpdatePipelines {
     TileLayout layout;
     abi_eu::Params params{};  ///< all but what a generation and a window decide
     std::shared_ptr<const Buffer> entries;
     PipelineOf<abi_eu::Params> sum;
     PipelineOf<abi_eu::Params> combine;
+    MemoryNeeds scratch{};
 
-    Result<void> make_pipelines();
     /// Of one unit, in all slices.
     [[nodiscard]] std::uint64_t unit_bytes() const noexcept { return kUnitBytes * params.slice_count; }
-    [[nodiscard]] MemoryNeeds scratch() const noexcept {
-        const std::uint64_t all = unit_bytes() * layout.unit_count;
-        const std::uint64_t least = unit_bytes() * layout.largest_tile;
-        const std::uint64_t enough = std::min(kEnoughScratchBytes, device->info().limits.max_storage_buffer_range);
-        return {.size_bytes = std::min(all, std::max(least, enough)), .least_bytes = least};
-    }
     [[nodiscard]] std::vector<TileWindow> windows(std::uint64_t scratch_bytes) const {
         if (layout.tile_count == 0) return {};
-        return cut_tiles(layout, std::min(scratch_bytes, scratch().size_bytes) / unit_bytes());
+        return cut_tiles(layout, std::min(scratch_bytes, scratch.size_bytes) / unit_bytes());
     }
 };
 
-struct BoundEsUpdate::Impl {
+struct EsUpdateBindings {
     EsUpdateConfig config;
     std::uint32_t population = 0;
     std::uint32_t rank = 1;
@@ -112,103 +125,143 @@ struct BoundEsUpdate::Impl {
                        std::uint32_t zeroed) const noexcept;
 };
 
-EsUpdatePlan::EsUpdatePlan() noexcept = default;
-EsUpdatePlan::~EsUpdatePlan() = default;
-EsUpdatePlan::EsUpdatePlan(EsUpdatePlan&&) noexcept = default;
-EsUpdatePlan& EsUpdatePlan::operator=(EsUpdatePlan&&) noexcept = default;
-BoundEsUpdate::BoundEsUpdate() noexcept = default;
-BoundEsUpdate::~BoundEsUpdate() = default;
-BoundEsUpdate::BoundEsUpdate(BoundEsUpdate&&) noexcept = default;
-BoundEsUpdate& BoundEsUpdate::operator=(BoundEsUpdate&&) noexcept = default;
+namespace {
 
-Result<void> EsUpdatePlan::Impl::make_pipelines() {
+Result<void> make_pipelines(const Device& device, const EsUpdateDesc& desc, EsUpdatePipelines& made) {
     const bool integer = desc.weights == FitnessWeights::I8;
     const auto& narrow = integer ? kernels::kEsUpdateSumI8 : kernels::kEsUpdateSumF32;
     const auto& wide = integer ? kernels::kEsUpdateSumWideI8 : kernels::kEsUpdateSumWideF32;
-    const SpecConstant workgroup_size{abi::es_update::kSpecWorkgroupSize, desc.config->workgroup_size};
-    YOLK_TRY(sum, device->pipeline(desc.config->tile_blocks == 1 ? narrow : wide,
-                                   std::array{workgroup_size, SpecConstant{abi::es_update::kSpecRank, desc.rank}}));
-    YOLK_TRY(combine, device->pipeline(integer ? kernels::kEsUpdateCombineI8 : kernels::kEsUpdateCombineF32,
-                                       std::array{workgroup_size, SpecConstant{abi::es_update::kSpecTileBlocks,
-                                                                               desc.config->tile_blocks}}));
+    const SpecConstant workgroup_size{abi_eu::kSpecWorkgroupSize, desc.config->workgroup_size};
+    YOLK_TRY(made.sum, device.pipeline(desc.config->tile_blocks == 1 ? narrow : wide,
+                                       std::array{workgroup_size, SpecConstant{abi_eu::kSpecRank, desc.rank}}));
+    YOLK_TRY(
+        made.combine,
+        device.pipeline(integer ? kernels::kEsUpdateCombineI8 : kernels::kEsUpdateCombineF32,
+                        std::array{workgroup_size, SpecConstant{abi_eu::kSpecTileBlocks, desc.config->tile_blocks}}));
     return {};
 }
 
-MemoryNeeds EsUpdatePlan::scratch() const noexcept { return impl_->scratch(); }
-
-std::uint64_t EsUpdatePlan::dispatch_count(std::uint64_t scratch_bytes) const {
-    return std::max<std::uint64_t>(1, 2 * impl_->windows(scratch_bytes).size());
+MemoryNeeds partial_sums(const Device& device, const EsUpdatePipelines& made) {
+    const std::uint64_t all = made.unit_bytes() * made.layout.unit_count;
+    const std::uint64_t least = made.unit_bytes() * made.layout.largest_tile;
+    const std::uint64_t enough = std::min(kEnoughScratchBytes, device.info().limits.max_storage_buffer_range);
+    return {.size_bytes = std::min(all, std::max(least, enough)), .least_bytes = least};
 }
 
-ConfigSpace<EsUpdateConfig> es_update_space(const DeviceInfo& /*info*/, const EsUpdateDesc& desc) {
-    return {"es_update",
-            {{"workgroup_size", &EsUpdateConfig::workgroup_size, workgroup_sizes()},
-             {"pairs_per_slice",
-              &EsUpdateConfig::pairs_per_slice,
-              {1, 2, 3, 5, 7, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}},
-             {"tile_blocks", &EsUpdateConfig::tile_blocks, {1, 2}}},
-            {},
-            {.variant =
-                 fmt::format("{}{}", desc.weights == FitnessWeights::I8 ? "i8" : "f32", without_pairs(desc.antithetic)),
-             .extents = {desc.parameters.element_count(), desc.population, desc.rank}}};
-}
-
-// Of 256 x 256 by 4,096 members twice as many elements for each draw of A: lavapipe 22.3 1.3 to 1.5 times as fast,
-// SwiftShader 1.2; rank 4 alike (2026-11-22). A policy's few elements want invocations more.
-EsUpdateConfig default_es_update_config(const DeviceInfo& info, const EsUpdateDesc& desc) {
-    constexpr std::uint64_t kMany = 1U << 14U;
-    if (info.kind != DeviceKind::Cpu || desc.parameters.element_count() < kMany) return {};
-    return {.workgroup_size = 128, .tile_blocks = 2};
-}
-
-Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& desc) {
-    if (!desc.config)
-        return plan_tuned(device, desc, es_update_space(device.info(), desc),
-                          default_es_update_config(device.info(), desc), &plan_es_update);
-    YOLK_TRY_VOID(check_es_update(device, desc));
-    auto impl = std::make_unique<EsUpdatePlan::Impl>();
-    impl->device = &device;
-    impl->desc = desc;
-    impl->layout = lay_out_tiles(desc.parameters, desc.config->tile_blocks);
-    YOLK_TRY(impl->params, fixed_params(device, desc, impl->layout));
-    const auto bytes = std::as_bytes(std::span(impl->layout.entries));
+Result<PipelinesOf<EsUpdateDesc>> build_es_update(const Device& device, const EsUpdateDesc& desc) {
+    auto made = std::make_shared<EsUpdatePipelines>();
+    made->layout = lay_out_tiles(desc.parameters, desc.config->tile_blocks);
+    YOLK_TRY(made->params, fixed_params(device, desc, made->layout));
+    const auto bytes = std::as_bytes(std::span(made->layout.entries));
     YOLK_TRY(Buffer entries, device.create_buffer({.size_bytes = bytes.size(), .label = "parameters of [es_update]"}));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     YOLK_TRY_VOID(dispatcher.upload(entries, bytes));
-    impl->entries = std::make_shared<const Buffer>(std::move(entries));
-    YOLK_TRY_VOID(impl->make_pipelines());
-    EsUpdatePlan plan;
-    plan.impl_ = std::move(impl);
-    return plan;
+    made->entries = std::make_shared<const Buffer>(std::move(entries));
+    YOLK_TRY_VOID(make_pipelines(device, desc, *made));
+    made->scratch = partial_sums(device, *made);
+    return PipelinesOf<EsUpdateDesc>(std::move(made));
 }
 
-Result<BoundEsUpdate> EsUpdatePlan::bind(const EsUpdateViews& views, const BufferView& scratch) const {
-    const MemoryNeeds needs = impl_->scratch();
-    YOLK_TRY_VOID(check_views(
-        *impl_->device, "[es_update]",
-        {{views.weights, weights_bytes(impl_->desc), "weights"},
-         {views.summary, sizeof(abi::fitness::Summary), "summary"}},
-        {{views.gradient, impl_->desc.parameters.size_bytes(), "gradient"}, {scratch, needs.least(), "scratch"}}));
-    auto bound = std::make_unique<BoundEsUpdate::Impl>();
-    bound->config = *impl_->desc.config;
-    bound->population = impl_->desc.population;
-    bound->rank = impl_->desc.rank;
-    bound->frozen_count = impl_->layout.frozen_count;
-    bound->windows = impl_->windows(scratch.size_bytes);
-    bound->params = impl_->params;
-    bound->entries = impl_->entries;
+MemoryNeeds es_update_scratch(const EsUpdateDesc& /*desc*/, const PipelinesOf<EsUpdateDesc>& made) {
+    return made->scratch;
+}
+
+Result<BindingsOf<EsUpdateDesc>> bind_es_update(const Device& device, const EsUpdateDesc& desc,
+                                                const PipelinesOf<EsUpdateDesc>& made, const EsUpdateViews& views,
+                                                const BufferView& scratch) {
+    auto bound = std::make_shared<EsUpdateBindings>();
+    bound->config = *desc.config;
+    bound->population = desc.population;
+    bound->rank = desc.rank;
+    bound->frozen_count = made->layout.frozen_count;
+    bound->windows = made->windows(scratch.size_bytes);
+    bound->params = made->params;
+    bound->entries = made->entries;
     // Where every parameter is frozen there are no partial sums, and a binding must hold something.
-    const BufferView partials = needs.size_bytes == 0 ? views.gradient : scratch;
-    const std::array<BufferView, abi::es_update::kBindingCount> all{views.weights, views.summary, *impl_->entries,
-                                                                    partials, views.gradient};
-    YOLK_TRY(bound->sum, impl_->device->bind(impl_->sum, all));
-    YOLK_TRY(bound->combine, impl_->device->bind(impl_->combine, all));
-    BoundEsUpdate result;
-    result.impl_ = std::move(bound);
-    return result;
+    const BufferView partials = made->scratch.size_bytes == 0 ? views.gradient : scratch;
+    const std::array<BufferView, abi_eu::kBindingCount> all{views.weights, views.summary, *made->entries, partials,
+                                                            views.gradient};
+    YOLK_TRY(bound->sum, device.bind(made->sum, all));
+    YOLK_TRY(bound->combine, device.bind(made->combine, all));
+    return BindingsOf<EsUpdateDesc>(std::move(bound));
 }
 
-abi_eu::Params BoundEsUpdate::Impl::params_at(const NoiseContext& when) const noexcept {
+void record_es_update(Recorder& recorder, const BindingsOf<EsUpdateDesc>& bound, const EsUpdateDesc& /*desc*/,
+                      const NoiseContext& when) noexcept {
+    const abi_eu::Params params = bound->params_at(when);
+    if (bound->windows.empty()) bound->record_window(recorder, params, {}, bound->frozen_count);
+    for (std::size_t i = 0; i < bound->windows.size(); ++i) {
+        // Windows share the scratch: the next one overwrites what the last one has added up.
+        if (i > 0) recorder.barrier(Barrier::ComputeToCompute);
+        bound->record_window(recorder, params, bound->windows[i], i == 0 ? bound->frozen_count : 0);
+    }
+}
+
+/// Parameters of so many elements: CartPole's policy where some width has them, else one matrix of so many rows; 0
+/// rows: as square as can be.
+Result<ParameterTable> parameters_of(std::uint32_t elements, std::uint32_t rows) {
+    constexpr std::uint32_t kWidest = 256;
+    if (rows == 0 && elements > 2 && (elements - 2) % 7 == 0 && (elements - 2) / 7 <= kWidest) {
+        const PolicyNetwork policy{.widths = {4, (elements - 2) / 7, 2}};
+        return ParameterTable::create(policy.parameters());
+    }
+    if (rows == 0) {
+        rows = static_cast<std::uint32_t>(std::sqrt(static_cast<double>(elements)));
+        while (rows > 1 && elements % rows != 0) --rows;
+    }
+    if (rows == 0 || elements % rows != 0) return bad_input("No matrix has these elements.");
+    return ParameterTable::create({{.name = "w", .rows = rows, .columns = elements / rows}});
+}
+
+std::string print_elements(const EsUpdateDesc& desc) { return std::to_string(desc.parameters.element_count()); }
+bool parse_elements(EsUpdateDesc& desc, std::string_view text) {
+    std::uint32_t elements = 0;
+    if (!detail::parse_number(text, elements)) return false;
+    Result<ParameterTable> table = parameters_of(elements, 0);
+    if (table) desc.parameters = *std::move(table);
+    return table.has_value();
+}
+
+/// 0: the table that `elements` alone gives, and tables of which no text tells.
+std::string print_rows(const EsUpdateDesc& desc) {
+    const auto parameters = desc.parameters.parameters();
+    if (parameters.size() != 1 || parameters[0].perturbation != Perturbation::LowRank) return "0";
+    const Result<ParameterTable> square = parameters_of(desc.parameters.element_count(), 0);
+    const bool is_that =
+        square && square->parameters().size() == 1 && square->parameters()[0].rows == parameters[0].rows;
+    return is_that ? "0" : std::to_string(parameters[0].rows);
+}
+bool parse_rows(EsUpdateDesc& desc, std::string_view text) {
+    std::uint32_t rows = 0;
+    if (!detail::parse_number(text, rows)) return false;
+    if (rows == 0) return true;
+    Result<ParameterTable> table = parameters_of(desc.parameters.element_count(), rows);
+    if (table) desc.parameters = *std::move(table);
+    return table.has_value();
+}
+
+Fields<EsUpdateDesc> es_update_fields() {
+    using Desc = EsUpdateDesc;
+    return {"es_update",
+            {Field<Desc>{.info = {.name = "elements",
+                                  .role = FieldRole::Extent,
+                                  .allowed = "a number from 1 to 2147483647, of all parameters",
+                                  .fallback = "450"},
+                         .print = &print_elements,
+                         .parse = &parse_elements},
+             extent<&Desc::population>("population").from(2), extent<&Desc::rank>("rank").from(1, kMaxRank),
+             Field<Desc>{.info = {.name = "rows",
+                                  .role = FieldRole::Neither,
+                                  .allowed = "0, or a divisor of elements: of the one matrix that they are",
+                                  .fallback = "0"},
+                         .print = &print_rows,
+                         .parse = &parse_rows},
+             variant<&Desc::weights>("weights"), variant<&Desc::antithetic>("pairs")}};
+}
+
+}  // namespace
+
+abi_eu::Params EsUpdateBindings::params_at(const NoiseContext& when) const noexcept {
     abi_eu::Params at = params;
     at.seed_low = static_cast<std::uint32_t>(when.seed);
     at.seed_high = static_cast<std::uint32_t>(when.seed >> 32U);
@@ -221,8 +274,8 @@ abi_eu::Params BoundEsUpdate::Impl::params_at(const NoiseContext& when) const no
     return at;
 }
 
-void BoundEsUpdate::Impl::record_window(Recorder& recorder, abi_eu::Params at, const TileWindow& window,
-                                        std::uint32_t zeroed) const noexcept {
+void EsUpdateBindings::record_window(Recorder& recorder, abi_eu::Params at, const TileWindow& window,
+                                     std::uint32_t zeroed) const noexcept {
     constexpr std::uint64_t kEdge = abi::es_update::kTileEdge;
     at.first_tile = window.first_tile;
     at.tile_count = window.tile_count;
@@ -241,15 +294,30 @@ void BoundEsUpdate::Impl::record_window(Recorder& recorder, abi_eu::Params at, c
         combine, at, grid_of(kEdge * window.unit_count + zeroed, config.workgroup_size, kCombineCost * at.slice_count));
 }
 
-void BoundEsUpdate::record(Recorder& recorder, const NoiseContext& when) const noexcept {
-    const abi_eu::Params params = impl_->params_at(when);
-    const ScopedLabel label(recorder, "es_update");
-    if (impl_->windows.empty()) impl_->record_window(recorder, params, {}, impl_->frozen_count);
-    for (std::size_t i = 0; i < impl_->windows.size(); ++i) {
-        // Windows share the scratch: the next one overwrites what the last one has added up.
-        if (i > 0) recorder.barrier(Barrier::ComputeToCompute);
-        impl_->record_window(recorder, params, impl_->windows[i], i == 0 ? impl_->frozen_count : 0);
-    }
+std::uint64_t es_update_dispatches(const EsUpdatePlan& plan, std::uint64_t scratch_bytes) {
+    return std::max<std::uint64_t>(1, 2 * plan.pipelines()->windows(scratch_bytes).size());
 }
+
+template <>
+const Operation<EsUpdateDesc>& operation_of<EsUpdateDesc>() {
+    using Desc = EsUpdateDesc;
+    using Views = EsUpdateViews;
+    static const Operation<Desc> kOperation{
+        .name = "es_update",
+        .fields = es_update_fields(),
+        .views = {{"weights", ViewRole::Input, &Views::weights, &pair_weights_view},
+                  {"summary", ViewRole::Input, &Views::summary, &update_summary_view},
+                  {"gradient", ViewRole::Output, &Views::gradient, &update_gradient_view}},
+        .knobs = &es_update_knobs,
+        .heuristic = &es_update_heuristic,
+        .check = &check_es_update,
+        .build = &build_es_update,
+        .scratch = &es_update_scratch,
+        .bind = &bind_es_update,
+        .record = &record_es_update,
+    };
+    return kOperation;
+}
+template class Plan<EsUpdateDesc>;
 
 }  // namespace yolk

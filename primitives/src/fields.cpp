@@ -66,9 +66,10 @@ std::optional<FieldText> split_word(std::string_view word) {
 std::vector<std::uint64_t> extents_of(std::string_view value) {
     std::vector<std::uint64_t> extents;
     while (!value.empty()) {
-        std::uint32_t extent = 0;
+        std::uint64_t extent = 0;
         const std::size_t end = std::min(value.find('-'), value.size());
-        detail::parse_number(value.substr(0, end), extent);
+        // What follows the digits of an element ("3s", a shared part) is no extent.
+        std::from_chars(value.data(), value.data() + end, extent);
         extents.push_back(extent);
         value.remove_prefix(std::min(end + 1, value.size()));
     }
@@ -175,12 +176,14 @@ TuningShape key_of_fields(const FieldInfos& known, std::span<const std::string> 
     return key;
 }
 
+Error foreign_key(std::string_view operation, const TuningShape& key, const FieldInfos& known) {
+    return bad_input(fmt::format("'{}' with the extents {} is not a shape of {}, which has {}.", key.variant,
+                                 key.extents, operation, field_summary(known)));
+}
+
 Result<std::vector<FieldText>> fields_of_key(std::string_view operation, const TuningShape& key,
                                              const FieldInfos& known) {
-    const auto foreign = [&] {
-        return bad_input(fmt::format("'{}' with the extents {} is not a shape of {}, which has {}.", key.variant,
-                                     key.extents, operation, field_summary(known)));
-    };
+    const auto foreign = [&] { return foreign_key(operation, key, known); };
     const auto extents = static_cast<std::size_t>(std::ranges::count(known, FieldRole::Extent, &FieldInfo::role));
     std::string text = key.variant;
     std::size_t next = 0;

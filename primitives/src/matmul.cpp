@@ -11,8 +11,7 @@
 
 #include "matmul_formats.hpp"
 #include "matmul_layout.hpp"
-#include "plan_checks.hpp"
-#include "tuned_plan.hpp"
+#include "operation_plan.hpp"
 #include "yolk/abi/matmul.h"
 #include "yolk/core/shape.hpp"
 #include "yolk/primitives/convert.hpp"
@@ -40,7 +39,7 @@ constexpr std::uint64_t kMatmulWindowBytes = kElementBytes * abi_mm::kUniformEle
 Result<std::uint32_t> matmul_chunk(const Device& device, const MatmulConfig& config) {
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
     const std::uint64_t tail =
-        loop_cost(std::uint64_t{config.tile_m} * config.tile_n) + (config.staged == 1 ? 0 : loop_cost(config.block_k));
+        loop_cost(std::uint64_t{config.tile_m} * config.tile_n) + (config.operand_path == kStagedOperands ? 0 : loop_cost(config.block_k));
     const std::uint64_t blocks = iterations_within(budget > tail ? budget - tail : 0);
     if (blocks == 0) {
         return unsupported(fmt::format("The loops of one invocation may cost {} on this device; [matmul] needs {}.",
@@ -53,9 +52,9 @@ Result<std::uint32_t> matmul_chunk(const Device& device, const MatmulConfig& con
 const Kernel<abi_mm::Params>& matmul_kernel(const MatmulDesc& desc, const MatmulConfig& config) {
     const bool exact = desc.determinism == Determinism::Exact;
     if (has_16bit_operands(desc)) return formats_kernel(desc, config);
-    if (config.staged == 1) return exact ? kernels::kMatmulStagedExact : kernels::kMatmulStagedFast;
-    if (config.texel == 1) return exact ? kernels::kMatmulTexelExact : kernels::kMatmulTexelFast;
-    if (config.uniform == 1) return exact ? kernels::kMatmulUniformExact : kernels::kMatmulUniformFast;
+    if (config.operand_path == kStagedOperands) return exact ? kernels::kMatmulStagedExact : kernels::kMatmulStagedFast;
+    if (config.operand_path == kTexelOperands) return exact ? kernels::kMatmulTexelExact : kernels::kMatmulTexelFast;
+    if (config.operand_path == kUniformOperand) return exact ? kernels::kMatmulUniformExact : kernels::kMatmulUniformFast;
     return exact ? kernels::kMatmulDirectExact : kernels::kMatmulDirectFast;
 }
 
@@ -86,8 +85,7 @@ abi_mm::Params whole_params(const MatmulDesc& d) {
 
 }  // namespace
 
-struct MatmulPlan::Impl {
-    const Device* device = nullptr;
+struct MatmulPipelines {
     MatmulLayout layout;
     MatmulConfig config;
     std::uint32_t chunk = 0;  ///< of k, for one dispatch
@@ -95,18 +93,14 @@ struct MatmulPlan::Impl {
     PipelineOf<abi_mm::Params> combine;  ///< split-K, and k = 0
     std::optional<ConvertPlan> narrow;   ///< of an out of 16 bits
 
-    [[nodiscard]] Result<void> make_product();
-    /// All but the rounding of an out of 16 bits: `views.out` is fp32, `scratch` the partial sums'.
-    [[nodiscard]] Result<void> bind_sums(const MatmulViews& views, const BufferView& scratch,
-                                         BoundMatmul::Impl& bound) const;
     /// Sums pass through scratch: split-K, and matrix units' where they are not what out holds.
     [[nodiscard]] bool is_split() const noexcept {
-        const bool units = config.cooperative == 1 && !writes_out_directly(layout.desc);
+        const bool units = config.operand_path == kCooperativeOperands && !writes_out_directly(layout.desc);
         return (config.split_k > 1 || units) && layout.desc.k > 0;
     }
     [[nodiscard]] std::uint64_t sums_bytes() const noexcept {
         const MatmulDesc& d = layout.desc;
-        return layout.is_empty() ? 0 : kElementBytes * d.batch * d.m * d.n;
+        return kElementBytes * d.batch * d.m * d.n;
     }
     [[nodiscard]] std::uint64_t partial_bytes() const noexcept {
         return is_split() ? config.split_k * sums_bytes() : 0;
@@ -117,35 +111,13 @@ struct MatmulPlan::Impl {
     }
 };
 
-struct BoundMatmul::Impl {
+struct MatmulBindings {
     std::vector<BindingOf<abi_mm::Params>> bindings;
     std::vector<MatmulPiece> pieces;
     std::optional<BoundConvert> narrow;
 };
 
-MatmulPlan::MatmulPlan() noexcept = default;
-MatmulPlan::~MatmulPlan() = default;
-MatmulPlan::MatmulPlan(MatmulPlan&&) noexcept = default;
-MatmulPlan& MatmulPlan::operator=(MatmulPlan&&) noexcept = default;
-BoundMatmul::BoundMatmul() noexcept = default;
-BoundMatmul::~BoundMatmul() = default;
-BoundMatmul::BoundMatmul(BoundMatmul&&) noexcept = default;
-BoundMatmul& BoundMatmul::operator=(BoundMatmul&&) noexcept = default;
-
-MemoryNeeds MatmulPlan::scratch() const noexcept {
-    return {.size_bytes = impl_->partial_offset() + impl_->partial_bytes()};
-}
-const MatmulConfig& MatmulPlan::config() const noexcept { return impl_->config; }
-
 namespace {
-
-Result<void> check_bindings(const Device& device, const MatmulLayout& layout) {
-    YOLK_TRY_VOID(check_binding_size(device, layout.a_bytes, "the a view of [matmul]"));
-    YOLK_TRY_VOID(check_binding_size(device, layout.b_bytes, "the b view of [matmul]"));
-    YOLK_TRY_VOID(check_binding_size(device, layout.out_bytes, "the out view of [matmul]"));
-    YOLK_TRY_VOID(check_binding_size(device, layout.bias_bytes, "the bias view of [matmul]"));
-    return check_binding_size(device, layout.residual_bytes, "the residual view of [matmul]");
-}
 
 std::vector<SpecConstant> matmul_constants(const MatmulDesc& desc, const MatmulConfig& config, std::uint32_t chunk) {
     const bool split = config.split_k > 1;
@@ -179,54 +151,44 @@ Result<PipelineOf<abi_mm::Params>> combine_pipeline(const Device& device, const 
     return device.pipeline(kernels::kMatmulCombine, constants);
 }
 
-}  // namespace
-
-Result<void> MatmulPlan::Impl::make_product() {
-    const MatmulDesc& desc = layout.desc;
-    if (config.cooperative == 1) {
-        const CooperativeShape shape = cooperative_shape(device->info()).value_or(CooperativeShape{});
-        YOLK_TRY(const std::uint64_t budget, loop_budget(*device));
-        YOLK_TRY(chunk, cooperative_chunk(budget, desc, config, shape));
-        YOLK_TRY(product, device->pipeline(cooperative_kernel(shape), cooperative_constants(desc, config, shape)));
+Result<void> make_product(const Device& device, const DeviceInfo& info, MatmulPipelines& made) {
+    const MatmulDesc& desc = made.layout.desc;
+    const MatmulConfig& config = made.config;
+    if (config.operand_path == kCooperativeOperands) {
+        const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{});
+        YOLK_TRY(const std::uint64_t budget, loop_budget(device));
+        YOLK_TRY(made.chunk, cooperative_chunk(budget, desc, config, shape));
+        YOLK_TRY(made.product, device.pipeline(cooperative_kernel(shape), cooperative_constants(desc, config, shape)));
         return {};
     }
-    YOLK_TRY(chunk, matmul_chunk(*device, config));
-    YOLK_TRY(product, device->pipeline(matmul_kernel(desc, config), matmul_constants(desc, config, chunk)));
+    YOLK_TRY(made.chunk, matmul_chunk(device, config));
+    YOLK_TRY(made.product, device.pipeline(matmul_kernel(desc, config), matmul_constants(desc, config, made.chunk)));
     return {};
 }
 
-Result<MatmulPlan> plan_matmul(const Device& device, const MatmulDesc& desc) {
-    auto impl = std::make_unique<MatmulPlan::Impl>();
-    impl->device = &device;
-    YOLK_TRY(impl->layout, lay_out_matmul(desc));
-    YOLK_TRY_VOID(check_bindings(device, impl->layout));
-    YOLK_TRY_VOID(loop_budget(device));  // has the self-checks made that usable_info() knows
-    const DeviceInfo info = device.usable_info();
-    if (!desc.config)
-        return plan_tuned(device, desc, matmul_space(info, desc), default_matmul_config(info, desc), &plan_matmul);
-    impl->config = *desc.config;
-    YOLK_TRY_VOID(matmul_space(info, desc).check(impl->config));
-    const MatmulDesc& resolved = impl->layout.desc;
-    if (!impl->layout.is_empty()) {
-        if (resolved.k > 0) {
-            YOLK_TRY_VOID(impl->make_product());
-        }
-        if (resolved.k == 0 || impl->is_split()) {
-            YOLK_TRY(impl->combine, combine_pipeline(device, resolved));
-        }
-        YOLK_TRY_VOID(check_binding_size(device, impl->partial_bytes(), "the scratch of [matmul]"));
-        if (resolved.out.format != FloatFormat::F32) {
-            YOLK_TRY_VOID(check_binding_size(device, impl->sums_bytes(), "the scratch of [matmul]"));
-            const auto count = static_cast<std::uint32_t>(impl->sums_bytes() / kElementBytes);
-            YOLK_TRY(impl->narrow, plan_convert(device, {.count = count, .to = resolved.out.format}));
-        }
+Result<PipelinesOf<MatmulDesc>> build_matmul(const Device& device, const MatmulDesc& desc) {
+    auto made = std::make_shared<MatmulPipelines>();
+    YOLK_TRY(made->layout, lay_out_matmul(desc));
+    made->config = *desc.config;
+    const MatmulDesc& resolved = made->layout.desc;
+    if (resolved.k > 0) {
+        YOLK_TRY_VOID(make_product(device, device.info(), *made));
     }
-    MatmulPlan plan;
-    plan.impl_ = std::move(impl);
-    return plan;
+    if (resolved.k == 0 || made->is_split()) {
+        YOLK_TRY(made->combine, combine_pipeline(device, resolved));
+    }
+    YOLK_TRY_VOID(check_binding_size(device, made->partial_bytes(), "the scratch of [matmul]"));
+    if (resolved.out.format != FloatFormat::F32) {
+        YOLK_TRY_VOID(check_binding_size(device, made->sums_bytes(), "the scratch of [matmul]"));
+        const auto count = static_cast<std::uint32_t>(made->sums_bytes() / kElementBytes);
+        YOLK_TRY(made->narrow, plan_convert(device, {.count = count, .to = resolved.out.format}));
+    }
+    return PipelinesOf<MatmulDesc>(std::move(made));
 }
 
-namespace {
+MemoryNeeds matmul_scratch(const MatmulDesc& /*desc*/, const PipelinesOf<MatmulDesc>& made) {
+    return {.size_bytes = made->partial_offset() + made->partial_bytes()};
+}
 
 std::uint64_t groups_of(const abi_mm::Params& p, const MatmulConfig& c) {
     return std::uint64_t{ceil_div(p.m, c.block_m)} * ceil_div(p.n, c.block_n) * p.batch * p.split_count;
@@ -293,97 +255,135 @@ MatmulPiece splits_of(const abi_mm::Params& params, const MatmulConfig& config) 
     return piece;
 }
 
-}  // namespace
-
-Result<BoundMatmul> MatmulPlan::bind(const MatmulViews& views, const BufferView& scratch) const {
-    const MatmulLayout& layout = impl_->layout;
-    YOLK_TRY_VOID(check_views(*impl_->device, "[matmul]",
-                              {{.view = views.a, .needed_bytes = layout.a_bytes, .name = "a"},
-                               {.view = views.b, .needed_bytes = layout.b_bytes, .name = "b"},
-                               {.view = views.bias, .needed_bytes = layout.bias_bytes, .name = "bias"},
-                               {.view = views.residual, .needed_bytes = layout.residual_bytes, .name = "residual"}},
-                              {{.view = views.out, .needed_bytes = layout.out_bytes, .name = "out"},
-                               {.view = scratch, .needed_bytes = this->scratch().size_bytes, .name = "scratch"}}));
-    BoundMatmul result;
-    result.impl_ = std::make_unique<BoundMatmul::Impl>();
-    if (layout.is_empty()) return result;
-    if (!impl_->narrow) {
-        YOLK_TRY_VOID(impl_->bind_sums(views, scratch, *result.impl_));
-        return result;
-    }
-    const BufferView sums = scratch.part(0, impl_->sums_bytes());
-    const BufferView partials = scratch.part(impl_->partial_offset(), impl_->partial_bytes());
-    YOLK_TRY(result.impl_->narrow, impl_->narrow->bind({.in = sums, .out = views.out}));
-    MatmulViews into_sums = views;
-    into_sums.out = sums;
-    YOLK_TRY_VOID(impl_->bind_sums(into_sums, partials, *result.impl_));
-    return result;
-}
-
-Result<void> MatmulPlan::Impl::bind_sums(const MatmulViews& views, const BufferView& scratch,
-                                         BoundMatmul::Impl& bound) const {
-    const MatmulDesc& d = layout.desc;
+/// All but the rounding of an out of 16 bits: `views.out` is fp32, `scratch` the partial sums'.
+Result<void> bind_sums(const Device& device, const MatmulPipelines& made, const MatmulViews& views,
+                       const BufferView& scratch, MatmulBindings& bound) {
+    const MatmulConfig& config = made.config;
+    const std::uint32_t chunk = made.chunk;
+    const MatmulDesc& d = made.layout.desc;
     // A binding may not be empty; what a kernel does not read is bound to something that is there.
     const auto or_out = [&](const BufferView& view) { return view.empty() ? views.out : view; };
     // The space sees to it that no kernel reads single elements past a texel buffer's.
     const std::uint64_t most =
-        config.texel == 1 ? kElementBytes * device->info().limits.max_texel_buffer_elements : UINT64_MAX;
+        config.operand_path == kTexelOperands ? kElementBytes * device.info().limits.max_texel_buffer_elements : UINT64_MAX;
     const auto scalars_of = [most](const BufferView& view) { return view.part(0, std::min(view.size_bytes, most)); };
     const auto add_binding = [&](const PipelineOf<abi_mm::Params>& pipeline, const BufferView& a,
                                  const BufferView& out) -> Result<void> {
         const BufferView b = or_out(views.b);
         const std::array all{scalars_of(a), scalars_of(b), out, or_out(views.bias), or_out(views.residual), a, b};
-        YOLK_TRY(BindingOf<abi_mm::Params> binding, device->bind(pipeline, all));
+        YOLK_TRY(BindingOf<abi_mm::Params> binding, device.bind(pipeline, all));
         bound.bindings.push_back(std::move(binding));
         return {};
     };
-    if (config.uniform == 1 && d.k > 0) {
+    if (config.operand_path == kUniformOperand && d.k > 0) {
         for (const auto& [piece, window] : matmul_windows(d, config, views.a)) {
-            YOLK_TRY_VOID(add_binding(product, window, views.out));
+            YOLK_TRY_VOID(add_binding(made.product, window, views.out));
             add_chunks(bound.pieces, piece, config, chunk);
         }
         // All first chunks, then all second ones: one barrier for each chunk.
         std::ranges::stable_sort(bound.pieces, {}, [](const MatmulPiece& piece) { return piece.params.first_k; });
         return {};
     }
-    if (d.k > 0 && !is_split()) {
-        YOLK_TRY_VOID(add_binding(product, views.a, views.out));
+    if (d.k > 0 && !made.is_split()) {
+        YOLK_TRY_VOID(add_binding(made.product, views.a, views.out));
         add_chunks(bound.pieces, {.params = whole_params(d)}, config, chunk);
         return {};
     }
     abi_mm::Params params = whole_params(d);
     params.split_count = 0;
-    if (is_split()) {
-        YOLK_TRY_VOID(add_binding(product, views.a, scratch));
+    if (made.is_split()) {
+        YOLK_TRY_VOID(add_binding(made.product, views.a, scratch));
         YOLK_TRY_VOID(cut_into_splits(params, config, chunk));
         bound.pieces.push_back(splits_of(params, config));
     }
-    YOLK_TRY_VOID(add_binding(combine, is_split() ? scratch : views.out, views.out));
+    YOLK_TRY_VOID(add_binding(made.combine, made.is_split() ? scratch : views.out, views.out));
     bound.pieces.push_back(
         {.binding = bound.bindings.size() - 1,
-         .after_barrier = is_split(),
+         .after_barrier = made.is_split(),
          .params = params,
          .grid = grid_of(std::uint64_t{d.batch} * d.m * d.n, kCombineWorkgroup, 1 + params.split_count)});
     return {};
 }
 
-void BoundMatmul::record(Recorder& recorder) const noexcept {
-    if (impl_->pieces.empty()) return;
-    const ScopedLabel label(recorder, "matmul");
+Result<BindingsOf<MatmulDesc>> bind_matmul(const Device& device, const MatmulDesc& /*desc*/,
+                                           const PipelinesOf<MatmulDesc>& made, const MatmulViews& views,
+                                           const BufferView& scratch) {
+    auto bound = std::make_shared<MatmulBindings>();
+    if (!made->narrow) {
+        YOLK_TRY_VOID(bind_sums(device, *made, views, scratch, *bound));
+        return BindingsOf<MatmulDesc>(std::move(bound));
+    }
+    MatmulViews into_sums = views;
+    into_sums.out = scratch.part(0, made->sums_bytes());
+    const BufferView partials = scratch.part(made->partial_offset(), made->partial_bytes());
+    YOLK_TRY(bound->narrow, made->narrow->bind({.in = into_sums.out, .out = views.out}));
+    YOLK_TRY_VOID(bind_sums(device, *made, into_sums, partials, *bound));
+    return BindingsOf<MatmulDesc>(std::move(bound));
+}
+
+void record_matmul(Recorder& recorder, const BindingsOf<MatmulDesc>& bound, const MatmulDesc& /*desc*/) noexcept {
     std::uint32_t chunk_first_k = 0;
     bool barrier_done = false;
-    for (const MatmulPiece& piece : impl_->pieces) {
+    for (const MatmulPiece& piece : bound->pieces) {
         if (piece.params.first_k != chunk_first_k) barrier_done = false;
         chunk_first_k = piece.params.first_k;
         if (piece.after_barrier && !barrier_done) {
             recorder.barrier(Barrier::ComputeToCompute);
             barrier_done = true;
         }
-        recorder.dispatch(impl_->bindings[piece.binding], piece.params, piece.grid);
+        recorder.dispatch(bound->bindings[piece.binding], piece.params, piece.grid);
     }
-    if (!impl_->narrow) return;
+    if (!bound->narrow) return;
     recorder.barrier(Barrier::ComputeToCompute);
-    impl_->narrow->record(recorder);
+    bound->narrow->record(recorder);
 }
+
+Result<void> check_matmul(const MatmulDesc& desc) {
+    YOLK_TRY_VOID(lay_out_matmul(desc));
+    return {};
+}
+
+/// Of a description that check_matmul has accepted.
+template <std::uint64_t MatmulLayout::*kBytes>
+ViewShape matmul_view(const MatmulDesc& desc) {
+    const Result<MatmulLayout> layout = lay_out_matmul(desc);
+    return {.extents = {{"words", layout ? (*layout).*kBytes / kElementBytes : 0}}, .dtype = DType::U32};
+}
+
+}  // namespace
+
+template <>
+const Operation<MatmulDesc>& operation_of<MatmulDesc>() {
+    using Desc = MatmulDesc;
+    using Views = MatmulViews;
+    static const Operation<Desc> kOperation{
+        .name = "matmul",
+        .fields = {"matmul",
+                   {extent<&Desc::m>("m"), extent<&Desc::n>("n"), extent<&Desc::k>("k"), extent<&Desc::batch>("batch"),
+                    variant_at<Desc, [](auto& desc) -> auto& { return desc.a.transposed; }>("a_transposed"),
+                    // As a layer's weights [out, in] are stored.
+                    variant_at<Desc, [](auto& desc) -> auto& { return desc.b.transposed; }>("transposed").otherwise("1"),
+                    variant_at<Desc, [](auto& desc) -> auto& { return desc.a.format; }>("a_format"),
+                    variant_at<Desc, [](auto& desc) -> auto& { return desc.b.format; }>("b_format"),
+                    variant_at<Desc, [](auto& desc) -> auto& { return desc.out.format; }>("out_format"),
+                    variant<&Desc::has_residual>("residual").in_no_key(),
+                    variant<&Desc::determinism>("determinism")}},
+        .views = {{"a", ViewRole::Input, &Views::a, &matmul_view<&MatmulLayout::a_bytes>},
+                  {"b", ViewRole::Input, &Views::b, &matmul_view<&MatmulLayout::b_bytes>},
+                  {"bias", ViewRole::Input, &Views::bias, &matmul_view<&MatmulLayout::bias_bytes>},
+                  {"residual", ViewRole::Input, &Views::residual, &matmul_view<&MatmulLayout::residual_bytes>},
+                  {"out", ViewRole::Output, &Views::out, &matmul_view<&MatmulLayout::out_bytes>}},
+        .knobs = &matmul_knobs,
+        .legal = &legal_matmul,
+        .heuristic = &matmul_heuristic,
+        .check = &check_matmul,
+        .build = &build_matmul,
+        .scratch = &matmul_scratch,
+        .bind = &bind_matmul,
+        .record = &record_matmul,
+    };
+    return kOperation;
+}
+template class Plan<MatmulDesc>;
 
 }  // namespace yolk

@@ -40,14 +40,15 @@ std::vector<std::uint32_t> storage16_values(const DeviceInfo& info, const Matmul
     return {0};
 }
 
-std::vector<std::uint32_t> cooperative_values(const DeviceInfo& info, const MatmulDesc& desc) {
-    if (fits_matrix_units(info, desc)) return {0, 1};
-    return {0};
+std::vector<std::uint32_t> operand_paths(const DeviceInfo& info, const MatmulDesc& desc) {
+    std::vector<std::uint32_t> paths{kDirectOperands, kStagedOperands, kUniformOperand, kTexelOperands};
+    if (fits_matrix_units(info, desc)) paths.push_back(kCooperativeOperands);
+    return paths;
 }
 
 Result<void> check_formats(const MatmulDesc& desc, const MatmulConfig& c) {
     if (!has_16bit_operands(desc)) return {};
-    if (c.uniform == 1 || c.texel == 1) return bad_input("Operands of 16 bits are storage buffers.");
+    if (c.operand_path == kUniformOperand || c.operand_path == kTexelOperands) return bad_input("Operands of 16 bits are storage buffers.");
     return {};
 }
 
@@ -67,15 +68,11 @@ Result<void> check_cooperative(const DeviceInfo& info, const MatmulDesc& desc, c
                               .tile_m = c.tile_m,
                               .tile_n = c.tile_n,
                               .vector_width = c.vector_width,
-                              .staged = c.staged,
-                              .uniform = c.uniform,
-                              .texel = c.texel,
                               .storage16 = c.storage16,
                               .split_k = c.split_k};
     if (unused == MatmulConfig{.block_k = 4, .tile_m = 1, .tile_n = 4, .vector_width = 1}) return {};
     return bad_input(
-        "With matrix units block_k must be 4, tile_m 1, tile_n 4, vector_width 1, split_k 1, and staged, uniform, "
-        "texel and storage16 0.");
+        "With matrix units block_k must be 4, tile_m 1, tile_n 4, vector_width 1, split_k 1 and storage16 0.");
 }
 
 bool writes_out_directly(const MatmulDesc& desc) noexcept {
@@ -86,11 +83,11 @@ bool writes_out_directly(const MatmulDesc& desc) noexcept {
 const Kernel<abi_mm::Params>& formats_kernel(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
     const bool exact = desc.determinism == Determinism::Exact;
     if (config.storage16 == 1) {
-        if (config.staged == 1)
+        if (config.operand_path == kStagedOperands)
             return exact ? kernels::kMatmulStagedStorage16Exact : kernels::kMatmulStagedStorage16Fast;
         return exact ? kernels::kMatmulDirectStorage16Exact : kernels::kMatmulDirectStorage16Fast;
     }
-    if (config.staged == 1) return exact ? kernels::kMatmulStagedFormatsExact : kernels::kMatmulStagedFormatsFast;
+    if (config.operand_path == kStagedOperands) return exact ? kernels::kMatmulStagedFormatsExact : kernels::kMatmulStagedFormatsFast;
     return exact ? kernels::kMatmulDirectFormatsExact : kernels::kMatmulDirectFormatsFast;
 }
 
@@ -111,7 +108,7 @@ Result<std::uint32_t> cooperative_chunk(std::uint64_t budget, const MatmulDesc& 
     if (2 * fragments + loop_cost(desc.k / shape.k, step) <= budget) return desc.k;
     return unsupported(fmt::format(
         "The loops of one invocation may cost {} on this device; [matmul] needs more for a k of {} on matrix "
-        "units. Set cooperative to 0.",
+        "units. Use another operand_path than 4.",
         budget, desc.k));
 }
 

@@ -17,13 +17,13 @@ namespace yolk {
 /// rows where the units want them. `desc` is a layout's.
 [[nodiscard]] bool fits_matrix_units(const DeviceInfo& info, const MatmulDesc& desc);
 
-/// Domains of the knobs: {0}, or {0, 1} where the device and the operands open them.
+/// Domains of the knobs: what the device and the operands open.
 [[nodiscard]] std::vector<std::uint32_t> storage16_values(const DeviceInfo& info, const MatmulDesc& desc);
-[[nodiscard]] std::vector<std::uint32_t> cooperative_values(const DeviceInfo& info, const MatmulDesc& desc);
+[[nodiscard]] std::vector<std::uint32_t> operand_paths(const DeviceInfo& info, const MatmulDesc& desc);
 
 /// What operands of 16 bits exclude.
 [[nodiscard]] Result<void> check_formats(const MatmulDesc& desc, const MatmulConfig& config);
-/// Of a configuration with `cooperative`: all of its geometry.
+/// Of a configuration of matrix units: all of its geometry.
 [[nodiscard]] Result<void> check_cooperative(const DeviceInfo& info, const MatmulDesc& desc,
                                              const MatmulConfig& config);
 

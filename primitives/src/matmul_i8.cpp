@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "plan_checks.hpp"
-#include "tuned_plan.hpp"
+#include "operation_plan.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/runtime/loop_budget.hpp"
 #include "yolk/shaders/catalogue.hpp"
@@ -76,7 +75,7 @@ Result<void> check_written_rows(const MatmulI8Desc& desc) {
                     desc.out.batch_stride, matrix));
 }
 
-Result<void> check_matmul_i8_config(const DeviceInfo& info, const MatmulI8Config& c) {
+Result<void> legal_matmul_i8(const DeviceInfo& info, const MatmulI8Desc& /*desc*/, const MatmulI8Config& c) {
     if (c.workgroup_size % c.lanes_n != 0) return bad_input("lanes_n must divide workgroup_size.");
     if (c.tile_m * c.tile_n > kMaxSumsI8) return bad_input(fmt::format("An invocation may have {} sums.", kMaxSumsI8));
     if (c.dot == 1 && !path_is_open(info, LowPrecisionPath::IntegerDot))
@@ -84,7 +83,42 @@ Result<void> check_matmul_i8_config(const DeviceInfo& info, const MatmulI8Config
     return {};
 }
 
-bool has_no_output(const MatmulI8Desc& desc) noexcept { return desc.m == 0 || desc.n == 0 || desc.batch == 0; }
+/// A description without kDense, and the bytes that each view must have.
+struct RowsOfViews {
+    MatmulI8Desc desc;
+    std::uint64_t a_bytes = 0;
+    std::uint64_t b_bytes = 0;
+    std::uint64_t out_bytes = 0;
+};
+
+Result<RowsOfViews> lay_out_matmul_i8(const MatmulI8Desc& desc) {
+    RowsOfViews layout{.desc = desc};
+    MatmulI8Desc& d = layout.desc;
+    YOLK_TRY(layout.a_bytes, resolve_rows(d.a, {d.m, d.k, kBytesPerWord, 1}, d.batch, "a"));
+    YOLK_TRY(layout.b_bytes, resolve_rows(d.b, {d.n, d.k, kBytesPerWord, 1}, d.batch, "b"));
+    YOLK_TRY(layout.out_bytes, resolve_rows(d.out, {d.m, d.n, 1, 4}, d.batch, "out"));
+    if (layout.out_bytes == 0) layout.a_bytes = layout.b_bytes = 0;
+    if (layout.out_bytes != 0) YOLK_TRY_VOID(check_written_rows(d));
+    return layout;
+}
+
+Result<void> check_matmul_i8(const MatmulI8Desc& desc) {
+    if (desc.k > kMaxI8Depth) {
+        return bad_input(
+            fmt::format("k of [matmul_i8] is {}; above {} a sum may overflow. Split k over several plans "
+                        "and add their results.",
+                        desc.k, kMaxI8Depth));
+    }
+    YOLK_TRY_VOID(lay_out_matmul_i8(desc));
+    return {};
+}
+
+/// Of a description that check_matmul_i8 has accepted.
+template <std::uint64_t RowsOfViews::*kBytes>
+ViewShape rows_view_i8(const MatmulI8Desc& desc) {
+    const Result<RowsOfViews> layout = lay_out_matmul_i8(desc);
+    return {.extents = {{"words", layout ? (*layout).*kBytes / kBytesPerWord : 0}}, .dtype = DType::I32};
+}
 
 Result<void> check_matmul_i8_loops(const Device& device, const MatmulI8Desc& desc, const MatmulI8Config& config) {
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
@@ -97,7 +131,8 @@ Result<void> check_matmul_i8_loops(const Device& device, const MatmulI8Desc& des
                     budget, cost, desc.k));
 }
 
-abi_i8::Params matmul_i8_params(const MatmulI8Desc& d) noexcept {
+abi_i8::Params matmul_i8_params(const MatmulI8Desc& desc) noexcept {
+    const MatmulI8Desc d = lay_out_matmul_i8(desc)->desc;  // the plan has accepted it
     const std::uint32_t rest = d.k % kBytesPerWord;
     return {.m = d.m,
             .n = d.n,
@@ -115,20 +150,7 @@ abi_i8::Params matmul_i8_params(const MatmulI8Desc& d) noexcept {
             .out_batch_stride = d.out.batch_stride};
 }
 
-}  // namespace
-
-ConfigSpace<MatmulI8Config> matmul_i8_space(const DeviceInfo& info, const MatmulI8Desc& desc) {
-    return {"matmul_i8",
-            {{"workgroup_size", &MatmulI8Config::workgroup_size, {1, 4, 8, 16, 32, 64, 128, 256}},
-             {"lanes_n", &MatmulI8Config::lanes_n, {1, 4, 8, 16, 32}},
-             {"tile_m", &MatmulI8Config::tile_m, {1, 2, 4, 8, 16}},
-             {"tile_n", &MatmulI8Config::tile_n, {1, 2, 4, 8}},
-             {"dot", &MatmulI8Config::dot, {0, 1}}},
-            [info](const MatmulI8Config& config) { return check_matmul_i8_config(info, config); },
-            {.variant = "i8", .extents = {desc.m, desc.n, desc.k, desc.batch}}};
-}
-
-MatmulI8Config default_matmul_i8_config(const DeviceInfo& info, const MatmulI8Desc& desc) {
+MatmulI8Config matmul_i8_heuristic(const DeviceInfo& info, const MatmulI8Desc& desc) {
     MatmulI8Config config;
     if (info.kind == DeviceKind::Cpu) {
         config = {.workgroup_size = 8, .lanes_n = 8, .tile_m = 8, .tile_n = 8};  // docs/kernels/matmul_i8.md
@@ -138,67 +160,57 @@ MatmulI8Config default_matmul_i8_config(const DeviceInfo& info, const MatmulI8De
     return config;
 }
 
-Result<MatmulI8Plan> plan_matmul_i8(const Device& device, const MatmulI8Desc& desc) {
-    MatmulI8Plan plan;
-    plan.device_ = &device;
-    plan.desc_ = desc;
-    MatmulI8Desc& d = plan.desc_;
-    if (d.k > kMaxI8Depth) {
-        return bad_input(
-            fmt::format("k of [matmul_i8] is {}; above {} a sum may overflow. Split k over several plans "
-                        "and add their results.",
-                        d.k, kMaxI8Depth));
-    }
-    YOLK_TRY(plan.a_bytes_, resolve_rows(d.a, {d.m, d.k, kBytesPerWord, 1}, d.batch, "a"));
-    YOLK_TRY(plan.b_bytes_, resolve_rows(d.b, {d.n, d.k, kBytesPerWord, 1}, d.batch, "b"));
-    YOLK_TRY(plan.out_bytes_, resolve_rows(d.out, {d.m, d.n, 1, 4}, d.batch, "out"));
-    if (has_no_output(d)) plan.a_bytes_ = plan.b_bytes_ = plan.out_bytes_ = 0;
-    if (plan.out_bytes_ != 0) YOLK_TRY_VOID(check_written_rows(d));
-    YOLK_TRY_VOID(check_binding_size(device, plan.a_bytes_, "the a view of [matmul_i8]"));
-    YOLK_TRY_VOID(check_binding_size(device, plan.b_bytes_, "the b view of [matmul_i8]"));
-    YOLK_TRY_VOID(check_binding_size(device, plan.out_bytes_, "the out view of [matmul_i8]"));
-    YOLK_TRY_VOID(check_matmul_i8_loops(device, d, {}));  // and has the self-checks made that usable_info() knows
-    const DeviceInfo info = device.usable_info();
-    if (!desc.config)
-        return plan_tuned(device, desc, matmul_i8_space(info, desc), default_matmul_i8_config(info, desc),
-                          &plan_matmul_i8);
-    plan.config_ = *desc.config;
-    YOLK_TRY_VOID(matmul_i8_space(info, desc).check(plan.config_));
-    YOLK_TRY_VOID(check_matmul_i8_loops(device, d, plan.config_));
-    if (has_no_output(d)) return plan;
-    const std::array<SpecConstant, 4> constants{{{abi_i8::kSpecWorkgroupSize, plan.config_.workgroup_size},
-                                                 {abi_i8::kSpecTileM, plan.config_.tile_m},
-                                                 {abi_i8::kSpecTileN, plan.config_.tile_n},
-                                                 {abi_i8::kSpecLanesN, plan.config_.lanes_n}}};
-    const auto& kernel = plan.config_.dot == 1 ? kernels::kMatmulI8Dot : kernels::kMatmulI8Unpacked;
-    YOLK_TRY(plan.pipeline_, device.pipeline(kernel, constants));
-    return plan;
+std::vector<Knob<MatmulI8Config>> matmul_i8_knobs(const DeviceInfo& /*info*/, const MatmulI8Desc& /*desc*/) {
+    return {{"workgroup_size", &MatmulI8Config::workgroup_size, workgroup_sizes()},
+            {"lanes_n", &MatmulI8Config::lanes_n, {1, 4, 8, 16, 32}},
+            {"tile_m", &MatmulI8Config::tile_m, {1, 2, 4, 8, 16}},
+            {"tile_n", &MatmulI8Config::tile_n, {1, 2, 4, 8}},
+            {"dot", &MatmulI8Config::dot, {0, 1}}};
 }
 
-Result<BoundMatmulI8> MatmulI8Plan::bind(const MatmulI8Views& views, const BufferView& /*scratch*/) const {
-    YOLK_TRY_VOID(check_views(*device_, "[matmul_i8]",
-                              {{.view = views.a, .needed_bytes = a_bytes_, .name = "a"},
-                               {.view = views.b, .needed_bytes = b_bytes_, .name = "b"}},
-                              {{.view = views.out, .needed_bytes = out_bytes_, .name = "out"}}));
-    BoundMatmulI8 bound;
-    if (has_no_output(desc_)) return bound;
-    // Where k is 0 nothing is read, but a binding may not be empty.
-    const BufferView a = a_bytes_ == 0 ? views.out : views.a;
-    const BufferView b = b_bytes_ == 0 ? views.out : views.b;
-    YOLK_TRY(bound.binding_, device_->bind(pipeline_, std::array{a, b, views.out}));
-    bound.params_ = matmul_i8_params(desc_);
-    const std::uint64_t block_m = std::uint64_t{config_.workgroup_size} / config_.lanes_n * config_.tile_m;
-    const std::uint64_t block_n = std::uint64_t{config_.lanes_n} * config_.tile_n;
-    bound.grid_ = {
-        .groups = ceil_div<std::uint64_t>(desc_.m, block_m) * ceil_div<std::uint64_t>(desc_.n, block_n) * desc_.batch,
-        .cost_per_group = block_m * block_n * (std::uint64_t{desc_.k} + 1)};
-    return bound;
+Result<PipelinesOf<MatmulI8Desc>> build_matmul_i8(const Device& device, const MatmulI8Desc& desc) {
+    const MatmulI8Config& config = *desc.config;
+    YOLK_TRY_VOID(check_matmul_i8_loops(device, desc, config));
+    const std::array<SpecConstant, 4> constants{{{abi_i8::kSpecWorkgroupSize, config.workgroup_size},
+                                                 {abi_i8::kSpecTileM, config.tile_m},
+                                                 {abi_i8::kSpecTileN, config.tile_n},
+                                                 {abi_i8::kSpecLanesN, config.lanes_n}}};
+    return device.pipeline(config.dot == 1 ? kernels::kMatmulI8Dot : kernels::kMatmulI8Unpacked, constants);
 }
 
-void BoundMatmulI8::record(Recorder& recorder) const noexcept {
-    if (grid_.groups == 0) return;
-    const ScopedLabel label(recorder, "matmul_i8");
-    recorder.dispatch(binding_, params_, grid_);
+void record_matmul_i8(Recorder& recorder, const BindingsOf<MatmulI8Desc>& binding, const MatmulI8Desc& desc) noexcept {
+    const MatmulI8Config& config = *desc.config;
+    const std::uint64_t block_m = std::uint64_t{config.workgroup_size} / config.lanes_n * config.tile_m;
+    const std::uint64_t block_n = std::uint64_t{config.lanes_n} * config.tile_n;
+    recorder.dispatch(binding, matmul_i8_params(desc),
+                      LinearGrid{.groups = ceil_div<std::uint64_t>(desc.m, block_m) *
+                                           ceil_div<std::uint64_t>(desc.n, block_n) * desc.batch,
+                                 .cost_per_group = block_m * block_n * (std::uint64_t{desc.k} + 1)});
 }
+
+}  // namespace
+
+template <>
+const Operation<MatmulI8Desc>& operation_of<MatmulI8Desc>() {
+    using Desc = MatmulI8Desc;
+    using Views = MatmulI8Views;
+    static const Operation<Desc> kOperation{
+        .name = "matmul_i8",
+        .fields = {"matmul_i8",
+                   {extent<&Desc::m>("m"), extent<&Desc::n>("n"), extent<&Desc::k>("k"),
+                    extent<&Desc::batch>("batch")}},
+        .views = {{"a", ViewRole::Input, &Views::a, &rows_view_i8<&RowsOfViews::a_bytes>},
+                  {"b", ViewRole::Input, &Views::b, &rows_view_i8<&RowsOfViews::b_bytes>},
+                  {"out", ViewRole::Output, &Views::out, &rows_view_i8<&RowsOfViews::out_bytes>}},
+        .knobs = &matmul_i8_knobs,
+        .legal = &legal_matmul_i8,
+        .heuristic = &matmul_i8_heuristic,
+        .check = &check_matmul_i8,
+        .build = &build_matmul_i8,
+        .record = &record_matmul_i8,
+    };
+    return kOperation;
+}
+template class Plan<MatmulI8Desc>;
 
 }  // namespace yolk

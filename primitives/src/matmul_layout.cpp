@@ -111,14 +111,14 @@ Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
 
 bool reads_vectors_of_a(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
     if (config.vector_width != 4 || !is_aligned(desc.a)) return false;
-    if (desc.a.transposed) return desc.m % 4 == 0 && (config.staged == 1 ? config.block_m : config.tile_m) % 4 == 0;
-    return config.block_k % 4 == 0 && (config.staged == 0 || desc.k % 4 == 0);
+    if (desc.a.transposed) return desc.m % 4 == 0 && (config.operand_path == kStagedOperands ? config.block_m : config.tile_m) % 4 == 0;
+    return config.block_k % 4 == 0 && (config.operand_path != kStagedOperands || desc.k % 4 == 0);
 }
 
 bool reads_vectors_of_b(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
     if (config.vector_width != 4 || !is_aligned(desc.b)) return false;
     if (!desc.b.transposed) return desc.n % 4 == 0 && config.tile_n % 4 == 0;
-    return config.block_k % 4 == 0 && (config.staged == 0 || desc.k % 4 == 0);
+    return config.block_k % 4 == 0 && (config.operand_path != kStagedOperands || desc.k % 4 == 0);
 }
 
 std::uint32_t uniform_window_rows(const MatmulDesc& desc, const MatmulConfig& config) noexcept {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <vector>
 
 #include "plan_checks.hpp"
 #include "yolk/primitives/matmul.hpp"
@@ -47,5 +47,10 @@ struct MatmulLayout {
 /// Rows of op(a) that one uniform buffer holds for sure, a multiple of block_m; 0 where not even block_m fit, or where
 /// a is transposed and does not fit as a whole.
 [[nodiscard]] std::uint32_t uniform_window_rows(const MatmulDesc& desc, const MatmulConfig& config) noexcept;
+
+// The knobs, their rules and the heuristic (matmul_space.cpp).
+[[nodiscard]] std::vector<Knob<MatmulConfig>> matmul_knobs(const DeviceInfo& info, const MatmulDesc& desc);
+[[nodiscard]] Result<void> legal_matmul(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& config);
+[[nodiscard]] MatmulConfig matmul_heuristic(const DeviceInfo& info, const MatmulDesc& desc);
 
 }  // namespace yolk

@@ -24,7 +24,7 @@ Result<void> check_matmul_geometry(const MatmulConfig& c) {
         return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
         return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
-    if (c.uniform == 0 && !is_compact(c.block_m / c.tile_m, c.block_n / c.tile_n)) {
+    if (c.operand_path != kUniformOperand && !is_compact(c.block_m / c.tile_m, c.block_n / c.tile_n)) {
         return bad_input(fmt::format("More than {} lanes may lie at most {} times as wide as high, or as high as wide.",
                                      kFreeLanes, kMaxAspect));
     }
@@ -50,7 +50,6 @@ Result<void> check_staging(const DeviceInfo& info, const MatmulConfig& c) {
 }
 
 Result<void> check_matmul_uniform(const MatmulDesc& desc, const MatmulConfig& c) {
-    if (c.staged == 1) return bad_input("A uniform operand is not staged.");
     if (c.block_m != c.tile_m) return bad_input("With a uniform operand block_m must be tile_m.");
     const std::uint32_t rows = uniform_window_rows(desc, c);
     if (rows == 0) return bad_input("A uniform buffer does not hold block_m rows of a.");
@@ -64,7 +63,6 @@ Result<void> check_matmul_uniform(const MatmulDesc& desc, const MatmulConfig& c)
 std::uint64_t texels(std::uint64_t bytes, bool only_vectors) { return bytes / kElementBytes / (only_vectors ? 4 : 1); }
 
 Result<void> check_matmul_texel(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
-    if (c.staged == 1 || c.uniform == 1) return bad_input("Texel operands are neither staged nor uniform.");
     const Result<MatmulLayout> layout = lay_out_matmul(desc);
     if (!layout) return {};  // a plan of it is refused anyway
     const bool whole_k = desc.k % c.block_k == 0;
@@ -80,7 +78,7 @@ Result<void> check_matmul_texel(const DeviceInfo& info, const MatmulDesc& desc, 
 Result<void> check_split(const MatmulDesc& desc, const MatmulConfig& c) {
     if (c.split_k == 1) return {};
     if (desc.determinism == Determinism::Exact) return bad_input("Exact sums are not split.");
-    if (c.uniform == 1) return bad_input("With a uniform operand k is not split.");
+    if (c.operand_path == kUniformOperand) return bad_input("With a uniform operand k is not split.");
     if (desc.k < c.split_k * c.block_k) return bad_input("Each split needs block_k of k.");
     const std::uint64_t partials = std::uint64_t{c.split_k} * desc.batch * desc.m * desc.n;
     if (partials > UINT32_MAX / kElementBytes) return bad_input("The partial sums pass 2^32 bytes.");
@@ -88,12 +86,12 @@ Result<void> check_split(const MatmulDesc& desc, const MatmulConfig& c) {
 }
 
 Result<void> check_matmul_config(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
-    if (c.cooperative == 1) return check_cooperative(info, desc, c);
+    if (c.operand_path == kCooperativeOperands) return check_cooperative(info, desc, c);
     YOLK_TRY_VOID(check_matmul_geometry(c));
     YOLK_TRY_VOID(check_formats(desc, c));
-    if (c.staged == 1) YOLK_TRY_VOID(check_staging(info, c));
-    if (c.uniform == 1) YOLK_TRY_VOID(check_matmul_uniform(desc, c));
-    if (c.texel == 1) YOLK_TRY_VOID(check_matmul_texel(info, desc, c));
+    if (c.operand_path == kStagedOperands) YOLK_TRY_VOID(check_staging(info, c));
+    if (c.operand_path == kUniformOperand) YOLK_TRY_VOID(check_matmul_uniform(desc, c));
+    if (c.operand_path == kTexelOperands) YOLK_TRY_VOID(check_matmul_texel(info, desc, c));
     YOLK_TRY_VOID(check_split(desc, c));
     if (c.vector_width == 4 && !reads_vectors_of_a(desc, c) && !reads_vectors_of_b(desc, c))
         return bad_input("Neither operand can be read four elements at a time.");
@@ -106,7 +104,7 @@ Result<void> check_matmul_config(const DeviceInfo& info, const MatmulDesc& desc,
 /// block_m rows, which from 512 x 512 on costs more than anything else (lavapipe, 1,024: 54 ms with 1 x 8 tiles, 39.5
 /// with 4 x 2). Uniform rows are the same for all lanes, so those stay 1 x 8.
 std::array<MatmulConfig, 5> for_cpus(const MatmulDesc& desc) {
-    MatmulConfig texel{.workgroup_size = 8, .texel = 1};
+    MatmulConfig texel{.workgroup_size = 8, .operand_path = kTexelOperands};
     const bool large = desc.m >= 128 && desc.n >= 64;
     texel.block_k = desc.k % 16 == 0 ? 16 : desc.k % 8 == 0 ? 8 : 4;
     texel.tile_m = large ? 16 : desc.m >= 8 ? 8 : desc.m >= 4 ? 4 : 1;
@@ -116,14 +114,14 @@ std::array<MatmulConfig, 5> for_cpus(const MatmulDesc& desc) {
     MatmulConfig scalars = texel;
     scalars.vector_width = 1;
     MatmulConfig blocked = texel;
-    blocked.texel = 0;
+    blocked.operand_path = kDirectOperands;
     blocked.block_k = 4;
     MatmulConfig uniform = blocked;
-    uniform.uniform = 1;
+    uniform.operand_path = kUniformOperand;
     uniform.block_m = uniform.tile_m;
     uniform.block_n = 8 * uniform.tile_n;
     MatmulConfig plain = uniform;
-    plain.uniform = 0;
+    plain.operand_path = kDirectOperands;
     plain.vector_width = 1;
     // What a device's texel buffers do not hold: SwiftShader's end between 512 and 1,024 (there 354 ms, uniform 399).
     const bool past_texels = large && desc.a.format == FloatFormat::F32 && desc.b.format == FloatFormat::F32;
@@ -131,7 +129,7 @@ std::array<MatmulConfig, 5> for_cpus(const MatmulDesc& desc) {
 }
 constexpr std::array kMatmulForGpus{
     MatmulConfig{
-        .workgroup_size = 256, .block_m = 64, .block_n = 64, .block_k = 16, .tile_m = 4, .tile_n = 4, .staged = 1},
+        .workgroup_size = 256, .block_m = 64, .block_n = 64, .block_k = 16, .tile_m = 4, .tile_n = 4, .operand_path = kStagedOperands},
     MatmulConfig{.workgroup_size = 256,
                  .block_m = 64,
                  .block_n = 64,
@@ -139,51 +137,45 @@ constexpr std::array kMatmulForGpus{
                  .tile_m = 4,
                  .tile_n = 4,
                  .vector_width = 1,
-                 .staged = 1},
+                 .operand_path = kStagedOperands},
 };
-
-/// What changes the kernel or what it may do, but for sizes.
-std::string matmul_variant(const MatmulDesc& desc) {
-    const auto operand = [](const MatrixLayout& layout) {
-        return fmt::format("{}{}", to_string(layout.format), layout.transposed ? "^T" : "");
-    };
-    return fmt::format("{} {} {} {}", desc.determinism == Determinism::Exact ? "exact" : "fast", operand(desc.a),
-                       operand(desc.b), operand(desc.out));
-}
 
 /// Matrix units work by the subgroup, whatever its size is.
 std::vector<std::uint32_t> matmul_workgroup_sizes(const DeviceInfo& info, const MatmulDesc& desc) {
     std::set<std::uint32_t> sizes{8, 32, 64, 256};
-    if (cooperative_values(info, desc).size() > 1) sizes.insert(info.limits.subgroup_size);
+    if (fits_matrix_units(info, desc)) sizes.insert(info.limits.subgroup_size);
     return {sizes.begin(), sizes.end()};
+}
+
+/// Without kDense; as it is where a plan of it is refused anyway.
+MatmulDesc resolved(const MatmulDesc& desc) {
+    const Result<MatmulLayout> layout = lay_out_matmul(desc);
+    return layout ? layout->desc : desc;
 }
 
 }  // namespace
 
 // No more than can be checked to the last configuration (ADR 12).
-ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc& desc) {
-    const Result<MatmulLayout> layout = lay_out_matmul(desc);
-    const MatmulDesc resolved = layout ? layout->desc : desc;  // a plan of it is refused anyway
-    return {"matmul",
-            {{"workgroup_size", &MatmulConfig::workgroup_size, matmul_workgroup_sizes(info, resolved)},
-             {"block_m", &MatmulConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
-             {"block_n", &MatmulConfig::block_n, {16, 32, 64, 128}},
-             {"block_k", &MatmulConfig::block_k, {4, 8, 16}},
-             {"tile_m", &MatmulConfig::tile_m, {1, 4, 8, 16}},
-             {"tile_n", &MatmulConfig::tile_n, {4, 8, 16}},
-             {"vector_width", &MatmulConfig::vector_width, {1, 4}},
-             {"staged", &MatmulConfig::staged, {0, 1}},
-             {"uniform", &MatmulConfig::uniform, {0, 1}},
-             {"texel", &MatmulConfig::texel, {0, 1}},
-             {"storage16", &MatmulConfig::storage16, storage16_values(info, resolved)},
-             {"cooperative", &MatmulConfig::cooperative, cooperative_values(info, resolved)},
-             {"split_k", &MatmulConfig::split_k, {1, 4, 8}}},
-            [info, resolved](const MatmulConfig& config) { return check_matmul_config(info, resolved, config); },
-            {.variant = matmul_variant(desc), .extents = {desc.m, desc.n, desc.k, desc.batch}}};
+std::vector<Knob<MatmulConfig>> matmul_knobs(const DeviceInfo& info, const MatmulDesc& given) {
+    const MatmulDesc desc = resolved(given);
+    return {{"workgroup_size", &MatmulConfig::workgroup_size, matmul_workgroup_sizes(info, desc)},
+            {"block_m", &MatmulConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
+            {"block_n", &MatmulConfig::block_n, {16, 32, 64, 128}},
+            {"block_k", &MatmulConfig::block_k, {4, 8, 16}},
+            {"tile_m", &MatmulConfig::tile_m, {1, 4, 8, 16}},
+            {"tile_n", &MatmulConfig::tile_n, {4, 8, 16}},
+            {"vector_width", &MatmulConfig::vector_width, {1, 4}},
+            {"operand_path", &MatmulConfig::operand_path, operand_paths(info, desc)},
+            {"storage16", &MatmulConfig::storage16, storage16_values(info, desc)},
+            {"split_k", &MatmulConfig::split_k, {1, 4, 8}}};
 }
 
-MatmulConfig default_matmul_config(const DeviceInfo& info, const MatmulDesc& desc) {
-    const ConfigSpace<MatmulConfig> space = matmul_space(info, desc);
+Result<void> legal_matmul(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& config) {
+    return check_matmul_config(info, resolved(desc), config);
+}
+
+MatmulConfig matmul_heuristic(const DeviceInfo& info, const MatmulDesc& desc) {
+    const ConfigSpace<MatmulConfig> space = space_of(info, desc);
     const auto first_legal = [&](const auto& candidates) {
         for (const MatmulConfig& candidate : candidates) {
             if (space.check(candidate)) return candidate;

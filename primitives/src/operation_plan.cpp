@@ -14,8 +14,27 @@ Result<std::uint64_t> bytes_of(const Device& device, const ViewShape& shape, con
     for (const NamedExtent& extent : shape.extents) {
         YOLK_TRY(bytes, checked_multiply(bytes, extent.value, what));
     }
-    YOLK_TRY_VOID(check_binding_size(device, bytes, what));
+    if (!shape.in_pieces) YOLK_TRY_VOID(check_binding_size(device, bytes, what));
     return bytes;
+}
+
+std::uint64_t unlimited_bytes_of(const ViewShape& shape) {
+    if (!shape.used) return 0;
+    std::uint64_t bytes = size_bytes(shape.dtype);
+    for (const NamedExtent& extent : shape.extents) {
+        if (extent.value == 0) return 0;
+    }
+    for (const NamedExtent& extent : shape.extents)
+        bytes = checked_multiply(bytes, extent.value, "a view").value_or(UINT64_MAX);
+    return bytes;
+}
+
+bool is_word_per_block(const DescribedView& view) noexcept {
+    return view.role == ViewRole::Output && view.shape.used && view.shape.extents.size() == 1;
+}
+
+BufferView first_bytes(const BufferView& view, std::uint64_t bytes) noexcept {
+    return view.size_bytes <= bytes ? view : view.part(0, bytes);
 }
 
 bool is_same(const BufferView& a, const BufferView& b) noexcept {

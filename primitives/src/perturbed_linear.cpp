@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "matmul_layout.hpp"
+#include "operation_plan.hpp"
 #include "perturbed_linear_layout.hpp"
-#include "plan_checks.hpp"
-#include "tuned_plan.hpp"
+#include "perturbed_linear_space.hpp"
 #include "yolk/abi/perturbed_linear.h"
 #include "yolk/core/check.hpp"
 #include "yolk/core/noise.hpp"
@@ -129,17 +129,30 @@ std::vector<InputWindow> input_windows(const PerturbedLinearLayout& layout, cons
     return windows;
 }
 
+ViewShape weights_view(const PerturbedLinearDesc& desc) {
+    return floats_view(desc.weights_format, "elements", std::uint64_t{desc.out} * desc.in);
+}
+ViewShape input_view(const PerturbedLinearDesc& desc) {
+    const std::uint64_t members = desc.shared_input ? 1 : desc.members;
+    if (desc.input_format == FloatFormat::F32)
+        return {{{"members", members}, {"rows", desc.rows}, {"columns", inner_size(desc)}}};
+    const Result<std::uint64_t> count = checked_bytes({members, desc.rows, inner_size(desc)}, 1, "x");
+    return floats_view(desc.input_format, "elements", count.value_or(UINT64_MAX - 1));
+}
+ViewShape output_view(const PerturbedLinearDesc& desc) {
+    return {{{"members", desc.members}, {"rows", desc.rows}, {"columns", outer_size(desc)}}};
+}
+
 }  // namespace
 
-struct PerturbedLinearPlan::Impl {
-    const Device* device = nullptr;
+struct PerturbedLinearPipelines {
     PerturbedLinearLayout layout;
     PipelineOf<abi_pl::Params> project;
     PipelineOf<abi_pl::Params> output;
     std::optional<MatmulPlan> base;
 };
 
-struct BoundPerturbedLinear::Impl {
+struct PerturbedLinearBindings {
     struct Piece {
         InputWindow window;
         BindingOf<abi_pl::Params> output;
@@ -154,60 +167,39 @@ struct BoundPerturbedLinear::Impl {
     void record_output(Recorder& recorder, abi_pl::Params params) const noexcept;
 };
 
-PerturbedLinearPlan::PerturbedLinearPlan() noexcept = default;
-PerturbedLinearPlan::~PerturbedLinearPlan() = default;
-PerturbedLinearPlan::PerturbedLinearPlan(PerturbedLinearPlan&&) noexcept = default;
-PerturbedLinearPlan& PerturbedLinearPlan::operator=(PerturbedLinearPlan&&) noexcept = default;
-BoundPerturbedLinear::BoundPerturbedLinear() noexcept = default;
-BoundPerturbedLinear::~BoundPerturbedLinear() = default;
-BoundPerturbedLinear::BoundPerturbedLinear(BoundPerturbedLinear&&) noexcept = default;
-BoundPerturbedLinear& BoundPerturbedLinear::operator=(BoundPerturbedLinear&&) noexcept = default;
+namespace {
 
-MemoryNeeds PerturbedLinearPlan::scratch() const noexcept { return {.size_bytes = impl_->layout.scratch_bytes()}; }
-const PerturbedLinearConfig& PerturbedLinearPlan::config() const noexcept { return impl_->layout.config; }
-
-Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const PerturbedLinearDesc& desc) {
-    YOLK_TRY_VOID(check_perturbed_linear(desc));
-    PerturbedLinearPlan plan;
-    plan.impl_ = std::make_unique<PerturbedLinearPlan::Impl>();
-    plan.impl_->device = &device;
-    PerturbedLinearLayout& layout = plan.impl_->layout;
+Result<PipelinesOf<PerturbedLinearDesc>> build_perturbed_linear(const Device& device, const PerturbedLinearDesc& desc) {
+    auto made = std::make_shared<PerturbedLinearPipelines>();
+    PerturbedLinearLayout& layout = made->layout;
     layout.desc = desc;
-    YOLK_TRY_VOID(loop_budget(device));  // has the self-checks made that usable_info() knows
-    const DeviceInfo info = device.usable_info();
-    if (!desc.config)
-        return plan_tuned(device, desc, perturbed_linear_space(info, desc), default_perturbed_linear_config(info, desc),
-                          &plan_perturbed_linear);
     layout.config = *desc.config;
-    YOLK_TRY_VOID(perturbed_linear_space(info, desc).check(layout.config));
     YOLK_TRY_VOID(measure_perturbed_linear(device, layout));
-    if (layout.is_empty()) return plan;
-
     YOLK_TRY_VOID(split_perturbed_linear(device, layout));
     if (!layout.is_fused()) {
-        YOLK_TRY(plan.impl_->project,
-                 device.pipeline(project_kernel(layout.desc, layout.config), project_constants(layout)));
+        YOLK_TRY(made->project, device.pipeline(project_kernel(desc, layout.config), project_constants(layout)));
     }
     if (layout.has_base()) {
-        YOLK_TRY(plan.impl_->base, plan_matmul(device, base_product(info, desc, layout.config.base)));
-        layout.product_scratch_bytes = plan.impl_->base->scratch().size_bytes;
+        YOLK_TRY(const DeviceInfo info, probed_info(device));
+        YOLK_TRY(made->base, plan_matmul(device, base_product(info, desc, layout.config.base)));
+        layout.product_scratch_bytes = made->base->scratch().size_bytes;
     }
-    YOLK_TRY(plan.impl_->output, device.pipeline(output_kernel(layout.desc, layout.config), output_constants(layout)));
-    return plan;
+    YOLK_TRY(made->output, device.pipeline(output_kernel(desc, layout.config), output_constants(layout)));
+    return PipelinesOf<PerturbedLinearDesc>(std::move(made));
 }
 
-Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearViews& views,
-                                                       const BufferView& scratch) const {
-    const PerturbedLinearLayout& layout = impl_->layout;
-    YOLK_TRY_VOID(check_views(*impl_->device, "[perturbed_linear]",
-                              {{.view = views.weights, .needed_bytes = layout.weights_bytes, .name = "weights"},
-                               {.view = views.input, .needed_bytes = layout.input_bytes, .name = "input"}},
-                              {{.view = views.output, .needed_bytes = layout.output_bytes, .name = "output"},
-                               {.view = scratch, .needed_bytes = layout.scratch_bytes(), .name = "scratch"}}));
-    BoundPerturbedLinear bound;
-    bound.impl_ = std::make_unique<BoundPerturbedLinear::Impl>();
-    bound.impl_->layout = layout;
-    if (layout.is_empty()) return bound;
+MemoryNeeds perturbed_linear_scratch(const PerturbedLinearDesc& /*desc*/,
+                                     const PipelinesOf<PerturbedLinearDesc>& made) {
+    return {.size_bytes = made->layout.scratch_bytes()};
+}
+
+Result<BindingsOf<PerturbedLinearDesc>> bind_perturbed_linear(const Device& device, const PerturbedLinearDesc& /*desc*/,
+                                                              const PipelinesOf<PerturbedLinearDesc>& made,
+                                                              const PerturbedLinearViews& views,
+                                                              const BufferView& scratch) {
+    auto bound = std::make_shared<PerturbedLinearBindings>();
+    const PerturbedLinearLayout& layout = made->layout;
+    bound->layout = layout;
     // What is not read is bound to something that is there, for a binding may not be empty.
     const BufferView weights = layout.weights_bytes == 0 ? views.output : views.weights;
     const BufferView input = layout.input_bytes == 0 ? views.output : views.input;
@@ -217,24 +209,39 @@ Result<BoundPerturbedLinear> PerturbedLinearPlan::bind(const PerturbedLinearView
     const BufferView projection = layout.projection_bytes == 0 ? views.output : of_scratch(0, layout.projection_bytes);
     const BufferView base = layout.base_bytes == 0 ? views.output : of_scratch(layout.base_offset(), layout.base_bytes);
     if (layout.has_base()) {
-        YOLK_TRY(bound.impl_->base,
-                 impl_->base->bind({.a = views.input, .b = views.weights, .out = base},
-                                   of_scratch(layout.product_scratch_offset(), layout.product_scratch_bytes)));
+        YOLK_TRY(bound->base,
+                 made->base->bind({.a = views.input, .b = views.weights, .out = base},
+                                  of_scratch(layout.product_scratch_offset(), layout.product_scratch_bytes)));
     }
     if (!layout.is_fused()) {
-        YOLK_TRY(bound.impl_->project, impl_->device->bind(impl_->project, std::array{input, weights, views.output,
-                                                                                      projection, input, weights}));
+        YOLK_TRY(bound->project,
+                 device.bind(made->project, std::array{input, weights, views.output, projection, input, weights}));
     }
     for (InputWindow& window : input_windows(layout, layout.has_base() ? base : input)) {
-        BoundPerturbedLinear::Impl::Piece piece{.window = window, .output = {}};
-        YOLK_TRY(piece.output, impl_->device->bind(impl_->output, std::array{window.input, weights, views.output,
-                                                                             projection, window.input, weights}));
-        bound.impl_->pieces.push_back(std::move(piece));
+        PerturbedLinearBindings::Piece piece{.window = window, .output = {}};
+        YOLK_TRY(piece.output, device.bind(made->output, std::array{window.input, weights, views.output, projection,
+                                                                    window.input, weights}));
+        bound->pieces.push_back(std::move(piece));
     }
-    return bound;
+    return BindingsOf<PerturbedLinearDesc>(std::move(bound));
 }
 
-abi_pl::Params BoundPerturbedLinear::Impl::params(const NoiseContext& when, std::int32_t first_member) const noexcept {
+void record_perturbed_linear(Recorder& recorder, const BindingsOf<PerturbedLinearDesc>& bound,
+                             const PerturbedLinearDesc& /*desc*/, const NoiseContext& when,
+                             OrZero<std::int32_t> first_member) noexcept {
+    YOLK_ASSERT(first_member.value >= -1);
+    const abi_pl::Params params = bound->params(when, first_member.value);
+    if (bound->base) bound->base->record(recorder);
+    if (!bound->layout.is_fused()) {
+        bound->record_projection(recorder, params);
+        recorder.barrier(Barrier::ComputeToCompute);
+    }
+    bound->record_output(recorder, params);
+}
+
+}  // namespace
+
+abi_pl::Params PerturbedLinearBindings::params(const NoiseContext& when, std::int32_t first_member) const noexcept {
     const PerturbedLinearDesc& desc = layout.desc;
     const auto stream = [&](Domain domain) {
         return desc.parameter.value | (static_cast<std::uint32_t>(domain) << 24U);
@@ -265,7 +272,7 @@ abi_pl::Params BoundPerturbedLinear::Impl::params(const NoiseContext& when, std:
 }
 
 // At least one dispatch, for k may be 0; a barrier between any two that continue each other's sums.
-void BoundPerturbedLinear::Impl::record_projection(Recorder& recorder, abi_pl::Params params) const noexcept {
+void PerturbedLinearBindings::record_projection(Recorder& recorder, abi_pl::Params params) const noexcept {
     const PerturbedLinearDesc& desc = layout.desc;
     const std::uint32_t chunk = std::min(layout.project_chunk, layout.k());
     const std::uint64_t pairs = pairs_drawn(desc.members, params.first_member, desc.antithetic);
@@ -282,7 +289,7 @@ void BoundPerturbedLinear::Impl::record_projection(Recorder& recorder, abi_pl::P
     } while (params.end_k < params.k);
 }
 
-void BoundPerturbedLinear::Impl::record_output(Recorder& recorder, abi_pl::Params params) const noexcept {
+void PerturbedLinearBindings::record_output(Recorder& recorder, abi_pl::Params params) const noexcept {
     const PerturbedLinearConfig& config = layout.config;
     const std::uint32_t chunk = layout.has_base() ? 0 : std::min(layout.output_chunk, layout.k());
     const std::uint64_t block = std::uint64_t{config.block_m} * config.block_n;
@@ -305,18 +312,32 @@ void BoundPerturbedLinear::Impl::record_output(Recorder& recorder, abi_pl::Param
     } while (params.end_k < params.k);
 }
 
-void BoundPerturbedLinear::record(Recorder& recorder, const NoiseContext& when,
-                                  std::int32_t first_member) const noexcept {
-    YOLK_ASSERT(first_member >= -1);
-    if (impl_->layout.is_empty()) return;
-    const abi_pl::Params params = impl_->params(when, first_member);
-    const ScopedLabel label(recorder, "perturbed_linear");
-    if (impl_->base) impl_->base->record(recorder);
-    if (!impl_->layout.is_fused()) {
-        impl_->record_projection(recorder, params);
-        recorder.barrier(Barrier::ComputeToCompute);
-    }
-    impl_->record_output(recorder, params);
+template <>
+const Operation<PerturbedLinearDesc>& operation_of<PerturbedLinearDesc>() {
+    using Desc = PerturbedLinearDesc;
+    using Views = PerturbedLinearViews;
+    static const Operation<Desc> kOperation{
+        .name = "perturbed_linear",
+        .fields = {"perturbed_linear",
+                   {extent<&Desc::members>("members"), extent<&Desc::rows>("rows").otherwise("1"),
+                    extent<&Desc::in>("in"), extent<&Desc::out>("out"), extent<&Desc::rank>("rank").from(1, kMaxRank),
+                    variant<&Desc::shared_input>("shared_input"), variant<&Desc::transposed>("transposed"),
+                    variant<&Desc::weights_format>("weights_format"), variant<&Desc::input_format>("input_format"),
+                    variant<&Desc::antithetic>("pairs"), variant<&Desc::determinism>("determinism")}},
+        .views = {{"weights", ViewRole::Input, &Views::weights, &weights_view},
+                  {"input", ViewRole::Input, &Views::input, &input_view},
+                  {"output", ViewRole::Output, &Views::output, &output_view}},
+        .knobs = &perturbed_linear_knobs,
+        .legal = &legal_perturbed_linear,
+        .heuristic = &perturbed_linear_heuristic,
+        .check = &check_perturbed_linear,
+        .build = &build_perturbed_linear,
+        .scratch = &perturbed_linear_scratch,
+        .bind = &bind_perturbed_linear,
+        .record = &record_perturbed_linear,
+    };
+    return kOperation;
 }
+template class Plan<PerturbedLinearDesc>;
 
 }  // namespace yolk

@@ -23,7 +23,7 @@ MatmulDesc base_product(const PerturbedLinearDesc& desc) {
 std::optional<MatmulConfig> units_config(const DeviceInfo& info, const MatmulDesc& product) {
     const std::optional<CooperativeShape> shape = cooperative_shape(info);
     if (!shape || product.determinism != Determinism::Fast) return {};
-    const ConfigSpace<MatmulConfig> space = matmul_space(info, product);
+    const ConfigSpace<MatmulConfig> space = space_of(info, product);
     constexpr std::array<std::uint32_t, 3> kFragments{4, 2, 1};
     for (const std::uint32_t rows : kFragments) {
         for (const std::uint32_t columns : kFragments) {
@@ -34,7 +34,7 @@ std::optional<MatmulConfig> units_config(const DeviceInfo& info, const MatmulDes
                                       .tile_m = 1,
                                       .tile_n = 4,
                                       .vector_width = 1,
-                                      .cooperative = 1};
+                                      .operand_path = kCooperativeOperands};
             if (space.check(config)) return config;
         }
     }

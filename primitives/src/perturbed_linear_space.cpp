@@ -9,8 +9,8 @@
 #include "matmul_layout.hpp"
 #include "perturbed_linear_base.hpp"
 #include "perturbed_linear_shape.hpp"
+#include "perturbed_linear_space.hpp"
 #include "plan_checks.hpp"
-#include "tuned_plan.hpp"
 #include "yolk/abi/perturbed_linear.h"
 #include "yolk/core/shape.hpp"
 #include "yolk/runtime/low_precision.hpp"
@@ -102,8 +102,10 @@ std::vector<std::uint32_t> storage16_values(const DeviceInfo& info, const Pertur
     return {0};
 }
 
-Result<void> check_perturbed_linear_config(const DeviceInfo& info, const PerturbedLinearDesc& desc,
-                                           const PerturbedLinearConfig& c) {
+}  // namespace
+
+Result<void> legal_perturbed_linear(const DeviceInfo& info, const PerturbedLinearDesc& desc,
+                                    const PerturbedLinearConfig& c) {
     if (is_16bit(desc) && (c.uniform != 0 || c.texel != 0))
         return bad_input("x and W of 16 bits are storage buffers: uniform and texel must be 0.");
     YOLK_TRY_VOID(check_fused_geometry(desc, c));
@@ -112,6 +114,8 @@ Result<void> check_perturbed_linear_config(const DeviceInfo& info, const Perturb
     if (c.texel == 1) YOLK_TRY_VOID(check_fused_texel(info, desc, c));
     return check_projection(desc, c);
 }
+
+namespace {
 
 // Measured on lavapipe 22.3 (docs/kernels/perturbed_linear.md). Small layers: lanes along the instances, two pairs to a
 // tile, W uniform, two passes; last without a uniform W.
@@ -174,38 +178,23 @@ std::uint32_t uniform_input_rows(const PerturbedLinearDesc& desc, const Perturbe
     return uniform_window_rows(product, {.block_m = config.block_m});
 }
 
-namespace {
-
-/// What changes the kernel or what it may do, but for sizes.
-std::string perturbed_linear_variant(const PerturbedLinearDesc& desc) {
-    return fmt::format("{} by {}{}{}{}{}", to_string(desc.input_format), to_string(desc.weights_format),
-                       desc.transposed ? ", transposed" : "", desc.shared_input ? ", shared input" : "",
-                       without_pairs(desc.antithetic), desc.determinism == Determinism::Fast ? ", fast" : "");
-}
-
-}  // namespace
-
 // No more than can be checked to the last configuration (ADR 12).
-ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
-    return {
-        "perturbed_linear",
-        {{"workgroup_size", &PerturbedLinearConfig::workgroup_size, {8, 32, 64, 256}},
-         {"block_m", &PerturbedLinearConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
-         {"block_n", &PerturbedLinearConfig::block_n, {4, 8, 16, 32, 64, 128}},
-         {"block_k", &PerturbedLinearConfig::block_k, {4, 8, 16}},
-         {"tile_m", &PerturbedLinearConfig::tile_m, {1, 4, 8, 16}},
-         {"tile_n", &PerturbedLinearConfig::tile_n, {4, 8, 16}},
-         {"vector_width", &PerturbedLinearConfig::vector_width, {1, 4}},
-         {"uniform", &PerturbedLinearConfig::uniform, {0, 1, 2}},
-         {"texel", &PerturbedLinearConfig::texel, {0, 1}},
-         {"storage16", &PerturbedLinearConfig::storage16, storage16_values(info, desc)},
-         {"fused", &PerturbedLinearConfig::fused, {0, 1}},
-         {"projection_workgroup", &PerturbedLinearConfig::projection_workgroup, {8, 64}},
-         {"projection_rows", &PerturbedLinearConfig::projection_rows, {1, 4}},
-         {"base", &PerturbedLinearConfig::base, base_values(info, desc)}},
-        [info, desc](const PerturbedLinearConfig& config) { return check_perturbed_linear_config(info, desc, config); },
-        {.variant = perturbed_linear_variant(desc),
-         .extents = {desc.members, desc.rows, desc.in, desc.out, desc.rank}}};
+std::vector<Knob<PerturbedLinearConfig>> perturbed_linear_knobs(const DeviceInfo& info,
+                                                                const PerturbedLinearDesc& desc) {
+    return {{"workgroup_size", &PerturbedLinearConfig::workgroup_size, {8, 32, 64, 256}},
+            {"block_m", &PerturbedLinearConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
+            {"block_n", &PerturbedLinearConfig::block_n, {4, 8, 16, 32, 64, 128}},
+            {"block_k", &PerturbedLinearConfig::block_k, {4, 8, 16}},
+            {"tile_m", &PerturbedLinearConfig::tile_m, {1, 4, 8, 16}},
+            {"tile_n", &PerturbedLinearConfig::tile_n, {4, 8, 16}},
+            {"vector_width", &PerturbedLinearConfig::vector_width, {1, 4}},
+            {"uniform", &PerturbedLinearConfig::uniform, {0, 1, 2}},
+            {"texel", &PerturbedLinearConfig::texel, {0, 1}},
+            {"storage16", &PerturbedLinearConfig::storage16, storage16_values(info, desc)},
+            {"fused", &PerturbedLinearConfig::fused, {0, 1}},
+            {"projection_workgroup", &PerturbedLinearConfig::projection_workgroup, {8, 64}},
+            {"projection_rows", &PerturbedLinearConfig::projection_rows, {1, 4}},
+            {"base", &PerturbedLinearConfig::base, base_values(info, desc)}};
 }
 
 namespace {
@@ -232,10 +221,10 @@ PerturbedLinearConfig default_of_one_chain(const DeviceInfo& info, const Perturb
 }  // namespace
 
 // Members that share x share x W^T, from a few members on; not of a small W, where a dispatch more costs what it saves.
-PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
+PerturbedLinearConfig perturbed_linear_heuristic(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     constexpr std::uint32_t kFewMembers = 4;
     constexpr std::uint64_t kSmallWeights = 4096;
-    const ConfigSpace<PerturbedLinearConfig> space = perturbed_linear_space(info, desc);
+    const ConfigSpace<PerturbedLinearConfig> space = space_of(info, desc);
     const PerturbedLinearConfig chain = default_of_one_chain(info, desc, space);
     if (!desc.shared_input || desc.members <= kFewMembers || std::uint64_t{desc.in} * desc.out < kSmallWeights)
         return chain;

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "plan_checks.hpp"
-#include "tuned_plan.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/runtime/loop_budget.hpp"
@@ -116,31 +115,6 @@ std::uint64_t draw_cost(std::uint64_t elements) noexcept {
 
 }  // namespace
 
-namespace {
-
-/// Steps are all alike, so their number is no part of it.
-TuningShape shape_of(const RolloutDesc& desc) {
-    TuningShape shape{
-        .variant = fmt::format("{}{}{}{}", desc.environment, desc.own_environment != nullptr ? ", own" : "",
-                               desc.mean_only ? ", mean" : without_pairs(desc.antithetic),
-                               desc.determinism == Determinism::Fast ? ", fast" : ""),
-        .extents = {desc.network.widths.begin(), desc.network.widths.end()}};
-    for (const std::uint32_t extent : {desc.mean_only ? 1U : desc.members, desc.episodes, desc.rank})
-        shape.extents.push_back(extent);
-    return shape;
-}
-
-}  // namespace
-
-ConfigSpace<RolloutConfig> rollout_space(const DeviceInfo& /*info*/, const RolloutDesc& desc) {
-    return {"rollout",
-            {{"workgroup_size", &RolloutConfig::workgroup_size, workgroup_sizes()},
-             {"unrolled", &RolloutConfig::unrolled, {0, 1}},
-             {"private_parameters", &RolloutConfig::private_parameters, {0, 1}}},
-            {},
-            shape_of(desc)};
-}
-
 /// CPU drivers: everything at constant indices in private memory, where the compiler can hold it. Elsewhere the
 /// parameters stay in the uniform buffer. The mean is rolled out so few times that the quicker compilation wins.
 RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) noexcept {
@@ -153,21 +127,24 @@ RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) no
     return config;
 }
 
-Result<RolloutLayout> make_rollout_layout(const DeviceInfo& device, const RolloutDesc& desc) {
+Result<void> check_rollout(const RolloutDesc& desc) {
+    YOLK_TRY(const EnvironmentKernels environment, find_environment_kernels(desc));
+    YOLK_TRY_VOID(check_network(desc.network, environment.info));
+    YOLK_TRY_VOID(check_parameters(desc));
+    return check_counts(desc, environment.info);
+}
+
+Result<RolloutLayout> make_rollout_layout(const RolloutDesc& desc) {
     RolloutLayout layout;
     layout.desc = desc;
     YOLK_TRY(layout.environment, find_environment_kernels(desc));
-    YOLK_TRY_VOID(check_network(desc.network, layout.environment.info));
-    YOLK_TRY_VOID(check_parameters(desc));
-    YOLK_TRY_VOID(check_counts(desc, layout.environment.info));
-    layout.desc.config = rollout_config(device, desc);
-    YOLK_TRY_VOID(rollout_space(device, desc).check(*layout.desc.config));
     layout.members = desc.mean_only ? 1 : desc.members;
     layout.max_steps = desc.max_steps == 0 ? layout.environment.info.max_steps : desc.max_steps;
     layout.frozen = frozen_mask(desc);
     layout.rank = any_matrix_perturbed(layout) ? desc.rank : 1;
-    layout.unrolled = layout.desc.config->unrolled != 0;
-    layout.private_parameters = layout.desc.config->private_parameters != 0;
+    layout.unrolled = desc.config->unrolled != 0;
+    layout.private_parameters = desc.config->private_parameters != 0;
+    layout.slot_bytes = 4 * (layout.environment.info.state_words + std::uint64_t{2});
     return layout;
 }
 

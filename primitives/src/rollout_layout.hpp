@@ -29,13 +29,14 @@ struct RolloutLayout {
     std::uint32_t frozen = 0;  ///< bit p: parameter p is not perturbed
     bool unrolled = false;
     bool private_parameters = false;
-    std::uint64_t returns_bytes = 0;
     std::uint64_t slot_bytes = 0;  ///< of one index: what its episode carries from dispatch to dispatch
     std::uint32_t steps_per_dispatch = 0;
 };
 
-/// Refuses what plan_rollout's docstring says; everything but sizes in bytes and steps_per_dispatch is set.
-[[nodiscard]] Result<RolloutLayout> make_rollout_layout(const DeviceInfo& device, const RolloutDesc& desc);
+/// What plan_rollout's docstring says, but for sizes and the configuration.
+[[nodiscard]] Result<void> check_rollout(const RolloutDesc& desc);
+/// Of a description that check_rollout has accepted, with its configuration; steps_per_dispatch is left.
+[[nodiscard]] Result<RolloutLayout> make_rollout_layout(const RolloutDesc& desc);
 
 /// Loop iterations that one invocation makes before its first step and in each step, as the shaders are written
 /// (shaders/rollout/). An upper bound: an unrolled layer makes none.

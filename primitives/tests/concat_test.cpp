@@ -49,7 +49,7 @@ TEST_P(concat, sizes_beyond_a_binding_are_refused) {
         EXPECT_TRUE(
             testing::expect_error(plan_concat(device(), desc), ErrorKind::BadInput, "the whole view of [concat]"));
         EXPECT_TRUE(
-            testing::expect_error(plan_split(device(), desc), ErrorKind::BadInput, "the whole view of [concat]"));
+            testing::expect_error(plan_split(device(), desc), ErrorKind::BadInput, "the whole view of [split]"));
     }
 }
 

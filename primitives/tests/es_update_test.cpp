@@ -44,7 +44,7 @@ class es_update : public testing::DeviceTest {
         YOLK_TRY(Recorder recorder, Recorder::create(device()));
         recorder.begin();
         bound.record(recorder, kWhen);
-        if (recorder.dispatch_count() != plan.dispatch_count(scratch_bytes))
+        if (recorder.dispatch_count() != es_update_dispatches(plan, scratch_bytes))
             return bad_input("the plan's dispatch_count is not what it records");
         YOLK_TRY_VOID(dispatcher().run(recorder));
         std::vector<float> values(desc.parameters.element_count());
@@ -121,7 +121,7 @@ TEST_P(es_update, any_scratch_gives_the_same) {
         const std::uint64_t units = blocks == 1 ? 17 * 8 + 3 + 2 * 5 * 8 : 17 * 16 + 3 + 2 * 3 * 16;
         EXPECT_EQ(plan.scratch().size_bytes, units * unit);
         EXPECT_EQ(plan.scratch().least(), 8 * blocks * unit);
-        EXPECT_EQ(plan.dispatch_count(plan.scratch().size_bytes), 2U);
+        EXPECT_EQ(es_update_dispatches(plan, plan.scratch().size_bytes), 2U);
         const std::vector<std::int8_t> weights = coherent_weights(45, kWhen);
         const std::vector<float> twin = reference::es_update_twin(desc, weights, kSummary, kWhen);
         for (const std::uint64_t scratch_bytes :
@@ -154,7 +154,7 @@ TEST_P(es_update, a_table_far_larger_than_its_scratch) {
         .parameters = one_matrix(300, 300), .population = 12, .config = EsUpdateConfig{.pairs_per_slice = 1}};
     ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
     EXPECT_EQ(plan.scratch().least(), 6U * 256);
-    EXPECT_EQ(plan.dispatch_count(plan.scratch().least()), 2U * 38 * 38);
+    EXPECT_EQ(es_update_dispatches(plan, plan.scratch().least()), 2U * 38 * 38);
     const std::vector<std::int8_t> weights{127, -3, 0, 55, -127, 1};
     const std::vector<float> twin = reference::es_update_twin(desc, weights, kSummary, kWhen);
     for (const std::uint64_t tiles : {1U, 7U, 200U}) {
@@ -171,7 +171,7 @@ TEST_P(es_update, scratch_is_bounded_whatever_table_and_population) {
         ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
         EXPECT_EQ(plan.scratch().size_bytes, std::uint64_t{128} << 20U);
         EXPECT_EQ(plan.scratch().least(), 2048U * 256 * tile_blocks);
-        EXPECT_EQ(plan.dispatch_count(plan.scratch().size_bytes), 2U * 2048);
+        EXPECT_EQ(es_update_dispatches(plan, plan.scratch().size_bytes), 2U * 2048);
     }
 }
 
@@ -255,7 +255,7 @@ TEST_P(es_update, dispatches_do_not_grow_with_the_layers) {
         }
         const EsUpdateDesc desc{.parameters = table_of(parameters), .population = 4, .config = {}};
         ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
-        EXPECT_EQ(plan.dispatch_count(plan.scratch().size_bytes), 2U);
+        EXPECT_EQ(es_update_dispatches(plan, plan.scratch().size_bytes), 2U);
         const std::vector<std::int8_t> weights{100, -7};
         ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
         EXPECT_THAT(gradient, ElementsAreArray(reference::es_update_twin(desc, weights, kSummary, kWhen)));

@@ -28,29 +28,29 @@ MatmulDesc half_product(std::uint32_t size) {
 TEST(matrix_units, take_products_of_halves_only) {
     const DeviceInfo info = with_matrix_units();
     const auto taken = [&](const MatmulDesc& desc) {
-        return matmul_space(info, desc)
+        return space_of(info, desc)
             .check({.workgroup_size = 32,
                     .block_m = 16,
                     .block_n = 16,
                     .tile_m = 1,
                     .tile_n = 4,
                     .vector_width = 1,
-                    .cooperative = 1});
+                    .operand_path = kCooperativeOperands});
     };
     EXPECT_OK(taken(half_product(64)));
     MatmulDesc exact = half_product(64);
     exact.determinism = Determinism::Exact;
-    EXPECT_TRUE(expect_error(taken(exact), ErrorKind::BadInput, "cooperative of [matmul]"));
+    EXPECT_TRUE(expect_error(taken(exact), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
     MatmulDesc mixed = half_product(64);
     mixed.a.format = kBf16;
-    EXPECT_TRUE(expect_error(taken(mixed), ErrorKind::BadInput, "cooperative of [matmul]"));
-    EXPECT_TRUE(expect_error(taken(half_product(60)), ErrorKind::BadInput, "cooperative of [matmul]"));
+    EXPECT_TRUE(expect_error(taken(mixed), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
+    EXPECT_TRUE(expect_error(taken(half_product(60)), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
     MatmulDesc odd = half_product(64);
     odd.a.offset = 4;
-    EXPECT_TRUE(expect_error(taken(odd), ErrorKind::BadInput, "cooperative of [matmul]"));
+    EXPECT_TRUE(expect_error(taken(odd), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
     MatmulDesc strided = half_product(64);
     strided.b.stride = 68;
-    EXPECT_TRUE(expect_error(taken(strided), ErrorKind::BadInput, "cooperative of [matmul]"));
+    EXPECT_TRUE(expect_error(taken(strided), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
 }
 
 TEST(matrix_units, geometry) {
@@ -62,20 +62,21 @@ TEST(matrix_units, geometry) {
                             .tile_m = 1,
                             .tile_n = 4,
                             .vector_width = 1,
-                            .cooperative = 1};
+                            .operand_path = kCooperativeOperands};
     const auto refused = [&](auto&& change, const char* part) {
         MatmulConfig config = good;
         change(config);
-        return expect_error(matmul_space(info, desc).check(config), ErrorKind::BadInput, part);
+        return expect_error(space_of(info, desc).check(config), ErrorKind::BadInput, part);
     };
-    EXPECT_OK(matmul_space(info, desc).check(good));
+    EXPECT_OK(space_of(info, desc).check(good));
     EXPECT_TRUE(refused([](MatmulConfig& c) { c.workgroup_size = 64; }, "that of a subgroup, 32"));
     EXPECT_TRUE(refused([](MatmulConfig& c) { c.block_m = 8; }, "1 to 4 times 16"));
     EXPECT_TRUE(refused([](MatmulConfig& c) { c.block_m = 128; }, "1 to 4 times 16"));
-    EXPECT_TRUE(refused([](MatmulConfig& c) { c.staged = 1; }, "staged"));
+    EXPECT_TRUE(refused([](MatmulConfig& c) { c.split_k = 4; }, "split_k 1"));
     EXPECT_TRUE(refused([](MatmulConfig& c) { c.tile_m = 4; }, "tile_m 1"));
-    EXPECT_TRUE(expect_error(matmul_space(info, half_product(48)).check(good), ErrorKind::BadInput, "divide m and n"));
-    EXPECT_EQ(default_matmul_config(info, desc).cooperative, 0U) << "no default that never ran";
+    EXPECT_TRUE(expect_error(space_of(info, half_product(48)).check(good), ErrorKind::BadInput, "divide m and n"));
+    EXPECT_NE(heuristic_of(info, desc).operand_path, std::uint32_t{kCooperativeOperands})
+        << "no default that never ran";
 }
 
 TEST(matrix_units, loops_and_outputs) {
@@ -165,7 +166,7 @@ TEST_P(matmul_formats, give_the_bits_of_the_same_numbers_in_fp32) {
               .block_k = 16,
               .tile_m = 4,
               .tile_n = 4,
-              .staged = 1},
+              .operand_path = kStagedOperands},
               MatmulConfig{.workgroup_size = 64,
               .block_m = 32,
               .block_n = 32,
@@ -173,12 +174,12 @@ TEST_P(matmul_formats, give_the_bits_of_the_same_numbers_in_fp32) {
               .tile_m = 4,
               .tile_n = 4,
               .vector_width = 1,
-              .staged = 1}}) {
+              .operand_path = kStagedOperands}}) {
             for (const std::uint32_t storage16 : storage16_values(device().info(), desc)) {
                 desc.config = config;
                 desc.config->storage16 = storage16;
                 ASSERT_OK_AND_ASSIGN(const auto got, run(desc, a_words, b_words));
-                EXPECT_EQ(got, right) << to_string(format) << " staged " << config.staged << " vector "
+                EXPECT_EQ(got, right) << to_string(format) << " path " << config.operand_path << " vector "
                                       << config.vector_width << " storage16 " << storage16;
             }
         }
@@ -214,10 +215,10 @@ TEST_P(matmul_formats, bad_descriptions_are_refused) {
     EXPECT_TRUE(refused(desc, "The residual of [matmul] is described as 16-bit"));
     desc.has_residual = false;
     desc.a.format = kF16;
-    desc.config = MatmulConfig{.uniform = 1};
+    desc.config = MatmulConfig{.operand_path = kUniformOperand};
     EXPECT_TRUE(refused(desc, "Operands of 16 bits are storage buffers"));
-    desc.config = MatmulConfig{.cooperative = 1};
-    EXPECT_TRUE(refused(desc, "cooperative of [matmul]"));
+    desc.config = MatmulConfig{.operand_path = kCooperativeOperands};
+    EXPECT_TRUE(refused(desc, "operand_path of [matmul] is 4; it may be"));
     desc.a.format = FloatFormat::F32;
     desc.config = MatmulConfig{.storage16 = 1};
     EXPECT_TRUE(refused(desc, "storage16 of [matmul]"));

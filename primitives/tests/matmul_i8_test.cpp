@@ -23,16 +23,16 @@ YOLK_FOR_EACH_DEVICE(matmul_i8);
 // Both drivers have the instruction, neither says that it is fast.
 TEST_P(matmul_i8, the_instruction_is_open_and_not_the_default) {
     const MatmulI8Desc desc{.m = 16, .n = 16, .k = 16};
-    const ConfigSpace<MatmulI8Config> space = matmul_i8_space(device().info(), desc);
-    MatmulI8Config config = default_matmul_i8_config(device().info(), desc);
+    const ConfigSpace<MatmulI8Config> space = space_of(device().info(), desc);
+    MatmulI8Config config = heuristic_of(device().info(), desc);
     EXPECT_EQ(config.dot, 0U);
     config.dot = 1;
     EXPECT_OK(space.check(config));
     DeviceInfo fast = device().info();
     fast.features.integer_dot_accelerated = true;
-    EXPECT_EQ(default_matmul_i8_config(fast, desc).dot, 1U);
+    EXPECT_EQ(heuristic_of(fast, desc).dot, 1U);
     fast.features.shader_integer_dot_product = false;
-    EXPECT_EQ(default_matmul_i8_config(fast, desc).dot, 0U);
+    EXPECT_EQ(heuristic_of(fast, desc).dot, 0U);
 }
 
 TEST_P(matmul_i8, a_wrong_instruction_is_not_taken) {
@@ -50,7 +50,7 @@ TEST_P(matmul_i8, a_wrong_instruction_is_not_taken) {
 
 TEST_P(matmul_i8, every_legal_configuration_is_within_the_floor) {
     const DeviceInfo& info = device().info();
-    const ConfigSpace<MatmulI8Config> space = matmul_i8_space(info, {.m = 64, .n = 64, .k = 64});
+    const ConfigSpace<MatmulI8Config> space = space_of(info, MatmulI8Desc{.m = 64, .n = 64, .k = 64});
     for (const Configuration& values : space.space().all()) {
         const MatmulI8Config config = space.config(values);
         EXPECT_LE(config.tile_m * config.tile_n, 64U);
@@ -58,7 +58,7 @@ TEST_P(matmul_i8, every_legal_configuration_is_within_the_floor) {
     }
     for (const std::uint32_t m : {1U, 3U, 4U, 7U, 8U, 100U}) {
         const MatmulI8Desc desc{.m = m, .n = 9, .k = 5};
-        EXPECT_OK(space.check(default_matmul_i8_config(info, desc))) << m;
+        EXPECT_OK(space.check(heuristic_of(info, desc))) << m;
     }
 }
 

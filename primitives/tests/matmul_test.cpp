@@ -47,9 +47,9 @@ YOLK_FOR_EACH_DEVICE(matmul);
 // The first choice, not one that is left when the space refuses it: a limit of another kernel's once did.
 TEST_P(matmul, cpu_drivers_get_texel_tiles_of_128_sums) {
     if (device().info().kind != DeviceKind::Cpu) return;
-    const MatmulConfig config =
-        default_matmul_config(device().usable_info(), {.m = 256, .n = 256, .k = 256, .determinism = Determinism::Fast});
-    EXPECT_EQ(config.texel, 1U);
+    const MatmulConfig config = heuristic_of(
+        device().usable_info(), MatmulDesc{.m = 256, .n = 256, .k = 256, .determinism = Determinism::Fast});
+    EXPECT_EQ(config.operand_path, kTexelOperands);
     EXPECT_EQ(config.tile_m * config.tile_n, 128U);
 }
 
@@ -77,9 +77,14 @@ TEST_P(matmul, any_configuration_gives_the_same_bits) {
                               .tile_m = 4,
                               .tile_n = 4,
                               .vector_width = 1,
-                              .staged = 1};
-    const MatmulConfig uniform{
-        .workgroup_size = 8, .block_m = 4, .block_n = 32, .block_k = 8, .tile_m = 4, .tile_n = 4, .uniform = 1};
+                              .operand_path = kStagedOperands};
+    const MatmulConfig uniform{.workgroup_size = 8,
+                               .block_m = 4,
+                               .block_n = 32,
+                               .block_k = 8,
+                               .tile_m = 4,
+                               .tile_n = 4,
+                               .operand_path = kUniformOperand};
     for (const MatmulConfig& config : {staged, uniform}) {
         MatmulDesc other = desc;
         other.config = config;
@@ -136,10 +141,10 @@ TEST_P(matmul, configurations_outside_the_space_are_refused) {
     EXPECT_TRUE(refused({.workgroup_size = 64, .block_m = 128, .block_n = 32, .tile_m = 4, .tile_n = 16},
                         "at most 4 times as wide as high", plain));
     EXPECT_TRUE(refused({.block_m = 4}, "multiples of tile_m", plain));
-    EXPECT_TRUE(refused({.staged = 1, .uniform = 1}, "outside the space of [matmul]", plain));
+    EXPECT_TRUE(refused({.operand_path = 5}, "operand_path of [matmul] is 5; it may be", plain));
     EXPECT_TRUE(refused({.split_k = 4}, "Exact sums are not split",
                         {.m = 64, .n = 64, .k = 64, .determinism = Determinism::Exact}));
-    EXPECT_TRUE(refused({.uniform = 1}, "does not hold", {.m = 64, .n = 64, .k = 20000}));
+    EXPECT_TRUE(refused({.operand_path = kUniformOperand}, "does not hold", {.m = 64, .n = 64, .k = 20000}));
     EXPECT_TRUE(refused({.vector_width = 4}, "four elements at a time", {.m = 64, .n = 63, .k = 63}));
 }
 
@@ -166,7 +171,7 @@ TEST(matmul_space, geometry_holds_for_the_whole_space) {
     DeviceInfo info;
     info.limits.max_shared_memory_size = 16384;
     const MatmulDesc desc{.m = 512, .n = 512, .k = 512, .b = {.transposed = true}};
-    const ConfigSpace<MatmulConfig> space = matmul_space(info, desc);
+    const ConfigSpace<MatmulConfig> space = space_of(info, desc);
     const std::vector<Configuration> all = space.space().all();
     ASSERT_GT(all.size(), 1000U);
     std::size_t staged = 0;
@@ -176,14 +181,14 @@ TEST(matmul_space, geometry_holds_for_the_whole_space) {
         ASSERT_EQ(c.block_m / c.tile_m * c.tile_m, c.block_m);
         ASSERT_EQ((c.block_m / c.tile_m) * (c.block_n / c.tile_n), c.workgroup_size);
         ASSERT_LE(c.workgroup_size, 256U);
-        staged += c.staged;
-        uniform += c.uniform;
-        if (c.staged == 1) {
+        staged += c.operand_path == kStagedOperands ? 1 : 0;
+        uniform += c.operand_path == kUniformOperand ? 1 : 0;
+        if (c.operand_path == kStagedOperands) {
             ASSERT_LE(4 * c.block_k * (c.block_m + c.block_n + 2), info.limits.max_shared_memory_size);
             ASSERT_EQ(c.block_m * c.block_k % (4 * c.workgroup_size), 0U);
             ASSERT_EQ(c.block_n * c.block_k % (4 * c.workgroup_size), 0U);
         }
-        ASSERT_TRUE(c.uniform == 0 || c.block_m == c.tile_m);
+        ASSERT_TRUE(c.operand_path != kUniformOperand || c.block_m == c.tile_m);
     }
     EXPECT_GT(staged, 0U);
     EXPECT_GT(uniform, 0U);
@@ -203,7 +208,7 @@ TEST(matmul_space, every_shape_has_a_legal_default) {
                     const MatmulDesc desc{
                         .m = m, .n = n, .k = k, .a = {.transposed = transposed}, .b = {.transposed = transposed}};
                     for (const DeviceInfo& info : {cpu, gpu}) {
-                        EXPECT_TRUE(matmul_space(info, desc).check(default_matmul_config(info, desc)).has_value())
+                        EXPECT_TRUE(space_of(info, desc).check(heuristic_of(info, desc)).has_value())
                             << m << " " << n << " " << k;
                     }
                 }

@@ -50,7 +50,7 @@ TEST(perturbed_linear_base_space, matrix_units_take_fast_products_of_halves_only
     EXPECT_THAT(values([](auto& d) { d.in = 60; }), ElementsAre(0, 1));
     EXPECT_THAT(values([](auto& d) { d.out = 40; }), ElementsAre(0, 1));
     EXPECT_THAT(base_values({}, of_halves()), ElementsAre(0, 1)) << "the floor has no matrix units";
-    EXPECT_NE(default_perturbed_linear_config(info, of_halves()).base, kBaseOnMatrixUnits)
+    EXPECT_NE(heuristic_of(info, of_halves()).base, kBaseOnMatrixUnits)
         << "no default that never ran";
 }
 
@@ -62,7 +62,7 @@ TEST(perturbed_linear_base_space, matrix_units_get_the_largest_blocks_that_divid
     EXPECT_EQ(product.k, 64U);
     EXPECT_TRUE(product.b.transposed);
     ASSERT_TRUE(product.config);
-    EXPECT_EQ(product.config->cooperative, 1U);
+    EXPECT_EQ(product.config->operand_path, std::uint32_t{kCooperativeOperands});
     EXPECT_EQ(product.config->block_m, 16U);
     EXPECT_EQ(product.config->block_n, 16U);
     EXPECT_EQ(product.config->workgroup_size, 32U);
@@ -83,14 +83,14 @@ TEST(perturbed_linear_base_space, matrix_units_get_the_largest_blocks_that_divid
 TEST(perturbed_linear_base_space, excludes_what_reads_the_operands_in_the_output) {
     const PerturbedLinearDesc desc{.members = 4, .rows = 2, .in = 16, .out = 16};
     const auto refused = [&](const PerturbedLinearConfig& config) {
-        return expect_error(perturbed_linear_space({}, desc).check(config), ErrorKind::BadInput,
+        return expect_error(space_of(DeviceInfo{}, desc).check(config), ErrorKind::BadInput,
                             "fused and uniform must be 0 and block_k 4");
     };
-    EXPECT_OK(perturbed_linear_space({}, desc).check(PerturbedLinearConfig{.base = 1}));
+    EXPECT_OK(space_of(DeviceInfo{}, desc).check(PerturbedLinearConfig{.base = 1}));
     EXPECT_TRUE(refused({.fused = 1, .base = 1}));
     EXPECT_TRUE(refused({.uniform = 1, .base = 1}));
     EXPECT_TRUE(refused({.block_k = 8, .base = 1}));
-    EXPECT_TRUE(expect_error(perturbed_linear_space({}, desc).check(PerturbedLinearConfig{.base = 2}),
+    EXPECT_TRUE(expect_error(space_of(DeviceInfo{}, desc).check(PerturbedLinearConfig{.base = 2}),
                              ErrorKind::BadInput, "base of [perturbed_linear] is 2; it may be 0, 1"));
 }
 

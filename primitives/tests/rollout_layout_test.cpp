@@ -21,8 +21,9 @@ DeviceInfo device_of(DeviceKind kind) {
     return device;
 }
 
-RolloutLayout layout_of(const RolloutDesc& desc, DeviceKind kind = DeviceKind::Cpu) {
-    return *make_rollout_layout(device_of(kind), desc);
+RolloutLayout layout_of(RolloutDesc desc, DeviceKind kind = DeviceKind::Cpu) {
+    desc.config = rollout_config(device_of(kind), desc);
+    return *make_rollout_layout(desc);
 }
 
 TEST(rollout_layout, forms_are_chosen_by_device_and_size) {

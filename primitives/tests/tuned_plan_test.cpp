@@ -39,34 +39,34 @@ YOLK_FOR_EACH_DEVICE(tuned_plan);
 constexpr MatmulDesc kProductDesc{.m = 16, .n = 16, .k = 16};
 
 MatmulConfig another(const DeviceInfo& info) {
-    MatmulConfig config = default_matmul_config(info, kProductDesc);
+    MatmulConfig config = heuristic_of(info, kProductDesc);
     config.block_k = config.block_k == 8 ? 16 : 8;
     return config;
 }
 
 TEST_P(tuned_plan, takes_the_tables_configuration_and_a_given_one_before_it) {
     const DeviceInfo info = device().usable_info();
-    const auto space = matmul_space(info, kProductDesc);
+    const auto space = space_of(info, kProductDesc);
     tune(space.space(), space.configuration(another(info)));
     ASSERT_OK_AND_ASSIGN(const MatmulPlan tuned, plan_matmul(device(), kProductDesc));
     EXPECT_EQ(tuned.config(), another(info));
     MatmulDesc given = kProductDesc;
-    given.config = default_matmul_config(info, kProductDesc);
+    given.config = heuristic_of(info, kProductDesc);
     ASSERT_OK_AND_ASSIGN(const MatmulPlan own, plan_matmul(device(), given));
     EXPECT_EQ(own.config(), *given.config);
     device().set_tuning_table(nullptr);
     ASSERT_OK_AND_ASSIGN(const MatmulPlan untuned, plan_matmul(device(), kProductDesc));
-    EXPECT_EQ(untuned.config(), default_matmul_config(info, kProductDesc));
+    EXPECT_EQ(untuned.config(), heuristic_of(info, kProductDesc));
 }
 
 TEST_P(tuned_plan, takes_the_heuristic_where_the_table_is_wrong) {
     const DeviceInfo info = device().usable_info();
-    const auto space = matmul_space(info, kProductDesc);
+    const auto space = space_of(info, kProductDesc);
     MatmulConfig illegal = another(info);
     illegal.tile_m = 7;
     tune(space.space(), space.configuration(illegal));
     ASSERT_OK_AND_ASSIGN(const MatmulPlan plan, plan_matmul(device(), kProductDesc));
-    EXPECT_EQ(plan.config(), default_matmul_config(info, kProductDesc));
+    EXPECT_EQ(plan.config(), heuristic_of(info, kProductDesc));
 }
 
 // Legal in the space and near, but no invocation of this device may loop so long over a row.
@@ -118,21 +118,21 @@ TEST(tuning_variants, members_with_noise_of_their_own_are_another_variant) {
         EXPECT_EQ(pairs.extents, own.extents);
         return pairs.variant != own.variant && !tuning_distance(pairs, own);
     };
-    EXPECT_TRUE(differs(&perturbed_linear_space, PerturbedLinearDesc{.members = 4, .rows = 2, .in = 8, .out = 8}));
+    EXPECT_TRUE(differs(&space_of<PerturbedLinearDesc>, PerturbedLinearDesc{.members = 4, .rows = 2, .in = 8, .out = 8}));
     EXPECT_TRUE(differs(&space_of<PerturbedEmbeddingDesc>, PerturbedEmbeddingDesc{.members = 4, .rows = 2}));
     EXPECT_TRUE(differs(&space_of<PerturbedVectorDesc>, PerturbedVectorDesc{.members = 4, .element_count = 9}));
     EXPECT_TRUE(differs(&space_of<FitnessDesc>, FitnessDesc{.population = 8, .rule = FitnessRule::ZScore}));
-    EXPECT_TRUE(differs(&es_update_space, EsUpdateDesc{.parameters = {}, .population = 8}));
-    EXPECT_TRUE(differs(&rollout_space, RolloutDesc{.members = 8}));
+    EXPECT_TRUE(differs(&space_of<EsUpdateDesc>, EsUpdateDesc{.parameters = {}, .population = 8}));
+    EXPECT_TRUE(differs(&space_of<RolloutDesc>, RolloutDesc{.members = 8}));
     // Nor what was measured with the exact kernel about the fast one.
     const TuningShape fast =
-        rollout_space(DeviceInfo{}, {.members = 8, .determinism = Determinism::Fast}).space().shape();
-    EXPECT_EQ(fast.variant, "cartpole, fast");
-    EXPECT_FALSE(tuning_distance(fast, rollout_space(DeviceInfo{}, {.members = 8}).space().shape()));
+        space_of(DeviceInfo{}, RolloutDesc{.members = 8, .determinism = Determinism::Fast}).space().shape();
+    EXPECT_EQ(fast.variant, "determinism=fast");
+    EXPECT_FALSE(tuning_distance(fast, space_of(DeviceInfo{}, RolloutDesc{.members = 8}).space().shape()));
     // Nothing is drawn there.
     EXPECT_FALSE(
         differs(&space_of<PerturbedVectorDesc>, PerturbedVectorDesc{.members = 4, .element_count = 9, .frozen = true}));
-    EXPECT_FALSE(differs(&rollout_space, RolloutDesc{.mean_only = true}));
+    EXPECT_FALSE(differs(&space_of<RolloutDesc>, RolloutDesc{.mean_only = true}));
 }
 
 }  // namespace

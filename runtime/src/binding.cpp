@@ -36,12 +36,11 @@ KindFacts facts_of(const BindingKinds& kinds, std::uint32_t index, const DeviceL
 
 Result<void> check_binding(const DeviceContext& context, const Pipeline& pipeline, std::uint32_t index,
                            const BufferView& view) {
-    const KindFacts kind = facts_of(pipeline.kinds, index, context.info.limits);
+    const KindFacts kind = facts_of(pipeline.signature.kinds, index, context.info.limits);
     const std::string what = fmt::format("binding {} ({}) of the kernel [{}]", index, kind.name, pipeline.name);
     YOLK_TRY_VOID(check_view(view, 1, kind.max_range, what.c_str()));
     if (&view.buffer->device->context != &context) {
-        return bad_input(
-            fmt::format("Cannot use {}: the buffer [{}] was made by another device.", what, view.buffer->label));
+        return bad_input("Cannot use {}: the buffer [{}] was made by another device.", what, view.buffer->label);
     }
     return view.buffer->check_usage(kind.usage, "Cannot use " + what);
 }
@@ -50,7 +49,7 @@ Result<void> check_binding(const DeviceContext& context, const Pipeline& pipelin
 Result<VkBufferView> make_texel_view(const DeviceContext& context, const Pipeline& pipeline, std::uint32_t index,
                                      const BufferView& view) {
     // Where there is not one vector, none is read: an element stands in, so that the view does not leave its buffer.
-    const bool vectors = ((pipeline.kinds.texel4_mask >> index) & 1U) != 0 && view.size_bytes >= 16;
+    const bool vectors = ((pipeline.signature.kinds.texel4_mask >> index) & 1U) != 0 && view.size_bytes >= 16;
     const std::uint64_t element_bytes = vectors ? 16 : 4;
     const VkBufferViewCreateInfo info{
         .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
@@ -67,12 +66,6 @@ Result<VkBufferView> make_texel_view(const DeviceContext& context, const Pipelin
 
 }  // namespace
 
-Binding::Binding() noexcept = default;
-Binding::~Binding() = default;
-Binding::Binding(Binding&&) noexcept = default;
-Binding& Binding::operator=(Binding&&) noexcept = default;
-Binding::Binding(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
 Binding::Impl::~Impl() {
     if (!device) return;
     device->descriptors->free(set);  // NOLINT(clang-analyzer-unix.MismatchedDeallocator): not that free
@@ -88,12 +81,11 @@ Result<std::unique_ptr<Binding::Impl>> make_binding(const std::shared_ptr<Device
         return bad_input("Cannot bind: the pipeline handle is empty. Get one from Device::pipeline.");
     const DeviceContext& context = device->context;
     if (pipeline->context != &context) {
-        return bad_input(
-            fmt::format("Cannot bind the kernel [{}]: its pipeline belongs to another device.", pipeline->name));
+        return bad_input("Cannot bind the kernel [{}]: its pipeline belongs to another device.", pipeline->name);
     }
-    if (views.size() != pipeline->binding_count) {
-        return bad_input(fmt::format("Cannot bind the kernel [{}]: it has {} bindings, {} views were given.",
-                                     pipeline->name, pipeline->binding_count, views.size()));
+    if (views.size() != pipeline->signature.binding_count) {
+        return bad_input("Cannot bind the kernel [{}]: it has {} bindings, {} views were given.", pipeline->name,
+                         pipeline->signature.binding_count, views.size());
     }
     for (std::uint32_t b = 0; b < views.size(); ++b) YOLK_TRY_VOID(check_binding(context, *pipeline, b, views[b]));
 
@@ -105,7 +97,7 @@ Result<std::unique_ptr<Binding::Impl>> make_binding(const std::shared_ptr<Device
     std::array<VkBufferView, kMaxBindings> texels{};
     std::array<VkWriteDescriptorSet, kMaxBindings> writes{};
     for (std::uint32_t b = 0; b < views.size(); ++b) {
-        const VkDescriptorType type = pipeline->kinds.type_of(b);
+        const VkDescriptorType type = pipeline->signature.kinds.type_of(b);
         buffers[b] = {.buffer = views[b].buffer->handle, .offset = views[b].offset_bytes, .range = views[b].size_bytes};
         writes[b] = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                      .dstSet = impl->set.handle,

@@ -11,12 +11,6 @@
 
 namespace yolk {
 
-Buffer::Buffer() noexcept = default;
-Buffer::~Buffer() = default;
-Buffer::Buffer(Buffer&&) noexcept = default;
-Buffer& Buffer::operator=(Buffer&&) noexcept = default;
-Buffer::Buffer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
 std::uint64_t Buffer::size_bytes() const noexcept { return impl_ ? impl_->size_bytes : 0; }
 
 const std::string& Buffer::label() const noexcept {
@@ -42,9 +36,9 @@ Buffer::Impl::~Impl() {
 Result<void> Buffer::Impl::check_usage(VkBufferUsageFlags needed, std::string_view what) const {
     if ((usage & needed) == needed) return {};
     return bad_input(
-        fmt::format("{}: the buffer [{}] was made with usage {:#x}, which lacks {:#x}. Make it with that bit of "
-                    "VkBufferUsageFlagBits.",
-                    what, label, usage, needed & ~usage));
+        "{}: the buffer [{}] was made with usage {:#x}, which lacks {:#x}. Make it with that bit of "
+        "VkBufferUsageFlagBits.",
+        what, label, usage, needed & ~usage);
 }
 
 VkMappedMemoryRange Buffer::Impl::atoms(std::uint64_t offset, std::uint64_t size) const {
@@ -80,13 +74,13 @@ Result<void> Buffer::Impl::invalidate(std::uint64_t offset, std::uint64_t size) 
 Result<std::unique_ptr<Buffer::Impl>> make_buffer(const std::shared_ptr<Device::Impl>& device, const BufferDesc& desc) {
     const DeviceContext& context = device->context;
     if (desc.size_bytes == 0) {
-        return bad_input(fmt::format("The buffer [{}] was asked for with 0 bytes; at least 1 is needed.", desc.label));
+        return bad_input("The buffer [{}] was asked for with 0 bytes; at least 1 is needed.", desc.label);
     }
     // Before vkCreateBuffer: drivers differ in how they take absurd sizes.
     if (desc.size_bytes > context.info.limits.max_memory_allocation_size) {
-        return unsupported(fmt::format(
+        return unsupported(
             "The buffer [{}] of {} bytes is above what device '{}' allocates at once ({} bytes). Split it.", desc.label,
-            desc.size_bytes, context.info.name, context.info.limits.max_memory_allocation_size));
+            desc.size_bytes, context.info.name, context.info.limits.max_memory_allocation_size);
     }
     auto impl = std::make_unique<Buffer::Impl>();
     impl->device = device;

@@ -17,11 +17,12 @@ std::vector<Properties> list(VkPhysicalDevice device, const char* function, cons
     return properties;
 }
 
-}  // namespace
-
-std::vector<CooperativeShape> shapes_of(const std::vector<VkCooperativeMatrixPropertiesNV>& listed) {
+/// The two forms differ in the name of the result's type.
+template <class Properties, class Type>
+std::vector<CooperativeShape> subgroup_shapes(const std::vector<Properties>& listed, Type Properties::*result,
+                                              bool khr) {
     std::vector<CooperativeShape> shapes;
-    for (const VkCooperativeMatrixPropertiesNV& one : listed) {
+    for (const Properties& one : listed) {
         if (one.scope != VK_SCOPE_SUBGROUP_NV) continue;
         shapes.push_back({.m = one.MSize,
                           .n = one.NSize,
@@ -29,26 +30,20 @@ std::vector<CooperativeShape> shapes_of(const std::vector<VkCooperativeMatrixPro
                           .a = static_cast<ComponentType>(one.AType),
                           .b = static_cast<ComponentType>(one.BType),
                           .c = static_cast<ComponentType>(one.CType),
-                          .result = static_cast<ComponentType>(one.DType),
-                          .khr = false});
+                          .result = static_cast<ComponentType>(one.*result),
+                          .khr = khr});
     }
     return shapes;
 }
 
+}  // namespace
+
+std::vector<CooperativeShape> shapes_of(const std::vector<VkCooperativeMatrixPropertiesNV>& listed) {
+    return subgroup_shapes(listed, &VkCooperativeMatrixPropertiesNV::DType, false);
+}
+
 std::vector<CooperativeShape> shapes_of(const std::vector<KhrCooperativeMatrixProperties>& listed) {
-    std::vector<CooperativeShape> shapes;
-    for (const KhrCooperativeMatrixProperties& one : listed) {
-        if (one.scope != VK_SCOPE_SUBGROUP_NV) continue;
-        shapes.push_back({.m = one.MSize,
-                          .n = one.NSize,
-                          .k = one.KSize,
-                          .a = static_cast<ComponentType>(one.AType),
-                          .b = static_cast<ComponentType>(one.BType),
-                          .c = static_cast<ComponentType>(one.CType),
-                          .result = static_cast<ComponentType>(one.ResultType),
-                          .khr = true});
-    }
-    return shapes;
+    return subgroup_shapes(listed, &KhrCooperativeMatrixProperties::ResultType, true);
 }
 
 std::vector<CooperativeShape> list_cooperative_shapes(VkPhysicalDevice device, const DeviceFeatures& features) {
@@ -58,8 +53,7 @@ std::vector<CooperativeShape> list_cooperative_shapes(VkPhysicalDevice device, c
             list(device, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", KhrCooperativeMatrixProperties{}));
     }
     if (features.cooperative_matrix_nv) {
-        VkCooperativeMatrixPropertiesNV blank{};
-        blank.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV;
+        const VkCooperativeMatrixPropertiesNV blank{.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV};
         const auto nv = shapes_of(list(device, "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV", blank));
         shapes.insert(shapes.end(), nv.begin(), nv.end());
     }

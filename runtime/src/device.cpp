@@ -2,6 +2,7 @@
 #include "yolk/runtime/device.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -20,15 +21,11 @@ std::uint64_t default_submission_cost(DeviceKind kind) noexcept {
 Result<Device> Device::create(const Instance& instance, std::uint32_t index, const DeviceOptions& options) {
     const auto devices = instance.devices();
     if (index >= devices.size()) {
-        return bad_input(
-            fmt::format("There is no device {}: the instance has {}, counted from 0.", index, devices.size()));
+        return bad_input("There is no device {}: the instance has {}, counted from 0.", index, devices.size());
     }
-    const std::vector<std::string> missing = missing_from_floor(devices[index]);
-    if (!missing.empty()) {
-        std::string list;
-        for (const std::string& lack : missing) list += (list.empty() ? "" : ", ") + lack;
-        return unsupported(
-            fmt::format("Device {} '{}' cannot run Yolk's kernels; it lacks: {}.", index, devices[index].name, list));
+    if (const std::vector<std::string> missing = missing_from_floor(devices[index]); !missing.empty()) {
+        return unsupported("Device {} '{}' cannot run Yolk's kernels; it lacks: {}.", index, devices[index].name,
+                           fmt::join(missing, ", "));
     }
     YOLK_TRY(auto impl, make_device(instance.impl(), index, options));
     return Device(std::move(impl));

@@ -4,35 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "cooperative_matrix.hpp"
 #include "instance_impl.hpp"
+#include "physical_device_info.hpp"
 #include "vk_result.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk {
 namespace {
 
-Result<bool> has_device_extension(VkPhysicalDevice device, const char* name, const std::string& device_name) {
-    std::uint32_t count = 0;
-    const std::string what = fmt::format("list the extensions of device '{}'", device_name);
-    YOLK_TRY_VOID(vk_check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr), what));
-    std::vector<VkExtensionProperties> extensions(count);
-    YOLK_TRY_VOID(vk_check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()), what));
-    return std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties& extension) {
-        return std::strcmp(extension.extensionName, name) == 0;
-    });
-}
-
 /// What is enabled above the floor, chained behind `features`: what low precision takes, where the device has it.
 struct OptionalFeatures {
-    VkPhysicalDevice16BitStorageFeatures storage16{};
-    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{};
-    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{};
+    VkPhysicalDevice16BitStorageFeatures storage16{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
     KhrCooperativeMatrixFeatures matrix_khr{};
 
     void enable(const DeviceFeatures& has, VkPhysicalDeviceVulkan12Features& features,
@@ -44,18 +35,15 @@ struct OptionalFeatures {
         features.vulkanMemoryModel = has.vulkan_memory_model && matrices ? VK_TRUE : VK_FALSE;
         void** tail = &features.pNext;
         if (has.storage_16bit) {
-            storage16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
             storage16.storageBuffer16BitAccess = VK_TRUE;
             chain(tail, storage16);
         }
         if (has.shader_integer_dot_product) {
-            dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
             dot.shaderIntegerDotProduct = VK_TRUE;
             chain(tail, dot);
             extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
         }
         if (has.cooperative_matrix_nv) {
-            matrix_nv.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
             matrix_nv.cooperativeMatrix = VK_TRUE;
             chain(tail, matrix_nv);
             extensions.push_back(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -65,13 +53,6 @@ struct OptionalFeatures {
             chain(tail, matrix_khr);
             extensions.push_back(kKhrCooperativeMatrix);
         }
-    }
-
-   private:
-    template <class Struct>
-    static void chain(void**& tail, Struct& next) {
-        *tail = &next;
-        tail = &next.pNext;
     }
 };
 
@@ -113,12 +94,9 @@ void keep_for_ever(std::shared_ptr<Instance::Impl> instance) {
 }  // namespace
 
 std::optional<QueueFamily> compute_family(VkPhysicalDevice device) {
-    std::uint32_t count = 0;
-    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
-    std::vector<VkQueueFamilyProperties> families(count);
-    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+    const std::vector<VkQueueFamilyProperties> families = queue_families(device);
     std::optional<QueueFamily> best;
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (std::uint32_t i = 0; i < families.size(); ++i) {
         const VkQueueFamilyProperties& family = families[i];
         if ((family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
         const QueueFamily candidate{.index = i, .timestamp_bits = family.timestampValidBits};
@@ -129,18 +107,16 @@ std::optional<QueueFamily> compute_family(VkPhysicalDevice device) {
 }
 
 VkPhysicalDeviceVulkan12Features needed_features() noexcept {
-    VkPhysicalDeviceVulkan12Features features{};
-    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    features.scalarBlockLayout = VK_TRUE;
-    features.timelineSemaphore = VK_TRUE;
-    return features;
+    return {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+            .scalarBlockLayout = VK_TRUE,
+            .timelineSemaphore = VK_TRUE};
 }
 
 Result<std::vector<const char*>> needed_extensions(VkPhysicalDevice device, const std::string& name) {
     // Layered implementations (MoltenVK) want this one enabled where they offer it.
     constexpr const char* kPortability = "VK_KHR_portability_subset";
-    YOLK_TRY(const bool has_portability, has_device_extension(device, kPortability, name));
-    return has_portability ? std::vector{kPortability} : std::vector<const char*>();
+    YOLK_TRY(const std::vector<VkExtensionProperties> extensions, extensions_of(device, name));
+    return contains(extensions, kPortability) ? std::vector{kPortability} : std::vector<const char*>();
 }
 
 Device::Impl::Impl() : all_findings_(1), current_findings_(&all_findings_.front()) {}
@@ -218,7 +194,7 @@ Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance
     DeviceContext& context = impl->context;
     context.info = instance->infos[index];
     const auto family = compute_family(physical);
-    if (!family) return unsupported(fmt::format("Device '{}' has no compute queue.", context.info.name));
+    if (!family) return unsupported("Device '{}' has no compute queue.", context.info.name);
     context.queue_family = family->index;
     context.timestamp_bits = context.info.limits.timestamp_period_ns > 0.0 ? family->timestamp_bits : 0;
     YOLK_TRY_VOID(create_handle(physical, context));

@@ -99,8 +99,8 @@ Error nothing_usable(std::span<const DeviceInfo> devices, const std::vector<bool
     }
     const std::string asked =
         request.empty() ? "No device can be used" : fmt::format("Device '{}' cannot be used", request);
-    return unsupported(fmt::format("{}: {}. A newer driver may help; otherwise choose another device. {}", asked,
-                                   lacking, kInstallHint));
+    return unsupported("{}: {}. A newer driver may help; otherwise choose another device. {}", asked, lacking,
+                       kInstallHint);
 }
 
 }  // namespace
@@ -124,12 +124,11 @@ std::uint64_t score(const DeviceInfo& device) {
 }
 
 Result<DeviceChoice> choose_device(std::span<const DeviceInfo> devices, const std::string& request) {
-    if (devices.empty()) return unsupported(fmt::format("There is no Vulkan device. {}", kInstallHint));
+    if (devices.empty()) return unsupported("There is no Vulkan device. {}", kInstallHint);
     const std::vector<bool> wanted = matches(devices, request);
     if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) {
-        return bad_input(
-            fmt::format("There is no device '{}'. Give an index, a part of a name, or a UUID of one of these: {}.",
-                        request, list_of(devices)));
+        return bad_input("There is no device '{}'. Give an index, a part of a name, or a UUID of one of these: {}.",
+                         request, list_of(devices));
     }
     std::size_t best = devices.size();
     for (std::size_t i = 0; i < devices.size(); ++i) {

@@ -39,9 +39,9 @@ Result<void> add_all(SemaphoreList& list, std::span<const SemaphoreValue> semaph
                      const std::string& label, const char* what) {
     for (const SemaphoreValue& semaphore : semaphores) {
         if (semaphore.semaphore == VK_NULL_HANDLE)
-            return bad_input(fmt::format("The recorder [{}] was to {} a null semaphore.", label, what));
+            return bad_input("The recorder [{}] was to {} a null semaphore.", label, what);
         if (list.count >= most)
-            return bad_input(fmt::format("The recorder [{}] was to {} more than {} semaphores.", label, what, most));
+            return bad_input("The recorder [{}] was to {} more than {} semaphores.", label, what, most);
         list.add(semaphore.semaphore, semaphore.value);
     }
     return {};
@@ -49,17 +49,11 @@ Result<void> add_all(SemaphoreList& list, std::span<const SemaphoreValue> semaph
 
 }  // namespace
 
-Dispatcher::Dispatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Dispatcher::~Dispatcher() = default;
-Dispatcher::Dispatcher(Dispatcher&&) noexcept = default;
-Dispatcher& Dispatcher::operator=(Dispatcher&&) noexcept = default;
-
 Result<Dispatcher> Dispatcher::create(const Device& device, const DispatcherOptions& options) {
     if (!device.impl()->context.health.good()) return device.impl()->context.failed("create a dispatcher");
     if (options.hang_limit < std::chrono::milliseconds(1)) {
-        return bad_input(
-            fmt::format("The hang limit of a dispatcher of device '{}' is {} ns; it must be at least 1 ms.",
-                        device.info().name, options.hang_limit.count()));
+        return bad_input("The hang limit of a dispatcher of device '{}' is {} ns; it must be at least 1 ms.",
+                         device.info().name, options.hang_limit.count());
     }
     auto impl = std::make_unique<Impl>(device);
     YOLK_TRY(impl->timeline, Timeline::create(device.impl(), options.hang_limit));
@@ -130,12 +124,11 @@ Result<Submission> Dispatcher::submit(Recorder& recorder, std::span<const Submis
     Recorder::Impl* recording = recorder.impl();
     if (recording == nullptr) return bad_input("Cannot submit: the recorder was moved from.");
     if (recording->device != impl_->device.impl()) {
-        return bad_input(
-            fmt::format("Cannot submit the recorder [{}]: it was made by another device.", recording->label));
+        return bad_input("Cannot submit the recorder [{}]: it was made by another device.", recording->label);
     }
     if (recording->callers_commands) {
-        return bad_input(fmt::format(
-            "Cannot submit the recorder [{}]: its command buffer is the caller's, who submits it.", recording->label));
+        return bad_input("Cannot submit the recorder [{}]: its command buffer is the caller's, who submits it.",
+                         recording->label);
     }
     if (!recording->context().health.good())
         return recording->context().failed(fmt::format("submit the recorder [{}]", recording->label));
@@ -160,16 +153,15 @@ Result<void> Dispatcher::Impl::add_submissions(SemaphoreList& waits, std::span<c
                                                const std::string& label) const {
     for (const Submission& wait : wait_for) {
         if (waits.count == kMaxSemaphores)
-            return bad_input(fmt::format("A submission can wait for {} others at most.", kMaxSemaphores));
+            return bad_input("A submission can wait for {} others at most.", kMaxSemaphores);
         const Impl* other = wait.dispatcher == nullptr ? nullptr : wait.dispatcher->impl_.get();
         if (other == nullptr || other->device.impl() != device.impl()) {
-            return bad_input(
-                fmt::format("The recorder [{}] was to wait for a submission that is not of this device.", label));
+            return bad_input("The recorder [{}] was to wait for a submission that is not of this device.", label);
         }
         // A value that nothing will signal would stop the queue for good.
         if (wait.serial.value > other->last()) {
-            return bad_input(fmt::format("The recorder [{}] was to wait for submission {}, which was not made.", label,
-                                         wait.serial.value));
+            return bad_input("The recorder [{}] was to wait for submission {}, which was not made.", label,
+                             wait.serial.value);
         }
         waits.add(other->timeline->handle, wait.serial.value);
     }
@@ -200,27 +192,23 @@ Result<void> Dispatcher::Impl::submit_segments(Recorder::Impl& recording, const 
     return {};
 }
 
+Result<void> Dispatcher::check_own(const Submission& submission, const char* what) const {
+    if (submission.dispatcher == this && submission.serial.value <= impl_->last()) return {};
+    return bad_input("Cannot {} submission {}: it was not made by this dispatcher.", what, submission.serial.value);
+}
+
 Result<void> Dispatcher::wait(Submission submission, std::chrono::nanoseconds timeout) const {
-    if (submission.dispatcher != this || submission.serial.value > impl_->last()) {
-        return bad_input(
-            fmt::format("Cannot wait for submission {}: it was not made by this dispatcher.", submission.serial.value));
-    }
+    YOLK_TRY_VOID(check_own(submission, "wait for"));
     return impl_->wait(submission.serial.value, timeout);
 }
 
 Result<void> Dispatcher::wait(Submission submission) const {
-    if (submission.dispatcher != this || submission.serial.value > impl_->last()) {
-        return bad_input(
-            fmt::format("Cannot wait for submission {}: it was not made by this dispatcher.", submission.serial.value));
-    }
+    YOLK_TRY_VOID(check_own(submission, "wait for"));
     return impl_->wait_or_give_up(submission.serial.value);
 }
 
 Result<bool> Dispatcher::poll(Submission submission) const {
-    if (submission.dispatcher != this || submission.serial.value > impl_->last()) {
-        return bad_input(
-            fmt::format("Cannot poll submission {}: it was not made by this dispatcher.", submission.serial.value));
-    }
+    YOLK_TRY_VOID(check_own(submission, "poll"));
     const DeviceContext& context = impl_->timeline->device->context;
     if (!context.health.good()) return context.failed(fmt::format("poll submission {}", submission.serial.value));
     const VkResult result = impl_->timeline->poll(submission.serial.value);

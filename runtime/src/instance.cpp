@@ -11,7 +11,7 @@
 #include "instance_impl.hpp"
 #include "instance_messages.hpp"
 #include "physical_device_info.hpp"
-#include "vk_result.hpp"
+#include "vk_list.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk {
@@ -20,25 +20,21 @@ namespace {
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
 Result<bool> has_layer(std::string_view name) {
-    std::uint32_t count = 0;
-    YOLK_TRY_VOID(vk_check(vkEnumerateInstanceLayerProperties(&count, nullptr), "count the Vulkan layers"));
-    std::vector<VkLayerProperties> layers(count);
-    YOLK_TRY_VOID(vk_check(vkEnumerateInstanceLayerProperties(&count, layers.data()), "list the Vulkan layers"));
+    YOLK_TRY(const std::vector<VkLayerProperties> layers,
+             vk_list<VkLayerProperties>("list the Vulkan layers", vkEnumerateInstanceLayerProperties));
     return std::any_of(layers.begin(), layers.end(),
                        [&](const VkLayerProperties& layer) { return name == layer.layerName; });
 }
 
 Result<bool> has_instance_extension(const char* layer, std::string_view name) {
-    std::uint32_t count = 0;
-    const VkResult counted = vkEnumerateInstanceExtensionProperties(layer, &count, nullptr);
+    const auto list = vk_list<VkExtensionProperties>(
+        "list the instance extensions", [layer](std::uint32_t* count, VkExtensionProperties* items) {
+            return vkEnumerateInstanceExtensionProperties(layer, count, items);
+        });
     // Without any driver the loader of Debian 12 has no extensions to tell of; that is not an error here.
-    if (counted == VK_ERROR_INCOMPATIBLE_DRIVER) return false;
-    YOLK_TRY_VOID(vk_check(counted, "count the instance extensions"));
-    std::vector<VkExtensionProperties> list(count);
-    YOLK_TRY_VOID(
-        vk_check(vkEnumerateInstanceExtensionProperties(layer, &count, list.data()), "list the instance extensions"));
-    return std::any_of(list.begin(), list.end(),
-                       [&](const VkExtensionProperties& extension) { return name == extension.extensionName; });
+    if (!list && list.error().native == VK_ERROR_INCOMPATIBLE_DRIVER) return false;
+    if (!list) return list.error();
+    return contains(*list, name);
 }
 
 Result<void> check_loader_version() {
@@ -78,26 +74,23 @@ Result<Wanted> find_wanted(const InstanceOptions& options) {
 Result<void> create_instance(const InstanceOptions& options, const Wanted& wanted, Instance::Impl& impl) {
     constexpr std::array<VkValidationFeatureEnableEXT, 1> kEnabled{
         VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
-    VkValidationFeaturesEXT validation{};
-    validation.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
-    validation.enabledValidationFeatureCount = static_cast<std::uint32_t>(kEnabled.size());
-    validation.pEnabledValidationFeatures = kEnabled.data();
+    VkValidationFeaturesEXT validation{.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
+                                       .enabledValidationFeatureCount = static_cast<std::uint32_t>(kEnabled.size()),
+                                       .pEnabledValidationFeatures = kEnabled.data()};
     // Chained to the instance as well, so that messages of vkCreateInstance and vkDestroyInstance arrive.
     VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(&impl);
 
-    VkApplicationInfo application{};
-    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
-    application.pApplicationName = "yolk";
-    application.pEngineName = "yolk";
-    application.apiVersion = VK_API_VERSION_1_2;
-    VkInstanceCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
-    info.pApplicationInfo = &application;
-    info.enabledLayerCount = static_cast<std::uint32_t>(wanted.layers.size());
-    info.ppEnabledLayerNames = wanted.layers.data();
-    info.enabledExtensionCount = static_cast<std::uint32_t>(wanted.extensions.size());
-    info.ppEnabledExtensionNames = wanted.extensions.data();
-    if (wanted.debug_utils) info.pNext = &messenger;
+    const VkApplicationInfo application{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                        .pApplicationName = "yolk",
+                                        .pEngineName = "yolk",
+                                        .apiVersion = VK_API_VERSION_1_2};
+    VkInstanceCreateInfo info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                              .pNext = wanted.debug_utils ? &messenger : nullptr,
+                              .pApplicationInfo = &application,
+                              .enabledLayerCount = static_cast<std::uint32_t>(wanted.layers.size()),
+                              .ppEnabledLayerNames = wanted.layers.data(),
+                              .enabledExtensionCount = static_cast<std::uint32_t>(wanted.extensions.size()),
+                              .ppEnabledExtensionNames = wanted.extensions.data()};
     if (options.validation) {
         validation.pNext = info.pNext;
         info.pNext = &validation;
@@ -116,23 +109,17 @@ Result<void> create_instance(const InstanceOptions& options, const Wanted& wante
 }
 
 Result<void> enumerate_devices(Instance::Impl& impl) {
-    VkResult result = VK_INCOMPLETE;
-    while (result == VK_INCOMPLETE) {  // a GPU may be plugged in between the two calls
-        std::uint32_t count = 0;
-        result = vkEnumeratePhysicalDevices(impl.handle, &count, nullptr);
-        if (result != VK_SUCCESS) break;
-        impl.physical_devices.resize(count);
-        result = vkEnumeratePhysicalDevices(impl.handle, &count, impl.physical_devices.data());
-        impl.physical_devices.resize(count);
-    }
-    if (result == VK_ERROR_INITIALIZATION_FAILED) {
+    auto listed = vk_list<VkPhysicalDevice>("enumerate the Vulkan devices",
+                                            [&impl](std::uint32_t* count, VkPhysicalDevice* items) {
+                                                return vkEnumeratePhysicalDevices(impl.handle, count, items);
+                                            });
+    if (!listed && listed.error().native == VK_ERROR_INITIALIZATION_FAILED) {
         // What the loader says when every driver's initialization failed: no device, and no reason to stop `yolk
         // devices`.
         log_warning("The installed Vulkan drivers failed to initialize; no device is available.");
-        impl.physical_devices.clear();
         return {};
     }
-    YOLK_TRY_VOID(vk_check(result, "enumerate the Vulkan devices"));
+    YOLK_TRY(impl.physical_devices, std::move(listed));
     for (std::uint32_t i = 0; i < impl.physical_devices.size(); ++i) {
         YOLK_TRY(DeviceInfo info, physical_device_info(impl.physical_devices[i], i));
         impl.infos.push_back(std::move(info));

@@ -28,7 +28,7 @@ namespace {
 
 Result<void> check_handles(std::initializer_list<std::pair<const void*, const char*>> handles) {
     for (const auto& [handle, name] : handles) {
-        if (handle == nullptr) return bad_input(fmt::format("Cannot adopt the device: its {} is null.", name));
+        if (handle == nullptr) return bad_input("Cannot adopt the device: its {} is null.", name);
     }
     return {};
 }
@@ -39,10 +39,9 @@ Result<DeviceInfo> floor_device(VkInstance instance, VkPhysicalDevice physical_d
     // The loader's functions dispatch by handle: those that another instance gave serve this one.
     if (volkGetLoadedInstance() == VK_NULL_HANDLE) volkLoadInstanceOnly(instance);
     YOLK_TRY(DeviceInfo info, physical_device_info(physical_device, 0));
-    std::string list;
-    for (const std::string& lack : missing_from_floor(info)) list += (list.empty() ? "" : ", ") + lack;
-    if (list.empty()) return info;
-    return unsupported(fmt::format("Device '{}' cannot run Yolk's kernels; it lacks: {}.", info.name, list));
+    const std::vector<std::string> missing = missing_from_floor(info);
+    if (missing.empty()) return info;
+    return unsupported("Device '{}' cannot run Yolk's kernels; it lacks: {}.", info.name, fmt::join(missing, ", "));
 }
 
 /// Whether the chain of a VkDeviceCreateInfo enables the floor's two features, in any of the structures that can.
@@ -88,27 +87,24 @@ Result<void> check_create_info(const AdoptedDevice& adopted, const DeviceInfo& d
         missing.push_back(fmt::format("a queue of family {}", adopted.queue_family));
     }
     if (missing.empty()) return {};
-    return bad_input(fmt::format(
+    return bad_input(
         "Cannot adopt the device on '{}': it was made without {}. Enable what device_needs() says, and ask for the "
         "queue.",
-        device.name, fmt::join(missing, ", ")));
+        device.name, fmt::join(missing, ", "));
 }
 
 Result<std::uint32_t> timestamp_bits(const AdoptedDevice& adopted, const DeviceInfo& device) {
-    std::uint32_t count = 0;
-    vkGetPhysicalDeviceQueueFamilyProperties(adopted.physical_device, &count, nullptr);
-    std::vector<VkQueueFamilyProperties> families(count);
-    vkGetPhysicalDeviceQueueFamilyProperties(adopted.physical_device, &count, families.data());
-    if (adopted.queue_family >= count) {
-        return bad_input(fmt::format("Cannot adopt the device on '{}': there is no queue family {}, it has {}.",
-                                     device.name, adopted.queue_family, count));
+    const std::vector<VkQueueFamilyProperties> families = queue_families(adopted.physical_device);
+    if (adopted.queue_family >= families.size()) {
+        return bad_input("Cannot adopt the device on '{}': there is no queue family {}, it has {}.", device.name,
+                         adopted.queue_family, families.size());
     }
     const VkQueueFamilyProperties& family = families[adopted.queue_family];
     if ((family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) {
         return bad_input(
-            fmt::format("Cannot adopt the device on '{}': its queue family {} has no compute. Use the family that "
-                        "device_needs() says.",
-                        device.name, adopted.queue_family));
+            "Cannot adopt the device on '{}': its queue family {} has no compute. Use the family that "
+            "device_needs() says.",
+            device.name, adopted.queue_family);
     }
     return device.limits.timestamp_period_ns > 0.0 ? family.timestampValidBits : 0;
 }
@@ -119,7 +115,7 @@ Result<DeviceNeeds> device_needs(VkInstance instance, VkPhysicalDevice physical_
     YOLK_TRY_VOID(check_handles({{instance, "VkInstance"}, {physical_device, "VkPhysicalDevice"}}));
     YOLK_TRY(const DeviceInfo info, floor_device(instance, physical_device));
     const auto family = compute_family(physical_device);
-    if (!family) return unsupported(fmt::format("Device '{}' has no compute queue.", info.name));
+    if (!family) return unsupported("Device '{}' has no compute queue.", info.name);
     YOLK_TRY(std::vector<const char*> extensions, needed_extensions(physical_device, info.name));
     return DeviceNeeds{
         .features = needed_features(), .extensions = std::move(extensions), .queue_family = family->index};
@@ -148,17 +144,16 @@ Result<Device> adopt_device(const AdoptedDevice& adopted, const DeviceOptions& o
 
 Result<Buffer> adopt_buffer(const Device& device, const AdoptedBuffer& adopted) {
     if (adopted.buffer == VK_NULL_HANDLE || adopted.size_bytes == 0) {
-        return bad_input(
-            fmt::format("Cannot adopt the buffer [{}]: its handle is null or it has 0 bytes.", adopted.label));
+        return bad_input("Cannot adopt the buffer [{}]: its handle is null or it has 0 bytes.", adopted.label);
     }
     if ((adopted.usage & kBufferUsage) == 0) {
-        return bad_input(fmt::format(
+        return bad_input(
             "Cannot adopt the buffer [{}] with usage {:#x}: it can be neither storage, nor uniform, nor copied.",
-            adopted.label, adopted.usage));
+            adopted.label, adopted.usage);
     }
     if (!adopted.mapped.empty() && adopted.mapped.size() != adopted.size_bytes) {
-        return bad_input(fmt::format("Cannot adopt the buffer [{}]: {} of its {} bytes are mapped. Map all or none.",
-                                     adopted.label, adopted.mapped.size(), adopted.size_bytes));
+        return bad_input("Cannot adopt the buffer [{}]: {} of its {} bytes are mapped. Map all or none.", adopted.label,
+                         adopted.mapped.size(), adopted.size_bytes);
     }
     auto impl = std::make_unique<Buffer::Impl>();
     impl->device = device.impl();
@@ -173,8 +168,7 @@ Result<Buffer> adopt_buffer(const Device& device, const AdoptedBuffer& adopted) 
 }
 
 Result<Recorder> record_into(const Device& device, VkCommandBuffer commands, const std::string& label) {
-    if (commands == VK_NULL_HANDLE)
-        return bad_input(fmt::format("Cannot record [{}]: the command buffer is null.", label));
+    if (commands == VK_NULL_HANDLE) return bad_input("Cannot record [{}]: the command buffer is null.", label);
     auto impl = std::make_unique<Recorder::Impl>();
     impl->device = device.impl();
     impl->label = label;

@@ -33,9 +33,8 @@ Result<MemoryRange> MemoryBlocks::allocate(const VkMemoryRequirements& needs, Me
                                            const std::string& label) {
     const auto type = select_memory_type(context_.info.memory_types, needs.memoryTypeBits, domain);
     if (!type) {
-        return unsupported(
-            fmt::format("Device '{}' has no memory type for the buffer [{}] in domain {} (allowed types: {:#x}).",
-                        context_.info.name, label, static_cast<int>(domain), needs.memoryTypeBits));
+        return unsupported("Device '{}' has no memory type for the buffer [{}] in domain {} (allowed types: {:#x}).",
+                           context_.info.name, label, static_cast<int>(domain), needs.memoryTypeBits);
     }
     // Whole atoms, so that the rounding of a flush never reaches into a neighbour.
     const std::uint64_t atom = std::max<std::uint64_t>(context_.info.limits.non_coherent_atom_size, 1);
@@ -46,8 +45,8 @@ Result<MemoryRange> MemoryBlocks::allocate(const VkMemoryRequirements& needs, Me
     const std::uint64_t limit = context_.info.limits.max_memory_allocation_size;
     if (request.size > limit) {
         return unsupported(
-            fmt::format("The buffer [{}] of {} bytes is above what device '{}' allocates at once ({} bytes). Split it.",
-                        label, needs.size, context_.info.name, limit));
+            "The buffer [{}] of {} bytes is above what device '{}' allocates at once ({} bytes). Split it.", label,
+            needs.size, context_.info.name, limit);
     }
     const std::lock_guard lock(mutex_);
     return allocate_locked(request);
@@ -138,13 +137,12 @@ Error MemoryBlocks::out_of_memory(const Request& request, const std::string& why
     for (const auto& block : blocks_) {
         if (context_.info.memory_types[block->type].heap == heap) free_in_blocks += block->ranges.free_size();
     }
-    return {
-        ErrorKind::OutOfMemory,
-        fmt::format(
-            "Cannot allocate {} bytes for the buffer [{}] on device '{}': {}. Of heap {} with {} bytes, Yolk holds {}, "
-            "{} of them free in pieces. Free buffers or ask for less.",
-            request.size, *request.label, context_.info.name, why, heap, heap_size, heap_used_[heap], free_in_blocks),
-        0};
+    return {ErrorKind::OutOfMemory,
+            fmt::format("Cannot allocate {} bytes for the buffer [{}] on device '{}': {}. Of heap {} with {} bytes, "
+                        "Yolk holds {}, {} of them free in pieces. Free buffers or ask for less.",
+                        request.size, *request.label, context_.info.name, why, heap, heap_size, heap_used_[heap],
+                        free_in_blocks),
+            0};
 }
 
 void MemoryBlocks::free(const MemoryRange& range) noexcept {

@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <string_view>
 
 #include "cooperative_matrix.hpp"
-#include "vk_result.hpp"
+#include "vk_list.hpp"
 
 namespace yolk {
 namespace {
@@ -40,62 +38,32 @@ std::string vendor_name(std::uint32_t id) {
     }
 }
 
-Result<std::vector<VkExtensionProperties>> extensions_of(VkPhysicalDevice device, const std::string& name) {
-    std::vector<VkExtensionProperties> list;
-    VkResult result = VK_INCOMPLETE;
-    while (result == VK_INCOMPLETE) {
-        std::uint32_t count = 0;
-        YOLK_TRY_VOID(vk_check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr),
-                               fmt::format("count the extensions of device '{}'", name)));
-        list.resize(count);
-        result = vkEnumerateDeviceExtensionProperties(device, nullptr, &count, list.data());
-        list.resize(count);
-    }
-    YOLK_TRY_VOID(vk_check(result, fmt::format("list the extensions of device '{}'", name)));
-    return list;
-}
-
-bool contains(const std::vector<VkExtensionProperties>& list, std::string_view name) {
-    return std::any_of(list.begin(), list.end(),
-                       [&](const VkExtensionProperties& entry) { return name == entry.extensionName; });
-}
-
 bool supports_1_2(const VkPhysicalDeviceProperties& properties) { return properties.apiVersion >= VK_API_VERSION_1_2; }
-
-/// Appends `next` to a pNext chain and moves the tail on.
-template <class Struct>
-void append(void**& tail, Struct& next) {
-    *tail = &next;
-    tail = &next.pNext;
-}
 
 void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionProperties>& extensions,
                    DeviceFeatures& features) {
-    VkPhysicalDeviceVulkan12Features vulkan12{};
-    vulkan12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    VkPhysicalDevice16BitStorageFeatures storage16{};
-    storage16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
-    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{};
-    dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
-    VkPhysicalDeviceSubgroupSizeControlFeatures subgroup{};
-    subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
-    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{};
-    matrix_nv.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
+    VkPhysicalDeviceVulkan12Features vulkan12{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+    VkPhysicalDevice16BitStorageFeatures storage16{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+    VkPhysicalDeviceSubgroupSizeControlFeatures subgroup{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
 
     KhrCooperativeMatrixFeatures matrix_khr{};
 
-    VkPhysicalDeviceFeatures2 asked{};
-    asked.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    VkPhysicalDeviceFeatures2 asked{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     void** tail = &asked.pNext;
-    append(tail, vulkan12);
-    append(tail, storage16);
+    chain(tail, vulkan12);
+    chain(tail, storage16);
     const bool has_dot = contains(extensions, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     const bool has_subgroup = contains(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     const bool has_matrix_nv = contains(extensions, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
-    if (has_dot) append(tail, dot);
-    if (has_subgroup) append(tail, subgroup);
-    if (has_matrix_nv) append(tail, matrix_nv);
-    if (contains(extensions, kKhrCooperativeMatrix)) append(tail, matrix_khr);
+    if (has_dot) chain(tail, dot);
+    if (has_subgroup) chain(tail, subgroup);
+    if (has_matrix_nv) chain(tail, matrix_nv);
+    if (contains(extensions, kKhrCooperativeMatrix)) chain(tail, matrix_khr);
     vkGetPhysicalDeviceFeatures2(device, &asked);
 
     features.timeline_semaphore = vulkan12.timelineSemaphore == VK_TRUE;
@@ -114,24 +82,20 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
 }
 
 void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
-    VkPhysicalDeviceMaintenance3Properties allocation{};
-    allocation.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
-    VkPhysicalDeviceSubgroupProperties subgroup{};
-    subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
-    VkPhysicalDeviceIDProperties id{};
-    id.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
-    VkPhysicalDeviceDriverProperties driver{};
-    driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
-    VkPhysicalDeviceProperties2 asked{};
-    asked.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    VkPhysicalDeviceMaintenance3Properties allocation{.sType =
+                                                          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+    VkPhysicalDeviceSubgroupProperties subgroup{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+    VkPhysicalDeviceIDProperties id{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+    VkPhysicalDeviceDriverProperties driver{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceProperties2 asked{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     void** tail = &asked.pNext;
-    append(tail, allocation);
-    append(tail, subgroup);
-    append(tail, id);
-    append(tail, driver);
-    VkPhysicalDeviceShaderIntegerDotProductProperties dot{};
-    dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES;
-    if (info.features.shader_integer_dot_product) append(tail, dot);
+    chain(tail, allocation);
+    chain(tail, subgroup);
+    chain(tail, id);
+    chain(tail, driver);
+    VkPhysicalDeviceShaderIntegerDotProductProperties dot{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
+    if (info.features.shader_integer_dot_product) chain(tail, dot);
     vkGetPhysicalDeviceProperties2(device, &asked);
 
     info.features.integer_dot_accelerated = dot.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
@@ -183,10 +147,7 @@ void fill_memory(VkPhysicalDevice device, DeviceInfo& info) {
 
 // The queue family that Device::create takes is chosen by the same rule (device.cpp): the first with compute.
 void fill_queue(VkPhysicalDevice device, DeviceInfo& info) {
-    std::uint32_t count = 0;
-    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
-    std::vector<VkQueueFamilyProperties> families(count);
-    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+    const std::vector<VkQueueFamilyProperties> families = queue_families(device);
     const auto compute = std::find_if(families.begin(), families.end(), [](const VkQueueFamilyProperties& family) {
         return (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
     });
@@ -195,6 +156,27 @@ void fill_queue(VkPhysicalDevice device, DeviceInfo& info) {
 }
 
 }  // namespace
+
+Result<std::vector<VkExtensionProperties>> extensions_of(VkPhysicalDevice device, const std::string& name) {
+    return vk_list<VkExtensionProperties>(fmt::format("list the extensions of device '{}'", name),
+                                          [device](std::uint32_t* count, VkExtensionProperties* items) {
+                                              return vkEnumerateDeviceExtensionProperties(device, nullptr, count,
+                                                                                          items);
+                                          });
+}
+
+bool contains(const std::vector<VkExtensionProperties>& list, std::string_view name) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const VkExtensionProperties& entry) { return name == entry.extensionName; });
+}
+
+std::vector<VkQueueFamilyProperties> queue_families(VkPhysicalDevice device) {
+    std::uint32_t count = 0;
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+    return families;
+}
 
 Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t index) {
     VkPhysicalDeviceProperties properties{};

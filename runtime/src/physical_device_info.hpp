@@ -3,6 +3,10 @@
 
 #include <volk.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device_info.hpp"
 
@@ -11,5 +15,18 @@ namespace yolk {
 /// Asks the driver for everything that DeviceInfo holds. Features that Vulkan 1.2 knows are asked of 1.2 drivers only;
 /// on older ones the features stay false, which the floor then rejects by name.
 [[nodiscard]] Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t index);
+
+/// `name` is the device's, for the error.
+[[nodiscard]] Result<std::vector<VkExtensionProperties>> extensions_of(VkPhysicalDevice device,
+                                                                       const std::string& name);
+[[nodiscard]] bool contains(const std::vector<VkExtensionProperties>& list, std::string_view name);
+[[nodiscard]] std::vector<VkQueueFamilyProperties> queue_families(VkPhysicalDevice device);
+
+/// Appends `next` to a pNext chain and moves the tail on.
+template <class Struct>
+void chain(void**& tail, Struct& next) {
+    *tail = &next;
+    tail = &next.pNext;
+}
 
 }  // namespace yolk

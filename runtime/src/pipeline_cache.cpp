@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "host_room.hpp"
 #include "pipeline_file.hpp"
@@ -20,16 +21,10 @@ namespace {
 /// Caches of drivers are a few MiB; anything above is not read.
 constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20U;
 
-std::string constants_text(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& constants) {
+std::string constants_text(const std::vector<SpecConstant>& constants) {
     std::string text;
     for (const auto& [id, value] : constants) text += fmt::format("{}{}={}", text.empty() ? "" : " ", id, value);
     return text.empty() ? "no constants" : text;
-}
-
-std::vector<SpecConstant> constants_of(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& constants) {
-    std::vector<SpecConstant> all;
-    for (const auto& [id, value] : constants) all.push_back({id, value});
-    return all;
 }
 
 /// Entries whose pipeline was made.
@@ -105,8 +100,7 @@ Result<void> PipelineCache::begin_temporary() {
         return {};
     }
     context_.vk.vkDestroyPipelineCache(context_.handle, begun->cache, nullptr);
-    return bad_input(
-        fmt::format("Temporary pipelines of device '{}' are open already; end those first.", context_.info.name));
+    return bad_input("Temporary pipelines of device '{}' are open already; end those first.", context_.info.name);
 }
 
 void PipelineCache::end_temporary() noexcept {
@@ -164,11 +158,8 @@ Result<void> PipelineCache::save() {
 
 Result<const Pipeline*> PipelineCache::get(const KernelModule& kernel, std::span<const SpecConstant> constants) {
     Key key{.spirv_hash = hash64(std::as_bytes(kernel.spirv)),
-            .binding_count = kernel.binding_count,
-            .kinds = BindingKinds(kernel),
-            .params_bytes = kernel.params_bytes,
-            .constants = {}};
-    for (const SpecConstant& constant : constants) key.constants.emplace_back(constant.id, constant.value);
+            .signature = KernelSignature(kernel),
+            .constants = {constants.begin(), constants.end()}};
     std::sort(key.constants.begin(), key.constants.end());
     Entry* entry = nullptr;
     bool temporary = false;
@@ -195,29 +186,25 @@ Result<const Pipeline*> PipelineCache::get(const KernelModule& kernel, std::span
 
 Result<void> PipelineCache::check(const KernelModule& kernel, const Key& key) const {
     const DeviceLimits& limits = context_.info.limits;
-    if (kernel.spirv.empty()) return bad_input(fmt::format("The kernel [{}] has no code.", kernel.name));
+    if (kernel.spirv.empty()) return bad_input("The kernel [{}] has no code.", kernel.name);
     if (const std::string missing = missing_needs(context_.info, kernel.needs); !missing.empty()) {
-        return unsupported(fmt::format("The kernel [{}] needs {}, which device '{}' does not have.", kernel.name,
-                                       missing, context_.info.name));
+        return unsupported("The kernel [{}] needs {}, which device '{}' does not have.", kernel.name, missing,
+                           context_.info.name);
     }
     if (kernel.binding_count > 32) {
-        return bad_input(
-            fmt::format("The kernel [{}] has {} bindings; at most 32 are allowed.", kernel.name, kernel.binding_count));
+        return bad_input("The kernel [{}] has {} bindings; at most 32 are allowed.", kernel.name, kernel.binding_count);
     }
     if (kernel.params_bytes > limits.max_push_constants_size || kernel.params_bytes % 4 != 0) {
-        return unsupported(
-            fmt::format("The kernel [{}] has {} bytes of parameters; device '{}' takes {}, in multiples of 4.",
-                        kernel.name, kernel.params_bytes, context_.info.name, limits.max_push_constants_size));
+        return unsupported("The kernel [{}] has {} bytes of parameters; device '{}' takes {}, in multiples of 4.",
+                           kernel.name, kernel.params_bytes, context_.info.name, limits.max_push_constants_size);
     }
     if (kernel.binding_count > limits.max_storage_buffers_per_stage) {
-        return unsupported(fmt::format("The kernel [{}] has {} bindings; device '{}' takes {}.", kernel.name,
-                                       kernel.binding_count, context_.info.name, limits.max_storage_buffers_per_stage));
+        return unsupported("The kernel [{}] has {} bindings; device '{}' takes {}.", kernel.name, kernel.binding_count,
+                           context_.info.name, limits.max_storage_buffers_per_stage);
     }
-    const auto same_id = [](const auto& a, const auto& b) { return a.first == b.first; };
-    const auto twice = std::adjacent_find(key.constants.begin(), key.constants.end(), same_id);
+    const auto twice = std::ranges::adjacent_find(key.constants, {}, &SpecConstant::id);
     if (twice != key.constants.end()) {
-        return bad_input(
-            fmt::format("Specialization constant {} of the kernel [{}] was given twice.", twice->first, kernel.name));
+        return bad_input("Specialization constant {} of the kernel [{}] was given twice.", twice->id, kernel.name);
     }
     return {};
 }
@@ -242,7 +229,7 @@ Result<VkDescriptorSetLayout> PipelineCache::make_set_layout(const KernelModule&
 }
 
 Result<PipelineCache::Layout> PipelineCache::layout(const KernelModule& kernel) {
-    const LayoutKey key{kernel.binding_count, BindingKinds(kernel), kernel.params_bytes};
+    const KernelSignature key(kernel);
     const std::lock_guard lock(mutex_);
     if (const auto found = layouts_.find(key); found != layouts_.end()) return found->second;
     Layout made;
@@ -273,17 +260,14 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
         watch = watch_;
     }
     if (watch && !watch->begins(kernel.name))
-        return cancelled(
-            fmt::format("The kernel [{}] was not compiled, because its caller asked for an end.", kernel.name));
+        return cancelled("The kernel [{}] was not compiled, because its caller asked for an end.", kernel.name);
     const Result<VkPipeline> compiled = compile(kernel, key, layout_of_kernel.pipeline, cache);
     if (watch) watch->ended();
     YOLK_TRY(const VkPipeline handle, compiled);
     pipeline = {.handle = handle,
                 .layout = layout_of_kernel.pipeline,
                 .set_layout = layout_of_kernel.set,
-                .binding_count = kernel.binding_count,
-                .kinds = BindingKinds(kernel),
-                .params_bytes = kernel.params_bytes,
+                .signature = KernelSignature(kernel),
                 .name = std::string(kernel.name),
                 .context = &context_};
     context_.name(VK_OBJECT_TYPE_PIPELINE, handle, pipeline.name);
@@ -305,7 +289,7 @@ Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key&
     }
     std::vector<std::uint32_t> specialized;
     if (kernel.unrolled) {
-        YOLK_TRY(specialized, specialize(kernel, constants_of(key.constants)));
+        YOLK_TRY(specialized, specialize(kernel, key.constants));
     }
     const std::span<const std::uint32_t> code = kernel.unrolled ? specialized : kernel.spirv;
     const VkShaderModuleCreateInfo module_info{
@@ -314,15 +298,14 @@ Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key&
     YOLK_TRY_VOID(vk_check(context_.vk.vkCreateShaderModule(context_.handle, &module_info, nullptr, &module), what));
     // In a specialized module no constant is left that these could set; they are ignored.
     std::vector<VkSpecializationMapEntry> entries(key.constants.size());
-    std::vector<std::uint32_t> values(key.constants.size());
     for (std::uint32_t i = 0; i < entries.size(); ++i) {
-        entries[i] = {.constantID = key.constants[i].first, .offset = i * 4U, .size = 4};
-        values[i] = key.constants[i].second;
+        const auto offset = static_cast<std::uint32_t>(i * sizeof(SpecConstant) + offsetof(SpecConstant, value));
+        entries[i] = {.constantID = key.constants[i].id, .offset = offset, .size = sizeof(SpecConstant::value)};
     }
     const VkSpecializationInfo specialization{.mapEntryCount = static_cast<std::uint32_t>(entries.size()),
                                               .pMapEntries = entries.data(),
-                                              .dataSize = values.size() * 4,
-                                              .pData = values.data()};
+                                              .dataSize = std::span(key.constants).size_bytes(),
+                                              .pData = key.constants.data()};
     const VkComputePipelineCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                            .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,  // grids are cut by rows
                                            .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,

@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "device_context.hpp"
@@ -41,14 +40,24 @@ struct BindingKinds {
     auto operator<=>(const BindingKinds&) const = default;
 };
 
+/// What kernels with one pipeline layout share.
+struct KernelSignature {
+    std::uint32_t binding_count = 0;
+    BindingKinds kinds;
+    std::uint32_t params_bytes = 0;
+
+    KernelSignature() = default;
+    explicit KernelSignature(const KernelModule& kernel) noexcept
+        : binding_count(kernel.binding_count), kinds(kernel), params_bytes(kernel.params_bytes) {}
+    auto operator<=>(const KernelSignature&) const = default;
+};
+
 /// What a PipelineHandle points at. Immutable once made.
 struct Pipeline {
     VkPipeline handle = VK_NULL_HANDLE;
     VkPipelineLayout layout = VK_NULL_HANDLE;
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
-    std::uint32_t binding_count = 0;
-    BindingKinds kinds;
-    std::uint32_t params_bytes = 0;
+    KernelSignature signature;
     std::string name;
     const DeviceContext* context = nullptr;  ///< of the device it belongs to
 };
@@ -76,10 +85,8 @@ class PipelineCache {
    private:
     struct Key {
         std::uint64_t spirv_hash = 0;
-        std::uint32_t binding_count = 0;
-        BindingKinds kinds;
-        std::uint32_t params_bytes = 0;
-        std::vector<std::pair<std::uint32_t, std::uint32_t>> constants;  ///< (id, value) by id
+        KernelSignature signature;
+        std::vector<SpecConstant> constants;  ///< by id
         auto operator<=>(const Key&) const = default;
     };
     struct Entry {
@@ -91,12 +98,6 @@ class PipelineCache {
         std::thread::id owner;
         VkPipelineCache cache = VK_NULL_HANDLE;
         Entries entries;
-    };
-    struct LayoutKey {
-        std::uint32_t binding_count = 0;
-        BindingKinds kinds;
-        std::uint32_t params_bytes = 0;
-        auto operator<=>(const LayoutKey&) const = default;
     };
     struct Layout {
         VkDescriptorSetLayout set = VK_NULL_HANDLE;
@@ -122,7 +123,7 @@ class PipelineCache {
     std::mutex mutex_;  ///< of the maps; never held while a pipeline is made
     Entries entries_;
     std::unique_ptr<Temporary> temporary_;  ///< null: none is open
-    std::map<LayoutKey, Layout> layouts_;
+    std::map<KernelSignature, Layout> layouts_;
     std::mutex file_mutex_;
     bool made_since_save_ = false;         ///< guarded by mutex_
     std::shared_ptr<CompileWatch> watch_;  ///< guarded by mutex_

@@ -49,13 +49,11 @@ std::vector<std::byte> encode_pipeline_file(const DeviceInfo& device, std::span<
 }
 
 Result<std::vector<std::byte>> decode_pipeline_file(const DeviceInfo& device, std::span<const std::byte> file) {
-    if (file.size() < sizeof(Header))
-        return bad_input(fmt::format("it has {} bytes, too few for a header", file.size()));
+    if (file.size() < sizeof(Header)) return bad_input("it has {} bytes, too few for a header", file.size());
     Header header;
     std::memcpy(&header, file.data(), sizeof(Header));
     if (header.magic != kMagic) return bad_input("it is not a pipeline cache of Yolk");
-    if (header.version != kVersion)
-        return bad_input(fmt::format("it has version {}, not {}", header.version, kVersion));
+    if (header.version != kVersion) return bad_input("it has version {}, not {}", header.version, kVersion);
     const std::span<const std::byte> payload = file.subspan(sizeof(Header));
     const Header expected = header_of(device, payload);
     if (header.uuid != expected.uuid || header.driver_version != expected.driver_version) {

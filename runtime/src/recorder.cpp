@@ -41,15 +41,15 @@ BarrierMasks masks_of(Barrier barrier) noexcept {
 /// Why a view cannot be the source or target of a copy; copies need no alignment, so check_view is too strict for them.
 Result<void> check_range(const DeviceContext& context, const BufferView& view, VkBufferUsageFlags usage,
                          const char* what) {
-    if (view.buffer == nullptr) return bad_input(fmt::format("{} has no buffer.", what));
+    if (view.buffer == nullptr) return bad_input("{} has no buffer.", what);
     const std::uint64_t whole = view.buffer->size_bytes;
     if (view.offset_bytes > whole || view.size_bytes > whole - view.offset_bytes) {
-        return bad_input(fmt::format("{}, {} bytes at offset {}, reaches past the end of the buffer [{}] of {} bytes.",
-                                     what, view.size_bytes, view.offset_bytes, view.buffer->label, whole));
+        return bad_input("{}, {} bytes at offset {}, reaches past the end of the buffer [{}] of {} bytes.", what,
+                         view.size_bytes, view.offset_bytes, view.buffer->label, whole);
     }
     const Buffer::Impl& buffer = *view.buffer;
     if (&buffer.device->context != &context)
-        return bad_input(fmt::format("{}: the buffer [{}] was made by another device.", what, buffer.label));
+        return bad_input("{}: the buffer [{}] was made by another device.", what, buffer.label);
     return buffer.check_usage(usage, what);
 }
 
@@ -57,18 +57,18 @@ Result<void> check_range(const DeviceContext& context, const BufferView& view, V
 const Pipeline* checked_pipeline(Recorder::Impl& into, const Binding& binding, std::span<const std::byte> params) {
     const Binding::Impl* bound = binding.impl();
     if (bound == nullptr) {
-        into.stick(bad_input(fmt::format("Cannot dispatch into [{}]: the binding is empty.", into.label)));
+        into.stick(bad_input("Cannot dispatch into [{}]: the binding is empty.", into.label));
         return nullptr;
     }
     const Pipeline& pipeline = *bound->pipeline;
     if (pipeline.context != &into.context()) {
-        into.stick(bad_input(fmt::format("Cannot dispatch the kernel [{}] into [{}]: they are of different devices.",
-                                         pipeline.name, into.label)));
+        into.stick(bad_input("Cannot dispatch the kernel [{}] into [{}]: they are of different devices.", pipeline.name,
+                             into.label));
         return nullptr;
     }
-    if (params.size() != pipeline.params_bytes) {
-        into.stick(bad_input(fmt::format("The kernel [{}] takes {} bytes of parameters, {} were given.", pipeline.name,
-                                         pipeline.params_bytes, params.size())));
+    if (params.size() != pipeline.signature.params_bytes) {
+        into.stick(bad_input("The kernel [{}] takes {} bytes of parameters, {} were given.", pipeline.name,
+                             pipeline.signature.params_bytes, params.size()));
         return nullptr;
     }
     return &pipeline;
@@ -78,10 +78,10 @@ bool exceeds_device(Recorder::Impl& into, const Pipeline& pipeline, GroupCount g
     const DeviceInfo& device = into.context().info;
     const auto& most = device.limits.max_workgroup_count;
     if (groups.x <= most[0] && groups.y <= most[1] && groups.z <= most[2]) return false;
-    into.stick(bad_input(fmt::format(
+    into.stick(bad_input(
         "The kernel [{}] was dispatched with {} x {} x {} workgroups; device '{}' takes {} x {} x {}. Fold the grid "
         "(LinearGrid, fold_groups) or split it.",
-        pipeline.name, groups.x, groups.y, groups.z, device.name, most[0], most[1], most[2])));
+        pipeline.name, groups.x, groups.y, groups.z, device.name, most[0], most[1], most[2]));
     return true;
 }
 
@@ -93,16 +93,11 @@ void bind_all(Recorder::Impl& into, const Binding& binding, std::span<const std:
     vk.vkCmdBindDescriptorSets(into.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
                                &binding.impl()->set.handle, 0, nullptr);
     if (params.empty()) return;
-    vk.vkCmdPushConstants(into.commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, pipeline.params_bytes,
-                          params.data());
+    vk.vkCmdPushConstants(into.commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                          pipeline.signature.params_bytes, params.data());
 }
 
 }  // namespace
-
-Recorder::Recorder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Recorder::~Recorder() = default;
-Recorder::Recorder(Recorder&&) noexcept = default;
-Recorder& Recorder::operator=(Recorder&&) noexcept = default;
 
 Result<Recorder> Recorder::create(const Device& device, const RecorderOptions& options) {
     auto impl = std::make_unique<Impl>();
@@ -163,8 +158,8 @@ void Recorder::barrier(Barrier barrier) noexcept {
 void Recorder::copy(const BufferView& from, const BufferView& to) noexcept {
     if (!impl_->recording("a copy")) return;
     if (from.size_bytes != to.size_bytes) {
-        return impl_->stick(bad_input(fmt::format("A copy in [{}] is from {} bytes to {}; the sizes must be equal.",
-                                                  impl_->label, from.size_bytes, to.size_bytes)));
+        return impl_->stick(bad_input("A copy in [{}] is from {} bytes to {}; the sizes must be equal.", impl_->label,
+                                      from.size_bytes, to.size_bytes));
     }
     if (from.empty()) return;
     const DeviceContext& context = impl_->context();
@@ -173,8 +168,8 @@ void Recorder::copy(const BufferView& from, const BufferView& to) noexcept {
     if (auto ok = check_range(context, to, VK_BUFFER_USAGE_TRANSFER_DST_BIT, "The target of a copy"); !ok)
         return impl_->stick(std::move(ok).error());
     if (overlap(from, to)) {
-        return impl_->stick(bad_input(fmt::format("Source and target of a copy in [{}] share bytes of the buffer [{}].",
-                                                  impl_->label, from.buffer->label)));
+        return impl_->stick(bad_input("Source and target of a copy in [{}] share bytes of the buffer [{}].",
+                                      impl_->label, from.buffer->label));
     }
     const VkBufferCopy region{.srcOffset = from.offset_bytes, .dstOffset = to.offset_bytes, .size = from.size_bytes};
     context.vk.vkCmdCopyBuffer(impl_->commands, from.buffer->handle, to.buffer->handle, 1, &region);
@@ -187,8 +182,8 @@ void Recorder::fill(const BufferView& view, std::uint32_t word) noexcept {
         return impl_->stick(std::move(ok).error());
     if (view.offset_bytes % 4 != 0 || view.size_bytes % 4 != 0) {
         return impl_->stick(
-            bad_input(fmt::format("A fill of the buffer [{}] has offset {} and size {}; both must be multiples of 4.",
-                                  view.buffer->label, view.offset_bytes, view.size_bytes)));
+            bad_input("A fill of the buffer [{}] has offset {} and size {}; both must be multiples of 4.",
+                      view.buffer->label, view.offset_bytes, view.size_bytes));
     }
     context.vk.vkCmdFillBuffer(impl_->commands, view.buffer->handle, view.offset_bytes, view.size_bytes, word);
 }
@@ -196,13 +191,11 @@ void Recorder::fill(const BufferView& view, std::uint32_t word) noexcept {
 void Recorder::timestamp(std::uint32_t slot) noexcept {
     if (!impl_->recording("a timestamp")) return;
     if (slot >= impl_->written_slots.size()) {
-        return impl_->stick(
-            bad_input(fmt::format("Timestamp slot {} was asked for; the recorder [{}] was made with {}.", slot,
-                                  impl_->label, impl_->written_slots.size())));
+        return impl_->stick(bad_input("Timestamp slot {} was asked for; the recorder [{}] was made with {}.", slot,
+                                      impl_->label, impl_->written_slots.size()));
     }
     if (impl_->written_slots[slot]) {
-        return impl_->stick(
-            bad_input(fmt::format("Timestamp slot {} of the recorder [{}] was written twice.", slot, impl_->label)));
+        return impl_->stick(bad_input("Timestamp slot {} of the recorder [{}] was written twice.", slot, impl_->label));
     }
     impl_->written_slots[slot] = true;
     if (impl_->queries == VK_NULL_HANDLE) return;  // the device has no timestamps: read_timestamps says so
@@ -218,35 +211,30 @@ void Recorder::begin_label(std::string_view label) noexcept {
 void Recorder::end_label() noexcept {
     if (!impl_->recording("the end of a label")) return;
     if (impl_->label_depth == 0) {
-        return impl_->stick(
-            bad_input(fmt::format("A label of the recorder [{}] was ended that was not begun.", impl_->label)));
+        return impl_->stick(bad_input("A label of the recorder [{}] was ended that was not begun.", impl_->label));
     }
     impl_->close_label();
 }
 
 Result<void> Recorder::read_timestamps(std::span<double> nanoseconds) const {
     const DeviceContext& context = impl_->context();
-    if (context.timestamp_bits == 0)
-        return unsupported(fmt::format("Device '{}' has no timestamps.", context.info.name));
+    if (context.timestamp_bits == 0) return unsupported("Device '{}' has no timestamps.", context.info.name);
     if (nanoseconds.size() > impl_->written_slots.size()) {
-        return bad_input(fmt::format("{} timestamps were asked for; the recorder [{}] was made with {}.",
-                                     nanoseconds.size(), impl_->label, impl_->written_slots.size()));
+        return bad_input("{} timestamps were asked for; the recorder [{}] was made with {}.", nanoseconds.size(),
+                         impl_->label, impl_->written_slots.size());
     }
     // Asked here and not of the query pool: lavapipe waits for the whole device to idle before it answers.
-    if (!impl_->submitted_to)
-        return bad_input(fmt::format("The recorder [{}] has timestamps once it was submitted.", impl_->label));
+    if (!impl_->submitted_to) return bad_input("The recorder [{}] has timestamps once it was submitted.", impl_->label);
     const std::string what = fmt::format("read the timestamps of the recorder [{}]", impl_->label);
     if (!context.health.good()) return context.failed(what);
     const VkResult finished = impl_->submitted_to->poll(impl_->submitted_value);
     if (finished == VK_NOT_READY) {
-        return bad_input(
-            fmt::format("The recorder [{}] still runs; wait for its submission to read timestamps.", impl_->label));
+        return bad_input("The recorder [{}] still runs; wait for its submission to read timestamps.", impl_->label);
     }
     if (finished != VK_SUCCESS) return context.error(finished, what, describe_work(impl_->label, impl_->last_label));
     for (std::uint32_t slot = 0; slot < nanoseconds.size(); ++slot) {
         if (!impl_->written_slots[slot]) {
-            return bad_input(
-                fmt::format("Timestamp slot {} of the recorder [{}] was not recorded.", slot, impl_->label));
+            return bad_input("Timestamp slot {} of the recorder [{}] was not recorded.", slot, impl_->label);
         }
         std::uint64_t ticks = 0;
         const VkResult result = context.vk.vkGetQueryPoolResults(context.handle, impl_->queries, slot, 1, sizeof(ticks),

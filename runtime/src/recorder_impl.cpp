@@ -64,9 +64,9 @@ std::string describe_work(const std::string& recorder, const FixedLabel& last_la
 void Recorder::Impl::begin() noexcept {
     if (callers_commands) {
         state = State::Ended;
-        return stick(bad_input(fmt::format(
+        return stick(bad_input(
             "The recording [{}] goes into a caller's command buffer, so it cannot begin again. Make another recorder.",
-            label)));
+            label));
     }
     const DeviceContext& of = context();
     stuck.reset();
@@ -76,8 +76,8 @@ void Recorder::Impl::begin() noexcept {
     if (!of.health.good()) return stick(of.failed(what()));
     const VkResult finished = submitted_to ? submitted_to->poll(submitted_value) : VK_SUCCESS;
     if (finished == VK_NOT_READY) {
-        return stick(bad_input(fmt::format(
-            "The recorder [{}] was begun again while its work is still running. Wait for the work first.", label)));
+        return stick(bad_input(
+            "The recorder [{}] was begun again while its work is still running. Wait for the work first.", label));
     }
     if (finished != VK_SUCCESS) return stick(of.error(finished, what(), describe_work(label, last_label)));
     label_depth = 0;
@@ -159,8 +159,7 @@ void Recorder::Impl::close_label() noexcept {
 
 bool Recorder::Impl::recording(const char* what) noexcept {
     if (state != State::Recording) {
-        stick(bad_input(
-            fmt::format("Cannot record {}: the recording [{}] has ended. Call begin() to record again.", what, label)));
+        stick(bad_input("Cannot record {}: the recording [{}] has ended. Call begin() to record again.", what, label));
     }
     return state == State::Recording;
 }

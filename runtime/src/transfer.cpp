@@ -18,16 +18,15 @@ constexpr std::size_t kSmallestStagingBytes = std::size_t{64} << 10U;
 
 Result<void> check_transfer(const Device& device, const BufferView& view, std::size_t bytes, const char* what) {
     if (view.buffer == nullptr) {
-        return bad_input(fmt::format("Cannot {} {} bytes: the view has no buffer.", what, bytes));
+        return bad_input("Cannot {} {} bytes: the view has no buffer.", what, bytes);
     }
     const std::uint64_t whole = view.buffer->size_bytes;
     if (view.offset_bytes > whole || view.size_bytes > whole - view.offset_bytes || bytes > view.size_bytes) {
-        return bad_input(fmt::format("Cannot {} {} bytes: the view has {} at offset {} of the buffer [{}] of {} bytes.",
-                                     what, bytes, view.size_bytes, view.offset_bytes, view.buffer->label, whole));
+        return bad_input("Cannot {} {} bytes: the view has {} at offset {} of the buffer [{}] of {} bytes.", what,
+                         bytes, view.size_bytes, view.offset_bytes, view.buffer->label, whole);
     }
     if (view.buffer->device != device.impl()) {
-        return bad_input(
-            fmt::format("Cannot {}: the buffer [{}] was made by another device.", what, view.buffer->label));
+        return bad_input("Cannot {}: the buffer [{}] was made by another device.", what, view.buffer->label);
     }
     return {};
 }

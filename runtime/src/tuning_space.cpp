@@ -55,13 +55,13 @@ Configuration TuningSpace::combination(std::uint64_t index) const {
 
 Result<void> TuningSpace::check(const Configuration& configuration) const {
     if (configuration.size() != knobs_.size()) {
-        return bad_input(fmt::format("A configuration of [{}] has {} values; the space has {} knobs.", family_,
-                                     configuration.size(), knobs_.size()));
+        return bad_input("A configuration of [{}] has {} values; the space has {} knobs.", family_,
+                         configuration.size(), knobs_.size());
     }
     for (std::size_t i = 0; i < knobs_.size(); ++i) {
         if (std::ranges::binary_search(knobs_[i].values, configuration[i])) continue;
-        return bad_input(fmt::format("{} of [{}] is {}; it may be {}.", knobs_[i].name, family_, configuration[i],
-                                     fmt::join(knobs_[i].values, ", ")));
+        return bad_input("{} of [{}] is {}; it may be {}.", knobs_[i].name, family_, configuration[i],
+                         fmt::join(knobs_[i].values, ", "));
     }
     if (!legality_) return {};
     if (Result<void> legal = legality_(configuration); !legal) {

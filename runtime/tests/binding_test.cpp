@@ -53,14 +53,14 @@ TEST_P(kernel_binding, refuses_ranges_above_the_limits) {
             expect_error(device().bind(storage, std::span(&view, 1)), ErrorKind::BadInput, "above the device's limit"));
     }
     Pipeline uniform = *static_cast<const Pipeline*>(storage.handle.impl);
-    uniform.kinds.uniform_mask = 1;
+    uniform.signature.kinds.uniform_mask = 1;
     ASSERT_OK_AND_ASSIGN(const Buffer block,
                          device().create_buffer({.size_bytes = limits.max_uniform_buffer_range + 4, .label = "block"}));
     const BufferView view = block;
     EXPECT_TRUE(expect_error(device().bind(PipelineHandle{&uniform}, std::span(&view, 1)), ErrorKind::BadInput,
                              "binding 0 (uniform) of the kernel [noise_i32]"));
     Pipeline texel = *static_cast<const Pipeline*>(storage.handle.impl);
-    texel.kinds.texel_mask = 1;
+    texel.signature.kinds.texel_mask = 1;
     const std::uint64_t texel_bytes = std::uint64_t{4} * limits.max_texel_buffer_elements + 4;
     if (texel_bytes <= (std::uint64_t{1} << 20U)) {  // SwiftShader's are 256 KiB, lavapipe's 512 MiB
         ASSERT_OK_AND_ASSIGN(const Buffer large,

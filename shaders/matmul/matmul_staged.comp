@@ -28,71 +28,51 @@ const uint B_STEP = BLOCK_N + 1u;
 shared float a_staged[BLOCK_K * A_STEP];
 shared float b_staged[BLOCK_K * B_STEP];
 
-// What lies outside is read from the last line or step and replaced by zero: no branches, of which SwiftShader's compiler
-// takes minutes. Vectors run along k, or across it.
-void stage_a4(TilePlace place, uint a_base, uint k, uint end_k) {
-    [[unroll]] for (uint t = 0u; t < BLOCK_M * BLOCK_K / 4u / WORKGROUP_SIZE; ++t) {
-        uint e = (t * WORKGROUP_SIZE + gl_LocalInvocationID.x) * 4u;
-        uint q = TRANSPOSE_A == 0u ? e % BLOCK_K : e / BLOCK_M;
-        uint i = TRANSPOSE_A == 0u ? e / BLOCK_K : e % BLOCK_M;
-        uint line = min(place.block_row + i, (params.m - 1u) & (TRANSPOSE_A == 0u ? ~0u : ~3u));
-        uint step = min(k + q, (end_k - 1u) & (TRANSPOSE_A == 0u ? ~3u : ~0u));
-        uint at = a_base + (TRANSPOSE_A == 0u ? line * params.a_stride + step : step * params.a_stride + line);
-        bvec4 inside = bvec4(place.block_row + i < params.m && k + q < end_k);
-        if (TRANSPOSE_A == 0u) inside = bvec4(inside.x, inside.x && k + q + 1u < end_k, inside.x && k + q + 2u < end_k, inside.x && k + q + 3u < end_k);
-        vec4 four = mix(vec4(0.0), operand(A4_AT(at / 4u)), inside);
-        uint apart = TRANSPOSE_A == 0u ? A_STEP : 1u;
-        uint to = q * A_STEP + i;
-        a_staged[to] = four.x;
-        a_staged[to + apart] = four.y;
-        a_staged[to + 2u * apart] = four.z;
-        a_staged[to + 3u * apart] = four.w;
+const uint WIDTH_A = VECTOR_A == 1u ? 4u : 1u;
+const uint WIDTH_B = VECTOR_B == 1u ? 4u : 1u;
+
+// What an invocation stages at once: `width` elements of an operand, one read, along k or across it.
+struct StagedElements {
+    uint from;   // the first of them, behind the matrix's base
+    uint to;     // its place in shared memory
+    uint apart;  // from there to the next one's
+    uint steps;  // from the first one to the end of k; none where the line is outside
+};
+
+// A line is a row of a or a column of b; the block has `block` of them, from `first_line` on. What lies outside is read
+// from the last line or step and replaced by zero: no branches, of which SwiftShader's compiler takes minutes.
+StagedElements staged_elements(uint t, uint width, bool along_k, uint block, uint first_line, uint lines, uint stride,
+                               uint k, uint end_k) {
+    uint e = (t * WORKGROUP_SIZE + gl_LocalInvocationID.x) * width;
+    uint q = along_k ? e % BLOCK_K : e / block;
+    uint i = along_k ? e / BLOCK_K : e % block;
+    uint whole = ~(width - 1u);
+    uint line = min(first_line + i, (lines - 1u) & (along_k ? ~0u : whole));
+    uint step = min(k + q, (end_k - 1u) & (along_k ? whole : ~0u));
+    uint steps = end_k - min(k + q, end_k);
+    return StagedElements(along_k ? line * stride + step : step * stride + line, q * (block + 1u) + i,
+                          along_k ? block + 1u : 1u, first_line + i < lines ? steps : 0u);
+}
+
+void stage_a(TilePlace place, uint base, uint k, uint end_k) {
+    [[unroll]] for (uint t = 0u; t < BLOCK_M * BLOCK_K / WIDTH_A / WORKGROUP_SIZE; ++t) {
+        StagedElements those = staged_elements(t, WIDTH_A, TRANSPOSE_A == 0u, BLOCK_M, place.block_row, params.m,
+                                               params.a_stride, k, end_k);
+        uint at = base + those.from;
+        vec4 four = VECTOR_A == 1u ? operand(A4_AT(at / 4u)) : vec4(operand(A_AT(at)));
+        [[unroll]] for (uint c = 0u; c < WIDTH_A; ++c)
+            a_staged[those.to + c * those.apart] = mix(0.0, four[c], (TRANSPOSE_A == 0u ? c : 0u) < those.steps);
     }
 }
 
-void stage_a(TilePlace place, uint a_base, uint k, uint end_k) {
-    [[unroll]] for (uint t = 0u; t < BLOCK_M * BLOCK_K / WORKGROUP_SIZE; ++t) {
-        uint e = t * WORKGROUP_SIZE + gl_LocalInvocationID.x;
-        uint q = TRANSPOSE_A == 0u ? e % BLOCK_K : e / BLOCK_M;
-        uint i = TRANSPOSE_A == 0u ? e / BLOCK_K : e % BLOCK_M;
-        uint line = min(place.block_row + i, params.m - 1u);
-        uint step = min(k + q, end_k - 1u);
-        uint at = a_base + (TRANSPOSE_A == 0u ? line * params.a_stride + step : step * params.a_stride + line);
-        bool inside = place.block_row + i < params.m && k + q < end_k;
-        a_staged[q * A_STEP + i] = mix(0.0, operand(A_AT(at)), inside);
-    }
-}
-
-void stage_b4(TilePlace place, uint b_base, uint k, uint end_k) {
-    [[unroll]] for (uint t = 0u; t < BLOCK_N * BLOCK_K / 4u / WORKGROUP_SIZE; ++t) {
-        uint e = (t * WORKGROUP_SIZE + gl_LocalInvocationID.x) * 4u;
-        uint q = TRANSPOSE_B == 1u ? e % BLOCK_K : e / BLOCK_N;
-        uint i = TRANSPOSE_B == 1u ? e / BLOCK_K : e % BLOCK_N;
-        uint line = min(place.block_column + i, (params.n - 1u) & (TRANSPOSE_B == 1u ? ~0u : ~3u));
-        uint step = min(k + q, (end_k - 1u) & (TRANSPOSE_B == 1u ? ~3u : ~0u));
-        uint at = b_base + (TRANSPOSE_B == 1u ? line * params.b_stride + step : step * params.b_stride + line);
-        bvec4 inside = bvec4(place.block_column + i < params.n && k + q < end_k);
-        if (TRANSPOSE_B == 1u) inside = bvec4(inside.x, inside.x && k + q + 1u < end_k, inside.x && k + q + 2u < end_k, inside.x && k + q + 3u < end_k);
-        vec4 four = mix(vec4(0.0), operand(B4_AT(at / 4u)), inside);
-        uint apart = TRANSPOSE_B == 1u ? B_STEP : 1u;
-        uint to = q * B_STEP + i;
-        b_staged[to] = four.x;
-        b_staged[to + apart] = four.y;
-        b_staged[to + 2u * apart] = four.z;
-        b_staged[to + 3u * apart] = four.w;
-    }
-}
-
-void stage_b(TilePlace place, uint b_base, uint k, uint end_k) {
-    [[unroll]] for (uint t = 0u; t < BLOCK_N * BLOCK_K / WORKGROUP_SIZE; ++t) {
-        uint e = t * WORKGROUP_SIZE + gl_LocalInvocationID.x;
-        uint q = TRANSPOSE_B == 1u ? e % BLOCK_K : e / BLOCK_N;
-        uint i = TRANSPOSE_B == 1u ? e / BLOCK_K : e % BLOCK_N;
-        uint line = min(place.block_column + i, params.n - 1u);
-        uint step = min(k + q, end_k - 1u);
-        uint at = b_base + (TRANSPOSE_B == 1u ? line * params.b_stride + step : step * params.b_stride + line);
-        bool inside = place.block_column + i < params.n && k + q < end_k;
-        b_staged[q * B_STEP + i] = mix(0.0, operand(B_AT(at)), inside);
+void stage_b(TilePlace place, uint base, uint k, uint end_k) {
+    [[unroll]] for (uint t = 0u; t < BLOCK_N * BLOCK_K / WIDTH_B / WORKGROUP_SIZE; ++t) {
+        StagedElements those = staged_elements(t, WIDTH_B, TRANSPOSE_B == 1u, BLOCK_N, place.block_column, params.n,
+                                               params.b_stride, k, end_k);
+        uint at = base + those.from;
+        vec4 four = VECTOR_B == 1u ? operand(B4_AT(at / 4u)) : vec4(operand(B_AT(at)));
+        [[unroll]] for (uint c = 0u; c < WIDTH_B; ++c)
+            b_staged[those.to + c * those.apart] = mix(0.0, four[c], (TRANSPOSE_B == 1u ? c : 0u) < those.steps);
     }
 }
 
@@ -127,10 +107,8 @@ void main() {
     uint b_base = params.b_offset + place.batch * params.b_batch_stride;
     begin_sums(place);
     for (uint k = first_k; k < end_k; k += BLOCK_K) {
-        if (VECTOR_A == 1u) stage_a4(place, a_base, k, end_k);
-        else stage_a(place, a_base, k, end_k);
-        if (VECTOR_B == 1u) stage_b4(place, b_base, k, end_k);
-        else stage_b(place, b_base, k, end_k);
+        stage_a(place, a_base, k, end_k);
+        stage_b(place, b_base, k, end_k);
         barrier();
         [[unroll]] for (uint q = 0u; q < BLOCK_K; ++q) add_staged_step(place, q);
         barrier();

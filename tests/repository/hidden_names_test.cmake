@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DCHECK=hidden_names.cmake -DWORK=... -P hidden_names_test.cmake
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/run_check.cmake)
 
 # expect(CASE HEADER SOURCE PATTERN): a module of a header and a source; PATTERN is in the message, or empty where all is well.
 function(expect case header source pattern)
@@ -9,14 +10,7 @@ function(expect case header source pattern)
   file(WRITE ${WORK}/${case}/upper/include/yolk/upper/b.hpp "namespace yolk::upper {\n${header}\n}  // namespace yolk::upper\n")
   file(WRITE ${WORK}/${case}/upper/src/b.cpp
     "namespace yolk::upper {\nnamespace {\nconstexpr int kOther = 1;\n${source}\n}  // namespace\n}  // namespace yolk::upper\n")
-  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK}/${case} -P ${CHECK}
-    RESULT_VARIABLE status ERROR_VARIABLE message OUTPUT_QUIET)
-  string(REGEX REPLACE "[ \n]+" " " message "${message}")
-  if(pattern STREQUAL "" AND NOT status EQUAL 0)
-    message(FATAL_ERROR "${case}: passes no more: ${message}")
-  elseif(NOT pattern STREQUAL "" AND (status EQUAL 0 OR NOT message MATCHES "${pattern}"))
-    message(FATAL_ERROR "${case}: expected a failure with '${pattern}', got status ${status}: ${message}")
-  endif()
+  run_check(${case} "${pattern}")
 endfunction()
 
 expect(no_namesake "inline constexpr int kMost = 128;" "constexpr int kMostHere = 64;\nstruct Most {};" "")

@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/run_check.cmake)
 
 # expect(CASE PATTERN): runs the check over ${WORK}/CASE; PATTERN must be in its message, or is empty where it must pass.
 function(expect case pattern)
-  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK}/${case} -DDECLARATIONS=${WORK}/${case}/declared.cmake -P ${CHECK}
-    RESULT_VARIABLE status ERROR_VARIABLE message OUTPUT_QUIET)
-  string(REGEX REPLACE "[ \n]+" " " message "${message}")
-  if(pattern STREQUAL "" AND NOT status EQUAL 0)
-    message(FATAL_ERROR "${case}: passes no more: ${message}")
-  elseif(NOT pattern STREQUAL "" AND (status EQUAL 0 OR NOT message MATCHES "${pattern}"))
-    message(FATAL_ERROR "${case}: expected a failure with '${pattern}', got status ${status}: ${message}")
-  endif()
+  run_check(${case} "${pattern}" -DDECLARATIONS=${WORK}/${case}/declared.cmake)
 endfunction()
 
 # tree(CASE FILE CONTENT): two modules, high over low, and one file more.
@@ -32,6 +26,8 @@ tree(upward low/src/low.cpp "#include \"yolk/high/high.hpp\"")
 expect(upward "low/src/low.cpp includes a header of high")
 tree(through_another high/src/high.cpp "  #  include <yolk/low/low.hpp>")
 expect(through_another "high/src/high.cpp includes a header of low")
+tree(in_a_folder high/src/folder/high.cpp "#include <yolk/low/low.hpp>")
+expect(in_a_folder "high/src/folder/high.cpp includes a header of low")
 tree(tests_extra high/tests/high_test.cpp "#include \"yolk/low/low.hpp\"")
 expect(tests_extra "")
 tree(shipped_testing high/include/yolk/high/high.hpp "#include \"yolk/testing/device_test.hpp\"")

@@ -46,8 +46,8 @@ T value_at(std::span<const std::byte> bytes, std::size_t offset) {
 }
 
 Error damaged(std::string_view what, std::string_view why) {
-    return bad_input(fmt::format(
-        "{} cannot be resumed from: {}. Restore it from a copy, or train again without --resume.", what, why));
+    return bad_input("{} cannot be resumed from: {}. Restore it from a copy, or train again without --resume.", what,
+                     why);
 }
 
 /// Frame and hash; the header's bytes and those of the arrays.
@@ -62,9 +62,9 @@ Result<Frame> unframe(std::span<const std::byte> bytes, std::string_view what) {
         return damaged(what, fmt::format("it is cut off after {} bytes", bytes.size()));
     if (const auto version = value_at<std::uint32_t>(bytes, kVersionAt); version != kCheckpointVersion) {
         return bad_input(
-            fmt::format("{} has the format version {}; this version of Yolk reads version {}. Resume it "
-                        "with the Yolk that wrote it, or train again without --resume.",
-                        what, version, kCheckpointVersion));
+            "{} has the format version {}; this version of Yolk reads version {}. Resume it with the Yolk that wrote "
+            "it, or train again without --resume.",
+            what, version, kCheckpointVersion);
     }
     const std::size_t hashed = bytes.size() - kHashBytes;
     if (value_at<std::uint64_t>(bytes, hashed) != hash64(bytes.first(hashed)))
@@ -129,9 +129,9 @@ Result<void> read_arrays(std::span<const std::byte> bytes, const Counts& counts,
     const std::uint64_t available = bytes.size() / sizeof(float);
     if (bytes.size() % sizeof(float) != 0 || counts.parameters > available ||
         counts.optimizer_state != available - counts.parameters) {
-        return damaged(what, fmt::format("it claims {} parameters and {} values of optimizer state, but holds {} bytes "
-                                         "of them",
-                                         counts.parameters, counts.optimizer_state, bytes.size()));
+        return damaged(
+            what, fmt::format("it claims {} parameters and {} values of optimizer state, but holds {} bytes of them",
+                              counts.parameters, counts.optimizer_state, bytes.size()));
     }
     const auto copy = [&bytes](std::vector<float>& values, std::uint64_t count) {
         values.resize(count);
@@ -236,32 +236,30 @@ Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& o
     const Settings given = run_settings(options, environment);
     if (const bool stored = find_setting(checkpoint.settings, "antithetic") == nullptr;
         stored != options.evolution.antithetic) {
-        return bad_input(fmt::format(
+        return bad_input(
             "{} is of a run {} antithetic sampling. Give --{} to resume it, or train again without --resume.", what,
-            stored ? "with" : "without", stored ? "antithetic" : "no-antithetic"));
+            stored ? "with" : "without", stored ? "antithetic" : "no-antithetic");
     }
     for (const auto& [name, value] : given) {
         const std::string* const stored = find_setting(checkpoint.settings, name);
         if (stored == nullptr) return damaged(what, fmt::format("it does not say its '{}'", name));
         if (*stored != value) {
             return bad_input(
-                fmt::format("{} is of a run with {} '{}', but '{}' was given. Give the same to resume it, "
-                            "or train again without --resume.",
-                            what, name, *stored, value));
+                "{} is of a run with {} '{}', but '{}' was given. Give the same to resume it, or train again without "
+                "--resume.",
+                what, name, *stored, value);
         }
     }
     if (checkpoint.settings.size() != given.size()) return damaged(what, "it has settings that Yolk does not know");
     const std::size_t state = optimizer_state_arrays(options.evolution.optimizer) * std::size_t{element_count};
     if (checkpoint.parameters.size() != element_count || checkpoint.optimizer_state.size() != state) {
         return damaged(
-            what, fmt::format("it has {} parameters and {} values of optimizer state; its settings need {} "
-                              "and {}",
+            what, fmt::format("it has {} parameters and {} values of optimizer state; its settings need {} and {}",
                               checkpoint.parameters.size(), checkpoint.optimizer_state.size(), element_count, state));
     }
     if (checkpoint.generation > options.generations) {
-        return bad_input(
-            fmt::format("{} has {} generations already, but at most {} were asked for. Ask for {} or more.", what,
-                        checkpoint.generation, options.generations, checkpoint.generation));
+        return bad_input("{} has {} generations already, but at most {} were asked for. Ask for {} or more.", what,
+                         checkpoint.generation, options.generations, checkpoint.generation);
     }
     return {};
 }

@@ -104,9 +104,9 @@ Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_
         break;
     }
     return bad_input(
-        fmt::format("'{}' does not lead up to the checkpoint beside it (generation {}, state {}). Move it "
-                    "away to resume without it.",
-                    path.string(), generations, state_hash));
+        "'{}' does not lead up to the checkpoint beside it (generation {}, state {}). Move it "
+        "away to resume without it.",
+        path.string(), generations, state_hash);
 }
 
 Error MetricsFile::failure() const {

@@ -35,8 +35,8 @@ Result<Integer> parse_number(std::string_view text, std::string_view label) {
     Integer value = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (code != std::errc() || end != text.data() + text.size() || text.empty()) {
-        return bad_input(fmt::format("{} is '{}'; it must be a number from 0 to {}.", label, text,
-                                     std::numeric_limits<Integer>::max()));
+        return bad_input("{} is '{}'; it must be a number from 0 to {}.", label, text,
+                         std::numeric_limits<Integer>::max());
     }
     return value;
 }
@@ -44,8 +44,7 @@ Result<Integer> parse_number(std::string_view text, std::string_view label) {
 Result<std::string> metadata(const TensorFile& file, std::string_view key, std::string_view what) {
     const std::string* const value = file.find_metadata(key);
     if (value == nullptr)
-        return bad_input(
-            fmt::format("{} has no metadata '{}': it is not a policy of Yolk, or it is damaged.", what, key));
+        return bad_input("{} has no metadata '{}': it is not a policy of Yolk, or it is damaged.", what, key);
     return *value;
 }
 
@@ -60,22 +59,21 @@ Result<PolicyNetwork> parse_widths(std::string_view text, std::string_view what)
         if (comma == std::string_view::npos) return network;
         text.remove_prefix(comma + 1);
     }
-    return bad_input(fmt::format("The network of {} has more than {} widths.", what, kMaxWidths));
+    return bad_input("The network of {} has more than {} widths.", what, kMaxWidths);
 }
 
 Result<void> append_parameter(const TensorFile& file, const ParameterDesc& p, std::string_view what,
                               std::vector<float>& out) {
     const StoredTensor* const tensor = file.find_tensor(p.name);
-    if (tensor == nullptr)
-        return bad_input(fmt::format("{} has no tensor '{}', which its network needs.", what, p.name));
+    if (tensor == nullptr) return bad_input("{} has no tensor '{}', which its network needs.", what, p.name);
     const std::vector<std::uint64_t> wanted = shape_of(p);
     if (tensor->shape != wanted) {
-        return bad_input(fmt::format("Tensor '{}' of {} has the shape [{}]; its network needs [{}].", p.name, what,
-                                     fmt::join(tensor->shape, ", "), fmt::join(wanted, ", ")));
+        return bad_input("Tensor '{}' of {} has the shape [{}]; its network needs [{}].", p.name, what,
+                         fmt::join(tensor->shape, ", "), fmt::join(wanted, ", "));
     }
     if (!std::all_of(tensor->values.begin(), tensor->values.end(), [](float v) { return std::isfinite(v); })) {
-        return bad_input(fmt::format("Tensor '{}' of {} has values that are not finite, so the policy cannot be run.",
-                                     p.name, what));
+        return bad_input("Tensor '{}' of {} has values that are not finite, so the policy cannot be run.", p.name,
+                         what);
     }
     out.insert(out.end(), tensor->values.begin(), tensor->values.end());
     return {};
@@ -86,22 +84,17 @@ Result<void> append_parameter(const TensorFile& file, const ParameterDesc& p, st
 Result<EnvironmentInfo> environment_of(const Policy& policy, const LoadedEnvironment* own, std::string_view what) {
     if (policy.environment_source.empty()) {
         if (own == nullptr) return find_environment(policy.task);
-        return bad_input(
-            fmt::format("{} was trained on the built-in environment '{}', but a file '{}' was given. Leave "
-                        "it away.",
-                        what, policy.task, own->info().name));
+        return bad_input("{} was trained on the built-in environment '{}', but a file '{}' was given. Leave it away.",
+                         what, policy.task, own->info().name);
     }
     if (own == nullptr) {
-        return bad_input(
-            fmt::format("{} was trained on '{}', an environment from a file (text {}). Give that file "
-                        "(--env).",
-                        what, policy.task, policy.environment_source));
+        return bad_input("{} was trained on '{}', an environment from a file (text {}). Give that file (--env).", what,
+                         policy.task, policy.environment_source);
     }
     if (own->info().name == policy.task && own->source_hash() == policy.environment_source) return own->info();
     return bad_input(
-        fmt::format("{} was trained on the environment '{}' (text {}), but '{}' (text {}) was given. Give "
-                    "the file as it was then.",
-                    what, policy.task, policy.environment_source, own->info().name, own->source_hash()));
+        "{} was trained on the environment '{}' (text {}), but '{}' (text {}) was given. Give the file as it was then.",
+        what, policy.task, policy.environment_source, own->info().name, own->source_hash());
 }
 
 }  // namespace
@@ -109,20 +102,20 @@ Result<EnvironmentInfo> environment_of(const Policy& policy, const LoadedEnviron
 Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment) {
     const std::vector<std::uint32_t>& widths = network.widths;
     if (widths.size() < kMinWidths || widths.size() > kMaxWidths) {
-        return bad_input(fmt::format("The network has {} widths; it must have from {} to {}.", widths.size(),
-                                     kMinWidths, kMaxWidths));
+        return bad_input("The network has {} widths; it must have from {} to {}.", widths.size(), kMinWidths,
+                         kMaxWidths);
     }
     for (const std::uint32_t width : widths) {
         if (width < 1 || width > kMaxWidth) {
-            return bad_input(fmt::format("The network [{}] has a width of {}; each must be from 1 to {}.",
-                                         fmt::join(widths, ", "), width, kMaxWidth));
+            return bad_input("The network [{}] has a width of {}; each must be from 1 to {}.", fmt::join(widths, ", "),
+                             width, kMaxWidth);
         }
     }
     if (widths.front() != environment.observation_count || widths.back() != environment.action_count) {
-        return bad_input(fmt::format(
+        return bad_input(
             "The network [{}] does not fit the task {}: it must begin with {} (observations) and end with {} "
             "(actions).",
-            fmt::join(widths, ", "), environment.name, environment.observation_count, environment.action_count));
+            fmt::join(widths, ", "), environment.name, environment.observation_count, environment.action_count);
     }
     return {};
 }
@@ -144,15 +137,14 @@ Result<void> save_policy(const std::filesystem::path& path, const Policy& policy
         StoredTensor tensor{
             .name = p.name, .shape = shape_of(p), .values = {first, first + static_cast<std::ptrdiff_t>(count)}};
         if (!std::all_of(tensor.values.begin(), tensor.values.end(), [](float v) { return std::isfinite(v); })) {
-            return bad_input(
-                fmt::format("The parameter '{}' has values that are not finite, so the policy is not saved.", p.name));
+            return bad_input("The parameter '{}' has values that are not finite, so the policy is not saved.", p.name);
         }
         file.tensors.push_back(std::move(tensor));
         offset += count;
     }
     if (file.tensors.size() != policy.network.parameters().size() || offset != policy.parameters.size()) {
-        return bad_input(fmt::format("The policy has {} values, which is not what its network [{}] needs.",
-                                     policy.parameters.size(), fmt::join(policy.network.widths, ", ")));
+        return bad_input("The policy has {} values, which is not what its network [{}] needs.",
+                         policy.parameters.size(), fmt::join(policy.network.widths, ", "));
     }
     YOLK_TRY(const std::vector<std::byte> bytes, encode_safetensors(file));
     return write_file_atomically(path, bytes);
@@ -164,8 +156,7 @@ Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnviro
     YOLK_TRY(const TensorFile file, decode_safetensors(bytes, what));
     YOLK_TRY(const std::string format, metadata(file, "format", what));
     if (format != kFormat)
-        return bad_input(
-            fmt::format("{} has the format '{}'; this version of Yolk reads '{}'.", what, format, kFormat));
+        return bad_input("{} has the format '{}'; this version of Yolk reads '{}'.", what, format, kFormat);
     Policy policy;
     YOLK_TRY(policy.task, metadata(file, "task", what));
     if (const std::string* const source = file.find_metadata(kSourceKey)) policy.environment_source = *source;
@@ -181,8 +172,7 @@ Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnviro
     const std::vector<ParameterDesc> parameters = policy.network.parameters();
     for (const ParameterDesc& p : parameters) YOLK_TRY_VOID(append_parameter(file, p, what, policy.parameters));
     if (file.tensors.size() != parameters.size()) {
-        return bad_input(
-            fmt::format("{} has {} tensors; its network has {}.", what, file.tensors.size(), parameters.size()));
+        return bad_input("{} has {} tensors; its network has {}.", what, file.tensors.size(), parameters.size());
     }
     return policy;
 }

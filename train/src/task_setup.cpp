@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "task_setup.hpp"
 
-#include <fmt/format.h>
-
-#include <charconv>
-
 #include "yolk/core/json.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/hyper/rollout_lowering.hpp"
@@ -13,23 +9,14 @@
 namespace yolk::train {
 namespace {
 
-/// The double nearest to the float's shortest decimal form: .2F reads as 0.2 in JSON, not as 0.20000000298023224.
-double readable(float value) {
-    char text[32];
-    const auto written = std::to_chars(text, text + sizeof(text), value);
-    double result = 0.0;
-    std::from_chars(text, written.ptr, result);
-    return result;
-}
-
 Result<EnvironmentInfo> trained_environment(const TrainOptions& options) {
     const LoadedEnvironment* const own = options.own_environment.get();
     if (own == nullptr) return find_environment(options.task);
     if (options.evolution.determinism == Determinism::Exact && !own->inexact_reason().empty()) {
         return unsupported(
-            fmt::format("The environment '{}' cannot be trained on in exact mode, which promises the "
-                        "same bits on every device. {}. Change that, or use fast determinism.",
-                        own->info().name, own->inexact_reason()));
+            "The environment '{}' cannot be trained on in exact mode, which promises the "
+            "same bits on every device. {}. Change that, or use fast determinism.",
+            own->info().name, own->inexact_reason());
     }
     return own->info();
 }
@@ -38,8 +25,8 @@ Result<void> check_limits(const TrainOptions& options, const EnvironmentInfo& en
     YOLK_TRY_VOID(evolve::validate(options.evolution));
     if (options.generations < 1) return bad_input("The number of generations is 0; it must be at least 1.");
     if (options.max_steps > environment.max_steps) {
-        return bad_input(fmt::format("The steps of an episode are {}; {} has at most {} (0 means that).",
-                                     options.max_steps, environment.name, environment.max_steps));
+        return bad_input("The steps of an episode are {}; {} has at most {} (0 means that).", options.max_steps,
+                         environment.name, environment.max_steps);
     }
     YOLK_TRY_VOID(check_evaluation_episodes(options.evaluation_episodes));
     return check_network(options.network, environment);
@@ -49,8 +36,8 @@ Result<void> check_limits(const TrainOptions& options, const EnvironmentInfo& en
 
 Result<void> check_evaluation_episodes(std::uint32_t episodes) {
     if (episodes < 1 || episodes > kMaxEvaluationEpisodes) {
-        return bad_input(fmt::format("The evaluation episodes are {}; they must be from 1 to {}.", episodes,
-                                     kMaxEvaluationEpisodes));
+        return bad_input("The evaluation episodes are {}; they must be from 1 to {}.", episodes,
+                         kMaxEvaluationEpisodes);
     }
     return {};
 }
@@ -111,15 +98,15 @@ GenerationReport report_of(const evolve::GenerationSummary& summary, std::string
 
 Json to_json(const GenerationReport& report) {
     return {{"generation", report.generation},
-            {"mean_return", readable(report.mean_return)},
-            {"best_return", readable(report.best_return)},
-            {"policy_return", readable(report.policy_return)},
+            {"mean_return", shortest(report.mean_return)},
+            {"best_return", shortest(report.best_return)},
+            {"policy_return", shortest(report.policy_return)},
             {"evaluations", report.evaluations},
             {"evaluations_per_second", report.evaluations_per_second},
             {"seconds", report.seconds},
             {"not_finite", report.not_finite},
-            {"sigma", readable(report.sigma)},
-            {"learning_rate", readable(report.learning_rate)},
+            {"sigma", shortest(report.sigma)},
+            {"learning_rate", shortest(report.learning_rate)},
             {"state_hash", report.state_hash}};
 }
 
@@ -143,17 +130,17 @@ Json settings_json(const TrainOptions& options, const TaskSetup& setup, const De
                         {"population", e.population},
                         {"antithetic", e.antithetic},
                         {"rank", e.rank},
-                        {"sigma", readable(e.sigma)},
-                        {"learning_rate", readable(e.learning_rate)},
-                        {"sigma_decay", readable(e.sigma_decay)},
-                        {"learning_rate_decay", readable(e.learning_rate_decay)},
+                        {"sigma", shortest(e.sigma)},
+                        {"learning_rate", shortest(e.learning_rate)},
+                        {"sigma_decay", shortest(e.sigma_decay)},
+                        {"learning_rate_decay", shortest(e.learning_rate_decay)},
                         {"noise_reuse", e.noise_reuse},
                         {"fitness", to_string(e.fitness)},
                         {"robust", e.robust},
                         {"group_size", e.group_size},
                         {"optimizer", to_string(e.optimizer)},
-                        {"beta1", readable(e.beta1)},
-                        {"beta2", readable(e.beta2)},
+                        {"beta1", shortest(e.beta1)},
+                        {"beta2", shortest(e.beta2)},
                         {"seed", e.seed},
                         {"freeze_vectors", e.freeze_vectors},
                         {"freeze", e.freeze},

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include <chrono>
 
@@ -12,12 +11,11 @@ namespace yolk::train {
 
 Result<std::vector<std::string>> train_twin(const TrainOptions& options, const OnGeneration& on_generation) {
     if (options.own_environment) {
-        return unsupported(fmt::format(
+        return unsupported(
             "The exact twin cannot run '{}': it is C++, and has the environments that were there when Yolk was built "
             "only. Compare devices with each other (their state hashes), or put the file into shaders/environments/ "
-            "and "
-            "build.",
-            options.own_environment->info().name));
+            "and build.",
+            options.own_environment->info().name);
     }
     YOLK_TRY(const TaskSetup setup, set_up_task(options));
     YOLK_TRY(evolve::EvolutionTwin evolution,

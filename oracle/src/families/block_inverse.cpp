@@ -10,7 +10,7 @@
 #include "check_tools.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/block_inverse.hpp"
 
 namespace yolk::oracle {
@@ -98,56 +98,29 @@ void fill_any_mixed(DrawnBlock& block, std::uint32_t n, std::uint32_t turn) {
     if (turn == 5) block.scale(1e30F);
 }
 
-class BlockInverseProblem final : public Problem {
+class BlockInverseProblem final : public OperationProblem<BlockInverseDesc> {
    public:
     BlockInverseProblem(const BlockInverseDesc& desc, Blocks blocks, std::uint64_t seed)
-        : desc_(desc), blocks_(blocks), seed_(seed) {}
+        : OperationProblem(desc, fmt::format("{}, damping {}{}", kNames[static_cast<std::size_t>(blocks)], desc.damping,
+                                             desc.damping_per_block ? " and its own" : "")),
+          blocks_(blocks),
+          seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} blocks of {}, {}, damping {}{}, {} retries", desc_.blocks, desc_.n,
-                           kNames[static_cast<std::size_t>(blocks_)], desc_.damping,
-                           desc_.damping_per_block ? " and its own" : "", desc_.retries);
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return block_inverse_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return block_inverse_space(info, desc_).configuration(default_block_inverse_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        BlockInverseDesc desc = desc_;
-        desc.config = block_inverse_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(BlockInversePlan plan, plan_block_inverse(device, desc));
-        return planned(std::move(plan),
-                       [](const BlockInversePlan& of, std::span<const BufferView> views,
-                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundBlockInverse bound, of.bind({.in = views[0],
-                                                                      .damping = views[1],
-                                                                      .out = views[2],
-                                                                      .status = views[3],
-                                                                      .residual = views[4]},
-                                                                     scratch));
-                           return recorded(std::move(bound));
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
         const reference::BlockInverseInputs inputs = make_inputs();
-        const std::uint64_t words = sizeof(float) * (desc_.n == 0 ? 0 : desc_.blocks);
-        return {input_buffer("in", inputs.in), input_buffer("damping", inputs.damping),
-                output_buffer("out", words * desc_.n * desc_.n), output_buffer("status", words),
-                output_buffer("residual", words)};
+        return {bytes_of_values(inputs.in), bytes_of_values(inputs.damping)};
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const reference::BlockInverseInputs inputs = make_inputs();
-        const reference::BlockInverseOutputs twin = reference::block_inverse_twin(desc_, inputs);
+        const reference::BlockInverseOutputs twin = reference::block_inverse_twin(desc(), inputs);
         Expected out{.twin = words_of(twin.out)};
-        if (desc_.mode == InverseMode::Spd) out.oracle = block_inverse_oracle(desc_, inputs, twin.status);
+        if (desc().mode == InverseMode::Spd) out.oracle = block_inverse_oracle(desc(), inputs, twin.status);
         return {std::move(out), {.element = ElementType::U32, .twin = twin.status}, {.twin = words_of(twin.residual)}};
     }
     [[nodiscard]] Work work() const override {
-        const double n = desc_.n;
-        return {.operations = 2.0 * desc_.blocks * (5.0 / 6.0 + 1.0) * n * n * n, .bytes = 8.0 * desc_.blocks * n * n};
+        const double n = desc().n;
+        return {.operations = 2.0 * desc().blocks * (5.0 / 6.0 + 1.0) * n * n * n,
+                .bytes = 8.0 * desc().blocks * n * n};
     }
     void verify(CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override;
@@ -157,30 +130,29 @@ class BlockInverseProblem final : public Problem {
     void verify_block(CheckReport& report, const std::string& case_name, std::uint32_t b,
                       const std::vector<double>& matrix, std::span<const std::uint32_t> out, float residual) const;
 
-    BlockInverseDesc desc_;
     Blocks blocks_;
     std::uint64_t seed_;
 };
 
 reference::BlockInverseInputs BlockInverseProblem::make_inputs() const {
     reference::BlockInverseInputs inputs;
-    if (desc_.n == 0) return inputs;
-    for (std::uint32_t b = 0; b < desc_.blocks; ++b) {
-        DrawnBlock block(desc_.n, seed_, b);
+    if (desc().n == 0) return inputs;
+    for (std::uint32_t b = 0; b < desc().blocks; ++b) {
+        DrawnBlock block(desc().n, seed_, b);
         switch (blocks_) {
-            case Blocks::Fisher: block.fill_fisher(desc_.n + 4); break;
-            case Blocks::Deficient: block.fill_fisher((desc_.n + 1) / 2); break;
+            case Blocks::Fisher: block.fill_fisher(desc().n + 4); break;
+            case Blocks::Deficient: block.fill_fisher((desc().n + 1) / 2); break;
             case Blocks::Wide:
-                block.fill_fisher(desc_.n + 4);
+                block.fill_fisher(desc().n + 4);
                 block.set_units();
                 break;
-            case Blocks::Mixed: fill_mixed(block, desc_.n, b % 8); break;
+            case Blocks::Mixed: fill_mixed(block, desc().n, b % 8); break;
             case Blocks::Any: block.fill_any(); break;
-            case Blocks::AnyMixed: fill_any_mixed(block, desc_.n, b % 6); break;
+            case Blocks::AnyMixed: fill_any_mixed(block, desc().n, b % 6); break;
         }
         const std::vector<float> values = std::move(block).values();
         inputs.in.insert(inputs.in.end(), values.begin(), values.end());
-        if (desc_.damping_per_block) inputs.damping.push_back(std::ldexp(1.0F, -static_cast<int>(b % 13)));
+        if (desc().damping_per_block) inputs.damping.push_back(std::ldexp(1.0F, -static_cast<int>(b % 13)));
     }
     return inputs;
 }
@@ -191,7 +163,7 @@ reference::BlockInverseInputs BlockInverseProblem::make_inputs() const {
 void BlockInverseProblem::verify_block(CheckReport& report, const std::string& case_name, std::uint32_t b,
                                        const std::vector<double>& matrix, std::span<const std::uint32_t> out,
                                        float residual) const {
-    const std::size_t n = desc_.n;
+    const std::size_t n = desc().n;
     std::vector<float> inverse(n * n);
     for (std::size_t e = 0; e < n * n; ++e) inverse[e] = std::bit_cast<float>(out[e]);
     double sizes = 0.0;  // of |A| |X|
@@ -204,12 +176,12 @@ void BlockInverseProblem::verify_block(CheckReport& report, const std::string& c
         }
     }
     const double roundings = static_cast<double>(2 * n + 8) * 0x1p-24 * std::sqrt(sizes / static_cast<double>(n));
-    const double known = residual_in_double(matrix, inverse, desc_.n);
+    const double known = residual_in_double(matrix, inverse, desc().n);
     if (!(std::abs(known - static_cast<double>(residual)) <= roundings + 0x1p-20 * known + 0x1p-30)) {
         report.fail(fmt::format("{}: the residual of block {} is {}; double precision finds {}.", case_name, b,
                                 residual, known));
     }
-    if (desc_.mode == InverseMode::Symmetric && !(known <= 8.0 * roundings * std::sqrt(static_cast<double>(n)))) {
+    if (desc().mode == InverseMode::Symmetric && !(known <= 8.0 * roundings * std::sqrt(static_cast<double>(n)))) {
         report.fail(fmt::format("{}: block {} leaves a residual of {}; {} is the most.", case_name, b, known,
                                 8.0 * roundings * std::sqrt(static_cast<double>(n))));
     }
@@ -218,14 +190,14 @@ void BlockInverseProblem::verify_block(CheckReport& report, const std::string& c
 void BlockInverseProblem::verify(CheckReport& report, const std::string& case_name,
                                  std::span<const std::vector<std::uint32_t>> outputs) const {
     const reference::BlockInverseInputs inputs = make_inputs();
-    const std::size_t size = std::size_t{desc_.n} * desc_.n;
+    const std::size_t size = std::size_t{desc().n} * desc().n;
     if (size == 0) return;
-    for (std::uint32_t b = 0; b < desc_.blocks; ++b) {
+    for (std::uint32_t b = 0; b < desc().blocks; ++b) {
         const std::uint32_t status = outputs[1][b];
         if (!is_inverted(status)) continue;
         verify_block(report, case_name, b,
-                     damped_block(desc_, std::span(inputs.in).subspan(b * size, size),
-                                  desc_.damping_per_block ? inputs.damping[b] : 0.0F, retries_of(status)),
+                     damped_block(desc(), std::span(inputs.in).subspan(b * size, size),
+                                  desc().damping_per_block ? inputs.damping[b] : 0.0F, retries_of(status)),
                      std::span(outputs[0]).subspan(b * size, size), std::bit_cast<float>(outputs[2][b]));
     }
 }
@@ -299,18 +271,25 @@ Problems block_inverse_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_block_inverse_problem(const BlockInverseDesc& desc) {
     return std::make_unique<BlockInverseProblem>(desc, Blocks::Fisher, 1);
 }
+
+/// Of text and keys, which tell no damping: what training takes.
+std::unique_ptr<Problem> make_damped_block_inverse(const BlockInverseDesc& desc) {
+    BlockInverseDesc damped = desc;
+    damped.damping = 1e-3F;
+    return make_block_inverse_problem(damped);
+}
+}  // namespace
 
 const Family& block_inverse_family() noexcept {
     static constexpr Family kFamily{.name = "block_inverse",
                                     .exactness = "P",
                                     .cases = &block_inverse_cases,
                                     .benchmarks = &block_inverse_benchmarks,
-                                    .each_configuration_once = true};
+                                    .each_configuration_once = true,
+                                    .operation = &kOperationText<BlockInverseDesc, &make_damped_block_inverse>};
     return kFamily;
 }
 

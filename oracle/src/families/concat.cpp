@@ -6,7 +6,7 @@
 #include "check_tools.hpp"
 #include "concat_oracle.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/concat.hpp"
 
 namespace yolk::oracle {
@@ -18,60 +18,28 @@ std::vector<OracleValue> exact_values(const reference::Words& words) {
     return values;
 }
 
-/// Concat or split; the buffers are the parts, then the whole.
-class ConcatProblem final : public Problem {
+class ConcatProblem final : public OperationProblem<ConcatDesc> {
    public:
-    ConcatProblem(ConcatDesc desc, bool split, std::uint64_t seed)
-        : desc_(std::move(desc)), split_(split), seed_(seed) {}
+    ConcatProblem(ConcatDesc desc, std::uint64_t seed) : OperationProblem(std::move(desc)), seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        std::string extents;
-        for (const ConcatPart& part : desc_.parts) {
-            extents += fmt::format("{}{}{}", extents.empty() ? "" : "+", part.extent, part.shared ? " shared" : "");
-        }
-        return fmt::format("{} [{}, {}, {}, {}]", split_ ? "split" : "concat", desc_.members, desc_.outer, extents,
-                           desc_.inner);
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return concat_space(info, desc_).space(); }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return concat_space(info, desc_).configuration(default_concat_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        ConcatDesc desc = desc_;
-        desc.config = concat_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(ConcatPlan plan, split_ ? plan_split(device, desc) : plan_concat(device, desc));
-        return planned(std::move(plan),
-                       [](const ConcatPlan& of, std::span<const BufferView> views,
-                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundConcat bound,
-                                    of.bind({.whole = views.back(), .parts = views.first(views.size() - 1)}, scratch));
-                           return recorded(std::move(bound));
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        std::vector<ProblemBuffer> buffers;
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
         const std::vector<reference::Words> values = parts();
-        for (std::size_t p = 0; p < values.size(); ++p) {
-            const std::string name = fmt::format("parts[{}]", p);
-            const std::uint64_t size_bytes = sizeof(std::uint32_t) * values[p].size();
-            buffers.push_back(split_ ? output_buffer(name, size_bytes) : input_buffer(name, values[p]));
-        }
-        const reference::Words whole = reference::concat_twin(desc_, values);
-        buffers.push_back(split_ ? input_buffer("whole", whole)
-                                 : output_buffer("whole", sizeof(std::uint32_t) * whole.size()));
-        return buffers;
+        if (desc().split) return {bytes_of_values(reference::concat_twin(desc(), values))};
+        std::vector<ByteVector> all;
+        for (const reference::Words& words : values) all.push_back(bytes_of_values(words));
+        return all;
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<reference::Words> values = parts();
-        if (!split_) {
+        if (!desc().split) {
             return {{.element = ElementType::U32,
-                     .twin = reference::concat_twin(desc_, values),
+                     .twin = reference::concat_twin(desc(), values),
                      .oracle = whole_oracle(values)}};
         }
         // Splitting undoes concatenating.
         std::vector<Expected> expected;
-        const std::vector<reference::Words> twins = reference::split_twin(desc_, reference::concat_twin(desc_, values));
+        const std::vector<reference::Words> twins =
+            reference::split_twin(desc(), reference::concat_twin(desc(), values));
         for (std::size_t p = 0; p < values.size(); ++p) {
             expected.push_back({.element = ElementType::U32, .twin = twins[p], .oracle = exact_values(values[p])});
         }
@@ -79,17 +47,17 @@ class ConcatProblem final : public Problem {
     }
     [[nodiscard]] Work work() const override {
         double extent = 0.0;
-        for (const ConcatPart& part : desc_.parts) extent += part.extent;
-        return {.operations = 0.0, .bytes = 8.0 * desc_.members * desc_.outer * desc_.inner * extent};
+        for (const ConcatPart& part : desc().parts) extent += part.extent;
+        return {.operations = 0.0, .bytes = 8.0 * desc().members * desc().outer * desc().inner * extent};
     }
 
    private:
     [[nodiscard]] std::vector<reference::Words> parts() const {
         Draws draws(seed_);
         std::vector<reference::Words> parts;
-        for (const ConcatPart& part : desc_.parts) {
-            const std::size_t members = part.shared ? 1 : desc_.members;
-            reference::Words words(members * desc_.outer * part.extent * desc_.inner);
+        for (const ConcatPart& part : desc().parts) {
+            const std::size_t members = part.shared ? std::min(desc().members, 1U) : desc().members;
+            reference::Words words(members * desc().outer * part.extent * desc().inner);
             for (std::uint32_t& word : words) word = draws.word();
             parts.push_back(std::move(words));
         }
@@ -97,13 +65,13 @@ class ConcatProblem final : public Problem {
     }
     [[nodiscard]] std::vector<OracleValue> whole_oracle(const std::vector<reference::Words>& values) const {
         std::size_t extent = 0;
-        for (const ConcatPart& part : desc_.parts) extent += part.extent;
+        for (const ConcatPart& part : desc().parts) extent += part.extent;
         reference::Words words;
-        for (std::size_t m = 0; m < desc_.members; ++m) {
-            for (std::size_t o = 0; o < desc_.outer; ++o) {
+        for (std::size_t m = 0; m < desc().members; ++m) {
+            for (std::size_t o = 0; o < desc().outer; ++o) {
                 for (std::size_t along = 0; along < extent; ++along) {
-                    for (std::size_t i = 0; i < desc_.inner; ++i) {
-                        words.push_back(concat_oracle(desc_, values, m, o, along, i));
+                    for (std::size_t i = 0; i < desc().inner; ++i) {
+                        words.push_back(concat_oracle(desc(), values, m, o, along, i));
                     }
                 }
             }
@@ -111,8 +79,6 @@ class ConcatProblem final : public Problem {
         return exact_values(words);
     }
 
-    ConcatDesc desc_;
-    bool split_;
     std::uint64_t seed_;
 };
 
@@ -140,9 +106,10 @@ std::vector<ConcatDesc> case_descs() {
 Problems concat_cases(std::uint64_t seed) {
     Problems problems;
     for (ConcatDesc& desc : case_descs()) {
-        problems.push_back(std::make_unique<ConcatProblem>(desc, false, seed + problems.size()));
+        problems.push_back(std::make_unique<ConcatProblem>(desc, seed + problems.size()));
         for (ConcatPart& part : desc.parts) part.shared = false;
-        problems.push_back(std::make_unique<ConcatProblem>(desc, true, seed + problems.size()));
+        desc.split = true;
+        problems.push_back(std::make_unique<ConcatProblem>(desc, seed + problems.size()));
     }
     return problems;
 }
@@ -151,23 +118,24 @@ Problems concat_benchmarks() {
     Problems problems;
     for (const bool split : {false, true}) {
         problems.push_back(std::make_unique<ConcatProblem>(
-            ConcatDesc{.members = 64, .outer = 64, .inner = 1, .parts = {{128}, {64}, {64}}}, split, 1));
+            ConcatDesc{.members = 64, .outer = 64, .inner = 1, .parts = {{128}, {64}, {64}}, .split = split}, 1));
     }
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_concat_problem(const ConcatDesc& desc) {
-    return std::make_unique<ConcatProblem>(desc, false, 1);
+    return std::make_unique<ConcatProblem>(desc, 1);
 }
+
+}  // namespace
 
 const Family& concat_family() noexcept {
     static constexpr Family kFamily{.name = "concat",
                                     .exactness = "E",
                                     .cases = &concat_cases,
                                     .benchmarks = &concat_benchmarks,
-                                    .configurations_per_case = 5};
+                                    .configurations_per_case = 5,
+                                    .operation = &kOperationText<ConcatDesc, &make_concat_problem>};
     return kFamily;
 }
 

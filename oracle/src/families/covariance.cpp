@@ -9,7 +9,7 @@
 #include "check_tools.hpp"
 #include "covariance_oracle.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/covariance.hpp"
 
 namespace yolk::oracle {
@@ -35,100 +35,73 @@ float draw_sample(Draws& draws, SampleValues values, std::size_t index) {
     return 0.0F;
 }
 
-class CovarianceProblem final : public Problem {
+class CovarianceProblem final : public OperationProblem<CovarianceDesc> {
    public:
     CovarianceProblem(const CovarianceDesc& desc, bool first, SampleValues values, std::uint64_t seed)
-        : desc_(desc), first_(first), values_(values), seed_(seed) {}
+        : OperationProblem(desc, label_of(desc, first, values), OrZero<bool>{first}), values_(values), seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        constexpr std::array kValues{"plain", "ones", "huge", "tiny"};
-        constexpr std::array kDampings{"", ", relative damping", ", absolute damping"};
-        return fmt::format("{} blocks of [{}, {}] +{} /{} /{}{}{}{}, {}", desc_.blocks, desc_.samples, desc_.n,
-                           desc_.offset, desc_.stride, desc_.block_stride, desc_.average ? ", average" : "",
-                           first_ ? ", first" : "", kDampings[static_cast<std::size_t>(desc_.damping_kind)],
-                           kValues[static_cast<std::size_t>(values_)]);
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return covariance_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return covariance_space(info, desc_).configuration(default_covariance_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        CovarianceDesc desc = desc_;
-        desc.config = covariance_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(CovariancePlan plan, plan_covariance(device, desc));
-        return planned(
-            std::move(plan),
-            [first = first_, damped = is_damped()](const CovariancePlan& of, std::span<const BufferView> views,
-                                                   const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                YOLK_TRY(BoundCovariance bound,
-                         of.bind({.x = views[0], .covariance = views[1], .damped = damped ? views[2] : BufferView{}},
-                                 scratch));
-                return recorded(std::move(bound), first);
-            });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
         const reference::CovarianceInputs inputs = make_inputs();
-        std::vector<ProblemBuffer> all{input_buffer("x", inputs.x)};
-        all.push_back(desc_.average ? in_out_buffer("covariance", inputs.old)
-                                    : output_buffer("covariance", sizeof(float) * count()));
-        if (is_damped()) all.push_back(output_buffer("damped", sizeof(float) * count()));
-        return all;
+        return {bytes_of_values(inputs.x), bytes_of_values(inputs.old)};
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const reference::CovarianceInputs inputs = make_inputs();
-        const reference::CovarianceOutputs twin = reference::covariance_twin(desc_, inputs);
-        CovarianceOracle oracle = covariance_oracle(desc_, inputs);
+        const reference::CovarianceOutputs twin = reference::covariance_twin(desc(), inputs);
+        CovarianceOracle oracle = covariance_oracle(desc(), inputs);
         std::vector<Expected> all{{.twin = words_of(twin.covariance), .oracle = std::move(oracle.covariance)}};
         if (is_damped()) all.push_back({.twin = words_of(twin.damped), .oracle = std::move(oracle.damped)});
         return all;
     }
     [[nodiscard]] Work work() const override {
         const auto elements = static_cast<double>(count());
-        const double samples = desc_.samples;
+        const double samples = desc().samples;
         return {.operations = 2.0 * samples * elements,
-                .bytes = 4.0 * (elements * (is_damped() ? 2.0 : 1.0) + samples * desc_.blocks * desc_.n)};
+                .bytes = 4.0 * (elements * (is_damped() ? 2.0 : 1.0) + samples * desc().blocks * desc().n)};
     }
     void verify(CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override {
         for (const std::vector<std::uint32_t>& words : outputs) {
             std::uint64_t lopsided = 0;
             for (std::size_t i = 0; i < words.size(); ++i) {
-                const std::size_t block = i / (std::size_t{desc_.n} * desc_.n) * desc_.n * desc_.n;
-                const std::size_t row = (i - block) / desc_.n;
-                const std::size_t column = (i - block) % desc_.n;
-                if (words[i] != words[block + column * desc_.n + row]) ++lopsided;
+                const std::size_t block = i / (std::size_t{desc().n} * desc().n) * desc().n * desc().n;
+                const std::size_t row = (i - block) / desc().n;
+                const std::size_t column = (i - block) % desc().n;
+                if (words[i] != words[block + column * desc().n + row]) ++lopsided;
             }
             if (lopsided != 0) report.fail(fmt::format("{}: {} elements are not symmetric.", case_name, lopsided));
         }
     }
 
    private:
-    [[nodiscard]] bool is_damped() const { return desc_.damping_kind != CovarianceDamping::None; }
-    [[nodiscard]] std::size_t count() const { return std::size_t{desc_.blocks} * desc_.n * desc_.n; }
+    [[nodiscard]] static std::string label_of(const CovarianceDesc& desc, bool first, SampleValues values) {
+        constexpr std::array kValues{"plain", "ones", "huge", "tiny"};
+        return fmt::format("x @{}+{}+{}{}, damping {}, {}", desc.offset, desc.stride, desc.block_stride,
+                           first ? ", first" : "", desc.damping, kValues[static_cast<std::size_t>(values)]);
+    }
+    [[nodiscard]] bool is_damped() const { return desc().damping_kind != CovarianceDamping::None; }
+    [[nodiscard]] std::size_t count() const { return std::size_t{desc().blocks} * desc().n * desc().n; }
     [[nodiscard]] reference::CovarianceInputs make_inputs() const {
         reference::CovarianceInputs inputs;
-        inputs.first = first_;
+        inputs.first = argument<0>().value;
         if (count() == 0) return inputs;
         Draws draws(seed_, 50);
-        if (desc_.samples > 0) {
-            inputs.x.assign(reference::covariance_element(desc_, desc_.blocks - 1, desc_.samples - 1, desc_.n - 1) + 1,
-                            std::numeric_limits<float>::quiet_NaN());
+        if (desc().samples > 0) {
+            inputs.x.assign(
+                reference::covariance_element(desc(), desc().blocks - 1, desc().samples - 1, desc().n - 1) + 1,
+                std::numeric_limits<float>::quiet_NaN());
         }
-        for (std::uint32_t b = 0; b < desc_.blocks; ++b) {
-            for (std::uint32_t s = 0; s < desc_.samples; ++s) {
-                for (std::uint32_t c = 0; c < desc_.n; ++c) {
-                    const std::size_t index = reference::covariance_element(desc_, b, s, c);
+        for (std::uint32_t b = 0; b < desc().blocks; ++b) {
+            for (std::uint32_t s = 0; s < desc().samples; ++s) {
+                for (std::uint32_t c = 0; c < desc().n; ++c) {
+                    const std::size_t index = reference::covariance_element(desc(), b, s, c);
                     inputs.x[index] = draw_sample(draws, values_, index);
                 }
             }
         }
-        if (!desc_.average) return inputs;
+        if (!desc().average) return inputs;
         inputs.old.assign(count(), std::numeric_limits<float>::quiet_NaN());  // of a first average, not read
-        for (std::size_t i = 0; i < count() && !first_; ++i) {
-            const std::size_t n = std::max(desc_.n, 1U);  // there is an element, so it is n; the analyzer cannot know
+        for (std::size_t i = 0; i < count() && !argument<0>().value; ++i) {
+            const std::size_t n = std::max(desc().n, 1U);  // there is an element, so it is n; the analyzer cannot know
             const std::size_t block = i / (n * n) * n * n;
             const std::size_t mirror = block + (i - block) % n * n + (i - block) / n;
             inputs.old[i] = mirror < i ? inputs.old[mirror] : draw_sample(draws, values_, i);
@@ -136,8 +109,6 @@ class CovarianceProblem final : public Problem {
         return inputs;
     }
 
-    CovarianceDesc desc_;
-    bool first_;
     SampleValues values_;
     std::uint64_t seed_;
 };
@@ -197,18 +168,19 @@ Problems covariance_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_covariance_problem(const CovarianceDesc& desc) {
     return std::make_unique<CovarianceProblem>(desc, false, SampleValues::Plain, 1);
 }
+
+}  // namespace
 
 const Family& covariance_family() noexcept {
     static constexpr Family kFamily{.name = "covariance",
                                     .exactness = "P",
                                     .cases = &covariance_cases,
                                     .benchmarks = &covariance_benchmarks,
-                                    .each_configuration_once = true};
+                                    .each_configuration_once = true,
+                                    .operation = &kOperationText<CovarianceDesc, &make_covariance_problem>};
     return kFamily;
 }
 

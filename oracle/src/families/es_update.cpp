@@ -10,7 +10,7 @@
 #include "yolk/core/shape.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/es_update.hpp"
 
 namespace yolk::oracle {
@@ -92,7 +92,8 @@ struct UpdateInputs {
     std::vector<double> values;  ///< whichever of them, one per pair
 };
 
-UpdateInputs draw_inputs(const EsUpdateCase& item, Draws& draws) {
+UpdateInputs draw_inputs(const EsUpdateCase& item, std::uint64_t seed, std::uint32_t stream) {
+    Draws draws(seed, stream);
     UpdateInputs inputs;
     const std::uint32_t pairs = item.weight_count();
     inputs.when = {.seed = (std::uint64_t{draws.word()} << 32U) | draws.word(),
@@ -114,50 +115,28 @@ UpdateInputs draw_inputs(const EsUpdateCase& item, Draws& draws) {
     return inputs;
 }
 
-class EsUpdateProblem final : public Problem {
-   public:
-    EsUpdateProblem(const EsUpdateCase& item, std::uint64_t seed, std::uint32_t stream)
-        : name_(item.name),
-          desc_{.parameters = *ParameterTable::create(item.parameters),
-                .population = item.population,
-                .rank = item.rank,
-                .weights = item.weights,
-                .antithetic = item.antithetic,
-                .config = {}} {
-        Draws draws(seed, stream);
-        inputs_ = draw_inputs(item, draws);
-    }
+EsUpdateDesc describe_update(const EsUpdateCase& item) {
+    return {.parameters = *ParameterTable::create(item.parameters),
+            .population = item.population,
+            .rank = item.rank,
+            .weights = item.weights,
+            .antithetic = item.antithetic};
+}
 
-    [[nodiscard]] std::string name() const override { return name_; }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return es_update_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return es_update_space(info, desc_).configuration(default_es_update_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        EsUpdateDesc desc = desc_;
-        desc.config = es_update_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(EsUpdatePlan plan, plan_es_update(device, desc));
-        return planned(std::move(plan),
-                       [when = inputs_.when](const EsUpdatePlan& of, std::span<const BufferView> views,
-                                             const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundEsUpdate bound,
-                                    of.bind({.weights = views[0], .summary = views[1], .gradient = views[2]}, scratch));
-                           return recorded(std::move(bound), when);
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {integer() ? input_buffer("weights", inputs_.integers) : input_buffer("weights", inputs_.floats),
-                input_buffer("summary", std::vector{inputs_.summary}),
-                output_buffer("gradient", desc_.parameters.size_bytes())};
+class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
+   public:
+    EsUpdateProblem(const EsUpdateCase& item, UpdateInputs inputs)
+        : OperationProblem(describe_update(item), item.name, inputs.when), inputs_(std::move(inputs)) {}
+
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {integer() ? bytes_of_values(inputs_.integers) : bytes_of_values(inputs_.floats),
+                bytes_of_values(std::vector{inputs_.summary})};
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
         Expected gradient{.oracle = oracle()};
         if (integer()) {
             gradient.twin = words_of(reference::es_update_twin(
-                desc_, std::span(inputs_.integers).first(inputs_.values.size()), inputs_.summary, inputs_.when));
+                desc(), std::span(inputs_.integers).first(inputs_.values.size()), inputs_.summary, inputs_.when));
         }
         return {std::move(gradient)};
     }
@@ -165,27 +144,27 @@ class EsUpdateProblem final : public Problem {
     /// noise is not counted.
     [[nodiscard]] Work work() const override {
         double products = 0.0;
-        for (const ParameterDesc& parameter : desc_.parameters.parameters()) {
+        for (const ParameterDesc& parameter : desc().parameters.parameters()) {
             if (parameter.perturbation == Perturbation::Frozen) continue;
-            const double terms = parameter.perturbation == Perturbation::Vector ? 1.0 : desc_.rank;
+            const double terms = parameter.perturbation == Perturbation::Vector ? 1.0 : desc().rank;
             products += terms * parameter.rows * parameter.columns;
         }
         const auto pairs = static_cast<double>(inputs_.values.size());
         return {.operations = 2.0 * pairs * products,
-                .bytes = pairs * (integer() ? 1.0 : 4.0) + static_cast<double>(desc_.parameters.size_bytes())};
+                .bytes = pairs * (integer() ? 1.0 : 4.0) + static_cast<double>(desc().parameters.size_bytes())};
     }
 
    private:
-    [[nodiscard]] bool integer() const { return desc_.weights == FitnessWeights::I8; }
+    [[nodiscard]] bool integer() const { return desc().weights == FitnessWeights::I8; }
 
     /// Four roundings in class P (factor, its product with the coefficient, the sum, the last product), and the
     /// oracle's own in double. Floats add a product and an addition per term and an addition per slice, each 2^-24 of
     /// what has been summed.
     [[nodiscard]] std::vector<OracleValue> oracle() const {
         const EsUpdateOracle oracle =
-            es_update_oracle(desc_, inputs_.values, static_cast<double>(inputs_.summary.coefficient), inputs_.when);
+            es_update_oracle(desc(), inputs_.values, static_cast<double>(inputs_.summary.coefficient), inputs_.when);
         const double half_ulp = std::ldexp(1.0, -24);
-        const double terms = static_cast<double>(inputs_.values.size()) * desc_.rank;
+        const double terms = static_cast<double>(inputs_.values.size()) * desc().rank;
         std::vector<OracleValue> values;
         for (std::size_t i = 0; i < oracle.gradient.size(); ++i) {
             double tolerance =
@@ -196,8 +175,6 @@ class EsUpdateProblem final : public Problem {
         return values;
     }
 
-    std::string name_;
-    EsUpdateDesc desc_;
     UpdateInputs inputs_;
 };
 
@@ -208,7 +185,7 @@ Problems es_update_cases(std::uint64_t seed) {
     Problems problems;
     for (const EsUpdateCase& item : es_update_cases()) {
         const auto index = static_cast<std::uint32_t>(problems.size());
-        problems.push_back(std::make_unique<EsUpdateProblem>(item, seed, kStreams + index));
+        problems.push_back(std::make_unique<EsUpdateProblem>(item, draw_inputs(item, seed, kStreams + index)));
     }
     return problems;
 }
@@ -221,25 +198,23 @@ Problems es_update_benchmarks() {
              {EsUpdateCase{fmt::format("4-64-2, rank {}", rank), policy_4_64_2(), 4096, rank},
               EsUpdateCase{fmt::format("256x256, rank {}", rank), {matrix("w", 256, 256)}, 4096, rank}}) {
             const auto index = static_cast<std::uint32_t>(problems.size());
-            problems.push_back(std::make_unique<EsUpdateProblem>(item, 42, kStreams + index));
+            problems.push_back(std::make_unique<EsUpdateProblem>(item, draw_inputs(item, 42, kStreams + index)));
         }
     }
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_es_update_problem(const EsUpdateDesc& desc) {
-    return std::make_unique<EsUpdateProblem>(
-        EsUpdateCase{.name = fmt::format("{} parameters, {} members, rank {}", desc.parameters.element_count(),
-                                         desc.population, desc.rank),
-                     .parameters = {desc.parameters.parameters().begin(), desc.parameters.parameters().end()},
-                     .population = desc.population,
-                     .rank = desc.rank,
-                     .weights = desc.weights,
-                     .antithetic = desc.antithetic},
-        42, kStreams);
+    const EsUpdateCase item{.name = {},
+                            .parameters = {desc.parameters.parameters().begin(), desc.parameters.parameters().end()},
+                            .population = desc.population,
+                            .rank = desc.rank,
+                            .weights = desc.weights,
+                            .antithetic = desc.antithetic};
+    return std::make_unique<EsUpdateProblem>(item, draw_inputs(item, 42, kStreams));
 }
+
+}  // namespace
 
 const Family& es_update_family() noexcept {
     // Where pipelines take long to make (SwiftShader), they are what a check waits for.
@@ -247,7 +222,8 @@ const Family& es_update_family() noexcept {
                                     .exactness = "E+P",
                                     .cases = &es_update_cases,
                                     .benchmarks = &es_update_benchmarks,
-                                    .configurations_per_case = 1};
+                                    .configurations_per_case = 1,
+                                    .operation = &kOperationText<EsUpdateDesc, &make_es_update_problem>};
     return kFamily;
 }
 

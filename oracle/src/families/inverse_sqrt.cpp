@@ -9,7 +9,7 @@
 #include "check_tools.hpp"
 #include "inverse_sqrt_oracle.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/inverse_sqrt.hpp"
 
 namespace yolk::oracle {
@@ -94,59 +94,32 @@ std::vector<float> make_block(Draws& draws, const InverseSqrtCase& c, SpectrumKi
     return block;
 }
 
-class InverseSqrtProblem final : public Problem {
+class InverseSqrtProblem final : public OperationProblem<InverseSqrtDesc> {
    public:
     InverseSqrtProblem(InverseSqrtCase of, std::uint64_t seed)
-        : case_(std::move(of)),
-          desc_{.n = case_.n, .blocks = case_.blocks, .damping = case_.damping, .max_iterations = case_.max_iterations},
+        : OperationProblem({.n = of.n, .blocks = of.blocks, .damping = of.damping, .max_iterations = of.max_iterations},
+                           fmt::format("kind {}, condition {:g}, damping {:g}, scale {:g}",
+                                       static_cast<int>(of.kinds[0]), of.condition, of.damping, of.scale)),
+          case_(std::move(of)),
           seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} blocks of {}, kind {}, condition {:g}, damping {:g}, scale {:g}, {} iterations",
-                           desc_.blocks, desc_.n, static_cast<int>(case_.kinds[0]), case_.condition, desc_.damping,
-                           case_.scale, desc_.max_iterations);
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return inverse_sqrt_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return inverse_sqrt_space(info, desc_).configuration(default_inverse_sqrt_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        InverseSqrtDesc desc = desc_;
-        desc.config = inverse_sqrt_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(InverseSqrtPlan plan, plan_inverse_sqrt(device, desc));
-        return planned(
-            std::move(plan),
-            [](const InverseSqrtPlan& of, std::span<const BufferView> views,
-               const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                YOLK_TRY(BoundInverseSqrt bound,
-                         of.bind({.in = views[0], .out = views[1], .status = views[2], .residual = views[3]}, scratch));
-                return recorded(std::move(bound));
-            });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        const std::uint64_t words = desc_.n == 0 ? 0 : desc_.blocks;
-        return {input_buffer("in", make_input()), output_buffer("out", sizeof(float) * words * elements()),
-                output_buffer("status", sizeof(float) * words), output_buffer("residual", sizeof(float) * words)};
-    }
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(make_input())}; }
     [[nodiscard]] std::vector<Expected> expected() const override;
     void verify(CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override;
     [[nodiscard]] Work work() const override {
-        const double all = static_cast<double>(desc_.blocks) * static_cast<double>(elements());
-        return {.operations = 6.0 * desc_.max_iterations * all * desc_.n, .bytes = 8.0 * all};
+        const double all = static_cast<double>(desc().blocks) * static_cast<double>(elements());
+        return {.operations = 6.0 * desc().max_iterations * all * desc().n, .bytes = 8.0 * all};
     }
 
    private:
-    [[nodiscard]] std::size_t elements() const { return std::size_t{desc_.n} * desc_.n; }
+    [[nodiscard]] std::size_t elements() const { return std::size_t{desc().n} * desc().n; }
     [[nodiscard]] SpectrumKind kind_of(std::size_t block) const { return case_.kinds[block % case_.kinds.size()]; }
     [[nodiscard]] InverseSqrtStatus right_status(std::size_t block) const;
     [[nodiscard]] std::vector<float> make_input() const {
         std::vector<float> in;
-        Draws draws(seed_, 60 + desc_.n);
-        for (std::size_t b = 0; b < desc_.blocks && desc_.n > 0; ++b) {
+        Draws draws(seed_, 60 + desc().n);
+        for (std::size_t b = 0; b < desc().blocks && desc().n > 0; ++b) {
             const std::vector<float> block = make_block(draws, case_, kind_of(b));
             in.insert(in.end(), block.begin(), block.end());
         }
@@ -154,7 +127,6 @@ class InverseSqrtProblem final : public Problem {
     }
 
     InverseSqrtCase case_;
-    InverseSqrtDesc desc_;
     std::uint64_t seed_;
 };
 
@@ -176,13 +148,13 @@ InverseSqrtStatus InverseSqrtProblem::right_status(std::size_t block) const {
 
 std::vector<Expected> InverseSqrtProblem::expected() const {
     const std::vector<float> in = make_input();
-    const reference::InverseSqrtOutputs twin = reference::inverse_sqrt_twin(desc_, in);
+    const reference::InverseSqrtOutputs twin = reference::inverse_sqrt_twin(desc(), in);
     Expected out{.twin = words_of(twin.out)};
     for (std::size_t b = 0; b < twin.status.size(); ++b) {
         if (right_status(b) == InverseSqrtStatus::Converged) {
             const auto block = std::span(in).subspan(b * elements(), elements());
             const std::vector<OracleValue> values =
-                inverse_sqrt_oracle(desc_.n, desc_.damping, block, inverse_sqrt_iterations(twin.status[b]));
+                inverse_sqrt_oracle(desc().n, desc().damping, block, inverse_sqrt_iterations(twin.status[b]));
             out.oracle.insert(out.oracle.end(), values.begin(), values.end());
             continue;
         }
@@ -202,10 +174,10 @@ void InverseSqrtProblem::verify(CheckReport& report, const std::string& case_nam
             report.fail(fmt::format("{}: the status of block {} is {}; {} is right.", case_name, b,
                                     static_cast<std::uint32_t>(status), static_cast<std::uint32_t>(right_status(b))));
         const auto residual = std::bit_cast<float>(outputs[2][b]);
-        if (status == InverseSqrtStatus::Converged && !(residual <= desc_.tolerance))
+        if (status == InverseSqrtStatus::Converged && !(residual <= desc().tolerance))
             report.fail(fmt::format("{}: block {} has converged with residual {}.", case_name, b, residual));
         for (std::size_t i = 0; i < elements(); ++i) {
-            const std::size_t mirror = i % desc_.n * desc_.n + i / desc_.n;
+            const std::size_t mirror = i % desc().n * desc().n + i / desc().n;
             if (outputs[0][b * elements() + i] == outputs[0][b * elements() + mirror]) continue;
             report.fail(fmt::format("{}: element {} of block {} is not symmetric.", case_name, i, b));
         }
@@ -257,19 +229,21 @@ Problems inverse_sqrt_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_inverse_sqrt_problem(const InverseSqrtDesc& desc) {
-    return std::make_unique<InverseSqrtProblem>(InverseSqrtCase{.n = desc.n, .blocks = desc.blocks, .condition = 1e3},
-                                                1);
+    return std::make_unique<InverseSqrtProblem>(
+        InverseSqrtCase{.n = desc.n, .blocks = desc.blocks, .condition = 1e3, .max_iterations = desc.max_iterations},
+        1);
 }
+
+}  // namespace
 
 const Family& inverse_sqrt_family() noexcept {
     static constexpr Family kFamily{.name = "inverse_sqrt",
                                     .exactness = "P",
                                     .cases = &inverse_sqrt_cases,
                                     .benchmarks = &inverse_sqrt_benchmarks,
-                                    .each_configuration_once = true};
+                                    .each_configuration_once = true,
+                                    .operation = &kOperationText<InverseSqrtDesc, &make_inverse_sqrt_problem>};
     return kFamily;
 }
 

@@ -8,7 +8,7 @@
 #include "check_tools.hpp"
 #include "kronecker_precondition_oracle.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/primitives/block_inverse.hpp"
 #include "yolk/reference/kronecker_precondition.hpp"
 
@@ -45,58 +45,26 @@ std::vector<float> make_covariance(Draws& draws, std::uint32_t n, std::uint32_t 
     return covariance;
 }
 
-class KroneckerProblem final : public Problem {
+class KroneckerProblem final : public OperationProblem<KroneckerPreconditionDesc> {
    public:
     KroneckerProblem(KroneckerPreconditionCase of, std::uint64_t seed)
-        : case_(std::move(of)),
-          desc_{.n_out = case_.n_out, .n_in = case_.n_in, .blocks = case_.blocks, .factors = case_.factors},
+        : OperationProblem({.n_out = of.n_out, .n_in = of.n_in, .blocks = of.blocks, .factors = of.factors},
+                           fmt::format("kind {}, damping {:g}, S_in times {:g}", static_cast<int>(of.kinds[0]),
+                                       of.damping, of.scale_in),
+                           of.damping),
+          case_(std::move(of)),
           seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} blocks of [{}, {}], {}, kind {}, damping {:g}, S_in times {:g}", desc_.blocks,
-                           desc_.n_out, desc_.n_in, inverts() ? "covariances" : "inverses",
-                           static_cast<int>(case_.kinds[0]), case_.damping, case_.scale_in);
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return kronecker_precondition_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return kronecker_precondition_space(info, desc_)
-            .configuration(default_kronecker_precondition_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        KroneckerPreconditionDesc desc = desc_;
-        desc.config = kronecker_precondition_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(KroneckerPreconditionPlan plan, plan_kronecker_precondition(device, desc));
-        return planned(std::move(plan),
-                       [damping = case_.damping, has_status = inverts()](
-                           const KroneckerPreconditionPlan& of, std::span<const BufferView> views,
-                           const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundKroneckerPrecondition bound,
-                                    of.bind({.factor_out = views[0],
-                                             .factor_in = views[1],
-                                             .gradient = views[2],
-                                             .step = views[3],
-                                             .status = has_status ? views[4] : BufferView{}},
-                                            scratch));
-                           return recorded(std::move(bound), damping);
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
         const reference::KroneckerInputs inputs = make_inputs();
-        std::vector<ProblemBuffer> all{
-            input_buffer("factor_out", inputs.factor_out), input_buffer("factor_in", inputs.factor_in),
-            input_buffer("gradient", inputs.gradient), output_buffer("step", sizeof(float) * inputs.gradient.size())};
-        const std::uint64_t words = inputs.gradient.empty() ? 0 : desc_.blocks;
-        if (inverts()) all.push_back(output_buffer("status", sizeof(std::uint32_t) * words));
-        return all;
+        return {bytes_of_values(inputs.factor_out), bytes_of_values(inputs.factor_in),
+                bytes_of_values(inputs.gradient)};
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const reference::KroneckerInputs inputs = make_inputs();
-        const reference::KroneckerOutputs twin = reference::kronecker_precondition_twin(desc_, inputs);
+        const reference::KroneckerOutputs twin = reference::kronecker_precondition_twin(desc(), inputs);
         std::vector<Expected> all{
-            {.twin = words_of(twin.step), .oracle = kronecker_precondition_oracle(desc_, inputs, twin.status)}};
+            {.twin = words_of(twin.step), .oracle = kronecker_precondition_oracle(desc(), inputs, twin.status)}};
         if (inverts()) all.push_back({.element = ElementType::U32, .twin = twin.status});
         return all;
     }
@@ -110,16 +78,16 @@ class KroneckerProblem final : public Problem {
         }
     }
     [[nodiscard]] Work work() const override {
-        const double out = desc_.n_out;
-        const double in = desc_.n_in;
+        const double out = desc().n_out;
+        const double in = desc().n_in;
         const double products = 2.0 * out * in * (out + in);
         const double inverses = inverts() ? 2.0 * (out * out * out + in * in * in) : 0.0;
-        return {.operations = desc_.blocks * (products + inverses),
-                .bytes = 4.0 * desc_.blocks * (out * out + in * in + 2.0 * out * in)};
+        return {.operations = desc().blocks * (products + inverses),
+                .bytes = 4.0 * desc().blocks * (out * out + in * in + 2.0 * out * in)};
     }
 
    private:
-    [[nodiscard]] bool inverts() const { return desc_.factors == KroneckerFactors::Covariances; }
+    [[nodiscard]] bool inverts() const { return desc().factors == KroneckerFactors::Covariances; }
     [[nodiscard]] FactorKind kind_of(std::size_t block) const { return case_.kinds[block % case_.kinds.size()]; }
     [[nodiscard]] std::uint32_t right_status(std::size_t block) const {
         const auto word = [](BlockStatus in, BlockStatus out) {
@@ -141,29 +109,28 @@ class KroneckerProblem final : public Problem {
     }
     [[nodiscard]] reference::KroneckerInputs make_inputs() const {
         reference::KroneckerInputs inputs{.factor_out = {}, .factor_in = {}, .gradient = {}, .damping = case_.damping};
-        if (desc_.n_out == 0 || desc_.n_in == 0) return inputs;
+        if (desc().n_out == 0 || desc().n_in == 0) return inputs;
         Draws draws(seed_, 70);
         const auto append = [](std::vector<float>& to, const std::vector<float>& from) {
             to.insert(to.end(), from.begin(), from.end());
         };
-        for (std::size_t b = 0; b < desc_.blocks; ++b) {
+        for (std::size_t b = 0; b < desc().blocks; ++b) {
             const FactorKind kind = kind_of(b);
             const bool few = kind == FactorKind::FewSamples;
             const float sign = kind == FactorKind::NegativeOut ? -1.0F : 1.0F;
             const float in_scale = kind == FactorKind::ZeroIn ? 0.0F : case_.scale_in;
-            std::vector<float> out = make_covariance(draws, desc_.n_out, few ? 2 : 3 * desc_.n_out + 2, sign);
-            std::vector<float> in = make_covariance(draws, desc_.n_in, few ? 2 : 3 * desc_.n_in + 2, in_scale);
+            std::vector<float> out = make_covariance(draws, desc().n_out, few ? 2 : 3 * desc().n_out + 2, sign);
+            std::vector<float> in = make_covariance(draws, desc().n_in, few ? 2 : 3 * desc().n_in + 2, in_scale);
             if (kind == FactorKind::NanIn) in[in.size() / 2] = in[0] = std::numeric_limits<float>::quiet_NaN();
             if (kind == FactorKind::InfiniteOut) out[0] = std::numeric_limits<float>::infinity();
             append(inputs.factor_out, out);
             append(inputs.factor_in, in);
-            append(inputs.gradient, draws.uniforms(std::size_t{desc_.n_out} * desc_.n_in, -1.0F, 1.0F));
+            append(inputs.gradient, draws.uniforms(std::size_t{desc().n_out} * desc().n_in, -1.0F, 1.0F));
         }
         return inputs;
     }
 
     KroneckerPreconditionCase case_;
-    KroneckerPreconditionDesc desc_;
     std::uint64_t seed_;
 };
 
@@ -213,8 +180,6 @@ Problems kronecker_precondition_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_kronecker_precondition_problem(const KroneckerPreconditionDesc& desc) {
     return std::make_unique<KroneckerProblem>(KroneckerPreconditionCase{.n_out = desc.n_out,
                                                                         .n_in = desc.n_in,
@@ -225,12 +190,16 @@ std::unique_ptr<Problem> make_kronecker_precondition_problem(const KroneckerPrec
                                               1);
 }
 
+}  // namespace
+
 const Family& kronecker_precondition_family() noexcept {
-    static constexpr Family kFamily{.name = "kronecker_precondition",
-                                    .exactness = "P",
-                                    .cases = &kronecker_precondition_cases,
-                                    .benchmarks = &kronecker_precondition_benchmarks,
-                                    .each_configuration_once = true};
+    static constexpr Family kFamily{
+        .name = "kronecker_precondition",
+        .exactness = "P",
+        .cases = &kronecker_precondition_cases,
+        .benchmarks = &kronecker_precondition_benchmarks,
+        .each_configuration_once = true,
+        .operation = &kOperationText<KroneckerPreconditionDesc, &make_kronecker_precondition_problem>};
     return kFamily;
 }
 

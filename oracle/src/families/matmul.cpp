@@ -8,7 +8,7 @@
 #include "matmul_oracle.hpp"
 #include "yolk/oracle/convert.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/convert.hpp"
 #include "yolk/reference/matmul.hpp"
 
@@ -37,18 +37,28 @@ float draw_element(Draws& draws, MatrixValues values, std::size_t index) {
     return 0.0F;
 }
 
-class MatmulProblem final : public Problem {
+std::string layout_text(const MatrixLayout& layout) {
+    return fmt::format("@{}+{}+{}", layout.offset, layout.stride, layout.batch_stride);
+}
+
+/// What fields do not say: where the matrices lie, the epilogue, the values.
+std::string label_of(const MatmulDesc& d, MatrixValues values) {
+    constexpr std::array kValues{"uniform", "plain", "ones", "huge", "tiny"};
+    return fmt::format("a{} b{} out{}{} {} {}", layout_text(d.a), layout_text(d.b), layout_text(d.out),
+                       d.has_bias ? " bias" : "", to_string(d.activation), kValues[static_cast<std::size_t>(values)]);
+}
+
+class MatmulProblem final : public OperationProblem<MatmulDesc> {
    public:
     MatmulProblem(const MatmulDesc& desc, MatrixValues values, std::uint64_t seed)
-        : given_(desc), desc_(reference::without_dense(desc)), values_(values), seed_(seed) {}
+        : OperationProblem(desc, label_of(reference::without_dense(desc), values)),
+          desc_(reference::without_dense(desc)),
+          values_(values),
+          seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override;
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return matmul_space(info, given_).space();
-    }
     /// Matrix units where they may take the product: no default of the primitive, so the check is what runs them.
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        const ConfigSpace<MatmulConfig> space = matmul_space(info, given_);
+        const ConfigSpace<MatmulConfig> space = space_of(info, desc());
         const MatmulConfig units{.workgroup_size = info.limits.subgroup_size,
                                  .block_m = 32,
                                  .block_n = 32,
@@ -56,30 +66,13 @@ class MatmulProblem final : public Problem {
                                  .tile_m = 1,
                                  .tile_n = 4,
                                  .vector_width = 1,
-                                 .cooperative = 1};
-        return space.configuration(space.check(units) ? units : default_matmul_config(info, given_));
+                                 .operand_path = kCooperativeOperands};
+        return space.configuration(space.check(units) ? units : heuristic_of(info, desc()));
     }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        MatmulDesc desc = given_;
-        desc.config = matmul_space(device.info(), given_).config(configuration);
-        YOLK_TRY(MatmulPlan plan, plan_matmul(device, desc));
-        return planned(
-            std::move(plan),
-            [](const MatmulPlan& of, std::span<const BufferView> views,
-               const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                YOLK_TRY(
-                    BoundMatmul bound,
-                    of.bind({.a = views[0], .b = views[1], .out = views[4], .bias = views[2], .residual = views[3]},
-                            scratch));
-                return recorded(std::move(bound));
-            });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
         const Inputs inputs = draw_inputs();
-        return {input_in_format("a", desc_.a.format, inputs.a), input_in_format("b", desc_.b.format, inputs.b),
-                input_buffer("bias", inputs.bias), input_buffer("residual", inputs.residual),
-                output_buffer("out", float_bytes(desc_.out.format, extent(desc_.out, desc_.m, desc_.n)))};
+        return {bytes_in_format(desc_.a.format, inputs.a), bytes_in_format(desc_.b.format, inputs.b),
+                bytes_of_values(inputs.bias), bytes_of_values(inputs.residual)};
     }
     [[nodiscard]] std::vector<Expected> expected() const override;
     void verify(CheckReport& report, const std::string& case_name,
@@ -105,26 +98,10 @@ class MatmulProblem final : public Problem {
     [[nodiscard]] std::vector<float> draw_matrix(Draws& draws, const MatrixLayout& layout, std::uint32_t rows,
                                                  std::uint32_t columns) const;
 
-    MatmulDesc given_;  ///< with kDense, as a plan takes it
-    MatmulDesc desc_;
+    MatmulDesc desc_;  ///< without kDense
     MatrixValues values_;
     std::uint64_t seed_;
 };
-
-std::string layout_text(const MatrixLayout& layout) {
-    return fmt::format("{}@{}+{}+{}{}", layout.transposed ? "^T" : "", layout.offset, layout.stride,
-                       layout.batch_stride,
-                       layout.format == FloatFormat::F32 ? "" : fmt::format(" {}", to_string(layout.format)));
-}
-
-std::string MatmulProblem::name() const {
-    constexpr std::array kValues{"uniform", "plain", "ones", "huge", "tiny"};
-    return fmt::format("{} [{}, {}, {}] x{} a{} b{} out{}{} {}{} {}",
-                       desc_.determinism == Determinism::Exact ? "exact" : "fast", desc_.m, desc_.n, desc_.k,
-                       desc_.batch, layout_text(desc_.a), layout_text(desc_.b), layout_text(desc_.out),
-                       desc_.has_bias ? " bias" : "", to_string(desc_.activation),
-                       desc_.has_residual ? " residual" : "", kValues[static_cast<std::size_t>(values_)]);
-}
 
 std::vector<float> MatmulProblem::draw_matrix(Draws& draws, const MatrixLayout& layout, std::uint32_t rows,
                                               std::uint32_t columns) const {
@@ -330,24 +307,28 @@ Problems matmul_cases(std::uint64_t seed) {
 Problems matmul_benchmarks() {
     Problems problems;
     for (const std::uint32_t size : {512U, 1024U}) {
-        problems.push_back(make_matmul_problem({.m = size, .n = size, .k = size, .b = {.transposed = true}}));
-        problems.push_back(make_matmul_problem({.m = size, .n = size, .k = size}));
+        for (const bool transposed : {true, false}) {
+            problems.push_back(std::make_unique<MatmulProblem>(
+                MatmulDesc{.m = size, .n = size, .k = size, .b = {.transposed = transposed}}, MatrixValues::Uniform,
+                1));
+        }
     }
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_matmul_problem(const MatmulDesc& desc) {
     return std::make_unique<MatmulProblem>(desc, MatrixValues::Uniform, 1);
 }
+
+}  // namespace
 
 const Family& matmul_family() noexcept {
     static constexpr Family kFamily{.name = "matmul",
                                     .exactness = "P+T",
                                     .cases = &matmul_cases,
                                     .benchmarks = &matmul_benchmarks,
-                                    .each_configuration_once = true};
+                                    .each_configuration_once = true,
+                                    .operation = &kOperationText<MatmulDesc, &make_matmul_problem>};
     return kFamily;
 }
 

@@ -6,7 +6,7 @@
 #include "check_tools.hpp"
 #include "matmul_i8_oracle.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/matmul_i8.hpp"
 
 namespace yolk::oracle {
@@ -18,40 +18,16 @@ enum class Bytes {
     Extreme,  ///< -128 and 127: sums as large as they get
 };
 
-class MatmulI8Problem final : public Problem {
+class MatmulI8Problem final : public OperationProblem<MatmulI8Desc> {
    public:
     MatmulI8Problem(const MatmulI8Desc& desc, Bytes bytes, std::uint64_t seed)
-        : given_(desc), desc_(reference::without_dense(desc)), bytes_(bytes), seed_(seed) {}
+        : OperationProblem(desc, label_of(desc, bytes)),
+          desc_(reference::without_dense(desc)),
+          bytes_(bytes),
+          seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        const auto text = [](const RowsLayout& l) {
-            return fmt::format("@{}+{}+{}", l.offset, l.stride, l.batch_stride);
-        };
-        return fmt::format("[{}, {}, {}] x{} a{} b{} out{}{}", desc_.m, desc_.n, desc_.k, desc_.batch, text(desc_.a),
-                           text(desc_.b), text(desc_.out), bytes_ == Bytes::Extreme ? " extreme" : "");
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return matmul_i8_space(info, given_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return matmul_i8_space(info, given_).configuration(default_matmul_i8_config(info, given_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        MatmulI8Desc desc = given_;
-        desc.config = matmul_i8_space(device.info(), given_).config(configuration);
-        YOLK_TRY(MatmulI8Plan plan, plan_matmul_i8(device, desc));
-        return planned(std::move(plan),
-                       [](const MatmulI8Plan& of, std::span<const BufferView> views,
-                          const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundMatmulI8 bound,
-                                    of.bind({.a = views[0], .b = views[1], .out = views[2]}, scratch));
-                           return recorded(std::move(bound));
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {input_buffer("a", draw(desc_.a, desc_.m, 50)), input_buffer("b", draw(desc_.b, desc_.n, 51)),
-                output_buffer("out", 4 * out_extent())};
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
+        return {bytes_of_values(draw(desc_.a, desc_.m, 50)), bytes_of_values(draw(desc_.b, desc_.n, 51))};
     }
     [[nodiscard]] std::vector<Expected> expected() const override;
     [[nodiscard]] Work work() const override {
@@ -62,6 +38,15 @@ class MatmulI8Problem final : public Problem {
     }
 
    private:
+    /// Where the matrices lie, with kDense as it is given.
+    [[nodiscard]] static std::string label_of(const MatmulI8Desc& desc, Bytes bytes) {
+        const auto text = [](const RowsLayout& l) {
+            return fmt::format("@{}+{}+{}", l.offset, l.stride, l.batch_stride);
+        };
+        const MatmulI8Desc d = reference::without_dense(desc);
+        return fmt::format("a{} b{} out{}{}", text(d.a), text(d.b), text(d.out),
+                           bytes == Bytes::Extreme ? ", extreme" : "");
+    }
     [[nodiscard]] std::size_t extent(const RowsLayout& layout, std::uint32_t rows) const {
         if (desc_.batch == 0 || desc_.m == 0 || desc_.n == 0 || desc_.k == 0) return 0;
         return reference::element_of(layout, desc_.batch - 1, rows - 1, (desc_.k + 3) / 4 * 4);
@@ -83,8 +68,7 @@ class MatmulI8Problem final : public Problem {
         return bytes;
     }
 
-    MatmulI8Desc given_;  ///< with kDense, as a plan takes it
-    MatmulI8Desc desc_;
+    MatmulI8Desc desc_;  ///< without kDense
     Bytes bytes_;
     std::uint64_t seed_;
 };
@@ -164,18 +148,19 @@ Problems matmul_i8_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_matmul_i8_problem(const MatmulI8Desc& desc) {
     return std::make_unique<MatmulI8Problem>(desc, Bytes::Drawn, 1);
 }
+
+}  // namespace
 
 const Family& matmul_i8_family() noexcept {
     static constexpr Family kFamily{.name = "matmul_i8",
                                     .exactness = "E",
                                     .cases = &matmul_i8_cases,
                                     .benchmarks = &matmul_i8_benchmarks,
-                                    .configurations_per_case = 4};
+                                    .configurations_per_case = 4,
+                                    .operation = &kOperationText<MatmulI8Desc, &make_matmul_i8_problem>};
     return kFamily;
 }
 

@@ -7,80 +7,47 @@
 #include "natural_gradient_oracle.hpp"
 #include "row_inputs.hpp"
 #include "yolk/oracle/families.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/natural_gradient.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class NaturalGradientProblem final : public Problem {
+class NaturalGradientProblem final : public OperationProblem<NaturalGradientDesc> {
    public:
     NaturalGradientProblem(const NaturalGradientDesc& desc, RowInputs inputs, float learning_rate, std::uint64_t seed)
-        : desc_(desc), inputs_(inputs), learning_rate_(learning_rate), seed_(seed) {}
+        : OperationProblem(desc, fmt::format("rate {}, {}", learning_rate, name_of(inputs)), learning_rate),
+          inputs_(inputs),
+          seed_(seed) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} blocks of {}{}{}{}, rate {}, {}", desc_.blocks, desc_.n,
-                           desc_.identity ? ", identity" : "", desc_.project_mean ? ", projected" : "",
-                           desc_.has_preconditioned ? ", both outputs" : "", learning_rate_, name_of(inputs_));
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return natural_gradient_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return natural_gradient_space(info, desc_).configuration(default_row_config(info));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        NaturalGradientDesc desc = desc_;
-        desc.config = natural_gradient_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(NaturalGradientPlan plan, plan_natural_gradient(device, desc));
-        return planned(std::move(plan),
-                       [rate = learning_rate_, both = desc.has_preconditioned](
-                           const NaturalGradientPlan& of, std::span<const BufferView> views,
-                           const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                           YOLK_TRY(BoundNaturalGradient bound,
-                                    of.bind({.preconditioner = views[0],
-                                             .gradient = views[1],
-                                             .step = views[2],
-                                             .preconditioned = both ? views[3] : BufferView{}},
-                                            scratch));
-                           return recorded(std::move(bound), rate);
-                       });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
         const reference::NaturalGradientInputs inputs = make_inputs();
-        const std::uint64_t size_bytes = sizeof(float) * inputs.gradient.size();
-        std::vector<ProblemBuffer> all{input_buffer("preconditioner", inputs.preconditioner),
-                                       input_buffer("gradient", inputs.gradient), output_buffer("step", size_bytes)};
-        if (desc_.has_preconditioned) all.push_back(output_buffer("preconditioned", size_bytes));
-        return all;
+        return {bytes_of_values(inputs.preconditioner), bytes_of_values(inputs.gradient)};
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const reference::NaturalGradientInputs inputs = make_inputs();
-        const auto twin = reference::natural_gradient_twin(desc_, inputs);
-        auto oracle = natural_gradient_oracle(desc_, inputs);
+        const auto twin = reference::natural_gradient_twin(desc(), inputs);
+        auto oracle = natural_gradient_oracle(desc(), inputs);
         std::vector<Expected> all{{.twin = words_of(twin.step), .oracle = std::move(oracle.step)}};
-        if (desc_.has_preconditioned)
+        if (desc().has_preconditioned)
             all.push_back({.twin = words_of(twin.preconditioned), .oracle = std::move(oracle.preconditioned)});
         return all;
     }
     [[nodiscard]] Work work() const override {
-        const double vectors = static_cast<double>(desc_.blocks) * desc_.n;
-        const double elements = desc_.identity ? 0.0 : vectors * desc_.n;
+        const double vectors = static_cast<double>(desc().blocks) * desc().n;
+        const double elements = desc().identity ? 0.0 : vectors * desc().n;
         return {.operations = 2.0 * elements + vectors, .bytes = 4.0 * (elements + 2.0 * vectors)};
     }
 
    private:
     [[nodiscard]] reference::NaturalGradientInputs make_inputs() const {
-        const std::size_t vectors = std::size_t{desc_.blocks} * desc_.n;
-        return {.preconditioner = row_inputs(seed_, desc_.identity ? 0 : vectors * desc_.n, inputs_),
+        const std::size_t vectors = std::size_t{desc().blocks} * desc().n;
+        return {.preconditioner = row_inputs(seed_, desc().identity ? 0 : vectors * desc().n, inputs_),
                 .gradient = row_inputs(seed_ + 1, vectors, inputs_),
-                .learning_rate = learning_rate_};
+                .learning_rate = argument<0>()};
     }
 
-    NaturalGradientDesc desc_;
     RowInputs inputs_;
-    float learning_rate_;
     std::uint64_t seed_;
 };
 
@@ -130,18 +97,19 @@ Problems natural_gradient_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_natural_gradient_problem(const NaturalGradientDesc& desc) {
     return std::make_unique<NaturalGradientProblem>(desc, RowInputs::Plain, 0.1F, 1);
 }
+
+}  // namespace
 
 const Family& natural_gradient_family() noexcept {
     static constexpr Family kFamily{.name = "natural_gradient",
                                     .exactness = "P",
                                     .cases = &natural_gradient_cases,
                                     .benchmarks = &natural_gradient_benchmarks,
-                                    .configurations_per_case = 2};
+                                    .configurations_per_case = 2,
+                                    .operation = &kOperationText<NaturalGradientDesc, &make_natural_gradient_problem>};
     return kFamily;
 }
 

@@ -5,77 +5,56 @@
 
 #include "check_tools.hpp"
 #include "yolk/oracle/families.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/perturbed_linear.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-class PerturbedLinearProblem final : public Problem {
+/// Whose noise all problems draw.
+PerturbedLinearDesc of_parameter_11(PerturbedLinearDesc desc) {
+    desc.parameter = ParameterId{11};
+    return desc;
+}
+
+class PerturbedLinearProblem final : public OperationProblem<PerturbedLinearDesc> {
    public:
     PerturbedLinearProblem(const PerturbedLinearDesc& desc, std::int32_t first_member, float sigma, std::uint64_t seed,
                            bool plain)
-        : desc_(desc),
-          first_member_(first_member),
-          when_{.seed = seed + 1, .generation = 9, .time = 4, .sigma = sigma},
-          plain_(plain) {
-        desc_.parameter = ParameterId{11};
-    }
+        : OperationProblem(of_parameter_11(desc), fmt::format("from member {}, sigma {}", first_member, sigma),
+                           NoiseContext{.seed = seed + 1, .generation = 9, .time = 4, .sigma = sigma},
+                           OrZero<std::int32_t>{first_member}),
+          plain_(plain) {}
 
-    [[nodiscard]] std::string name() const override {
-        return fmt::format("{} {} -> {}{} x {} members from {} x {} rows{}, rank {}, sigma {}, {} by {}{}",
-                           desc_.determinism == Determinism::Exact ? "exact" : "fast", inner(), outer(),
-                           desc_.transposed ? " transposed" : "", desc_.members, first_member_, desc_.rows,
-                           desc_.shared_input ? " shared" : "", desc_.rank, when_.sigma, to_string(desc_.input_format),
-                           to_string(desc_.weights_format), desc_.antithetic ? "" : ", not antithetic");
-    }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return perturbed_linear_space(info, desc_).space();
-    }
     /// On matrix units where they may take the base: no default of the primitive, so the check is what runs them.
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        const ConfigSpace<PerturbedLinearConfig> space = perturbed_linear_space(info, desc_);
+        const ConfigSpace<PerturbedLinearConfig> space = space_of(info, desc());
         const PerturbedLinearConfig units{.base = 2};
-        return space.configuration(space.check(units) ? units : default_perturbed_linear_config(info, desc_));
+        return space.configuration(space.check(units) ? units : heuristic_of(info, desc()));
     }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        PerturbedLinearDesc desc = desc_;
-        desc.config = perturbed_linear_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(PerturbedLinearPlan plan, plan_perturbed_linear(device, desc));
-        return planned(
-            std::move(plan),
-            [when = when_, first = first_member_](const PerturbedLinearPlan& of, std::span<const BufferView> views,
-                                                  const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                YOLK_TRY(BoundPerturbedLinear bound,
-                         of.bind({.weights = views[0], .input = views[1], .output = views[2]}, scratch));
-                return recorded(std::move(bound), when, first);
-            });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
+    [[nodiscard]] std::vector<ByteVector> contents() const override {
         const Inputs inputs = draw_inputs();
-        return {input_in_format("weights", desc_.weights_format, inputs.weights),
-                input_in_format("input", desc_.input_format, inputs.input),
-                output_buffer("output", std::uint64_t{4} * desc_.members * desc_.rows * outer())};
+        return {bytes_in_format(desc().weights_format, inputs.weights),
+                bytes_in_format(desc().input_format, inputs.input)};
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
         const Inputs inputs = draw_inputs();
         const PerturbedLinearOracle oracle =
-            perturbed_linear_oracle(desc_, inputs.weights, inputs.input, when_, first_member_);
+            perturbed_linear_oracle(desc(), inputs.weights, inputs.input, argument<0>(), argument<1>().value);
         Expected expected;
-        if (desc_.determinism == Determinism::Exact)
-            expected.twin =
-                words_of(reference::perturbed_linear_twin(desc_, inputs.weights, inputs.input, when_, first_member_));
+        if (desc().determinism == Determinism::Exact)
+            expected.twin = words_of(reference::perturbed_linear_twin(desc(), inputs.weights, inputs.input,
+                                                                      argument<0>(), argument<1>().value));
         for (std::size_t i = 0; i < oracle.values.size(); ++i)
             expected.oracle.push_back({oracle.values[i], oracle.tolerances[i]});
         return {expected};
     }
     /// The base product's only, so that rank and noise show as cost.
     [[nodiscard]] Work work() const override {
-        const double instances = static_cast<double>(desc_.members) * desc_.rows;
-        const double weights = static_cast<double>(desc_.in) * desc_.out;
-        const double input = (desc_.shared_input ? desc_.rows : instances) * inner();
+        const double instances = static_cast<double>(desc().members) * desc().rows;
+        const double weights = static_cast<double>(desc().in) * desc().out;
+        const double input = (desc().shared_input ? desc().rows : instances) * inner();
         return {.operations = 2.0 * instances * weights, .bytes = 4.0 * (weights + input + instances * outer())};
     }
 
@@ -83,14 +62,14 @@ class PerturbedLinearProblem final : public Problem {
     struct Inputs {
         std::vector<float> weights, input;
     };
-    [[nodiscard]] std::uint32_t inner() const { return desc_.transposed ? desc_.out : desc_.in; }
-    [[nodiscard]] std::uint32_t outer() const { return desc_.transposed ? desc_.in : desc_.out; }
+    [[nodiscard]] std::uint32_t inner() const { return desc().transposed ? desc().out : desc().in; }
+    [[nodiscard]] std::uint32_t outer() const { return desc().transposed ? desc().in : desc().out; }
     /// In [-1, 1), in cases now and then an operand that the operand rule drops, one of them denormal; not in
     /// benchmarks, since denormal numbers cost processors a hundred cycles.
     [[nodiscard]] Inputs draw_inputs() const {
-        Draws draws(when_.seed, 2);
-        const std::size_t rows = std::size_t{desc_.shared_input ? 1 : desc_.members} * desc_.rows;
-        Inputs inputs{draws.uniforms(std::size_t{desc_.out} * desc_.in, -1.0F, 1.0F),
+        Draws draws(argument<0>().seed, 2);
+        const std::size_t rows = std::size_t{desc().shared_input ? 1 : desc().members} * desc().rows;
+        Inputs inputs{draws.uniforms(std::size_t{desc().out} * desc().in, -1.0F, 1.0F),
                       draws.uniforms(rows * inner(), -1.0F, 1.0F)};
         round_inputs(inputs);
         if (!plain_) return inputs;
@@ -101,13 +80,10 @@ class PerturbedLinearProblem final : public Problem {
         return inputs;
     }
     void round_inputs(Inputs& inputs) const {
-        for (float& weight : inputs.weights) weight = in_format(desc_.weights_format, weight);
-        for (float& x : inputs.input) x = in_format(desc_.input_format, x);
+        for (float& weight : inputs.weights) weight = in_format(desc().weights_format, weight);
+        for (float& x : inputs.input) x = in_format(desc().input_format, x);
     }
 
-    PerturbedLinearDesc desc_;
-    std::int32_t first_member_;
-    NoiseContext when_;
     bool plain_;
 };
 
@@ -214,18 +190,19 @@ Problems perturbed_linear_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_perturbed_linear_problem(const PerturbedLinearDesc& desc) {
     return std::make_unique<PerturbedLinearProblem>(desc, 0, 0.1F, 42, false);
 }
+
+}  // namespace
 
 const Family& perturbed_linear_family() noexcept {
     static constexpr Family kFamily{.name = "perturbed_linear",
                                     .exactness = "P+T",
                                     .cases = &perturbed_linear_cases,
                                     .benchmarks = &perturbed_linear_benchmarks,
-                                    .each_configuration_once = true};
+                                    .each_configuration_once = true,
+                                    .operation = &kOperationText<PerturbedLinearDesc, &make_perturbed_linear_problem>};
     return kFamily;
 }
 

@@ -8,7 +8,6 @@
 #include "row_inputs.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
-#include "yolk/oracle/problems.hpp"
 #include "yolk/reference/reduce.hpp"
 
 namespace yolk::oracle {
@@ -130,11 +129,11 @@ Problems reduce_benchmarks() {
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_reduce_problem(const ReduceDesc& desc) {
     return std::make_unique<ReduceProblem>(desc, RowInputs::Plain, 1);
 }
+
+}  // namespace
 
 const Family& reduce_family() noexcept {
     static constexpr Family kFamily{.name = "reduce",

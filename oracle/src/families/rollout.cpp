@@ -13,7 +13,7 @@
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
-#include "yolk/oracle/problems.hpp"
+#include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/rollout.hpp"
 
 namespace yolk::oracle {
@@ -153,100 +153,79 @@ void verify_episode(CheckReport& report, const std::string& name, const RolloutD
 }
 
 // The first pair and the last member, in the first and last episode.
-void verify_trajectories(CheckReport& report, const std::string& name, const RolloutDesc& desc, const RolloutCase& c,
-                         std::span<const float> parameters, std::span<const float> returns) {
+void verify_trajectories(CheckReport& report, const std::string& name, const RolloutDesc& desc,
+                         std::uint32_t first_episode, std::span<const float> parameters,
+                         std::span<const float> returns) {
     const std::uint32_t members = desc.mean_only ? 1 : desc.members;
     for (std::uint32_t member = 0; member < members; ++member) {
         if (member > 1 && member + 1 < members) continue;
         for (std::uint32_t episode = 0; episode < desc.episodes; ++episode) {
             if (episode > 0 && episode + 1 < desc.episodes) continue;
-            verify_episode(report, name, desc, parameters, member, c.first_episode + episode,
+            verify_episode(report, name, desc, parameters, member, first_episode + episode,
                            returns[std::size_t{episode} * members + member]);
         }
     }
 }
 
-class RolloutProblem final : public Problem {
+class RolloutProblem final : public OperationProblem<RolloutDesc> {
    public:
-    RolloutProblem(const RolloutCase& c, std::uint64_t seed)
-        : case_(c), desc_(describe(c)), parameters_(draw_parameters(seed, desc_)) {}
+    RolloutProblem(const RolloutDesc& desc, std::string what, std::uint32_t first_episode, std::uint64_t seed)
+        : OperationProblem(desc, std::move(what), kWhen, OrZero<std::uint32_t>{first_episode}),
+          parameters_(draw_parameters(seed, desc)) {}
 
-    [[nodiscard]] std::string name() const override { return case_.what; }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return rollout_space(info, desc_).space();
-    }
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return rollout_space(info, desc_).configuration(rollout_config(info, desc_));
-    }
-    [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
-                                                               const Configuration& configuration) const override {
-        RolloutDesc desc = desc_;
-        desc.config = rollout_space(device.info(), desc_).config(configuration);
-        YOLK_TRY(RolloutPlan plan, plan_rollout(device, desc));
-        return planned(
-            std::move(plan),
-            [first_episode = case_.first_episode](const RolloutPlan& of, std::span<const BufferView> views,
-                                                  const BufferView& scratch) -> Result<PlannedProblem::Record> {
-                YOLK_TRY(BoundRollout bound,
-                         of.bind({.parameters = views[0], .returns = views[1], .evaluations = views[2]}, scratch));
-                return recorded(std::move(bound), kWhen, first_episode);
-            });
-    }
-    [[nodiscard]] std::vector<ProblemBuffer> buffers() const override {
-        return {input_buffer("parameters", parameters_),
-                output_buffer("returns", std::uint64_t{4} * rows() * desc_.episodes),
-                output_buffer("evaluations", std::uint64_t{4} * kEvaluationCounters)};
-    }
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(parameters_)}; }
     /// Of the counters only the sum is promised: verify() takes it, and steps one by one to the oracle.
     [[nodiscard]] std::vector<Expected> expected() const override {
         if (is_fast()) {
-            return {{.oracle = fast_rollout(desc_, parameters_, kWhen, case_.first_episode).returns},
+            return {{.oracle = fast_rollout(desc(), parameters_, kWhen, argument<1>().value).returns},
                     {.element = ElementType::U32}};
         }
-        return {{.twin = words_of(reference::rollout_twin(desc_, parameters_, kWhen, case_.first_episode).returns)},
+        return {{.twin = words_of(reference::rollout_twin(desc(), parameters_, kWhen, argument<1>().value).returns)},
                 {.element = ElementType::U32}};
     }
     /// Of the matrices and their perturbation, where no episode ends early.
     [[nodiscard]] Work work() const override {
         double products = 0.0;
-        const auto& widths = desc_.network.widths;
+        const auto& widths = desc().network.widths;
         for (std::size_t layer = 0; layer + 1 < widths.size(); ++layer) {
             const double inputs = widths[layer];
             const double outputs = widths[layer + 1];
-            products += inputs * outputs + (inputs + outputs) * desc_.rank;
+            products += inputs * outputs + (inputs + outputs) * desc().rank;
         }
-        const double episodes = static_cast<double>(rows()) * desc_.episodes;
-        return {.operations = 2.0 * products * episodes * desc_.max_steps,
-                .bytes = static_cast<double>(desc_.parameters.size_bytes()) + 4.0 * episodes};
+        const double episodes = static_cast<double>(rows()) * desc().episodes;
+        return {.operations = 2.0 * products * episodes * desc().max_steps,
+                .bytes = static_cast<double>(desc().parameters.size_bytes()) + 4.0 * episodes};
     }
     void verify(CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override {
         const auto& counters = outputs[1];
         const std::uint64_t evaluations = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
         if (is_fast()) {
-            return verify_fast_rollout(report, case_name, fast_rollout(desc_, parameters_, kWhen, case_.first_episode),
+            return verify_fast_rollout(report, case_name, fast_rollout(desc(), parameters_, kWhen, argument<1>().value),
                                        evaluations);
         }
-        const reference::RolloutTwin twin = reference::rollout_twin(desc_, parameters_, kWhen, case_.first_episode);
+        const reference::RolloutTwin twin = reference::rollout_twin(desc(), parameters_, kWhen, argument<1>().value);
         if (evaluations != twin.evaluations) {
             report.fail(
                 fmt::format("{}: {} evaluations were counted, not {}.", case_name, evaluations, twin.evaluations));
         }
-        verify_trajectories(report, case_name, desc_, case_, parameters_, twin.returns);
+        verify_trajectories(report, case_name, desc(), argument<1>().value, parameters_, twin.returns);
     }
 
    private:
-    [[nodiscard]] bool is_fast() const { return desc_.determinism == Determinism::Fast; }
-    [[nodiscard]] std::uint32_t rows() const { return desc_.mean_only ? 1 : desc_.members; }
+    [[nodiscard]] bool is_fast() const { return desc().determinism == Determinism::Fast; }
+    [[nodiscard]] std::uint32_t rows() const { return desc().mean_only ? 1 : desc().members; }
 
-    RolloutCase case_;
-    RolloutDesc desc_;
     std::vector<float> parameters_;
 };
 
+std::unique_ptr<Problem> rollout_problem(const RolloutCase& c, std::uint64_t seed) {
+    return std::make_unique<RolloutProblem>(describe(c), c.what, c.first_episode, seed);
+}
+
 Problems rollout_cases(std::uint64_t seed) {
     Problems problems;
-    for (const RolloutCase& c : rollout_cases()) problems.push_back(std::make_unique<RolloutProblem>(c, seed));
+    for (const RolloutCase& c : rollout_cases()) problems.push_back(rollout_problem(c, seed));
     for (const RolloutCase& c : cases_by_steps()) {
         const RolloutDesc desc = describe(c);
         problems.push_back(make_rollout_steps_problem(c.what, desc, draw_parameters(seed, desc), kWhen));
@@ -256,41 +235,31 @@ Problems rollout_cases(std::uint64_t seed) {
 
 Problems rollout_benchmarks() {
     Problems problems;
-    problems.push_back(std::make_unique<RolloutProblem>(
-        RolloutCase{.what = "4-64-2", .hidden = {64}, .members = 4096, .max_steps = 200, .never_stop = true}, 42));
-    problems.push_back(std::make_unique<RolloutProblem>(RolloutCase{.what = "4-64-2, fast",
-                                                                    .hidden = {64},
-                                                                    .members = 4096,
-                                                                    .max_steps = 200,
-                                                                    .never_stop = true,
-                                                                    .determinism = Determinism::Fast},
-                                                        42));
+    problems.push_back(
+        rollout_problem({.what = "4-64-2", .hidden = {64}, .members = 4096, .max_steps = 200, .never_stop = true}, 42));
+    problems.push_back(rollout_problem({.what = "4-64-2, fast",
+                                        .hidden = {64},
+                                        .members = 4096,
+                                        .max_steps = 200,
+                                        .never_stop = true,
+                                        .determinism = Determinism::Fast},
+                                       42));
     return problems;
 }
 
-}  // namespace
-
 std::unique_ptr<Problem> make_rollout_problem(const RolloutDesc& desc) {
-    return std::make_unique<RolloutProblem>(
-        RolloutCase{.what = desc.determinism == Determinism::Fast ? "policy, fast" : "policy",
-                    .hidden = {desc.network.widths.begin() + 1, desc.network.widths.end() - 1},
-                    .members = desc.members,
-                    .episodes = desc.episodes,
-                    .max_steps = desc.max_steps,
-                    .rank = desc.rank,
-                    .mean_only = desc.mean_only,
-                    .never_stop = desc.never_stop,
-                    .antithetic = desc.antithetic,
-                    .determinism = desc.determinism},
-        42);
+    return std::make_unique<RolloutProblem>(desc, std::string(), 0, 42);
 }
+
+}  // namespace
 
 const Family& rollout_family() noexcept {
     static constexpr Family kFamily{.name = "rollout",
                                     .exactness = "P+T",
                                     .cases = &rollout_cases,
                                     .benchmarks = &rollout_benchmarks,
-                                    .configurations_per_case = 1};
+                                    .configurations_per_case = 1,
+                                    .operation = &kOperationText<RolloutDesc, &make_rollout_problem>};
     return kFamily;
 }
 

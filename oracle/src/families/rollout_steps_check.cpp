@@ -58,16 +58,14 @@ class RolloutStepsProblem final : public Problem {
     }
 
     [[nodiscard]] std::string name() const override { return name_; }
-    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override {
-        return rollout_space(info, desc_).space();
-    }
+    [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override { return space_of(info, desc_).space(); }
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
-        return rollout_space(info, desc_).configuration(rollout_config(info, desc_));
+        return space_of(info, desc_).configuration(heuristic_of(info, desc_));
     }
     [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
                                                                const Configuration& configuration) const override {
         RolloutDesc desc = desc_;
-        desc.config = rollout_space(device.info(), desc_).config(configuration);
+        desc.config = space_of(device.info(), desc_).config(configuration);
         std::vector<RolloutPlan> plans;
         for (desc.max_steps = 1; desc.max_steps <= desc_.max_steps; ++desc.max_steps) {
             YOLK_TRY(RolloutPlan plan, plan_rollout(device, desc));

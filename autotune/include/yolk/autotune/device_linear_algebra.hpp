@@ -73,7 +73,7 @@ class DeviceAlgebra {
     /// Of the algebra that last proposed something; nothing before.
     [[nodiscard]] std::optional<DeviceAlgebraPlans> plans() const;
 
-    struct Impl;  // src/device_linear_algebra.cpp
+    struct Impl;  // src/algebra/device_linear_algebra.cpp
 
    private:
     explicit DeviceAlgebra(std::unique_ptr<Impl> impl);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -40,23 +39,8 @@ struct KfacStepResult {
     StepCounts counts;  ///< zeros on the host
 };
 
-/// Device buffers, staging, plan and recording of a kfac_step; made by the first call, kept while count, n, damping,
-/// retries and device stay the same. Memory only ever grows. One call at a time. A default one holds nothing.
-class KfacStepScratch {
-   public:
-    [[nodiscard]] StepCounts counts() const noexcept;  ///< of all calls with this scratch
-    [[nodiscard]] StepFootprint footprint() const noexcept;
-
-    KfacStepScratch();
-    ~KfacStepScratch();
-    KfacStepScratch(KfacStepScratch&&) noexcept;
-    KfacStepScratch& operator=(KfacStepScratch&&) noexcept;
-    struct Impl;  // src/kfac_step.cpp
-    [[nodiscard]] Impl& impl() noexcept { return *impl_; }
-
-   private:
-    std::unique_ptr<Impl> impl_;
-};
+/// Its plan is kept while count, n, damping, retries and device stay the same.
+class KfacStepScratch final : public StepScratch {};
 
 /// Blocks until the inverses are there. Errors: no blocks, blocks of size 0, sizes that overflow, lengths that do not
 /// fit (BadInput, and nothing is written); those of plan_block_inverse; out of memory, device lost, driver.

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -38,24 +37,8 @@ struct NaturalGradientStepResult {
     StepCounts counts;  ///< zeros on the host
 };
 
-/// Device buffers, staging, plan and recording of a natural_gradient_step; made by the first call, kept while count, n
-/// and device stay the same and there is a preconditioner, or none, as before. Memory only ever grows. One call at a
-/// time.
-class NaturalGradientStepScratch {
-   public:
-    [[nodiscard]] StepCounts counts() const noexcept;  ///< of all calls with this scratch
-    [[nodiscard]] StepFootprint footprint() const noexcept;
-
-    NaturalGradientStepScratch();
-    ~NaturalGradientStepScratch();
-    NaturalGradientStepScratch(NaturalGradientStepScratch&&) noexcept;
-    NaturalGradientStepScratch& operator=(NaturalGradientStepScratch&&) noexcept;
-    struct Impl;  // src/natural_gradient_step.cpp
-    [[nodiscard]] Impl& impl() noexcept { return *impl_; }
-
-   private:
-    std::unique_ptr<Impl> impl_;
-};
+/// Its plan is kept while count, n and device stay the same and there is a preconditioner, or none, as before.
+class NaturalGradientStepScratch final : public StepScratch {};
 
 /// Blocks until the step is there. Errors: no blocks, blocks of size 0, sizes that overflow, lengths that do not fit, a
 /// learning rate that is not finite (BadInput, and nothing is written); those of plan_natural_gradient; out of memory,

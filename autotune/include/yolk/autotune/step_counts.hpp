@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What step calls did on a device; Device::counts() has the sums over everything.
+// What step calls keep between them, and what they did on a device; Device::counts() has the sums over everything.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 namespace yolk::autotune {
 
@@ -23,6 +24,25 @@ struct StepFootprint {
     std::uint64_t device_bytes = 0;   ///< of what is worked on
     std::uint64_t scratch_bytes = 0;  ///< of the kernels' scratch
     friend bool operator==(const StepFootprint&, const StepFootprint&) = default;
+};
+
+class StagedCall;  // src/algebra/staged_call.hpp
+
+/// Device buffers, staging, plan and recording of a step; made by the first call. Memory only ever grows. One call at a
+/// time. A default one holds nothing.
+class StepScratch {
+   public:
+    [[nodiscard]] StepCounts counts() const noexcept;  ///< of all calls with this scratch
+    [[nodiscard]] StepFootprint footprint() const noexcept;
+
+    StepScratch();
+    ~StepScratch();
+    StepScratch(StepScratch&&) noexcept;
+    StepScratch& operator=(StepScratch&&) noexcept;
+    [[nodiscard]] StagedCall& call() noexcept { return *call_; }
+
+   private:
+    std::unique_ptr<StagedCall> call_;
 };
 
 }  // namespace yolk::autotune

@@ -32,6 +32,6 @@ struct WantedProblems {
 };
 
 /// Error (BadInput): no such job, a file without a shape, a line that is not a shape, no run remembered.
-[[nodiscard]] Result<WantedProblems> wanted_problems(const TuningJob& job, const Device& device);
+[[nodiscard]] Result<WantedProblems> wanted_problems(const TuningJob& job);
 
 }  // namespace yolk::autotune

@@ -63,7 +63,7 @@ class UserKernel final : public oracle::Problem {
     /// Sizes by name.
     [[nodiscard]] Json sizes() const;
 
-    struct Impl;  // autotune/src/user_kernel.cpp
+    struct Impl;  // src/own_kernels/user_kernel_impl.hpp
 
    private:
     explicit UserKernel(std::shared_ptr<Impl> impl);

@@ -17,4 +17,7 @@ namespace yolk {
 /// One line; non-finite numbers become null, invalid UTF-8 is replaced.
 [[nodiscard]] std::string to_line(const Json& value);
 
+/// The double that prints as short as the float does: 0.3 and not 0.30000001192092896; it reads back as the same float.
+[[nodiscard]] double shortest(float value);
+
 }  // namespace yolk

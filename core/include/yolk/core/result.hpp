@@ -3,10 +3,13 @@
 // an alias of it one day. Creating, planning, binding, submitting and waiting return one; recording never does.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstdlib>
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -57,6 +60,42 @@ struct Error {
 [[nodiscard]] inline Error io_error(std::string message, int error_number,
                                     std::source_location where = std::source_location::current()) {
     return {ErrorKind::Io, std::move(message), error_number, where};
+}
+
+namespace detail {
+/// A format string of fmt, checked when it is compiled, and where it was written.
+template <class... Values>
+struct Format {
+    template <class Text>
+    // NOLINTNEXTLINE(google-explicit-constructor): a literal becomes one
+    consteval Format(const Text& literal, std::source_location at = std::source_location::current())
+        : text(literal), where(at) {}
+    [[nodiscard]] Error error(ErrorKind kind, fmt::format_args values) const {
+        return {kind, fmt::vformat(text, values), 0, where};
+    }
+    fmt::format_string<Values...> text;
+    std::source_location where;
+};
+template <class... Values>
+using FormatFor = Format<std::type_identity_t<Values>...>;
+}  // namespace detail
+
+// The same with values: bad_input("The rank is {}; it must be from 1 to {}.", rank, kMaxRank).
+template <class First, class... Rest>
+[[nodiscard]] Error bad_input(detail::FormatFor<First, Rest...> format, First&& first, Rest&&... rest) {
+    return format.error(ErrorKind::BadInput, fmt::make_format_args(first, rest...));
+}
+template <class First, class... Rest>
+[[nodiscard]] Error unsupported(detail::FormatFor<First, Rest...> format, First&& first, Rest&&... rest) {
+    return format.error(ErrorKind::Unsupported, fmt::make_format_args(first, rest...));
+}
+template <class First, class... Rest>
+[[nodiscard]] Error failed_work(detail::FormatFor<First, Rest...> format, First&& first, Rest&&... rest) {
+    return format.error(ErrorKind::Failed, fmt::make_format_args(first, rest...));
+}
+template <class First, class... Rest>
+[[nodiscard]] Error cancelled(detail::FormatFor<First, Rest...> format, First&& first, Rest&&... rest) {
+    return format.error(ErrorKind::Cancelled, fmt::make_format_args(first, rest...));
 }
 
 namespace detail {

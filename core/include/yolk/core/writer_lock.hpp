@@ -3,10 +3,10 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 
 namespace yolk {
@@ -22,15 +22,12 @@ class WriterLock {
     /// regular file has the name.
     [[nodiscard]] static Result<WriterLock> acquire_for_file(const std::filesystem::path& path);
 
-    WriterLock() noexcept;  ///< holds nothing
-    ~WriterLock();
-    WriterLock(WriterLock&&) noexcept;
-    WriterLock& operator=(WriterLock&&) noexcept;
+    WriterLock() noexcept = default;  ///< holds nothing
 
    private:
     struct Impl;
-    explicit WriterLock(std::unique_ptr<Impl> impl) noexcept;
-    std::unique_ptr<Impl> impl_;
+    explicit WriterLock(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
+    Owned<Impl> impl_;
 };
 
 /// A log that one process writes line by line: a regular file, which is emptied and locked, or whatever else takes
@@ -42,14 +39,10 @@ class LineLog {
     /// Adds the newline. On return the system has the line. Error: Io.
     [[nodiscard]] Result<void> append(std::string line);
 
-    ~LineLog();
-    LineLog(LineLog&&) noexcept;
-    LineLog& operator=(LineLog&&) noexcept;
-
    private:
     struct Impl;
-    explicit LineLog(std::unique_ptr<Impl> impl) noexcept;
-    std::unique_ptr<Impl> impl_;
+    explicit LineLog(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
+    Owned<Impl> impl_;
 };
 
 }  // namespace yolk

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/evolve/evaluator.hpp"
 #include "yolk/evolve/generation.hpp"
@@ -89,14 +90,10 @@ class Evolution {
     /// As evolve::state_hash, of what the host has: refresh() first where that is not everything.
     [[nodiscard]] Result<std::string> state_hash() const;
 
-    ~Evolution();
-    Evolution(Evolution&&) noexcept;
-    Evolution& operator=(Evolution&&) noexcept;
-
    private:
     struct Impl;
-    explicit Evolution(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    explicit Evolution(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
+    Owned<Impl> impl_;
 };
 
 }  // namespace yolk::evolve

@@ -16,7 +16,7 @@
 
 namespace yolk::hyper {
 
-class Tracer;  // hyper/src/tracer.hpp
+class Tracer;  // hyper/src/graph/tracer.hpp
 class Traced;
 class TracedNumber;
 

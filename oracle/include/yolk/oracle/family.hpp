@@ -28,6 +28,14 @@ enum class BufferRole {
     InOut,   ///< holds `contents` before, and is held against what is expected after
 };
 
+/// The bytes that an Input or InOut view begins with.
+using ByteVector = std::vector<std::byte>;
+template <class T>
+[[nodiscard]] ByteVector bytes_of_values(const std::vector<T>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+}
+
 /// A buffer of a problem.
 struct ProblemBuffer {
     std::string name;
@@ -129,13 +137,13 @@ struct Family {
     const OperationText* operation = nullptr;  ///< null: problems cannot be given by text
 };
 
-/// The family of this name, where its problems can be given by text; else null.
-[[nodiscard]] const Family* find_operation(std::string_view name) noexcept;
-
 /// Every case with the default configuration and those that `context` draws, twice, with different poisons: guard
 /// bands, inputs, twin, oracle, and `hold`. Errors: a part that is none, what a plan refuses, and what the device
 /// does (of all configurations these are failures, and the check ends where the device cannot go on).
 [[nodiscard]] Result<CheckReport> check_family(const CheckContext& context, const Family& family);
+/// The same with these in place of the family's cases.
+[[nodiscard]] Result<CheckReport> check_problems(const CheckContext& context, const Family& family,
+                                                 const Problems& problems);
 
 /// A problem with its inputs and expectations, made once: proves configurations one by one, as check_family does.
 class ProblemProof {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Problems from text: a family and its sizes by name, for what people write into files and commands.
+// Problems from text, as people write it into files and commands, and from the shapes that a tuning table knows.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,39 @@
 
 #include "yolk/core/result.hpp"
 #include "yolk/oracle/family.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk::oracle {
 
-/// "matmul m=512 n=512 k=512 exact=1": a family, then sizes and switches; those left out have defaults.
-///   matmul            m n k batch=1 transposed=1 (b is stored as its transpose) residual=0 exact=0
-///   perturbed_linear  members rows=1 in out rank=1 shared_input=0 transposed=0
-///   rollout           members hidden=64 episodes=1 rank=1 steps=40 mean=0  (CartPole; every episode takes all steps)
-///   es_update         population rank=1, and hidden=64 (CartPole's policy) or rows and columns (one matrix)
-///   block_inverse     n blocks symmetric=0
-///   covariance        n samples blocks=1
-///   natural_gradient  n blocks=1
-///   kronecker_precondition  n_out n_in blocks=1
-///   inverse_sqrt      n blocks=1
-///   concat            extent parts=2 outer=1 inner=1 members=1
-///   matmul_i8         m n k batch=1
-///   of an operation that is declared as a value (yolk/primitives/operation.hpp), the fields of its declaration
-/// or a family and, after a colon, a part of the name of one of its benchmarks: "softmax: 1024".
-/// Error (BadInput): another family, an unknown, missing or repeated field, a value that is not allowed.
+/// A family and the fields of its operation by name: "matmul m=512 n=512 k=512 determinism=exact", where usage_of says
+/// which there are; those left out have defaults. Or a family and, after a colon, a part of the name of one of its
+/// benchmarks: "softmax: columns=1024".
+/// Error (BadInput), each with what is allowed and the nearest word: another family, an unknown, missing or repeated
+/// field, a value that is not allowed.
 [[nodiscard]] Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text);
+struct NamedProblem {
+    const Family* family = nullptr;
+    std::unique_ptr<Problem> problem;
+};
+/// The same, with its family.
+[[nodiscard]] Result<NamedProblem> parse_problem(std::string_view text);
+
+/// The problem of what a description's fields say, which is all that text says.
+template <class Desc>
+[[nodiscard]] Result<std::unique_ptr<Problem>> make_problem(const Desc& desc) {
+    const Operation<Desc>& operation = operation_of<Desc>();
+    return make_named_problem(std::string(operation.name) + " " + operation.fields.text(desc));
+}
+
+/// A problem whose space has this shape. What a shape leaves open (the order of parameters, damping, how long episodes
+/// last) is chosen, as nothing of it moves the choice of a configuration far.
+/// Errors: as above; BadInput: no description of the family has this shape, Unsupported: the family has none.
+[[nodiscard]] Result<std::unique_ptr<Problem>> make_shape_problem(std::string_view family, const TuningShape& shape);
+
+/// "softmax members=1 rows columns log=0": its fields, with the values of those that may be left out.
+[[nodiscard]] std::string usage_of(const Family& family);
+/// Error (BadInput): there is none of that name; lists them, with the nearest.
+[[nodiscard]] Result<const Family*> require_family(std::string_view name);
 
 /// The kernels of a training run on CartPole with the default flags.
 [[nodiscard]] std::vector<std::string_view> cartpole_job();

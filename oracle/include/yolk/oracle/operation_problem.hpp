@@ -19,14 +19,6 @@
 
 namespace yolk::oracle {
 
-/// The bytes that an Input or InOut view begins with.
-using ByteVector = std::vector<std::byte>;
-template <class T>
-[[nodiscard]] ByteVector bytes_of_values(const std::vector<T>& values) {
-    const auto bytes = std::as_bytes(std::span(values));
-    return {bytes.begin(), bytes.end()};
-}
-
 template <class Desc, class Call = typename yolk::detail::CallTypeOf<Desc>::Type>
 class OperationProblem;
 
@@ -63,13 +55,12 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
         std::vector<ProblemBuffer> buffers;
         std::vector<ByteVector> contents = this->contents();
         auto next = contents.begin();
-        for (const ViewField<Desc>& view : operation_of<Desc>().views) {
-            const ViewShape shape = view.shape(desc_);
+        for (DescribedView& view : described_views(desc_)) {
             ByteVector before = view.role == ViewRole::Output ? ByteVector{} : std::move(*next++);
-            if (!shape.used) continue;
-            std::uint64_t bytes = size_bytes(shape.dtype);
-            for (const NamedExtent& extent : shape.extents) bytes *= extent.value;
-            buffers.push_back({std::string(view.name), role_of(view.role), bytes, std::move(before)});
+            if (!view.shape.used) continue;
+            std::uint64_t bytes = size_bytes(view.shape.dtype);
+            for (const NamedExtent& extent : view.shape.extents) bytes *= extent.value;
+            buffers.push_back({std::move(view.name), role_of(view.role), bytes, std::move(before)});
         }
         return buffers;
     }
@@ -82,7 +73,13 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
         typename Desc::Views all{};
         std::size_t next = 0;
         for (const ViewField<Desc>& view : operation_of<Desc>().views) {
-            if (view.shape(desc).used) all.*view.view = views[next++];
+            if (view.list != nullptr) {
+                const std::size_t count = view.list_shapes(desc).size();
+                all.*view.list = views.subspan(next, count);
+                next += count;
+            } else if (view.shape(desc).used) {
+                all.*view.view = views[next++];
+            }
         }
         return all;
     }
@@ -116,16 +113,15 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
 
 /// A Family's way from text and keys to problems; `kMake` makes one of a description.
 template <class Desc, std::unique_ptr<Problem> (*kMake)(const Desc&)>
+[[nodiscard]] Result<std::unique_ptr<Problem>> problem_of(Result<Desc> desc) {
+    if (!desc) return std::move(desc).error();
+    if (operation_of<Desc>().check != nullptr) YOLK_TRY_VOID(operation_of<Desc>().check(*desc));
+    return kMake(*desc);
+}
+template <class Desc, std::unique_ptr<Problem> (*kMake)(const Desc&)>
 inline constexpr OperationText kOperationText{
-    .parse = [](std::string_view fields) -> Result<std::unique_ptr<Problem>> {
-        YOLK_TRY(const Desc desc, operation_of<Desc>().fields.parse(fields));
-        if (operation_of<Desc>().check != nullptr) YOLK_TRY_VOID(operation_of<Desc>().check(desc));
-        return kMake(desc);
-    },
-    .of_key = [](const TuningShape& key) -> Result<std::unique_ptr<Problem>> {
-        YOLK_TRY(const Desc desc, operation_of<Desc>().fields.of_key(key));
-        return kMake(desc);
-    },
+    .parse = [](std::string_view fields) { return problem_of<Desc, kMake>(operation_of<Desc>().fields.parse(fields)); },
+    .of_key = [](const TuningShape& key) { return problem_of<Desc, kMake>(operation_of<Desc>().fields.of_key(key)); },
     .fields = []() -> const FieldInfos& { return operation_of<Desc>().fields.infos(); },
 };
 

@@ -4,14 +4,14 @@
 // device.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "yolk/abi/block_inverse.h"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
@@ -19,6 +19,7 @@ enum class InverseMode {
     Spd,        ///< positive definite once damped (Fisher blocks): L D L^T, pivots in order; else it is reported
     Symmetric,  ///< any symmetric block; the largest remaining element is the pivot, 1x1 or 2x2 (Bunch, Parlett 1971)
 };
+constexpr auto enum_words(InverseMode /*type*/) { return std::to_array<std::string_view>({"spd", "symmetric"}); }
 
 /// How a block came out. The low byte of its status word; the next byte counts the retries.
 enum class BlockStatus : std::uint32_t {
@@ -52,21 +53,6 @@ struct BlockInverseConfig {
     friend bool operator==(const BlockInverseConfig&, const BlockInverseConfig&) = default;
 };
 
-struct BlockInverseDesc {
-    std::uint32_t n = 0;       ///< rows of a block, 1 ... 1,024; 0 is legal, and nothing is done
-    std::uint32_t blocks = 0;  ///< 0 is legal
-    InverseMode mode = InverseMode::Spd;
-    /// Relative: damping * trace / n is added to each diagonal element of a block. 0, or 2^-40 ... 2^20.
-    float damping = 0.0F;
-    /// Instead, BlockInverseViews::damping has an absolute one for each block, zero or positive.
-    bool damping_per_block = false;
-    /// Spd: attempts after the first one, 0 ... 8, for a block whose smallest pivot is zero within the tolerance.
-    /// Retry j (1, 2, ...) damps by 16^j max(the damping, 2^-20 trace / n).
-    std::uint32_t retries = 4;
-    /// Unset: default_block_inverse_config.
-    std::optional<BlockInverseConfig> config{};
-};
-
 struct BlockInverseViews {
     BufferView in;         ///< fp32 [blocks, n, n]; only elements (i, j) with j <= i are read
     BufferView damping{};  ///< fp32 [blocks], with damping_per_block
@@ -79,47 +65,38 @@ struct BlockInverseViews {
     BufferView residual;
 };
 
-/// The space for a shape on a device; `desc.config` is ignored.
-[[nodiscard]] ConfigSpace<BlockInverseConfig> block_inverse_space(const DeviceInfo& info, const BlockInverseDesc& desc);
-/// What an untuned device takes: registers or tiles on CPU drivers, a workgroup per block for small ones elsewhere.
-[[nodiscard]] BlockInverseConfig default_block_inverse_config(const DeviceInfo& info, const BlockInverseDesc& desc);
+struct BlockInversePipelines;
+struct BlockInverseBound;
 
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundBlockInverse {
-   public:
-    /// Barriers between its own dispatches inside; the caller puts one before and after.
-    void record(Recorder& recorder) const noexcept;
-    BoundBlockInverse() noexcept;
-    ~BoundBlockInverse();
-    BoundBlockInverse(BoundBlockInverse&&) noexcept;
-    BoundBlockInverse& operator=(BoundBlockInverse&&) noexcept;
+struct BlockInverseDesc {
+    using Config = BlockInverseConfig;
+    using Views = BlockInverseViews;
+    using Pipelines = std::shared_ptr<const BlockInversePipelines>;
+    using Bindings = std::shared_ptr<const BlockInverseBound>;
 
-   private:
-    friend class BlockInversePlan;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    std::uint32_t n = 0;       ///< rows of a block, 1 ... 1,024; 0 is legal, and nothing is done
+    std::uint32_t blocks = 0;  ///< 0 is legal
+    InverseMode mode = InverseMode::Spd;
+    /// Relative: damping * trace / n is added to each diagonal element of a block. 0, or 2^-40 ... 2^20.
+    float damping = 0.0F;
+    /// Instead, BlockInverseViews::damping has an absolute one for each block, zero or positive.
+    bool damping_per_block = false;
+    /// Spd: attempts after the first one, 0 ... 8, for a block whose smallest pivot is zero within the tolerance.
+    /// Retry j (1, 2, ...) damps by 16^j max(the damping, 2^-20 trace / n).
+    std::uint32_t retries = 4;
+    /// Unset: the device's table, else the heuristic.
+    std::optional<BlockInverseConfig> config{};
 };
 
-/// Immutable: threads may share it. The device must outlive it.
-class BlockInversePlan {
-   public:
-    /// With less than size_bytes, down to least_bytes, blocks are inverted in more windows, with the same bits.
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;
-    [[nodiscard]] const BlockInverseConfig& config() const noexcept;
-    [[nodiscard]] Result<BoundBlockInverse> bind(const BlockInverseViews& views, const BufferView& scratch) const;
-    BlockInversePlan() noexcept;
-    ~BlockInversePlan();
-    BlockInversePlan(BlockInversePlan&&) noexcept;
-    BlockInversePlan& operator=(BlockInversePlan&&) noexcept;
-
-   private:
-    friend Result<BlockInversePlan> plan_block_inverse(const Device&, const BlockInverseDesc&);
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
+/// Its heuristic: registers or tiles on CPU drivers, a workgroup per block for small ones elsewhere.
+template <>
+const Operation<BlockInverseDesc>& operation_of<BlockInverseDesc>();
+/// Barriers between its own dispatches inside; the caller puts one before and after.
+using BoundBlockInverse = Bound<BlockInverseDesc>;
+/// With less scratch than size_bytes, down to least_bytes, blocks are inverted in more windows, with the same bits.
 /// Errors: n or retries out of range, damping outside its range, sizes that overflow, a configuration outside the
 /// space, loops that the device does not allow.
-[[nodiscard]] Result<BlockInversePlan> plan_block_inverse(const Device& device, const BlockInverseDesc& desc);
+using BlockInversePlan = Plan<BlockInverseDesc>;
+inline constexpr Planner<BlockInverseDesc> plan_block_inverse;
 
 }  // namespace yolk

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "yolk/abi/concat.h"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
@@ -28,71 +26,48 @@ struct ConcatPart {
     bool shared = false;       ///< of concat only
 };
 
-/// The whole is [members, outer, sum of the extents, inner]: `outer` is the product of the dimensions before the one
-/// that is joined, `inner` of those after it.
-struct ConcatDesc {
-    std::uint32_t members = 1;
-    std::uint32_t outer = 1;
-    std::uint32_t inner = 1;
-    std::vector<ConcatPart> parts{};       ///< at least one; one dispatch each
-    std::optional<ConcatConfig> config{};  ///< none: default_concat_config
-};
-
-/// Of concat and split: workgroups of 1 to 256, 1 to 8 loads per invocation of 1 or 4 elements.
-[[nodiscard]] ConfigSpace<ConcatConfig> concat_space(const DeviceInfo& info, const ConcatDesc& desc);
-/// Four elements per load where the space has it; on CPU drivers large workgroups and several loads where there are
-/// many.
-[[nodiscard]] ConcatConfig default_concat_config(const DeviceInfo& info, const ConcatDesc& desc);
-
 struct ConcatViews {
     BufferView whole;                   ///< written by concat, read by split
     std::span<const BufferView> parts;  ///< in the order of the description; empty views for extents of 0
 };
 
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundConcat {
-   public:
-    /// One dispatch per part that is not empty. No barrier inside: they write different elements.
-    void record(Recorder& recorder) const noexcept;
-
-   private:
-    friend class ConcatPlan;
-    struct Copy {
-        BindingOf<abi::concat::Params> binding;
-        abi::concat::Params params;
-        LinearGrid grid;
-    };
-    std::vector<Copy> copies_;
+/// A dispatch per part that is not empty. No barrier between them: they write different elements.
+struct ConcatCopy {
+    BindingOf<abi::concat::Params> binding;
+    abi::concat::Params params;
+    LinearGrid grid;
 };
 
-/// Immutable: threads may share it. The device must outlive it.
-class ConcatPlan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }
-    [[nodiscard]] const ConcatConfig& config() const noexcept { return config_; }
-    /// Errors: another number of parts than planned; views that are short, misaligned, outside their buffers, or
-    /// overlap what is written.
-    [[nodiscard]] Result<BoundConcat> bind(const ConcatViews& views, const BufferView& scratch = {}) const;
+/// The whole is [members, outer, sum of the extents, inner]: `outer` is the product of the dimensions before the one
+/// that is joined, `inner` of those after it.
+struct ConcatDesc {
+    using Config = ConcatConfig;
+    using Views = ConcatViews;
+    using Params = abi::concat::Params;
+    using Bindings = std::vector<ConcatCopy>;
 
-   private:
-    friend Result<ConcatPlan> plan_concat(const Device&, const ConcatDesc&);
-    friend Result<ConcatPlan> plan_split(const Device&, const ConcatDesc&);
-    [[nodiscard]] static Result<ConcatPlan> make(const Device& device, const ConcatDesc& desc, bool split);
-    [[nodiscard]] std::uint64_t part_bytes(const ConcatPart& part) const noexcept;
-    [[nodiscard]] Result<void> check(const ConcatViews& views) const;
-
-    const Device* device_ = nullptr;
-    ConcatDesc desc_;
-    ConcatConfig config_;
-    bool split_ = false;
-    std::uint64_t whole_bytes_ = 0;
-    PipelineOf<abi::concat::Params> pipeline_;
+    std::uint32_t members = 1;
+    std::uint32_t outer = 1;
+    std::uint32_t inner = 1;
+    std::vector<ConcatPart> parts{};       ///< at least one; one dispatch each
+    bool split = false;                    ///< as plan_split sets it: parts are written, the whole is read
+    std::optional<ConcatConfig> config{};  ///< unset: the device's table, else the heuristic
 };
 
-/// Joins parts to a whole. Errors: no parts, a configuration outside its space, sizes that overflow or pass the
-/// device's binding limit. `device` must outlive the plan.
-[[nodiscard]] Result<ConcatPlan> plan_concat(const Device& device, const ConcatDesc& desc);
-/// Takes a whole apart. Errors: those of plan_concat, and a shared part.
-[[nodiscard]] Result<ConcatPlan> plan_split(const Device& device, const ConcatDesc& desc);
+/// Its heuristic: four elements per load where the space has it; on CPU drivers large workgroups and several loads
+/// where there are many.
+template <>
+const Operation<ConcatDesc>& operation_of<ConcatDesc>();
+using BoundConcat = Bound<ConcatDesc>;
+/// Errors: no parts, a shared part of a split, a configuration outside its space, sizes that overflow or pass the
+/// device's binding limit.
+using ConcatPlan = Plan<ConcatDesc>;
+/// Joins parts to a whole.
+inline constexpr Planner<ConcatDesc> plan_concat;
+/// Takes a whole apart.
+[[nodiscard]] inline Result<ConcatPlan> plan_split(const Device& device, ConcatDesc desc) {
+    desc.split = true;
+    return plan_concat(device, desc);
+}
 
 }  // namespace yolk

@@ -3,14 +3,14 @@
 // with damping on the diagonal (docs/kernels/covariance.md). Class P; the bits are symmetric.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "yolk/primitives/matmul.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
@@ -19,8 +19,27 @@ enum class CovarianceDamping {
     Relative,  ///< damping times the mean of C's diagonal is added to the diagonal
     Absolute,  ///< damping itself is
 };
+constexpr auto enum_words(CovarianceDamping /*type*/) {
+    return std::to_array<std::string_view>({"none", "relative", "absolute"});
+}
+
+struct CovarianceViews {
+    BufferView x;           ///< fp32 [blocks, samples, n], laid out as the description says
+    BufferView covariance;  ///< fp32 [blocks, n, n], without damping; with `average` read, too
+    BufferView damped{};    ///< fp32 [blocks, n, n]: covariance with damping; empty for CovarianceDamping::None
+};
+
+struct CovariancePipelines;
+struct CovarianceBindings;
 
 struct CovarianceDesc {
+    using Config = MatmulConfig;
+    using Views = CovarianceViews;
+    using Pipelines = std::shared_ptr<const CovariancePipelines>;
+    using Bindings = std::shared_ptr<const CovarianceBindings>;
+    /// With `average`: `first` takes C for the average and does not read what was there.
+    using Call = void(OrZero<bool> first);
+
     std::uint32_t n = 0;        ///< columns of a block of X, up to 1,024; 0 is legal, for blocks, too
     std::uint32_t samples = 0;  ///< rows; of none C is zero, and a running average stays what it is
     std::uint32_t blocks = 1;
@@ -31,55 +50,17 @@ struct CovarianceDesc {
     float decay = 0.95F;                  ///< at least 0, below 1
     CovarianceDamping damping_kind = CovarianceDamping::None;
     float damping = 0.0F;                  ///< 0, or from 2^-40 to 2^40
-    std::optional<MatmulConfig> config{};  ///< of the product; default_covariance_config where unset
+    std::optional<MatmulConfig> config{};  ///< of the product; unset: the device's table, else its heuristic
 };
 
-struct CovarianceViews {
-    BufferView x;           ///< fp32 [blocks, samples, n], laid out as the description says
-    BufferView covariance;  ///< fp32 [blocks, n, n], without damping; with `average` read, too
-    BufferView damped{};    ///< fp32 [blocks, n, n]: covariance with damping; empty for CovarianceDamping::None
-};
-
-/// The space of its product (docs/kernels/matmul.md) for a shape on a device; `desc.config` is ignored.
-[[nodiscard]] ConfigSpace<MatmulConfig> covariance_space(const DeviceInfo& info, const CovarianceDesc& desc);
-[[nodiscard]] MatmulConfig default_covariance_config(const DeviceInfo& info, const CovarianceDesc& desc);
-
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundCovariance {
-   public:
-    /// With `average`: `first` takes C for the average and does not read what was there. Barriers between its own
-    /// dispatches inside; the caller puts one before and after.
-    void record(Recorder& recorder, bool first = false) const noexcept;
-    BoundCovariance() noexcept;
-    ~BoundCovariance();
-    BoundCovariance(BoundCovariance&&) noexcept;
-    BoundCovariance& operator=(BoundCovariance&&) noexcept;
-
-   private:
-    friend class CovariancePlan;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Immutable: threads may share it. The device must outlive it.
-class CovariancePlan {
-   public:
-    /// fp32 [blocks, n, n] with `average`, fp32 [blocks] for relative damping.
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;
-    [[nodiscard]] Result<BoundCovariance> bind(const CovarianceViews& views, const BufferView& scratch = {}) const;
-    CovariancePlan() noexcept;
-    ~CovariancePlan();
-    CovariancePlan(CovariancePlan&&) noexcept;
-    CovariancePlan& operator=(CovariancePlan&&) noexcept;
-
-   private:
-    friend Result<CovariancePlan> plan_covariance(const Device&, const CovarianceDesc&);
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Errors: n above 1,024, a stride below n, a decay or damping outside its range, sizes that overflow or pass the
-/// device's binding limit, a configuration outside the space.
-[[nodiscard]] Result<CovariancePlan> plan_covariance(const Device& device, const CovarianceDesc& desc);
+/// The space is that of its product (docs/kernels/matmul.md).
+template <>
+const Operation<CovarianceDesc>& operation_of<CovarianceDesc>();
+/// Barriers between its own dispatches inside; the caller puts one before and after.
+using BoundCovariance = Bound<CovarianceDesc>;
+/// Scratch: fp32 [blocks, n, n] with `average`, fp32 [blocks] for relative damping. Errors: n above 1,024, a stride
+/// below n, a decay or damping outside its range, sizes that overflow, a configuration outside the space.
+using CovariancePlan = Plan<CovarianceDesc>;
+inline constexpr Planner<CovarianceDesc> plan_covariance;
 
 }  // namespace yolk

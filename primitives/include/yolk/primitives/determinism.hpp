@@ -2,6 +2,7 @@
 // What a kernel, or a whole run, may do with the order and the rounding of its arithmetic.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "yolk/core/result.hpp"
@@ -14,6 +15,7 @@ enum class Determinism {
     Exact,
     Fast,  ///< admits class T: within a derived tolerance of the oracle
 };
+constexpr auto enum_words(Determinism /*type*/) { return std::to_array<std::string_view>({"exact", "fast"}); }
 /// "exact", "fast".
 [[nodiscard]] std::string_view to_string(Determinism determinism) noexcept;
 /// Error: another name; lists both.

@@ -5,18 +5,19 @@
 // class E sums, one stated conversion (P). Float weights: class T.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
+#include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/parameters.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
 enum class FitnessWeights { I8, F32 };
+constexpr auto enum_words(FitnessWeights /*type*/) { return std::to_array<std::string_view>({"i8", "f32"}); }
 
 struct EsUpdateConfig {
     std::uint32_t workgroup_size = 32;
@@ -27,66 +28,44 @@ struct EsUpdateConfig {
     std::uint32_t tile_blocks = 1;
 };
 
-struct EsUpdateDesc {
-    ParameterTable parameters;
-    std::uint32_t population = 0;  ///< even where members come in pairs
-    std::uint32_t rank = 1;        ///< 1 ... 32
-    FitnessWeights weights = FitnessWeights::I8;
-    bool antithetic = true;  ///< weights are one per pair; false: one per member, whose noise is its own
-    std::optional<EsUpdateConfig> config{};  ///< unset: the device's table, else default_es_update_config
-};
-
-/// Its tuning space; the same for every shape and device. Any configuration gives the same bytes for int8 weights.
-[[nodiscard]] ConfigSpace<EsUpdateConfig> es_update_space(const DeviceInfo& info, const EsUpdateDesc& desc);
-[[nodiscard]] EsUpdateConfig default_es_update_config(const DeviceInfo& info, const EsUpdateDesc& desc);
-
 struct EsUpdateViews {
     BufferView weights;   ///< as fitness wrote them
     BufferView summary;   ///< abi::fitness::Summary
     BufferView gradient;  ///< out, fp32 [element_count]; zero for frozen parameters
 };
 
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundEsUpdate {
-   public:
-    /// A barrier between its own dispatches inside; the caller puts one before and after.
-    void record(Recorder& recorder, const NoiseContext& when) const noexcept;
-    BoundEsUpdate() noexcept;
-    ~BoundEsUpdate();
-    BoundEsUpdate(BoundEsUpdate&&) noexcept;
-    BoundEsUpdate& operator=(BoundEsUpdate&&) noexcept;
+struct EsUpdatePipelines;
+struct EsUpdateBindings;
 
-   private:
-    friend class EsUpdatePlan;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+struct EsUpdateDesc {
+    using Config = EsUpdateConfig;
+    using Views = EsUpdateViews;
+    using Pipelines = std::shared_ptr<const EsUpdatePipelines>;
+    using Bindings = std::shared_ptr<const EsUpdateBindings>;
+    using Call = void(const NoiseContext& when);
+
+    ParameterTable parameters;
+    std::uint32_t population = 0;  ///< even where members come in pairs
+    std::uint32_t rank = 1;        ///< 1 ... 32
+    FitnessWeights weights = FitnessWeights::I8;
+    bool antithetic = true;  ///< weights are one per pair; false: one per member, whose noise is its own
+    std::optional<EsUpdateConfig> config{};  ///< unset: the device's table, else the heuristic
 };
 
-/// Immutable: threads may share it. The device must outlive it.
-class EsUpdatePlan {
-   public:
-    /// Partial sums: 4 bytes per slice and element that is not frozen, up to whole tiles; 128 MiB at most. With less,
-    /// down to all slices of one tile, the gradient is made in more windows, with the same bits.
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;
-    [[nodiscard]] Result<BoundEsUpdate> bind(const EsUpdateViews& views, const BufferView& scratch) const;
-    /// Dispatches that one record() makes with so much scratch: 2 per window (1 where all is frozen), whatever the
-    /// number of parameters.
-    [[nodiscard]] std::uint64_t dispatch_count(std::uint64_t scratch_bytes) const;
-    EsUpdatePlan() noexcept;
-    ~EsUpdatePlan();
-    EsUpdatePlan(EsUpdatePlan&&) noexcept;
-    EsUpdatePlan& operator=(EsUpdatePlan&&) noexcept;
-
-   private:
-    friend Result<EsUpdatePlan> plan_es_update(const Device&, const EsUpdateDesc&);
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// The plan owns a small device buffer with the parameter table (made here, uploaded once). `device` must outlive it.
-/// Errors: population odd or zero, rank out of range, a configuration outside the space, an empty table, a gradient
-/// above the device's binding limit, more slices than a loop of the device may take (above 2^25 members), driver
-/// errors.
-[[nodiscard]] Result<EsUpdatePlan> plan_es_update(const Device& device, const EsUpdateDesc& desc);
+/// Any configuration gives the same bytes for int8 weights.
+template <>
+const Operation<EsUpdateDesc>& operation_of<EsUpdateDesc>();
+/// A barrier between its own dispatches inside; the caller puts one before and after.
+using BoundEsUpdate = Bound<EsUpdateDesc>;
+/// Owns a small device buffer with the parameter table (made with the plan, uploaded once). Scratch: partial sums, 4
+/// bytes per slice and element that is not frozen, up to whole tiles; 128 MiB at most. With less, down to all slices of
+/// one tile, the gradient is made in more windows, with the same bits. Errors: population odd or zero, rank out of
+/// range, a configuration outside the space, an empty table, a gradient above the device's binding limit, more slices
+/// than a loop of the device may take (above 2^25 members), driver errors.
+using EsUpdatePlan = Plan<EsUpdateDesc>;
+inline constexpr Planner<EsUpdateDesc> plan_es_update;
+/// Dispatches that one record() makes with so much scratch: 2 per window (1 where all is frozen), whatever the number
+/// of parameters.
+[[nodiscard]] std::uint64_t es_update_dispatches(const EsUpdatePlan& plan, std::uint64_t scratch_bytes);
 
 }  // namespace yolk

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,32 +101,33 @@ struct MemberPointer;
 template <class Owner, class Value>
 struct MemberPointer<Value Owner::*> {
     using Desc = Owner;
-    using Type = Value;
 };
 template <auto kMember>
 using DescOf = typename MemberPointer<decltype(kMember)>::Desc;
-template <auto kMember>
-using TypeOf = typename MemberPointer<decltype(kMember)>::Type;
+/// What `kAt` is of a description: a pointer to its member, or a function to a member of a member.
+template <class Desc, auto kAt>
+using TypeOf = std::remove_cvref_t<std::invoke_result_t<decltype(kAt), Desc&>>;
 
 inline bool parse_number(std::string_view text, std::uint32_t& value) noexcept {
     const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     return failed == std::errc() && stop == text.data() + text.size();
 }
 
-template <auto kMember>
-std::string print_member(const DescOf<kMember>& desc) {
-    if constexpr (Worded<TypeOf<kMember>>) {
-        const std::string_view word = word_of(desc.*kMember);
-        return word == "?" ? "?" + std::to_string(static_cast<std::uint32_t>(desc.*kMember)) : std::string(word);
+template <class Desc, auto kAt>
+std::string print_member(const Desc& desc) {
+    const auto value = std::invoke(kAt, desc);
+    if constexpr (Worded<TypeOf<Desc, kAt>>) {
+        const std::string_view word = word_of(value);
+        return word == "?" ? "?" + std::to_string(static_cast<std::uint32_t>(value)) : std::string(word);
     } else {
-        return std::to_string(static_cast<std::uint32_t>(desc.*kMember));
+        return std::to_string(static_cast<std::uint32_t>(value));
     }
 }
 
 /// Enumerations by word, or by number, as files of before have them.
-template <auto kMember>
-bool parse_member(DescOf<kMember>& desc, std::string_view text) {
-    using Type = TypeOf<kMember>;
+template <class Desc, auto kAt>
+bool parse_member(Desc& desc, std::string_view text) {
+    using Type = TypeOf<Desc, kAt>;
     std::uint32_t number = 0;
     if constexpr (Worded<Type>) {
         constexpr auto kWords = enum_words(Type{});
@@ -134,16 +136,16 @@ bool parse_member(DescOf<kMember>& desc, std::string_view text) {
     } else {
         if (!parse_number(text, number) || (std::is_same_v<Type, bool> && number > 1)) return false;
     }
-    desc.*kMember = static_cast<Type>(number);
+    std::invoke(kAt, desc) = static_cast<Type>(number);
     return true;
 }
 
-template <auto kMember>
-Field<DescOf<kMember>> member_field(std::string_view name, FieldRole role) {
-    using Type = TypeOf<kMember>;
-    Field<DescOf<kMember>> field{.info = {.name = std::string(name), .role = role, .allowed = {}, .fallback = {}},
-                                 .print = &print_member<kMember>,
-                                 .parse = &parse_member<kMember>};
+template <class Desc, auto kAt>
+Field<Desc> member_field(std::string_view name, FieldRole role) {
+    using Type = TypeOf<Desc, kAt>;
+    Field<Desc> field{.info = {.name = std::string(name), .role = role, .allowed = {}, .fallback = {}},
+                      .print = &print_member<Desc, kAt>,
+                      .parse = &parse_member<Desc, kAt>};
     if constexpr (Worded<Type>) {
         constexpr auto kWords = enum_words(Type{});
         field.info.allowed = any_of(kWords);
@@ -151,7 +153,7 @@ Field<DescOf<kMember>> member_field(std::string_view name, FieldRole role) {
         static_assert(std::is_same_v<Type, bool> || std::is_same_v<Type, std::uint32_t>, "declare print and parse");
         field.info.allowed = std::is_same_v<Type, bool> ? "0 or 1" : range_text(0, 0xFFFFFFFFU);
     }
-    const std::string fallback = print_member<kMember>(DescOf<kMember>{});
+    const std::string fallback = print_member<Desc, kAt>(Desc{});
     if (role != FieldRole::Extent || fallback != "0") field.info.fallback = fallback;
     return field;
 }
@@ -161,13 +163,19 @@ Field<DescOf<kMember>> member_field(std::string_view name, FieldRole role) {
 /// A number that only makes the work larger. Text must give it where the description begins with 0.
 template <auto kMember>
 [[nodiscard]] Field<detail::DescOf<kMember>> extent(std::string_view name) {
-    return detail::member_field<kMember>(name, FieldRole::Extent);
+    return detail::member_field<detail::DescOf<kMember>, kMember>(name, FieldRole::Extent);
 }
 
 /// A switch, an enumeration or a number that makes another kernel of it.
 template <auto kMember>
 [[nodiscard]] Field<detail::DescOf<kMember>> variant(std::string_view name) {
-    return detail::member_field<kMember>(name, FieldRole::Variant);
+    return detail::member_field<detail::DescOf<kMember>, kMember>(name, FieldRole::Variant);
+}
+
+/// The same of a member's member: `variant_at<MatmulDesc, [](auto& desc) -> auto& { return desc.a.format; }>`.
+template <class Desc, auto kAt>
+[[nodiscard]] Field<Desc> variant_at(std::string_view name) {
+    return detail::member_field<Desc, kAt>(name, FieldRole::Variant);
 }
 
 /// name=value, as text and keys have them.
@@ -197,6 +205,8 @@ using FieldInfos = std::vector<FieldInfo>;
 /// The key of a description whose fields print as `values`: the extents, each times the factors before it, and
 /// name=value of the variants that are not the default, by spaces. A list ("4-64-2") is as many extents.
 [[nodiscard]] TuningShape key_of_fields(const FieldInfos& known, std::span<const std::string> values);
+/// A key that no description of these fields has.
+[[nodiscard]] Error foreign_key(std::string_view operation, const TuningShape& key, const FieldInfos& known);
 /// The fields of a key, back again: factors are left to their defaults. Error (BadInput): not a key of these fields.
 [[nodiscard]] Result<std::vector<FieldText>> fields_of_key(std::string_view operation, const TuningShape& key,
                                                            const FieldInfos& known);
@@ -240,7 +250,9 @@ class Fields {
     /// A description that has this key. Error (BadInput): not a key of these fields.
     [[nodiscard]] Result<Desc> of_key(const TuningShape& key) const {
         YOLK_TRY(const std::vector<FieldText> given, fields_of_key(operation_, key, infos_));
-        return assign(given);
+        YOLK_TRY(Desc desc, assign(given));
+        if (this->key(desc) != key) return foreign_key(operation_, key, infos_);
+        return desc;
     }
 
    private:

@@ -9,9 +9,7 @@
 #include <optional>
 
 #include "yolk/primitives/matmul.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
@@ -29,18 +27,6 @@ enum class InverseSqrtStatus : std::uint32_t {
 }
 [[nodiscard]] constexpr std::uint32_t inverse_sqrt_iterations(std::uint32_t word) noexcept { return word >> 8U; }
 
-struct InverseSqrtDesc {
-    std::uint32_t n = 0;  ///< up to 1,024; 0 is legal, for blocks, too
-    std::uint32_t blocks = 1;
-    float damping = 0.0F;  ///< 0, or from 2^-40 to 2^40; times the mean of the block's diagonal
-    /// 1 ... 256. All of them are recorded; those of a block that has converged leave it alone. A condition number of
-    /// 1e4 takes 17, 1e6 22, and 1e8, where no digit is left in fp32, 28: with the default such blocks are
-    /// NotConverged.
-    std::uint32_t max_iterations = 26;
-    float tolerance = 0x1p-10F;  ///< 2^-20 ... 1/4, of the residual before the last iteration, which squares it
-    std::optional<MatmulConfig> config{};  ///< of the products; default_inverse_sqrt_config where unset
-};
-
 struct InverseSqrtViews {
     BufferView in;      ///< fp32 [blocks, n, n]
     BufferView out;     ///< fp32 [blocks, n, n], symmetric bits
@@ -49,45 +35,34 @@ struct InverseSqrtViews {
         residual;  ///< fp32 [blocks]: ||Z Y - I||_F / sqrt(n) before the last iteration; infinity where NotFinite
 };
 
-/// The space of its products (docs/kernels/matmul.md) for a shape on a device; `desc.config` is ignored.
-[[nodiscard]] ConfigSpace<MatmulConfig> inverse_sqrt_space(const DeviceInfo& info, const InverseSqrtDesc& desc);
-[[nodiscard]] MatmulConfig default_inverse_sqrt_config(const DeviceInfo& info, const InverseSqrtDesc& desc);
+struct InverseSqrtPipelines;
+struct InverseSqrtBindings;
 
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundInverseSqrt {
-   public:
-    /// Barriers between its own dispatches inside; the caller puts one before and after.
-    void record(Recorder& recorder) const noexcept;
-    BoundInverseSqrt() noexcept;
-    ~BoundInverseSqrt();
-    BoundInverseSqrt(BoundInverseSqrt&&) noexcept;
-    BoundInverseSqrt& operator=(BoundInverseSqrt&&) noexcept;
+struct InverseSqrtDesc {
+    using Config = MatmulConfig;
+    using Views = InverseSqrtViews;
+    using Pipelines = std::shared_ptr<const InverseSqrtPipelines>;
+    using Bindings = std::shared_ptr<const InverseSqrtBindings>;
 
-   private:
-    friend class InverseSqrtPlan;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    std::uint32_t n = 0;  ///< up to 1,024; 0 is legal, for blocks, too
+    std::uint32_t blocks = 1;
+    float damping = 0.0F;  ///< 0, or from 2^-40 to 2^40; times the mean of the block's diagonal
+    /// 1 ... 256. All of them are recorded; those of a block that has converged leave it alone. A condition number of
+    /// 1e4 takes 17, 1e6 22, and 1e8, where no digit is left in fp32, 28: with the default such blocks are
+    /// NotConverged.
+    std::uint32_t max_iterations = 26;
+    float tolerance = 0x1p-10F;  ///< 2^-20 ... 1/4, of the residual before the last iteration, which squares it
+    std::optional<MatmulConfig> config{};  ///< of the products; unset: the device's table, else its heuristic
 };
 
-/// Immutable: threads may share it. The device must outlive it.
-class InverseSqrtPlan {
-   public:
-    /// Five times fp32 [blocks, n, n], and a little.
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;
-    [[nodiscard]] Result<BoundInverseSqrt> bind(const InverseSqrtViews& views, const BufferView& scratch = {}) const;
-    InverseSqrtPlan() noexcept;
-    ~InverseSqrtPlan();
-    InverseSqrtPlan(InverseSqrtPlan&&) noexcept;
-    InverseSqrtPlan& operator=(InverseSqrtPlan&&) noexcept;
-
-   private:
-    friend Result<InverseSqrtPlan> plan_inverse_sqrt(const Device&, const InverseSqrtDesc&);
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Errors: n above 1,024; damping, tolerance or max_iterations outside their ranges; sizes that overflow or pass the
-/// device's binding limit; a configuration outside the space.
-[[nodiscard]] Result<InverseSqrtPlan> plan_inverse_sqrt(const Device& device, const InverseSqrtDesc& desc);
+/// The space is that of its products (docs/kernels/matmul.md).
+template <>
+const Operation<InverseSqrtDesc>& operation_of<InverseSqrtDesc>();
+/// Barriers between its own dispatches inside; the caller puts one before and after.
+using BoundInverseSqrt = Bound<InverseSqrtDesc>;
+/// Scratch: five times fp32 [blocks, n, n], and a little. Errors: n above 1,024; damping, tolerance or max_iterations
+/// outside their ranges; sizes that overflow; a configuration outside the space.
+using InverseSqrtPlan = Plan<InverseSqrtDesc>;
+inline constexpr Planner<InverseSqrtDesc> plan_inverse_sqrt;
 
 }  // namespace yolk

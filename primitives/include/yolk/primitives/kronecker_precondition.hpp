@@ -4,14 +4,14 @@
 // the blocks of a batch (docs/kernels/kronecker_precondition.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "yolk/primitives/matmul.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
@@ -19,20 +19,15 @@ enum class KroneckerFactors {
     Covariances,  ///< S_in and S_out, damped and inverted here
     Inverses,     ///< S_in^-1 and S_out^-1; no damping, no status
 };
+constexpr auto enum_words(KroneckerFactors /*type*/) {
+    return std::to_array<std::string_view>({"covariances", "inverses"});
+}
 
 /// Bits of a word of the status view; the BlockStatus of the two inverses follow. 0 is success.
 inline constexpr std::uint32_t kKroneckerInFailed = 1U;
 inline constexpr std::uint32_t kKroneckerOutFailed = 2U;
 [[nodiscard]] constexpr std::uint32_t kronecker_in_status(std::uint32_t word) noexcept { return word >> 8U & 0xFFU; }
 [[nodiscard]] constexpr std::uint32_t kronecker_out_status(std::uint32_t word) noexcept { return word >> 16U & 0xFFU; }
-
-struct KroneckerPreconditionDesc {
-    std::uint32_t n_out = 0;  ///< rows of dW, up to 1,024; 0 is legal, for n_in and blocks, too
-    std::uint32_t n_in = 0;   ///< columns of dW
-    std::uint32_t blocks = 1;
-    KroneckerFactors factors = KroneckerFactors::Covariances;
-    std::optional<MatmulConfig> config{};  ///< of both products; default_kronecker_precondition_config where unset
-};
 
 struct KroneckerPreconditionViews {
     BufferView factor_out;  ///< fp32 [blocks, n_out, n_out]: S_out, or its inverse
@@ -42,53 +37,34 @@ struct KroneckerPreconditionViews {
     BufferView status{};    ///< uint32 [blocks]; empty for KroneckerFactors::Inverses
 };
 
-/// The space of its products (docs/kernels/matmul.md) for a shape on a device; `desc.config` is ignored.
-[[nodiscard]] ConfigSpace<MatmulConfig> kronecker_precondition_space(const DeviceInfo& info,
-                                                                     const KroneckerPreconditionDesc& desc);
-[[nodiscard]] MatmulConfig default_kronecker_precondition_config(const DeviceInfo& info,
-                                                                 const KroneckerPreconditionDesc& desc);
+struct KroneckerPreconditionPipelines;
+struct KroneckerPreconditionBindings;
 
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundKroneckerPrecondition {
-   public:
+struct KroneckerPreconditionDesc {
+    using Config = MatmulConfig;
+    using Views = KroneckerPreconditionViews;
+    using Pipelines = std::shared_ptr<const KroneckerPreconditionPipelines>;
+    using Bindings = std::shared_ptr<const KroneckerPreconditionBindings>;
     /// `damping` is the lambda of which S_in gets pi sqrt(lambda) and S_out sqrt(lambda) / pi on its diagonal, pi^2 the
     /// mean of S_in's diagonal over that of S_out's; 0 is legal. One that is negative or not finite fails every block.
-    /// Without meaning for KroneckerFactors::Inverses. Barriers between its own dispatches inside; the caller puts one
-    /// before and after.
-    void record(Recorder& recorder, float damping) const noexcept;
-    BoundKroneckerPrecondition() noexcept;
-    ~BoundKroneckerPrecondition();
-    BoundKroneckerPrecondition(BoundKroneckerPrecondition&&) noexcept;
-    BoundKroneckerPrecondition& operator=(BoundKroneckerPrecondition&&) noexcept;
+    /// Without meaning for KroneckerFactors::Inverses.
+    using Call = void(float damping);
 
-   private:
-    friend class KroneckerPreconditionPlan;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    std::uint32_t n_out = 0;  ///< rows of dW, up to 1,024; 0 is legal, for n_in and blocks, too
+    std::uint32_t n_in = 0;   ///< columns of dW
+    std::uint32_t blocks = 1;
+    KroneckerFactors factors = KroneckerFactors::Covariances;
+    std::optional<MatmulConfig> config{};  ///< of both products; unset: the device's table, else its heuristic
 };
 
-/// Immutable: threads may share it. The device must outlive it.
-class KroneckerPreconditionPlan {
-   public:
-    /// fp32 [blocks, n_out, n_in]; for covariances the inverses, and what block_inverse needs, besides.
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;
-    [[nodiscard]] Result<BoundKroneckerPrecondition> bind(const KroneckerPreconditionViews& views,
-                                                          const BufferView& scratch = {}) const;
-    KroneckerPreconditionPlan() noexcept;
-    ~KroneckerPreconditionPlan();
-    KroneckerPreconditionPlan(KroneckerPreconditionPlan&&) noexcept;
-    KroneckerPreconditionPlan& operator=(KroneckerPreconditionPlan&&) noexcept;
-
-   private:
-    friend Result<KroneckerPreconditionPlan> plan_kronecker_precondition(const Device&,
-                                                                         const KroneckerPreconditionDesc&);
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Errors: n_in or n_out above 1,024, sizes that overflow or pass the device's binding limit, a configuration outside
-/// the space.
-[[nodiscard]] Result<KroneckerPreconditionPlan> plan_kronecker_precondition(const Device& device,
-                                                                            const KroneckerPreconditionDesc& desc);
+/// The space is that of its products (docs/kernels/matmul.md).
+template <>
+const Operation<KroneckerPreconditionDesc>& operation_of<KroneckerPreconditionDesc>();
+/// Barriers between its own dispatches inside; the caller puts one before and after.
+using BoundKroneckerPrecondition = Bound<KroneckerPreconditionDesc>;
+/// Scratch: fp32 [blocks, n_out, n_in]; for covariances the inverses, and what block_inverse needs, besides. Errors:
+/// n_in or n_out above 1,024, sizes that overflow, a configuration outside the space.
+using KroneckerPreconditionPlan = Plan<KroneckerPreconditionDesc>;
+inline constexpr Planner<KroneckerPreconditionDesc> plan_kronecker_precondition;
 
 }  // namespace yolk

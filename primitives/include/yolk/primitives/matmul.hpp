@@ -11,11 +11,18 @@
 #include "yolk/primitives/activation.hpp"
 #include "yolk/primitives/determinism.hpp"
 #include "yolk/primitives/float_format.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
+
+/// How a kernel comes to its operands; a value of MatmulConfig::operand_path.
+enum OperandPath : std::uint32_t {
+    kDirectOperands = 0,       ///< from storage buffers, without a barrier
+    kStagedOperands = 1,       ///< they pass through shared memory, with barriers
+    kUniformOperand = 2,       ///< a is read as a uniform buffer, in windows of 64 KiB
+    kTexelOperands = 3,        ///< a and b are read as texel buffers
+    kCooperativeOperands = 4,  ///< matrix units multiply (path cooperative-matrix); fp16 operands, `Fast` only
+};
 
 /// Tuning parameters. workgroup_size = (block_m / tile_m) * (block_n / tile_n).
 struct MatmulConfig {
@@ -26,11 +33,8 @@ struct MatmulConfig {
     std::uint32_t tile_m = 8;        ///< rows of an invocation
     std::uint32_t tile_n = 8;        ///< columns of an invocation, in groups of four neighbours
     std::uint32_t vector_width = 4;  ///< 4: operands are read four elements at a time where their layout allows
-    std::uint32_t staged = 0;        ///< 1: operands pass through shared memory, with barriers
-    std::uint32_t uniform = 0;       ///< 1: a is read as a uniform buffer, in windows of 64 KiB
-    std::uint32_t texel = 0;         ///< 1: a and b are read as texel buffers
+    std::uint32_t operand_path = kDirectOperands;
     std::uint32_t storage16 = 0;     ///< 1: 16-bit operands are read one by one (path storage16), not by the word
-    std::uint32_t cooperative = 0;   ///< 1: matrix units multiply (path cooperative-matrix); fp16 operands, `Fast` only
     std::uint32_t split_k = 1;       ///< pieces of k that are summed apart and added in order; above 1 `Fast` only
     friend bool operator==(const MatmulConfig&, const MatmulConfig&) = default;
 };
@@ -49,7 +53,23 @@ struct MatrixLayout {
     FloatFormat format = FloatFormat::F32;
 };
 
+struct MatmulViews {
+    BufferView a;
+    BufferView b;
+    BufferView out;
+    BufferView bias{};      ///< where has_bias
+    BufferView residual{};  ///< where has_residual
+};
+
+struct MatmulPipelines;
+struct MatmulBindings;
+
 struct MatmulDesc {
+    using Config = MatmulConfig;
+    using Views = MatmulViews;
+    using Pipelines = std::shared_ptr<const MatmulPipelines>;
+    using Bindings = std::shared_ptr<const MatmulBindings>;
+
     std::uint32_t m = 0;  ///< rows of op(a) and out; 0 is legal, for n and batch, too
     std::uint32_t n = 0;  ///< columns of op(b) and out
     std::uint32_t k = 0;  ///< columns of op(a), rows of op(b); 0 gives the epilogue of zeros
@@ -64,58 +84,18 @@ struct MatmulDesc {
     Activation activation = Activation::Identity;  ///< ... then this ...
     bool has_residual = false;                     ///< ... then the residual is added
     Determinism determinism = Determinism::Fast;
-    std::optional<MatmulConfig> config{};  ///< default_matmul_config where unset
+    std::optional<MatmulConfig> config{};  ///< unset: the device's table, else the heuristic
 };
 
-struct MatmulViews {
-    BufferView a;
-    BufferView b;
-    BufferView out;
-    BufferView bias{};      ///< where has_bias
-    BufferView residual{};  ///< where has_residual
-};
-
-/// The space for a shape on a device; `desc.config` is ignored.
-[[nodiscard]] ConfigSpace<MatmulConfig> matmul_space(const DeviceInfo& info, const MatmulDesc& desc);
-/// What an untuned device takes: barrier-free register tiles on CPU drivers, staged ones elsewhere.
-[[nodiscard]] MatmulConfig default_matmul_config(const DeviceInfo& info, const MatmulDesc& desc);
-
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundMatmul {
-   public:
-    /// Barriers between its own dispatches inside; the caller puts one before and after.
-    void record(Recorder& recorder) const noexcept;
-    BoundMatmul() noexcept;
-    ~BoundMatmul();
-    BoundMatmul(BoundMatmul&&) noexcept;
-    BoundMatmul& operator=(BoundMatmul&&) noexcept;
-
-   private:
-    friend class MatmulPlan;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Immutable: threads may share it. The device must outlive it.
-class MatmulPlan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch()
-        const noexcept;  ///< split_k above 1: fp32 [split_k, batch, m, n]; out of 16 bits: fp32 [batch, m, n]
-    [[nodiscard]] const MatmulConfig& config() const noexcept;
-    [[nodiscard]] Result<BoundMatmul> bind(const MatmulViews& views, const BufferView& scratch = {}) const;
-    MatmulPlan() noexcept;
-    ~MatmulPlan();
-    MatmulPlan(MatmulPlan&&) noexcept;
-    MatmulPlan& operator=(MatmulPlan&&) noexcept;
-
-   private:
-    friend Result<MatmulPlan> plan_matmul(const Device&, const MatmulDesc&);
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Errors: a stride below a row's length, rows or matrices of out that overlap, sizes that overflow or pass the
-/// device's binding limit, a configuration outside the space, chains longer than the device's loops allow.
-[[nodiscard]] Result<MatmulPlan> plan_matmul(const Device& device, const MatmulDesc& desc);
+/// Its heuristic: barrier-free register tiles on CPU drivers, staged ones elsewhere.
+template <>
+const Operation<MatmulDesc>& operation_of<MatmulDesc>();
+/// Barriers between its own dispatches inside; the caller puts one before and after.
+using BoundMatmul = Bound<MatmulDesc>;
+/// Scratch: split_k above 1: fp32 [split_k, batch, m, n]; out of 16 bits: fp32 [batch, m, n]. Errors: a stride below a
+/// row's length, rows or matrices of out that overlap, sizes that overflow or pass the device's binding limit, a
+/// configuration outside the space, chains longer than the device's loops allow.
+using MatmulPlan = Plan<MatmulDesc>;
+inline constexpr Planner<MatmulDesc> plan_matmul;
 
 }  // namespace yolk

@@ -8,9 +8,7 @@
 
 #include "yolk/abi/matmul_i8.h"
 #include "yolk/primitives/matmul.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
+#include "yolk/primitives/operation.hpp"
 
 namespace yolk {
 
@@ -34,7 +32,17 @@ struct RowsLayout {
     std::uint32_t batch_stride = kDense;  ///< from matrix to matrix; 0: all of the batch read the same one
 };
 
+struct MatmulI8Views {
+    BufferView a;    ///< whole words: a row's last word may hold bytes that are no elements, and do not count
+    BufferView b;    ///< likewise
+    BufferView out;  ///< int32
+};
+
 struct MatmulI8Desc {
+    using Config = MatmulI8Config;
+    using Views = MatmulI8Views;
+    using Params = abi::matmul_i8::Params;
+
     std::uint32_t m = 0;  ///< rows of a and out; 0 is legal, for n and batch, too
     std::uint32_t n = 0;  ///< rows of b, columns of out
     std::uint32_t k = 0;  ///< elements of a's and b's rows, at most kMaxI8Depth; 0 gives zeros
@@ -42,54 +50,19 @@ struct MatmulI8Desc {
     RowsLayout a{};    ///< [m, k]; offset and strides are multiples of 4, a dense row is k rounded up to one
     RowsLayout b{};    ///< [n, k], likewise: what a layer's weights [out, in] are
     RowsLayout out{};  ///< [m, n] of int32; rows and matrices do not overlap
-    std::optional<MatmulI8Config> config{};  ///< default_matmul_i8_config where unset
+    std::optional<MatmulI8Config> config{};  ///< unset: the device's table, else the heuristic
 };
 
-/// The space for a shape on a device; `desc.config` is ignored. `dot` is open where the path int8-dot is.
-[[nodiscard]] ConfigSpace<MatmulI8Config> matmul_i8_space(const DeviceInfo& info, const MatmulI8Desc& desc);
-/// What an untuned device takes: the instruction where the driver says that it is faster.
-[[nodiscard]] MatmulI8Config default_matmul_i8_config(const DeviceInfo& info, const MatmulI8Desc& desc);
-
-struct MatmulI8Views {
-    BufferView a;    ///< whole words: a row's last word may hold bytes that are no elements, and do not count
-    BufferView b;    ///< likewise
-    BufferView out;  ///< int32
-};
-
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundMatmulI8 {
-   public:
-    /// One dispatch, no barrier.
-    void record(Recorder& recorder) const noexcept;
-
-   private:
-    friend class MatmulI8Plan;
-    BindingOf<abi::matmul_i8::Params> binding_;
-    abi::matmul_i8::Params params_{};
-    LinearGrid grid_{};  ///< no groups: nothing to do
-};
-
-/// Immutable: threads may share it. The device must outlive it.
-class MatmulI8Plan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept { return {}; }
-    [[nodiscard]] const MatmulI8Config& config() const noexcept { return config_; }
-    [[nodiscard]] Result<BoundMatmulI8> bind(const MatmulI8Views& views, const BufferView& scratch = {}) const;
-
-   private:
-    friend Result<MatmulI8Plan> plan_matmul_i8(const Device&, const MatmulI8Desc&);
-    const Device* device_ = nullptr;
-    MatmulI8Config config_;
-    MatmulI8Desc desc_;  ///< without kDense
-    std::uint64_t a_bytes_ = 0;
-    std::uint64_t b_bytes_ = 0;
-    std::uint64_t out_bytes_ = 0;
-    PipelineOf<abi::matmul_i8::Params> pipeline_;
-};
-
+/// `dot` of its space is open where the path int8-dot is; its heuristic takes the instruction where the driver says
+/// that it is faster.
+template <>
+const Operation<MatmulI8Desc>& operation_of<MatmulI8Desc>();
+/// One dispatch, no barrier.
+using BoundMatmulI8 = Bound<MatmulI8Desc>;
 /// Errors: k above kMaxI8Depth, a stride below a row's length, offsets or strides of a or b that are no multiples of 4,
 /// rows or matrices of out that overlap, sizes that overflow or pass the device's binding limit, a configuration
 /// outside the space, loops longer than the device's allow.
-[[nodiscard]] Result<MatmulI8Plan> plan_matmul_i8(const Device& device, const MatmulI8Desc& desc);
+using MatmulI8Plan = Plan<MatmulI8Desc>;
+inline constexpr Planner<MatmulI8Desc> plan_matmul_i8;
 
 }  // namespace yolk

@@ -12,10 +12,8 @@
 #include "yolk/core/typed_id.hpp"
 #include "yolk/primitives/determinism.hpp"
 #include "yolk/primitives/float_format.hpp"
+#include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/parameters.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
@@ -41,7 +39,23 @@ struct PerturbedLinearConfig {
     friend bool operator==(const PerturbedLinearConfig&, const PerturbedLinearConfig&) = default;
 };
 
+struct PerturbedLinearViews {
+    BufferView weights;  ///< weights_format [out, in]
+    BufferView input;    ///< input_format [rows, in] or [members, rows, in]; transposed: `out` for `in`
+    BufferView output;   ///< out, fp32 [members, rows, out]; transposed: `in` for `out`
+};
+
+struct PerturbedLinearPipelines;
+struct PerturbedLinearBindings;
+
 struct PerturbedLinearDesc {
+    using Config = PerturbedLinearConfig;
+    using Views = PerturbedLinearViews;
+    using Pipelines = std::shared_ptr<const PerturbedLinearPipelines>;
+    using Bindings = std::shared_ptr<const PerturbedLinearBindings>;
+    /// Members first_member ... first_member + members - 1; member -1 is the mean.
+    using Call = void(const NoiseContext& when, OrZero<std::int32_t> first_member);
+
     std::uint32_t members = 0;                      ///< 0 is legal
     std::uint32_t rows = 0;                         ///< of x, per member
     std::uint32_t in = 0;                           ///< columns of W
@@ -54,59 +68,18 @@ struct PerturbedLinearDesc {
     bool transposed = false;  ///< x has `out` columns and the output `in`, else x has `in` and the output `out`
     bool antithetic = true;   ///< both sides of a pair share noise; false: every member has its own, pair = member
     Determinism determinism = Determinism::Exact;
-    std::optional<PerturbedLinearConfig> config{};  ///< default_perturbed_linear_config where unset
+    std::optional<PerturbedLinearConfig> config{};  ///< unset: the device's table, else the heuristic
 };
 
-/// The space for a shape on a device; `desc.config` is ignored.
-[[nodiscard]] ConfigSpace<PerturbedLinearConfig> perturbed_linear_space(const DeviceInfo& info,
-                                                                        const PerturbedLinearDesc& desc);
-[[nodiscard]] PerturbedLinearConfig default_perturbed_linear_config(const DeviceInfo& info,
-                                                                    const PerturbedLinearDesc& desc);
-
-struct PerturbedLinearViews {
-    BufferView weights;  ///< weights_format [out, in]
-    BufferView input;    ///< input_format [rows, in] or [members, rows, in]; transposed: `out` for `in`
-    BufferView output;   ///< out, fp32 [members, rows, out]; transposed: `in` for `out`
-};
-
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundPerturbedLinear {
-   public:
-    /// Members first_member ... first_member + members - 1; member -1 is the mean. Barriers between its own
-    /// dispatches inside.
-    void record(Recorder& recorder, const NoiseContext& when, std::int32_t first_member = 0) const noexcept;
-    BoundPerturbedLinear() noexcept;
-    ~BoundPerturbedLinear();
-    BoundPerturbedLinear(BoundPerturbedLinear&&) noexcept;
-    BoundPerturbedLinear& operator=(BoundPerturbedLinear&&) noexcept;
-
-   private:
-    friend class PerturbedLinearPlan;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Immutable: threads may share it. The device must outlive it.
-class PerturbedLinearPlan {
-   public:
-    /// x B: fp32 [members, rows, rank], none where fused; where a base of its own is shared, x W^T: fp32 [rows, out]
-    /// (transposed: `in`); and what its matmul wants.
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;
-    [[nodiscard]] const PerturbedLinearConfig& config() const noexcept;
-    [[nodiscard]] Result<BoundPerturbedLinear> bind(const PerturbedLinearViews& views, const BufferView& scratch) const;
-    PerturbedLinearPlan() noexcept;
-    ~PerturbedLinearPlan();
-    PerturbedLinearPlan(PerturbedLinearPlan&&) noexcept;
-    PerturbedLinearPlan& operator=(PerturbedLinearPlan&&) noexcept;
-
-   private:
-    friend Result<PerturbedLinearPlan> plan_perturbed_linear(const Device&, const PerturbedLinearDesc&);
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Errors: a rank, parameter or configuration outside its range, sizes that overflow or pass the device's binding
-/// limit, chains longer than the device's loops allow. `device` must outlive the plan.
-[[nodiscard]] Result<PerturbedLinearPlan> plan_perturbed_linear(const Device& device, const PerturbedLinearDesc& desc);
+template <>
+const Operation<PerturbedLinearDesc>& operation_of<PerturbedLinearDesc>();
+/// Barriers between its own dispatches inside; the caller puts one before and after.
+using BoundPerturbedLinear = Bound<PerturbedLinearDesc>;
+/// Scratch: x B: fp32 [members, rows, rank], none where fused; where a base of its own is shared, x W^T: fp32 [rows,
+/// out] (transposed: `in`); and what its matmul wants. Errors: a rank, parameter or configuration outside its range,
+/// sizes that overflow or pass the device's binding limit, chains longer than the device's loops allow. `device` must
+/// outlive the plan.
+using PerturbedLinearPlan = Plan<PerturbedLinearDesc>;
+inline constexpr Planner<PerturbedLinearDesc> plan_perturbed_linear;
 
 }  // namespace yolk

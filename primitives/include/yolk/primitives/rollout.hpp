@@ -13,10 +13,8 @@
 #include <vector>
 
 #include "yolk/primitives/determinism.hpp"
+#include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/parameters.hpp"
-#include "yolk/runtime/device.hpp"
-#include "yolk/runtime/recorder.hpp"
-#include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk {
 
@@ -55,7 +53,25 @@ struct RolloutConfig {
     std::uint32_t private_parameters = kAutomatic;  ///< parameters copied to private memory by each invocation
 };
 
+struct RolloutViews {
+    BufferView parameters;   ///< fp32 [element_count], read as a uniform buffer
+    BufferView returns;      ///< out, fp32 [episodes, members]
+    BufferView evaluations;  ///< out, uint32 [kEvaluationCounters]: their sum is the number of evaluations (live
+                             ///< steps); overwritten
+};
+inline constexpr std::uint32_t kEvaluationCounters = 256;
+
+struct RolloutPipelines;
+struct RolloutBindings;
+
 struct RolloutDesc {
+    using Config = RolloutConfig;
+    using Views = RolloutViews;
+    using Pipelines = std::shared_ptr<const RolloutPipelines>;
+    using Bindings = std::shared_ptr<const RolloutBindings>;
+    /// Episode e starts from the reset of (when.generation, first_episode + e), shared by all members.
+    using Call = void(const NoiseContext& when, OrZero<std::uint32_t> first_episode);
+
     std::string environment = "cartpole";
     /// Where set, in place of the built-in one of that name, which is then not looked for.
     std::shared_ptr<const LoadedEnvironment> own_environment = {};
@@ -73,58 +89,20 @@ struct RolloutDesc {
     std::optional<RolloutConfig> config{};  ///< unset: the device's table, else rollout_config
 };
 
-/// Its tuning space; the same for every shape and device. Its switches are 0 and 1.
-[[nodiscard]] ConfigSpace<RolloutConfig> rollout_space(const DeviceInfo& info, const RolloutDesc& desc);
-/// The description's configuration, with switches instead of kAutomatic.
+/// The description's configuration, with switches instead of kAutomatic; the heuristic, where it has none.
 [[nodiscard]] RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) noexcept;
 
-struct RolloutViews {
-    BufferView parameters;   ///< fp32 [element_count], read as a uniform buffer
-    BufferView returns;      ///< out, fp32 [episodes, members]
-    BufferView evaluations;  ///< out, uint32 [kEvaluationCounters]: their sum is the number of evaluations (live
-                             ///< steps); overwritten
-};
-inline constexpr std::uint32_t kEvaluationCounters = 256;
-
-/// Immutable: threads may record it at the same time, each into its own recorder.
-class BoundRollout {
-   public:
-    /// Episode e starts from the reset of (when.generation, first_episode + e), shared by all members. Barriers between
-    /// its own dispatches inside; the caller puts one before and after. Split into as many dispatches as the device's
-    /// loop limit asks for.
-    void record(Recorder& recorder, const NoiseContext& when, std::uint32_t first_episode = 0) const noexcept;
-    BoundRollout() noexcept;
-    ~BoundRollout();
-    BoundRollout(BoundRollout&&) noexcept;
-    BoundRollout& operator=(BoundRollout&&) noexcept;
-
-   private:
-    friend class RolloutPlan;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Immutable: threads may share it. The device must outlive it.
-class RolloutPlan {
-   public:
-    [[nodiscard]] MemoryNeeds scratch() const noexcept;
-    /// With less scratch, down to scratch().least(), fewer episodes run at once.
-    [[nodiscard]] Result<BoundRollout> bind(const RolloutViews& views, const BufferView& scratch) const;
-    /// Dispatches that one record() makes with all of the scratch (size_bytes); long work is cut into more.
-    [[nodiscard]] std::uint32_t dispatch_count() const noexcept;
-    RolloutPlan() noexcept;
-    ~RolloutPlan();
-    RolloutPlan(RolloutPlan&&) noexcept;
-    RolloutPlan& operator=(RolloutPlan&&) noexcept;
-
-   private:
-    friend Result<RolloutPlan> plan_rollout(const Device&, const RolloutDesc&);
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Errors: unknown environment, a network that does not fit it, parameters that are not the network's or pass the
-/// uniform range (64 KiB), rank outside 1 ... 32, no members or episodes, a configuration outside the space.
-[[nodiscard]] Result<RolloutPlan> plan_rollout(const Device& device, const RolloutDesc& desc);
+template <>
+const Operation<RolloutDesc>& operation_of<RolloutDesc>();
+/// Barriers between its own dispatches inside; the caller puts one before and after. Split into as many dispatches as
+/// the device's loop limit asks for.
+using BoundRollout = Bound<RolloutDesc>;
+/// With less scratch than size_bytes, down to least(), fewer episodes run at once. Errors: unknown environment, a
+/// network that does not fit it, parameters that are not the network's or pass the uniform range (64 KiB), rank outside
+/// 1 ... 32, no members or episodes, a configuration outside the space.
+using RolloutPlan = Plan<RolloutDesc>;
+inline constexpr Planner<RolloutDesc> plan_rollout;
+/// Dispatches that one record() makes with all of the scratch (size_bytes); long work is cut into more.
+[[nodiscard]] std::uint32_t rollout_dispatches(const RolloutPlan& plan) noexcept;
 
 }  // namespace yolk

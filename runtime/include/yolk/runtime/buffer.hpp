@@ -4,10 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 
+#include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/memory_type.hpp"
 
@@ -28,10 +28,7 @@ struct BufferDesc {
 /// ends them. One thread at a time calls flush, invalidate or writes to the mapping; any may view it.
 class Buffer {
    public:
-    Buffer() noexcept;
-    ~Buffer();
-    Buffer(Buffer&&) noexcept;
-    Buffer& operator=(Buffer&&) noexcept;
+    Buffer() noexcept = default;
 
     [[nodiscard]] std::uint64_t size_bytes() const noexcept;
     [[nodiscard]] const std::string& label() const noexcept;
@@ -48,8 +45,8 @@ class Buffer {
    private:
     friend struct Interop;  // runtime/src/interop.cpp
     friend class Device;
-    explicit Buffer(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    explicit Buffer(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
+    Owned<Impl> impl_;
 };
 
 /// A range of a buffer. Does not own; plain data. Valid until the buffer is destroyed, wherever the `Buffer` object is

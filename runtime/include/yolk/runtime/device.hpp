@@ -52,17 +52,15 @@ struct PipelineHandle {
 /// uses it. Immutable: any number of recorders may dispatch it, on any threads.
 class Binding {
    public:
-    Binding() noexcept;
-    ~Binding();
-    Binding(Binding&&) noexcept;
-    Binding& operator=(Binding&&) noexcept;
+    Binding() noexcept = default;
+
     struct Impl;  // runtime/src/binding_impl.hpp
     [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
 
    private:
     friend class Device;
-    explicit Binding(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    explicit Binding(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
+    Owned<Impl> impl_;
 };
 
 /// Typed forms, so that a kernel's parameters cannot be mistaken for another's.

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <span>
 
 #include "yolk/core/result.hpp"
@@ -30,13 +29,10 @@ struct Submission {
 
 /// Threading: every member may be called from any thread; submissions on one device's queue are serialized inside, and
 /// uploads and downloads take turns. A recorder is submitted by one thread at a time. Movable only before the first
-/// submission.
+/// submission. The destructor waits for its submissions, and gives up at the hang limit.
 class Dispatcher {
    public:
     [[nodiscard]] static Result<Dispatcher> create(const Device& device, const DispatcherOptions& options = {});
-    ~Dispatcher();  ///< waits for its submissions; gives up at the hang limit
-    Dispatcher(Dispatcher&&) noexcept;
-    Dispatcher& operator=(Dispatcher&&) noexcept;
 
     /// Ends the recording if need be and submits it, after `wait_for` (of any dispatcher of the same device) have
     /// finished. The recorder, its bindings and their buffers must stay until then. Errors: what stuck in the recorder,
@@ -68,8 +64,9 @@ class Dispatcher {
 
    private:
     friend struct Interop;  // runtime/src/interop.cpp
-    explicit Dispatcher(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    [[nodiscard]] Result<void> check_own(const Submission& submission, const char* what) const;
+    explicit Dispatcher(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
+    Owned<Impl> impl_;
 };
 
 }  // namespace yolk

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 
@@ -34,9 +33,6 @@ struct RecorderOptions {
 class Recorder {
    public:
     [[nodiscard]] static Result<Recorder> create(const Device& device, const RecorderOptions& options = {});
-    ~Recorder();
-    Recorder(Recorder&&) noexcept;
-    Recorder& operator=(Recorder&&) noexcept;
 
     /// Forgets what was recorded. The earlier work must have finished.
     void begin() noexcept;
@@ -83,8 +79,8 @@ class Recorder {
 
    private:
     friend struct Interop;  // runtime/src/interop.cpp
-    explicit Recorder(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    explicit Recorder(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
+    Owned<Impl> impl_;
 };
 
 /// Ends the label at the end of the scope.

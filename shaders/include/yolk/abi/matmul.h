@@ -17,9 +17,9 @@ ABI_CONST uint kBindA4 = 5;        // a again, four elements at a time
 ABI_CONST uint kBindB4 = 6;        // b again
 ABI_CONST uint kBindingCount = 7;
 ABI_CONST uint kUniformMask = 0;
-ABI_CONST uint kUniformMaskOfA = 33;  // kBindA and kBindA4: matmul_uniform_*
-ABI_CONST uint kTexelMask = 3;        // kBindA and kBindB in matmul_texel_*
-ABI_CONST uint kTexel4Mask = 96;      // kBindA4 and kBindB4
+ABI_CONST uint kUniformMaskOfA = (1u << kBindA) | (1u << kBindA4);  // matmul_uniform_*
+ABI_CONST uint kTexelMask = (1u << kBindA) | (1u << kBindB);        // matmul_texel_*
+ABI_CONST uint kTexel4Mask = (1u << kBindA4) | (1u << kBindB4);
 
 ABI_CONST uint kSpecWorkgroupSize = 0;  // (BLOCK_M / TILE_M) * (BLOCK_N / TILE_N)
 ABI_CONST uint kSpecBlockM = 1;         // rows of a workgroup

@@ -17,10 +17,10 @@ ABI_CONST uint kBindA4 = 4;          // a again, four elements at a time
 ABI_CONST uint kBindB4 = 5;          // b again
 ABI_CONST uint kBindingCount = 6;
 ABI_CONST uint kUniformMask = 0;
-ABI_CONST uint kUniformMaskOfA = 17;  // kBindA and kBindA4 in perturbed_linear_output_uniform_input
-ABI_CONST uint kUniformMaskOfB = 34;  // kBindB and kBindB4 in perturbed_linear_output_uniform_weights
-ABI_CONST uint kTexelMask = 3;        // kBindA and kBindB in perturbed_linear_*_texel
-ABI_CONST uint kTexel4Mask = 48;      // kBindA4 and kBindB4
+ABI_CONST uint kUniformMaskOfA = (1u << kBindA) | (1u << kBindA4);  // perturbed_linear_output_uniform_input
+ABI_CONST uint kUniformMaskOfB = (1u << kBindB) | (1u << kBindB4);  // perturbed_linear_output_uniform_weights
+ABI_CONST uint kTexelMask = (1u << kBindA) | (1u << kBindB);        // perturbed_linear_*_texel
+ABI_CONST uint kTexel4Mask = (1u << kBindA4) | (1u << kBindB4);
 
 ABI_CONST uint kSpecWorkgroupSize = 0;   // 1 ... 256; of the output (BLOCK_M / TILE_M) * (BLOCK_N / TILE_N)
 ABI_CONST uint kSpecBlockM = 1;          // 1 ... 9: as in yolk/abi/matmul.h

@@ -11,7 +11,7 @@ ABI_CONST uint kBindReturns = 1;      // out: fp32 [episodes, members]
 ABI_CONST uint kBindEvaluations = 2;  // in and out: uint32 [kEvaluationCounters]
 ABI_CONST uint kBindSlots = 3;        // scratch: per index of the dispatch the environment's state, the return so far, a flag
 ABI_CONST uint kBindingCount = 4;
-ABI_CONST uint kUniformMask = 1;
+ABI_CONST uint kUniformMask = 1u << kBindParameters;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;      // 1 ... 256
 ABI_CONST uint kSpecParameterCount = 1;     // 2 ... kMaxParameterCount: elements of all parameters

@@ -2,6 +2,7 @@
 // A kernel as data: its SPIR-V and its interface. The catalogue (yolk/shaders/catalogue.hpp, generated) lists them all.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -39,6 +40,7 @@ struct Kernel : KernelModule {
 struct SpecConstant {
     std::uint32_t id = 0;
     std::uint32_t value = 0;
+    auto operator<=>(const SpecConstant&) const = default;
 };
 
 }  // namespace yolk

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernel_timing.hpp"
+#include "last_run.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "select_device.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
+#include "yolk/oracle/family.hpp"
+#include "yolk/oracle/named_problem.hpp"
+#include "yolk/oracle/problem_memory.hpp"
+#include "yolk/primitives/limits.hpp"
+#include "yolk/runtime/dispatcher.hpp"
+
+namespace yolk::cli {
+namespace {
+
+constexpr std::size_t kFinalists = 5;
+
+struct KernelBenchFlags {
+    CommonFlags common;
+    std::string kernel = "matmul";
+    std::string problem;  ///< part of a problem's name
+    std::string shape;    ///< "matmul m=512 n=512 k=512", or its fields alone
+    std::vector<std::string> where;
+    std::uint32_t configurations = 64;
+    bool all = false;
+    std::uint64_t seed = 1;
+};
+
+/// Fields alone are of --kernel.
+Result<std::unique_ptr<oracle::Problem>> choose_problem(const KernelBenchFlags& flags) {
+    if (flags.shape.empty()) return oracle::make_named_problem(flags.kernel + ": " + flags.problem);
+    const std::size_t name_end = flags.shape.find_first_of(" \t:");
+    const bool has_name = std::isalpha(static_cast<unsigned char>(flags.shape.front())) != 0 &&
+                          flags.shape.substr(0, name_end).find('=') == std::string::npos;
+    return oracle::make_named_problem(has_name ? flags.shape : flags.kernel + " " + flags.shape);
+}
+
+/// What has become of a knob of before; empty of others.
+std::string_view news_of(std::string_view family, std::string_view knob) {
+    constexpr std::array<std::string_view, 4> kPathsOfBefore{"staged", "uniform", "texel", "cooperative"};
+    if (family != "matmul" || std::ranges::find(kPathsOfBefore, knob) == kPathsOfBefore.end()) return {};
+    return " staged, uniform, texel and cooperative are one knob now, operand_path: 0 direct, 1 staged, 2 uniform, 3 "
+           "texel, 4 cooperative.";
+}
+
+/// "knob=value" pairs that a configuration must have.
+using Conditions = std::vector<std::pair<std::size_t, std::uint32_t>>;
+
+Result<Conditions> parse_conditions(const TuningSpace& space, const std::vector<std::string>& where) {
+    Conditions conditions;
+    for (const std::string& text : where) {
+        const std::size_t sign = text.find('=');
+        const auto knob = std::ranges::find(space.knobs(), text.substr(0, sign), &TuningKnob::name);
+        const auto value = sign == std::string::npos ? Result<std::uint32_t>(bad_input(""))
+                                                     : parse_number<std::uint32_t>(text.substr(sign + 1));
+        if (knob == space.knobs().end() || !value) {
+            std::string names;
+            for (const TuningKnob& k : space.knobs()) names += (names.empty() ? "" : ", ") + k.name;
+            return bad_input(fmt::format("--where is '{}'; it is knob=value, the knobs of {}: {}.{}", text,
+                                         space.family(), names, news_of(space.family(), text.substr(0, sign))));
+        }
+        conditions.emplace_back(knob - space.knobs().begin(), *value);
+    }
+    return conditions;
+}
+
+std::vector<Configuration> choose_configurations(const KernelBenchFlags& flags, const TuningSpace& space,
+                                                 const Conditions& conditions) {
+    const auto fits = [&](const Configuration& configuration) {
+        return std::ranges::all_of(conditions, [&](const auto& c) { return configuration[c.first] == c.second; });
+    };
+    if (conditions.empty() && !flags.all) return space.draw(flags.configurations, flags.seed);
+    std::vector<Configuration> legal = space.all();
+    std::erase_if(legal, [&](const Configuration& c) { return !fits(c); });
+    if (flags.all || legal.size() <= flags.configurations) return legal;
+    // The domains' order says nothing about speed, so a stride is a sample; the seed moves it.
+    std::vector<Configuration> chosen;
+    for (std::size_t i = 0; i < flags.configurations; ++i)
+        chosen.push_back(legal[(i * legal.size() / flags.configurations + flags.seed) % legal.size()]);
+    return chosen;
+}
+
+Json configuration_json(const TuningSpace& space, const Configuration& configuration) {
+    Json json = Json::object();
+    for (std::size_t i = 0; i < configuration.size(); ++i) json[space.knobs()[i].name] = configuration[i];
+    return json;
+}
+
+/// Of what only moves data no operations.
+std::string speed_text(const oracle::Work& work, double seconds) {
+    const std::string operations =
+        work.operations == 0.0 ? "" : fmt::format(" {:>8.2f} G operations/s", work.operations / seconds * 1e-9);
+    return fmt::format("{:>9.3f} ms{} {:>7.2f} GB/s", seconds * 1e3, operations, work.bytes / seconds * 1e-9);
+}
+
+/// The baselines, on a device that does nothing else.
+Result<void> add_baselines(Json& json, const ProblemOnDevice& on, double best_seconds) {
+    YOLK_TRY(const double limit, measure_multiply_adds_per_second(on.device, on.dispatcher));
+    const double rate = on.problem.work().operations / best_seconds;
+    json["limit_gflops"] = 2e-9 * limit;
+    json["of_limit"] = rate / (2.0 * limit);
+    const TuningSpace space = on.problem.space(on.device.info());
+    if (space.family() != "matmul") return {};
+    const std::vector<std::uint64_t>& extents = space.shape().extents;
+    YOLK_TRY(const double textbook,
+             measure_textbook_matmul(on.device, on.dispatcher, {extents.at(0), extents.at(1), extents.at(2)}));
+    json["textbook_gflops"] = 2e-9 * textbook;
+    json["over_textbook"] = rate / (2.0 * textbook);
+    return {};
+}
+
+std::vector<Measured> screen_all(const KernelBenchFlags& flags, const ProblemOnDevice& on,
+                                 const std::vector<Configuration>& configurations) {
+    const bool human = !flags.common.json && !flags.common.quiet;
+    std::vector<Measured> all;
+    double best = 1e300;
+    for (const Configuration& configuration : configurations) {
+        Measured measured = prove_and_time(on, configuration);
+        if (!measured.wrong.empty()) log_warning("A wrong result, which is not timed: " + measured.wrong);
+        if (human && measured.median() < best) {
+            best = measured.median();
+            print_line(fmt::format("{:>5}/{} {}  {}", all.size() + 1, configurations.size(),
+                                   speed_text(on.problem.work(), best),
+                                   on.problem.space(on.device.info()).text(configuration)));
+        }
+        all.push_back(std::move(measured));
+    }
+    return all;
+}
+
+/// The fastest few, and the default, which comes first in `measured`; only those that are right.
+std::vector<Measured*> finalists_of(std::vector<Measured>& measured) {
+    std::vector<Measured*> finalists;
+    finalists.reserve(measured.size());
+    for (Measured& m : measured) finalists.push_back(&m);
+    std::ranges::stable_sort(finalists, {}, [](const Measured* m) { return m->median(); });
+    finalists.resize(std::min(finalists.size(), kFinalists));
+    std::erase_if(finalists, [](const Measured* m) { return !m->timed(); });
+    Measured& fallback = measured.front();
+    if (fallback.timed() && std::ranges::find(finalists, &fallback) == finalists.end()) finalists.push_back(&fallback);
+    return finalists;
+}
+
+Json outcome_json(const ProblemOnDevice& on, const std::vector<Measured>& measured, const Measured& best) {
+    const oracle::Work work = on.problem.work();
+    const TuningSpace space = on.problem.space(on.device.info());
+    Json wrong = Json::array();
+    for (const Measured& m : measured) {
+        if (!m.wrong.empty())
+            wrong.push_back({{"configuration", configuration_json(space, m.configuration)}, {"failure", m.wrong}});
+    }
+    const Measured& fallback = measured.front();
+    return {{"bench", "kernel"},
+            {"kernel", space.family()},
+            {"problem", on.problem.name()},
+            {"device", on.device.info().name},
+            {"driver", driver_text(on.device.info())},
+            {"configurations", measured.size()},
+            {"failed", std::ranges::count_if(measured, [](const Measured& m) { return !m.error.empty(); })},
+            {"wrong", std::move(wrong)},
+            {"default_seconds", fallback.timed() ? Json(fallback.median()) : Json()},
+            {"default_gflops", fallback.timed() ? Json(work.operations / fallback.median() * 1e-9) : Json()},
+            {"dispatches", best.dispatches},
+            {"seconds", best.median()},
+            {"seconds_least", std::ranges::min(best.seconds)},
+            {"seconds_most", std::ranges::max(best.seconds)},
+            {"gflops", work.operations / best.median() * 1e-9},
+            {"configuration", configuration_json(space, best.configuration)}};
+}
+
+void print_bench(const ProblemOnDevice& on, const std::vector<Measured>& measured, const Measured& best,
+                 const Json& json) {
+    const oracle::Work work = on.problem.work();
+    const TuningSpace space = on.problem.space(on.device.info());
+    const Measured& fallback = measured.front();
+    print_line(fmt::format("{} on {} ({})", on.problem.name(), on.device.info().name, driver_text(on.device.info())));
+    print_line(fmt::format("default {}  {}", fallback.timed() ? speed_text(work, fallback.median()) : "is wrong",
+                           space.text(fallback.configuration)));
+    print_line(fmt::format("best    {}  {}", speed_text(work, best.median()), space.text(best.configuration)));
+    if (work.operations > 0.0) {
+        print_line(fmt::format("{:.3f} of the multiply-add limit of {:.1f} G operations/s",
+                               json["of_limit"].get<double>(), json["limit_gflops"].get<double>()));
+    }
+    if (json.contains("over_textbook")) {
+        print_line(fmt::format("{:.1f} times the textbook's 16x16 kernel at this shape ({:.2f} G operations/s)",
+                               json["over_textbook"].get<double>(), json["textbook_gflops"].get<double>()));
+    }
+    if (const auto failed = json["failed"].get<std::size_t>(); failed > 0)
+        print_line(fmt::format("{} configurations could not be run", failed));
+    if (!json["wrong"].empty()) print_line(fmt::format("{} configurations gave wrong results", json["wrong"].size()));
+}
+
+/// The finals, the baselines and the report. 1 where a configuration was wrong.
+Result<int> finish_kernel_bench(const KernelBenchFlags& flags, const ProblemOnDevice& on,
+                                std::vector<Measured>& measured) {
+    if (!measured.front().error.empty()) return bad_input(measured.front().error);
+    const std::vector<Measured*> finalists = finalists_of(measured);
+    if (finalists.empty()) {
+        return Error{ErrorKind::Driver,
+                     fmt::format("Nothing was timed: no configuration of [{}] gives right results on {}.",
+                                 on.problem.name(), on.device.info().name)};
+    }
+    YOLK_TRY_VOID(run_finals(on, finalists));
+    const Measured& best = *std::ranges::min(finalists, {}, [](const Measured* m) { return m->median(); });
+    Json json = outcome_json(on, measured, best);
+    YOLK_TRY_VOID(add_baselines(json, on, best.median()));
+    if (flags.common.json) {
+        print_json(json);
+    } else {
+        print_bench(on, measured, best, json);
+    }
+    return json["wrong"].empty() ? 0 : 1;
+}
+
+Result<int> run_kernel(const KernelBenchFlags& flags) {
+    YOLK_TRY(const std::unique_ptr<oracle::Problem> problem, choose_problem(flags));
+    YOLK_TRY(const Context context, open_context(flags.common));
+    const Device& device = context.device();
+    Dispatcher& dispatcher = context.dispatcher();
+    const RememberShapes remember(device);
+    const TuningSpace space = problem->space(device.info());
+    YOLK_TRY(const Conditions conditions, parse_conditions(space, flags.where));
+    std::vector<Configuration> configurations = choose_configurations(flags, space, conditions);
+    if (configurations.empty()) return bad_input("No configuration of the space matches --where.");
+    const Configuration fallback = problem->default_configuration(device.info());
+    std::erase(configurations, fallback);
+    configurations.insert(configurations.begin(), fallback);
+    YOLK_TRY_VOID(oracle::check_memory(*problem, device.info(), 1.0));
+    const oracle::ProblemProof proof(*problem);
+    ProblemOnDevice on{*problem, proof, device, dispatcher, {}, {}};
+    YOLK_TRY_VOID(fill_buffers(on));
+    std::vector<Measured> measured = screen_all(flags, on, configurations);
+    return finish_kernel_bench(flags, on, measured);
+}
+
+}  // namespace
+
+Command add_kernel_bench(App& bench) {
+    const auto flags = std::make_shared<KernelBenchFlags>();
+    App* command = bench.add_subcommand(
+        "kernel", "Prove and time a kernel family over configurations of its tuning space, beside the device's limit");
+    command->add_option("--kernel", flags->kernel, "The family")->type_name("NAME")->default_str("matmul");
+    const Option* const shape =
+        command
+            ->add_option("--shape", flags->shape,
+                         "Its fields, such as \"m=512 n=512 k=512\"; yolk check --list has them")
+            ->type_name("TEXT");
+    command->add_option("--problem", flags->problem, "A part of the name of one of its benchmark problems")
+        ->type_name("TEXT")
+        ->only(without(shape));
+    command->add_repeatable("--where", flags->where, "Only configurations with this value of a knob; may be repeated")
+        ->type_name("KNOB=VALUE");
+    const Option* const all = command->add_flag("--all", flags->all, "The whole space");
+    add_number(*command, "--configurations", flags->configurations, "Configurations drawn beside the default")
+        ->default_str("64")
+        ->only(without(all));
+    add_number(*command, "--seed", flags->seed, "Of the draw")->default_str("1")->only(without(all));
+    add_device_flag(*command, flags->common);
+    add_output_flags(*command, flags->common);
+    return {command, [flags] { return run_kernel(*flags); }};
+}
+
+}  // namespace yolk::cli

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/hyper/operations.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "caught.hpp"
+#include "operations_impl.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+std::string types_to_string(std::span<const ValueType> types) {
+    std::string text;
+    for (const ValueType& type : types) text += (text.empty() ? "" : ", ") + to_string(type);
+    return text.empty() ? "nothing" : text;
+}
+
+template <class T>
+Result<T> attribute(const Equation& equation, std::string_view name, std::string_view type) {
+    const Attribute* found = find_attribute(equation, name);
+    if (found == nullptr || !std::holds_alternative<T>(*found))
+        return bad_input(fmt::format("{}: it needs the attribute '{}', {}.", equation.operation->name, name, type));
+    return std::get<T>(*found);
+}
+
+std::string described_equation(const Equation& equation) {
+    if (equation.hyperfunction.empty()) return std::string(equation.operation->name);
+    return fmt::format("{} of hyperfunction '{}'", equation.operation->name, equation.hyperfunction);
+}
+
+}  // namespace
+
+Result<void> expect_operands(const Equation& equation, std::span<const ValueType> operands, std::size_t count) {
+    if (operands.size() == count) return {};
+    return bad_input(
+        fmt::format("{}: {} operands were given; it takes {}.", equation.operation->name, operands.size(), count));
+}
+
+Error operand_error(const Equation& equation, std::span<const ValueType> operands, std::string_view allowed) {
+    return bad_input(
+        fmt::format("{}: it was given {}; it takes {}.", equation.operation->name, types_to_string(operands), allowed));
+}
+
+Result<RowShape> rows_of(const Equation& equation, const Shape& shape) {
+    YOLK_TRY(const std::uint64_t count, shape.element_count());
+    std::uint64_t rows = 1;
+    for (std::size_t i = 0; i + 1 < shape.rank(); ++i) rows *= shape[i];
+    const std::uint64_t columns = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
+    constexpr std::uint64_t kLimit = std::numeric_limits<std::int32_t>::max();
+    if (count > kLimit || rows > kLimit || columns > kLimit) {
+        return bad_input(fmt::format("{}: a tensor {}; tensors have less than 2^31 elements.", equation.operation->name,
+                                     shape.to_string()));
+    }
+    return RowShape{static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(columns)};
+}
+
+Result<std::int64_t> integer_attribute(const Equation& equation, std::string_view name) {
+    return attribute<std::int64_t>(equation, name, "an integer");
+}
+Result<std::vector<std::int64_t>> integers_attribute(const Equation& equation, std::string_view name) {
+    return attribute<std::vector<std::int64_t>>(equation, name, "a list of integers");
+}
+Result<std::string> text_attribute(const Equation& equation, std::string_view name) {
+    return attribute<std::string>(equation, name, "a text");
+}
+
+Result<Value> run_caught(const HostFunction& function, const HostCall& call) {
+    if (!function.run)
+        return bad_input(fmt::format("Hyperfunction '{}' has no body: give it a callable.", function.name));
+    return caught(
+        [&] { return fmt::format("Hyperfunction '{}'", function.name); },
+        [&]() -> Result<Value> {
+            auto result = function.run(call);
+            if (!result)
+                return std::move(result).error().while_doing(fmt::format("calling hyperfunction '{}'", function.name));
+            return result;
+        });
+}
+
+Result<std::vector<Value>> evaluate_equation(const Equation& equation, std::span<const Value> operands) {
+    if (equation.operation == nullptr) return bad_input("An equation without an operation cannot be evaluated.");
+    std::vector<ValueType> types;
+    for (const Value& operand : operands) types.push_back(type_of(operand));
+    if (auto checked = equation.operation->types(equation, types); !checked) {
+        Error error = std::move(checked).error();
+        if (equation.hyperfunction.empty()) return error;
+        return std::move(error).while_doing(fmt::format("running hyperfunction '{}'", equation.hyperfunction));
+    }
+    auto results = equation.operation->evaluate(equation, operands);
+    if (!results && equation.host == nullptr)
+        return std::move(results).error().while_doing(fmt::format("evaluating {}", described_equation(equation)));
+    return results;
+}
+
+std::span<const Operation* const> operations() noexcept {
+    static const std::vector<const Operation*> all = [] {
+        std::vector<const Operation*> list;
+        for (const auto& part : {tensor_operations(), structure_operations(), data_operations()}) {
+            for (const Operation& operation : part) list.push_back(&operation);
+        }
+        return list;
+    }();
+    return all;
+}
+
+const Operation* find_operation(std::string_view name) noexcept {
+    for (const Operation* operation : operations()) {
+        if (operation->name == name) return operation;
+    }
+    return nullptr;
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer.hpp"
+
+#include <fmt/format.h>
+
+#include "caught.hpp"
+#include "yolk/hyper/operations.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+std::shared_ptr<Tracer>& current_slot() {
+    thread_local std::shared_ptr<Tracer> slot;
+    return slot;
+}
+
+/// What an operation comes back with after an error: a tensor where one went in, so that a function that goes on finds
+/// the kind of value it expects.
+Value stand_in_for(std::span<const Traced> operands) {
+    for (const Traced& operand : operands) {
+        if (Tracer::value_of(operand).tensor() != nullptr) return Tensor::filled({1}, 0.0F);
+    }
+    return 0.0;
+}
+
+}  // namespace
+
+std::shared_ptr<Tracer> Tracer::create(std::string name, Registrar registrar, HostRunner runner) {
+    auto tracer = std::make_shared<Tracer>();
+    tracer->trace_.graph.name = std::move(name);
+    tracer->registrar_ = std::move(registrar);
+    tracer->runner_ = std::move(runner);
+    return tracer;
+}
+
+std::shared_ptr<Tracer> Tracer::current() { return current_slot(); }
+
+std::shared_ptr<Tracer> Tracer::failed(Error error) {
+    auto tracer = std::make_shared<Tracer>();
+    tracer->stick(std::move(error));
+    return tracer;
+}
+
+Tracer::Scope::Scope(std::shared_ptr<Tracer> tracer) : outer_(std::move(current_slot())) {
+    current_slot() = std::move(tracer);
+}
+Tracer::Scope::~Scope() { current_slot() = std::move(outer_); }
+
+Traced Tracer::variable(Value value, std::string name, bool from_parameter) {
+    const VariableId id(static_cast<std::uint32_t>(trace_.graph.variables.size()));
+    trace_.graph.variables.push_back({type_of(value), std::move(name)});
+    trace_.values.push_back(value);
+    from_parameter_.push_back(from_parameter);
+    return {std::move(value), id, shared_from_this()};
+}
+
+Traced Tracer::input(const std::string& name, Value value) {
+    Traced traced = variable(std::move(value), name, false);
+    trace_.graph.inputs.emplace_back(name, traced.variable_);
+    return traced;
+}
+
+Traced Tracer::parameters(const std::string& group, const Tensor& values) {
+    const bool has_any = values.shape() != Shape{0};
+    Traced traced = variable(values, group, has_any);
+    trace_.graph.parameters.push_back({traced.variable_, group});
+    groups_.emplace(group, traced.variable_);
+    return traced;
+}
+
+Traced Tracer::parameters(const AnyHyperfunction& function) {
+    // Asked for at each call: another hyperfunction of the same name is found out here.
+    auto values =
+        registrar_
+            ? registrar_(function)
+            : Result<Tensor>(bad_input(fmt::format(
+                  "Hyperfunction '{}' was called outside a system; use call() with its parameters.", function.name())));
+    if (!values) {
+        stick(std::move(values).error());
+        return Traced(Tensor::filled({1}, 0.0F));
+    }
+    const auto known = groups_.find(function.name());
+    if (known != groups_.end()) return {trace_.values[known->second.value], known->second, shared_from_this()};
+    return parameters(function.name(), *values);
+}
+
+void Tracer::stick(Error error) {
+    if (!error_) error_ = std::move(error);
+}
+
+std::string Tracer::place() const {
+    return hyperfunction_.empty() ? std::string() : fmt::format(" in hyperfunction '{}'", hyperfunction_);
+}
+
+bool Tracer::from_parameter(const Traced& value) const {
+    return value.tracer_.get() == this && from_parameter_[value.variable_.value];
+}
+
+void Tracer::note_read(const Traced& value, std::string_view how) {
+    const bool depends = from_parameter(value);
+    std::string note = fmt::format("variable {} was read {}{}", value.variable_.value, how, place());
+    if (depends) {
+        note +=
+            "; it depends on a parameter, so values computed from it are valid for this candidate only: compute with "
+            "traced values, concat, split and select instead";
+        warnings_.push_back(fmt::format("System '{}': {}.", trace_.graph.name, note));
+    }
+    trace_.notes.push_back(std::move(note) + '.');
+}
+
+bool Tracer::steer(bool truth, bool from_parameter) {
+    // After an error the values are stand-ins: a loop that waits for one of them to change must end, too.
+    if (error_ && !over_) return refused_++ % 2 != 0;
+    if (!from_parameter) return truth;
+    stick(bad_input(
+        fmt::format("Control flow depends on a parameter{}: an if, while, ?:, && or || on a value that another "
+                    "candidate would change. Choose by data flow instead, with less() and select(), or put the choice "
+                    "into a host function.",
+                    place())));
+    return refused_++ % 2 != 0;
+}
+
+Result<Atom> Tracer::atom_of(const Traced& value) const {
+    if (value.tracer_ == nullptr) return Atom(value.value_);
+    if (value.tracer_.get() == this) return Atom(value.variable_);
+    if (value.tracer_->error()) return *value.tracer_->error();
+    return bad_input(
+        fmt::format("A value of another trace (of '{}') was used in that of '{}'; take values from this "
+                    "run's inputs, or read() them.",
+                    value.tracer_->trace_.graph.name, trace_.graph.name));
+}
+
+Result<std::vector<Value>> Tracer::evaluate(const Equation& equation, std::span<const Value> operands) {
+    if (equation.host != nullptr && runner_) {
+        YOLK_TRY(Value result, runner_(equation.host, {operands[0].tensor()->values(), operands.subspan(1), {}}));
+        return std::vector<Value>{std::move(result)};
+    }
+    return evaluate_equation(equation, operands);
+}
+
+std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> operands, std::size_t result_count,
+                                   const Value& stand_in) {
+    const auto give_up = [&](Error error) {
+        stick(std::move(error));
+        return std::vector<Traced>(result_count, Traced(stand_in));
+    };
+    if (error_) return std::vector<Traced>(result_count, Traced(stand_in));
+    std::vector<Value> values;
+    bool depends = false;
+    for (const Traced& operand : operands) {
+        auto atom = atom_of(operand);
+        if (!atom) return give_up(std::move(atom).error());
+        equation.operands.push_back(*std::move(atom));
+        values.push_back(operand.value_);
+        depends = depends || from_parameter(operand);
+    }
+    equation.hyperfunction = hyperfunction_;
+    equation.call = call_;
+    auto results = evaluate(equation, values);
+    if (!results) return give_up(std::move(results).error());
+    std::vector<Traced> traced;
+    for (Value& result : *results) {
+        traced.push_back(variable(std::move(result), {}, depends));
+        equation.results.push_back(traced.back().variable_);
+    }
+    trace_.graph.equations.push_back(std::move(equation));
+    return traced;
+}
+
+Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, std::span<const Traced> operands) {
+    const AnyHyperfunction::Parts& parts = function.parts();
+    const auto give_up = [&](Error error) {
+        stick(std::move(error));
+        return Traced(parts.stand_in);
+    };
+    if (operands.size() != parts.arity) {
+        return give_up(bad_input(fmt::format("Hyperfunction '{}' was called with {} operands; it takes {}.",
+                                             function.name(), operands.size(), parts.arity)));
+    }
+    if (error_) return Traced(parts.stand_in);
+    const std::string outer_name = std::exchange(hyperfunction_, function.name());
+    const std::uint32_t outer_call = std::exchange(call_, calls_[function.name()]++);
+    Traced result(parts.stand_in);
+    if (parts.host != nullptr) {
+        std::vector<Traced> all{parameters};
+        all.insert(all.end(), operands.begin(), operands.end());
+        Equation equation{.operation = find_operation("host_call"), .host = parts.host};
+        result = record(std::move(equation), all, 1, parts.stand_in)[0];
+    } else {
+        auto body = caught([&] { return fmt::format("Hyperfunction '{}'", function.name()); },
+                           [&]() -> Result<Traced> { return parts.tensor(parameters, operands); });
+        if (body) {
+            result = *std::move(body);
+        } else {
+            stick(std::move(body).error());
+        }
+    }
+    hyperfunction_ = outer_name;
+    call_ = outer_call;
+    return result;
+}
+
+Result<TracedExample> Tracer::finish(const Traced& output) {
+    if (!error_) {
+        auto atom = atom_of(output);
+        if (atom) {
+            trace_.graph.outputs.push_back(*std::move(atom));
+        } else {
+            stick(std::move(atom).error());
+        }
+    }
+    registrar_ = {};  // values of this trace may outlive what these refer to
+    runner_ = {};
+    over_ = true;
+    if (error_) return *error_;
+    stick(
+        bad_input(fmt::format("A value of another trace (of '{}'), which is over, was used; take values from this "
+                              "run's inputs, or read() them.",
+                              trace_.graph.name)));
+    TracedExample result = std::move(trace_);
+    trace_ = {};
+    return result;
+}
+
+std::shared_ptr<Tracer> tracer_for(std::span<const Traced> operands) {
+    // The run that goes on comes first: it is the one that can say that a value is another's.
+    if (auto current = Tracer::current()) return current;
+    for (const Traced& operand : operands) {
+        if (Tracer::tracer_of(operand) != nullptr) return Tracer::tracer_of(operand);
+    }
+    return nullptr;
+}
+
+std::vector<Traced> apply(std::string_view name, std::span<const Traced> operands, Attributes attributes,
+                          std::size_t result_count) {
+    Equation equation{.operation = find_operation(name), .attributes = std::move(attributes)};
+    bool literal = true;
+    std::vector<Value> values;
+    for (const Traced& operand : operands) {
+        literal = literal && Tracer::tracer_of(operand) == nullptr;
+        values.push_back(Tracer::value_of(operand));
+    }
+    const auto tracer = tracer_for(operands);
+    const Value stand_in = stand_in_for(operands);
+    if (!literal) return tracer->record(std::move(equation), operands, result_count, stand_in);
+    auto results = evaluate_equation(equation, values);
+    if (results) return {results->begin(), results->end()};
+    const auto holder = tracer != nullptr ? tracer : Tracer::failed(results.error());
+    holder->stick(std::move(results).error());
+    // A literal cannot say that it is none, so outside a trace the value belongs to the tracer that holds the error.
+    if (tracer == nullptr) return std::vector<Traced>(result_count, holder->input("error", stand_in));
+    return std::vector<Traced>(result_count, Traced(stand_in));
+}
+
+Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attributes attributes) {
+    return apply(name, std::span(operands.begin(), operands.size()), std::move(attributes), 1)[0];
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "population_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <utility>
+
+#include "caught.hpp"
+#include "evaluation.hpp"
+#include "yolk/core/memory.hpp"
+#include "yolk/exact/exact_math.h"
+#include "yolk/hyper/operations.hpp"
+
+namespace yolk::hyper::population {
+namespace {
+
+constexpr std::uint64_t kManyValues = std::uint64_t{1}
+                                      << 16U;  ///< fewer take less than is worth a look at what is left
+
+/// Elements of a value as kernels see it; zeros where there is none of that type (a candidate that failed).
+void write_floats(const Value& value, std::uint64_t count, float* to) {
+    const Tensor* tensor = value.tensor();
+    if (tensor != nullptr && tensor->values().size() == count) {
+        std::copy(tensor->values().begin(), tensor->values().end(), to);
+        return;
+    }
+    const double* number = value.number();
+    std::fill(to, to + count, number == nullptr ? 0.0F : static_cast<float>(*number));
+}
+
+/// Overlapped on the pool; one after the other in the caller's thread where there is none.
+std::vector<Result<Value>> run_tasks(HostPool* pool, std::span<const HostTask> tasks) {
+    if (tasks.empty()) return {};
+    if (pool != nullptr) return pool->run_all(tasks);
+    std::vector<Result<Value>> results;
+    results.reserve(tasks.size());
+    for (const HostTask& task : tasks) {
+        auto result = run_caught(*task.function, {task.parameters, task.operands, {}});
+        if (result) {
+            results.push_back(std::move(result));
+        } else {
+            results.emplace_back(std::move(result).error().while_doing(fmt::format("running {}", task.label)));
+        }
+    }
+    return results;
+}
+
+}  // namespace
+
+Run::Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples)
+    : dispatcher_(dispatcher), pool_(pool), program_(program), candidates_(candidates) {
+    result_.examples = examples;
+    result_.candidates = candidates.count();
+    result_.counts.device_equations = program.equations(Placement::Device);
+    result_.counts.host_equations = program.equations(Placement::Host);
+    for (const ExampleGroup& group : program.groups()) values_.emplace_back(group.graph().variables.size());
+}
+
+Result<void> Run::reserve() {
+    // A value holds a tensor of its own at least where a host function made it.
+    constexpr std::uint64_t kValueBytes = sizeof(Value) + 128;
+    const std::uint64_t values = std::uint64_t{result_.examples} * result_.candidates;
+    const std::string what =
+        fmt::format("the outputs of {} candidates for {} examples", result_.candidates, result_.examples);
+    if (values >= kManyValues) YOLK_TRY_VOID(check_host_memory(kValueBytes * values, what));
+    YOLK_TRY(result_.values, allocate<Value>(values, what));
+    YOLK_TRY(result_.errors, allocate<std::optional<Error>>(result_.candidates, what));
+    return {};
+}
+
+Result<PopulationOutputs> Run::all() {
+    YOLK_TRY_VOID(reserve());
+    if (candidates_.count() == 0) return std::move(result_);
+    if (const BufferView centre = candidates_.device_centre(); !centre.empty()) {
+        YOLK_TRY_VOID(program_.take_centre(centre));
+    } else {
+        YOLK_TRY_VOID(program_.stage_centre(candidates_.centre()));
+    }
+    YOLK_TRY_VOID(program_.is_device_only() ? overlapped() : in_turn());
+    return std::move(result_);
+}
+
+Result<void> Run::begin_chunk(std::uint32_t first, std::size_t slot) {
+    chunk_ = {.first = first, .count = std::min(program_.members_per_chunk(), candidates_.count() - first)};
+    YOLK_TRY(chunk_.plan, program_.chunk_plan(chunk_.count));
+    chunk_.slot = &chunk_.plan->slots[slot];
+    ++result_.counts.chunks;
+    return {};
+}
+
+Result<void> Run::in_turn() {
+    for (std::uint32_t first = 0; first < candidates_.count(); first += chunk_.count) {
+        YOLK_TRY_VOID(begin_chunk(first, 0));
+        for (const Phase& phase : program_.phases()) {
+            if (phase.device) {
+                YOLK_TRY_VOID(submit(phase));
+                YOLK_TRY_VOID(collect(chunk_, phase));
+            } else {
+                host_phase(phase);
+            }
+        }
+        host_outputs();
+        candidates_.forget();
+    }
+    return {};
+}
+
+Result<void> Run::overlapped() {
+    const Phase& phase = program_.phases().front();
+    std::optional<Chunk> before;
+    std::size_t turn = 0;
+    const auto run = [&]() -> Result<void> {
+        for (std::uint32_t first = 0; first < candidates_.count(); first += chunk_.count, turn ^= 1U) {
+            YOLK_TRY_VOID(begin_chunk(first, turn));
+            YOLK_TRY_VOID(submit(phase));
+            host_outputs();
+            candidates_.forget();
+            const std::optional<Chunk> done = std::exchange(before, chunk_);
+            if (done) YOLK_TRY_VOID(collect(*done, phase));
+        }
+        return before ? collect(*std::exchange(before, {}), phase) : Result<void>();
+    };
+    Result<void> result = run();
+    // Nothing may be left running: the buffers are used again.
+    if (!result && before) (void)dispatcher_.wait(before->submission).has_value();
+    return result;
+}
+
+Result<void> Run::submit(const Phase& phase) {
+    const DevicePhase& device = chunk_.plan->layout.phases[phase.device_index];
+    for (const Upload& upload : device.uploads) fill(upload);
+    if (!device.uploads.empty()) YOLK_TRY_VOID(chunk_.slot->staging.flush());
+    program_.record(*chunk_.plan, *chunk_.slot, device,
+                    {.when = candidates_.when(),
+                     .first_member = candidates_.first_member() + static_cast<std::int32_t>(chunk_.first)});
+    YOLK_TRY(chunk_.submission, dispatcher_.submit(*chunk_.slot->recorder));
+    result_.counts.dispatches += chunk_.slot->recorder->dispatch_count();
+    result_.counts.submissions += chunk_.slot->recorder->submission_count();
+    return {};
+}
+
+Result<void> Run::collect(const Chunk& chunk, const Phase& phase) {
+    const DevicePhase& device = chunk.plan->layout.phases[phase.device_index];
+    YOLK_TRY_VOID(dispatcher_.wait(chunk.submission));
+    if (!device.downloads.empty()) YOLK_TRY_VOID(chunk.slot->readback.invalidate());
+    for (const Download& download : device.downloads) take(chunk, download);
+    return {};
+}
+
+std::uint32_t Run::examples_of(std::uint32_t group, VariableId variable) const {
+    return program_.placed(group).variables[variable.value].per_example ? program_.groups()[group].count() : 1;
+}
+
+void Run::fill(const Upload& upload) {
+    auto* to = reinterpret_cast<float*>(chunk_.slot->staging.mapped().data() + upload.staging);
+    const std::uint64_t elements = upload.to.bytes / sizeof(float);
+    if (upload.source >= 0) {
+        const std::uint64_t each = elements / chunk_.count;
+        for (std::uint32_t m = 0; m < chunk_.count; ++m) {
+            const Tensor& values = candidates_.natural(static_cast<std::size_t>(upload.source), chunk_.first + m);
+            write_floats(values, each, to + m * each);
+        }
+        if (upload.flush) std::transform(to, to + elements, to, exact::exact_flush_operand);
+        return;
+    }
+    const std::vector<Value>& values = values_[upload.group][upload.variable.value];
+    const std::uint64_t each = elements / values.size();
+    for (std::size_t i = 0; i < values.size(); ++i) write_floats(values[i], each, to + i * each);
+}
+
+void Run::take(const Chunk& chunk, const Download& download) {
+    const ExampleGroup& group = program_.groups()[download.group];
+    const ValueType& type = group.graph().variables[download.variable.value].type;
+    const std::uint32_t examples = examples_of(download.group, download.variable);
+    const auto* from = reinterpret_cast<const float*>(chunk.slot->readback.mapped().data() + download.readback);
+    std::vector<float> elements(from, from + element_count(type) * chunk.count * examples);
+    if (program_.placed(download.group).variables[download.variable.value].words) {
+        for (float& element : elements) element = static_cast<float>(std::bit_cast<std::uint32_t>(element));
+    }
+    std::vector<Tensor> tensors = Tensor::slices(type.shape, std::move(elements)).value();
+    if (!download.output_only) {
+        values_[download.group][download.variable.value].assign(std::make_move_iterator(tensors.begin()),
+                                                                std::make_move_iterator(tensors.end()));
+        return;
+    }
+    for (std::uint32_t e = 0; e < group.count(); ++e) {
+        Value* to = &result_.values[std::size_t{group.indices[e]} * result_.candidates + chunk.first];
+        const bool is_last = examples > 1 || e + 1 == group.count();  // that wants these tensors
+        for (std::uint32_t m = 0; m < chunk.count; ++m) {
+            Tensor& tensor = tensors[std::size_t{m} * examples + (examples == 1 ? 0 : e)];
+            to[m] = is_last ? Value(std::move(tensor)) : Value(tensor);
+        }
+    }
+}
+
+Value Run::operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m, std::uint32_t e) {
+    const ExampleGroup& examples = program_.groups()[group];
+    if (const auto* id = std::get_if<VariableId>(&atom_at(examples.graph(), place))) {
+        const Traits& traits = program_.placed(group).variables[id->value];
+        if (traits.source >= 0) return candidates_.natural(static_cast<std::size_t>(traits.source), chunk_.first + m);
+        if (traits.varies) {
+            const std::uint32_t count = examples_of(group, *id);
+            return values_[group][id->value][std::size_t{m} * count + (count == 1 ? 0 : e)];
+        }
+    }
+    return traced_value(*examples.examples[e], place);
+}
+
+void Run::fail(std::uint32_t m, Error error) {
+    if (!failed(m)) result_.errors[chunk_.first + m] = std::move(error);
+}
+
+void Run::keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::uint32_t e,
+               std::vector<Value> results) {
+    const Graph& graph = program_.groups()[group].graph();
+    if (Result<void> checked = check_results(graph, equation, results); !checked) {
+        return fail(m,
+                    std::move(checked).error().while_doing(fmt::format(
+                        "evaluating example {}, candidate {}", program_.groups()[group].indices[e], chunk_.first + m)));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const VariableId id = graph.equations[equation].results[i];
+        const std::uint32_t count = examples_of(group, id);
+        values_[group][id.value][std::size_t{m} * count + (count == 1 ? 0 : e)] = std::move(results[i]);
+    }
+}
+
+void Run::host_phase(const Phase& phase) {
+    std::vector<EquationRef> calls;
+    for (const EquationRef& ref : phase.equations) {
+        const Equation& equation = program_.groups()[ref.group].graph().equations[ref.equation];
+        for (const VariableId id : equation.results)
+            values_[ref.group][id.value].assign(std::size_t{chunk_.count} * examples_of(ref.group, id), Value());
+        if (equation.host) {
+            calls.push_back(ref);
+        } else {
+            evaluate(ref);
+        }
+    }
+    call_hosts(calls);
+}
+
+void Run::call_hosts(std::span<const EquationRef> equations) {
+    struct Origin {
+        EquationRef equation;
+        std::uint32_t m = 0;
+        std::uint32_t e = 0;
+    };
+    std::vector<HostTask> tasks;
+    std::vector<Origin> origins;
+    std::vector<Tensor> parameters;  // what the tasks' spans look at
+    for (const EquationRef& ref : equations) {
+        const ExampleGroup& group = program_.groups()[ref.group];
+        const Equation& equation = group.graph().equations[ref.equation];
+        for (std::uint32_t m = 0; m < chunk_.count; ++m) {
+            if (failed(m)) continue;
+            for (std::uint32_t e = 0; e < group.count(); ++e) {
+                HostTask task{.function = equation.host};
+                const Value first = operand(ref.group, {ref.equation, 0}, m, e);
+                if (const Tensor* tensor = first.tensor()) {
+                    parameters.push_back(*tensor);
+                    task.parameters = tensor->values();
+                }
+                for (std::size_t i = 1; i < equation.operands.size(); ++i)
+                    task.operands.push_back(operand(ref.group, {ref.equation, i}, m, e));
+                task.label = fmt::format("example {}, candidate {}", group.indices[e], chunk_.first + m);
+                tasks.push_back(std::move(task));
+                origins.push_back({ref, m, e});
+            }
+        }
+    }
+    result_.counts.host_calls += tasks.size();
+    std::vector<Result<Value>> results = run_tasks(pool_, tasks);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const auto& [ref, m, e] = origins[i];
+        if (!results[i]) {
+            fail(m, std::move(results[i]).error());
+        } else {
+            keep(ref.group, ref.equation, m, e, {*std::move(results[i])});
+        }
+    }
+}
+
+void Run::evaluate(const EquationRef& ref) {
+    const ExampleGroup& group = program_.groups()[ref.group];
+    const Equation& equation = group.graph().equations[ref.equation];
+    const std::uint32_t examples = equation.results.empty() ? 0 : examples_of(ref.group, equation.results[0]);
+    for (std::uint32_t m = 0; m < chunk_.count; ++m) {
+        for (std::uint32_t e = 0; e < examples && !failed(m); ++e) {
+            std::vector<Value> operands;
+            for (std::size_t i = 0; i < equation.operands.size(); ++i)
+                operands.push_back(operand(ref.group, {ref.equation, i}, m, e));
+            auto results =
+                caught([&] { return equation.operation->name; }, [&] { return evaluate_equation(equation, operands); });
+            if (results) {
+                keep(ref.group, ref.equation, m, e, *std::move(results));
+                continue;
+            }
+            fail(m, std::move(results).error().while_doing(
+                        fmt::format("evaluating example {}, candidate {}", group.indices[e], chunk_.first + m)));
+        }
+    }
+}
+
+void Run::host_outputs() {
+    for (std::uint32_t g = 0; g < program_.groups().size(); ++g) {
+        const ExampleGroup& group = program_.groups()[g];
+        for (std::uint32_t e = 0; !program_.output_is_direct(g) && e < group.count(); ++e) {
+            Value* to = &result_.values[std::size_t{group.indices[e]} * result_.candidates + chunk_.first];
+            for (std::uint32_t m = 0; m < chunk_.count; ++m) to[m] = operand(g, {kOutputs, 0}, m, e);
+        }
+    }
+}
+
+}  // namespace yolk::hyper::population

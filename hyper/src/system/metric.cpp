@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/hyper/metric.hpp"
+#include "caught.hpp"
+#include "yolk/core/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace yolk::hyper {
+namespace {
+
+/// Runs `metric()`, whose exceptions and rewards that are not finite become errors. `who` names it, and is asked only
+/// then: populations are scored by the hundred thousand per second.
+template <class Who, class F>
+Result<double> reward_of(const Who& who, F&& metric) {
+    Result<double> reward = caught(who, [&]() -> Result<double> {
+        Result<double> made = metric();
+        if (!made) return std::move(made).error().while_doing(fmt::format("scoring with {}", who()));
+        return made;
+    });
+    if (reward && !std::isfinite(*reward))
+        return bad_input(fmt::format("{} returned {}; a reward is a finite number.", who(), *reward));
+    return reward;
+}
+
+/// Numbers of a value: a tensor's elements, or the one it is.
+Result<std::vector<double>> numbers_of(const Value& value) {
+    if (value.tensor() != nullptr)
+        return std::vector<double>(value.tensor()->values().begin(), value.tensor()->values().end());
+    YOLK_TRY(const double number, value.as_number());
+    return std::vector<double>{number};
+}
+
+/// The same without a copy; a view of the value.
+class Numbers {
+   public:
+    [[nodiscard]] static Result<Numbers> of(const Value& value) {
+        if (value.tensor() != nullptr) return Numbers(value.tensor()->values());
+        YOLK_TRY(const double number, value.as_number());
+        return Numbers(number);
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return number_ ? 1 : elements_.size(); }
+    [[nodiscard]] double operator[](std::size_t i) const {
+        return number_ ? *number_ : static_cast<double>(elements_[i]);
+    }
+
+   private:
+    explicit Numbers(std::span<const float> elements) : elements_(elements) {}
+    explicit Numbers(double number) : number_(number) {}
+    std::span<const float> elements_{};
+    std::optional<double> number_{};
+};
+
+Result<void> same_count(const Numbers& prediction, const Numbers& expected) {
+    if (prediction.size() == expected.size()) return {};
+    return bad_input(fmt::format("A prediction of {} numbers beside {} expected ones; they must be as many.",
+                                 prediction.size(), expected.size()));
+}
+
+Result<std::size_t> class_of(const Value& expected, std::size_t classes) {
+    YOLK_TRY(const std::vector<double> numbers, numbers_of(expected));
+    if (numbers.size() == 1) {
+        const double index = numbers[0];
+        if (index >= 0.0 && index < static_cast<double>(classes) && index == std::floor(index))
+            return static_cast<std::size_t>(index);
+    } else if (numbers.size() == classes && std::ranges::count(numbers, 1.0) == 1 &&
+               std::ranges::count(numbers, 0.0) == static_cast<std::ptrdiff_t>(classes) - 1) {
+        return static_cast<std::size_t>(std::ranges::find(numbers, 1.0) - numbers.begin());
+    }
+    return bad_input(
+        fmt::format("Expected {} beside {} classes; it must be a whole number from 0 to {}, or a tensor "
+                    "with one 1 among zeros.",
+                    to_string(expected), classes, static_cast<std::int64_t>(classes) - 1));
+}
+
+Result<double> cross_entropy_of(const Value& prediction, const Value& expected) {
+    YOLK_TRY(const std::vector<double> logits, numbers_of(prediction));
+    YOLK_TRY(const std::size_t right, class_of(expected, logits.size()));
+    const double largest = *std::ranges::max_element(logits);
+    double sum = 0.0;
+    for (const double logit : logits) sum += std::exp(logit - largest);
+    return logits[right] - largest - std::log(sum);
+}
+
+bool is_number_text(std::string_view text) {
+    double number = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+Result<Scores> score(const Metric& metric, std::span<const Value> predictions, std::span<const Value> expected) {
+    if (predictions.size() != expected.size()) {
+        return bad_input(fmt::format("{} predictions beside {} expected values; they must be as many.",
+                                     predictions.size(), expected.size()));
+    }
+    const auto who = [&metric] { return fmt::format("Metric '{}'", metric.name); };
+    if (static_cast<bool>(metric.whole) == static_cast<bool>(metric.per_example))
+        return bad_input(fmt::format("{} must have exactly one of its two forms set.", who()));
+    Scores scores;
+    if (metric.whole) {
+        YOLK_TRY(scores.reward, reward_of(who, [&] { return metric.whole(predictions, expected); }));
+        return scores;
+    }
+    if (predictions.empty()) return bad_input(fmt::format("{} was given no example; it needs at least one.", who()));
+    double sum = 0.0;
+    scores.per_example.reserve(predictions.size());
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+        YOLK_TRY(const double reward, reward_of([&] { return fmt::format("{} at example {}", who(), i); },
+                                                [&] { return metric.per_example(predictions[i], expected[i]); }));
+        scores.per_example.push_back(reward);
+        sum += reward;
+    }
+    scores.reward = sum / static_cast<double>(predictions.size());
+    return scores;
+}
+
+Metric exact_match() {
+    return {[](const Value& prediction, const Value& expected) { return prediction == expected ? 1.0 : 0.0; },
+            "exact match"};
+}
+
+Metric classification(double threshold) {
+    return {[threshold](const Value& prediction, const Value& expected) -> Result<double> {
+                YOLK_TRY(const Numbers given, Numbers::of(prediction));
+                YOLK_TRY(const Numbers wanted, Numbers::of(expected));
+                YOLK_TRY_VOID(same_count(given, wanted));
+                for (std::size_t i = 0; i < given.size(); ++i) {
+                    if ((given[i] > threshold) != (wanted[i] > threshold)) return 0.0;
+                }
+                return 1.0;
+            },
+            "classification"};
+}
+
+Metric numeric_distance() {
+    return {[](const Value& prediction, const Value& expected) -> Result<double> {
+                YOLK_TRY(const Numbers given, Numbers::of(prediction));
+                YOLK_TRY(const Numbers wanted, Numbers::of(expected));
+                YOLK_TRY_VOID(same_count(given, wanted));
+                double sum = 0.0;
+                for (std::size_t i = 0; i < given.size(); ++i) sum += (given[i] - wanted[i]) * (given[i] - wanted[i]);
+                return 0.0 - sum;
+            },
+            "numeric distance"};
+}
+
+Metric cross_entropy() { return {cross_entropy_of, "cross entropy"}; }
+
+Metric parse_success(std::string format) {
+    return {[format = std::move(format)](const Value& prediction, const Value&) -> Result<double> {
+                if (format != "json" && format != "number")
+                    return bad_input(fmt::format("parse_success(\"{}\"): \"json\" and \"number\" are known.", format));
+                if (prediction.text() == nullptr) return 0.0;
+                const bool parses = format == "json" ? parse_json(*prediction.text(), "the prediction").has_value()
+                                                     : is_number_text(*prediction.text());
+                return parses ? 1.0 : 0.0;
+            },
+            "parse success"};
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yolk/hyper/system.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "caught.hpp"
+#include "system_impl.hpp"
+#include "tracer.hpp"
+#include "yolk/core/log.hpp"
+#include "yolk/hyper/operations.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+std::string keys_of(const std::map<std::string, Value>& inputs) {
+    std::string keys;
+    for (const auto& [key, value] : inputs) keys += fmt::format("{}'{}'", keys.empty() ? "" : ", ", key);
+    return keys.empty() ? "none" : keys;
+}
+
+/// All examples have the first's keys. Errors name the example.
+Result<void> check_keys(std::span<const Example> examples) {
+    for (std::size_t i = 1; i < examples.size(); ++i) {
+        const auto& first = examples[0].inputs;
+        const auto& other = examples[i].inputs;
+        const bool same =
+            first.size() == other.size() && std::equal(first.begin(), first.end(), other.begin(),
+                                                       [](const auto& a, const auto& b) { return a.first == b.first; });
+        if (!same) {
+            return bad_input(fmt::format("Example {} has the inputs {}; example 0 has {}. All examples have the same.",
+                                         i, keys_of(other), keys_of(first)));
+        }
+    }
+    return {};
+}
+
+Value output_of(const TracedExample& trace) {
+    const Atom& output = trace.graph.outputs.at(0);
+    const Value* literal = std::get_if<Value>(&output);
+    return literal != nullptr ? *literal : trace.values[std::get<VariableId>(output).value];
+}
+
+}  // namespace
+
+std::string example_name(std::optional<std::size_t> index) {
+    return index ? fmt::format("example {}", *index) : "the example";
+}
+
+Traced Inputs::operator[](const std::string& key) const {
+    const auto found = values_.find(key);
+    if (found != values_.end()) return found->second;
+    std::string keys;
+    for (const auto& [known, value] : values_) keys += fmt::format("{}'{}'", keys.empty() ? "" : ", ", known);
+    if (tracer_ != nullptr) {
+        tracer_->stick(
+            bad_input(fmt::format("There is no input '{}'; the inputs are {}.", key, keys.empty() ? "none" : keys)));
+    }
+    return Traced(0.0);
+}
+
+Result<void> System::Impl::add(const AnyHyperfunction& function, Tensor values) {
+    const auto known = functions.find(function.name());
+    if (known != functions.end() && known->second.get() == &function.parts())
+        return bad_input(fmt::format("Hyperfunction '{}' is registered already; set its values through parameters().",
+                                     function.name()));
+    YOLK_TRY_VOID(parameters.add(function.parts().spec, std::move(values)));
+    functions.emplace(function.name(), function.shared_parts());
+    return {};
+}
+
+Result<Tensor> System::Impl::values_for(const AnyHyperfunction& function) {
+    const AnyHyperfunction::Parts& parts = function.parts();
+    const auto known = functions.find(function.name());
+    const bool is_this = known != functions.end() && known->second.get() == &parts;
+    const ParameterGroup* group = parameters.find(function.name());
+    if (is_this && group != nullptr) return group->values;
+    // Rank 1 without elements: no first values were given.
+    const bool is_weight = parts.spec.fields.empty() && parts.spec.shape != Shape{0};
+    const bool is_unset = parts.values.shape() == Shape{0};
+    YOLK_TRY_VOID(add(function, is_weight && is_unset ? initial_weights(parts.spec, seed) : parts.values));
+    return parameters.find(function.name())->values;
+}
+
+System::System(std::string name, Function function, std::uint64_t seed) : impl_(std::make_unique<Impl>()) {
+    impl_->name = std::move(name);
+    impl_->body = std::move(function);
+    impl_->seed = seed;
+}
+System::~System() = default;
+System::System(System&&) noexcept = default;
+System& System::operator=(System&&) noexcept = default;
+
+const std::string& System::name() const noexcept { return impl_->name; }
+const ParameterSet& System::parameters() const noexcept { return impl_->parameters; }
+ParameterSet& System::parameters() noexcept { return impl_->parameters; }
+std::uint64_t System::function_runs() const noexcept { return impl_->function_runs; }
+
+Result<void> System::add(const AnyHyperfunction& function) {
+    const auto known = impl_->functions.find(function.name());
+    if (known != impl_->functions.end()) return impl_->add(function, function.parts().values);
+    YOLK_TRY([[maybe_unused]] const Tensor values, impl_->values_for(function));
+    return {};
+}
+Result<void> System::add(const AnyHyperfunction& function, Tensor values) {
+    return impl_->add(function, std::move(values));
+}
+
+Result<Tensor> System::values_of(const std::string& name) const {
+    if (const ParameterGroup* group = impl_->parameters.find(name)) return group->values;
+    return bad_input(
+        fmt::format("Hyperfunction '{}' is not registered in system '{}': it registers at its first call, "
+                    "or by add().",
+                    name, impl_->name));
+}
+
+Result<TracedExample> System::trace(const Example& example, std::optional<std::size_t> index) {
+    const auto tracer = Tracer::create(
+        impl_->name, [impl = impl_.get()](const AnyHyperfunction& function) { return impl->values_for(function); },
+        [this](const HostFunctionPtr& function, const HostCall& call) -> Result<Value> {
+            if (function->options.timeout.count() == 0 && function->options.retries == 0)
+                return run_caught(*function, call);
+            return pool().run({function, call.parameters, {call.operands.begin(), call.operands.end()}}).get();
+        });
+    const std::string doing = fmt::format("running system '{}' on {}", impl_->name, example_name(index));
+    if (!impl_->body) return bad_input(fmt::format("System '{}' has no function.", impl_->name));
+    Inputs inputs;
+    inputs.tracer_ = tracer;
+    for (const auto& [key, value] : example.inputs) inputs.values_.emplace(key, tracer->input(key, value));
+    ++impl_->function_runs;
+    auto output = caught([] { return "Its function"; },
+                         [&]() -> Result<Traced> {
+                             const Tracer::Scope scope(tracer);
+                             return impl_->body(inputs);
+                         });
+    if (!output) tracer->stick(output.error());
+    for (const std::string& warning : tracer->warnings()) {
+        if (impl_->warned.insert(warning).second) log_warning(warning);
+    }
+    auto traced = tracer->finish(output ? *output : Traced(0.0));
+    if (!traced) return std::move(traced).error().while_doing(doing);
+    return traced;
+}
+
+Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> examples) {
+    if (examples.empty())
+        return bad_input(fmt::format("System '{}' was given no examples; give it at least one.", impl_->name));
+    YOLK_TRY_VOID(check_keys(examples));
+    std::vector<TracedExample> traces;
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+        YOLK_TRY(TracedExample traced, trace(examples[i], i));
+        traces.push_back(std::move(traced));
+    }
+    return traces;
+}
+
+Result<Value> System::call(const std::map<std::string, Value>& inputs) {
+    YOLK_TRY(const TracedExample traced, trace({inputs, {}}));
+    return output_of(traced);
+}
+
+Result<Evaluation> System::evaluate(std::span<const Example> examples, const Metric& metric) {
+    YOLK_TRY(const std::vector<TracedExample> traces, trace_all(examples));
+    Evaluation evaluation;
+    std::vector<Value> expected;
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+        evaluation.predictions.push_back(output_of(traces[i]));
+        expected.push_back(examples[i].expected);
+    }
+    auto scores = score(metric, evaluation.predictions, expected);
+    if (!scores) return std::move(scores).error().while_doing(fmt::format("evaluating system '{}'", impl_->name));
+    evaluation.reward = scores->reward;
+    evaluation.per_example = std::move(scores->per_example);
+    return evaluation;
+}
+
+}  // namespace yolk::hyper
