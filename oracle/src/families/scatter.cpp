@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <cmath>
+#include <span>
+#include <vector>
 
 #include "check_tools.hpp"
-#include "gather_oracle.hpp"
+#include "error_bounds.hpp"
 #include "ids.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
@@ -10,6 +13,34 @@
 
 namespace yolk::oracle {
 namespace {
+
+/// In double, each row's ids looked up from the last (assign) or summed pairwise (add). The tolerance of k additions
+/// whose operands have the magnitudes a_j: k roundings of 2^-24 of the sum of a_j, and what their 2 k flushes take.
+std::vector<OracleValue> scatter_oracle(const ScatterDesc& desc, std::span<const float> target,
+                                        std::span<const std::uint32_t> ids, std::span<const float> values) {
+    std::vector<OracleValue> out;
+    for (std::size_t flat = 0; flat < target.size(); ++flat) {
+        const std::size_t c = flat % desc.columns;
+        const std::size_t row = flat / desc.columns % desc.target_rows;
+        const std::size_t m = flat / desc.columns / desc.target_rows;
+        std::vector<double> terms{target[flat]};
+        for (std::size_t i = 0; i < desc.id_count; ++i) {
+            if (ids[desc.shared_ids ? i : m * desc.id_count + i] != row) continue;
+            terms.push_back(values[(desc.shared_values ? i : m * desc.id_count + i) * desc.columns + c]);
+        }
+        if (desc.mode == ScatterMode::Assign) {
+            out.push_back({terms.back(), 0.0});
+            continue;
+        }
+        const auto additions = static_cast<double>(terms.size() - 1);
+        const double value = pairwise_sum(terms);
+        for (double& term : terms) term = std::abs(term);
+        // The partial sums themselves are off by less than one part in 2^20 for tables as small as these.
+        const double rounding = (1.0 + 0x1p-20) * kFp32Rounding * additions * pairwise_sum(terms);
+        out.push_back({value, rounding + 2.0 * additions * kProductFloor});
+    }
+    return out;
+}
 
 class ScatterProblem final : public OperationProblem<ScatterDesc> {
    public:
