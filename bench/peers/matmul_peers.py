@@ -41,8 +41,8 @@ def objects_of(command, limit):
 
 def yolk_gflops(command, size):
     """One product of yolk's, in GFLOP/s."""
-    shape = f"{size}x{size}x{size}"
-    rows = objects_of([*command.split(), "bench", "kernel", "--kernel", "matmul", "--shape", shape, "--json"], 600)
+    shape = f"matmul m={size} n={size} k={size}"
+    rows = objects_of([*command.split(), "bench", "kernel", "--shape", shape, "--json"], 600)
     if not rows or "gflops" not in rows[-1]:
         raise Failed('the last line has no "gflops"')
     return rows[-1]["gflops"]

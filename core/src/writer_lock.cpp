@@ -39,12 +39,18 @@ Error held_error(std::string_view what, const Descriptor& file) {
 struct WriterLock::Impl {
     std::filesystem::path path;
     Descriptor file;
-
-    Impl(std::filesystem::path at, Descriptor held) : path(std::move(at)), file(std::move(held)) {}
-    Impl(const Impl&) = delete;
-    Impl& operator=(const Impl&) = delete;
-    ~Impl() { ::unlink(path.c_str()); }  // while it is held: nobody else's can be meant
 };
+
+WriterLock::WriterLock() noexcept = default;
+WriterLock::WriterLock(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+WriterLock::WriterLock(WriterLock&&) noexcept = default;
+WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
+    std::swap(impl_, other.impl_);
+    return *this;
+}
+WriterLock::~WriterLock() {
+    if (impl_ != nullptr) ::unlink(impl_->path.c_str());  // while it is held: nobody else's can be meant
+}
 
 Result<WriterLock> WriterLock::acquire(const std::filesystem::path& path, std::string_view what) {
     for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
@@ -66,7 +72,7 @@ Result<WriterLock> WriterLock::acquire(const std::filesystem::path& path, std::s
             ::unlink(path.c_str());
             return file_error("write the lock file", path, error_number);
         }
-        return WriterLock(std::make_unique<Impl>(path, std::move(file)));
+        return WriterLock(std::make_unique<Impl>(Impl{path, std::move(file)}));
     }
     return io_error(fmt::format("The lock file '{}' keeps vanishing; try again.", path.string()), EBUSY);
 }

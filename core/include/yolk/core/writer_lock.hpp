@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -22,12 +23,15 @@ class WriterLock {
     /// regular file has the name.
     [[nodiscard]] static Result<WriterLock> acquire_for_file(const std::filesystem::path& path);
 
-    WriterLock() noexcept = default;  ///< holds nothing
+    WriterLock() noexcept;  ///< holds nothing
+    ~WriterLock();
+    WriterLock(WriterLock&&) noexcept;
+    WriterLock& operator=(WriterLock&&) noexcept;
 
    private:
     struct Impl;
-    explicit WriterLock(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
-    Owned<Impl> impl_;
+    explicit WriterLock(std::unique_ptr<Impl> impl) noexcept;
+    std::unique_ptr<Impl> impl_;
 };
 
 /// A log that one process writes line by line: a regular file, which is emptied and locked, or whatever else takes

@@ -45,17 +45,10 @@ struct ProblemBuffer {
 };
 
 template <class T>
-[[nodiscard]] ProblemBuffer filled_buffer(std::string name, BufferRole role, const std::vector<T>& values) {
-    const auto bytes = std::as_bytes(std::span(values));
-    return {std::move(name), role, bytes.size(), {bytes.begin(), bytes.end()}};
-}
-template <class T>
 [[nodiscard]] ProblemBuffer input_buffer(std::string name, const std::vector<T>& values) {
-    return filled_buffer(std::move(name), BufferRole::Input, values);
-}
-template <class T>
-[[nodiscard]] ProblemBuffer in_out_buffer(std::string name, const std::vector<T>& values) {
-    return filled_buffer(std::move(name), BufferRole::InOut, values);
+    ByteVector contents = bytes_of_values(values);
+    const std::uint64_t size_bytes = contents.size();
+    return {std::move(name), BufferRole::Input, size_bytes, std::move(contents)};
 }
 [[nodiscard]] inline ProblemBuffer output_buffer(std::string name, std::uint64_t size_bytes) {
     return {std::move(name), BufferRole::Output, size_bytes, {}};

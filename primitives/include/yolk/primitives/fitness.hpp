@@ -48,7 +48,7 @@ struct FitnessViews {
     BufferView summary;  ///< out, one abi::fitness::Summary
 };
 
-struct FitnessPipelines;  // primitives/src/fitness.cpp
+struct FitnessPipelines;  // primitives/src/fitness/fitness.cpp
 struct FitnessBindings;   // likewise
 
 /// Barriers between its own dispatches are inside; the caller puts one before and after.

@@ -296,6 +296,7 @@ class Plan {
     [[nodiscard]] static Result<Plan> make_windows(const Device& device, const Desc& desc,
                                                    const BlockWindows& windows) requires kHasBlocks<Desc>;
     [[nodiscard]] Result<void> build();
+    [[nodiscard]] std::uint64_t window_scratch_bytes() const noexcept;
     [[nodiscard]] Result<void> check(const typename Desc::Views& views, const BufferView& scratch) const;
     [[nodiscard]] std::uint64_t needed_bytes(std::size_t view, const ViewShape& shape) const;
     [[nodiscard]] Result<void> bind_whole(const typename Desc::Views& views, const BufferView& scratch,

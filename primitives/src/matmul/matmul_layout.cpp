@@ -111,7 +111,8 @@ Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
 
 bool reads_vectors_of_a(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
     if (config.vector_width != 4 || !is_aligned(desc.a)) return false;
-    if (desc.a.transposed) return desc.m % 4 == 0 && (config.operand_path == kStagedOperands ? config.block_m : config.tile_m) % 4 == 0;
+    if (desc.a.transposed)
+        return desc.m % 4 == 0 && (config.operand_path == kStagedOperands ? config.block_m : config.tile_m) % 4 == 0;
     return config.block_k % 4 == 0 && (config.operand_path != kStagedOperands || desc.k % 4 == 0);
 }
 

@@ -48,7 +48,8 @@ std::vector<std::uint32_t> operand_paths(const DeviceInfo& info, const MatmulDes
 
 Result<void> check_formats(const MatmulDesc& desc, const MatmulConfig& c) {
     if (!has_16bit_operands(desc)) return {};
-    if (c.operand_path == kUniformOperand || c.operand_path == kTexelOperands) return bad_input("Operands of 16 bits are storage buffers.");
+    if (c.operand_path == kUniformOperand || c.operand_path == kTexelOperands)
+        return bad_input("Operands of 16 bits are storage buffers.");
     return {};
 }
 
@@ -87,7 +88,8 @@ const Kernel<abi_mm::Params>& formats_kernel(const MatmulDesc& desc, const Matmu
             return exact ? kernels::kMatmulStagedStorage16Exact : kernels::kMatmulStagedStorage16Fast;
         return exact ? kernels::kMatmulDirectStorage16Exact : kernels::kMatmulDirectStorage16Fast;
     }
-    if (config.operand_path == kStagedOperands) return exact ? kernels::kMatmulStagedFormatsExact : kernels::kMatmulStagedFormatsFast;
+    if (config.operand_path == kStagedOperands)
+        return exact ? kernels::kMatmulStagedFormatsExact : kernels::kMatmulStagedFormatsFast;
     return exact ? kernels::kMatmulDirectFormatsExact : kernels::kMatmulDirectFormatsFast;
 }
 

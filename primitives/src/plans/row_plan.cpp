@@ -31,10 +31,6 @@ RowConfig heuristic_row_config(const DeviceInfo& info, std::uint32_t columns) no
     return columns > kLongRow ? RowConfig{} : default_row_config(info);
 }
 
-ConfigSpace<RowConfig> row_space(const char* family, TuningShape shape) {
-    return {family, row_knobs(), &check_rows_per_workgroup, std::move(shape)};
-}
-
 std::vector<Knob<RowConfig>> row_knobs() {
     return {{"row_per_invocation", &RowConfig::row_per_invocation, {0, 1}},
             {"rows_per_workgroup", &RowConfig::rows_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}}};

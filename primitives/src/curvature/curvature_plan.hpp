@@ -27,8 +27,8 @@ struct ProductPair {
     MatmulDesc second;
 };
 
-// Of an operation that is made of such products: matmul's knobs, what is legal for both, and matmul's heuristic, but for
-// batches of small products: uniform operands take a dispatch per matrix.
+// Of an operation that is made of such products: matmul's knobs, what is legal for both, and matmul's heuristic, but
+// for batches of small products: uniform operands take a dispatch per matrix.
 [[nodiscard]] std::vector<Knob<MatmulConfig>> product_knobs(const DeviceInfo& info, const ProductPair& products);
 [[nodiscard]] Result<void> legal_products(const DeviceInfo& info, const ProductPair& products,
                                           const MatmulConfig& config);

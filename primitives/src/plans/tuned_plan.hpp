@@ -17,10 +17,6 @@ namespace yolk {
     return members * rows;
 }
 
-/// What members without antithetic sampling add to a TuningShape's variant: each draws noise of its own, twice as much
-/// of it, by another specialization of the kernel.
-[[nodiscard]] constexpr const char* without_pairs(bool antithetic) noexcept { return antithetic ? "" : ", no pairs"; }
-
 /// A plan with what the device's table knows for the shape of `space`; with `heuristic` where it knows nothing, or
 /// where that cannot be planned after all (a nearer shape's loops may be longer than this device allows). `plan` is the
 /// primitive's own function, called again with the configuration in `desc`.

@@ -38,8 +38,8 @@ constexpr std::uint64_t kMatmulWindowBytes = kElementBytes * abi_mm::kUniformEle
 /// k that one dispatch may add, in whole blocks, by the loops as the shaders write them (their heads).
 Result<std::uint32_t> matmul_chunk(const Device& device, const MatmulConfig& config) {
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
-    const std::uint64_t tail =
-        loop_cost(std::uint64_t{config.tile_m} * config.tile_n) + (config.operand_path == kStagedOperands ? 0 : loop_cost(config.block_k));
+    const std::uint64_t tail = loop_cost(std::uint64_t{config.tile_m} * config.tile_n) +
+                               (config.operand_path == kStagedOperands ? 0 : loop_cost(config.block_k));
     const std::uint64_t blocks = iterations_within(budget > tail ? budget - tail : 0);
     if (blocks == 0) {
         return unsupported(fmt::format("The loops of one invocation may cost {} on this device; [matmul] needs {}.",
@@ -54,7 +54,8 @@ const Kernel<abi_mm::Params>& matmul_kernel(const MatmulDesc& desc, const Matmul
     if (has_16bit_operands(desc)) return formats_kernel(desc, config);
     if (config.operand_path == kStagedOperands) return exact ? kernels::kMatmulStagedExact : kernels::kMatmulStagedFast;
     if (config.operand_path == kTexelOperands) return exact ? kernels::kMatmulTexelExact : kernels::kMatmulTexelFast;
-    if (config.operand_path == kUniformOperand) return exact ? kernels::kMatmulUniformExact : kernels::kMatmulUniformFast;
+    if (config.operand_path == kUniformOperand)
+        return exact ? kernels::kMatmulUniformExact : kernels::kMatmulUniformFast;
     return exact ? kernels::kMatmulDirectExact : kernels::kMatmulDirectFast;
 }
 
@@ -264,8 +265,9 @@ Result<void> bind_sums(const Device& device, const MatmulPipelines& made, const 
     // A binding may not be empty; what a kernel does not read is bound to something that is there.
     const auto or_out = [&](const BufferView& view) { return view.empty() ? views.out : view; };
     // The space sees to it that no kernel reads single elements past a texel buffer's.
-    const std::uint64_t most =
-        config.operand_path == kTexelOperands ? kElementBytes * device.info().limits.max_texel_buffer_elements : UINT64_MAX;
+    const std::uint64_t most = config.operand_path == kTexelOperands
+                                   ? kElementBytes * device.info().limits.max_texel_buffer_elements
+                                   : UINT64_MAX;
     const auto scalars_of = [most](const BufferView& view) { return view.part(0, std::min(view.size_bytes, most)); };
     const auto add_binding = [&](const PipelineOf<abi_mm::Params>& pipeline, const BufferView& a,
                                  const BufferView& out) -> Result<void> {
@@ -360,29 +362,30 @@ const Operation<MatmulDesc>& operation_of<MatmulDesc>() {
         .name = "matmul",
         .fields = {"matmul",
                    {extent<&Desc::m>("m"), extent<&Desc::n>("n"), extent<&Desc::k>("k"), extent<&Desc::batch>("batch"),
-                    variant_at<Desc, [](auto& desc) -> auto& { return desc.a.transposed; }>("a_transposed"),
-                    // As a layer's weights [out, in] are stored.
-                    variant_at<Desc, [](auto& desc) -> auto& { return desc.b.transposed; }>("transposed").otherwise("1"),
-                    variant_at<Desc, [](auto& desc) -> auto& { return desc.a.format; }>("a_format"),
-                    variant_at<Desc, [](auto& desc) -> auto& { return desc.b.format; }>("b_format"),
-                    variant_at<Desc, [](auto& desc) -> auto& { return desc.out.format; }>("out_format"),
-                    variant<&Desc::has_residual>("residual").in_no_key(),
-                    variant<&Desc::determinism>("determinism")}},
-        .views = {{"a", ViewRole::Input, &Views::a, &matmul_view<&MatmulLayout::a_bytes>},
-                  {"b", ViewRole::Input, &Views::b, &matmul_view<&MatmulLayout::b_bytes>},
-                  {"bias", ViewRole::Input, &Views::bias, &matmul_view<&MatmulLayout::bias_bytes>},
-                  {"residual", ViewRole::Input, &Views::residual, &matmul_view<&MatmulLayout::residual_bytes>},
-                  {"out", ViewRole::Output, &Views::out, &matmul_view<&MatmulLayout::out_bytes>}},
-        .knobs = &matmul_knobs,
-        .legal = &legal_matmul,
-        .heuristic = &matmul_heuristic,
-        .check = &check_matmul,
-        .build = &build_matmul,
-        .scratch = &matmul_scratch,
-        .bind = &bind_matmul,
-        .record = &record_matmul,
-    };
-    return kOperation;
+                    variant_at < Desc, [](auto& desc) -> auto& {return desc.a.transposed;
+}
+> ("a_transposed"),
+    // As a layer's weights [out, in] are stored.
+    variant_at < Desc, [](auto& desc) -> auto& {
+    return desc.b.transposed;
+}
+> ("transposed").otherwise("1"), variant_at < Desc, [](auto& desc) -> auto& { return desc.a.format; }
+> ("a_format"), variant_at < Desc, [](auto& desc) -> auto& { return desc.b.format; }
+> ("b_format"), variant_at < Desc, [](auto& desc) -> auto& { return desc.out.format; }
+> ("out_format"), variant<&Desc::has_residual>("residual").in_no_key(), variant<&Desc::determinism>("determinism")
+}  // namespace yolk
+}
+,
+    .views = {{"a", ViewRole::Input, &Views::a, &matmul_view<&MatmulLayout::a_bytes>},
+              {"b", ViewRole::Input, &Views::b, &matmul_view<&MatmulLayout::b_bytes>},
+              {"bias", ViewRole::Input, &Views::bias, &matmul_view<&MatmulLayout::bias_bytes>},
+              {"residual", ViewRole::Input, &Views::residual, &matmul_view<&MatmulLayout::residual_bytes>},
+              {"out", ViewRole::Output, &Views::out, &matmul_view<&MatmulLayout::out_bytes>}},
+    .knobs = &matmul_knobs, .legal = &legal_matmul, .heuristic = &matmul_heuristic, .check = &check_matmul,
+    .build = &build_matmul, .scratch = &matmul_scratch, .bind = &bind_matmul, .record = &record_matmul,
+}
+;
+return kOperation;
 }
 template class Plan<MatmulDesc>;
 

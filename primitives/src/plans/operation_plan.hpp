@@ -138,22 +138,28 @@ Result<Plan<Desc>> Plan<Desc>::make_windows(const Device& device, const Desc& de
     plan.desc_ = desc;
     plan.blocks_per_window_ = windows.per_window;
     ScratchPieces pieces;
-    std::uint64_t largest = 0;
     for (std::uint32_t w = 0; w < windows.count(); ++w) {
         Desc part = desc;
         part.*rule.count = windows.blocks_of(w);
         if (rule.move != nullptr) rule.move(part, windows.first_of(w));
         YOLK_TRY(Plan planned, Plan::make(device, part));
-        largest = std::max(largest, planned.scratch_.size_bytes);
         plan.windows_.push_back(std::move(planned));
     }
     plan.desc_.config = plan.windows_.front().desc_.config;
-    (void)pieces.add(largest);
+    (void)pieces.add(plan.window_scratch_bytes());
     for (const DescribedView& view : views_of_one_block(desc)) {
         if (is_word_per_block(view)) (void)pieces.add(unlimited_bytes_of(view.shape) * windows.per_window);
     }
     plan.scratch_ = {.size_bytes = pieces.size_bytes()};
     return plan;
+}
+
+/// The windows use the same bytes, one after the other.
+template <class Desc>
+std::uint64_t Plan<Desc>::window_scratch_bytes() const noexcept {
+    std::uint64_t largest = 0;
+    for (const Plan& window : windows_) largest = std::max(largest, window.scratch_.size_bytes);
+    return largest;
 }
 
 /// Sizes, alignment and overlap.
@@ -208,7 +214,7 @@ Result<void> Plan<Desc>::bind_window(std::uint32_t window, const typename Desc::
     const std::vector<DescribedView> of_one = views_of_one_block(desc_);
     const std::vector<DescribedView> of_window = described_views(plan.desc_);
     ScratchPieces pieces;
-    (void)pieces.add(windows_.front().scratch_.size_bytes);
+    (void)pieces.add(window_scratch_bytes());
     detail::BoundWindow<Desc> made;
     typename Desc::Views parts{};
     for (std::size_t i = 0; i < of_one.size(); ++i) {

@@ -16,9 +16,7 @@
 
 namespace yolk {
 
-/// The same configurations for every shape and device.
-[[nodiscard]] ConfigSpace<RowConfig> row_space(const char* family, TuningShape shape);
-
+/// The same for every shape and device.
 [[nodiscard]] std::vector<Knob<RowConfig>> row_knobs();
 /// rows_per_workgroup of more than 8 is for a row per invocation.
 [[nodiscard]] Result<void> check_rows_per_workgroup(const RowConfig& config);

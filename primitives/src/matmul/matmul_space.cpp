@@ -128,8 +128,13 @@ std::array<MatmulConfig, 5> for_cpus(const MatmulDesc& desc) {
     return {texel, scalars, past_texels ? blocked : uniform, uniform, plain};
 }
 constexpr std::array kMatmulForGpus{
-    MatmulConfig{
-        .workgroup_size = 256, .block_m = 64, .block_n = 64, .block_k = 16, .tile_m = 4, .tile_n = 4, .operand_path = kStagedOperands},
+    MatmulConfig{.workgroup_size = 256,
+                 .block_m = 64,
+                 .block_n = 64,
+                 .block_k = 16,
+                 .tile_m = 4,
+                 .tile_n = 4,
+                 .operand_path = kStagedOperands},
     MatmulConfig{.workgroup_size = 256,
                  .block_m = 64,
                  .block_n = 64,
