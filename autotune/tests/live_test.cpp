@@ -51,8 +51,7 @@ class TreacherousProblem final : public oracle::Problem {
 
    private:
     std::unique_ptr<oracle::Problem> right_ = *oracle::make_problem(kSum);
-    std::unique_ptr<oracle::Problem> wrong_ =
-        *oracle::make_named_problem("reduce outer=8 columns=40 operation=max");
+    std::unique_ptr<oracle::Problem> wrong_ = *oracle::make_named_problem("reduce outer=8 columns=40 operation=max");
 };
 
 /// A sum that takes long to plan, which is done twice for an evaluation and twice for a finalist.

@@ -254,7 +254,8 @@ TEST_F(tuning_file, fuzzed_rows_never_give_an_illegal_configuration) {
     std::size_t answered = 0;
     for (std::uint32_t outer = 1; outer < 4000; outer += 37) {
         const TuningSpace space =
-            space_of(DeviceInfo{}, ReduceDesc{.operation = ReduceOperation::Max, .outer = outer, .columns = 64}).space();
+            space_of(DeviceInfo{}, ReduceDesc{.operation = ReduceOperation::Max, .outer = outer, .columns = 64})
+                .space();
         if (const auto answer = usable.find(space)) {
             ++answered;
             EXPECT_TRUE(space.check(answer->configuration)) << space.text(answer->configuration);

@@ -21,7 +21,8 @@ TEST_P(block_inverse_plans, bad_descriptions_are_refused) {
         return testing::expect_error(plan_block_inverse(device(), desc), ErrorKind::BadInput, words);
     };
     EXPECT_TRUE(refused({.n = 1025, .blocks = 1}, "n of [block_inverse]"));
-    EXPECT_TRUE(refused({.n = 2, .blocks = 1, .mode = static_cast<InverseMode>(2)}, "the mode of [block_inverse]"));
+    EXPECT_TRUE(refused({.n = 2, .blocks = 1, .mode = static_cast<InverseMode>(2)},
+                        "mode of [block_inverse] is 2; it is spd or symmetric"));
     EXPECT_TRUE(refused({.n = 2, .blocks = 1, .retries = 9}, "retries of [block_inverse]"));
     for (const float damping : {-1.0F, 0x1p-41F, 0x1p21F, kNan})
         EXPECT_TRUE(refused({.n = 2, .blocks = 1, .damping = damping}, "The damping of [block_inverse]"));

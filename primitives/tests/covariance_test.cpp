@@ -90,7 +90,8 @@ TEST_P(covariance, bad_descriptions_are_refused) {
     for (const float damping : {-1.0F, 0x1p-41F, 0x1p41F, kInfinity, kNan}) {
         EXPECT_TRUE(refused({.n = 1, .samples = 1, .damping = damping}, "damping of [covariance]"));
     }
-    EXPECT_TRUE(refused({.damping_kind = static_cast<CovarianceDamping>(3)}, "the kind of damping"));
+    EXPECT_TRUE(refused({.damping_kind = static_cast<CovarianceDamping>(3)},
+                        "damping of [covariance] is 3; it is none, relative or absolute"));
     EXPECT_TRUE(refused({.n = 1024, .samples = 1, .blocks = 0xFFFFFFFFU}, "The views of [covariance] take"));
     EXPECT_TRUE(refused({.n = 2, .samples = 0xFFFFFFFFU}, "planning [covariance]"));
     EXPECT_TRUE(refused({.n = 8, .samples = 8, .config = MatmulConfig{.split_k = 4}}, "Exact sums are not split"));

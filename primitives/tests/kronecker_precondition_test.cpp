@@ -99,7 +99,8 @@ TEST_P(kronecker_precondition, bad_descriptions_are_refused) {
     EXPECT_TRUE(refused({.n_out = 1, .n_in = 1025}, "n_in of [kronecker_precondition] is 1025"));
     EXPECT_TRUE(
         refused({.n_out = 1024, .n_in = 1024, .blocks = 0xFFFFFFFFU}, "The views of [kronecker_precondition] take"));
-    EXPECT_TRUE(refused({.factors = static_cast<KroneckerFactors>(2)}, "the kind of factors"));
+    EXPECT_TRUE(refused({.factors = static_cast<KroneckerFactors>(2)},
+                        "factors of [kronecker_precondition] is 2; it is covariances or inverses"));
     EXPECT_TRUE(refused({.n_out = 8, .n_in = 8, .config = MatmulConfig{.split_k = 4}}, "Exact sums are not split"));
 }
 

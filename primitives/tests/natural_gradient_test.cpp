@@ -100,7 +100,7 @@ TEST_P(natural_gradient, bad_descriptions_are_refused) {
     };
     EXPECT_TRUE(refused({.n = 0x10000U}, "the preconditioner view of [natural_gradient]"));
     EXPECT_TRUE(refused({.n = 0xFFFFFFFFU, .blocks = 0xFFFFFFFFU, .identity = true}, "the gradient view"));
-    EXPECT_TRUE(refused({.n = 0xFFFFFFFFU, .blocks = 0xFFFFFFFFU}, "the gradient view"));
+    EXPECT_TRUE(refused({.n = 0xFFFFFFFFU, .blocks = 0xFFFFFFFFU}, "the preconditioner view"));
     EXPECT_TRUE(refused({.n = 1, .config = RowConfig{.rows_per_workgroup = 3}}, "rows_per_workgroup"));
 }
 

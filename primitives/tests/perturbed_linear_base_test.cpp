@@ -50,8 +50,7 @@ TEST(perturbed_linear_base_space, matrix_units_take_fast_products_of_halves_only
     EXPECT_THAT(values([](auto& d) { d.in = 60; }), ElementsAre(0, 1));
     EXPECT_THAT(values([](auto& d) { d.out = 40; }), ElementsAre(0, 1));
     EXPECT_THAT(base_values({}, of_halves()), ElementsAre(0, 1)) << "the floor has no matrix units";
-    EXPECT_NE(heuristic_of(info, of_halves()).base, kBaseOnMatrixUnits)
-        << "no default that never ran";
+    EXPECT_NE(heuristic_of(info, of_halves()).base, kBaseOnMatrixUnits) << "no default that never ran";
 }
 
 TEST(perturbed_linear_base_space, matrix_units_get_the_largest_blocks_that_divide_the_product) {
@@ -90,8 +89,8 @@ TEST(perturbed_linear_base_space, excludes_what_reads_the_operands_in_the_output
     EXPECT_TRUE(refused({.fused = 1, .base = 1}));
     EXPECT_TRUE(refused({.uniform = 1, .base = 1}));
     EXPECT_TRUE(refused({.block_k = 8, .base = 1}));
-    EXPECT_TRUE(expect_error(space_of(DeviceInfo{}, desc).check(PerturbedLinearConfig{.base = 2}),
-                             ErrorKind::BadInput, "base of [perturbed_linear] is 2; it may be 0, 1"));
+    EXPECT_TRUE(expect_error(space_of(DeviceInfo{}, desc).check(PerturbedLinearConfig{.base = 2}), ErrorKind::BadInput,
+                             "base of [perturbed_linear] is 2; it may be 0, 1"));
 }
 
 std::vector<std::uint32_t> numbers(std::size_t count, std::uint32_t stream, bool halves) {

@@ -273,8 +273,8 @@ TEST_P(perturbed_linear, bad_descriptions_are_refused) {
         "times as wide as high");
     expect_refused([](auto& d) { d.rank = 9, d.config = PerturbedLinearConfig{.fused = 1}; }, "Fused, the rank");
     expect_refused([](auto& d) { d.parameter = ParameterId{kMaxParameterId + 1}; }, "parameter of [perturbed_linear]");
-    expect_refused([](auto& d) { d.members = d.rows = 0xFFFFFFFFU; }, "output view of [perturbed_linear]");
-    expect_refused([](auto& d) { d.members = 0xFFFFFFFFU; }, "output view of [perturbed_linear]");
+    expect_refused([](auto& d) { d.members = d.rows = 0xFFFFFFFFU; }, "input view of [perturbed_linear]");
+    expect_refused([](auto& d) { d.members = 0xFFFFFFFFU; }, "input view of [perturbed_linear]");
     expect_refused([](auto& d) { d.in = 0x80000000U; }, "weights view of [perturbed_linear]");
     expect_refused([](auto& d) { d.in = 0x80000000U, d.rank = 2; }, "in * rank of [perturbed_linear]");
     expect_refused([](auto& d) { d.out = 0x80000000U, d.rank = 2; }, "out * rank of [perturbed_linear]");

@@ -118,7 +118,8 @@ TEST(tuning_variants, members_with_noise_of_their_own_are_another_variant) {
         EXPECT_EQ(pairs.extents, own.extents);
         return pairs.variant != own.variant && !tuning_distance(pairs, own);
     };
-    EXPECT_TRUE(differs(&space_of<PerturbedLinearDesc>, PerturbedLinearDesc{.members = 4, .rows = 2, .in = 8, .out = 8}));
+    EXPECT_TRUE(
+        differs(&space_of<PerturbedLinearDesc>, PerturbedLinearDesc{.members = 4, .rows = 2, .in = 8, .out = 8}));
     EXPECT_TRUE(differs(&space_of<PerturbedEmbeddingDesc>, PerturbedEmbeddingDesc{.members = 4, .rows = 2}));
     EXPECT_TRUE(differs(&space_of<PerturbedVectorDesc>, PerturbedVectorDesc{.members = 4, .element_count = 9}));
     EXPECT_TRUE(differs(&space_of<FitnessDesc>, FitnessDesc{.population = 8, .rule = FitnessRule::ZScore}));

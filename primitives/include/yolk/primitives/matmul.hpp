@@ -34,8 +34,8 @@ struct MatmulConfig {
     std::uint32_t tile_n = 8;        ///< columns of an invocation, in groups of four neighbours
     std::uint32_t vector_width = 4;  ///< 4: operands are read four elements at a time where their layout allows
     std::uint32_t operand_path = kDirectOperands;
-    std::uint32_t storage16 = 0;     ///< 1: 16-bit operands are read one by one (path storage16), not by the word
-    std::uint32_t split_k = 1;       ///< pieces of k that are summed apart and added in order; above 1 `Fast` only
+    std::uint32_t storage16 = 0;  ///< 1: 16-bit operands are read one by one (path storage16), not by the word
+    std::uint32_t split_k = 1;    ///< pieces of k that are summed apart and added in order; above 1 `Fast` only
     friend bool operator==(const MatmulConfig&, const MatmulConfig&) = default;
 };
 
