@@ -56,26 +56,22 @@ bool is_inside(const Field& field, float value) {
 
 Result<void> validate(const Field& field) {
     if (field.kind == FieldKind::Choice && field.choices.empty())
-        return bad_input(fmt::format("{} is a choice without any; name at least one.", named(field)));
+        return bad_input("{} is a choice without any; name at least one.", named(field));
     if (field.kind == FieldKind::Choice || field.kind == FieldKind::Boolean) {
         const double last = field.kind == FieldKind::Boolean ? 1.0 : static_cast<double>(field.choices.size() - 1);
         if (field.lower != 0.0 || field.upper != last || field.scale == FieldScale::Log)
-            return bad_input(
-                fmt::format("{}: a boolean or choice has linear bounds from 0 to {}.", named(field), last));
+            return bad_input("{}: a boolean or choice has linear bounds from 0 to {}.", named(field), last);
     } else if (!std::isfinite(field.lower) || !std::isfinite(field.upper) || field.lower >= field.upper) {
-        return bad_input(
-            fmt::format("{} has bounds {} to {}; give it finite ones, the lower below the upper, with "
-                        "between().",
-                        named(field), field.lower, field.upper));
+        return bad_input("{} has bounds {} to {}; give it finite ones, the lower below the upper, with between().",
+                         named(field), field.lower, field.upper);
     }
     if (field.scale == FieldScale::Log && field.lower <= 0.0)
-        return bad_input(
-            fmt::format("{} has a log scale and the lower bound {}; it must be above 0.", named(field), field.lower));
+        return bad_input("{} has a log scale and the lower bound {}; it must be above 0.", named(field), field.lower);
     if (field.kind == FieldKind::Integer && std::ceil(field.lower) > std::floor(field.upper))
-        return bad_input(fmt::format("{}: there is no integer from {} to {}.", named(field), field.lower, field.upper));
+        return bad_input("{}: there is no integer from {} to {}.", named(field), field.lower, field.upper);
     if (!is_inside(field, static_cast<float>(field.initial)))
-        return bad_input(fmt::format("{} has the default {}; its bounds are {} to {}.", named(field), field.initial,
-                                     field.lower, field.upper));
+        return bad_input("{} has the default {}; its bounds are {} to {}.", named(field), field.initial, field.lower,
+                         field.upper);
     return {};
 }
 
@@ -92,37 +88,36 @@ Result<void> validate(const ParameterSpec& spec) {
         if (auto valid = validate(std::span<const Field>(spec.fields)); !valid)
             return std::move(valid).error().while_doing(fmt::format("registering hyperfunction '{}'", spec.name));
         if (spec.shape != Shape{spec.fields.size()})
-            return bad_input(fmt::format("{} has {} fields and the shape {}; it must be [{}].", who, spec.fields.size(),
-                                         spec.shape.to_string(), spec.fields.size()));
+            return bad_input("{} has {} fields and the shape {}; it must be [{}].", who, spec.fields.size(),
+                             spec.shape.to_string(), spec.fields.size());
         return {};
     }
     if (spec.shape.rank() != 1 && spec.shape.rank() != 2)
-        return bad_input(fmt::format("{} has parameters {}; a matrix [out, in] or a vector [n] is allowed.", who,
-                                     spec.shape.to_string()));
+        return bad_input("{} has parameters {}; a matrix [out, in] or a vector [n] is allowed.", who,
+                         spec.shape.to_string());
     if (spec.is_matrix() && (spec.shape[0] == 0 || spec.shape[1] == 0))
-        return bad_input(fmt::format("{} has a matrix {}; neither extent may be 0.", who, spec.shape.to_string()));
+        return bad_input("{} has a matrix {}; neither extent may be 0.", who, spec.shape.to_string());
     if (spec.noise_rank < 1 || spec.noise_rank > kMaxNoiseRank)
-        return bad_input(
-            fmt::format("{} has the noise rank {}; it must be from 1 to {}.", who, spec.noise_rank, kMaxNoiseRank));
+        return bad_input("{} has the noise rank {}; it must be from 1 to {}.", who, spec.noise_rank, kMaxNoiseRank);
     return {};
 }
 
 Result<void> validate_values(const ParameterSpec& spec, const Tensor& values) {
     if (values.shape() != spec.shape) {
-        return bad_input(fmt::format("Values {} were given for '{}', which is {} of shape {}.",
-                                     values.shape().to_string(), spec.name, described(spec), spec.shape.to_string()));
+        return bad_input("Values {} were given for '{}', which is {} of shape {}.", values.shape().to_string(),
+                         spec.name, described(spec), spec.shape.to_string());
     }
     for (std::size_t i = 0; i < values.values().size(); ++i) {
         const float value = values.values()[i];
         if (!std::isfinite(value))
-            return bad_input(fmt::format("Value {} of '{}' is {}; parameters are finite.", i, spec.name, value));
+            return bad_input("Value {} of '{}' is {}; parameters are finite.", i, spec.name, value);
         if (spec.fields.empty()) continue;
         const Field& field = spec.fields[i];
         if (!is_inside(field, value))
-            return bad_input(fmt::format("'{}' of '{}' is {}; its bounds are {} to {}.", field.name, spec.name, value,
-                                         field.lower, field.upper));
+            return bad_input("'{}' of '{}' is {}; its bounds are {} to {}.", field.name, spec.name, value, field.lower,
+                             field.upper);
         if (field.kind != FieldKind::Real && value != std::round(value))
-            return bad_input(fmt::format("'{}' of '{}' is {}; it is a whole number.", field.name, spec.name, value));
+            return bad_input("'{}' of '{}' is {}; it is a whole number.", field.name, spec.name, value);
     }
     return {};
 }
@@ -131,10 +126,10 @@ Result<void> validate_values(const ParameterSpec& spec, const Tensor& values) {
 
 Result<void> validate(std::span<const Field> fields) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
-        if (fields[i].name.empty()) return bad_input(fmt::format("Field {} has no name.", i));
+        if (fields[i].name.empty()) return bad_input("Field {} has no name.", i);
         for (std::size_t j = 0; j < i; ++j) {
             if (fields[i].name == fields[j].name)
-                return bad_input(fmt::format("Fields {} and {} are both called '{}'.", j, i, fields[i].name));
+                return bad_input("Fields {} and {} are both called '{}'.", j, i, fields[i].name);
         }
         YOLK_TRY_VOID(validate(fields[i]));
     }
@@ -192,9 +187,8 @@ Result<void> ParameterSet::add(ParameterSpec spec, Tensor values) {
     YOLK_TRY_VOID(validate(spec));
     if (const ParameterGroup* other = find(spec.name)) {
         return bad_input(
-            fmt::format("Two hyperfunctions are called '{}': one is {}, the other {}. Names are unique in "
-                        "a system; rename one.",
-                        spec.name, described(other->spec), described(spec)));
+            "Two hyperfunctions are called '{}': one is {}, the other {}. Names are unique in a system; rename one.",
+            spec.name, described(other->spec), described(spec));
     }
     YOLK_TRY_VOID(validate_values(spec, values));
     groups_.push_back({std::move(spec), values, std::move(values)});
@@ -228,8 +222,8 @@ Result<void> ParameterSet::set_optimized(std::string_view name, bool optimize) {
 Error ParameterSet::unknown(std::string_view name) const {
     std::vector<std::string_view> known;
     for (const ParameterGroup& group : groups_) known.push_back(group.spec.name);
-    return bad_input(fmt::format("There is no hyperfunction '{}'; registered are {}.", name,
-                                 known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+    return bad_input("There is no hyperfunction '{}'; registered are {}.", name,
+                     known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
 }
 
 Tensor initial_weights(const ParameterSpec& spec, std::uint64_t seed) {

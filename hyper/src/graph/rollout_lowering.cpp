@@ -65,11 +65,11 @@ class Chain {
         const std::string found =
             at_end() ? "the graph ends"
                      : fmt::format("equation {} is '{}'", next_, graph_.equations[next_].operation->name);
-        return unsupported(fmt::format(
+        return unsupported(
             "The roll-out kernel runs chains of linear, add of a bias and tanh, the last layer without tanh; "
             "in '{}' {} where '{}' of the layer before and of a parameter is expected. Use such a network, or "
             "evaluate the graph as a population.",
-            graph_.name, found, expected));
+            graph_.name, found, expected);
     }
 
     const Graph& graph_;
@@ -80,16 +80,15 @@ class Chain {
 Result<VariableId> observation_of(const Graph& graph) {
     if (graph.inputs.size() != 1 || graph.outputs.size() != 1) {
         return unsupported(
-            fmt::format("The roll-out kernel gives a policy one observation and takes one output; '{}' has {} "
-                        "inputs and {} outputs.",
-                        graph.name, graph.inputs.size(), graph.outputs.size()));
+            "The roll-out kernel gives a policy one observation and takes one output; '{}' has {} "
+            "inputs and {} outputs.",
+            graph.name, graph.inputs.size(), graph.outputs.size());
     }
     const VariableId input = graph.inputs[0].second;
     const ValueType& type = graph.variables[input.value].type;
     if (type.kind != ValueKind::Tensor || type.shape.rank() != 1) {
-        return unsupported(
-            fmt::format("The roll-out kernel's observation is a tensor [n]; the input '{}' of '{}' is a {}.",
-                        graph.inputs[0].first, graph.name, to_string(type)));
+        return unsupported("The roll-out kernel's observation is a tensor [n]; the input '{}' of '{}' is a {}.",
+                           graph.inputs[0].first, graph.name, to_string(type));
     }
     return input;
 }
@@ -134,9 +133,9 @@ Result<RolloutNetwork> lower_to_rollout(const Graph& graph) {
         YOLK_TRY_VOID(chain.take("tanh"));
     }
     if (graph.outputs[0] != Atom(chain.value())) {
-        return unsupported(fmt::format(
+        return unsupported(
             "The roll-out kernel takes the last layer's outputs as actions; the output of '{}' is another value.",
-            graph.name));
+            graph.name);
     }
     return lowered;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/hyper/transforms.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace yolk::hyper {
@@ -165,11 +163,11 @@ Result<std::vector<Atom>> GraphBuilder::add(Equation equation, std::span<const V
 Result<Atom> GraphBuilder::apply(std::string_view operation, std::vector<Atom> operands, Attributes attributes) {
     Equation equation;
     equation.operation = find_operation(operation);
-    if (equation.operation == nullptr) return bad_input(fmt::format("There is no operation '{}'.", operation));
+    if (equation.operation == nullptr) return bad_input("There is no operation '{}'.", operation);
     equation.operands = std::move(operands);
     equation.attributes = std::move(attributes);
     YOLK_TRY(const std::vector<Atom> results, add(std::move(equation)));
-    if (results.size() != 1) return bad_input(fmt::format("Operation '{}' has {} results.", operation, results.size()));
+    if (results.size() != 1) return bad_input("Operation '{}' has {} results.", operation, results.size());
     return results[0];
 }
 
@@ -180,8 +178,8 @@ Graph GraphBuilder::finish(std::vector<Atom> outputs) && {
 
 Result<Graph> dce(const Graph& graph, const std::vector<bool>& outputs_used) {
     if (outputs_used.size() != graph.outputs.size()) {
-        return bad_input(fmt::format("dce: graph '{}' has {} outputs, but {} flags were given.", graph.name,
-                                     graph.outputs.size(), outputs_used.size()));
+        return bad_input("dce: graph '{}' has {} outputs, but {} flags were given.", graph.name, graph.outputs.size(),
+                         outputs_used.size());
     }
     std::vector<Atom> outputs;
     for (std::size_t i = 0; i < outputs_used.size(); ++i) {

@@ -46,7 +46,7 @@ Result<Value> run_guarded(const HostFunction& function, const HostCall& call) {
     } catch (const std::bad_alloc&) {
         return Error{ErrorKind::OutOfMemory, "it ran out of host memory."};
     } catch (const std::exception& thrown) {
-        return bad_input(fmt::format("it threw an exception: {}", thrown.what()));
+        return bad_input("it threw an exception: {}", thrown.what());
     } catch (...) {
         return bad_input("it threw something that is not a std::exception.");
     }
@@ -72,8 +72,7 @@ HostPool::~HostPool() {
 
 Result<HostPool> HostPool::create(const Options& options) {
     if (options.threads == 0 || options.threads > kMostThreads) {
-        return bad_input(
-            fmt::format("A pool of {} threads was asked for; give 1 to {}.", options.threads, kMostThreads));
+        return bad_input("A pool of {} threads was asked for; give 1 to {}.", options.threads, kMostThreads);
     }
     return HostPool(std::make_shared<Impl>(options));
 }

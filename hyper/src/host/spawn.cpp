@@ -182,13 +182,13 @@ Result<void> check_program(const Program& program) {
     for (const auto& [name, value] : program.environment) {
         if (name.empty() || name.find('=') != std::string::npos || holds_null(name) || holds_null(value)) {
             return bad_input(
-                fmt::format("Program '{}': '{}' is not a valid name of an environment variable, or its value contains "
-                            "a null character.",
-                            program.command.front(), name));
+                "Program '{}': '{}' is not a valid name of an environment variable, or its value contains "
+                "a null character.",
+                program.command.front(), name);
         }
     }
     if (std::ranges::any_of(program.command, holds_null)) {
-        return bad_input(fmt::format("Program '{}': an argument holds a null character.", program.command.front()));
+        return bad_input("Program '{}': an argument holds a null character.", program.command.front());
     }
     std::error_code ignored;
     if (!program.directory.empty() && !std::filesystem::is_directory(program.directory, ignored)) {
@@ -197,8 +197,7 @@ Result<void> check_program(const Program& program) {
                         ENOENT);
     }
     if (program.timeout.count() < 0 || program.grace.count() < 0) {
-        return bad_input(
-            fmt::format("Program '{}': a time-out or grace is below 0; 0 means no limit.", program.command.front()));
+        return bad_input("Program '{}': a time-out or grace is below 0; 0 means no limit.", program.command.front());
     }
     YOLK_TRY_VOID(find_program(program));
     return {};

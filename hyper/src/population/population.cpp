@@ -59,19 +59,16 @@ std::uint64_t quarter_of_the_heap(const DeviceInfo& info) {
 
 Result<void> check_example(const TracedExample& example, std::size_t index, const ParameterSet& parameters) {
     if (example.graph.outputs.empty())
-        return bad_input(fmt::format("Example {} has no output: its graph gives nothing to score.", index));
+        return bad_input("Example {} has no output: its graph gives nothing to score.", index);
     if (example.values.size() != example.graph.variables.size()) {
-        return bad_input(
-            fmt::format("Example {} has {} values for {} variables; each variable needs the value it was "
-                        "traced with.",
-                        index, example.values.size(), example.graph.variables.size()));
+        return bad_input("Example {} has {} values for {} variables; each variable needs the value it was traced with.",
+                         index, example.values.size(), example.graph.variables.size());
     }
     for (const GraphParameter& parameter : example.graph.parameters) {
         if (parameters.find(parameter.group) != nullptr) continue;
         return bad_input(
-            fmt::format("Example {} uses parameter group '{}', which the set has not. It has {}. Register "
-                        "the hyperfunction.",
-                        index, parameter.group, names_of(parameters)));
+            "Example {} uses parameter group '{}', which the set has not. It has {}. Register the hyperfunction.",
+            index, parameter.group, names_of(parameters));
     }
     return {};
 }
@@ -89,25 +86,23 @@ Result<void> check_table(const ParameterTable& table, const ParameterTable& want
         for (const ParameterDesc& d : descs) text += fmt::format(" {} [{}, {}]", d.name, d.rows, d.columns);
         return text.empty() ? std::string(" nothing") : text;
     };
-    return bad_input(fmt::format("The table has{}; the set's optimized groups are{}. Take the table of search_space().",
-                                 list(given), list(expected)));
+    return bad_input("The table has{}; the set's optimized groups are{}. Take the table of search_space().",
+                     list(given), list(expected));
 }
 
 Result<void> check(const Perturbations& p, const ParameterSet& parameters) {
     YOLK_TRY(const ParameterTable table, search_table(parameters));
     YOLK_TRY_VOID(check_table(p.table, table));
     if (p.centre.size() != p.table.element_count()) {
-        return bad_input(
-            fmt::format("The centre has {} elements; the table has {}.", p.centre.size(), p.table.element_count()));
+        return bad_input("The centre has {} elements; the table has {}.", p.centre.size(), p.table.element_count());
     }
     if (!p.device_centre.empty() && p.device_centre.size_bytes < p.table.size_bytes()) {
-        return bad_input(fmt::format("The centre on the device has {} bytes; the table needs {}.",
-                                     p.device_centre.size_bytes, p.table.size_bytes()));
+        return bad_input("The centre on the device has {} bytes; the table needs {}.", p.device_centre.size_bytes,
+                         p.table.size_bytes());
     }
     if (p.rank < 1 || p.rank > kMaxRank)
-        return bad_input(fmt::format("Rank {} was given; it must be from 1 to {}.", p.rank, kMaxRank));
-    if (p.first_member < -1)
-        return bad_input(fmt::format("The first member is {}; -1 is the centre, 0 the first.", p.first_member));
+        return bad_input("Rank {} was given; it must be from 1 to {}.", p.rank, kMaxRank);
+    if (p.first_member < -1) return bad_input("The first member is {}; -1 is the centre, 0 the first.", p.first_member);
     return {};
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimized groups as one table of search coordinates, and back.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "yolk/hyper/population.hpp"
@@ -51,8 +49,8 @@ Result<SearchSpace> search_space(const ParameterSet& parameters) {
 Result<void> apply_coordinates(ParameterSet& parameters, std::span<const float> coordinates) {
     YOLK_TRY(const SearchSpace space, search_space(parameters));
     if (coordinates.size() != space.centre.size()) {
-        return bad_input(fmt::format("{} coordinates were given; the optimized groups have {}.", coordinates.size(),
-                                     space.centre.size()));
+        return bad_input("{} coordinates were given; the optimized groups have {}.", coordinates.size(),
+                         space.centre.size());
     }
     ParameterSet changed = parameters;
     std::size_t at = 0;

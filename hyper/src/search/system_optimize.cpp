@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -17,9 +15,9 @@ Result<void> validate(const OptimizeOptions& options) {
         return bad_input("The largest batch is 0; it must be at least 1 (one candidate is always taken).");
     if (options.evolution.episodes != 1) {
         return bad_input(
-            fmt::format("The episodes per member are {}; a system has no episodes. Leave them at 1, and evaluate each "
-                        "candidate more than once with samples_per_example.",
-                        options.evolution.episodes));
+            "The episodes per member are {}; a system has no episodes. Leave them at 1, and evaluate each "
+            "candidate more than once with samples_per_example.",
+            options.evolution.episodes);
     }
     // A search of the caller's own takes of them what it likes.
     return options.search != nullptr ? Result<void>() : evolve::validate(options.evolution);

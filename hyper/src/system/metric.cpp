@@ -25,7 +25,7 @@ Result<double> reward_of(const Who& who, F&& metric) {
         return made;
     });
     if (reward && !std::isfinite(*reward))
-        return bad_input(fmt::format("{} returned {}; a reward is a finite number.", who(), *reward));
+        return bad_input("{} returned {}; a reward is a finite number.", who(), *reward);
     return reward;
 }
 
@@ -59,8 +59,8 @@ class Numbers {
 
 Result<void> same_count(const Numbers& prediction, const Numbers& expected) {
     if (prediction.size() == expected.size()) return {};
-    return bad_input(fmt::format("A prediction of {} numbers beside {} expected ones; they must be as many.",
-                                 prediction.size(), expected.size()));
+    return bad_input("A prediction of {} numbers beside {} expected ones; they must be as many.", prediction.size(),
+                     expected.size());
 }
 
 Result<std::size_t> class_of(const Value& expected, std::size_t classes) {
@@ -74,9 +74,8 @@ Result<std::size_t> class_of(const Value& expected, std::size_t classes) {
         return static_cast<std::size_t>(std::ranges::find(numbers, 1.0) - numbers.begin());
     }
     return bad_input(
-        fmt::format("Expected {} beside {} classes; it must be a whole number from 0 to {}, or a tensor "
-                    "with one 1 among zeros.",
-                    to_string(expected), classes, static_cast<std::int64_t>(classes) - 1));
+        "Expected {} beside {} classes; it must be a whole number from 0 to {}, or a tensor with one 1 among zeros.",
+        to_string(expected), classes, static_cast<std::int64_t>(classes) - 1);
 }
 
 Result<double> cross_entropy_of(const Value& prediction, const Value& expected) {
@@ -98,18 +97,18 @@ bool is_number_text(std::string_view text) {
 
 Result<Scores> score(const Metric& metric, std::span<const Value> predictions, std::span<const Value> expected) {
     if (predictions.size() != expected.size()) {
-        return bad_input(fmt::format("{} predictions beside {} expected values; they must be as many.",
-                                     predictions.size(), expected.size()));
+        return bad_input("{} predictions beside {} expected values; they must be as many.", predictions.size(),
+                         expected.size());
     }
     const auto who = [&metric] { return fmt::format("Metric '{}'", metric.name); };
     if (static_cast<bool>(metric.whole) == static_cast<bool>(metric.per_example))
-        return bad_input(fmt::format("{} must have exactly one of its two forms set.", who()));
+        return bad_input("{} must have exactly one of its two forms set.", who());
     Scores scores;
     if (metric.whole) {
         YOLK_TRY(scores.reward, reward_of(who, [&] { return metric.whole(predictions, expected); }));
         return scores;
     }
-    if (predictions.empty()) return bad_input(fmt::format("{} was given no example; it needs at least one.", who()));
+    if (predictions.empty()) return bad_input("{} was given no example; it needs at least one.", who());
     double sum = 0.0;
     scores.per_example.reserve(predictions.size());
     for (std::size_t i = 0; i < predictions.size(); ++i) {
@@ -157,7 +156,7 @@ Metric cross_entropy() { return {cross_entropy_of, "cross entropy"}; }
 Metric parse_success(std::string format) {
     return {[format = std::move(format)](const Value& prediction, const Value&) -> Result<double> {
                 if (format != "json" && format != "number")
-                    return bad_input(fmt::format("parse_success(\"{}\"): \"json\" and \"number\" are known.", format));
+                    return bad_input("parse_success(\"{}\"): \"json\" and \"number\" are known.", format);
                 if (prediction.text() == nullptr) return 0.0;
                 const bool parses = format == "json" ? parse_json(*prediction.text(), "the prediction").has_value()
                                                      : is_number_text(*prediction.text());

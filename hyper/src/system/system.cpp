@@ -29,8 +29,8 @@ Result<void> check_keys(std::span<const Example> examples) {
             first.size() == other.size() && std::equal(first.begin(), first.end(), other.begin(),
                                                        [](const auto& a, const auto& b) { return a.first == b.first; });
         if (!same) {
-            return bad_input(fmt::format("Example {} has the inputs {}; example 0 has {}. All examples have the same.",
-                                         i, keys_of(other), keys_of(first)));
+            return bad_input("Example {} has the inputs {}; example 0 has {}. All examples have the same.", i,
+                             keys_of(other), keys_of(first));
         }
     }
     return {};
@@ -54,8 +54,7 @@ Traced Inputs::operator[](const std::string& key) const {
     std::string keys;
     for (const auto& [known, value] : values_) keys += fmt::format("{}'{}'", keys.empty() ? "" : ", ", known);
     if (tracer_ != nullptr) {
-        tracer_->stick(
-            bad_input(fmt::format("There is no input '{}'; the inputs are {}.", key, keys.empty() ? "none" : keys)));
+        tracer_->stick(bad_input("There is no input '{}'; the inputs are {}.", key, keys.empty() ? "none" : keys));
     }
     return Traced(0.0);
 }
@@ -63,8 +62,8 @@ Traced Inputs::operator[](const std::string& key) const {
 Result<void> System::Impl::add(const AnyHyperfunction& function, Tensor values) {
     const auto known = functions.find(function.name());
     if (known != functions.end() && known->second.get() == &function.parts())
-        return bad_input(fmt::format("Hyperfunction '{}' is registered already; set its values through parameters().",
-                                     function.name()));
+        return bad_input("Hyperfunction '{}' is registered already; set its values through parameters().",
+                         function.name());
     YOLK_TRY_VOID(parameters.add(function.parts().spec, std::move(values)));
     functions.emplace(function.name(), function.shared_parts());
     return {};
@@ -110,9 +109,8 @@ Result<void> System::add(const AnyHyperfunction& function, Tensor values) {
 Result<Tensor> System::values_of(const std::string& name) const {
     if (const ParameterGroup* group = impl_->parameters.find(name)) return group->values;
     return bad_input(
-        fmt::format("Hyperfunction '{}' is not registered in system '{}': it registers at its first call, "
-                    "or by add().",
-                    name, impl_->name));
+        "Hyperfunction '{}' is not registered in system '{}': it registers at its first call, or by add().", name,
+        impl_->name);
 }
 
 Result<TracedExample> System::trace(const Example& example, std::optional<std::size_t> index) {
@@ -124,7 +122,7 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
             return pool().run({function, call.parameters, {call.operands.begin(), call.operands.end()}}).get();
         });
     const std::string doing = fmt::format("running system '{}' on {}", impl_->name, example_name(index));
-    if (!impl_->body) return bad_input(fmt::format("System '{}' has no function.", impl_->name));
+    if (!impl_->body) return bad_input("System '{}' has no function.", impl_->name);
     Inputs inputs;
     inputs.tracer_ = tracer;
     for (const auto& [key, value] : example.inputs) inputs.values_.emplace(key, tracer->input(key, value));
@@ -144,8 +142,7 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
 }
 
 Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> examples) {
-    if (examples.empty())
-        return bad_input(fmt::format("System '{}' was given no examples; give it at least one.", impl_->name));
+    if (examples.empty()) return bad_input("System '{}' was given no examples; give it at least one.", impl_->name);
     YOLK_TRY_VOID(check_keys(examples));
     std::vector<TracedExample> traces;
     for (std::size_t i = 0; i < examples.size(); ++i) {
