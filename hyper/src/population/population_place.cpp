@@ -67,7 +67,7 @@ std::string reason_for_host(const Equation& equation, std::span<const Operand> o
         if (operand.traits.words && operand.traits.varies && !rule->takes_words)
             return fmt::format("{} of indices that the device found has no kernel", equation.operation->name);
     }
-    return rule->refuses(equation, operands, results, sources);
+    return rule->refuses(operands, sources);
 }
 
 bool any_varies(std::span<const Operand> operands) {
