@@ -295,9 +295,4 @@ std::vector<std::string> PopulationEvaluator::fallbacks() const {
     return {sentences.begin(), sentences.end()};
 }
 
-PopulationEvaluator::PopulationEvaluator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-PopulationEvaluator::~PopulationEvaluator() = default;
-PopulationEvaluator::PopulationEvaluator(PopulationEvaluator&&) noexcept = default;
-PopulationEvaluator& PopulationEvaluator::operator=(PopulationEvaluator&&) noexcept = default;
-
 }  // namespace yolk::hyper

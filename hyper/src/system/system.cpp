@@ -87,9 +87,6 @@ System::System(std::string name, Function function, std::uint64_t seed) : impl_(
     impl_->body = std::move(function);
     impl_->seed = seed;
 }
-System::~System() = default;
-System::System(System&&) noexcept = default;
-System& System::operator=(System&&) noexcept = default;
 
 const std::string& System::name() const noexcept { return impl_->name; }
 const ParameterSet& System::parameters() const noexcept { return impl_->parameters; }
