@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -37,16 +35,6 @@ Result<std::size_t> checked_dimension(const char* what, const Shape& shape, std:
                          shape.to_string(), -rank, rank - 1);
     }
     return static_cast<std::size_t>(dimension < 0 ? dimension + rank : dimension);
-}
-
-/// The double that prints as short as the float does: 0.3 and not 0.30000001192092896; it reads back as the same float.
-double shortest(float value) {
-    if (!std::isfinite(value)) return value;
-    char text[32];
-    const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
-    double result = 0.0;
-    std::from_chars(text, end, result);
-    return result;
 }
 
 Json nested(const Tensor& tensor, std::size_t dimension, std::size_t& next) {

@@ -41,7 +41,7 @@ Json field_value(const Field& field, float value) {
         }
         case FieldKind::Real: break;
     }
-    return to_json(Value(Tensor::vector({value})))[0];  // as short as the float prints
+    return shortest(value);
 }
 
 Result<std::string> request(std::span<const Field> fields, const HostCall& call) {
