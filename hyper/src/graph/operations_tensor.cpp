@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "operations_impl.hpp"
+#include "shape_extent.hpp"
 #include "yolk/reference/elementwise.hpp"
 #include "yolk/reference/perturbed_embedding.hpp"
 #include "yolk/reference/perturbed_linear.hpp"
@@ -21,11 +22,7 @@ Result<Values> one_tensor(Shape shape, std::vector<float> values) {
     return Values{std::move(tensor)};
 }
 
-Shape replace_last(const Shape& shape, std::uint64_t extent) {
-    std::vector<std::uint64_t> extents(shape.extents().begin(), shape.extents().end());
-    extents.back() = extent;
-    return Shape(std::move(extents));
-}
+Shape replace_last(const Shape& shape, std::uint64_t extent) { return with_extent(shape, shape.rank() - 1, extent); }
 
 Shape without_last(const Shape& shape) {
     if (shape.rank() <= 1) return {1};

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -68,10 +70,8 @@ Result<void> collect(const Json& json, std::size_t dimension, std::vector<std::u
 }
 
 std::string elements_to_string(std::span<const float> values) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(values.size(), kShownElements); ++i)
-        text += fmt::format("{}{}", i == 0 ? "" : ", ", values[i]);
-    return values.size() > kShownElements ? text + ", ..." : text;
+    const auto shown = values.first(std::min(values.size(), kShownElements));
+    return fmt::format("{}{}", fmt::join(shown, ", "), shown.size() < values.size() ? ", ..." : "");
 }
 
 }  // namespace
@@ -174,13 +174,9 @@ Result<std::vector<Tensor>> split(const Tensor& whole, std::span<const std::uint
 }
 
 std::string_view to_string(ValueKind kind) noexcept {
-    switch (kind) {
-        case ValueKind::Tensor: return "tensor";
-        case ValueKind::Text: return "text";
-        case ValueKind::Number: return "number";
-        case ValueKind::Boolean: return "boolean";
-    }
-    return "unknown";
+    constexpr std::array<std::string_view, 4> kWords{"tensor", "text", "number", "boolean"};
+    const auto index = static_cast<std::size_t>(kind);
+    return index < kWords.size() ? kWords[index] : "unknown";
 }
 
 Result<double> Value::as_number() const {
