@@ -57,10 +57,17 @@ class Numbers {
     std::optional<double> number_{};
 };
 
-Result<void> same_count(const Numbers& prediction, const Numbers& expected) {
-    if (prediction.size() == expected.size()) return {};
-    return bad_input("A prediction of {} numbers beside {} expected ones; they must be as many.", prediction.size(),
-                     expected.size());
+/// Of two values with as many numbers each: `reward` of those, given and wanted.
+template <class Reward>
+Metric metric_of_numbers(std::string name, Reward reward) {
+    return {[reward](const Value& prediction, const Value& expected) -> Result<double> {
+                YOLK_TRY(const Numbers given, Numbers::of(prediction));
+                YOLK_TRY(const Numbers wanted, Numbers::of(expected));
+                if (given.size() == wanted.size()) return reward(given, wanted);
+                return bad_input("A prediction of {} numbers beside {} expected ones; they must be as many.",
+                                 given.size(), wanted.size());
+            },
+            std::move(name)};
 }
 
 Result<std::size_t> class_of(const Value& expected, std::size_t classes) {
@@ -127,28 +134,20 @@ Metric exact_match() {
 }
 
 Metric classification(double threshold) {
-    return {[threshold](const Value& prediction, const Value& expected) -> Result<double> {
-                YOLK_TRY(const Numbers given, Numbers::of(prediction));
-                YOLK_TRY(const Numbers wanted, Numbers::of(expected));
-                YOLK_TRY_VOID(same_count(given, wanted));
-                for (std::size_t i = 0; i < given.size(); ++i) {
-                    if ((given[i] > threshold) != (wanted[i] > threshold)) return 0.0;
-                }
-                return 1.0;
-            },
-            "classification"};
+    return metric_of_numbers("classification", [threshold](const Numbers& given, const Numbers& wanted) {
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            if ((given[i] > threshold) != (wanted[i] > threshold)) return 0.0;
+        }
+        return 1.0;
+    });
 }
 
 Metric numeric_distance() {
-    return {[](const Value& prediction, const Value& expected) -> Result<double> {
-                YOLK_TRY(const Numbers given, Numbers::of(prediction));
-                YOLK_TRY(const Numbers wanted, Numbers::of(expected));
-                YOLK_TRY_VOID(same_count(given, wanted));
-                double sum = 0.0;
-                for (std::size_t i = 0; i < given.size(); ++i) sum += (given[i] - wanted[i]) * (given[i] - wanted[i]);
-                return 0.0 - sum;
-            },
-            "numeric distance"};
+    return metric_of_numbers("numeric distance", [](const Numbers& given, const Numbers& wanted) {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < given.size(); ++i) sum += (given[i] - wanted[i]) * (given[i] - wanted[i]);
+        return 0.0 - sum;
+    });
 }
 
 Metric cross_entropy() { return {cross_entropy_of, "cross entropy"}; }
