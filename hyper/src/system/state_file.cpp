@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -21,13 +22,8 @@ constexpr std::string_view kFormat = "yolk-system-1";
 constexpr std::size_t kMaxFileBytes = std::size_t{4} << 30U;
 
 std::string_view kind_name(FieldKind kind) {
-    switch (kind) {
-        case FieldKind::Real: return "real";
-        case FieldKind::Integer: return "integer";
-        case FieldKind::Boolean: return "boolean";
-        case FieldKind::Choice: return "choice";
-    }
-    return "";
+    constexpr std::array<std::string_view, 4> kWords{"real", "integer", "boolean", "choice"};
+    return kWords.at(static_cast<std::size_t>(kind));
 }
 
 /// A field as the file describes it; bounds are the reading system's own business, its values have to lie in them.
