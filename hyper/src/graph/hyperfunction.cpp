@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "population_place.hpp"
 #include "tracer.hpp"
 #include "yolk/hyper/operations.hpp"
 
@@ -75,8 +76,7 @@ Result<Value> AnyHyperfunction::call_with(const Tensor& parameters, std::span<co
         traced.push_back(tracer->input(fmt::format("{}", i), operands[i]));
     const Traced result = tracer->call(*this, tracer->parameters(name(), parameters), traced);
     YOLK_TRY(const TracedExample trace, tracer->finish(result));
-    const Value* literal = std::get_if<Value>(&trace.graph.outputs[0]);
-    return literal != nullptr ? *literal : trace.values[std::get<VariableId>(trace.graph.outputs[0]).value];
+    return population::output_of(trace);
 }
 
 }  // namespace yolk::hyper

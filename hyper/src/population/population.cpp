@@ -32,6 +32,8 @@ struct PopulationEvaluator::Impl {
 
     Result<void> group_examples(std::span<const TracedExample> traced);
     [[nodiscard]] bool is_used(const std::string& group) const;
+    /// A source of each row of the table that some graph uses; frozen ones are given, the same for all.
+    [[nodiscard]] std::vector<Source> sources_of(const ParameterTable& table) const;
     /// Groups that are the same for all candidates, but not what they were in the trace.
     [[nodiscard]] std::vector<const ParameterGroup*> changed_since_trace(const std::set<std::string>& varying) const;
     Result<population::Program*> program_for(std::vector<Source> sources, std::uint32_t rank, bool antithetic = true);
@@ -106,12 +108,6 @@ Result<void> check(const Perturbations& p, const ParameterSet& parameters) {
     return {};
 }
 
-bool shares_values(const Value& traced, const Tensor& now) {
-    const Tensor* then = traced.tensor();
-    return then != nullptr &&
-           ((then->values().data() == now.values().data() && then->shape() == now.shape()) || *then == now);
-}
-
 }  // namespace
 
 Result<void> PopulationEvaluator::Impl::group_examples(std::span<const TracedExample> traced) {
@@ -128,9 +124,9 @@ Result<void> PopulationEvaluator::Impl::group_examples(std::span<const TracedExa
 }
 
 bool PopulationEvaluator::Impl::is_used(const std::string& name) const {
-    return std::any_of(groups.begin(), groups.end(), [&](const ExampleGroup& group) {
+    return std::ranges::any_of(groups, [&](const ExampleGroup& group) {
         const auto& used = group.graph().parameters;
-        return std::any_of(used.begin(), used.end(), [&](const GraphParameter& p) { return p.group == name; });
+        return std::ranges::find(used, name, &GraphParameter::group) != used.end();
     });
 }
 
@@ -142,7 +138,7 @@ std::vector<const ParameterGroup*> PopulationEvaluator::Impl::changed_since_trac
             for (const GraphParameter& p : example->graph.parameters) {
                 const ParameterGroup* now = parameters->find(p.group);
                 if (varying.contains(p.group) || now == nullptr ||
-                    shares_values(example->values[p.variable.value], now->values) ||
+                    example->values[p.variable.value] == Value(now->values) ||
                     std::find(changed.begin(), changed.end(), now) != changed.end())
                     continue;
                 changed.push_back(now);
@@ -157,7 +153,7 @@ Result<population::Program*> PopulationEvaluator::Impl::program_for(std::vector<
     std::string key = fmt::format("rank {}{}", rank, antithetic ? "" : ", each member its own noise");
     for (const Source& source : sources)
         key += fmt::format("\n{} {} {}", source.spec.name, static_cast<int>(source.kind), source.id.value);
-    const auto found = std::find_if(programs.begin(), programs.end(), [&](const Known& k) { return k.key == key; });
+    const auto found = std::ranges::find(programs, key, &Known::key);
     if (found != programs.end()) {
         std::rotate(found, found + 1, programs.end());
         return programs.back().program.get();
@@ -176,13 +172,20 @@ Result<population::Program*> PopulationEvaluator::Impl::program_for(std::vector<
 
 namespace {
 
-/// A source of each row of the table that some graph uses; frozen ones are given, the same for all.
-std::vector<Source> sources_of(const ParameterTable& table, const ParameterSet& parameters) {
+Tensor natural_tensor(const Source& source, std::span<const float> centre) {
+    return Tensor::create(source.spec.shape,
+                          population::natural_values(source.spec, centre.subspan(source.offset, source.count)))
+        .value_or(Tensor());
+}
+
+}  // namespace
+
+std::vector<Source> PopulationEvaluator::Impl::sources_of(const ParameterTable& table) const {
     std::vector<Source> sources;
     for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
         const ParameterDesc& desc = table.parameters()[id];
-        const ParameterGroup* group = parameters.find(desc.name);
-        if (group == nullptr) continue;
+        const ParameterGroup* group = parameters->find(desc.name);
+        if (group == nullptr || !is_used(desc.name)) continue;
         sources.push_back(
             {.spec = group->spec,
              .kind = desc.perturbation == Perturbation::Frozen ? SourceKind::Given : SourceKind::Perturbed,
@@ -193,19 +196,9 @@ std::vector<Source> sources_of(const ParameterTable& table, const ParameterSet& 
     return sources;
 }
 
-Tensor natural_tensor(const Source& source, std::span<const float> centre) {
-    const std::span<const float> part = centre.subspan(source.offset, source.count);
-    std::vector<float> values = source.spec.fields.empty() ? std::vector<float>(part.begin(), part.end())
-                                                           : to_natural(source.spec.fields, part);
-    return Tensor::create(source.spec.shape, std::move(values)).value_or(Tensor());
-}
-
-}  // namespace
-
 Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(const Perturbations& perturbations) {
     YOLK_TRY_VOID(check(perturbations, *parameters));
-    std::vector<Source> sources = sources_of(perturbations.table, *parameters);
-    std::erase_if(sources, [&](const Source& source) { return !is_used(source.spec.name); });
+    std::vector<Source> sources = sources_of(perturbations.table);
     std::vector<Tensor> given;
     std::set<std::string> varying;
     for (const Source& source : sources) {
@@ -269,9 +262,7 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resourc
     YOLK_TRY_VOID(impl->group_examples(examples));
     // What a search will ask for: it says now what runs where, and whether one candidate fits.
     YOLK_TRY(const SearchSpace space, search_space(parameters));
-    std::vector<Source> sources = sources_of(space.table, parameters);
-    std::erase_if(sources, [&](const Source& source) { return !impl->is_used(source.spec.name); });
-    YOLK_TRY(population::Program* const program, impl->program_for(std::move(sources), 1));
+    YOLK_TRY(population::Program* const program, impl->program_for(impl->sources_of(space.table), 1));
     impl->host_rows = program->host_rows();
     return PopulationEvaluator(std::move(impl));
 }
@@ -287,11 +278,9 @@ std::span<const ParameterId> PopulationEvaluator::host_rows() const noexcept { r
 
 std::vector<std::string> PopulationEvaluator::fallbacks() const {
     std::set<std::string> sentences;
-    for (const Impl::Known& known : impl_->programs)
-        sentences.merge([&] {
-            const std::vector<std::string> list = known.program->fallbacks();
-            return std::set<std::string>(list.begin(), list.end());
-        }());
+    for (const Impl::Known& known : impl_->programs) {
+        for (std::string& sentence : known.program->fallbacks()) sentences.insert(std::move(sentence));
+    }
     return {sentences.begin(), sentences.end()};
 }
 

@@ -70,11 +70,10 @@ Tensor Candidates::form(const Source& source, std::uint32_t candidate) const {
         const std::vector<double> weights = reference::perturbed_weights(desc, centre, p.when, member);
         return tensor_of(source.spec.shape, {weights.begin(), weights.end()});
     }
-    std::vector<float> values = reference::perturbed_vector_twin(
+    const std::vector<float> values = reference::perturbed_vector_twin(
         {.members = 1, .element_count = source.count, .parameter = source.id, .antithetic = p.antithetic}, centre,
         p.when, member);
-    if (!source.spec.fields.empty()) values = to_natural(source.spec.fields, values);
-    return tensor_of(source.spec.shape, std::move(values));
+    return tensor_of(source.spec.shape, natural_values(source.spec, values));
 }
 
 }  // namespace yolk::hyper::population

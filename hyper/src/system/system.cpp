@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ranges>
 #include <vector>
 
 #include "caught.hpp"
+#include "population_place.hpp"
 #include "system_impl.hpp"
 #include "tracer.hpp"
 #include "yolk/core/log.hpp"
@@ -14,7 +17,8 @@
 namespace yolk::hyper {
 namespace {
 
-std::string keys_of(const std::map<std::string, Value>& inputs) {
+template <class V>
+std::string keys_of(const std::map<std::string, V>& inputs) {
     std::string keys;
     for (const auto& [key, value] : inputs) keys += fmt::format("{}'{}'", keys.empty() ? "" : ", ", key);
     return keys.empty() ? "none" : keys;
@@ -25,10 +29,7 @@ Result<void> check_keys(std::span<const Example> examples) {
     for (std::size_t i = 1; i < examples.size(); ++i) {
         const auto& first = examples[0].inputs;
         const auto& other = examples[i].inputs;
-        const bool same =
-            first.size() == other.size() && std::equal(first.begin(), first.end(), other.begin(),
-                                                       [](const auto& a, const auto& b) { return a.first == b.first; });
-        if (!same) {
+        if (!std::ranges::equal(first | std::views::keys, other | std::views::keys)) {
             return bad_input("Example {} has the inputs {}; example 0 has {}. All examples have the same.", i,
                              keys_of(other), keys_of(first));
         }
@@ -36,26 +37,13 @@ Result<void> check_keys(std::span<const Example> examples) {
     return {};
 }
 
-Value output_of(const TracedExample& trace) {
-    const Atom& output = trace.graph.outputs.at(0);
-    const Value* literal = std::get_if<Value>(&output);
-    return literal != nullptr ? *literal : trace.values[std::get<VariableId>(output).value];
-}
-
 }  // namespace
-
-std::string example_name(std::optional<std::size_t> index) {
-    return index ? fmt::format("example {}", *index) : "the example";
-}
 
 Traced Inputs::operator[](const std::string& key) const {
     const auto found = values_.find(key);
     if (found != values_.end()) return found->second;
-    std::string keys;
-    for (const auto& [known, value] : values_) keys += fmt::format("{}'{}'", keys.empty() ? "" : ", ", known);
-    if (tracer_ != nullptr) {
-        tracer_->stick(bad_input("There is no input '{}'; the inputs are {}.", key, keys.empty() ? "none" : keys));
-    }
+    if (tracer_ != nullptr)
+        tracer_->stick(bad_input("There is no input '{}'; the inputs are {}.", key, keys_of(values_)));
     return Traced(0.0);
 }
 
@@ -118,7 +106,8 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
                 return run_caught(*function, call);
             return pool().run({function, call.parameters, {call.operands.begin(), call.operands.end()}}).get();
         });
-    const std::string doing = fmt::format("running system '{}' on {}", impl_->name, example_name(index));
+    const std::string doing = fmt::format("running system '{}' on {}", impl_->name,
+                                          index ? fmt::format("example {}", *index) : "the example");
     if (!impl_->body) return bad_input("System '{}' has no function.", impl_->name);
     Inputs inputs;
     inputs.tracer_ = tracer;
@@ -151,7 +140,7 @@ Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> ex
 
 Result<Value> System::call(const std::map<std::string, Value>& inputs) {
     YOLK_TRY(const TracedExample traced, trace({inputs, {}}));
-    return output_of(traced);
+    return population::output_of(traced);
 }
 
 Result<Evaluation> System::evaluate(std::span<const Example> examples, const Metric& metric) {
@@ -159,7 +148,7 @@ Result<Evaluation> System::evaluate(std::span<const Example> examples, const Met
     Evaluation evaluation;
     std::vector<Value> expected;
     for (std::size_t i = 0; i < examples.size(); ++i) {
-        evaluation.predictions.push_back(output_of(traces[i]));
+        evaluation.predictions.push_back(population::output_of(traces[i]));
         expected.push_back(examples[i].expected);
     }
     auto scores = score(metric, evaluation.predictions, expected);
