@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <ranges>
 
 #include "yolk/abi/noise.h"
 #include "yolk/core/hash.hpp"
@@ -15,6 +16,8 @@ namespace yolk::hyper {
 namespace {
 
 constexpr std::uint32_t kMaxNoiseRank = 32;
+
+const std::string& name_of(const ParameterGroup& group) { return group.spec.name; }
 
 std::string named(const Field& field) { return field.name.empty() ? "A field" : fmt::format("Field '{}'", field.name); }
 
@@ -196,34 +199,28 @@ Result<void> ParameterSet::add(ParameterSpec spec, Tensor values) {
 }
 
 const ParameterGroup* ParameterSet::find(std::string_view name) const noexcept {
-    const auto found = std::ranges::find_if(groups_, [&](const ParameterGroup& g) { return g.spec.name == name; });
+    const auto found = std::ranges::find(groups_, name, name_of);
     return found == groups_.end() ? nullptr : &*found;
 }
 
+Result<ParameterGroup*> ParameterSet::group(std::string_view name) {
+    if (const auto found = std::ranges::find(groups_, name, name_of); found != groups_.end()) return &*found;
+    const auto known = groups_ | std::views::transform(name_of);
+    return bad_input("There is no hyperfunction '{}'; registered are {}.", name,
+                     known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+}
+
 Result<void> ParameterSet::set(std::string_view name, Tensor values) {
-    for (ParameterGroup& group : groups_) {
-        if (group.spec.name != name) continue;
-        YOLK_TRY_VOID(validate_values(group.spec, values));
-        group.values = std::move(values);
-        return {};
-    }
-    return unknown(name);
+    YOLK_TRY(ParameterGroup* const known, group(name));
+    YOLK_TRY_VOID(validate_values(known->spec, values));
+    known->values = std::move(values);
+    return {};
 }
 
 Result<void> ParameterSet::set_optimized(std::string_view name, bool optimize) {
-    for (ParameterGroup& group : groups_) {
-        if (group.spec.name != name) continue;
-        group.spec.optimize = optimize;
-        return {};
-    }
-    return unknown(name);
-}
-
-Error ParameterSet::unknown(std::string_view name) const {
-    std::vector<std::string_view> known;
-    for (const ParameterGroup& group : groups_) known.push_back(group.spec.name);
-    return bad_input("There is no hyperfunction '{}'; registered are {}.", name,
-                     known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+    YOLK_TRY(ParameterGroup* const known, group(name));
+    known->spec.optimize = optimize;
+    return {};
 }
 
 Tensor initial_weights(const ParameterSpec& spec, std::uint64_t seed) {
