@@ -44,6 +44,12 @@ Json field_value(const Field& field, float value) {
     return shortest(value);
 }
 
+Json values_json(std::span<const Value> values) {
+    Json array = Json::array();
+    for (const Value& value : values) array.push_back(to_json(value));
+    return array;
+}
+
 Result<std::string> request(std::span<const Field> fields, const HostCall& call) {
     Json parameters = Json::array();
     if (fields.empty()) {
@@ -56,15 +62,7 @@ Result<std::string> request(std::span<const Field> fields, const HostCall& call)
             parameters[fields[i].name] = field_value(fields[i], call.parameters[i]);
         }
     }
-    Json operands = Json::array();
-    for (const Value& operand : call.operands) operands.push_back(to_json(operand));
-    return to_line({{"parameters", std::move(parameters)}, {"operands", std::move(operands)}}) + "\n";
-}
-
-Json values_json(std::span<const Value> values) {
-    Json array = Json::array();
-    for (const Value& value : values) array.push_back(to_json(value));
-    return array;
+    return to_line({{"parameters", std::move(parameters)}, {"operands", values_json(call.operands)}}) + "\n";
 }
 
 }  // namespace
@@ -118,13 +116,10 @@ Result<AnyHyperfunction> program_hyperfunction(std::string name, Program program
     std::vector<float> initial;
     initial.reserve(fields.size());
     for (const Field& field : fields) initial.push_back(static_cast<float>(field.initial));
-    AnyHyperfunction::Parts parts;
-    parts.spec.name = name;
-    parts.spec.shape = Shape{fields.size()};
-    parts.spec.fields = fields;
-    parts.spec.optimize = options.optimize;
-    parts.values = Tensor::vector(std::move(initial));
-    parts.arity = arity;
+    AnyHyperfunction::Parts parts{
+        .spec = {.name = name, .shape = {fields.size()}, .fields = fields, .optimize = options.optimize},
+        .values = Tensor::vector(std::move(initial)),
+        .arity = arity};
     if (program.answer == ProgramAnswer::WholeText) parts.stand_in = Value("");
     YOLK_TRY(parts.host,
              host_function_from_program(std::move(name), std::move(program), std::move(fields), options.host));

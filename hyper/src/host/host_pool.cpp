@@ -15,15 +15,12 @@ namespace {
 
 constexpr std::uint32_t kMostThreads = 4096;
 
-std::string named_task(const HostTask& task) {
-    return fmt::format("Host function '{}'{}", task.function->name,
-                       task.label.empty() ? "" : fmt::format(" ({})", task.label));
-}
-
 }  // namespace
 
 Error final_error(const HostJob& job, Error error) {
-    error.message = fmt::format("{}: {}{}", named_task(job.task), error.message,
+    const std::string& label = job.task.label;
+    error.message = fmt::format("Host function '{}'{}: {}{}", job.task.function->name,
+                                label.empty() ? "" : fmt::format(" ({})", label), error.message,
                                 job.attempts > 1 ? fmt::format(" ({} attempts.)", job.attempts) : "");
     return error;
 }
