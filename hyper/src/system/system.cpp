@@ -98,6 +98,31 @@ Result<Tensor> System::values_of(const std::string& name) const {
         impl_->name);
 }
 
+void System::use(Dispatcher& dispatcher) noexcept {
+    impl_->context.reset();
+    impl_->dispatcher = &dispatcher;
+}
+
+void System::use(const Context& context) noexcept {
+    impl_->context = context;
+    impl_->dispatcher = &context.dispatcher();
+}
+
+Result<Dispatcher*> System::dispatcher() {
+    if (impl_->dispatcher == nullptr) {
+        auto own = Context::create();
+        if (!own) return std::move(own).error().while_doing("opening a device for system '" + impl_->name + "'");
+        use(*own);
+    }
+    return impl_->dispatcher;
+}
+
+HostPool& System::pool() {
+    if (impl_->pool == nullptr)
+        impl_->pool = std::make_shared<HostPool>(HostPool::create({.seed = impl_->seed}).value());
+    return *impl_->pool;
+}
+
 Result<TracedExample> System::trace(const Example& example, std::optional<std::size_t> index) {
     const auto tracer = Tracer::create(
         impl_->name, [impl = impl_.get()](const AnyHyperfunction& function) { return impl->values_for(function); },
