@@ -6,7 +6,6 @@
 #include <array>
 
 #include "operations_impl.hpp"
-#include "shape_extent.hpp"
 #include "yolk/hyper/executor.hpp"
 
 namespace yolk::hyper {
@@ -22,12 +21,6 @@ Result<std::vector<std::uint64_t>> extents_attribute(const Equation& equation, s
         extents.push_back(static_cast<std::uint64_t>(extent));
     }
     return extents;
-}
-
-Result<std::vector<Tensor>> tensors_of(std::span<const Value> operands) {
-    std::vector<Tensor> tensors;
-    for (const Value& operand : operands) tensors.push_back(*operand.tensor());
-    return tensors;
 }
 
 Result<void> all_tensors(const Equation& equation, std::span<const ValueType> operands) {
@@ -64,7 +57,8 @@ Result<Types> concat_types(const Equation& equation, std::span<const ValueType> 
 
 Result<Values> evaluate_concat(const Equation& equation, std::span<const Value> operands) {
     YOLK_TRY(const std::int64_t dimension, integer_attribute(equation, "dimension"));
-    YOLK_TRY(const std::vector<Tensor> parts, tensors_of(operands));
+    std::vector<Tensor> parts;
+    for (const Value& operand : operands) parts.push_back(*operand.tensor());
     YOLK_TRY(Tensor whole, concat(parts, dimension));
     return Values{std::move(whole)};
 }

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "operations_impl.hpp"
-#include "shape_extent.hpp"
 #include "yolk/reference/elementwise.hpp"
 #include "yolk/reference/perturbed_embedding.hpp"
 #include "yolk/reference/perturbed_linear.hpp"

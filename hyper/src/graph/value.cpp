@@ -9,7 +9,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "shape_extent.hpp"
+#include "operations_impl.hpp"
 
 namespace yolk::hyper {
 namespace {
