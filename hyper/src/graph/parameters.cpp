@@ -31,13 +31,10 @@ double coordinate_of(const Field& field, double natural) {
     return (field.scale == FieldScale::Log ? std::log(natural) : natural) / unit_of(field);
 }
 
-struct Bounds {
-    double lower = 0.0;
-    double upper = 0.0;
-};
-Bounds coordinate_bounds(const Field& field) {
-    if (field.kind == FieldKind::Choice) return {0.0, 1.0};
-    return {coordinate_of(field, field.lower), coordinate_of(field, field.upper)};
+std::pair<float, float> coordinate_bounds(const Field& field) {
+    if (field.kind == FieldKind::Choice) return {0.0F, 1.0F};
+    return {static_cast<float>(coordinate_of(field, field.lower)),
+            static_cast<float>(coordinate_of(field, field.upper))};
 }
 
 double natural_of(const Field& field, double coordinate) {
@@ -178,11 +175,9 @@ std::vector<float> to_natural(std::span<const Field> fields, std::span<const flo
 void clamp_coordinates(std::span<const Field> fields, std::span<float> coordinates) {
     std::size_t next = 0;
     for (const Field& field : fields) {
-        const Bounds bounds = coordinate_bounds(field);
-        for (std::uint32_t i = 0; i < coordinates_of(field); ++i, ++next) {
-            coordinates[next] =
-                std::clamp(coordinates[next], static_cast<float>(bounds.lower), static_cast<float>(bounds.upper));
-        }
+        const auto [lower, upper] = coordinate_bounds(field);
+        for (std::uint32_t i = 0; i < coordinates_of(field); ++i, ++next)
+            coordinates[next] = std::clamp(coordinates[next], lower, upper);
     }
 }
 
