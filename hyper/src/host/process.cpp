@@ -193,17 +193,15 @@ int Conversation::finish() {
 Error Conversation::error_for(End end) const {
     const std::string& name = program_.command.front();
     const std::string errors = quoted_errors(run_.error_tail);
-    switch (end) {
-        case End::Timeout:
-            return io_error(fmt::format("Program '{}' had not ended after {} ms and was killed with its children.{}",
-                                        name, program_.timeout.count(), errors),
-                            ETIMEDOUT);
-        case End::Stop:
-            return io_error(
-                fmt::format("Program '{}' was killed with its children: its caller asked to stop.{}", name, errors),
-                ECANCELED);
-        case End::Output:
-        case End::Itself: break;
+    if (end == End::Timeout) {
+        return io_error(fmt::format("Program '{}' had not ended after {} ms and was killed with its children.{}", name,
+                                    program_.timeout.count(), errors),
+                        ETIMEDOUT);
+    }
+    if (end == End::Stop) {
+        return io_error(
+            fmt::format("Program '{}' was killed with its children: its caller asked to stop.{}", name, errors),
+            ECANCELED);
     }
     return io_error(fmt::format("Program '{}' printed more than {} bytes and was killed with its children; raise "
                                 "max_output_bytes or print less.{}",
