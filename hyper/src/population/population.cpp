@@ -170,16 +170,6 @@ Result<population::Program*> PopulationEvaluator::Impl::program_for(std::vector<
     return programs.back().program.get();
 }
 
-namespace {
-
-Tensor natural_tensor(const Source& source, std::span<const float> centre) {
-    return Tensor::create(source.spec.shape,
-                          population::natural_values(source.spec, centre.subspan(source.offset, source.count)))
-        .value_or(Tensor());
-}
-
-}  // namespace
-
 std::vector<Source> PopulationEvaluator::Impl::sources_of(const ParameterTable& table) const {
     std::vector<Source> sources;
     for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
@@ -202,7 +192,11 @@ Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(const Perturbation
     std::vector<Tensor> given;
     std::set<std::string> varying;
     for (const Source& source : sources) {
-        given.push_back(source.kind == SourceKind::Given ? natural_tensor(source, perturbations.centre) : Tensor());
+        given.emplace_back();
+        if (source.kind == SourceKind::Given) {
+            const auto coordinates = perturbations.centre.subspan(source.offset, source.count);
+            YOLK_TRY(given.back(), population::natural_tensor(source.spec, coordinates));
+        }
         varying.insert(source.spec.name);
     }
     for (const ParameterGroup* group : changed_since_trace(varying)) {

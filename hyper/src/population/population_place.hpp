@@ -31,10 +31,10 @@ struct Source {
     [[nodiscard]] bool drawn_on_device() const { return kind == SourceKind::Perturbed && spec.fields.empty(); }
 };
 
-/// Of one group's search coordinates: weights are their own.
-[[nodiscard]] inline std::vector<float> natural_values(const ParameterSpec& spec, std::span<const float> coordinates) {
-    return spec.fields.empty() ? std::vector<float>(coordinates.begin(), coordinates.end())
-                               : to_natural(spec.fields, coordinates);
+/// A group's values at search coordinates; weights are their own.
+[[nodiscard]] inline Result<Tensor> natural_tensor(const ParameterSpec& spec, std::span<const float> coordinates) {
+    return Tensor::create(spec.shape, spec.fields.empty() ? std::vector<float>(coordinates.begin(), coordinates.end())
+                                                          : to_natural(spec.fields, coordinates));
 }
 
 /// Examples whose graphs have one signature.

@@ -61,7 +61,7 @@ Result<void> apply_coordinates(ParameterSet& parameters, std::span<const float> 
         if (!is_searched(group)) continue;
         const std::span<const float> part = coordinates.subspan(at, coordinates_in(group));
         at += part.size();
-        YOLK_TRY(Tensor values, Tensor::create(group.values.shape(), population::natural_values(group.spec, part)));
+        YOLK_TRY(Tensor values, population::natural_tensor(group.spec, part));
         YOLK_TRY_VOID(changed.set(group.spec.name, std::move(values)));
     }
     parameters = std::move(changed);
