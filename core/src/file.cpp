@@ -14,7 +14,7 @@
 #include <set>
 #include <string>
 
-#include "descriptor.hpp"
+#include "yolk/core/descriptor.hpp"
 
 namespace yolk {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-#include "descriptor.hpp"
+#include "yolk/core/descriptor.hpp"
 #include "yolk/core/log.hpp"
 
 namespace yolk {

@@ -27,8 +27,8 @@ class Defined {
     Result<void> define(VariableId id, const std::string& where) {
         if (id.value >= defined_.size()) return out_of_range(id, where);
         if (defined_[id.value])
-            return bad_input(fmt::format("Graph '{}': variable {} is defined again by {}; each is defined once.",
-                                         graph_.name, id.value, where));
+            return bad_input("Graph '{}': variable {} is defined again by {}; each is defined once.", graph_.name,
+                             id.value, where);
         defined_[id.value] = true;
         return {};
     }
@@ -37,21 +37,20 @@ class Defined {
         const VariableId id = std::get<VariableId>(atom);
         if (id.value >= defined_.size()) return out_of_range(id, where);
         if (!defined_[id.value])
-            return bad_input(fmt::format("Graph '{}': {} reads variable {}, which nothing before it defines.",
-                                         graph_.name, where, id.value));
+            return bad_input("Graph '{}': {} reads variable {}, which nothing before it defines.", graph_.name, where,
+                             id.value);
         return graph_.variables[id.value].type;
     }
     Result<void> all() const {
         const auto missing = std::ranges::find(defined_, false);
         if (missing == defined_.end()) return {};
-        return bad_input(
-            fmt::format("Graph '{}': nothing defines variable {}.", graph_.name, missing - defined_.begin()));
+        return bad_input("Graph '{}': nothing defines variable {}.", graph_.name, missing - defined_.begin());
     }
 
    private:
     Error out_of_range(VariableId id, const std::string& where) const {
-        return bad_input(fmt::format("Graph '{}': {} names variable {}; there are {}.", graph_.name, where, id.value,
-                                     defined_.size()));
+        return bad_input("Graph '{}': {} names variable {}; there are {}.", graph_.name, where, id.value,
+                         defined_.size());
     }
     const Graph& graph_;
     std::vector<bool> defined_;
@@ -61,29 +60,29 @@ Result<void> validate_equation(const Graph& graph, std::size_t index, Defined& d
     const Equation& equation = graph.equations[index];
     const std::string where = place_of(graph, index);
     if (equation.operation == nullptr)
-        return bad_input(fmt::format("Graph '{}': {}: give it one of operations().", graph.name, where));
+        return bad_input("Graph '{}': {}: give it one of operations().", graph.name, where);
     std::vector<ValueType> operands;
     for (const Atom& atom : equation.operands) {
         YOLK_TRY(ValueType type, defined.type(atom, where));
         operands.push_back(std::move(type));
     }
     for (const auto& body : equation.bodies) {
-        if (body == nullptr) return bad_input(fmt::format("Graph '{}': {} has an empty body.", graph.name, where));
+        if (body == nullptr) return bad_input("Graph '{}': {} has an empty body.", graph.name, where);
         YOLK_TRY_VOID(validate(*body));
     }
     // Results have the types that the graph gives them; host functions and bodies decide theirs when they are traced.
     auto types = equation.operation->types(equation, operands);
     if (!types) return std::move(types).error().while_doing(fmt::format("checking graph '{}', {}", graph.name, where));
     if (types->size() != equation.results.size() && equation.host == nullptr) {
-        return bad_input(fmt::format("Graph '{}': {} has {} results; its operation gives {}.", graph.name, where,
-                                     equation.results.size(), types->size()));
+        return bad_input("Graph '{}': {} has {} results; its operation gives {}.", graph.name, where,
+                         equation.results.size(), types->size());
     }
     for (std::size_t i = 0; i < equation.results.size(); ++i) {
         YOLK_TRY_VOID(defined.define(equation.results[i], where));
         const ValueType& given = graph.variables[equation.results[i].value].type;
         if (equation.host == nullptr && given != (*types)[i]) {
-            return bad_input(fmt::format("Graph '{}': result {} of {} is declared as {}; its operation gives {}.",
-                                         graph.name, i, where, to_string(given), to_string((*types)[i])));
+            return bad_input("Graph '{}': result {} of {} is declared as {}; its operation gives {}.", graph.name, i,
+                             where, to_string(given), to_string((*types)[i]));
         }
     }
     return {};
@@ -157,8 +156,8 @@ Result<void> validate(const Graph& graph) {
     for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
             if (graph.parameters[i].group == graph.parameters[j].group)
-                return bad_input(fmt::format("Graph '{}' names the parameter group '{}' twice.", graph.name,
-                                             graph.parameters[i].group));
+                return bad_input("Graph '{}' names the parameter group '{}' twice.", graph.name,
+                                 graph.parameters[i].group);
         }
     }
     for (std::size_t i = 0; i < graph.equations.size(); ++i) YOLK_TRY_VOID(validate_equation(graph, i, defined));

@@ -6,20 +6,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "population_place.hpp"
 #include "tracer.hpp"
 #include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper {
 
 Error detail::operand_error(std::size_t index, const Value& value, std::string_view wanted) {
-    return bad_input(fmt::format("Its operand {} is {}; the body takes {}.", index, to_string(type_of(value)), wanted));
+    return bad_input("Its operand {} is {}; the body takes {}.", index, to_string(type_of(value)), wanted);
 }
 
 Result<MatrixWeight> MatrixWeight::from_tensor(Tensor values, std::uint32_t noise_rank) {
     const Shape& shape = values.shape();
     if (shape.rank() != 2 || shape[0] == 0 || shape[1] == 0 || shape[0] > UINT32_MAX || shape[1] > UINT32_MAX) {
-        return bad_input(
-            fmt::format("MatrixWeight::from_tensor: a tensor {}; it takes a matrix [out, in].", shape.to_string()));
+        return bad_input("MatrixWeight::from_tensor: a tensor {}; it takes a matrix [out, in].", shape.to_string());
     }
     const auto out = static_cast<std::uint32_t>(shape[0]);
     const auto in = static_cast<std::uint32_t>(shape[1]);
@@ -52,8 +52,8 @@ AnyHyperfunction::AnyHyperfunction(Parts parts) : parts_(std::make_shared<const 
 Traced AnyHyperfunction::operator()(std::span<const Traced> operands) const {
     auto tracer = tracer_for(operands);
     if (tracer == nullptr) {
-        tracer = Tracer::failed(bad_input(fmt::format(
-            "Hyperfunction '{}' was called outside a system's function; use call() with its parameters.", name())));
+        tracer = Tracer::failed(bad_input(
+            "Hyperfunction '{}' was called outside a system's function; use call() with its parameters.", name()));
         return tracer->input("error", parts_->stand_in);
     }
     if (tracer->error()) return Traced(parts_->stand_in);
@@ -65,8 +65,8 @@ Result<Value> AnyHyperfunction::call_with(const Tensor& parameters, std::span<co
     ParameterSet checked;
     YOLK_TRY_VOID(checked.add(parts_->spec, parameters));
     if (operands.size() != parts_->arity) {
-        return bad_input(fmt::format("Hyperfunction '{}' was called with {} operands; it takes {}.", name(),
-                                     operands.size(), parts_->arity));
+        return bad_input("Hyperfunction '{}' was called with {} operands; it takes {}.", name(), operands.size(),
+                         parts_->arity);
     }
     if (parts_->host != nullptr) return run_caught(*parts_->host, {parameters.values(), operands, {}});
     const auto tracer = Tracer::create(name(), {});
@@ -76,8 +76,7 @@ Result<Value> AnyHyperfunction::call_with(const Tensor& parameters, std::span<co
         traced.push_back(tracer->input(fmt::format("{}", i), operands[i]));
     const Traced result = tracer->call(*this, tracer->parameters(name(), parameters), traced);
     YOLK_TRY(const TracedExample trace, tracer->finish(result));
-    const Value* literal = std::get_if<Value>(&trace.graph.outputs[0]);
-    return literal != nullptr ? *literal : trace.values[std::get<VariableId>(trace.graph.outputs[0]).value];
+    return population::output_of(trace);
 }
 
 }  // namespace yolk::hyper

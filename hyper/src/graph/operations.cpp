@@ -21,7 +21,7 @@ template <class T>
 Result<T> attribute(const Equation& equation, std::string_view name, std::string_view type) {
     const Attribute* found = find_attribute(equation, name);
     if (found == nullptr || !std::holds_alternative<T>(*found))
-        return bad_input(fmt::format("{}: it needs the attribute '{}', {}.", equation.operation->name, name, type));
+        return bad_input("{}: it needs the attribute '{}', {}.", equation.operation->name, name, type);
     return std::get<T>(*found);
 }
 
@@ -34,13 +34,11 @@ std::string described_equation(const Equation& equation) {
 
 Result<void> expect_operands(const Equation& equation, std::span<const ValueType> operands, std::size_t count) {
     if (operands.size() == count) return {};
-    return bad_input(
-        fmt::format("{}: {} operands were given; it takes {}.", equation.operation->name, operands.size(), count));
+    return bad_input("{}: {} operands were given; it takes {}.", equation.operation->name, operands.size(), count);
 }
 
 Error operand_error(const Equation& equation, std::span<const ValueType> operands, std::string_view allowed) {
-    return bad_input(
-        fmt::format("{}: it was given {}; it takes {}.", equation.operation->name, types_to_string(operands), allowed));
+    return bad_input("{}: it was given {}; it takes {}.", equation.operation->name, types_to_string(operands), allowed);
 }
 
 Result<RowShape> rows_of(const Equation& equation, const Shape& shape) {
@@ -50,8 +48,8 @@ Result<RowShape> rows_of(const Equation& equation, const Shape& shape) {
     const std::uint64_t columns = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
     constexpr std::uint64_t kLimit = std::numeric_limits<std::int32_t>::max();
     if (count > kLimit || rows > kLimit || columns > kLimit) {
-        return bad_input(fmt::format("{}: a tensor {}; tensors have less than 2^31 elements.", equation.operation->name,
-                                     shape.to_string()));
+        return bad_input("{}: a tensor {}; tensors have less than 2^31 elements.", equation.operation->name,
+                         shape.to_string());
     }
     return RowShape{static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(columns)};
 }
@@ -67,8 +65,7 @@ Result<std::string> text_attribute(const Equation& equation, std::string_view na
 }
 
 Result<Value> run_caught(const HostFunction& function, const HostCall& call) {
-    if (!function.run)
-        return bad_input(fmt::format("Hyperfunction '{}' has no body: give it a callable.", function.name));
+    if (!function.run) return bad_input("Hyperfunction '{}' has no body: give it a callable.", function.name);
     return caught(
         [&] { return fmt::format("Hyperfunction '{}'", function.name); },
         [&]() -> Result<Value> {

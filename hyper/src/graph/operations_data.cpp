@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on numbers, booleans and text. They have no kernels.
-#include <fmt/format.h>
-
 #include <array>
 
 #include "operations_impl.hpp"
@@ -69,8 +67,8 @@ std::size_t holes(std::string_view pattern) {
 Result<Types> format_types(const Equation& equation, std::span<const ValueType> operands) {
     YOLK_TRY(const std::string pattern, text_attribute(equation, "pattern"));
     if (holes(pattern) != operands.size()) {
-        return bad_input(fmt::format("format: {} values for the pattern \"{}\"; it has {} places {{}}.",
-                                     operands.size(), pattern, holes(pattern)));
+        return bad_input("format: {} values for the pattern \"{}\"; it has {} places {{}}.", operands.size(), pattern,
+                         holes(pattern));
     }
     return Types{{ValueKind::Text, {}}};
 }

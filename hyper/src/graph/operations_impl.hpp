@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "yolk/hyper/operations.hpp"
@@ -21,6 +22,13 @@ using Values = std::vector<Value>;
                                            std::size_t count);
 [[nodiscard]] Error operand_error(const Equation& equation, std::span<const ValueType> operands,
                                   std::string_view allowed);
+
+/// The shape with another extent along one of its dimensions.
+[[nodiscard]] inline Shape with_extent(const Shape& shape, std::size_t dimension, std::uint64_t extent) {
+    std::vector<std::uint64_t> extents(shape.extents().begin(), shape.extents().end());
+    extents[dimension] = extent;
+    return Shape(std::move(extents));
+}
 
 /// [rows, columns] of a tensor seen along its last dimension; [1] has one row. Errors: 2^31 elements or more.
 struct RowShape {

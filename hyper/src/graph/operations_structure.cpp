@@ -6,7 +6,6 @@
 #include <array>
 
 #include "operations_impl.hpp"
-#include "shape_extent.hpp"
 #include "yolk/hyper/executor.hpp"
 
 namespace yolk::hyper {
@@ -17,17 +16,11 @@ Result<std::vector<std::uint64_t>> extents_attribute(const Equation& equation, s
     std::vector<std::uint64_t> extents;
     for (const std::int64_t extent : list) {
         if (extent < 0)
-            return bad_input(fmt::format("{}: {} [{}]; none may be negative.", equation.operation->name, name,
-                                         fmt::join(list, ", ")));
+            return bad_input("{}: {} [{}]; none may be negative.", equation.operation->name, name,
+                             fmt::join(list, ", "));
         extents.push_back(static_cast<std::uint64_t>(extent));
     }
     return extents;
-}
-
-Result<std::vector<Tensor>> tensors_of(std::span<const Value> operands) {
-    std::vector<Tensor> tensors;
-    for (const Value& operand : operands) tensors.push_back(*operand.tensor());
-    return tensors;
 }
 
 Result<void> all_tensors(const Equation& equation, std::span<const ValueType> operands) {
@@ -42,8 +35,8 @@ Result<std::size_t> dimension_of(const Equation& equation, const Shape& shape) {
     YOLK_TRY(const std::int64_t dimension, integer_attribute(equation, "dimension"));
     const auto rank = static_cast<std::int64_t>(shape.rank());
     if (dimension < 0 || dimension >= rank) {
-        return bad_input(fmt::format("{}: dimension {} of a tensor {}; it must be from 0 to {}.",
-                                     equation.operation->name, dimension, shape.to_string(), rank - 1));
+        return bad_input("{}: dimension {} of a tensor {}; it must be from 0 to {}.", equation.operation->name,
+                         dimension, shape.to_string(), rank - 1);
     }
     return static_cast<std::size_t>(dimension);
 }
@@ -64,7 +57,8 @@ Result<Types> concat_types(const Equation& equation, std::span<const ValueType> 
 
 Result<Values> evaluate_concat(const Equation& equation, std::span<const Value> operands) {
     YOLK_TRY(const std::int64_t dimension, integer_attribute(equation, "dimension"));
-    YOLK_TRY(const std::vector<Tensor> parts, tensors_of(operands));
+    std::vector<Tensor> parts;
+    for (const Value& operand : operands) parts.push_back(*operand.tensor());
     YOLK_TRY(Tensor whole, concat(parts, dimension));
     return Values{std::move(whole)};
 }
@@ -82,8 +76,8 @@ Result<Types> split_types(const Equation& equation, std::span<const ValueType> o
         types.push_back({ValueKind::Tensor, with_extent(operands[0].shape, along, size)});
     }
     if (sum != extent || sizes.empty()) {
-        return bad_input(fmt::format("split: sizes [{}] of a tensor {}; along dimension {} they must sum to {}.",
-                                     fmt::join(sizes, ", "), operands[0].shape.to_string(), along, extent));
+        return bad_input("split: sizes [{}] of a tensor {}; along dimension {} they must sum to {}.",
+                         fmt::join(sizes, ", "), operands[0].shape.to_string(), along, extent);
     }
     return types;
 }
@@ -103,8 +97,8 @@ Result<Types> reshape_types(const Equation& equation, std::span<const ValueType>
     YOLK_TRY(const std::uint64_t count, shape.element_count());
     YOLK_TRY(const std::uint64_t given, operands[0].shape.element_count());
     if (shape.rank() == 0 || count != given) {
-        return bad_input(fmt::format("reshape: a tensor {} to {}; the elements must be as many ({}).",
-                                     operands[0].shape.to_string(), shape.to_string(), given));
+        return bad_input("reshape: a tensor {} to {}; the elements must be as many ({}).",
+                         operands[0].shape.to_string(), shape.to_string(), given);
     }
     return Types{{ValueKind::Tensor, shape}};
 }
@@ -143,16 +137,16 @@ Result<Values> evaluate_host_call(const Equation& equation, std::span<const Valu
 
 Result<Types> call_types(const Equation& equation, std::span<const ValueType> operands) {
     if (equation.bodies.size() != 1 || equation.bodies[0] == nullptr)
-        return bad_input(fmt::format("call: {} bodies were given; it has one.", equation.bodies.size()));
+        return bad_input("call: {} bodies were given; it has one.", equation.bodies.size());
     const Graph& body = *equation.bodies[0];
     if (!body.parameters.empty())
-        return bad_input(fmt::format("call: body '{}' has its own parameters; pass them in as operands.", body.name));
+        return bad_input("call: body '{}' has its own parameters; pass them in as operands.", body.name);
     YOLK_TRY_VOID(expect_operands(equation, operands, body.inputs.size()));
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const ValueType& wanted = body.variables.at(body.inputs[i].second.value).type;
         if (operands[i] == wanted) continue;
-        return bad_input(fmt::format("call: operand {} of body '{}' is {}; its input '{}' is {}.", i, body.name,
-                                     to_string(operands[i]), body.inputs[i].first, to_string(wanted)));
+        return bad_input("call: operand {} of body '{}' is {}; its input '{}' is {}.", i, body.name,
+                         to_string(operands[i]), body.inputs[i].first, to_string(wanted));
     }
     Types types;
     for (const Atom& output : body.outputs) {

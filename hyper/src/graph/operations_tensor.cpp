@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations with kernels: on the host they are the kernels' exact twins.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,11 +21,7 @@ Result<Values> one_tensor(Shape shape, std::vector<float> values) {
     return Values{std::move(tensor)};
 }
 
-Shape replace_last(const Shape& shape, std::uint64_t extent) {
-    std::vector<std::uint64_t> extents(shape.extents().begin(), shape.extents().end());
-    extents.back() = extent;
-    return Shape(std::move(extents));
-}
+Shape replace_last(const Shape& shape, std::uint64_t extent) { return with_extent(shape, shape.rank() - 1, extent); }
 
 Shape without_last(const Shape& shape) {
     if (shape.rank() <= 1) return {1};
@@ -198,8 +192,8 @@ Result<Values> embedding(const Equation&, std::span<const Value> operands) {
     std::vector<std::uint32_t> rows;
     for (const float id : ids.values()) {
         if (!(id >= 0.0F) || id >= static_cast<float>(table.shape()[0]) || id != std::floor(id)) {
-            return bad_input(fmt::format("embedding: id {} for a table {}; ids are whole numbers below {}.", id,
-                                         table.shape().to_string(), table.shape()[0]));
+            return bad_input("embedding: id {} for a table {}; ids are whole numbers below {}.", id,
+                             table.shape().to_string(), table.shape()[0]);
         }
         rows.push_back(static_cast<std::uint32_t>(id));
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <ranges>
 
 #include "yolk/abi/noise.h"
 #include "yolk/core/hash.hpp"
@@ -15,6 +16,8 @@ namespace yolk::hyper {
 namespace {
 
 constexpr std::uint32_t kMaxNoiseRank = 32;
+
+const std::string& name_of(const ParameterGroup& group) { return group.spec.name; }
 
 std::string named(const Field& field) { return field.name.empty() ? "A field" : fmt::format("Field '{}'", field.name); }
 
@@ -28,13 +31,10 @@ double coordinate_of(const Field& field, double natural) {
     return (field.scale == FieldScale::Log ? std::log(natural) : natural) / unit_of(field);
 }
 
-struct Bounds {
-    double lower = 0.0;
-    double upper = 0.0;
-};
-Bounds coordinate_bounds(const Field& field) {
-    if (field.kind == FieldKind::Choice) return {0.0, 1.0};
-    return {coordinate_of(field, field.lower), coordinate_of(field, field.upper)};
+std::pair<float, float> coordinate_bounds(const Field& field) {
+    if (field.kind == FieldKind::Choice) return {0.0F, 1.0F};
+    return {static_cast<float>(coordinate_of(field, field.lower)),
+            static_cast<float>(coordinate_of(field, field.upper))};
 }
 
 double natural_of(const Field& field, double coordinate) {
@@ -56,26 +56,22 @@ bool is_inside(const Field& field, float value) {
 
 Result<void> validate(const Field& field) {
     if (field.kind == FieldKind::Choice && field.choices.empty())
-        return bad_input(fmt::format("{} is a choice without any; name at least one.", named(field)));
+        return bad_input("{} is a choice without any; name at least one.", named(field));
     if (field.kind == FieldKind::Choice || field.kind == FieldKind::Boolean) {
         const double last = field.kind == FieldKind::Boolean ? 1.0 : static_cast<double>(field.choices.size() - 1);
         if (field.lower != 0.0 || field.upper != last || field.scale == FieldScale::Log)
-            return bad_input(
-                fmt::format("{}: a boolean or choice has linear bounds from 0 to {}.", named(field), last));
+            return bad_input("{}: a boolean or choice has linear bounds from 0 to {}.", named(field), last);
     } else if (!std::isfinite(field.lower) || !std::isfinite(field.upper) || field.lower >= field.upper) {
-        return bad_input(
-            fmt::format("{} has bounds {} to {}; give it finite ones, the lower below the upper, with "
-                        "between().",
-                        named(field), field.lower, field.upper));
+        return bad_input("{} has bounds {} to {}; give it finite ones, the lower below the upper, with between().",
+                         named(field), field.lower, field.upper);
     }
     if (field.scale == FieldScale::Log && field.lower <= 0.0)
-        return bad_input(
-            fmt::format("{} has a log scale and the lower bound {}; it must be above 0.", named(field), field.lower));
+        return bad_input("{} has a log scale and the lower bound {}; it must be above 0.", named(field), field.lower);
     if (field.kind == FieldKind::Integer && std::ceil(field.lower) > std::floor(field.upper))
-        return bad_input(fmt::format("{}: there is no integer from {} to {}.", named(field), field.lower, field.upper));
+        return bad_input("{}: there is no integer from {} to {}.", named(field), field.lower, field.upper);
     if (!is_inside(field, static_cast<float>(field.initial)))
-        return bad_input(fmt::format("{} has the default {}; its bounds are {} to {}.", named(field), field.initial,
-                                     field.lower, field.upper));
+        return bad_input("{} has the default {}; its bounds are {} to {}.", named(field), field.initial, field.lower,
+                         field.upper);
     return {};
 }
 
@@ -92,37 +88,36 @@ Result<void> validate(const ParameterSpec& spec) {
         if (auto valid = validate(std::span<const Field>(spec.fields)); !valid)
             return std::move(valid).error().while_doing(fmt::format("registering hyperfunction '{}'", spec.name));
         if (spec.shape != Shape{spec.fields.size()})
-            return bad_input(fmt::format("{} has {} fields and the shape {}; it must be [{}].", who, spec.fields.size(),
-                                         spec.shape.to_string(), spec.fields.size()));
+            return bad_input("{} has {} fields and the shape {}; it must be [{}].", who, spec.fields.size(),
+                             spec.shape.to_string(), spec.fields.size());
         return {};
     }
     if (spec.shape.rank() != 1 && spec.shape.rank() != 2)
-        return bad_input(fmt::format("{} has parameters {}; a matrix [out, in] or a vector [n] is allowed.", who,
-                                     spec.shape.to_string()));
+        return bad_input("{} has parameters {}; a matrix [out, in] or a vector [n] is allowed.", who,
+                         spec.shape.to_string());
     if (spec.is_matrix() && (spec.shape[0] == 0 || spec.shape[1] == 0))
-        return bad_input(fmt::format("{} has a matrix {}; neither extent may be 0.", who, spec.shape.to_string()));
+        return bad_input("{} has a matrix {}; neither extent may be 0.", who, spec.shape.to_string());
     if (spec.noise_rank < 1 || spec.noise_rank > kMaxNoiseRank)
-        return bad_input(
-            fmt::format("{} has the noise rank {}; it must be from 1 to {}.", who, spec.noise_rank, kMaxNoiseRank));
+        return bad_input("{} has the noise rank {}; it must be from 1 to {}.", who, spec.noise_rank, kMaxNoiseRank);
     return {};
 }
 
 Result<void> validate_values(const ParameterSpec& spec, const Tensor& values) {
     if (values.shape() != spec.shape) {
-        return bad_input(fmt::format("Values {} were given for '{}', which is {} of shape {}.",
-                                     values.shape().to_string(), spec.name, described(spec), spec.shape.to_string()));
+        return bad_input("Values {} were given for '{}', which is {} of shape {}.", values.shape().to_string(),
+                         spec.name, described(spec), spec.shape.to_string());
     }
     for (std::size_t i = 0; i < values.values().size(); ++i) {
         const float value = values.values()[i];
         if (!std::isfinite(value))
-            return bad_input(fmt::format("Value {} of '{}' is {}; parameters are finite.", i, spec.name, value));
+            return bad_input("Value {} of '{}' is {}; parameters are finite.", i, spec.name, value);
         if (spec.fields.empty()) continue;
         const Field& field = spec.fields[i];
         if (!is_inside(field, value))
-            return bad_input(fmt::format("'{}' of '{}' is {}; its bounds are {} to {}.", field.name, spec.name, value,
-                                         field.lower, field.upper));
+            return bad_input("'{}' of '{}' is {}; its bounds are {} to {}.", field.name, spec.name, value, field.lower,
+                             field.upper);
         if (field.kind != FieldKind::Real && value != std::round(value))
-            return bad_input(fmt::format("'{}' of '{}' is {}; it is a whole number.", field.name, spec.name, value));
+            return bad_input("'{}' of '{}' is {}; it is a whole number.", field.name, spec.name, value);
     }
     return {};
 }
@@ -131,10 +126,10 @@ Result<void> validate_values(const ParameterSpec& spec, const Tensor& values) {
 
 Result<void> validate(std::span<const Field> fields) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
-        if (fields[i].name.empty()) return bad_input(fmt::format("Field {} has no name.", i));
+        if (fields[i].name.empty()) return bad_input("Field {} has no name.", i);
         for (std::size_t j = 0; j < i; ++j) {
             if (fields[i].name == fields[j].name)
-                return bad_input(fmt::format("Fields {} and {} are both called '{}'.", j, i, fields[i].name));
+                return bad_input("Fields {} and {} are both called '{}'.", j, i, fields[i].name);
         }
         YOLK_TRY_VOID(validate(fields[i]));
     }
@@ -180,11 +175,9 @@ std::vector<float> to_natural(std::span<const Field> fields, std::span<const flo
 void clamp_coordinates(std::span<const Field> fields, std::span<float> coordinates) {
     std::size_t next = 0;
     for (const Field& field : fields) {
-        const Bounds bounds = coordinate_bounds(field);
-        for (std::uint32_t i = 0; i < coordinates_of(field); ++i, ++next) {
-            coordinates[next] =
-                std::clamp(coordinates[next], static_cast<float>(bounds.lower), static_cast<float>(bounds.upper));
-        }
+        const auto [lower, upper] = coordinate_bounds(field);
+        for (std::uint32_t i = 0; i < coordinates_of(field); ++i, ++next)
+            coordinates[next] = std::clamp(coordinates[next], lower, upper);
     }
 }
 
@@ -192,9 +185,8 @@ Result<void> ParameterSet::add(ParameterSpec spec, Tensor values) {
     YOLK_TRY_VOID(validate(spec));
     if (const ParameterGroup* other = find(spec.name)) {
         return bad_input(
-            fmt::format("Two hyperfunctions are called '{}': one is {}, the other {}. Names are unique in "
-                        "a system; rename one.",
-                        spec.name, described(other->spec), described(spec)));
+            "Two hyperfunctions are called '{}': one is {}, the other {}. Names are unique in a system; rename one.",
+            spec.name, described(other->spec), described(spec));
     }
     YOLK_TRY_VOID(validate_values(spec, values));
     groups_.push_back({std::move(spec), values, std::move(values)});
@@ -202,34 +194,28 @@ Result<void> ParameterSet::add(ParameterSpec spec, Tensor values) {
 }
 
 const ParameterGroup* ParameterSet::find(std::string_view name) const noexcept {
-    const auto found = std::ranges::find_if(groups_, [&](const ParameterGroup& g) { return g.spec.name == name; });
+    const auto found = std::ranges::find(groups_, name, name_of);
     return found == groups_.end() ? nullptr : &*found;
 }
 
+Result<ParameterGroup*> ParameterSet::group(std::string_view name) {
+    if (const auto found = std::ranges::find(groups_, name, name_of); found != groups_.end()) return &*found;
+    const auto known = groups_ | std::views::transform(name_of);
+    return bad_input("There is no hyperfunction '{}'; registered are {}.", name,
+                     known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+}
+
 Result<void> ParameterSet::set(std::string_view name, Tensor values) {
-    for (ParameterGroup& group : groups_) {
-        if (group.spec.name != name) continue;
-        YOLK_TRY_VOID(validate_values(group.spec, values));
-        group.values = std::move(values);
-        return {};
-    }
-    return unknown(name);
+    YOLK_TRY(ParameterGroup* const known, group(name));
+    YOLK_TRY_VOID(validate_values(known->spec, values));
+    known->values = std::move(values);
+    return {};
 }
 
 Result<void> ParameterSet::set_optimized(std::string_view name, bool optimize) {
-    for (ParameterGroup& group : groups_) {
-        if (group.spec.name != name) continue;
-        group.spec.optimize = optimize;
-        return {};
-    }
-    return unknown(name);
-}
-
-Error ParameterSet::unknown(std::string_view name) const {
-    std::vector<std::string_view> known;
-    for (const ParameterGroup& group : groups_) known.push_back(group.spec.name);
-    return bad_input(fmt::format("There is no hyperfunction '{}'; registered are {}.", name,
-                                 known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+    YOLK_TRY(ParameterGroup* const known, group(name));
+    known->spec.optimize = optimize;
+    return {};
 }
 
 Tensor initial_weights(const ParameterSpec& spec, std::uint64_t seed) {

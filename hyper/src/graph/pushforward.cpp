@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Directional derivatives of graphs, forward: one rule per operation.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "yolk/hyper/transforms.hpp"
@@ -193,9 +191,8 @@ class Pushforward {
         const auto rule = rules_.find(equation.operation);
         if (rule == rules_.end()) {
             return unsupported(
-                fmt::format("pushforward of graph '{}': operation {} has no rule; cut it off, or add one "
-                            "to the table.",
-                            graph_.name, equation.operation->name));
+                "pushforward of graph '{}': operation {} has no rule; cut it off, or add one to the table.",
+                graph_.name, equation.operation->name);
         }
         YOLK_TRY(const std::vector<Tangent> moved, rule->second(builder_, equation, operands, moving, results));
         for (std::size_t i = 0; i < moved.size(); ++i) tangents_[equation.results[i].value] = moved[i];

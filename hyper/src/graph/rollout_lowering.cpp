@@ -4,29 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <utility>
+
+#include "yolk/hyper/transforms.hpp"
 
 namespace yolk::hyper {
 namespace {
-
-VariableId add_variable(Graph& graph, Shape shape, std::string name) {
-    const VariableId id(static_cast<std::uint32_t>(graph.variables.size()));
-    graph.variables.push_back({{ValueKind::Tensor, std::move(shape)}, std::move(name)});
-    return id;
-}
-
-VariableId add_parameter(Graph& graph, Shape shape, const std::string& name) {
-    const VariableId id = add_variable(graph, std::move(shape), name);
-    graph.parameters.push_back({id, name});
-    return id;
-}
-
-VariableId add_equation(Graph& graph, std::string_view operation, std::vector<Atom> operands, Shape shape) {
-    const VariableId result = add_variable(graph, std::move(shape), {});
-    graph.equations.push_back(
-        {.operation = find_operation(operation), .operands = std::move(operands), .results = {result}});
-    return result;
-}
 
 /// The chain's equations from the first on; each must take what the one before gave.
 class Chain {
@@ -65,11 +48,11 @@ class Chain {
         const std::string found =
             at_end() ? "the graph ends"
                      : fmt::format("equation {} is '{}'", next_, graph_.equations[next_].operation->name);
-        return unsupported(fmt::format(
+        return unsupported(
             "The roll-out kernel runs chains of linear, add of a bias and tanh, the last layer without tanh; "
             "in '{}' {} where '{}' of the layer before and of a parameter is expected. Use such a network, or "
             "evaluate the graph as a population.",
-            graph_.name, found, expected));
+            graph_.name, found, expected);
     }
 
     const Graph& graph_;
@@ -80,16 +63,15 @@ class Chain {
 Result<VariableId> observation_of(const Graph& graph) {
     if (graph.inputs.size() != 1 || graph.outputs.size() != 1) {
         return unsupported(
-            fmt::format("The roll-out kernel gives a policy one observation and takes one output; '{}' has {} "
-                        "inputs and {} outputs.",
-                        graph.name, graph.inputs.size(), graph.outputs.size()));
+            "The roll-out kernel gives a policy one observation and takes one output; '{}' has {} "
+            "inputs and {} outputs.",
+            graph.name, graph.inputs.size(), graph.outputs.size());
     }
     const VariableId input = graph.inputs[0].second;
     const ValueType& type = graph.variables[input.value].type;
     if (type.kind != ValueKind::Tensor || type.shape.rank() != 1) {
-        return unsupported(
-            fmt::format("The roll-out kernel's observation is a tensor [n]; the input '{}' of '{}' is a {}.",
-                        graph.inputs[0].first, graph.name, to_string(type)));
+        return unsupported("The roll-out kernel's observation is a tensor [n]; the input '{}' of '{}' is a {}.",
+                           graph.inputs[0].first, graph.name, to_string(type));
     }
     return input;
 }
@@ -101,21 +83,20 @@ std::uint32_t width_of(const Graph& graph, VariableId variable) {
 }  // namespace
 
 Graph policy_graph(const PolicyNetwork& network) {
-    Graph graph{.name = "policy"};
+    GraphBuilder builder("policy");
+    const auto tensor = [](Shape shape) { return ValueType{ValueKind::Tensor, std::move(shape)}; };
     const std::vector<ParameterDesc> parameters = network.parameters();
-    VariableId value = add_variable(graph, {network.widths.at(0)}, "observation");
-    graph.inputs.emplace_back("observation", value);
+    Atom value = builder.input("observation", tensor({network.widths.at(0)}));
     for (std::size_t layer = 0; layer + 1 < network.widths.size(); ++layer) {
         const std::uint64_t in = network.widths[layer];
         const std::uint64_t out = network.widths[layer + 1];
-        const VariableId weight = add_parameter(graph, {out, in}, parameters[2 * layer].name);
-        const VariableId bias = add_parameter(graph, {out}, parameters[2 * layer + 1].name);
-        value = add_equation(graph, "linear", {weight, value}, {out});
-        value = add_equation(graph, "add", {value, bias}, {out});
-        if (layer + 2 < network.widths.size()) value = add_equation(graph, "tanh", {value}, {out});
+        const VariableId weight = builder.parameter(parameters[2 * layer].name, tensor({out, in}));
+        const VariableId bias = builder.parameter(parameters[2 * layer + 1].name, tensor({out}));
+        value = builder.apply("linear", {weight, value}).value();
+        value = builder.apply("add", {value, bias}).value();
+        if (layer + 2 < network.widths.size()) value = builder.apply("tanh", {value}).value();
     }
-    graph.outputs = {value};
-    return graph;
+    return std::move(builder).finish({value});
 }
 
 Result<RolloutNetwork> lower_to_rollout(const Graph& graph) {
@@ -134,9 +115,9 @@ Result<RolloutNetwork> lower_to_rollout(const Graph& graph) {
         YOLK_TRY_VOID(chain.take("tanh"));
     }
     if (graph.outputs[0] != Atom(chain.value())) {
-        return unsupported(fmt::format(
+        return unsupported(
             "The roll-out kernel takes the last layer's outputs as actions; the output of '{}' is another value.",
-            graph.name));
+            graph.name);
     }
     return lowered;
 }

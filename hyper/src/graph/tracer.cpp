@@ -73,8 +73,8 @@ Traced Tracer::parameters(const AnyHyperfunction& function) {
     auto values =
         registrar_
             ? registrar_(function)
-            : Result<Tensor>(bad_input(fmt::format(
-                  "Hyperfunction '{}' was called outside a system; use call() with its parameters.", function.name())));
+            : Result<Tensor>(bad_input(
+                  "Hyperfunction '{}' was called outside a system; use call() with its parameters.", function.name()));
     if (!values) {
         stick(std::move(values).error());
         return Traced(Tensor::filled({1}, 0.0F));
@@ -113,10 +113,9 @@ bool Tracer::steer(bool truth, bool from_parameter) {
     if (error_ && !over_) return refused_++ % 2 != 0;
     if (!from_parameter) return truth;
     stick(bad_input(
-        fmt::format("Control flow depends on a parameter{}: an if, while, ?:, && or || on a value that another "
-                    "candidate would change. Choose by data flow instead, with less() and select(), or put the choice "
-                    "into a host function.",
-                    place())));
+        "Control flow depends on a parameter{}: an if, while, ?:, && or || on a value that another candidate would "
+        "change. Choose by data flow instead, with less() and select(), or put the choice into a host function.",
+        place()));
     return refused_++ % 2 != 0;
 }
 
@@ -125,9 +124,9 @@ Result<Atom> Tracer::atom_of(const Traced& value) const {
     if (value.tracer_.get() == this) return Atom(value.variable_);
     if (value.tracer_->error()) return *value.tracer_->error();
     return bad_input(
-        fmt::format("A value of another trace (of '{}') was used in that of '{}'; take values from this "
-                    "run's inputs, or read() them.",
-                    value.tracer_->trace_.graph.name, trace_.graph.name));
+        "A value of another trace (of '{}') was used in that of '{}'; take values from this run's inputs, or read() "
+        "them.",
+        value.tracer_->trace_.graph.name, trace_.graph.name);
 }
 
 Result<std::vector<Value>> Tracer::evaluate(const Equation& equation, std::span<const Value> operands) {
@@ -174,8 +173,8 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
         return Traced(parts.stand_in);
     };
     if (operands.size() != parts.arity) {
-        return give_up(bad_input(fmt::format("Hyperfunction '{}' was called with {} operands; it takes {}.",
-                                             function.name(), operands.size(), parts.arity)));
+        return give_up(bad_input("Hyperfunction '{}' was called with {} operands; it takes {}.", function.name(),
+                                 operands.size(), parts.arity));
     }
     if (error_) return Traced(parts.stand_in);
     const std::string outer_name = std::exchange(hyperfunction_, function.name());
@@ -214,9 +213,9 @@ Result<TracedExample> Tracer::finish(const Traced& output) {
     over_ = true;
     if (error_) return *error_;
     stick(
-        bad_input(fmt::format("A value of another trace (of '{}'), which is over, was used; take values from this "
-                              "run's inputs, or read() them.",
-                              trace_.graph.name)));
+        bad_input("A value of another trace (of '{}'), which is over, was used; take values from this run's inputs, or "
+                  "read() them.",
+                  trace_.graph.name));
     TracedExample result = std::move(trace_);
     trace_ = {};
     return result;

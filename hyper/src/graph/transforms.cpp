@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/hyper/transforms.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace yolk::hyper {
@@ -27,6 +25,9 @@ class Mapping {
    public:
     explicit Mapping(const Graph& graph) : atoms_(graph.variables.size()) {}
     void set(VariableId from, Atom to) { atoms_[from.value] = std::move(to); }
+    void set_all(std::span<const VariableId> from, std::span<const Atom> to) {
+        for (std::size_t i = 0; i < from.size(); ++i) set(from[i], to[i]);
+    }
     [[nodiscard]] Atom operator()(const Atom& atom) const {
         const auto* id = std::get_if<VariableId>(&atom);
         return id != nullptr ? atoms_[id->value] : atom;
@@ -49,22 +50,13 @@ void copy_interface(const Graph& graph, GraphBuilder& builder, Mapping& mapping)
 }
 
 /// Appends a copy of `equation` of `graph`.
-Result<std::vector<Atom>> copy_equation(const Graph& graph, const Equation& equation, const Mapping& mapping,
-                                        GraphBuilder& builder) {
+Result<void> copy_equation(const Graph& graph, const Equation& equation, Mapping& mapping, GraphBuilder& builder) {
     Equation copy = equation;
     copy.operands = mapping(equation.operands);
-    const std::vector<ValueType> types = types_of(graph, equation.results);
-    return builder.add(std::move(copy), types);
+    YOLK_TRY(const std::vector<Atom> results, builder.add(std::move(copy), types_of(graph, equation.results)));
+    mapping.set_all(equation.results, results);
+    return {};
 }
-
-void set_all(std::span<const VariableId> from, std::span<const Atom> to, Mapping& mapping) {
-    for (std::size_t i = 0; i < from.size(); ++i) mapping.set(from[i], to[i]);
-}
-
-struct Liveness {
-    std::vector<bool> variables;
-    std::vector<bool> equations;
-};
 
 void mark(std::span<const Atom> atoms, std::vector<bool>& live) {
     for (const Atom& atom : atoms) {
@@ -95,10 +87,7 @@ Result<Equation> pruned_call(const Equation& call, const std::vector<bool>& live
         mapping.set(id, builder.input(name, body.variables[id.value].type));
         pruned.operands.push_back(call.operands[i]);
     }
-    for (const Equation& equation : body.equations) {
-        YOLK_TRY(const std::vector<Atom> results, copy_equation(body, equation, mapping, builder));
-        set_all(equation.results, results, mapping);
-    }
+    for (const Equation& equation : body.equations) YOLK_TRY_VOID(copy_equation(body, equation, mapping, builder));
     pruned.bodies = {std::make_shared<const Graph>(std::move(builder).finish(mapping(body.outputs)))};
     for (const VariableId id : call.results) {
         if (live[id.value]) pruned.results.push_back(id);
@@ -109,8 +98,7 @@ Result<Equation> pruned_call(const Equation& call, const std::vector<bool>& live
 Result<void> inline_into(const Graph& graph, Mapping& mapping, GraphBuilder& builder) {
     for (const Equation& equation : graph.equations) {
         if (!is_call(equation)) {
-            YOLK_TRY(const std::vector<Atom> results, copy_equation(graph, equation, mapping, builder));
-            set_all(equation.results, results, mapping);
+            YOLK_TRY_VOID(copy_equation(graph, equation, mapping, builder));
             continue;
         }
         const Graph& body = *equation.bodies[0];
@@ -118,8 +106,7 @@ Result<void> inline_into(const Graph& graph, Mapping& mapping, GraphBuilder& bui
         for (std::size_t i = 0; i < body.inputs.size(); ++i)
             inner.set(body.inputs[i].second, mapping(equation.operands[i]));
         YOLK_TRY_VOID(inline_into(body, inner, builder));
-        const std::vector<Atom> outputs = inner(body.outputs);
-        set_all(equation.results, outputs, mapping);
+        mapping.set_all(equation.results, inner(body.outputs));
     }
     return {};
 }
@@ -163,13 +150,11 @@ Result<std::vector<Atom>> GraphBuilder::add(Equation equation, std::span<const V
 }
 
 Result<Atom> GraphBuilder::apply(std::string_view operation, std::vector<Atom> operands, Attributes attributes) {
-    Equation equation;
-    equation.operation = find_operation(operation);
-    if (equation.operation == nullptr) return bad_input(fmt::format("There is no operation '{}'.", operation));
-    equation.operands = std::move(operands);
-    equation.attributes = std::move(attributes);
+    Equation equation{
+        .operation = find_operation(operation), .operands = std::move(operands), .attributes = std::move(attributes)};
+    if (equation.operation == nullptr) return bad_input("There is no operation '{}'.", operation);
     YOLK_TRY(const std::vector<Atom> results, add(std::move(equation)));
-    if (results.size() != 1) return bad_input(fmt::format("Operation '{}' has {} results.", operation, results.size()));
+    if (results.size() != 1) return bad_input("Operation '{}' has {} results.", operation, results.size());
     return results[0];
 }
 
@@ -180,8 +165,8 @@ Graph GraphBuilder::finish(std::vector<Atom> outputs) && {
 
 Result<Graph> dce(const Graph& graph, const std::vector<bool>& outputs_used) {
     if (outputs_used.size() != graph.outputs.size()) {
-        return bad_input(fmt::format("dce: graph '{}' has {} outputs, but {} flags were given.", graph.name,
-                                     graph.outputs.size(), outputs_used.size()));
+        return bad_input("dce: graph '{}' has {} outputs, but {} flags were given.", graph.name, graph.outputs.size(),
+                         outputs_used.size());
     }
     std::vector<Atom> outputs;
     for (std::size_t i = 0; i < outputs_used.size(); ++i) {
@@ -206,10 +191,7 @@ Result<Graph> dce(const Graph& graph, const std::vector<bool>& outputs_used) {
     Graph interface = graph;
     std::erase_if(interface.parameters, [&](const GraphParameter& p) { return !live[p.variable.value]; });
     copy_interface(interface, builder, mapping);
-    for (std::size_t i = kept.size(); i-- > 0;) {
-        YOLK_TRY(const std::vector<Atom> results, copy_equation(graph, kept[i], mapping, builder));
-        set_all(kept[i].results, results, mapping);
-    }
+    for (std::size_t i = kept.size(); i-- > 0;) YOLK_TRY_VOID(copy_equation(graph, kept[i], mapping, builder));
     return std::move(builder).finish(mapping(outputs));
 }
 

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
-#include "shape_extent.hpp"
+#include "operations_impl.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -33,20 +33,10 @@ Around around(const Shape& shape, std::size_t dimension) {
 Result<std::size_t> checked_dimension(const char* what, const Shape& shape, std::int64_t dimension) {
     const auto rank = static_cast<std::int64_t>(shape.rank());
     if (dimension >= rank || dimension < -rank) {
-        return bad_input(fmt::format("{}: dimension {} of a tensor {}; it must be from {} to {}.", what, dimension,
-                                     shape.to_string(), -rank, rank - 1));
+        return bad_input("{}: dimension {} of a tensor {}; it must be from {} to {}.", what, dimension,
+                         shape.to_string(), -rank, rank - 1);
     }
     return static_cast<std::size_t>(dimension < 0 ? dimension + rank : dimension);
-}
-
-/// The double that prints as short as the float does: 0.3 and not 0.30000001192092896; it reads back as the same float.
-double shortest(float value) {
-    if (!std::isfinite(value)) return value;
-    char text[32];
-    const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
-    double result = 0.0;
-    std::from_chars(text, end, result);
-    return result;
 }
 
 Json nested(const Tensor& tensor, std::size_t dimension, std::size_t& next) {
@@ -62,9 +52,9 @@ Result<void> collect(const Json& json, std::size_t dimension, std::vector<std::u
     if (!json.is_array()) {
         if (!json.is_number() || dimension != extents.size())
             return bad_input(
-                fmt::format("This array is not a tensor: {} among its elements. Tensors are numbers, or "
-                            "arrays of the same length, at every level.",
-                            to_line(json)));
+                "This array is not a tensor: {} among its elements. Tensors are numbers, or arrays of the same length, "
+                "at every level.",
+                to_line(json));
         values.push_back(json.get<float>());
         return {};
     }
@@ -73,17 +63,15 @@ Result<void> collect(const Json& json, std::size_t dimension, std::vector<std::u
         extents.push_back(json.size());
     }
     if (extents[dimension] != json.size())
-        return bad_input(fmt::format("This array is not a tensor: {} elements beside {} at level {}.", json.size(),
-                                     extents[dimension], dimension));
+        return bad_input("This array is not a tensor: {} elements beside {} at level {}.", json.size(),
+                         extents[dimension], dimension);
     for (const Json& element : json) YOLK_TRY_VOID(collect(element, dimension + 1, extents, values));
     return {};
 }
 
 std::string elements_to_string(std::span<const float> values) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(values.size(), kShownElements); ++i)
-        text += fmt::format("{}{}", i == 0 ? "" : ", ", values[i]);
-    return values.size() > kShownElements ? text + ", ..." : text;
+    const auto shown = values.first(std::min(values.size(), kShownElements));
+    return fmt::format("{}{}", fmt::join(shown, ", "), shown.size() < values.size() ? ", ..." : "");
 }
 
 }  // namespace
@@ -98,8 +86,7 @@ Tensor::Tensor(std::shared_ptr<const Storage> storage, std::span<const float> va
 Result<Tensor> Tensor::create(Shape shape, std::vector<float> values) {
     YOLK_TRY(const std::uint64_t count, shape.element_count());
     if (count != values.size()) {
-        return bad_input(
-            fmt::format("A tensor {} has {} elements; {} were given.", shape.to_string(), count, values.size()));
+        return bad_input("A tensor {} has {} elements; {} were given.", shape.to_string(), count, values.size());
     }
     return Tensor(std::move(shape), std::move(values));
 }
@@ -107,8 +94,8 @@ Result<Tensor> Tensor::create(Shape shape, std::vector<float> values) {
 Result<std::vector<Tensor>> Tensor::slices(Shape each, std::vector<float> values) {
     YOLK_TRY(const std::uint64_t count, each.element_count());
     if (count == 0 || values.size() % count != 0) {
-        return bad_input(fmt::format("Tensors {} of {} elements each were to share {} elements; they must fill them.",
-                                     each.to_string(), count, values.size()));
+        return bad_input("Tensors {} of {} elements each were to share {} elements; they must fill them.",
+                         each.to_string(), count, values.size());
     }
     const auto storage = std::make_shared<const Storage>(Storage{std::move(each), std::move(values)});
     const std::span<const float> all = storage->values;
@@ -142,10 +129,8 @@ Result<Tensor> concat(std::span<const Tensor> parts, std::int64_t dimension) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const Shape& shape = parts[i].shape();
         if (shape.rank() != first.rank() || with_extent(shape, along, first[along]) != first) {
-            return bad_input(
-                fmt::format("concat: part {} is {}, the first is {}; they may differ along dimension {} "
-                            "only.",
-                            i, shape.to_string(), first.to_string(), along));
+            return bad_input("concat: part {} is {}, the first is {}; they may differ along dimension {} only.", i,
+                             shape.to_string(), first.to_string(), along);
         }
         extent += shape[along];
     }
@@ -168,8 +153,8 @@ Result<std::vector<Tensor>> split(const Tensor& whole, std::span<const std::uint
     std::uint64_t sum = 0;
     for (const std::uint64_t size : sizes) sum = size > extent - std::min(sum, extent) ? extent + 1 : sum + size;
     if (sum != extent || sizes.empty()) {
-        return bad_input(fmt::format("split: sizes [{}] of a tensor {}; along dimension {} they must sum to {}.",
-                                     fmt::join(sizes, ", "), whole.shape().to_string(), along, extent));
+        return bad_input("split: sizes [{}] of a tensor {}; along dimension {} they must sum to {}.",
+                         fmt::join(sizes, ", "), whole.shape().to_string(), along, extent);
     }
     const Around counts = around(whole.shape(), along);
     std::vector<Tensor> parts;
@@ -189,23 +174,17 @@ Result<std::vector<Tensor>> split(const Tensor& whole, std::span<const std::uint
 }
 
 std::string_view to_string(ValueKind kind) noexcept {
-    switch (kind) {
-        case ValueKind::Tensor: return "tensor";
-        case ValueKind::Text: return "text";
-        case ValueKind::Number: return "number";
-        case ValueKind::Boolean: return "boolean";
-    }
-    return "unknown";
+    constexpr std::array<std::string_view, 4> kWords{"tensor", "text", "number", "boolean"};
+    const auto index = static_cast<std::size_t>(kind);
+    return index < kWords.size() ? kWords[index] : "unknown";
 }
 
 Result<double> Value::as_number() const {
     if (number() != nullptr) return *number();
     if (boolean() != nullptr) return *boolean() ? 1.0 : 0.0;
     if (tensor() != nullptr && tensor()->values().size() == 1) return double{tensor()->values()[0]};
-    return bad_input(
-        fmt::format("A {} was given where a number is needed: a number, a boolean, or a tensor of one "
-                    "element.",
-                    to_string(type_of(*this))));
+    return bad_input("A {} was given where a number is needed: a number, a boolean, or a tensor of one element.",
+                     to_string(type_of(*this)));
 }
 
 ValueType type_of(const Value& value) {
@@ -238,8 +217,8 @@ Result<Value> value_from_json(const Json& json) {
     if (json.is_number()) return Value(json.get<double>());
     if (json.is_string()) return Value(json.get<std::string>());
     if (!json.is_array()) {
-        return bad_input(fmt::format(
-            "{} is not a value: values are numbers, true and false, text, and arrays of numbers.", to_line(json)));
+        return bad_input("{} is not a value: values are numbers, true and false, text, and arrays of numbers.",
+                         to_line(json));
     }
     std::vector<std::uint64_t> extents;
     std::vector<float> values;

@@ -2,8 +2,6 @@
 // The boundary to users' code: what it throws ends here.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <exception>
 #include <string>
 
@@ -17,9 +15,9 @@ auto caught(const Who& who, Call&& call) -> decltype(call()) {
     try {
         return call();
     } catch (const std::exception& exception) {
-        return bad_input(fmt::format("{} threw: {}", who(), exception.what()));
+        return bad_input("{} threw: {}", who(), exception.what());
     } catch (...) {
-        return bad_input(fmt::format("{} threw something that is not a std::exception.", who()));
+        return bad_input("{} threw something that is not a std::exception.", who());
     }
 }
 

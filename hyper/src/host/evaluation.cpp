@@ -11,13 +11,13 @@ namespace {
 Result<void> bind_value(const Graph& graph, VariableId id, const Value& value, const std::string& what,
                         KnownValues& values) {
     if (id.value >= graph.variables.size()) {
-        return bad_input(fmt::format("Graph '{}': {} is variable {}, but there are {}.", graph.name, what, id.value,
-                                     graph.variables.size()));
+        return bad_input("Graph '{}': {} is variable {}, but there are {}.", graph.name, what, id.value,
+                         graph.variables.size());
     }
     const ValueType& wanted = graph.variables[id.value].type;
     if (const ValueType given = type_of(value); given != wanted) {
-        return bad_input(fmt::format("Graph '{}': {} is a {}, but a {} was traced; trace the graph again for it.",
-                                     graph.name, what, to_string(given), to_string(wanted)));
+        return bad_input("Graph '{}': {} is a {}, but a {} was traced; trace the graph again for it.", graph.name, what,
+                         to_string(given), to_string(wanted));
     }
     values[id.value] = value;
     return {};
@@ -25,8 +25,8 @@ Result<void> bind_value(const Graph& graph, VariableId id, const Value& value, c
 
 Result<void> check_count(const Graph& graph, const char* what, std::size_t given, std::size_t wanted) {
     if (given == wanted) return {};
-    return bad_input(fmt::format("Graph '{}' has {} {}, but {} were given; give them in its order.", graph.name, wanted,
-                                 what, given));
+    return bad_input("Graph '{}' has {} {}, but {} were given; give them in its order.", graph.name, wanted, what,
+                     given);
 }
 
 /// Error: a variable that is not known yet, or not in the graph.
@@ -40,10 +40,8 @@ Result<std::vector<Value>> read_atoms(std::span<const Atom> atoms, const KnownVa
         }
         const VariableId id = std::get<VariableId>(atom);
         if (id.value >= values.size() || !values[id.value].has_value()) {
-            return bad_input(
-                fmt::format("It reads variable {}, which is not defined there; hold the graph against "
-                            "validate().",
-                            id.value));
+            return bad_input("It reads variable {}, which is not defined there; hold the graph against validate().",
+                             id.value);
         }
         read.push_back(*values[id.value]);
     }
@@ -106,8 +104,8 @@ Result<void> check_results(const Graph& graph, std::size_t equation, std::span<c
         const ValueType& wanted = graph.variables[ids[i].value].type;
         if (const ValueType given = type_of(results[i]); given != wanted) {
             problem = fmt::format(
-                "a {} came back where a {} was traced; a function must keep its type and shape, "
-                "whatever its parameters are.",
+                "a {} came back where a {} was traced; a function must keep its type and shape, whatever its "
+                "parameters are.",
                 to_string(given), to_string(wanted));
         }
     }
@@ -122,9 +120,9 @@ Result<void> store_results(const Graph& graph, std::size_t equation, std::vector
         const VariableId id = of.results[i];
         if (id.value >= values.size() || values[id.value].has_value()) {
             return bad_input(
-                fmt::format("While {}: its result {} is variable {}, which does not exist or is defined "
-                            "elsewhere; hold the graph against validate().",
-                            describe(graph, equation), i, id.value));
+                "While {}: its result {} is variable {}, which does not exist or is defined elsewhere; hold the graph "
+                "against validate().",
+                describe(graph, equation), i, id.value);
         }
     }
     for (std::size_t i = 0; i < results.size(); ++i) values[of.results[i].value] = std::move(results[i]);

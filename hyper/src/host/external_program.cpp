@@ -41,7 +41,13 @@ Json field_value(const Field& field, float value) {
         }
         case FieldKind::Real: break;
     }
-    return to_json(Value(Tensor::vector({value})))[0];  // as short as the float prints
+    return shortest(value);
+}
+
+Json values_json(std::span<const Value> values) {
+    Json array = Json::array();
+    for (const Value& value : values) array.push_back(to_json(value));
+    return array;
 }
 
 Result<std::string> request(std::span<const Field> fields, const HostCall& call) {
@@ -49,23 +55,14 @@ Result<std::string> request(std::span<const Field> fields, const HostCall& call)
     if (fields.empty()) {
         for (const float value : call.parameters) parameters.push_back(field_value({}, value));
     } else if (fields.size() != call.parameters.size()) {
-        return bad_input(
-            fmt::format("It has {} fields, but {} parameters were given.", fields.size(), call.parameters.size()));
+        return bad_input("It has {} fields, but {} parameters were given.", fields.size(), call.parameters.size());
     } else {
         parameters = Json::object();
         for (std::size_t i = 0; i < fields.size(); ++i) {
             parameters[fields[i].name] = field_value(fields[i], call.parameters[i]);
         }
     }
-    Json operands = Json::array();
-    for (const Value& operand : call.operands) operands.push_back(to_json(operand));
-    return to_line({{"parameters", std::move(parameters)}, {"operands", std::move(operands)}}) + "\n";
-}
-
-Json values_json(std::span<const Value> values) {
-    Json array = Json::array();
-    for (const Value& value : values) array.push_back(to_json(value));
-    return array;
+    return to_line({{"parameters", std::move(parameters)}, {"operands", values_json(call.operands)}}) + "\n";
 }
 
 }  // namespace
@@ -76,9 +73,8 @@ Result<Value> program_answer(const Program& program, const ProgramRun& run) {
     if (program.answer == ProgramAnswer::Success) return Value(run.status == 0 ? 1.0 : 0.0);
     if (run.status != 0 && !program.any_status) {
         return bad_input(
-            fmt::format("Program '{}' ended with status {}; its answer counts with status 0 only, unless "
-                        "any_status is set.{}",
-                        name, run.status, quoted_errors(run.error_tail)));
+            "Program '{}' ended with status {}; its answer counts with status 0 only, unless any_status is set.{}",
+            name, run.status, quoted_errors(run.error_tail));
     }
     if (program.answer == ProgramAnswer::WholeText) {
         std::string text = run.output;
@@ -88,17 +84,16 @@ Result<Value> program_answer(const Program& program, const ProgramRun& run) {
     }
     const std::string_view line = last_line(run.output);
     if (line.empty()) {
-        return bad_input(
-            fmt::format("Program '{}' printed nothing; its last line has to be its answer, a JSON value.{}", name,
-                        quoted_errors(run.error_tail)));
+        return bad_input("Program '{}' printed nothing; its last line has to be its answer, a JSON value.{}", name,
+                         quoted_errors(run.error_tail));
     }
     const Result<Json> json = parse_json(line, "the last line");
     Result<Value> value = json ? value_from_json(*json) : Result<Value>(json.error());
     if (value) return value;
     return bad_input(
-        fmt::format("Program '{}' printed {} at the end, which is not an answer: {} Give a number, true or "
-                    "false, \"text\" or an array of numbers.{}",
-                    name, quoted(line), value.error().message, quoted_errors(run.error_tail)));
+        "Program '{}' printed {} at the end, which is not an answer: {} Give a number, true or false, \"text\" or an "
+        "array of numbers.{}",
+        name, quoted(line), value.error().message, quoted_errors(run.error_tail));
 }
 
 Result<HostFunctionPtr> host_function_from_program(std::string name, Program program, std::vector<Field> fields,
@@ -121,13 +116,10 @@ Result<AnyHyperfunction> program_hyperfunction(std::string name, Program program
     std::vector<float> initial;
     initial.reserve(fields.size());
     for (const Field& field : fields) initial.push_back(static_cast<float>(field.initial));
-    AnyHyperfunction::Parts parts;
-    parts.spec.name = name;
-    parts.spec.shape = Shape{fields.size()};
-    parts.spec.fields = fields;
-    parts.spec.optimize = options.optimize;
-    parts.values = Tensor::vector(std::move(initial));
-    parts.arity = arity;
+    AnyHyperfunction::Parts parts{
+        .spec = {.name = name, .shape = {fields.size()}, .fields = fields, .optimize = options.optimize},
+        .values = Tensor::vector(std::move(initial)),
+        .arity = arity};
     if (program.answer == ProgramAnswer::WholeText) parts.stand_in = Value("");
     YOLK_TRY(parts.host,
              host_function_from_program(std::move(name), std::move(program), std::move(fields), options.host));
@@ -137,8 +129,7 @@ Result<AnyHyperfunction> program_hyperfunction(std::string name, Program program
 Result<Metric> program_metric(Program program, std::string name) {
     YOLK_TRY_VOID(check_program(program));
     if (program.answer == ProgramAnswer::WholeText) {
-        return bad_input(
-            fmt::format("Metric '{}': a reward is a number; let the program print it as its last line.", name));
+        return bad_input("Metric '{}': a reward is a number; let the program print it as its last line.", name);
     }
     Metric metric;
     metric.name = std::move(name);

@@ -15,15 +15,12 @@ namespace {
 
 constexpr std::uint32_t kMostThreads = 4096;
 
-std::string named_task(const HostTask& task) {
-    return fmt::format("Host function '{}'{}", task.function->name,
-                       task.label.empty() ? "" : fmt::format(" ({})", task.label));
-}
-
 }  // namespace
 
 Error final_error(const HostJob& job, Error error) {
-    error.message = fmt::format("{}: {}{}", named_task(job.task), error.message,
+    const std::string& label = job.task.label;
+    error.message = fmt::format("Host function '{}'{}: {}{}", job.task.function->name,
+                                label.empty() ? "" : fmt::format(" ({})", label), error.message,
                                 job.attempts > 1 ? fmt::format(" ({} attempts.)", job.attempts) : "");
     return error;
 }
@@ -46,7 +43,7 @@ Result<Value> run_guarded(const HostFunction& function, const HostCall& call) {
     } catch (const std::bad_alloc&) {
         return Error{ErrorKind::OutOfMemory, "it ran out of host memory."};
     } catch (const std::exception& thrown) {
-        return bad_input(fmt::format("it threw an exception: {}", thrown.what()));
+        return bad_input("it threw an exception: {}", thrown.what());
     } catch (...) {
         return bad_input("it threw something that is not a std::exception.");
     }
@@ -72,8 +69,7 @@ HostPool::~HostPool() {
 
 Result<HostPool> HostPool::create(const Options& options) {
     if (options.threads == 0 || options.threads > kMostThreads) {
-        return bad_input(
-            fmt::format("A pool of {} threads was asked for; give 1 to {}.", options.threads, kMostThreads));
+        return bad_input("A pool of {} threads was asked for; give 1 to {}.", options.threads, kMostThreads);
     }
     return HostPool(std::make_shared<Impl>(options));
 }

@@ -87,8 +87,8 @@ void HostPool::Impl::submit(std::vector<HostJobPtr> jobs) {
     for (HostJobPtr& job : jobs) {
         if (job->task.function == nullptr || !job->task.function->run) {
             const std::string label = job->task.label;
-            outbox.push_back({std::move(job), bad_input(fmt::format("A task{} has no host function.",
-                                                                    label.empty() ? "" : " (" + label + ")"))});
+            outbox.push_back(
+                {std::move(job), bad_input("A task{} has no host function.", label.empty() ? "" : " (" + label + ")")});
             continue;
         }
         job->number = next_job++;
@@ -175,10 +175,8 @@ void HostPool::Impl::work_loop(std::uint64_t id) {
         }
         const HostAttemptPtr attempt = begin(job, id);
         if (abandoned >= most_abandoned(options)) {
-            settle(
-                attempt,
-                bad_input(fmt::format("it was not called: {} calls that timed out have not returned yet.", abandoned)),
-                HostOutcome::Error);
+            settle(attempt, bad_input("it was not called: {} calls that timed out have not returned yet.", abandoned),
+                   HostOutcome::Error);
             flush(lock);
             continue;
         }

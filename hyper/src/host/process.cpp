@@ -124,27 +124,25 @@ void Conversation::write_input() {
     child_.in.close();
 }
 
-void Conversation::read_output() {
+/// Appends what there is to read; false where that is nothing, at the end of a pipe too, which is closed.
+bool read_some(Descriptor& from, std::string& to) {
     std::array<char, 65536> block;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read()
-    while (child_.out.is_open() && !too_much_) {
-        const ssize_t got = ::read(child_.out.get(), block.data(), block.size());
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && errno == EAGAIN) return;
-        if (got <= 0) return child_.out.close();
-        run_.output.append(block.data(), static_cast<std::size_t>(got));
+    ssize_t got = -1;
+    do got = ::read(from.get(), block.data(), block.size());
+    while (got < 0 && errno == EINTR);
+    if (got > 0) to.append(block.data(), static_cast<std::size_t>(got));
+    if (got == 0 || (got < 0 && errno != EAGAIN)) from.close();
+    return got > 0;
+}
+
+void Conversation::read_output() {
+    while (child_.out.is_open() && !too_much_ && read_some(child_.out, run_.output))
         too_much_ = run_.output.size() > program_.max_output_bytes;
-    }
 }
 
 void Conversation::read_errors() {
-    std::array<char, 65536> block;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read()
     // Bounded, so that a child that never stops writing cannot keep us from looking at the clock.
-    for (int i = 0; i < 16 && child_.err.is_open(); ++i) {
-        const ssize_t got = ::read(child_.err.get(), block.data(), block.size());
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && errno == EAGAIN) return;
-        if (got <= 0) return child_.err.close();
-        run_.error_tail.append(block.data(), static_cast<std::size_t>(got));
+    for (int i = 0; i < 16 && child_.err.is_open() && read_some(child_.err, run_.error_tail); ++i) {
         if (run_.error_tail.size() > kErrorTail) run_.error_tail.erase(0, run_.error_tail.size() - kErrorTail);
     }
 }
@@ -195,17 +193,15 @@ int Conversation::finish() {
 Error Conversation::error_for(End end) const {
     const std::string& name = program_.command.front();
     const std::string errors = quoted_errors(run_.error_tail);
-    switch (end) {
-        case End::Timeout:
-            return io_error(fmt::format("Program '{}' had not ended after {} ms and was killed with its children.{}",
-                                        name, program_.timeout.count(), errors),
-                            ETIMEDOUT);
-        case End::Stop:
-            return io_error(
-                fmt::format("Program '{}' was killed with its children: its caller asked to stop.{}", name, errors),
-                ECANCELED);
-        case End::Output:
-        case End::Itself: break;
+    if (end == End::Timeout) {
+        return io_error(fmt::format("Program '{}' had not ended after {} ms and was killed with its children.{}", name,
+                                    program_.timeout.count(), errors),
+                        ETIMEDOUT);
+    }
+    if (end == End::Stop) {
+        return io_error(
+            fmt::format("Program '{}' was killed with its children: its caller asked to stop.{}", name, errors),
+            ECANCELED);
     }
     return io_error(fmt::format("Program '{}' printed more than {} bytes and was killed with its children; raise "
                                 "max_output_bytes or print less.{}",

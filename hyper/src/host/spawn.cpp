@@ -22,12 +22,21 @@ struct Pipe {
     Descriptor write;
 };
 
+/// Its ends must not be the standard three themselves, which the actions overwrite.
 Result<Pipe> make_pipe() {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    const auto failed = [] {
         return io_error(fmt::format("No pipe could be made: {}.", system_message(errno)), errno);
+    };
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return failed();
+    Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+    for (Descriptor* const end : {&pipe.read, &pipe.write}) {
+        if (end->get() > STDERR_FILENO) continue;
+        const int higher = ::fcntl(end->get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        if (higher < 0) return failed();
+        *end = Descriptor(higher);
     }
-    return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+    return pipe;
 }
 
 void unblock(const Descriptor& end) { ::fcntl(end.get(), F_SETFL, ::fcntl(end.get(), F_GETFL) | O_NONBLOCK); }
@@ -132,25 +141,13 @@ void set_up(SpawnSettings& settings, const Program& program, const Pipe& in, con
                                POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-/// The pipes' ends must not be the standard three themselves, which the actions overwrite.
-Result<Pipe> make_high_pipe() {
-    YOLK_TRY(Pipe pipe, make_pipe());
-    for (Descriptor* const end : {&pipe.read, &pipe.write}) {
-        if (end->get() > STDERR_FILENO) continue;
-        const int higher = ::fcntl(end->get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-        if (higher < 0) return io_error(fmt::format("No pipe could be made: {}.", system_message(errno)), errno);
-        *end = Descriptor(higher);
-    }
-    return pipe;
-}
-
 }  // namespace
 
 Result<Child> spawn(const Program& program) {
     YOLK_TRY(const std::filesystem::path file, find_program(program));
-    YOLK_TRY(Pipe in, make_high_pipe());
-    YOLK_TRY(Pipe out, make_high_pipe());
-    YOLK_TRY(Pipe err, make_high_pipe());
+    YOLK_TRY(Pipe in, make_pipe());
+    YOLK_TRY(Pipe out, make_pipe());
+    YOLK_TRY(Pipe err, make_pipe());
     SpawnSettings settings;
     set_up(settings, program, in, out, err);
     CStrings arguments(program.command);
@@ -182,13 +179,13 @@ Result<void> check_program(const Program& program) {
     for (const auto& [name, value] : program.environment) {
         if (name.empty() || name.find('=') != std::string::npos || holds_null(name) || holds_null(value)) {
             return bad_input(
-                fmt::format("Program '{}': '{}' is not a valid name of an environment variable, or its value contains "
-                            "a null character.",
-                            program.command.front(), name));
+                "Program '{}': '{}' is not a valid name of an environment variable, or its value contains "
+                "a null character.",
+                program.command.front(), name);
         }
     }
     if (std::ranges::any_of(program.command, holds_null)) {
-        return bad_input(fmt::format("Program '{}': an argument holds a null character.", program.command.front()));
+        return bad_input("Program '{}': an argument holds a null character.", program.command.front());
     }
     std::error_code ignored;
     if (!program.directory.empty() && !std::filesystem::is_directory(program.directory, ignored)) {
@@ -197,8 +194,7 @@ Result<void> check_program(const Program& program) {
                         ENOENT);
     }
     if (program.timeout.count() < 0 || program.grace.count() < 0) {
-        return bad_input(
-            fmt::format("Program '{}': a time-out or grace is below 0; 0 means no limit.", program.command.front()));
+        return bad_input("Program '{}': a time-out or grace is below 0; 0 means no limit.", program.command.front());
     }
     YOLK_TRY_VOID(find_program(program));
     return {};

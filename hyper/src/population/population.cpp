@@ -32,6 +32,8 @@ struct PopulationEvaluator::Impl {
 
     Result<void> group_examples(std::span<const TracedExample> traced);
     [[nodiscard]] bool is_used(const std::string& group) const;
+    /// A source of each row of the table that some graph uses; frozen ones are given, the same for all.
+    [[nodiscard]] std::vector<Source> sources_of(const ParameterTable& table) const;
     /// Groups that are the same for all candidates, but not what they were in the trace.
     [[nodiscard]] std::vector<const ParameterGroup*> changed_since_trace(const std::set<std::string>& varying) const;
     Result<population::Program*> program_for(std::vector<Source> sources, std::uint32_t rank, bool antithetic = true);
@@ -59,19 +61,16 @@ std::uint64_t quarter_of_the_heap(const DeviceInfo& info) {
 
 Result<void> check_example(const TracedExample& example, std::size_t index, const ParameterSet& parameters) {
     if (example.graph.outputs.empty())
-        return bad_input(fmt::format("Example {} has no output: its graph gives nothing to score.", index));
+        return bad_input("Example {} has no output: its graph gives nothing to score.", index);
     if (example.values.size() != example.graph.variables.size()) {
-        return bad_input(
-            fmt::format("Example {} has {} values for {} variables; each variable needs the value it was "
-                        "traced with.",
-                        index, example.values.size(), example.graph.variables.size()));
+        return bad_input("Example {} has {} values for {} variables; each variable needs the value it was traced with.",
+                         index, example.values.size(), example.graph.variables.size());
     }
     for (const GraphParameter& parameter : example.graph.parameters) {
         if (parameters.find(parameter.group) != nullptr) continue;
         return bad_input(
-            fmt::format("Example {} uses parameter group '{}', which the set has not. It has {}. Register "
-                        "the hyperfunction.",
-                        index, parameter.group, names_of(parameters)));
+            "Example {} uses parameter group '{}', which the set has not. It has {}. Register the hyperfunction.",
+            index, parameter.group, names_of(parameters));
     }
     return {};
 }
@@ -89,32 +88,24 @@ Result<void> check_table(const ParameterTable& table, const ParameterTable& want
         for (const ParameterDesc& d : descs) text += fmt::format(" {} [{}, {}]", d.name, d.rows, d.columns);
         return text.empty() ? std::string(" nothing") : text;
     };
-    return bad_input(fmt::format("The table has{}; the set's optimized groups are{}. Take the table of search_space().",
-                                 list(given), list(expected)));
+    return bad_input("The table has{}; the set's optimized groups are{}. Take the table of search_space().",
+                     list(given), list(expected));
 }
 
 Result<void> check(const Perturbations& p, const ParameterSet& parameters) {
     YOLK_TRY(const ParameterTable table, search_table(parameters));
     YOLK_TRY_VOID(check_table(p.table, table));
     if (p.centre.size() != p.table.element_count()) {
-        return bad_input(
-            fmt::format("The centre has {} elements; the table has {}.", p.centre.size(), p.table.element_count()));
+        return bad_input("The centre has {} elements; the table has {}.", p.centre.size(), p.table.element_count());
     }
     if (!p.device_centre.empty() && p.device_centre.size_bytes < p.table.size_bytes()) {
-        return bad_input(fmt::format("The centre on the device has {} bytes; the table needs {}.",
-                                     p.device_centre.size_bytes, p.table.size_bytes()));
+        return bad_input("The centre on the device has {} bytes; the table needs {}.", p.device_centre.size_bytes,
+                         p.table.size_bytes());
     }
     if (p.rank < 1 || p.rank > kMaxRank)
-        return bad_input(fmt::format("Rank {} was given; it must be from 1 to {}.", p.rank, kMaxRank));
-    if (p.first_member < -1)
-        return bad_input(fmt::format("The first member is {}; -1 is the centre, 0 the first.", p.first_member));
+        return bad_input("Rank {} was given; it must be from 1 to {}.", p.rank, kMaxRank);
+    if (p.first_member < -1) return bad_input("The first member is {}; -1 is the centre, 0 the first.", p.first_member);
     return {};
-}
-
-bool shares_values(const Value& traced, const Tensor& now) {
-    const Tensor* then = traced.tensor();
-    return then != nullptr &&
-           ((then->values().data() == now.values().data() && then->shape() == now.shape()) || *then == now);
 }
 
 }  // namespace
@@ -133,9 +124,9 @@ Result<void> PopulationEvaluator::Impl::group_examples(std::span<const TracedExa
 }
 
 bool PopulationEvaluator::Impl::is_used(const std::string& name) const {
-    return std::any_of(groups.begin(), groups.end(), [&](const ExampleGroup& group) {
+    return std::ranges::any_of(groups, [&](const ExampleGroup& group) {
         const auto& used = group.graph().parameters;
-        return std::any_of(used.begin(), used.end(), [&](const GraphParameter& p) { return p.group == name; });
+        return std::ranges::find(used, name, &GraphParameter::group) != used.end();
     });
 }
 
@@ -147,7 +138,7 @@ std::vector<const ParameterGroup*> PopulationEvaluator::Impl::changed_since_trac
             for (const GraphParameter& p : example->graph.parameters) {
                 const ParameterGroup* now = parameters->find(p.group);
                 if (varying.contains(p.group) || now == nullptr ||
-                    shares_values(example->values[p.variable.value], now->values) ||
+                    example->values[p.variable.value] == Value(now->values) ||
                     std::find(changed.begin(), changed.end(), now) != changed.end())
                     continue;
                 changed.push_back(now);
@@ -162,7 +153,7 @@ Result<population::Program*> PopulationEvaluator::Impl::program_for(std::vector<
     std::string key = fmt::format("rank {}{}", rank, antithetic ? "" : ", each member its own noise");
     for (const Source& source : sources)
         key += fmt::format("\n{} {} {}", source.spec.name, static_cast<int>(source.kind), source.id.value);
-    const auto found = std::find_if(programs.begin(), programs.end(), [&](const Known& k) { return k.key == key; });
+    const auto found = std::ranges::find(programs, key, &Known::key);
     if (found != programs.end()) {
         std::rotate(found, found + 1, programs.end());
         return programs.back().program.get();
@@ -179,15 +170,12 @@ Result<population::Program*> PopulationEvaluator::Impl::program_for(std::vector<
     return programs.back().program.get();
 }
 
-namespace {
-
-/// A source of each row of the table that some graph uses; frozen ones are given, the same for all.
-std::vector<Source> sources_of(const ParameterTable& table, const ParameterSet& parameters) {
+std::vector<Source> PopulationEvaluator::Impl::sources_of(const ParameterTable& table) const {
     std::vector<Source> sources;
     for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
         const ParameterDesc& desc = table.parameters()[id];
-        const ParameterGroup* group = parameters.find(desc.name);
-        if (group == nullptr) continue;
+        const ParameterGroup* group = parameters->find(desc.name);
+        if (group == nullptr || !is_used(desc.name)) continue;
         sources.push_back(
             {.spec = group->spec,
              .kind = desc.perturbation == Perturbation::Frozen ? SourceKind::Given : SourceKind::Perturbed,
@@ -198,23 +186,17 @@ std::vector<Source> sources_of(const ParameterTable& table, const ParameterSet& 
     return sources;
 }
 
-Tensor natural_tensor(const Source& source, std::span<const float> centre) {
-    const std::span<const float> part = centre.subspan(source.offset, source.count);
-    std::vector<float> values = source.spec.fields.empty() ? std::vector<float>(part.begin(), part.end())
-                                                           : to_natural(source.spec.fields, part);
-    return Tensor::create(source.spec.shape, std::move(values)).value_or(Tensor());
-}
-
-}  // namespace
-
 Result<PopulationOutputs> PopulationEvaluator::Impl::evaluate(const Perturbations& perturbations) {
     YOLK_TRY_VOID(check(perturbations, *parameters));
-    std::vector<Source> sources = sources_of(perturbations.table, *parameters);
-    std::erase_if(sources, [&](const Source& source) { return !is_used(source.spec.name); });
+    std::vector<Source> sources = sources_of(perturbations.table);
     std::vector<Tensor> given;
     std::set<std::string> varying;
     for (const Source& source : sources) {
-        given.push_back(source.kind == SourceKind::Given ? natural_tensor(source, perturbations.centre) : Tensor());
+        given.emplace_back();
+        if (source.kind == SourceKind::Given) {
+            const auto coordinates = perturbations.centre.subspan(source.offset, source.count);
+            YOLK_TRY(given.back(), population::natural_tensor(source.spec, coordinates));
+        }
         varying.insert(source.spec.name);
     }
     for (const ParameterGroup* group : changed_since_trace(varying)) {
@@ -274,9 +256,7 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resourc
     YOLK_TRY_VOID(impl->group_examples(examples));
     // What a search will ask for: it says now what runs where, and whether one candidate fits.
     YOLK_TRY(const SearchSpace space, search_space(parameters));
-    std::vector<Source> sources = sources_of(space.table, parameters);
-    std::erase_if(sources, [&](const Source& source) { return !impl->is_used(source.spec.name); });
-    YOLK_TRY(population::Program* const program, impl->program_for(std::move(sources), 1));
+    YOLK_TRY(population::Program* const program, impl->program_for(impl->sources_of(space.table), 1));
     impl->host_rows = program->host_rows();
     return PopulationEvaluator(std::move(impl));
 }
@@ -292,17 +272,10 @@ std::span<const ParameterId> PopulationEvaluator::host_rows() const noexcept { r
 
 std::vector<std::string> PopulationEvaluator::fallbacks() const {
     std::set<std::string> sentences;
-    for (const Impl::Known& known : impl_->programs)
-        sentences.merge([&] {
-            const std::vector<std::string> list = known.program->fallbacks();
-            return std::set<std::string>(list.begin(), list.end());
-        }());
+    for (const Impl::Known& known : impl_->programs) {
+        for (std::string& sentence : known.program->fallbacks()) sentences.insert(std::move(sentence));
+    }
     return {sentences.begin(), sentences.end()};
 }
-
-PopulationEvaluator::PopulationEvaluator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-PopulationEvaluator::~PopulationEvaluator() = default;
-PopulationEvaluator::PopulationEvaluator(PopulationEvaluator&&) noexcept = default;
-PopulationEvaluator& PopulationEvaluator::operator=(PopulationEvaluator&&) noexcept = default;
 
 }  // namespace yolk::hyper

@@ -7,19 +7,11 @@
 #include "yolk/reference/perturbed_vector.hpp"
 
 namespace yolk::hyper::population {
-namespace {
-
-Tensor tensor_of(const Shape& shape, std::vector<float> values) {
-    return Tensor::create(shape, std::move(values)).value_or(Tensor());
-}
-
-}  // namespace
 
 Candidates Candidates::perturbed(std::span<const Source> sources, const Perturbations& perturbations,
                                  std::vector<Tensor> given) {
     Candidates candidates;
     candidates.sources_ = sources;
-    candidates.count_ = perturbations.members;
     candidates.perturbations_ = perturbations;
     candidates.values_.resize(sources.size());
     candidates.formed_.resize(sources.size());
@@ -33,21 +25,17 @@ Candidates Candidates::given(std::span<const Source> sources, std::uint32_t coun
                              std::vector<std::vector<Tensor>> values) {
     Candidates candidates;
     candidates.sources_ = sources;
-    candidates.count_ = count;
+    candidates.perturbations_.members = count;
     candidates.values_ = std::move(values);
     candidates.formed_.resize(sources.size());
     return candidates;
-}
-
-std::span<const float> Candidates::centre() const noexcept {
-    return perturbations_ ? perturbations_->centre : std::span<const float>{};
 }
 
 const Tensor& Candidates::natural(std::size_t source, std::uint32_t candidate) {
     if (const std::vector<Tensor>& values = values_[source]; !values.empty())
         return values[values.size() == 1 ? 0 : candidate];
     auto& formed = formed_[source];
-    if (formed.empty()) formed.resize(count_);
+    if (formed.empty()) formed.resize(count());
     if (!formed[candidate]) formed[candidate] = form(sources_[source], candidate);
     return *formed[candidate];
 }
@@ -57,7 +45,7 @@ void Candidates::forget() {
 }
 
 Tensor Candidates::form(const Source& source, std::uint32_t candidate) const {
-    const Perturbations& p = *perturbations_;
+    const Perturbations& p = perturbations_;
     const std::span<const float> centre = p.centre.subspan(source.offset, source.count);
     const std::int32_t member = p.first_member + static_cast<std::int32_t>(candidate);
     if (source.spec.is_matrix()) {
@@ -68,13 +56,12 @@ Tensor Candidates::form(const Source& source, std::uint32_t candidate) const {
                                        .parameter = source.id,
                                        .antithetic = p.antithetic};
         const std::vector<double> weights = reference::perturbed_weights(desc, centre, p.when, member);
-        return tensor_of(source.spec.shape, {weights.begin(), weights.end()});
+        return Tensor::create(source.spec.shape, {weights.begin(), weights.end()}).value_or(Tensor());
     }
-    std::vector<float> values = reference::perturbed_vector_twin(
+    const std::vector<float> values = reference::perturbed_vector_twin(
         {.members = 1, .element_count = source.count, .parameter = source.id, .antithetic = p.antithetic}, centre,
         p.when, member);
-    if (!source.spec.fields.empty()) values = to_natural(source.spec.fields, values);
-    return tensor_of(source.spec.shape, std::move(values));
+    return natural_tensor(source.spec, values).value_or(Tensor());
 }
 
 }  // namespace yolk::hyper::population

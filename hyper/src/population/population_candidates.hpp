@@ -20,16 +20,12 @@ class Candidates {
     [[nodiscard]] static Candidates given(std::span<const Source> sources, std::uint32_t count,
                                           std::vector<std::vector<Tensor>> values);
 
-    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-    [[nodiscard]] std::int32_t first_member() const noexcept {
-        return perturbations_ ? perturbations_->first_member : 0;
-    }
-    [[nodiscard]] NoiseContext when() const noexcept { return perturbations_ ? perturbations_->when : NoiseContext{}; }
-    [[nodiscard]] std::span<const float> centre() const noexcept;
+    [[nodiscard]] std::uint32_t count() const noexcept { return perturbations_.members; }
+    [[nodiscard]] std::int32_t first_member() const noexcept { return perturbations_.first_member; }
+    [[nodiscard]] NoiseContext when() const noexcept { return perturbations_.when; }
+    [[nodiscard]] std::span<const float> centre() const noexcept { return perturbations_.centre; }
     /// Empty where the centre is on the host alone.
-    [[nodiscard]] BufferView device_centre() const noexcept {
-        return perturbations_ ? perturbations_->device_centre : BufferView{};
-    }
+    [[nodiscard]] BufferView device_centre() const noexcept { return perturbations_.device_centre; }
     /// Formed where it must be: a matrix in fp32 from a sum in double.
     [[nodiscard]] const Tensor& natural(std::size_t source, std::uint32_t candidate);
     /// Forgets what was formed (matrices of candidates that are done).
@@ -39,8 +35,7 @@ class Candidates {
     [[nodiscard]] Tensor form(const Source& source, std::uint32_t candidate) const;
 
     std::span<const Source> sources_;
-    std::uint32_t count_ = 0;
-    std::optional<Perturbations> perturbations_;
+    Perturbations perturbations_;                             // of given candidates their number alone
     std::vector<std::vector<Tensor>> values_;                 // by source; one, or one for each candidate
     std::vector<std::vector<std::optional<Tensor>>> formed_;  // by source and candidate
 };

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <memory>
 
 #include "yolk/core/shape.hpp"
 #include "yolk/exact/exact_math.h"
@@ -15,17 +14,6 @@
 
 namespace yolk::hyper::population {
 namespace {
-
-Bind bind_perturbed_vector(const PerturbedVectorDesc& desc) {
-    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-        YOLK_TRY(const PerturbedVectorPlan plan, plan_perturbed_vector(device, desc));
-        YOLK_TRY(BoundPerturbedVector bound, plan.bind({.vector = views[0], .output = views[1]}));
-        return Record([held = std::make_shared<BoundPerturbedVector>(std::move(bound))](Recorder& recorder,
-                                                                                        const Moment& moment) {
-            held->record(recorder, moment.when, moment.first_member);
-        });
-    };
-}
 
 void append_floats(const Value& value, std::uint64_t count, std::vector<std::uint32_t>& words) {
     if (const Tensor* tensor = value.tensor()) {
@@ -40,14 +28,9 @@ void append_floats(const Value& value, std::uint64_t count, std::vector<std::uin
 }  // namespace
 
 Bind bind_gather(const GatherDesc& desc) {
-    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-        YOLK_TRY(const GatherPlan plan, plan_gather(device, desc));
-        YOLK_TRY(BoundGather bound,
-                 plan.bind({.table = views[0], .ids = views[1], .out = views[2], .status = views[3]}));
-        return Record([held = std::make_shared<BoundGather>(std::move(bound))](Recorder& recorder, const Moment&) {
-            held->record(recorder);
-        });
-    };
+    return bind_operation(desc, [](std::span<const BufferView> views) {
+        return GatherViews{.table = views[0], .ids = views[1], .out = views[2], .status = views[3]};
+    });
 }
 
 Emitter::Emitter(const Inputs& inputs, Constants& constants)
@@ -115,11 +98,13 @@ BufferRef Emitter::source_values(std::int32_t index) {
                            .offset = inputs_.centre_offsets[static_cast<std::size_t>(index)],
                            .bytes = kElementBytes * elements};
     known = temporary(vector.bytes * members());
-    step({vector}, {known}, 0,
-         bind_perturbed_vector({.members = members(),
-                                .element_count = static_cast<std::uint32_t>(elements),
-                                .parameter = source.id,
-                                .antithetic = inputs_.antithetic}));
+    const PerturbedVectorDesc desc{.members = members(),
+                                   .element_count = static_cast<std::uint32_t>(elements),
+                                   .parameter = source.id,
+                                   .antithetic = inputs_.antithetic};
+    step({vector}, {known}, 0, bind_operation(desc, [](std::span<const BufferView> views) {
+             return PerturbedVectorViews{.vector = views[0], .output = views[1]};
+         }));
     return known;
 }
 

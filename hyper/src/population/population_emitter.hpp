@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "population_place.hpp"
 #include "yolk/primitives/gather.hpp"
+#include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
@@ -37,6 +39,23 @@ struct Moment {
 using Record = std::function<void(Recorder&, const Moment&)>;
 /// Plans and binds; the views are those of Step, in order.
 using Bind = std::function<Result<Record>(const Device&, std::span<const BufferView>, const BufferView& scratch)>;
+/// Plans an operation and binds it; `views_of` says which of the step's views is which of the operation's.
+template <class Desc, class ViewsOf>
+[[nodiscard]] Bind bind_operation(const Desc& desc, ViewsOf views_of) {
+    return [=](const Device& device, std::span<const BufferView> views, const BufferView& scratch) -> Result<Record> {
+        YOLK_TRY(const Plan<Desc> plan, Plan<Desc>::make(device, desc));
+        const std::uint64_t bytes = plan.scratch().size_bytes;
+        YOLK_TRY(Bound<Desc> bound, plan.bind(views_of(views), bytes == 0 ? BufferView{} : scratch.part(0, bytes)));
+        return Record([held = std::make_shared<Bound<Desc>>(std::move(bound))](Recorder& recorder,
+                                                                               [[maybe_unused]] const Moment& moment) {
+            if constexpr (requires { typename Desc::Call; }) {
+                held->record(recorder, moment.when, moment.first_member);
+            } else {
+                held->record(recorder);
+            }
+        });
+    };
+}
 /// Views: table, ids, out, status.
 [[nodiscard]] Bind bind_gather(const GatherDesc& desc);
 

@@ -2,6 +2,7 @@
 // One rule per tensor operation: whether it has kernels for these operands, and which.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -12,8 +13,7 @@ namespace yolk::hyper::population {
 
 struct Rule {
     /// Why it must run on the host; empty where it lowers. Kinds and empty tensors are checked before.
-    std::string (*refuses)(const Equation& equation, std::span<const Operand> operands,
-                           std::span<const ValueType> results, std::span<const Source> sources);
+    std::string (*refuses)(std::span<const Operand> operands, std::span<const Source> sources);
     /// Steps whose results are the equation's, each [members, examples or 1, elements].
     void (*emit)(Emitter& emitter, const Equation& equation, std::span<const Operand> operands);
     bool takes_words = false;  ///< operands may be uint32
@@ -32,6 +32,12 @@ struct RowsColumns {
 /// Refuses operands that are the whole of a matrix which is never formed.
 [[nodiscard]] std::string refuses_matrices(std::span<const Operand> operands, std::span<const Source> sources);
 [[nodiscard]] bool is_drawn_matrix(const Operand& operand, std::span<const Source> sources);
+/// A kernel's operations have the words of the graph's.
+template <Worded E>
+[[nodiscard]] E named_like(const Operation& operation) {
+    constexpr auto kWords = enum_words(E{});
+    return static_cast<E>(std::ranges::find(kWords, operation.name) - kWords.begin());
+}
 
 // The rules' files.
 extern const Rule kUnary, kBinary, kLinear, kLinearTransposed, kEmbedding, kSoftmax, kReduce, kArgmax, kConcat, kSplit,

@@ -1,47 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of what works element by element.
-#include <array>
-#include <memory>
-#include <string_view>
-#include <utility>
-
 #include "population_lowering.hpp"
 #include "yolk/primitives/elementwise.hpp"
 
 namespace yolk::hyper::population {
 namespace {
 
-constexpr std::pair<std::string_view, ElementwiseOperation> kOperationNames[] = {
-    {"add", ElementwiseOperation::Add},           {"subtract", ElementwiseOperation::Subtract},
-    {"multiply", ElementwiseOperation::Multiply}, {"maximum", ElementwiseOperation::Maximum},
-    {"negate", ElementwiseOperation::Negate},     {"relu", ElementwiseOperation::Relu},
-    {"gelu", ElementwiseOperation::Gelu},         {"silu", ElementwiseOperation::Silu},
-    {"tanh", ElementwiseOperation::Tanh},         {"sigmoid", ElementwiseOperation::Sigmoid},
-    {"exp", ElementwiseOperation::Exp},           {"log", ElementwiseOperation::Log},
-};
-
-ElementwiseOperation elementwise_operation(const Operation& operation) {
-    for (const auto& [name, found] : kOperationNames) {
-        if (name == operation.name) return found;
-    }
-    return ElementwiseOperation::Copy;
-}
-
 Bind bind_elementwise(const ElementwiseDesc& desc) {
-    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-        YOLK_TRY(const ElementwisePlan plan, plan_elementwise(device, desc));
-        const bool binary = is_binary(desc.operation);
-        YOLK_TRY(BoundElementwise bound,
-                 plan.bind({.first = views[0], .second = binary ? views[1] : BufferView{}, .out = views.back()}));
-        return Record([held = std::make_shared<BoundElementwise>(std::move(bound))](Recorder& recorder, const Moment&) {
-            held->record(recorder);
-        });
-    };
-}
-
-std::string refuses_elementwise(const Equation&, std::span<const Operand> operands, std::span<const ValueType>,
-                                std::span<const Source> sources) {
-    return refuses_matrices(operands, sources);
+    return bind_operation(desc, [binary = is_binary(desc.operation)](std::span<const BufferView> views) {
+        return ElementwiseViews{.first = views[0], .second = binary ? views[1] : BufferView{}, .out = views.back()};
+    });
 }
 
 void emit_unary(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
@@ -49,7 +17,7 @@ void emit_unary(Emitter& emitter, const Equation& equation, std::span<const Oper
     const RowsColumns size = rows_columns(emitter.type(out).shape);
     const BufferRef x = emitter.varying(operands[0]);
     emitter.step({x}, {emitter.result(out)}, 0,
-                 bind_elementwise({.operation = elementwise_operation(*equation.operation),
+                 bind_elementwise({.operation = named_like<ElementwiseOperation>(*equation.operation),
                                    .members = emitter.members(),
                                    .rows = emitter.examples(emitter.traits(out).per_example) * size.rows,
                                    .columns = size.columns}));
@@ -101,7 +69,7 @@ void emit_binary(Emitter& emitter, const Equation& equation, std::span<const Ope
     const Second second = operands[1].traits.varies ? varying_second(emitter, operands[1], shape, per_example)
                                                     : data_second(emitter, operands[1], shape, per_example);
     emitter.step({first, second.buffer}, {emitter.result(out)}, 0,
-                 bind_elementwise({.operation = elementwise_operation(*equation.operation),
+                 bind_elementwise({.operation = named_like<ElementwiseOperation>(*equation.operation),
                                    .members = second.members,
                                    .rows = second.rows,
                                    .columns = second.columns,
@@ -110,7 +78,7 @@ void emit_binary(Emitter& emitter, const Equation& equation, std::span<const Ope
 
 }  // namespace
 
-const Rule kUnary{refuses_elementwise, emit_unary};
-const Rule kBinary{refuses_elementwise, emit_binary};
+const Rule kUnary{refuses_matrices, emit_unary};
+const Rule kBinary{refuses_matrices, emit_binary};
 
 }  // namespace yolk::hyper::population

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of products with a matrix, and of rows of a table. A perturbed matrix goes to the kernels that regenerate its
 // noise; any other to the exact matmul, whose chain is theirs without a perturbation.
-#include <memory>
-#include <utility>
-
 #include "population_lowering.hpp"
 #include "yolk/primitives/gather.hpp"
 #include "yolk/primitives/matmul.hpp"
@@ -13,35 +10,7 @@
 namespace yolk::hyper::population {
 namespace {
 
-BufferView scratch_for(const BufferView& scratch, const MemoryNeeds& needs) {
-    return needs.size_bytes == 0 ? BufferView{} : scratch.part(0, needs.size_bytes);
-}
-
-Bind bind_perturbed_linear(const PerturbedLinearDesc& desc) {
-    return
-        [desc](const Device& device, std::span<const BufferView> views, const BufferView& scratch) -> Result<Record> {
-            YOLK_TRY(const PerturbedLinearPlan plan, plan_perturbed_linear(device, desc));
-            YOLK_TRY(BoundPerturbedLinear bound, plan.bind({.weights = views[0], .input = views[1], .output = views[2]},
-                                                           scratch_for(scratch, plan.scratch())));
-            return Record([held = std::make_shared<BoundPerturbedLinear>(std::move(bound))](Recorder& recorder,
-                                                                                            const Moment& moment) {
-                held->record(recorder, moment.when, moment.first_member);
-            });
-        };
-}
-
-Bind bind_matmul(const MatmulDesc& desc) {
-    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-        YOLK_TRY(const MatmulPlan plan, plan_matmul(device, desc));
-        YOLK_TRY(BoundMatmul bound, plan.bind({.a = views[1], .b = views[0], .out = views[2]}));
-        return Record([held = std::make_shared<BoundMatmul>(std::move(bound))](Recorder& recorder, const Moment&) {
-            held->record(recorder);
-        });
-    };
-}
-
-std::string refuses_linear(const Equation&, std::span<const Operand> operands, std::span<const ValueType>,
-                           std::span<const Source> sources) {
+std::string refuses_linear(std::span<const Operand> operands, std::span<const Source> sources) {
     if (!operands[0].traits.varies && operands[0].traits.per_example)
         return "each example has a matrix of its own, and no candidate changes it";
     return refuses_matrices(operands.subspan(1), sources);
@@ -63,16 +32,19 @@ void emit_perturbed(Emitter& emitter, const Equation& equation, std::span<const 
     const std::uint64_t base = shared ? kElementBytes * rows * (transposed ? size.in : size.out) : 0;
     const std::uint64_t scratch =
         round_up(kElementBytes * emitter.members() * rows * emitter.rank(), kViewAlignment) + base;
+    const PerturbedLinearDesc desc{.members = emitter.members(),
+                                   .rows = rows,
+                                   .in = size.in,
+                                   .out = size.out,
+                                   .rank = emitter.rank(),
+                                   .parameter = emitter.source(operands[0]).id,
+                                   .shared_input = shared,
+                                   .transposed = transposed,
+                                   .antithetic = emitter.antithetic()};
     emitter.step({emitter.centre(operands[0]), input}, {emitter.result(equation.results[0])}, scratch,
-                 bind_perturbed_linear({.members = emitter.members(),
-                                        .rows = rows,
-                                        .in = size.in,
-                                        .out = size.out,
-                                        .rank = emitter.rank(),
-                                        .parameter = emitter.source(operands[0]).id,
-                                        .shared_input = shared,
-                                        .transposed = transposed,
-                                        .antithetic = emitter.antithetic()}));
+                 bind_operation(desc, [](std::span<const BufferView> views) {
+                     return PerturbedLinearViews{.weights = views[0], .input = views[1], .output = views[2]};
+                 }));
 }
 
 /// Values of each candidate (or of each of its examples), or data for all.
@@ -104,7 +76,10 @@ void emit_given(Emitter& emitter, const Equation& equation, std::span<const Oper
         desc.batch = emitter.members() * examples;
         desc.m = size.rows;
     }
-    emitter.step({matrices, input}, {emitter.result(equation.results[0])}, 0, bind_matmul(desc));
+    emitter.step({matrices, input}, {emitter.result(equation.results[0])}, 0,
+                 bind_operation(desc, [](std::span<const BufferView> views) {
+                     return MatmulViews{.a = views[1], .b = views[0], .out = views[2]};
+                 }));
 }
 
 void emit_linear_as(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed) {
@@ -126,24 +101,11 @@ void emit_linear_transposed(Emitter& emitter, const Equation& equation, std::spa
     emit_linear_as(emitter, equation, operands, true);
 }
 
-std::string refuses_embedding(const Equation&, std::span<const Operand> operands, std::span<const ValueType>,
-                              std::span<const Source>) {
+std::string refuses_embedding(std::span<const Operand> operands, std::span<const Source>) {
     if (operands[0].traits.source < 0 && operands[0].traits.varies) return "the table is computed";
     if (!operands[0].traits.varies && operands[0].traits.per_example) return "each example has a table of its own";
     if (operands[1].traits.varies && !operands[1].traits.words) return "the ids are computed as fp32";
     return {};
-}
-
-Bind bind_perturbed_embedding(const PerturbedEmbeddingDesc& desc) {
-    return [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-        YOLK_TRY(const PerturbedEmbeddingPlan plan, plan_perturbed_embedding(device, desc));
-        YOLK_TRY(BoundPerturbedEmbedding bound,
-                 plan.bind({.weights = views[0], .ids = views[1], .output = views[2], .status = views[3]}));
-        return Record([held = std::make_shared<BoundPerturbedEmbedding>(std::move(bound))](Recorder& recorder,
-                                                                                           const Moment& moment) {
-            held->record(recorder, moment.when, moment.first_member);
-        });
-    };
 }
 
 void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
@@ -157,15 +119,19 @@ void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const 
     const auto table_rows = static_cast<std::uint32_t>(shape[0]);
     const auto columns = static_cast<std::uint32_t>(shape[1]);
     if (is_drawn_matrix(table, emitter.sources())) {
+        const PerturbedEmbeddingDesc desc{.members = emitter.members(),
+                                          .rows = rows,
+                                          .table_rows = table_rows,
+                                          .columns = columns,
+                                          .rank = emitter.rank(),
+                                          .parameter = emitter.source(table).id,
+                                          .shared_ids = shared_ids,
+                                          .antithetic = emitter.antithetic()};
         emitter.step({emitter.centre(table), which}, {emitter.result(equation.results[0]), status}, 0,
-                     bind_perturbed_embedding({.members = emitter.members(),
-                                               .rows = rows,
-                                               .table_rows = table_rows,
-                                               .columns = columns,
-                                               .rank = emitter.rank(),
-                                               .parameter = emitter.source(table).id,
-                                               .shared_ids = shared_ids,
-                                               .antithetic = emitter.antithetic()}));
+                     bind_operation(desc, [](std::span<const BufferView> views) {
+                         return PerturbedEmbeddingViews{
+                             .weights = views[0], .ids = views[1], .output = views[2], .status = views[3]};
+                     }));
         return;
     }
     const BufferRef values = emitter.table(table);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules along the last dimension, and of what moves elements: concat, split, reshape.
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -12,11 +11,6 @@
 namespace yolk::hyper::population {
 namespace {
 
-std::string refuses_rows(const Equation&, std::span<const Operand> operands, std::span<const ValueType>,
-                         std::span<const Source> sources) {
-    return refuses_matrices(operands, sources);
-}
-
 void emit_softmax(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
     const VariableId out = equation.results[0];
     const RowsColumns size = rows_columns(emitter.type(out).shape);
@@ -25,34 +19,21 @@ void emit_softmax(Emitter& emitter, const Equation& equation, std::span<const Op
                            .columns = size.columns,
                            .logarithm = equation.operation->name == std::string_view("log_softmax")};
     const BufferRef x = emitter.varying(operands[0]);
-    emitter.step({x}, {emitter.result(out)}, 0,
-                 [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-                     YOLK_TRY(const SoftmaxPlan plan, plan_softmax(device, desc));
-                     YOLK_TRY(BoundSoftmax bound, plan.bind({.in = views[0], .out = views[1]}));
-                     return Record([held = std::make_shared<BoundSoftmax>(std::move(bound))](
-                                       Recorder& recorder, const Moment&) { held->record(recorder); });
-                 });
-}
-
-ReduceOperation reduce_operation(std::string_view name) {
-    if (name == "sum") return ReduceOperation::Sum;
-    return name == "mean" ? ReduceOperation::Mean : ReduceOperation::Argmax;
+    emitter.step({x}, {emitter.result(out)}, 0, bind_operation(desc, [](std::span<const BufferView> views) {
+                     return SoftmaxViews{.in = views[0], .out = views[1]};
+                 }));
 }
 
 void emit_reduce(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
     const VariableId out = equation.results[0];
     const RowsColumns size = rows_columns(operands[0].type.shape);
-    const ReduceDesc desc{.operation = reduce_operation(equation.operation->name),
+    const ReduceDesc desc{.operation = named_like<ReduceOperation>(*equation.operation),
                           .outer = emitter.members() * emitter.examples(emitter.traits(out).per_example) * size.rows,
                           .columns = size.columns};
     const BufferRef x = emitter.varying(operands[0]);
-    emitter.step({x}, {emitter.result(out)}, 0,
-                 [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-                     YOLK_TRY(const ReducePlan plan, plan_reduce(device, desc));
-                     YOLK_TRY(BoundReduce bound, plan.bind({.in = views[0], .out = views[1]}));
-                     return Record([held = std::make_shared<BoundReduce>(std::move(bound))](
-                                       Recorder& recorder, const Moment&) { held->record(recorder); });
-                 });
+    emitter.step({x}, {emitter.result(out)}, 0, bind_operation(desc, [](std::span<const BufferView> views) {
+                     return ReduceViews{.in = views[0], .out = views[1]};
+                 }));
 }
 
 std::size_t row_dimension(const Equation& equation) {
@@ -69,12 +50,6 @@ ConcatDesc concat_desc(Emitter& emitter, const Shape& shape, std::size_t dimensi
     return desc;
 }
 
-Record record_of(BoundConcat bound) {
-    return [held = std::make_shared<BoundConcat>(std::move(bound))](Recorder& recorder, const Moment&) {
-        held->record(recorder);
-    };
-}
-
 void emit_concat(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
     const VariableId out = equation.results[0];
     const std::size_t dimension = row_dimension(equation);
@@ -88,30 +63,25 @@ void emit_concat(Emitter& emitter, const Equation& equation, std::span<const Ope
                                : emitter.full(operand, per_example, operand.type.shape));
     }
     emitter.step(std::move(parts), {emitter.result(out)}, 0,
-                 [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-                     YOLK_TRY(const ConcatPlan plan, plan_concat(device, desc));
-                     YOLK_TRY(BoundConcat bound,
-                              plan.bind({.whole = views.back(), .parts = views.first(views.size() - 1)}));
-                     return record_of(std::move(bound));
-                 });
+                 bind_operation(desc, [](std::span<const BufferView> views) {
+                     return ConcatViews{.whole = views.back(), .parts = views.first(views.size() - 1)};
+                 }));
 }
 
 void emit_split(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
     const std::size_t dimension = row_dimension(equation);
     ConcatDesc desc =
         concat_desc(emitter, operands[0].type.shape, dimension, emitter.traits(equation.results[0]).per_example);
+    desc.split = true;
     const BufferRef whole = emitter.varying(operands[0]);
     std::vector<BufferRef> parts;
     for (const VariableId part : equation.results) {
         desc.parts.push_back({.extent = static_cast<std::uint32_t>(emitter.type(part).shape[dimension])});
         parts.push_back(emitter.result(part));
     }
-    emitter.step({whole}, std::move(parts), 0,
-                 [desc](const Device& device, std::span<const BufferView> views, const BufferView&) -> Result<Record> {
-                     YOLK_TRY(const ConcatPlan plan, plan_split(device, desc));
-                     YOLK_TRY(BoundConcat bound, plan.bind({.whole = views[0], .parts = views.subspan(1)}));
-                     return record_of(std::move(bound));
-                 });
+    emitter.step({whole}, std::move(parts), 0, bind_operation(desc, [](std::span<const BufferView> views) {
+                     return ConcatViews{.whole = views[0], .parts = views.subspan(1)};
+                 }));
 }
 
 void emit_reshape(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
@@ -120,11 +90,11 @@ void emit_reshape(Emitter& emitter, const Equation& equation, std::span<const Op
 
 }  // namespace
 
-const Rule kSoftmax{refuses_rows, emit_softmax};
-const Rule kReduce{refuses_rows, emit_reduce};
-const Rule kArgmax{refuses_rows, emit_reduce, false, true};
-const Rule kConcat{refuses_rows, emit_concat};
-const Rule kSplit{refuses_rows, emit_split};
-const Rule kReshape{refuses_rows, emit_reshape};
+const Rule kSoftmax{refuses_matrices, emit_softmax};
+const Rule kReduce{refuses_matrices, emit_reduce};
+const Rule kArgmax{refuses_matrices, emit_reduce, false, true};
+const Rule kConcat{refuses_matrices, emit_concat};
+const Rule kSplit{refuses_matrices, emit_split};
+const Rule kReshape{refuses_matrices, emit_reshape};
 
 }  // namespace yolk::hyper::population

@@ -27,15 +27,6 @@ std::uint64_t element_count(const ValueType& type) {
 
 namespace {
 
-bool same_value(const Value& a, const Value& b) {
-    const Tensor* first = a.tensor();
-    const Tensor* second = b.tensor();
-    // The examples' parameters share their elements: no need to look at them all.
-    if (first != nullptr && second != nullptr && first->values().data() == second->values().data())
-        return first->shape() == second->shape();
-    return a == b;
-}
-
 Operand operand_at(const Graph& graph, const PlacedGraph& placed, const AtomPlace& place, const IsUniform& is_uniform) {
     Operand operand{.place = place};
     const Atom& atom = atom_at(graph, place);
@@ -50,12 +41,13 @@ Operand operand_at(const Graph& graph, const PlacedGraph& placed, const AtomPlac
     return operand;
 }
 
-std::string reason_for_host(const Equation& equation, std::span<const Operand> operands,
-                            std::span<const ValueType> results, std::span<const Source> sources) {
+std::string reason_for_host(const Graph& graph, const Equation& equation, std::span<const Operand> operands,
+                            std::span<const Source> sources) {
     if (equation.host) return "host function";
     const Rule* rule = rule_of(equation.operation);
     if (rule == nullptr) return fmt::format("{} has no kernel", equation.operation->name);
-    for (const ValueType& type : results) {
+    for (const VariableId id : equation.results) {
+        const ValueType& type = graph.variables[id.value].type;
         if (type.kind != ValueKind::Tensor)
             return fmt::format("{} of a {} has no kernel", equation.operation->name, to_string(type.kind));
         if (element_count(type) == 0) return fmt::format("{} gives no element", equation.operation->name);
@@ -67,11 +59,7 @@ std::string reason_for_host(const Equation& equation, std::span<const Operand> o
         if (operand.traits.words && operand.traits.varies && !rule->takes_words)
             return fmt::format("{} of indices that the device found has no kernel", equation.operation->name);
     }
-    return rule->refuses(equation, operands, results, sources);
-}
-
-bool any_varies(std::span<const Operand> operands) {
-    return std::any_of(operands.begin(), operands.end(), [](const Operand& o) { return o.traits.varies; });
+    return rule->refuses(operands, sources);
 }
 
 }  // namespace
@@ -97,15 +85,13 @@ PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, con
     for (std::size_t i = 0; i < graph.equations.size(); ++i) {
         const Equation& equation = graph.equations[i];
         const std::vector<Operand> operands = operands_of(graph, placed, i, is_uniform);
-        if (!any_varies(operands)) continue;  // data
-        std::vector<ValueType> results;
-        for (const VariableId id : equation.results) results.push_back(graph.variables[id.value].type);
-        std::string reason = reason_for_host(equation, operands, results, sources);
+        if (std::ranges::none_of(operands, [](const Operand& o) { return o.traits.varies; })) continue;  // data
+        std::string reason = reason_for_host(graph, equation, operands, sources);
         const bool device = reason.empty();
         placed.equations[i] = {device ? Placement::Device : Placement::Host, std::move(reason)};
         // A host function may have effects, or chance: it is called for each example whatever it is given.
-        const bool per_example = equation.host || std::any_of(operands.begin(), operands.end(),
-                                                              [](const Operand& o) { return o.traits.per_example; });
+        const bool per_example =
+            equation.host || std::ranges::any_of(operands, [](const Operand& o) { return o.traits.per_example; });
         for (const VariableId id : equation.results) {
             placed.variables[id.value] = {.varies = true,
                                           .per_example = per_example,
@@ -120,7 +106,7 @@ IsUniform uniform_in(const ExampleGroup& group) {
     return [&group](const AtomPlace& place) {
         const Value& first = traced_value(*group.examples.front(), place);
         return std::all_of(group.examples.begin() + 1, group.examples.end(), [&](const TracedExample* example) {
-            return same_value(first, traced_value(*example, place));
+            return first == traced_value(*example, place);  // quickly where they share their elements
         });
     };
 }
@@ -141,7 +127,7 @@ std::vector<PlacedEquation> place(const Graph& graph, std::span<const std::strin
     std::vector<bool> from_input(graph.variables.size(), false);
     for (const auto& [key, id] : graph.inputs) from_input[id.value] = true;
     for (const Equation& equation : graph.equations) {
-        const bool any = std::any_of(equation.operands.begin(), equation.operands.end(), [&](const Atom& atom) {
+        const bool any = std::ranges::any_of(equation.operands, [&](const Atom& atom) {
             const auto* id = std::get_if<VariableId>(&atom);
             return id != nullptr && from_input[id->value];
         });

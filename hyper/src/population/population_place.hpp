@@ -31,6 +31,12 @@ struct Source {
     [[nodiscard]] bool drawn_on_device() const { return kind == SourceKind::Perturbed && spec.fields.empty(); }
 };
 
+/// A group's values at search coordinates; weights are their own.
+[[nodiscard]] inline Result<Tensor> natural_tensor(const ParameterSpec& spec, std::span<const float> coordinates) {
+    return Tensor::create(spec.shape, spec.fields.empty() ? std::vector<float>(coordinates.begin(), coordinates.end())
+                                                          : to_natural(spec.fields, coordinates));
+}
+
 /// Examples whose graphs have one signature.
 struct ExampleGroup {
     std::vector<const TracedExample*> examples;
@@ -48,6 +54,9 @@ struct AtomPlace {
 [[nodiscard]] const Atom& atom_at(const Graph& graph, const AtomPlace& place);
 /// What the atom was in that example's trace.
 [[nodiscard]] const Value& traced_value(const TracedExample& example, const AtomPlace& place);
+[[nodiscard]] inline const Value& output_of(const TracedExample& example) {
+    return traced_value(example, {kOutputs, 0});
+}
 
 struct Traits {
     bool varies = false;      ///< with the candidate

@@ -44,12 +44,11 @@ std::vector<std::uint32_t> levels_of(const Graph& graph, const PlacedGraph& plac
 
 std::vector<bool> read_on_host(const Graph& graph, const PlacedGraph& placed) {
     std::vector<bool> needed(graph.variables.size(), false);
-    const auto need = [&](const Atom& atom) {
-        if (const auto* id = std::get_if<VariableId>(&atom)) needed[id->value] = true;
-    };
     for (std::size_t i = 0; i < graph.equations.size(); ++i) {
         if (placed.equations[i].placement != Placement::Host) continue;
-        for (const Atom& atom : graph.equations[i].operands) need(atom);
+        for (const Atom& atom : graph.equations[i].operands) {
+            if (const auto* id = std::get_if<VariableId>(&atom)) needed[id->value] = true;
+        }
     }
     return needed;
 }
@@ -63,12 +62,7 @@ bool is_output(const Graph& graph, VariableId variable) {
 
 Program::Program(Dispatcher& dispatcher, std::span<const ExampleGroup> groups, std::vector<Source> sources,
                  const Options& options)
-    : dispatcher_(&dispatcher),
-      groups_(groups),
-      sources_(std::move(sources)),
-      rank_(options.rank),
-      antithetic_(options.antithetic),
-      budget_bytes_(options.budget_bytes) {}
+    : dispatcher_(&dispatcher), groups_(groups), sources_(std::move(sources)), options_(options) {}
 
 Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::span<const ExampleGroup> groups,
                                                  std::vector<Source> sources, const Options& options) {
@@ -79,7 +73,7 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::sp
     }
     program->find_phases();
     program->lay_out_centre();
-    YOLK_TRY_VOID(program->choose_chunk(options));
+    YOLK_TRY_VOID(program->choose_chunk());
     return program;
 }
 
@@ -116,8 +110,8 @@ Layout Program::emit(std::uint32_t members) {
                      .sources = sources_,
                      .centre_offsets = centre_offsets_,
                      .members = members,
-                     .rank = rank_,
-                     .antithetic = antithetic_},
+                     .rank = options_.rank,
+                     .antithetic = options_.antithetic},
                     constants_);
     for (const Phase& phase : phases_) {
         if (!phase.device) continue;
@@ -143,28 +137,27 @@ Layout Program::emit(std::uint32_t members) {
 
 bool Program::fits(const Layout& layout) const {
     const DeviceLimits& limits = dispatcher_->device().info().limits;
-    return layout.arena_bytes <= budget_bytes_ && layout.arena_bytes <= limits.max_memory_allocation_size &&
+    return layout.arena_bytes <= options_.budget_bytes && layout.arena_bytes <= limits.max_memory_allocation_size &&
            layout.largest_bytes <= limits.max_storage_buffer_range;
 }
 
-Result<void> Program::choose_chunk(const Options& options) {
-    members_per_chunk_ = options.members_per_chunk;
-    if (fits(emit(members_per_chunk_))) return {};
+Result<void> Program::choose_chunk() {
+    if (fits(emit(options_.members_per_chunk))) return {};
     const Layout least = emit(1);
     if (!fits(least)) {
         return Error{ErrorKind::OutOfMemory,
                      fmt::format("One candidate over all examples needs {} bytes of device memory, {} of them in one "
                                  "piece; {} bytes may be used (memory_budget_bytes, or a quarter of the heap). Raise "
                                  "the budget, or evaluate fewer examples at once.",
-                                 least.arena_bytes, least.largest_bytes, budget_bytes_)};
+                                 least.arena_bytes, least.largest_bytes, options_.budget_bytes)};
     }
     std::uint32_t good = 1;
-    std::uint32_t bad = members_per_chunk_;
+    std::uint32_t bad = options_.members_per_chunk;
     while (bad - good > 1) {
         const std::uint32_t middle = good + (bad - good) / 2;
         (fits(emit(middle)) ? good : bad) = middle;
     }
-    members_per_chunk_ = good;
+    options_.members_per_chunk = good;
     return {};
 }
 
@@ -205,15 +198,14 @@ Result<void> Program::bind(ChunkPlan& plan) {
             const BufferView scratch = view_of(plan, step.scratch);
             YOLK_TRY(step.record, step.bind(device, views, scratch));
             const auto hits = [](const std::vector<BufferView>& some, const BufferView& view) {
-                return std::any_of(some.begin(), some.end(), [&](const BufferView& v) { return overlap(v, view); });
+                return std::ranges::any_of(some, [&](const BufferView& v) { return overlap(v, view); });
             };
             std::vector<BufferView> writes(views.begin() + static_cast<std::ptrdiff_t>(step.read), views.end());
             if (!scratch.empty()) writes.push_back(scratch);
             views.resize(step.read);
             step.barrier =
-                std::any_of(views.begin(), views.end(), [&](const BufferView& v) { return hits(written, v); }) ||
-                std::any_of(writes.begin(), writes.end(),
-                            [&](const BufferView& v) { return hits(written, v) || hits(read, v); });
+                std::ranges::any_of(views, [&](const BufferView& v) { return hits(written, v); }) ||
+                std::ranges::any_of(writes, [&](const BufferView& v) { return hits(written, v) || hits(read, v); });
             if (step.barrier) {
                 read.clear();
                 written.clear();
@@ -226,7 +218,7 @@ Result<void> Program::bind(ChunkPlan& plan) {
 }
 
 Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
-    const auto found = std::find_if(plans_.begin(), plans_.end(), [&](const auto& p) { return p->members == members; });
+    const auto found = std::ranges::find(plans_, members, &ChunkPlan::members);
     if (found != plans_.end()) {
         std::rotate(found, found + 1, plans_.end());
         return plans_.back().get();
@@ -360,9 +352,8 @@ std::vector<std::string> Program::fallbacks() const {
 std::uint64_t Program::equations(Placement placement) const {
     std::uint64_t count = 0;
     for (const PlacedGraph& placed : placed_) {
-        count += static_cast<std::uint64_t>(
-            std::count_if(placed.equations.begin(), placed.equations.end(),
-                          [&](const PlacedEquation& equation) { return equation.placement == placement; }));
+        count +=
+            static_cast<std::uint64_t>(std::ranges::count(placed.equations, placement, &PlacedEquation::placement));
     }
     return count;
 }

@@ -59,7 +59,7 @@ class Program {
     [[nodiscard]] std::span<const ExampleGroup> groups() const noexcept { return groups_; }
     [[nodiscard]] std::span<const Phase> phases() const noexcept { return phases_; }
     [[nodiscard]] const PlacedGraph& placed(std::uint32_t group) const { return placed_[group]; }
-    [[nodiscard]] std::uint32_t members_per_chunk() const noexcept { return members_per_chunk_; }
+    [[nodiscard]] std::uint32_t members_per_chunk() const noexcept { return options_.members_per_chunk; }
     /// Made on first use; a few are kept.
     [[nodiscard]] Result<ChunkPlan*> chunk_plan(std::uint32_t members);
     /// Centre values into their staging; the next recording copies them.
@@ -85,7 +85,7 @@ class Program {
     void lay_out_centre();
     [[nodiscard]] Layout emit(std::uint32_t members);
     [[nodiscard]] bool fits(const Layout& layout) const;
-    [[nodiscard]] Result<void> choose_chunk(const Options& options);
+    [[nodiscard]] Result<void> choose_chunk();
     [[nodiscard]] Result<void> create_shared_buffers();
     void record_centre(Recorder& recorder) noexcept;
     [[nodiscard]] bool is_read_on_host(std::size_t source) const;
@@ -104,10 +104,7 @@ class Program {
     std::uint64_t centre_bytes_ = 0;
     bool centre_dirty_ = false;
     BufferView device_centre_;  ///< where the next recording copies the centre from; empty: from its staging
-    std::uint32_t rank_ = 1;
-    bool antithetic_ = true;
-    std::uint64_t budget_bytes_ = 0;
-    std::uint32_t members_per_chunk_ = 1;
+    Options options_;           ///< members_per_chunk: as many as fit
     std::vector<std::unique_ptr<ChunkPlan>> plans_;  // the latest last
 };
 

@@ -39,11 +39,8 @@ std::vector<Result<Value>> run_tasks(HostPool* pool, std::span<const HostTask> t
     results.reserve(tasks.size());
     for (const HostTask& task : tasks) {
         auto result = run_caught(*task.function, {task.parameters, task.operands, {}});
-        if (result) {
-            results.push_back(std::move(result));
-        } else {
-            results.emplace_back(std::move(result).error().while_doing(fmt::format("running {}", task.label)));
-        }
+        if (!result) result = std::move(result).error().while_doing(fmt::format("running {}", task.label));
+        results.push_back(std::move(result));
     }
     return results;
 }

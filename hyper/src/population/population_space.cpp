@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimized groups as one table of search coordinates, and back.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "yolk/hyper/population.hpp"
+#include "population_place.hpp"
 
 namespace yolk::hyper {
 namespace {
 
-bool has_fields(const ParameterGroup& group) { return !group.spec.fields.empty(); }
+std::uint32_t coordinates_in(const ParameterGroup& group) {
+    return group.spec.fields.empty() ? static_cast<std::uint32_t>(group.values.values().size())
+                                     : coordinate_count(group.spec.fields);
+}
 
 ParameterDesc desc_of(const ParameterGroup& group) {
     const ParameterSpec& spec = group.spec;
@@ -18,8 +19,7 @@ ParameterDesc desc_of(const ParameterGroup& group) {
                 .rows = static_cast<std::uint32_t>(spec.shape[0]),
                 .columns = static_cast<std::uint32_t>(spec.shape[1])};
     }
-    const std::uint64_t count = has_fields(group) ? coordinate_count(spec.fields) : group.values.values().size();
-    return {.name = spec.name, .rows = static_cast<std::uint32_t>(count), .perturbation = Perturbation::Vector};
+    return {.name = spec.name, .rows = coordinates_in(group), .perturbation = Perturbation::Vector};
 }
 
 /// What an optimizer has nothing to do with: no parameters.
@@ -41,8 +41,9 @@ Result<SearchSpace> search_space(const ParameterSet& parameters) {
     for (const ParameterGroup& group : parameters.groups()) {
         if (!is_searched(group)) continue;
         const std::span<const float> natural = group.values.values();
-        const std::vector<float> coordinates = has_fields(group) ? to_coordinates(group.spec.fields, natural)
-                                                                 : std::vector<float>(natural.begin(), natural.end());
+        const std::vector<float> coordinates = group.spec.fields.empty()
+                                                   ? std::vector<float>(natural.begin(), natural.end())
+                                                   : to_coordinates(group.spec.fields, natural);
         centre.insert(centre.end(), coordinates.begin(), coordinates.end());
     }
     return SearchSpace{std::move(table), std::move(centre)};
@@ -51,20 +52,16 @@ Result<SearchSpace> search_space(const ParameterSet& parameters) {
 Result<void> apply_coordinates(ParameterSet& parameters, std::span<const float> coordinates) {
     YOLK_TRY(const SearchSpace space, search_space(parameters));
     if (coordinates.size() != space.centre.size()) {
-        return bad_input(fmt::format("{} coordinates were given; the optimized groups have {}.", coordinates.size(),
-                                     space.centre.size()));
+        return bad_input("{} coordinates were given; the optimized groups have {}.", coordinates.size(),
+                         space.centre.size());
     }
     ParameterSet changed = parameters;
     std::size_t at = 0;
     for (const ParameterGroup& group : parameters.groups()) {
         if (!is_searched(group)) continue;
-        const std::size_t count =
-            has_fields(group) ? coordinate_count(group.spec.fields) : group.values.values().size();
-        const std::span<const float> part = coordinates.subspan(at, count);
-        at += count;
-        std::vector<float> natural =
-            has_fields(group) ? to_natural(group.spec.fields, part) : std::vector<float>(part.begin(), part.end());
-        YOLK_TRY(Tensor values, Tensor::create(group.values.shape(), std::move(natural)));
+        const std::span<const float> part = coordinates.subspan(at, coordinates_in(group));
+        at += part.size();
+        YOLK_TRY(Tensor values, population::natural_tensor(group.spec, part));
         YOLK_TRY_VOID(changed.set(group.spec.name, std::move(values)));
     }
     parameters = std::move(changed);

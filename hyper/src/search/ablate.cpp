@@ -40,8 +40,8 @@ Result<std::vector<std::string>> chosen_groups(const ParameterSet& set, const Ab
     }
     for (const std::string& name : options.groups) {
         if (std::ranges::find(possible, name) != possible.end()) continue;
-        return bad_input(fmt::format("There is no group '{}' to {}; there are {}.", name, to_string(options.how),
-                                     possible.empty() ? "none" : fmt::format("{}", fmt::join(possible, ", "))));
+        return bad_input("There is no group '{}' to {}; there are {}.", name, to_string(options.how),
+                         possible.empty() ? "none" : fmt::format("{}", fmt::join(possible, ", ")));
     }
     return options.groups.empty() ? possible : options.groups;
 }
@@ -136,7 +136,7 @@ Result<AblationRow> perturb(System& system, const std::string& name, std::span<c
     for (std::size_t i = 0; i < scored.rewards.size(); ++i) {
         if (std::isfinite(scored.rewards[i])) continue;
         if (i < scored.errors.size() && scored.errors[i]) return *scored.errors[i];
-        return bad_input(fmt::format("With the group '{}' perturbed the reward is not finite.", name));
+        return bad_input("With the group '{}' perturbed the reward is not finite.", name);
     }
     const std::span<const double> drawn = std::span(scored.rewards).subspan(1);
     const double mean = mean_of(drawn);
@@ -189,7 +189,7 @@ Result<Ablation> parse_ablation(std::string_view name) {
     for (std::size_t i = 0; i < kAblationNames.size(); ++i) {
         if (kAblationNames[i] == name) return static_cast<Ablation>(i);
     }
-    return bad_input(fmt::format("There is no ablation '{}'; there are {}.", name, fmt::join(kAblationNames, ", ")));
+    return bad_input("There is no ablation '{}'; there are {}.", name, fmt::join(kAblationNames, ", "));
 }
 
 Json to_json(const AblationRow& row) {
@@ -203,7 +203,7 @@ Json to_json(const AblationRow& row) {
 Result<std::vector<AblationRow>> ablate(System& system, std::span<const Example> examples, const Metric& metric,
                                         const AblateOptions& options) {
     if (options.draws < 2 || options.draws % 2 != 0)
-        return bad_input(fmt::format("The draws are {}; they must be an even number of at least 2.", options.draws));
+        return bad_input("The draws are {}; they must be an even number of at least 2.", options.draws);
     if (options.seeds < 1) return bad_input("The number of seeds is 0; it must be at least 1.");
     YOLK_TRY(const std::vector<TracedExample> traced, system.trace_all(examples));
     YOLK_TRY(const std::vector<std::string> groups, chosen_groups(system.parameters(), options));

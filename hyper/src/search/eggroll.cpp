@@ -21,10 +21,6 @@ class Eggroll final : public Search {
         return std::uint64_t{options.evolution.population} + 1;
     }
     [[nodiscard]] Result<void> run(Objective& objective) override;
-
-   private:
-    [[nodiscard]] static Result<void> search(Objective& objective, evolve::Evolution& evolution,
-                                             std::span<float> returns, const evolve::EvolutionOptions& options);
 };
 
 StepReport report_of(std::uint32_t step, std::span<const double> rewards, const evolve::Schedule& schedule) {
@@ -90,27 +86,8 @@ class HostView {
     std::vector<float> centre_;
 };
 
-Result<void> Eggroll::run(Objective& objective) {
-    evolve::EvolutionOptions options = objective.options().evolution;
-    options.rank = objective.noise_rank();
-    const Device& device = objective.dispatcher().device();
-    const ParameterTable& table = objective.space().table;
-    evolve::EvolutionParts parts{.parameters = table,
-                                 .initial = objective.space().centre,
-                                 .host_elements = elements_of(table, objective.host_rows())};
-    YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,
-             evolve::host_scores_evaluator(device, options.population));
-    const std::span<float> returns = scores->returns();
-    parts.evaluator = std::move(scores);
-    YOLK_TRY(evolve::Evolution evolution,
-             evolve::Evolution::create(device, objective.dispatcher(), std::move(parts), options));
-    const Result<void> done = search(objective, evolution, returns, options);
-    const Result<void> settled = objective.settle();  // whatever came of it: the evolution's buffers go now
-    return done ? settled : done;
-}
-
-Result<void> Eggroll::search(Objective& objective, evolve::Evolution& evolution, std::span<float> returns,
-                             const evolve::EvolutionOptions& options) {
+Result<void> search_steps(Objective& objective, evolve::Evolution& evolution, std::span<float> returns,
+                          const evolve::EvolutionOptions& options) {
     evolve::Schedule schedule(options);
     HostView host(objective, evolution);
     Perturbations candidates{.table = evolution.table(),
@@ -135,6 +112,25 @@ Result<void> Eggroll::search(Objective& objective, evolve::Evolution& evolution,
     candidates.members = 1;
     YOLK_TRY_VOID(objective.evaluate(candidates));
     return {};
+}
+
+Result<void> Eggroll::run(Objective& objective) {
+    evolve::EvolutionOptions options = objective.options().evolution;
+    options.rank = objective.noise_rank();
+    const Device& device = objective.dispatcher().device();
+    const ParameterTable& table = objective.space().table;
+    evolve::EvolutionParts parts{.parameters = table,
+                                 .initial = objective.space().centre,
+                                 .host_elements = elements_of(table, objective.host_rows())};
+    YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,
+             evolve::host_scores_evaluator(device, options.population));
+    const std::span<float> returns = scores->returns();
+    parts.evaluator = std::move(scores);
+    YOLK_TRY(evolve::Evolution evolution,
+             evolve::Evolution::create(device, objective.dispatcher(), std::move(parts), options));
+    const Result<void> done = search_steps(objective, evolution, returns, options);
+    const Result<void> settled = objective.settle();  // whatever came of it: the evolution's buffers go now
+    return done ? settled : done;
 }
 
 }  // namespace

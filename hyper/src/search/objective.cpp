@@ -33,8 +33,7 @@ void note_ranks(const ParameterSet& set, std::uint32_t rank) {
     for (const ParameterGroup& group : set.groups()) {
         if (!group.spec.optimize || !group.spec.is_matrix() || group.spec.noise_rank == rank) continue;
         log_info(
-            fmt::format("'{}' asks for noise of rank {}; all matrices are perturbed at rank {}, the largest asked "
-                        "for.",
+            fmt::format("'{}' asks for noise of rank {}; all matrices are perturbed at rank {}, the largest asked for.",
                         group.spec.name, group.spec.noise_rank, rank));
         return;
     }
@@ -155,8 +154,7 @@ void SystemObjective::count_failures(const PopulationEvaluation& evaluation) {
         if (std::exchange(failure_named_, true)) continue;
         const bool told = i < evaluation.errors.size() && evaluation.errors[i].has_value();
         log_warning(
-            fmt::format("A candidate has failed and counts as the worst: {} Later ones are counted without a "
-                        "notice.",
+            fmt::format("A candidate has failed and counts as the worst: {} Later ones are counted without a notice.",
                         told ? evaluation.errors[i]->message : "its reward is not finite."));
     }
 }
@@ -217,8 +215,7 @@ Result<std::vector<Candidate>> SystemObjective::candidates_at(std::span<const fl
                                                               std::uint32_t count) const {
     const std::size_t elements = space_.table.element_count();
     if (points.size() != elements * count) {
-        return bad_input(
-            fmt::format("There are {} coordinates for {} points of {} each.", points.size(), count, elements));
+        return bad_input("There are {} coordinates for {} points of {} each.", points.size(), count, elements);
     }
     std::vector<Candidate> candidates(count);
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -324,8 +321,8 @@ Result<OptimizeOutcome> SystemObjective::run(Search& search) {
     outcome_.best_reward = -std::numeric_limits<double>::infinity();
     YOLK_TRY(const std::vector<double> start, evaluate(space_.centre, 1));
     if (start.empty()) {
-        return bad_input(fmt::format("The budget of {} metric calls does not even score the start, which takes {}.",
-                                     options_.metric_budget, options_.samples_per_example));
+        return bad_input("The budget of {} metric calls does not even score the start, which takes {}.",
+                         options_.metric_budget, options_.samples_per_example);
     }
     best_.reset();
     outcome_.start_reward = start.front();
@@ -338,8 +335,8 @@ Result<OptimizeOutcome> SystemObjective::run(Search& search) {
     outcome_.failed_candidates += std::exchange(failed_in_step_, 0);
     if (!std::isfinite(outcome_.best_reward)) {
         return failed_work(
-            "Neither the start nor any centre of the search has a finite reward, so there is nothing to "
-            "keep. Evaluate the system to see why.");
+            "Neither the start nor any centre of the search has a finite reward, so there is nothing to keep. Evaluate "
+            "the system to see why.");
     }
     outcome_.stopped_by = stopped_by_caller_                                  ? "caller"
                           : out_of_budget_ && outcome_.steps < options_.steps ? "budget"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "objective.hpp"
+#include "yolk/core/json.hpp"
 #include "yolk/hyper/optimize.hpp"
 #include "yolk/hyper/system.hpp"
 
@@ -17,9 +16,9 @@ Result<void> validate(const OptimizeOptions& options) {
         return bad_input("The largest batch is 0; it must be at least 1 (one candidate is always taken).");
     if (options.evolution.episodes != 1) {
         return bad_input(
-            fmt::format("The episodes per member are {}; a system has no episodes. Leave them at 1, and evaluate each "
-                        "candidate more than once with samples_per_example.",
-                        options.evolution.episodes));
+            "The episodes per member are {}; a system has no episodes. Leave them at 1, and evaluate each "
+            "candidate more than once with samples_per_example.",
+            options.evolution.episodes);
     }
     // A search of the caller's own takes of them what it likes.
     return options.search != nullptr ? Result<void>() : evolve::validate(options.evolution);
@@ -46,6 +45,35 @@ Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, cons
 
 Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, const Metric& metric) {
     return optimize(examples, metric, {});
+}
+
+Json to_json(const StepReport& report) {
+    Json json{{"step", report.step},
+              {"mean", report.mean},
+              {"best", report.best},
+              {"centre", report.centre},
+              {"metric_calls", report.metric_calls},
+              {"failed", report.failed},
+              {"sigma", report.sigma},
+              {"learning_rate", report.learning_rate},
+              {"seconds", report.seconds}};
+    if (report.held_out) json["held_out"] = *report.held_out;
+    return json;
+}
+
+Json to_json(const OptimizeOutcome& outcome) {
+    Json json{{"start_reward", outcome.start_reward},
+              {"best_reward", outcome.best_reward},
+              {"steps", outcome.steps},
+              {"stopped_by", outcome.stopped_by},
+              {"metric_calls", outcome.cost.metric_calls},
+              {"host_calls", outcome.cost.host_calls},
+              {"dispatches", outcome.cost.dispatches},
+              {"numbers", outcome.cost.numbers},
+              {"failed_candidates", outcome.failed_candidates}};
+    if (outcome.held_out_start) json["held_out_start"] = *outcome.held_out_start;
+    if (outcome.held_out_best) json["held_out_best"] = *outcome.held_out_best;
+    return json;
 }
 
 }  // namespace yolk::hyper

@@ -25,7 +25,7 @@ Result<double> reward_of(const Who& who, F&& metric) {
         return made;
     });
     if (reward && !std::isfinite(*reward))
-        return bad_input(fmt::format("{} returned {}; a reward is a finite number.", who(), *reward));
+        return bad_input("{} returned {}; a reward is a finite number.", who(), *reward);
     return reward;
 }
 
@@ -57,10 +57,17 @@ class Numbers {
     std::optional<double> number_{};
 };
 
-Result<void> same_count(const Numbers& prediction, const Numbers& expected) {
-    if (prediction.size() == expected.size()) return {};
-    return bad_input(fmt::format("A prediction of {} numbers beside {} expected ones; they must be as many.",
-                                 prediction.size(), expected.size()));
+/// Of two values with as many numbers each: `reward` of those, given and wanted.
+template <class Reward>
+Metric metric_of_numbers(std::string name, Reward reward) {
+    return {[reward](const Value& prediction, const Value& expected) -> Result<double> {
+                YOLK_TRY(const Numbers given, Numbers::of(prediction));
+                YOLK_TRY(const Numbers wanted, Numbers::of(expected));
+                if (given.size() == wanted.size()) return reward(given, wanted);
+                return bad_input("A prediction of {} numbers beside {} expected ones; they must be as many.",
+                                 given.size(), wanted.size());
+            },
+            std::move(name)};
 }
 
 Result<std::size_t> class_of(const Value& expected, std::size_t classes) {
@@ -74,9 +81,8 @@ Result<std::size_t> class_of(const Value& expected, std::size_t classes) {
         return static_cast<std::size_t>(std::ranges::find(numbers, 1.0) - numbers.begin());
     }
     return bad_input(
-        fmt::format("Expected {} beside {} classes; it must be a whole number from 0 to {}, or a tensor "
-                    "with one 1 among zeros.",
-                    to_string(expected), classes, static_cast<std::int64_t>(classes) - 1));
+        "Expected {} beside {} classes; it must be a whole number from 0 to {}, or a tensor with one 1 among zeros.",
+        to_string(expected), classes, static_cast<std::int64_t>(classes) - 1);
 }
 
 Result<double> cross_entropy_of(const Value& prediction, const Value& expected) {
@@ -98,18 +104,18 @@ bool is_number_text(std::string_view text) {
 
 Result<Scores> score(const Metric& metric, std::span<const Value> predictions, std::span<const Value> expected) {
     if (predictions.size() != expected.size()) {
-        return bad_input(fmt::format("{} predictions beside {} expected values; they must be as many.",
-                                     predictions.size(), expected.size()));
+        return bad_input("{} predictions beside {} expected values; they must be as many.", predictions.size(),
+                         expected.size());
     }
     const auto who = [&metric] { return fmt::format("Metric '{}'", metric.name); };
     if (static_cast<bool>(metric.whole) == static_cast<bool>(metric.per_example))
-        return bad_input(fmt::format("{} must have exactly one of its two forms set.", who()));
+        return bad_input("{} must have exactly one of its two forms set.", who());
     Scores scores;
     if (metric.whole) {
         YOLK_TRY(scores.reward, reward_of(who, [&] { return metric.whole(predictions, expected); }));
         return scores;
     }
-    if (predictions.empty()) return bad_input(fmt::format("{} was given no example; it needs at least one.", who()));
+    if (predictions.empty()) return bad_input("{} was given no example; it needs at least one.", who());
     double sum = 0.0;
     scores.per_example.reserve(predictions.size());
     for (std::size_t i = 0; i < predictions.size(); ++i) {
@@ -128,28 +134,20 @@ Metric exact_match() {
 }
 
 Metric classification(double threshold) {
-    return {[threshold](const Value& prediction, const Value& expected) -> Result<double> {
-                YOLK_TRY(const Numbers given, Numbers::of(prediction));
-                YOLK_TRY(const Numbers wanted, Numbers::of(expected));
-                YOLK_TRY_VOID(same_count(given, wanted));
-                for (std::size_t i = 0; i < given.size(); ++i) {
-                    if ((given[i] > threshold) != (wanted[i] > threshold)) return 0.0;
-                }
-                return 1.0;
-            },
-            "classification"};
+    return metric_of_numbers("classification", [threshold](const Numbers& given, const Numbers& wanted) {
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            if ((given[i] > threshold) != (wanted[i] > threshold)) return 0.0;
+        }
+        return 1.0;
+    });
 }
 
 Metric numeric_distance() {
-    return {[](const Value& prediction, const Value& expected) -> Result<double> {
-                YOLK_TRY(const Numbers given, Numbers::of(prediction));
-                YOLK_TRY(const Numbers wanted, Numbers::of(expected));
-                YOLK_TRY_VOID(same_count(given, wanted));
-                double sum = 0.0;
-                for (std::size_t i = 0; i < given.size(); ++i) sum += (given[i] - wanted[i]) * (given[i] - wanted[i]);
-                return 0.0 - sum;
-            },
-            "numeric distance"};
+    return metric_of_numbers("numeric distance", [](const Numbers& given, const Numbers& wanted) {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < given.size(); ++i) sum += (given[i] - wanted[i]) * (given[i] - wanted[i]);
+        return 0.0 - sum;
+    });
 }
 
 Metric cross_entropy() { return {cross_entropy_of, "cross entropy"}; }
@@ -157,7 +155,7 @@ Metric cross_entropy() { return {cross_entropy_of, "cross entropy"}; }
 Metric parse_success(std::string format) {
     return {[format = std::move(format)](const Value& prediction, const Value&) -> Result<double> {
                 if (format != "json" && format != "number")
-                    return bad_input(fmt::format("parse_success(\"{}\"): \"json\" and \"number\" are known.", format));
+                    return bad_input("parse_success(\"{}\"): \"json\" and \"number\" are known.", format);
                 if (prediction.text() == nullptr) return 0.0;
                 const bool parses = format == "json" ? parse_json(*prediction.text(), "the prediction").has_value()
                                                      : is_number_text(*prediction.text());

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -21,13 +22,8 @@ constexpr std::string_view kFormat = "yolk-system-1";
 constexpr std::size_t kMaxFileBytes = std::size_t{4} << 30U;
 
 std::string_view kind_name(FieldKind kind) {
-    switch (kind) {
-        case FieldKind::Real: return "real";
-        case FieldKind::Integer: return "integer";
-        case FieldKind::Boolean: return "boolean";
-        case FieldKind::Choice: return "choice";
-    }
-    return "";
+    constexpr std::array<std::string_view, 4> kWords{"real", "integer", "boolean", "choice"};
+    return kWords.at(static_cast<std::size_t>(kind));
 }
 
 /// A field as the file describes it; bounds are the reading system's own business, its values have to lie in them.
@@ -63,8 +59,7 @@ Json describe(const ParameterSpec& spec) {
 std::vector<std::uint64_t> extents_of(const Shape& shape) { return {shape.extents().begin(), shape.extents().end()}; }
 
 Error damaged(std::string_view what, std::string_view why) {
-    return bad_input(
-        fmt::format("{} cannot be read as a tuned system: {}. Restore it from a copy, or save it again.", what, why));
+    return bad_input("{} cannot be read as a tuned system: {}. Restore it from a copy, or save it again.", what, why);
 }
 
 Result<std::string> text_member(const Json& json, const char* key, std::string_view what, std::string_view of) {
@@ -126,7 +121,7 @@ Result<StateInfo> read_info(const TensorFile& file, std::string_view what) {
     const std::string* const format = file.find_metadata("format");
     if (format == nullptr) return damaged(what, "it is not the file of a tuned system");
     if (*format != kFormat)
-        return bad_input(fmt::format("{} has the format '{}'; this version reads '{}'.", what, *format, kFormat));
+        return bad_input("{} has the format '{}'; this version reads '{}'.", what, *format, kFormat);
     if (const std::string* const name = file.find_metadata("system")) info.system = *name;
     if (const std::string* const seed = file.find_metadata("seed")) {
         std::uint64_t value = 0;
@@ -206,8 +201,7 @@ Result<void> check_fit(const ParameterSet& set, std::span<const StoredGroup> sto
             misfits.push_back(fmt::format("'{}' is not in the file", group.spec.name));
     }
     if (misfits.empty()) return {};
-    return bad_input(
-        fmt::format("{} no longer fits the system: {}. Nothing was changed.", what, fmt::join(misfits, "; ")));
+    return bad_input("{} no longer fits the system: {}. Nothing was changed.", what, fmt::join(misfits, "; "));
 }
 
 }  // namespace
@@ -220,8 +214,7 @@ Result<void> save_state(const System& system, const std::filesystem::path& path,
         groups.push_back(describe(group.spec));
         const std::span<const float> values = group.values.values();
         if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
-            return bad_input(
-                fmt::format("A value of '{}' is not finite, so the system is not saved.", group.spec.name));
+            return bad_input("A value of '{}' is not finite, so the system is not saved.", group.spec.name);
         }
         file.tensors.push_back({.name = group.spec.name,
                                 .shape = extents_of(group.values.shape()),
@@ -229,8 +222,7 @@ Result<void> save_state(const System& system, const std::filesystem::path& path,
     }
     Json scores = Json::object();
     for (const auto& [name, score] : info.scores) {
-        if (!std::isfinite(score))
-            return bad_input(fmt::format("The score '{}' is {}, so the system is not saved.", name, score));
+        if (!std::isfinite(score)) return bad_input("The score '{}' is {}, so the system is not saved.", name, score);
         scores[name] = score;
     }
     file.metadata = {{"format", std::string(kFormat)},

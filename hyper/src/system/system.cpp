@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ranges>
 #include <vector>
 
 #include "caught.hpp"
+#include "population_place.hpp"
 #include "system_impl.hpp"
 #include "tracer.hpp"
 #include "yolk/core/log.hpp"
@@ -14,7 +17,8 @@
 namespace yolk::hyper {
 namespace {
 
-std::string keys_of(const std::map<std::string, Value>& inputs) {
+template <class V>
+std::string keys_of(const std::map<std::string, V>& inputs) {
     std::string keys;
     for (const auto& [key, value] : inputs) keys += fmt::format("{}'{}'", keys.empty() ? "" : ", ", key);
     return keys.empty() ? "none" : keys;
@@ -25,46 +29,29 @@ Result<void> check_keys(std::span<const Example> examples) {
     for (std::size_t i = 1; i < examples.size(); ++i) {
         const auto& first = examples[0].inputs;
         const auto& other = examples[i].inputs;
-        const bool same =
-            first.size() == other.size() && std::equal(first.begin(), first.end(), other.begin(),
-                                                       [](const auto& a, const auto& b) { return a.first == b.first; });
-        if (!same) {
-            return bad_input(fmt::format("Example {} has the inputs {}; example 0 has {}. All examples have the same.",
-                                         i, keys_of(other), keys_of(first)));
+        if (!std::ranges::equal(first | std::views::keys, other | std::views::keys)) {
+            return bad_input("Example {} has the inputs {}; example 0 has {}. All examples have the same.", i,
+                             keys_of(other), keys_of(first));
         }
     }
     return {};
 }
 
-Value output_of(const TracedExample& trace) {
-    const Atom& output = trace.graph.outputs.at(0);
-    const Value* literal = std::get_if<Value>(&output);
-    return literal != nullptr ? *literal : trace.values[std::get<VariableId>(output).value];
-}
-
 }  // namespace
-
-std::string example_name(std::optional<std::size_t> index) {
-    return index ? fmt::format("example {}", *index) : "the example";
-}
 
 Traced Inputs::operator[](const std::string& key) const {
     const auto found = values_.find(key);
     if (found != values_.end()) return found->second;
-    std::string keys;
-    for (const auto& [known, value] : values_) keys += fmt::format("{}'{}'", keys.empty() ? "" : ", ", known);
-    if (tracer_ != nullptr) {
-        tracer_->stick(
-            bad_input(fmt::format("There is no input '{}'; the inputs are {}.", key, keys.empty() ? "none" : keys)));
-    }
+    if (tracer_ != nullptr)
+        tracer_->stick(bad_input("There is no input '{}'; the inputs are {}.", key, keys_of(values_)));
     return Traced(0.0);
 }
 
 Result<void> System::Impl::add(const AnyHyperfunction& function, Tensor values) {
     const auto known = functions.find(function.name());
     if (known != functions.end() && known->second.get() == &function.parts())
-        return bad_input(fmt::format("Hyperfunction '{}' is registered already; set its values through parameters().",
-                                     function.name()));
+        return bad_input("Hyperfunction '{}' is registered already; set its values through parameters().",
+                         function.name());
     YOLK_TRY_VOID(parameters.add(function.parts().spec, std::move(values)));
     functions.emplace(function.name(), function.shared_parts());
     return {};
@@ -88,9 +75,6 @@ System::System(std::string name, Function function, std::uint64_t seed) : impl_(
     impl_->body = std::move(function);
     impl_->seed = seed;
 }
-System::~System() = default;
-System::System(System&&) noexcept = default;
-System& System::operator=(System&&) noexcept = default;
 
 const std::string& System::name() const noexcept { return impl_->name; }
 const ParameterSet& System::parameters() const noexcept { return impl_->parameters; }
@@ -110,9 +94,33 @@ Result<void> System::add(const AnyHyperfunction& function, Tensor values) {
 Result<Tensor> System::values_of(const std::string& name) const {
     if (const ParameterGroup* group = impl_->parameters.find(name)) return group->values;
     return bad_input(
-        fmt::format("Hyperfunction '{}' is not registered in system '{}': it registers at its first call, "
-                    "or by add().",
-                    name, impl_->name));
+        "Hyperfunction '{}' is not registered in system '{}': it registers at its first call, or by add().", name,
+        impl_->name);
+}
+
+void System::use(Dispatcher& dispatcher) noexcept {
+    impl_->context.reset();
+    impl_->dispatcher = &dispatcher;
+}
+
+void System::use(const Context& context) noexcept {
+    impl_->context = context;
+    impl_->dispatcher = &context.dispatcher();
+}
+
+Result<Dispatcher*> System::dispatcher() {
+    if (impl_->dispatcher == nullptr) {
+        auto own = Context::create();
+        if (!own) return std::move(own).error().while_doing("opening a device for system '" + impl_->name + "'");
+        use(*own);
+    }
+    return impl_->dispatcher;
+}
+
+HostPool& System::pool() {
+    if (impl_->pool == nullptr)
+        impl_->pool = std::make_shared<HostPool>(HostPool::create({.seed = impl_->seed}).value());
+    return *impl_->pool;
 }
 
 Result<TracedExample> System::trace(const Example& example, std::optional<std::size_t> index) {
@@ -123,8 +131,9 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
                 return run_caught(*function, call);
             return pool().run({function, call.parameters, {call.operands.begin(), call.operands.end()}}).get();
         });
-    const std::string doing = fmt::format("running system '{}' on {}", impl_->name, example_name(index));
-    if (!impl_->body) return bad_input(fmt::format("System '{}' has no function.", impl_->name));
+    const std::string doing = fmt::format("running system '{}' on {}", impl_->name,
+                                          index ? fmt::format("example {}", *index) : "the example");
+    if (!impl_->body) return bad_input("System '{}' has no function.", impl_->name);
     Inputs inputs;
     inputs.tracer_ = tracer;
     for (const auto& [key, value] : example.inputs) inputs.values_.emplace(key, tracer->input(key, value));
@@ -144,8 +153,7 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
 }
 
 Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> examples) {
-    if (examples.empty())
-        return bad_input(fmt::format("System '{}' was given no examples; give it at least one.", impl_->name));
+    if (examples.empty()) return bad_input("System '{}' was given no examples; give it at least one.", impl_->name);
     YOLK_TRY_VOID(check_keys(examples));
     std::vector<TracedExample> traces;
     for (std::size_t i = 0; i < examples.size(); ++i) {
@@ -157,7 +165,7 @@ Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> ex
 
 Result<Value> System::call(const std::map<std::string, Value>& inputs) {
     YOLK_TRY(const TracedExample traced, trace({inputs, {}}));
-    return output_of(traced);
+    return population::output_of(traced);
 }
 
 Result<Evaluation> System::evaluate(std::span<const Example> examples, const Metric& metric) {
@@ -165,7 +173,7 @@ Result<Evaluation> System::evaluate(std::span<const Example> examples, const Met
     Evaluation evaluation;
     std::vector<Value> expected;
     for (std::size_t i = 0; i < examples.size(); ++i) {
-        evaluation.predictions.push_back(output_of(traces[i]));
+        evaluation.predictions.push_back(population::output_of(traces[i]));
         expected.push_back(examples[i].expected);
     }
     auto scores = score(metric, evaluation.predictions, expected);

@@ -30,7 +30,4 @@ struct System::Impl {
     [[nodiscard]] Result<void> add(const AnyHyperfunction& function, Tensor values);
 };
 
-/// "example 3", or "the example" without a number.
-[[nodiscard]] std::string example_name(std::optional<std::size_t> index);
-
 }  // namespace yolk::hyper

@@ -76,8 +76,8 @@ Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::sp
                                               const Metric& metric) {
     if (outputs.examples != expected.size() ||
         outputs.values.size() != std::size_t{outputs.examples} * outputs.candidates) {
-        return bad_input(fmt::format("{} outputs of {} candidates beside {} expected values; they must be as many.",
-                                     outputs.values.size(), outputs.candidates, expected.size()));
+        return bad_input("{} outputs of {} candidates beside {} expected values; they must be as many.",
+                         outputs.values.size(), outputs.candidates, expected.size());
     }
     PopulationEvaluation evaluation;
     evaluation.rewards.assign(outputs.candidates, std::numeric_limits<double>::quiet_NaN());

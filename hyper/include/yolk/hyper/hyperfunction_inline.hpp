@@ -50,7 +50,7 @@ template <class T>
 /// What a parameter type is as a group: its description, its first values, and the way back.
 template <class P>
 struct ParameterCodec {
-    static void describe(ParameterSpec& spec) {
+    static void describe(ParameterSpec& spec, const P& /*initial*/) {
         for (FieldOf<P>& of : fields<P>()) spec.fields.push_back(std::move(of.field));
         spec.shape = Shape{spec.fields.size()};
     }
@@ -69,7 +69,10 @@ struct ParameterCodec {
 };
 template <>
 struct ParameterCodec<MatrixWeight> {
-    static void describe(ParameterSpec&) {}
+    static void describe(ParameterSpec& spec, const MatrixWeight& initial) {
+        spec.shape = Shape{initial.out, initial.in};
+        spec.noise_rank = initial.noise_rank;
+    }
     static Tensor values(const MatrixWeight& weight) { return weight.values; }
     static Result<MatrixWeight> from(const Tensor& values, const ParameterSpec& spec) {
         return MatrixWeight::from_tensor(values, spec.noise_rank);
@@ -77,7 +80,7 @@ struct ParameterCodec<MatrixWeight> {
 };
 template <>
 struct ParameterCodec<VectorWeight> {
-    static void describe(ParameterSpec&) {}
+    static void describe(ParameterSpec& spec, const VectorWeight& initial) { spec.shape = Shape{initial.size}; }
     static Tensor values(const VectorWeight& weight) { return weight.values; }
     static Result<VectorWeight> from(const Tensor& values, const ParameterSpec&) {
         return VectorWeight{static_cast<std::uint32_t>(values.values().size()), values};
@@ -85,26 +88,10 @@ struct ParameterCodec<VectorWeight> {
 };
 template <>
 struct ParameterCodec<NoParameters> {
-    static void describe(ParameterSpec& spec) { spec.shape = Shape{0}; }
+    static void describe(ParameterSpec& spec, const NoParameters& /*initial*/) { spec.shape = Shape{0}; }
     static Tensor values(const NoParameters&) { return {}; }
     static Result<NoParameters> from(const Tensor&, const ParameterSpec&) { return NoParameters{}; }
 };
-
-template <class P>
-[[nodiscard]] ParameterSpec spec_of(const std::string& name, const P& initial, bool optimize) {
-    ParameterSpec spec;
-    spec.name = name;
-    spec.optimize = optimize;
-    if constexpr (std::is_same_v<P, MatrixWeight>) {
-        spec.shape = Shape{initial.out, initial.in};
-        spec.noise_rank = initial.noise_rank;
-    } else if constexpr (std::is_same_v<P, VectorWeight>) {
-        spec.shape = Shape{initial.size};
-    } else {
-        ParameterCodec<P>::describe(spec);
-    }
-    return spec;
-}
 
 [[nodiscard]] Error operand_error(std::size_t index, const Value& value, std::string_view wanted);
 
@@ -315,8 +302,8 @@ Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, Hyperfunc
     using Return = typename detail::Signature<Body>::Return;
     constexpr std::size_t kCount = std::tuple_size_v<Arguments>;
     constexpr bool kHasParameters = !std::is_same_v<P, NoParameters>;
-    AnyHyperfunction::Parts parts;
-    parts.spec = detail::spec_of(name, initial, options.optimize);
+    AnyHyperfunction::Parts parts{.spec = {.name = name, .optimize = options.optimize}};
+    detail::ParameterCodec<P>::describe(parts.spec, initial);
     parts.values = detail::ParameterCodec<P>::values(initial);
     parts.stand_in = detail::stand_in<Return>();
     if constexpr (detail::kFirstIsTraced<Arguments>) {

@@ -73,7 +73,8 @@ class ParameterSet {
     [[nodiscard]] Result<void> set_optimized(std::string_view name, bool optimize);
 
    private:
-    [[nodiscard]] Error unknown(std::string_view name) const;
+    /// Errors: no such group (lists those there are).
+    [[nodiscard]] Result<ParameterGroup*> group(std::string_view name);
     std::vector<ParameterGroup> groups_;
 };
 

@@ -4,12 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/hyper/executor.hpp"
 #include "yolk/hyper/graph.hpp"
@@ -100,14 +101,10 @@ class PopulationEvaluator {
     /// Sentences: what runs on the host, and why.
     [[nodiscard]] std::vector<std::string> fallbacks() const;
 
-    ~PopulationEvaluator();
-    PopulationEvaluator(PopulationEvaluator&&) noexcept;
-    PopulationEvaluator& operator=(PopulationEvaluator&&) noexcept;
-
    private:
     struct Impl;
-    explicit PopulationEvaluator(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    explicit PopulationEvaluator(Owned<Impl> impl) : impl_(std::move(impl)) {}
+    Owned<Impl> impl_;
 };
 
 /// The table of a set's optimized groups and their coordinates: what Perturbations and the update walk over.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/hyper/hyperfunction.hpp"
 #include "yolk/hyper/metric.hpp"
@@ -105,14 +106,10 @@ class System {
                                                    const OptimizeOptions& options);
     [[nodiscard]] Result<OptimizeOutcome> optimize(std::span<const Example> examples, const Metric& metric);
 
-    ~System();
-    System(System&&) noexcept;
-    System& operator=(System&&) noexcept;
-
    private:
     [[nodiscard]] Result<Tensor> values_of(const std::string& name) const;
     struct Impl;
-    std::unique_ptr<Impl> impl_;
+    Owned<Impl> impl_;
 };
 
 /// Rewards of evaluated outputs: the metric over each candidate, on the pool's threads where it may be.
