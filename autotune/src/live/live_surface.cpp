@@ -54,8 +54,7 @@ LiveSurface::~LiveSurface() = default;
 Result<std::unique_ptr<LiveSurface>> LiveSurface::create(const Device& device, Dispatcher& dispatcher,
                                                          const oracle::Problem& problem, LiveOptions options) {
     if (device.info().limits.timestamp_period_ns <= 0.0) {
-        return unsupported(
-            fmt::format("'{}' has no timestamps, by which the tuner times kernels.", device.info().name));
+        return unsupported("'{}' has no timestamps, by which the tuner times kernels.", device.info().name);
     }
     // On the host: the inputs with what they are drawn into, and what is expected of the outputs.
     YOLK_TRY_VOID(oracle::check_memory(problem, device.info(), 2.0));

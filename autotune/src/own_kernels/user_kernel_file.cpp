@@ -189,9 +189,9 @@ Result<void> SpaceReader::check_effects() const {
             std::ranges::any_of(space_.launch.push_constants, [&](const KernelPush& p) { return reads(p.value); }))
             continue;
         return bad_input(
-            fmt::format("{}.parameters.{}: it has no effect: give it a 'constant_id' or a 'define', or use it in the "
-                        "dispatch or in a push constant.",
-                        root_.where, parameter.name));
+            "{}.parameters.{}: it has no effect: give it a 'constant_id' or a 'define', or use it in the "
+            "dispatch or in a push constant.",
+            root_.where, parameter.name);
     }
     return {};
 }

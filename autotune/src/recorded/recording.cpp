@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/autotune/recording.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -107,8 +105,7 @@ Result<void> check_recording_place(const std::filesystem::path& path) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) return {};
     if (!std::filesystem::is_regular_file(path, ignored))
-        return bad_input(
-            fmt::format("The recording cannot be written to '{}': it is not a regular file.", path.string()));
+        return bad_input("The recording cannot be written to '{}': it is not a regular file.", path.string());
     std::string begin(std::size_t{1} << 16U, '\0');
     std::ifstream file(path, std::ios::binary);
     file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
@@ -116,9 +113,8 @@ Result<void> check_recording_place(const std::filesystem::path& path) {
     const bool is_recording = begin.starts_with('{') && (begin.find("\"tune_params_keys\"") != std::string::npos ||
                                                          begin.find("\"schema_version\"") != std::string::npos);
     if (begin.empty() || is_recording) return {};
-    return bad_input(
-        fmt::format("'{}' is not a recording, and is left as it is. Name another file, or one that is not there yet.",
-                    path.string()));
+    return bad_input("'{}' is not a recording, and is left as it is. Name another file, or one that is not there yet.",
+                     path.string());
 }
 
 Result<void> write_recording(const std::filesystem::path& path, std::string_view text) {

@@ -122,9 +122,9 @@ std::filesystem::path free_name(const std::filesystem::path& path, const char* w
 
 Error foreign_file(const std::filesystem::path& path, std::string_view what) {
     return bad_input(
-        fmt::format("'{}' is {}, not a tuning table of Yolk's; it is left as it is. Name another place in $YOLK_TABLE: "
-                    "a table of Yolk's, or a file that is not there yet.",
-                    path.string(), what));
+        "'{}' is {}, not a tuning table of Yolk's; it is left as it is. Name another place in $YOLK_TABLE: "
+        "a table of Yolk's, or a file that is not there yet.",
+        path.string(), what);
 }
 
 Result<void> check_place(const std::filesystem::path& path) {
@@ -135,9 +135,9 @@ Result<void> check_place(const std::filesystem::path& path) {
         if (!folder.empty() && std::filesystem::exists(folder, failed) &&
             !std::filesystem::is_directory(folder, failed)) {
             return bad_input(
-                fmt::format("The tuning table '{}' cannot be there: '{}' is not a folder. Name a folder in "
-                            "$YOLK_CACHE, or another file in $YOLK_TABLE.",
-                            path.string(), folder.string()));
+                "The tuning table '{}' cannot be there: '{}' is not a folder. Name a folder in "
+                "$YOLK_CACHE, or another file in $YOLK_TABLE.",
+                path.string(), folder.string());
         }
         return {};
     }

@@ -100,13 +100,11 @@ Result<Imported> import_text(std::string_view text, std::string_view name) {
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object() || !json.contains("yolk_tuning") || !json["yolk_tuning"].is_number_integer() ||
         !json.contains("choices") || !json["choices"].is_array()) {
-        return bad_input(
-            fmt::format("{} is not an export of a tuning table (yolk tune table export FILE writes one).", name));
+        return bad_input("{} is not an export of a tuning table (yolk tune table export FILE writes one).", name);
     }
     const auto version = json["yolk_tuning"].get<std::int64_t>();
     if (version > kTransferVersion)
-        return bad_input(
-            fmt::format("{} was exported by a newer Yolk; this one reads version {}.", name, kTransferVersion));
+        return bad_input("{} was exported by a newer Yolk; this one reads version {}.", name, kTransferVersion);
     Imported imported;
     for (const Json& entry : json["choices"]) {
         std::optional<TuningChoice> choice = choice_from(entry, version);

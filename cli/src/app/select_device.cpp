@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select_device.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -28,9 +26,8 @@ Result<void> check_named_cache() {
     std::error_code failed;
     if (is_set("YOLK_CACHE") && std::filesystem::exists(folder, failed) &&
         !std::filesystem::is_directory(folder, failed)) {
-        return bad_input(
-            fmt::format("$YOLK_CACHE is '{}', which is not a folder. Name a folder, which need not be there yet.",
-                        folder.string()));
+        return bad_input("$YOLK_CACHE is '{}', which is not a folder. Name a folder, which need not be there yet.",
+                         folder.string());
     }
     return {};
 }

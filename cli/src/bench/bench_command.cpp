@@ -61,8 +61,8 @@ double evaluations_of(const RolloutDesc& desc) { return double{1} * desc.members
 
 Result<RolloutDesc> describe(const RolloutFlags& flags) {
     if (flags.population < kSmallestPopulation || flags.population > kLargestPopulation || flags.population % 2 != 0) {
-        return bad_input(fmt::format("--population is {}; it is an even number from {} to {}.", flags.population,
-                                     kSmallestPopulation, kLargestPopulation));
+        return bad_input("--population is {}; it is an even number from {} to {}.", flags.population,
+                         kSmallestPopulation, kLargestPopulation);
     }
     if (flags.episodes == 0) return bad_input("--episodes is 0; at least 1 is needed.");
     RolloutDesc desc{

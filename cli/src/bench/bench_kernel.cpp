@@ -71,8 +71,8 @@ Result<Conditions> parse_conditions(const TuningSpace& space, const std::vector<
         if (knob == space.knobs().end() || !value) {
             std::string names;
             for (const TuningKnob& k : space.knobs()) names += (names.empty() ? "" : ", ") + k.name;
-            return bad_input(fmt::format("--where is '{}'; it is knob=value, the knobs of {}: {}.{}", text,
-                                         space.family(), names, news_of(space.family(), text.substr(0, sign))));
+            return bad_input("--where is '{}'; it is knob=value, the knobs of {}: {}.{}", text, space.family(), names,
+                             news_of(space.family(), text.substr(0, sign)));
         }
         conditions.emplace_back(knob - space.knobs().begin(), *value);
     }

@@ -136,9 +136,9 @@ void print_searches(const Json& json) {
 
 Result<int> run_tuner(const TunerBenchFlags& flags) {
     if (flags.candidates < 256 || flags.candidates > 1'000'000)
-        return bad_input(fmt::format("--candidates is {}; it is from 256 to 1000000.", flags.candidates));
+        return bad_input("--candidates is {}; it is from 256 to 1000000.", flags.candidates);
     if (flags.measurements < 20 || flags.measurements > 1000)
-        return bad_input(fmt::format("--measurements is {}; it is from 20 to 1000.", flags.measurements));
+        return bad_input("--measurements is {}; it is from 20 to 1000.", flags.measurements);
     autotune::MadeUpSurface surface;
     if (flags.surface.empty()) {
         surface = autotune::made_up_surface(flags.candidates);

@@ -199,7 +199,7 @@ Result<int> run_graph(const MakeSystemTask& make, const GraphFlags& flags) {
     YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
     const SystemTask& task = open->task;
     if (flags.example >= task.examples.size())
-        return bad_input(fmt::format("There is no example {}; there are {}.", flags.example, task.examples.size()));
+        return bad_input("There is no example {}; there are {}.", flags.example, task.examples.size());
     YOLK_TRY(const hyper::TracedExample traced, task.system->trace(task.examples[flags.example], flags.example));
     std::vector<std::string> groups;
     for (const hyper::ParameterGroup& group : task.system->parameters().groups()) {

@@ -38,9 +38,9 @@ void add_tuning_search_flags(App& app, SearchFlags& flags) {
 Result<void> check_search_flags(const SearchFlags& flags) {
     if (flags.budget == 0) return bad_input("--budget is 0; at least 1 measurement is needed.");
     if (flags.budget > kLargestSearchBudget)
-        return bad_input(fmt::format("--budget is {}; 1 to {} are allowed.", flags.budget, kLargestSearchBudget));
+        return bad_input("--budget is {}; 1 to {} are allowed.", flags.budget, kLargestSearchBudget);
     if (!(flags.seconds > 0.0F && flags.seconds < 1e7F))
-        return bad_input(fmt::format("--seconds is {}; it is above 0 and below 10,000,000.", flags.seconds));
+        return bad_input("--seconds is {}; it is above 0 and below 10,000,000.", flags.seconds);
     return {};
 }
 
@@ -54,7 +54,7 @@ Option* add_strategy_flag(App& app, std::string& strategy) {
 Result<std::string> parse_strategy(std::string_view text) {
     const auto names = autotune::strategy_names();
     if (std::ranges::find(names, text) != names.end()) return std::string(text);
-    return bad_input(fmt::format("There is no strategy '{}'; there are {}.", text, fmt::join(names, ", ")));
+    return bad_input("There is no strategy '{}'; there are {}.", text, fmt::join(names, ", "));
 }
 
 Condition with_strategy(const std::string& strategy, std::vector<std::string> names) {

@@ -168,8 +168,8 @@ Result<int> end_without_choice(const KernelTuning& flags, const TuneUserKernelOu
                                    outcome.search ? outcome.search->measured : 0));
         return 0;
     }
-    return bad_input(fmt::format("No configuration of '{}' that was tried is right. Reasons:\n  {}",
-                                 flags.kernel.string(), fmt::join(reasons, "\n  ")));
+    return bad_input("No configuration of '{}' that was tried is right. Reasons:\n  {}", flags.kernel.string(),
+                     fmt::join(reasons, "\n  "));
 }
 
 Result<int> end_kernel_tuning(const KernelTuning& flags, const UserKernel& kernel,
@@ -191,7 +191,7 @@ Result<int> end_kernel_tuning(const KernelTuning& flags, const UserKernel& kerne
 Result<int> tune_own_kernel(const KernelTuning& flags) {
     YOLK_TRY_VOID(check_search_flags(flags.search));
     if (!(flags.hang_seconds >= 0.0F && flags.hang_seconds < 1e6F))
-        return bad_input(fmt::format("--hang-seconds is {}; it is above 0.", flags.hang_seconds));
+        return bad_input("--hang-seconds is {}; it is above 0.", flags.hang_seconds);
     YOLK_TRY(const std::filesystem::path path, table_path());
     std::optional<Machine> machine;
     YOLK_TRY(machine, open_machine(flags));

@@ -40,16 +40,15 @@ struct PriorTraining {
 
 Result<void> check_training(const PriorTraining& flags) {
     if (flags.population < 2 || flags.population > kLargestTrainingPopulation || flags.population % 2 != 0) {
-        return bad_input(fmt::format("--population is {}; 2 to {}, even, are allowed: members come in pairs.",
-                                     flags.population, kLargestTrainingPopulation));
+        return bad_input("--population is {}; 2 to {}, even, are allowed: members come in pairs.", flags.population,
+                         kLargestTrainingPopulation);
     }
     if (flags.generations > kMostTrainingGenerations) {
-        return bad_input(
-            fmt::format("--generations is {}; at most {} are allowed.", flags.generations, kMostTrainingGenerations));
+        return bad_input("--generations is {}; at most {} are allowed.", flags.generations, kMostTrainingGenerations);
     }
     if (flags.budget == 0 || flags.budget > kLargestTrainingBudget) {
-        return bad_input(fmt::format("--budget is {}; a replay of a training makes 1 to {} measurements.", flags.budget,
-                                     kLargestTrainingBudget));
+        return bad_input("--budget is {}; a replay of a training makes 1 to {} measurements.", flags.budget,
+                         kLargestTrainingBudget);
     }
     return {};
 }

@@ -52,7 +52,7 @@ Result<std::vector<std::string>> parse_strategies(std::string_view text) {
 Result<ReportReplays> replays_of(const ReportTuning& flags) {
     const std::uint32_t repeats = flags.repeats.value_or(flags.surface.empty() ? kTableRepeats : kSurfaceRepeats);
     if (repeats == 0 || repeats > kMostReportRepeats)
-        return bad_input(fmt::format("--repeats is {}; 1 to {} are allowed.", repeats, kMostReportRepeats));
+        return bad_input("--repeats is {}; 1 to {} are allowed.", repeats, kMostReportRepeats);
     if (flags.budget == 0) return bad_input("--budget is 0; at least 1 measurement is needed.");
     return ReportReplays{.strategies = flags.strategies,
                          .repeats = repeats,
@@ -74,9 +74,9 @@ Result<std::vector<ShapeReport>> reports_of_table() {
     YOLK_TRY(const std::filesystem::path path, table_path());
     YOLK_TRY(const std::optional<autotune::TuningFile> file, autotune::TuningFile::open_existing(path));
     if (!file) {
-        return bad_input(fmt::format(
+        return bad_input(
             "There is no tuning table '{}' to report on; `yolk tune` makes it, or --surface FILE names a recording.",
-            path.string()));
+            path.string());
     }
     return autotune::table_reports(*file, devices_here());
 }

@@ -45,13 +45,12 @@ constexpr double kLowShare = 0.1;
 
 Result<void> check_replay_size(const SurfaceTuning& flags) {
     if (flags.budget == 0 || flags.budget > kLargestReplayBudget) {
-        return bad_input(
-            fmt::format("--budget is {}; 1 to {} measurements are allowed.", flags.budget, kLargestReplayBudget));
+        return bad_input("--budget is {}; 1 to {} measurements are allowed.", flags.budget, kLargestReplayBudget);
     }
     const std::uint64_t most = kMostMeasurements / flags.budget;
     if (flags.repeats == 0 || flags.repeats > most) {
-        return bad_input(fmt::format("--repeats is {}; with a budget of {}, 1 to {} are allowed.", flags.repeats,
-                                     flags.budget, most));
+        return bad_input("--repeats is {}; with a budget of {}, 1 to {} are allowed.", flags.repeats, flags.budget,
+                         most);
     }
     return {};
 }
@@ -225,7 +224,7 @@ void add_gradient_flags(App& app, autotune::StrategySettings& settings) {
         ->default_str("inverse-sqrt");
     const auto read = [&settings](const std::string& text) -> Result<void> {
         YOLK_TRY(const float rate, parse_number<float>(text));
-        if (!(rate > 0.0F)) return bad_input(fmt::format("'{}' is not a learning rate, which is above 0.", text));
+        if (!(rate > 0.0F)) return bad_input("'{}' is not a learning rate, which is above 0.", text);
         settings.learning_rate = double{rate};
         return {};
     };

@@ -201,7 +201,7 @@ Result<NamedConfiguration> parse_named_configuration(std::string_view text) {
         const std::size_t sign = part.find('=');
         const auto value = sign == std::string_view::npos ? Result<std::uint32_t>(bad_input(""))
                                                           : parse_number<std::uint32_t>(part.substr(sign + 1));
-        if (!value) return bad_input(fmt::format("'{}' is not knob=value,knob=value.", part));
+        if (!value) return bad_input("'{}' is not knob=value,knob=value.", part);
         named.emplace_back(part.substr(0, sign), *value);
     }
     return named;
