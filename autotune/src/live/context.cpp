@@ -94,10 +94,8 @@ Result<Buffer> Context::scratch(const MemoryNeeds& needs, std::string label) con
 
 Result<Buffer> Context::allocate_bytes(std::uint64_t count, std::size_t value_bytes, std::string label) const {
     if (count > UINT64_MAX / value_bytes) {
-        return bad_input(
-            "The buffer [{}] was asked for with {} values of {} bytes, which is more than 2^64 "
-            "bytes.",
-            label, count, value_bytes);
+        return bad_input("The buffer [{}] was asked for with {} values of {} bytes, which is more than 2^64 bytes.",
+                         label, count, value_bytes);
     }
     return device().create_buffer({.size_bytes = count * value_bytes, .label = std::move(label)});
 }
@@ -111,10 +109,8 @@ Result<Buffer> Context::upload_bytes(std::span<const std::byte> bytes, std::stri
 Result<void> Context::check_download(const BufferView& from, std::size_t value_bytes) {
     YOLK_TRY_VOID(check_inside(from, "the view to download"));
     if (from.size_bytes % value_bytes == 0) return {};
-    return bad_input(
-        "Cannot download {} bytes as values of {} bytes: {} are left over. Give a view of whole "
-        "values.",
-        from.size_bytes, value_bytes, from.size_bytes % value_bytes);
+    return bad_input("Cannot download {} bytes as values of {} bytes: {} are left over. Give a view of whole values.",
+                     from.size_bytes, value_bytes, from.size_bytes % value_bytes);
 }
 
 Error Context::no_host_memory(const BufferView& from) {

@@ -56,10 +56,9 @@ Result<WantedProblems> problems_of_last_run() {
         if (!problem) {
             wanted.skipped.push_back({shape, problem.error().message});
         } else if ((*problem)->work().operations > kMostOperations) {
-            wanted.skipped.push_back(
-                {shape,
-                 "the host would need minutes to compute the expected results; name it in a --shapes file to tune "
-                 "it nevertheless"});
+            wanted.skipped.push_back({shape,
+                                      "the host would need minutes to compute the expected results; name it in a "
+                                      "--shapes file to tune it nevertheless"});
         } else {
             wanted.problems.push_back(*std::move(problem));
         }

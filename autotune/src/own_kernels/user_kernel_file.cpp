@@ -120,10 +120,9 @@ Result<void> SpaceReader::read_parameters() {
 Result<void> SpaceReader::only_sizes(const Place& place, const Expression& expression, std::string_view what) const {
     for (std::size_t i = 0; i < space_.parameters.size(); ++i) {
         if (!expression.reads(i)) continue;
-        return place.wrong(
-            fmt::format("'{}' uses the parameter '{}'; {} must be the same for all configurations, so only sizes may "
-                        "be used.",
-                        expression.text(), space_.parameters[i].name, what));
+        return place.wrong(fmt::format(
+            "'{}' uses the parameter '{}'; {} must be the same for all configurations, so only sizes may be used.",
+            expression.text(), space_.parameters[i].name, what));
     }
     return {};
 }
@@ -189,8 +188,8 @@ Result<void> SpaceReader::check_effects() const {
             std::ranges::any_of(space_.launch.push_constants, [&](const KernelPush& p) { return reads(p.value); }))
             continue;
         return bad_input(
-            "{}.parameters.{}: it has no effect: give it a 'constant_id' or a 'define', or use it in the "
-            "dispatch or in a push constant.",
+            "{}.parameters.{}: it has no effect: give it a 'constant_id' or a 'define', or use it in the dispatch or "
+            "in a push constant.",
             root_.where, parameter.name);
     }
     return {};

@@ -105,10 +105,8 @@ Result<void> UserKernel::Impl::check_sizes() const {
     for (const KernelBuffer& buffer : space.buffers) {
         const std::uint64_t most = info.limits.max_storage_buffer_range;
         if (buffer.size_bytes() <= most) continue;
-        return unsupported(
-            "The buffer '{}' has {} bytes; a binding of '{}' has at most {}. Take smaller "
-            "sizes.",
-            buffer.name, buffer.size_bytes(), info.name, most);
+        return unsupported("The buffer '{}' has {} bytes; a binding of '{}' has at most {}. Take smaller sizes.",
+                           buffer.name, buffer.size_bytes(), info.name, most);
     }
     std::uint64_t all_bytes = 0;
     for (const KernelBuffer& buffer : space.buffers) all_bytes += buffer.size_bytes();

@@ -109,25 +109,25 @@ Result<SharedKernel> compile_user_kernel(const KernelSource& source, const Kerne
     for (const std::uint32_t capability : kernel->interface.capabilities) {
         if (is_enabled(capability, info.features)) continue;
         return unsupported(
-            "The shader '{}' needs capability {} of SPIR-V, which is not enabled on '{}'. Allowed are "
-            "32-bit arithmetic, subgroup operations, and where the device has them 16- and 8-bit storage, "
-            "float16, int8 and integer dot products.",
+            "The shader '{}' needs capability {} of SPIR-V, which is not enabled on '{}'. Allowed are 32-bit "
+            "arithmetic, subgroup operations, and where the device has them 16- and 8-bit storage, float16, int8 and "
+            "integer dot products.",
             source.name, capability, info.name);
     }
     const InterfaceBinding* before = nullptr;
     for (const InterfaceBinding& binding : kernel->interface.bindings) {
         if (!binding.is_buffer)
             return bad_input(
-                "The shader '{}' has '{}' at binding {}, which is not a single buffer; images, "
-                "samplers and arrays of buffers cannot be given to it.",
+                "The shader '{}' has '{}' at binding {}, which is not a single buffer; images, samplers and arrays of "
+                "buffers cannot be given to it.",
                 source.name, binding.name, binding.binding);
         if (binding.set != 0)
             return bad_input("The shader '{}' has '{}' in set {}; buffers are in set 0.", source.name, binding.name,
                              binding.set);
         if (before != nullptr && before->binding == binding.binding)
             return bad_input(
-                "The shader '{}' has both '{}' and '{}' at binding {}; one buffer has one "
-                "binding and each binding one declaration.",
+                "The shader '{}' has both '{}' and '{}' at binding {}; one buffer has one binding and each binding one "
+                "declaration.",
                 source.name, before->name, binding.name, binding.binding);
         before = &binding;
     }
@@ -141,8 +141,7 @@ Result<void> check_buffers(const CompiledKernel& kernel, std::span<const KernelB
         const auto buffer = std::ranges::find(buffers, binding.binding, &KernelBuffer::binding);
         if (buffer == buffers.end()) {
             return bad_input(
-                "The shader '{}' has '{}' at binding {}, for which no buffer is declared; "
-                "add one to 'buffers'.",
+                "The shader '{}' has '{}' at binding {}, for which no buffer is declared; add one to 'buffers'.",
                 kernel.name, binding.name, binding.binding);
         }
         if (binding.element != ScalarType::Other && binding.element != scalar_of(buffer->element)) {
@@ -152,18 +151,16 @@ Result<void> check_buffers(const CompiledKernel& kernel, std::span<const KernelB
         }
         if (buffer->is_checked() && all_used && (binding.is_readonly || binding.is_uniform)) {
             return bad_input(
-                "The buffer '{}' is declared as written; the shader '{}' can only read "
-                "binding {}. Give it the role input, or take readonly or uniform away.",
+                "The buffer '{}' is declared as written; the shader '{}' can only read binding {}. Give it the role "
+                "input, or take readonly or uniform away.",
                 buffer->name, kernel.name, binding.binding);
         }
     }
     if (!all_used) return {};
     for (const KernelBuffer& buffer : buffers) {
         if (std::ranges::find(there, buffer.binding) != there.end()) continue;
-        return bad_input(
-            "The buffer '{}' is declared at binding {}, which the shader '{}' does not have; "
-            "it has {}.",
-            buffer.name, buffer.binding, kernel.name, fmt::join(there, ", "));
+        return bad_input("The buffer '{}' is declared at binding {}, which the shader '{}' does not have; it has {}.",
+                         buffer.name, buffer.binding, kernel.name, fmt::join(there, ", "));
     }
     return {};
 }
@@ -172,8 +169,7 @@ Result<void> check_push_constants(const CompiledKernel& kernel, std::span<const 
     const std::size_t declared_bytes = declared.size() * sizeof(std::uint32_t);
     if (kernel.interface.push_bytes != declared_bytes) {
         return bad_input(
-            "The shader '{}' has {} bytes of push constants; {} are declared (4 for each "
-            "entry of 'push_constants').",
+            "The shader '{}' has {} bytes of push constants; {} are declared (4 for each entry of 'push_constants').",
             kernel.name, kernel.interface.push_bytes, declared_bytes);
     }
     for (const InterfaceMember& member : kernel.interface.push_constants) {
@@ -270,8 +266,8 @@ Result<std::unique_ptr<oracle::PlannedProblem>> plan_user_kernel(const Device& d
         module.uniform_mask |= 1U << binding.binding;
         if (buffer->size_bytes() > device.info().limits.max_uniform_buffer_range) {
             return unsupported(
-                "The buffer '{}' has {} bytes; a uniform buffer of the device has at most "
-                "{}. Declare it as a storage buffer in the shader.",
+                "The buffer '{}' has {} bytes; a uniform buffer of the device has at most {}. Declare it as a storage "
+                "buffer in the shader.",
                 buffer->name, buffer->size_bytes(), device.info().limits.max_uniform_buffer_range);
         }
     }

@@ -28,10 +28,9 @@ SourceAnswer architecture_answer(const ShapeQuestion& question, const std::vecto
             tuning_distance(choice.key.shape, question.key.shape))
             ++count;
     }
-    return {"same architecture",
-            fmt::format("{}: {} choices of other devices, none with this driver and these kernels near enough; `yolk "
-                        "tune` measures them first",
-                        name, count)};
+    return {"same architecture", fmt::format("{}: {} choices of other devices, none with this driver and these kernels "
+                                             "near enough; `yolk tune` measures them first",
+                                             name, count)};
 }
 
 /// What a prior file would have `yolk tune` try: a plan takes nothing that was not proven.

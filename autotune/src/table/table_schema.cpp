@@ -122,8 +122,8 @@ std::filesystem::path free_name(const std::filesystem::path& path, const char* w
 
 Error foreign_file(const std::filesystem::path& path, std::string_view what) {
     return bad_input(
-        "'{}' is {}, not a tuning table of Yolk's; it is left as it is. Name another place in $YOLK_TABLE: "
-        "a table of Yolk's, or a file that is not there yet.",
+        "'{}' is {}, not a tuning table of Yolk's; it is left as it is. Name another place in $YOLK_TABLE: a table of "
+        "Yolk's, or a file that is not there yet.",
         path.string(), what);
 }
 
@@ -135,8 +135,8 @@ Result<void> check_place(const std::filesystem::path& path) {
         if (!folder.empty() && std::filesystem::exists(folder, failed) &&
             !std::filesystem::is_directory(folder, failed)) {
             return bad_input(
-                "The tuning table '{}' cannot be there: '{}' is not a folder. Name a folder in "
-                "$YOLK_CACHE, or another file in $YOLK_TABLE.",
+                "The tuning table '{}' cannot be there: '{}' is not a folder. Name a folder in $YOLK_CACHE, or another "
+                "file in $YOLK_TABLE.",
                 path.string(), folder.string());
         }
         return {};
@@ -207,8 +207,7 @@ Result<std::string> drop_unreadable_shapes(const Database& database) {
     if (lost.empty()) return std::string();
     return fmt::format(
         "by a Yolk that wrote shapes in other words: {} of them, with {} choices, are dropped. Run yolk tune to "
-        "measure "
-        "them again.",
+        "measure them again.",
         lost.size(), choices);
 }
 

@@ -111,10 +111,9 @@ Result<void> check_evaluations(Dispatcher& dispatcher, const RolloutBench& bench
     const auto counted = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
     const std::uint64_t asked = std::uint64_t{bench.desc.members} * bench.desc.episodes * bench.desc.max_steps;
     if (counted == asked) return {};
-    return Error{ErrorKind::Driver,
-                 fmt::format("The device counted {} evaluations where {} were asked for, so its times mean nothing; "
-                             "see `yolk check --kernel rollout`.",
-                             counted, asked)};
+    return Error{ErrorKind::Driver, fmt::format("The device counted {} evaluations where {} were asked for, so its "
+                                                "times mean nothing; see `yolk check --kernel rollout`.",
+                                                counted, asked)};
 }
 
 Result<Timing> time_repeats(Dispatcher& dispatcher, const RolloutBench& bench) {
@@ -216,10 +215,9 @@ Command add_bench_command(App& app) {
     const std::array<Command, 4> commands{add_rollout(*group), add_kernel_bench(*group), add_step_bench(*group),
                                           add_tuner_bench(*group)};
     return {group, [commands] {
-                return run_named(
-                    commands,
-                    "bench needs a subcommand that says what to time, such as rollout, kernel, step or tuner (see "
-                    "yolk bench --help).");
+                return run_named(commands,
+                                 "bench needs a subcommand that says what to time, such as rollout, kernel, step or "
+                                 "tuner (see yolk bench --help).");
             }};
 }
 

@@ -244,10 +244,9 @@ Result<int> run_check(const CheckFlags& flags, bool whole_run) {
 
 void add_kernel_check_flags(App& app, CheckFlags& flags) {
     app.add_repeatable("--kernel", flags.kernels, "Only this kernel; may be given more than once")->type_name("NAME");
-    app.add_repeatable(
-           "--shape", flags.shapes,
-           "Instead of a kernel's cases a problem of this shape, such as \"softmax rows=64 columns=100\"; may "
-           "be given more than once")
+    app.add_repeatable("--shape", flags.shapes,
+                       "Instead of a kernel's cases a problem of this shape, such as \"softmax rows=64 columns=100\"; "
+                       "may be given more than once")
         ->type_name("TEXT");
     app.add_flag("--list", flags.list, "Print the kernels with the fields that a shape may have, and check nothing");
     const Option* const all =
@@ -277,8 +276,8 @@ Command add_check_command(App& app) {
     const Option* const whole_run =
         command
             ->add_option("--run", flags->train.options.task,
-                         "Instead train this task on each device, with two tile configurations, and compare the "
-                         "state after each generation with the exact twin")
+                         "Instead train this task on each device, with two tile configurations, and compare the state "
+                         "after each generation with the exact twin")
             ->type_name("TASK");
     command->group(without(whole_run), [&] { add_kernel_check_flags(*command, *flags); });
     command->group(with(whole_run), [&] { add_train_flags(*command, flags->train); });

@@ -51,8 +51,7 @@ Result<void> check_comparable(const std::vector<LearningLog>& logs) {
     for (const LearningLog& log : logs) {
         if (log.kind == logs.front().kind && log.name == logs.front().name) continue;
         return bad_input(
-            "'{}' is of '{}' and '{}' of '{}', whose scores cannot share an axis. Draw them in two "
-            "pictures.",
+            "'{}' is of '{}' and '{}' of '{}', whose scores cannot share an axis. Draw them in two pictures.",
             logs.front().file, logs.front().name, log.file, log.name);
     }
     return {};
@@ -65,8 +64,7 @@ Result<void> check_drawable(const std::vector<LearningLog>& logs, LearningAxis a
         if (!finite) return bad_input("'{}' has no finite score; there is nothing to draw.", log.file);
         if (axis != LearningAxis::Generation && log.points.front().generation != 1) {
             return bad_input(
-                "'{}' begins with generation {}, so what went before cannot be counted. Draw it with --x "
-                "generation.",
+                "'{}' begins with generation {}, so what went before cannot be counted. Draw it with --x generation.",
                 log.file, log.points.front().generation);
         }
     }

@@ -132,8 +132,7 @@ void print_cost(const hyper::OptimizeOutcome& outcome) {
 
 void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
     print_line(
-        fmt::format("reward {} from {} after {} steps (stopped by {}), {} metric calls, {} host calls, {} "
-                    "dispatches",
+        fmt::format("reward {} from {} after {} steps (stopped by {}), {} metric calls, {} host calls, {} dispatches",
                     reward_text(outcome.best_reward), reward_text(outcome.start_reward), outcome.steps,
                     outcome.stopped_by, outcome.cost.metric_calls, outcome.cost.host_calls, outcome.cost.dispatches));
     if (outcome.held_out_best) {

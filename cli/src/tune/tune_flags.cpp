@@ -102,11 +102,10 @@ void add_algebra_to(Json& json, const autotune::AlgebraReport& report) {
 }
 
 void print_algebra(const autotune::AlgebraReport& report) {
-    const std::string steps = report.host_milliseconds ? fmt::format(
-                                                             " (a step takes {:.2f} ms on the host, {:.2f} ms on the "
-                                                             "device)",
-                                                             *report.host_milliseconds, *report.device_milliseconds)
-                                                       : std::string();
+    const std::string steps = report.host_milliseconds
+                                  ? fmt::format(" (a step takes {:.2f} ms on the host, {:.2f} ms on the device)",
+                                                *report.host_milliseconds, *report.device_milliseconds)
+                                  : std::string();
     if (!report.on_device) {
         if (!report.why.empty()) print_line(fmt::format("algebra on the host: {}{}", report.why, steps));
         return;

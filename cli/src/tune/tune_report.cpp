@@ -116,10 +116,9 @@ Result<int> write_report(const ReportTuning& flags) {
 
 Command add_tune_report(App& tune) {
     const auto flags = std::make_shared<ReportTuning>();
-    App* const command = tune.add_subcommand(
-        "report",
-        "Write a page about the tuning table: cost by knob, choices, failures, and how the strategies would have "
-        "fared");
+    App* const command = tune.add_subcommand("report",
+                                             "Write a page about the tuning table: cost by knob, choices, failures, "
+                                             "and how the strategies would have fared");
     command->add_option("page", flags->page, "The page, HTML without scripts")->required()->type_name("FILE");
     command->add_option("--surface", flags->surface, "About a recording instead of the table")->type_name("FILE");
     add_parsed(*command, "--strategy", flags->strategies, "Strategies to replay, separated by commas",

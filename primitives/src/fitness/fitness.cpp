@@ -34,15 +34,14 @@ Result<void> validate_groups(const FitnessDesc& desc) {
 Result<void> check_fitness(const FitnessDesc& desc) {
     if (desc.antithetic && desc.population % 2 != 0) {
         return bad_input(
-            "The population of [fitness] is {}, which is odd: members come in pairs. Give an even one, "
-            "or turn antithetic sampling off.",
+            "The population of [fitness] is {}, which is odd: members come in pairs. Give an even one, or turn "
+            "antithetic sampling off.",
             desc.population);
     }
     if (!desc.antithetic && is_pair_rule(desc.rule)) {
         return bad_input(
-            "The rule {} of [fitness] compares the two members of a pair, and without "
-            "antithetic sampling there are no pairs. Choose centred-rank, z-score or "
-            "group-z-score.",
+            "The rule {} of [fitness] compares the two members of a pair, and without antithetic sampling there are no "
+            "pairs. Choose centred-rank, z-score or group-z-score.",
             to_string(desc.rule));
     }
     if (desc.robust && desc.rule != FitnessRule::PairDifference) {

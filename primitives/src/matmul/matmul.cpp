@@ -238,8 +238,7 @@ Result<void> cut_into_splits(abi_mm::Params& params, const MatmulConfig& config,
     params.split_count = ceil_div(params.k, params.split_k);
     if (params.split_k <= chunk) return {};
     return unsupported(
-        "A split of [matmul] has {} steps of k; this device's loops allow {}. Use a larger "
-        "split_k or none.",
+        "A split of [matmul] has {} steps of k; this device's loops allow {}. Use a larger split_k or none.",
         params.split_k, chunk);
 }
 

@@ -38,14 +38,13 @@ Result<void> check_parameter(const ParameterDesc& given, const ParameterDesc& ex
         given.name == expected.name && given.rows == expected.rows && given.columns == expected.columns;
     if (!same_shape) {
         return bad_input(
-            "[rollout] was given parameter \"{}\" of {} by {} where its network has \"{}\" of "
-            "{} by {}. Use the network's parameters() in their order.",
+            "[rollout] was given parameter \"{}\" of {} by {} where its network has \"{}\" of {} by {}. Use the "
+            "network's parameters() in their order.",
             given.name, given.rows, given.columns, expected.name, expected.rows, expected.columns);
     }
     if (given.perturbation == expected.perturbation || given.perturbation == Perturbation::Frozen) return {};
     return bad_input(
-        "Parameter \"{}\" of [rollout] has a perturbation that is not its own; only freezing "
-        "it is allowed.",
+        "Parameter \"{}\" of [rollout] has a perturbation that is not its own; only freezing it is allowed.",
         given.name);
 }
 
@@ -58,8 +57,8 @@ Result<void> check_parameters(const RolloutDesc& desc) {
     for (std::size_t p = 0; p < given.size(); ++p) YOLK_TRY_VOID(check_parameter(given[p], expected[p]));
     if (desc.parameters.element_count() <= abi_ro::kMaxParameterCount) return {};
     return bad_input(
-        "The network of [rollout] has {} parameter elements; at most {} fit in a uniform "
-        "buffer (64 KiB). Use smaller widths.",
+        "The network of [rollout] has {} parameter elements; at most {} fit in a uniform buffer (64 KiB). Use smaller "
+        "widths.",
         desc.parameters.element_count(), abi_ro::kMaxParameterCount);
 }
 
@@ -181,8 +180,8 @@ Result<std::uint32_t> rollout_steps_per_dispatch(const RolloutLayout& layout, co
     const std::uint64_t steps = iterations_within(left, cost.step);
     if (steps == 0) {
         return unsupported(
-            "The device makes {} loop iterations per invocation; [rollout] needs {} for one "
-            "step of its network. Use smaller widths or a smaller rank.",
+            "The device makes {} loop iterations per invocation; [rollout] needs {} for one step of its network. Use "
+            "smaller widths or a smaller rank.",
             budget.loops, cost.start + loop_cost(1, cost.step));
     }
     const std::uint64_t short_work = std::max<std::uint64_t>(
