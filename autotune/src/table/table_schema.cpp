@@ -185,17 +185,15 @@ Result<std::string> drop_cold_samples(const Database& database) {
 
 /// Versions 3 and 4 write shapes in other words. What the notice says; empty where nothing is lost.
 Result<std::string> drop_unreadable_shapes(const Database& database) {
-    std::vector<std::int64_t> lost;
     YOLK_TRY(Statement rows, database.prepare("SELECT id, family, variant, extents FROM keys"));
-    while (true) {
-        YOLK_TRY(const bool row, rows.step());
-        if (!row) break;
-        const oracle::Family* family = oracle::find_family(rows.text(1));
-        if (family == nullptr || family->operation == nullptr) continue;
-        const auto extents = parse_extents(rows.text(3));
-        if (!extents || !family->operation->of_key({.variant = rows.text(2), .extents = *extents}))
-            lost.push_back(rows.integer(0));
-    }
+    const auto lost_id = [](const Statement& row) -> std::optional<std::int64_t> {
+        const oracle::Family* family = oracle::find_family(row.text(1));
+        if (family == nullptr || family->operation == nullptr) return std::nullopt;
+        const auto extents = parse_extents(row.text(3));
+        if (extents && family->operation->of_key({.variant = row.text(2), .extents = *extents})) return std::nullopt;
+        return row.integer(0);
+    };
+    YOLK_TRY(const std::vector<std::int64_t> lost, rows.all(lost_id));
     std::int64_t choices = 0;
     for (const std::int64_t id : lost) {
         for (const char* table : {"samples", "quarantine", "choices"}) {
