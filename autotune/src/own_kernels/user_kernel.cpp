@@ -69,7 +69,6 @@ UserKernel::UserKernel(std::shared_ptr<Impl> impl)
               return of->check_device(values);
           },
           impl_->shape) {}
-UserKernel::~UserKernel() = default;
 
 namespace {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/autotune/recording.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -9,6 +11,7 @@
 #include "yolk/autotune/race.hpp"
 #include "yolk/autotune/surface.hpp"
 #include "yolk/autotune/tuning_key.hpp"
+#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 
@@ -37,12 +40,6 @@ std::map<Configuration, RecordedRow> recorded_rows(const TuningSpace& space, con
     return rows;
 }
 
-Json configuration_json(const TuningSpace& space, const Configuration& configuration) {
-    Json json = Json::object();
-    for (std::size_t k = 0; k < configuration.size(); ++k) json[space.knobs()[k].name] = configuration[k];
-    return json;
-}
-
 std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configuration, RecordedRow>& rows,
                               const std::string& device) {
     Json json{{"device_name", device},
@@ -57,9 +54,8 @@ std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configura
         json["tune_params"][knob.name] = knob.values;
     }
     for (const auto& [configuration, row] : rows) {
-        std::string name;
-        for (const std::uint32_t value : configuration) name += (name.empty() ? "" : ",") + std::to_string(value);
-        Json entry = configuration_json(space, configuration);
+        const std::string name = fmt::format("{}", fmt::join(configuration, ","));
+        Json entry = configuration_json(named_configuration(space, configuration));
         if (row.failed()) {
             entry["time"] = "RuntimeFailedConfig";
         } else {
@@ -75,7 +71,7 @@ std::string t4_text(const TuningSpace& space, const std::map<Configuration, Reco
                     const std::string& device) {
     Json results = Json::array();
     for (const auto& [configuration, row] : rows) {
-        Json result{{"configuration", configuration_json(space, configuration)},
+        Json result{{"configuration", configuration_json(named_configuration(space, configuration))},
                     {"objectives", Json::array({"time"})},
                     {"times", {{"runtimes", row.failed() ? Json::array() : Json(row.milliseconds)}}},
                     {"invalidity", row.failed() ? "runtime" : "correct"},

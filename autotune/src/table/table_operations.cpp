@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 
 #include "yolk/autotune/tuning_transfer.hpp"
@@ -18,9 +19,8 @@ constexpr std::size_t kLargestImport = std::size_t{1} << 28U;
 Result<Configuration> pinnable(const TuningSpace& space, const NamedConfiguration& named) {
     std::optional<Configuration> configuration = ordered_configuration(space, named);
     if (!configuration) {
-        std::string names;
-        for (const TuningKnob& knob : space.knobs()) names += (names.empty() ? "" : ", ") + knob.name;
-        return bad_input("The configuration must give each knob of {} once: {}.", space.family(), names);
+        return bad_input("The configuration must give each knob of {} once: {}.", space.family(),
+                         fmt::join(space.knobs() | std::views::transform(&TuningKnob::name), ", "));
     }
     YOLK_TRY_VOID(space.check(*configuration));
     return *std::move(configuration);

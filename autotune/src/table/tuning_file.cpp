@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ranges>
 #include <tuple>
 
 #include "sqlite.hpp"
@@ -277,6 +278,11 @@ std::optional<NamedConfiguration> parse_configuration(std::string_view text) {
         configuration.emplace_back(name, value.get<std::uint32_t>());
     }
     return configuration;
+}
+
+std::string values_text(const NamedConfiguration& configuration) {
+    const auto text = [](const auto& pair) { return fmt::format("{} {}", pair.first, pair.second); };
+    return fmt::format("{}", fmt::join(configuration | std::views::transform(text), ", "));
 }
 
 TuningTable usable_choices(const std::vector<TuningChoice>& choices, const std::vector<Quarantined>& quarantined,

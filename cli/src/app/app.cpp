@@ -87,7 +87,6 @@ App::App(const std::string& description, const std::string& name)
     app_->require_subcommand(0, 1);
 }
 App::App(CLI::App* app) : app_(app) { app_->require_subcommand(0, 1); }
-App::~App() = default;
 
 App* App::add_subcommand(const std::string& name, const std::string& description) {
     subcommands_.push_back(std::unique_ptr<App>(new App(app_->add_subcommand(name, description))));

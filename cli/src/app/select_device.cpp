@@ -11,6 +11,7 @@
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
+#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -74,6 +75,13 @@ Result<Context> open_context(const CommonFlags& flags) {
 Result<Device> open_device(const CommonFlags& flags) {
     YOLK_TRY(const Context context, open_context(flags));
     return context.device();
+}
+
+Result<Device> open_untuned(CommonFlags flags) {
+    flags.no_tuning = true;
+    YOLK_TRY(Device device, open_device(flags));
+    YOLK_TRY_VOID(probe(device));
+    return device;
 }
 
 Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags) {

@@ -16,6 +16,8 @@ namespace yolk::cli {
 [[nodiscard]] Result<Context> open_context(const CommonFlags& flags);
 /// The same for commands that make their own dispatcher.
 [[nodiscard]] Result<Device> open_device(const CommonFlags& flags);
+/// The device of the flags as kernels are tuned on it: without the tuning table, probed.
+[[nodiscard]] Result<Device> open_untuned(CommonFlags flags);
 
 /// `list`: "all" for every device above the floor, or requests separated by commas; empty: as open_device(flags)
 /// chooses. Each device once, in the order of the list.

@@ -184,12 +184,7 @@ Result<int> run_rollout(const RolloutFlags& flags) {
     YOLK_TRY_VOID(prepare_rollout(dispatcher, bench));
     YOLK_TRY(const Timing timing, time_repeats(dispatcher, bench));
     const Json json = timing_json(device, bench.desc, timing);
-    if (flags.common.json) {
-        print_json(json);
-    } else {
-        print_timing(json);
-    }
-    return 0;
+    return print_outcome(flags.common.json, json, [&json] { print_timing(json); });
 }
 
 Command add_rollout(App& group) {

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
+#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/family.hpp"
@@ -69,9 +71,8 @@ Result<Conditions> parse_conditions(const TuningSpace& space, const std::vector<
         const auto value = sign == std::string::npos ? Result<std::uint32_t>(bad_input(""))
                                                      : parse_number<std::uint32_t>(text.substr(sign + 1));
         if (knob == space.knobs().end() || !value) {
-            std::string names;
-            for (const TuningKnob& k : space.knobs()) names += (names.empty() ? "" : ", ") + k.name;
-            return bad_input("--where is '{}'; it is knob=value, the knobs of {}: {}.{}", text, space.family(), names,
+            return bad_input("--where is '{}'; it is knob=value, the knobs of {}: {}.{}", text, space.family(),
+                             fmt::join(space.knobs() | std::views::transform(&TuningKnob::name), ", "),
                              news_of(space.family(), text.substr(0, sign)));
         }
         conditions.emplace_back(knob - space.knobs().begin(), *value);
@@ -93,12 +94,6 @@ std::vector<Configuration> choose_configurations(const KernelBenchFlags& flags, 
     for (std::size_t i = 0; i < flags.configurations; ++i)
         chosen.push_back(legal[(i * legal.size() / flags.configurations + flags.seed) % legal.size()]);
     return chosen;
-}
-
-Json configuration_json(const TuningSpace& space, const Configuration& configuration) {
-    Json json = Json::object();
-    for (std::size_t i = 0; i < configuration.size(); ++i) json[space.knobs()[i].name] = configuration[i];
-    return json;
 }
 
 /// Of what only moves data no operations.
@@ -159,10 +154,12 @@ std::vector<Measured*> finalists_of(std::vector<Measured>& measured) {
 Json outcome_json(const ProblemOnDevice& on, const std::vector<Measured>& measured, const Measured& best) {
     const oracle::Work work = on.problem.work();
     const TuningSpace space = on.problem.space(on.device.info());
+    const auto named = [&space](const Measured& m) {
+        return autotune::configuration_json(named_configuration(space, m.configuration));
+    };
     Json wrong = Json::array();
     for (const Measured& m : measured) {
-        if (!m.wrong.empty())
-            wrong.push_back({{"configuration", configuration_json(space, m.configuration)}, {"failure", m.wrong}});
+        if (!m.wrong.empty()) wrong.push_back({{"configuration", named(m)}, {"failure", m.wrong}});
     }
     const Measured& fallback = measured.front();
     return {{"bench", "kernel"},
@@ -180,7 +177,7 @@ Json outcome_json(const ProblemOnDevice& on, const std::vector<Measured>& measur
             {"seconds_least", std::ranges::min(best.seconds)},
             {"seconds_most", std::ranges::max(best.seconds)},
             {"gflops", work.operations / best.median() * 1e-9},
-            {"configuration", configuration_json(space, best.configuration)}};
+            {"configuration", named(best)}};
 }
 
 void print_bench(const ProblemOnDevice& on, const std::vector<Measured>& measured, const Measured& best,
@@ -219,11 +216,7 @@ Result<int> finish_kernel_bench(const KernelBenchFlags& flags, const ProblemOnDe
     const Measured& best = *std::ranges::min(finalists, {}, [](const Measured* m) { return m->median(); });
     Json json = outcome_json(on, measured, best);
     YOLK_TRY_VOID(add_baselines(json, on, best.median()));
-    if (flags.common.json) {
-        print_json(json);
-    } else {
-        print_bench(on, measured, best, json);
-    }
+    print_outcome(flags.common.json, json, [&] { print_bench(on, measured, best, json); });
     return json["wrong"].empty() ? 0 : 1;
 }
 

@@ -64,10 +64,7 @@ Result<Way> on_device(std::string name, const TunerBenchFlags& flags, bool tuned
 
 /// Tunes those of the tuner's kernels that are not in the table yet.
 Result<autotune::TuneDeviceOutcome> tune_itself(const TunerBenchFlags& flags, std::size_t candidates) {
-    CommonFlags common = flags.common;
-    common.no_tuning = true;
-    YOLK_TRY(const Device device, open_device(common));
-    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(const Device device, open_untuned(flags.common));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     YOLK_TRY(const std::filesystem::path path, table_path());
     YOLK_TRY(autotune::TuneDeviceOutcome outcome,
@@ -173,12 +170,7 @@ Result<int> run_tuner(const TunerBenchFlags& flags) {
     }
     json["ways"] = Json::array();
     for (const Way& way : ways) json["ways"].push_back(way_json(way));
-    if (flags.common.json) {
-        print_json(json);
-    } else {
-        print_searches(json);
-    }
-    return 0;
+    return print_outcome(flags.common.json, json, [&json] { print_searches(json); });
 }
 
 }  // namespace

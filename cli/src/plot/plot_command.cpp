@@ -98,15 +98,11 @@ Result<int> run_plot(const PlotFlags& flags) {
     YOLK_TRY_VOID(check_comparable(logs));
     YOLK_TRY_VOID(check_drawable(logs, axis));
     YOLK_TRY_VOID(write_file_atomically(flags.out, learning_plot(logs, axis)));
-    if (flags.json) {
-        Json files = Json::array();
-        for (const LearningLog& log : logs) files.push_back(log_json(log));
-        print_json({{"plot", flags.out}, {"x", flags.across}, {"files", files}});
-    } else {
-        print_line(fmt::format("{} run{} of {} in {}", logs.size(), logs.size() == 1 ? "" : "s", logs.front().name,
-                               flags.out));
-    }
-    return 0;
+    Json files = Json::array();
+    for (const LearningLog& log : logs) files.push_back(log_json(log));
+    return print_outcome(
+        flags.json, {{"plot", flags.out}, {"x", flags.across}, {"files", files}},
+        fmt::format("{} run{} of {} in {}", logs.size(), logs.size() == 1 ? "" : "s", logs.front().name, flags.out));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "output.hpp"
 #include "yolk/autotune/strategy.hpp"
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/core/json.hpp"
@@ -124,7 +123,7 @@ Result<std::filesystem::path> table_path() {
 }
 
 SearchProgress::SearchProgress(const CommonFlags& common)
-    : live_(output_is_terminal() && !common.json && !common.quiet), json_(common.json && !common.quiet) {}
+    : line_(!common.json && !common.quiet), json_(common.json && !common.quiet) {}
 
 void SearchProgress::show(const std::string& shape, const autotune::LiveProgress& progress) const {
     if (json_) {
@@ -134,17 +133,12 @@ void SearchProgress::show(const std::string& shape, const autotune::LiveProgress
                     {"best_milliseconds", progress.best_milliseconds},
                     {"heuristic_milliseconds", progress.heuristic_milliseconds}});
     }
-    if (!live_) return;
     const double speed_up = progress.heuristic_milliseconds / progress.best_milliseconds;
     std::string line = fmt::format("{} of {}, {} rejected, best {:.4g} ms against {:.4g} ms ({:.2f}x)  {}",
                                    progress.evaluations, progress.budget, progress.rejected, progress.best_milliseconds,
                                    progress.heuristic_milliseconds, speed_up, shape);
     line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
-    print_text("\r\033[K" + line);
-}
-
-void SearchProgress::finish() const {
-    if (live_) print_text("\r\033[K");
+    line_.show(line);
 }
 
 }  // namespace yolk::cli

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "options.hpp"
+#include "output.hpp"
 #include "yolk/autotune/algebra_choice.hpp"
 #include "yolk/autotune/tune_device.hpp"
 #include "yolk/core/json_fwd.hpp"
@@ -55,10 +56,10 @@ class SearchProgress {
    public:
     explicit SearchProgress(const CommonFlags& common);
     void show(const std::string& shape, const autotune::LiveProgress& progress) const;
-    void finish() const;
+    void finish() const { line_.finish(); }
 
    private:
-    bool live_;
+    StatusLine line_;
     bool json_;
 };
 

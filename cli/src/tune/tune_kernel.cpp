@@ -21,7 +21,6 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -43,10 +42,7 @@ struct KernelTuning {
 };
 
 Result<Machine> open_machine(const KernelTuning& flags) {
-    CommonFlags untuned = flags.common;
-    untuned.no_tuning = true;
-    YOLK_TRY(Device device, open_device(untuned));
-    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(Device device, open_untuned(flags.common));
     DispatcherOptions options;
     if (flags.hang_seconds > 0.0F)
         options.hang_limit = std::chrono::milliseconds(static_cast<std::int64_t>(flags.hang_seconds * 1000.0F));

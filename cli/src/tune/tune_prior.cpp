@@ -154,11 +154,7 @@ Result<int> train_and_write(const PriorTraining& flags) {
     YOLK_TRY(const autotune::TrainPriorOutcome outcome,
              autotune::train_prior(device, dispatcher, recordings, held_out, options));
     if (!outcome.interrupted) YOLK_TRY_VOID(write_trained(flags, outcome.file));
-    if (common.json) {
-        print_json(training_json(flags, outcome));
-    } else {
-        print_training(flags, outcome);
-    }
+    print_outcome(common.json, training_json(flags, outcome), [&] { print_training(flags, outcome); });
     return outcome.interrupted ? 1 : 0;
 }
 

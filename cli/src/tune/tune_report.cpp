@@ -93,23 +93,20 @@ Result<int> write_report(const ReportTuning& flags) {
     YOLK_TRY(std::vector<ShapeReport> reports,
              flags.surface.empty() ? reports_of_table() : reports_of_surface(flags.surface));
     const InterruptGuard interrupt;
-    const bool live = output_is_terminal() && !flags.common.json && !flags.common.quiet;
+    const StatusLine status(!flags.common.json && !flags.common.quiet);
     std::size_t measured = 0;
     for (std::size_t s = 0; s < reports.size(); ++s) {
-        if (live) print_text(fmt::format("\r\033[Kreplaying shape {} of {}", s + 1, reports.size()));
+        status.show(fmt::format("replaying shape {} of {}", s + 1, reports.size()));
         YOLK_TRY_VOID(autotune::add_curves(reports[s], replays));
         measured += reports[s].measured;
         if (InterruptGuard::requested()) return cancelled("The report was interrupted; nothing was written.");
     }
-    if (live) print_text("\r\033[K");
+    status.finish();
     YOLK_TRY_VOID(write_file_atomically(flags.page, autotune::report_page(reports, replays)));
     const std::string page = flags.page.string();
-    if (flags.common.json) {
-        print_json({{"report", page}, {"shapes", reports.size()}, {"configurations", measured}});
-    } else {
-        print_line(fmt::format("{} shapes with {} measured configurations in {}", reports.size(), measured, page));
-    }
-    return 0;
+    return print_outcome(
+        flags.common.json, {{"report", page}, {"shapes", reports.size()}, {"configurations", measured}},
+        fmt::format("{} shapes with {} measured configurations in {}", reports.size(), measured, page));
 }
 
 }  // namespace

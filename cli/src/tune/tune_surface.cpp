@@ -69,24 +69,6 @@ Result<std::vector<RecordedSurface>> read_others(const SurfaceTuning& flags, con
     return others;
 }
 
-/// One line that is rewritten on a terminal; nothing elsewhere, and nothing with --quiet or --json.
-class RepeatProgress {
-   public:
-    RepeatProgress(std::uint32_t repeats, const CommonFlags& common)
-        : repeats_(repeats), shown_(output_is_terminal() && !common.json && !common.quiet) {}
-    void show(std::size_t done) const {
-        if (!shown_) return;
-        print_text(fmt::format("\r\033[K{} of {} repeats", done, repeats_));
-    }
-    void finish() const {
-        if (shown_) print_text("\r\033[K");
-    }
-
-   private:
-    std::uint32_t repeats_;
-    bool shown_;
-};
-
 /// What is told of a replay, once for people and once as JSON.
 struct ReplayOutcome {
     const SurfaceTuning& flags;
@@ -194,14 +176,14 @@ Result<int> replay_searches(const SurfaceTuning& flags) {
         autotune::ChosenAlgebra::choose(flags.algebra.place.value_or(autotune::AlgebraPlace::Host), flags.strategy,
                                         surface.candidates().size(), [&flags] { return open_device(flags.common); }));
     options.tuner.settings.linear_algebra = algebra.factory();
-    const RepeatProgress progress(flags.repeats, flags.common);
+    const StatusLine status(!flags.common.json && !flags.common.quiet);
     const InterruptGuard interrupt;
-    options.progress = [&progress](std::size_t done) {
-        progress.show(done);
+    options.progress = [&](std::size_t done) {
+        status.show(fmt::format("{} of {} repeats", done, flags.repeats));
         return !InterruptGuard::requested();
     };
     YOLK_TRY(const Replay replay, autotune::replay(surface, options));
-    progress.finish();
+    status.finish();
     if (replay.curves.empty()) return cancelled("The replay was interrupted before its first repeat ended.");
     const ReplayOutcome outcome{flags, surface, replay, others.size()};
     if (flags.common.json) {
