@@ -2,6 +2,8 @@
 // Standard output for results, standard error for errors and what goes on meanwhile; numbers as people read them.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -21,6 +23,10 @@ void open_standard_streams();
 void print_text(std::string_view text);
 /// A line to standard output, flushed so that a reader at the other end of a pipe sees it at once.
 void print_line(std::string_view text);
+template <class First, class... Rest>
+void print_line(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) {
+    print_line(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
 void print_json(const Json& value);
 /// How a command ended: as JSON, else what `print` prints, or a line. 0, the exit code.
 int print_outcome(bool as_json, const Json& value, const std::function<void()>& print);

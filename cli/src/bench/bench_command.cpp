@@ -142,6 +142,10 @@ Result<Timing> time_repeats(Dispatcher& dispatcher, const RolloutBench& bench) {
     return timing;
 }
 
+std::uint64_t peak_memory_bytes(const Device& device) {
+    return peak_resident_bytes() + device.counts().peak_device_memory_bytes;
+}
+
 Json timing_json(const Device& device, const RolloutDesc& desc, const Timing& timing) {
     const double evaluations = evaluations_of(desc) * timing.repeats;
     Json json{{"bench", "rollout"},
@@ -155,23 +159,19 @@ Json timing_json(const Device& device, const RolloutDesc& desc, const Timing& ti
               {"repeats", timing.repeats},
               {"evaluations_per_second", evaluations / timing.wall_seconds}};
     if (timing.device_seconds) json["device_evaluations_per_second"] = evaluations / *timing.device_seconds;
-    json["peak_memory_bytes"] = peak_resident_bytes() + device.counts().peak_device_memory_bytes;
+    json["peak_memory_bytes"] = peak_memory_bytes(device);
     return json;
 }
 
-void print_timing(const Json& json) {
-    print_line(fmt::format("rollout of {} on {} ({})", json["environment"].get<std::string>(),
-                           json["device"].get<std::string>(), json["driver"].get<std::string>()));
-    print_line(fmt::format("{} members, {} episode(s) of {} steps, {}, {} repeats",
-                           json["population"].get<std::uint64_t>(), json["episodes"].get<std::uint64_t>(),
-                           json["steps"].get<std::uint64_t>(), json["determinism"].get<std::string>(),
-                           json["repeats"].get<std::uint64_t>()));
-    const bool timed_by_device = json.contains("device_evaluations_per_second");
-    print_line(fmt::format(
-        "{} evaluations/s from submission to wait, {} by the device's clock, peak memory {}",
-        rate_text(json["evaluations_per_second"].get<double>()),
-        timed_by_device ? rate_text(json["device_evaluations_per_second"].get<double>()) : std::string("none"),
-        bytes_text(json["peak_memory_bytes"].get<std::uint64_t>())));
+void print_timing(const Device& device, const RolloutDesc& desc, const Timing& timing) {
+    const double evaluations = evaluations_of(desc) * timing.repeats;
+    print_line("rollout of {} on {} ({})", desc.environment, device.info().name, driver_text(device.info()));
+    print_line("{} members, {} episode(s) of {} steps, {}, {} repeats", desc.members, desc.episodes, desc.max_steps,
+               to_string(desc.determinism), timing.repeats);
+    print_line("{} evaluations/s from submission to wait, {} by the device's clock, peak memory {}",
+               rate_text(evaluations / timing.wall_seconds),
+               timing.device_seconds ? rate_text(evaluations / *timing.device_seconds) : "none",
+               bytes_text(peak_memory_bytes(device)));
 }
 
 Result<int> run_rollout(const RolloutFlags& flags) {
@@ -183,8 +183,8 @@ Result<int> run_rollout(const RolloutFlags& flags) {
     const RememberShapes remember(device);
     YOLK_TRY_VOID(prepare_rollout(dispatcher, bench));
     YOLK_TRY(const Timing timing, time_repeats(dispatcher, bench));
-    const Json json = timing_json(device, bench.desc, timing);
-    return print_outcome(flags.common.json, json, [&json] { print_timing(json); });
+    return print_outcome(flags.common.json, timing_json(device, bench.desc, timing),
+                         [&] { print_timing(device, bench.desc, timing); });
 }
 
 Command add_rollout(App& group) {

@@ -129,9 +129,8 @@ std::vector<Measured> screen_all(const KernelBenchFlags& flags, const ProblemOnD
         if (!measured.wrong.empty()) log_warning("A wrong result, which is not timed: " + measured.wrong);
         if (human && measured.median() < best) {
             best = measured.median();
-            print_line(fmt::format("{:>5}/{} {}  {}", all.size() + 1, configurations.size(),
-                                   speed_text(on.problem.work(), best),
-                                   on.problem.space(on.device.info()).text(configuration)));
+            print_line("{:>5}/{} {}  {}", all.size() + 1, configurations.size(), speed_text(on.problem.work(), best),
+                       on.problem.space(on.device.info()).text(configuration));
         }
         all.push_back(std::move(measured));
     }
@@ -185,21 +184,21 @@ void print_bench(const ProblemOnDevice& on, const std::vector<Measured>& measure
     const oracle::Work work = on.problem.work();
     const TuningSpace space = on.problem.space(on.device.info());
     const Measured& fallback = measured.front();
-    print_line(fmt::format("{} on {} ({})", on.problem.name(), on.device.info().name, driver_text(on.device.info())));
-    print_line(fmt::format("default {}  {}", fallback.timed() ? speed_text(work, fallback.median()) : "is wrong",
-                           space.text(fallback.configuration)));
-    print_line(fmt::format("best    {}  {}", speed_text(work, best.median()), space.text(best.configuration)));
+    print_line("{} on {} ({})", on.problem.name(), on.device.info().name, driver_text(on.device.info()));
+    print_line("default {}  {}", fallback.timed() ? speed_text(work, fallback.median()) : "is wrong",
+               space.text(fallback.configuration));
+    print_line("best    {}  {}", speed_text(work, best.median()), space.text(best.configuration));
     if (work.operations > 0.0) {
-        print_line(fmt::format("{:.3f} of the multiply-add limit of {:.1f} G operations/s",
-                               json["of_limit"].get<double>(), json["limit_gflops"].get<double>()));
+        print_line("{:.3f} of the multiply-add limit of {:.1f} G operations/s", json["of_limit"].get<double>(),
+                   json["limit_gflops"].get<double>());
     }
     if (json.contains("over_textbook")) {
-        print_line(fmt::format("{:.1f} times the textbook's 16x16 kernel at this shape ({:.2f} G operations/s)",
-                               json["over_textbook"].get<double>(), json["textbook_gflops"].get<double>()));
+        print_line("{:.1f} times the textbook's 16x16 kernel at this shape ({:.2f} G operations/s)",
+                   json["over_textbook"].get<double>(), json["textbook_gflops"].get<double>());
     }
     if (const auto failed = json["failed"].get<std::size_t>(); failed > 0)
-        print_line(fmt::format("{} configurations could not be run", failed));
-    if (!json["wrong"].empty()) print_line(fmt::format("{} configurations gave wrong results", json["wrong"].size()));
+        print_line("{} configurations could not be run", failed);
+    if (!json["wrong"].empty()) print_line("{} configurations gave wrong results", json["wrong"].size());
 }
 
 /// The finals, the baselines and the report. 1 where a configuration was wrong.

@@ -167,8 +167,8 @@ Result<int> run_step(const StepBenchFlags& flags) {
                     {"steps", steps}});
         return 0;
     }
-    print_line(fmt::format("{} block(s) of {}x{} on {} ({})", flags.count, flags.size, flags.size, device.info().name,
-                           driver_text(device.info())));
+    print_line("{} block(s) of {}x{} on {} ({})", flags.count, flags.size, flags.size, device.info().name,
+               driver_text(device.info()));
     std::vector<std::vector<std::string>> rows{
         {"step", "dispatches", "submissions", "returning", "with scratch", "on the host"}};
     const auto milliseconds = [](const Json& seconds) { return fmt::format("{:.3f} ms", 1e3 * seconds.get<double>()); };

@@ -105,9 +105,9 @@ Json break_even(double seconds, double before, double after) {
 }
 
 void print_searches(const Json& json) {
-    print_line(fmt::format("{} candidates, {} measurements, on {} ({})", json["candidates"].get<std::size_t>(),
-                           json["measurements"].get<std::size_t>(), json["device"].get<std::string>(),
-                           json["driver"].get<std::string>()));
+    print_line("{} candidates, {} measurements, on {} ({})", json["candidates"].get<std::size_t>(),
+               json["measurements"].get<std::size_t>(), json["device"].get<std::string>(),
+               json["driver"].get<std::string>());
     std::vector<std::vector<std::string>> rows{
         {"algebra", "last 11 asks, median ms", "largest ms", "with a fit ms", "whole search s", "host took over"}};
     for (const Json& way : json["ways"]) {
@@ -124,11 +124,11 @@ void print_searches(const Json& json) {
         return value.is_null() ? std::string("never") : fmt::format("after {:.0f} asks", value.get<double>());
     };
     print_line(
-        fmt::format("tuning itself: {} shapes ({} known), {} measurements in {}; pays {} against the untuned "
-                    "device, {} against the host",
-                    tuning["shapes"].get<std::size_t>(), tuning["known"].get<std::size_t>(),
-                    tuning["measured"].get<std::size_t>(), duration_text(tuning["seconds"].get<double>()),
-                    asks(tuning["breaks_even_with_untuned"]), asks(tuning["breaks_even_with_host"])));
+        "tuning itself: {} shapes ({} known), {} measurements in {}; pays {} against the untuned "
+        "device, {} against the host",
+        tuning["shapes"].get<std::size_t>(), tuning["known"].get<std::size_t>(), tuning["measured"].get<std::size_t>(),
+        duration_text(tuning["seconds"].get<double>()), asks(tuning["breaks_even_with_untuned"]),
+        asks(tuning["breaks_even_with_host"]));
 }
 
 Result<int> run_tuner(const TunerBenchFlags& flags) {

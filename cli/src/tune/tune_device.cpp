@@ -96,40 +96,24 @@ void print_device_tuning(const TuneDeviceOutcome& outcome) {
     for (const TunedShape& shape : outcome.shapes) rows.push_back(row_of(shape));
     print_line(table(rows));
     for (const TunedShape& shape : outcome.shapes) {
-        if (!shape.error.empty()) print_line(fmt::format("{}: {}", shape.shape, shape.error));
-        if (shape.too_late && !shape.choice)
-            print_line(fmt::format("{}: no time was left; the next run continues", shape.shape));
+        if (!shape.error.empty()) print_line("{}: {}", shape.shape, shape.error);
+        if (shape.too_late && !shape.choice) print_line("{}: no time was left; the next run continues", shape.shape);
     }
-    for (const autotune::SkippedShape& entry : outcome.skipped)
-        print_line(fmt::format("skipped {}: {}", entry.shape, entry.reason));
-    print_line(fmt::format("{} evaluations in {}; {:.2f}x over the heuristic on average; kept in {}", outcome.measured,
-                           duration_text(outcome.seconds), outcome.speed_up, outcome.table.string()));
+    for (const autotune::SkippedShape& entry : outcome.skipped) print_line("skipped {}: {}", entry.shape, entry.reason);
+    print_line("{} evaluations in {}; {:.2f}x over the heuristic on average; kept in {}", outcome.measured,
+               duration_text(outcome.seconds), outcome.speed_up, outcome.table.string());
     print_algebra(outcome.algebra);
 }
 
 autotune::TuneDeviceOptions tuning_options(const DeviceTuning& flags, const std::optional<autotune::PriorFile>& prior,
                                            const SearchProgress& progress) {
     const bool lines = !flags.common.json && !flags.common.quiet && !output_is_terminal();
-    autotune::TuneDeviceOptions options{
-        .job = flags.job,
-        .strategy = flags.search.strategy,
-        .budget = flags.search.budget,
-        .seed = flags.search.seed,
-        .time = std::chrono::duration<double>(flags.search.seconds),
-        .again = flags.search.again,
-        .prior = prior ? &*prior : nullptr,
-        .algebra = flags.algebra.place,
-        .open_for_algebra = [&flags] { return open_device(flags.common); },
-        .record = flags.search.record,
-        .progress =
-            [&progress](const std::string& shape, const autotune::LiveProgress& at) {
-                progress.show(shape, at);
-                return !InterruptGuard::requested();
-            },
-        .ended = [&progress] { progress.finish(); },
-        .goes_on = [] { return !InterruptGuard::requested(); },
-    };
-    if (lines) options.begun = [](const std::string& shape) { print_line(fmt::format("tuning {}", shape)); };
+    autotune::TuneDeviceOptions options{.job = flags.job,
+                                        .prior = prior ? &*prior : nullptr,
+                                        .algebra = flags.algebra.place,
+                                        .open_for_algebra = [&flags] { return open_device(flags.common); }};
+    take_search_flags(flags.search, progress, options);
+    if (lines) options.begun = [](const std::string& shape) { print_line("tuning {}", shape); };
     return options;
 }
 

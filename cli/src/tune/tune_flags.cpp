@@ -106,7 +106,7 @@ void print_algebra(const autotune::AlgebraReport& report) {
                                                 *report.host_milliseconds, *report.device_milliseconds)
                                   : std::string();
     if (!report.on_device) {
-        if (!report.why.empty()) print_line(fmt::format("algebra on the host: {}{}", report.why, steps));
+        if (!report.why.empty()) print_line("algebra on the host: {}{}", report.why, steps);
         return;
     }
     const autotune::DeviceAlgebraCounts& counts = report.counts;

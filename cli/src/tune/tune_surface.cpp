@@ -115,9 +115,9 @@ void print_replay(const ReplayOutcome& outcome) {
         const std::optional<std::size_t> evaluations = replay.evaluations_to(fraction);
         return evaluations ? fmt::format("{}", *evaluations) : std::string("not reached");
     };
-    print_line(fmt::format("{} on {}{}{}: {} configurations, {} of them valid, optimum {:.6g}", outcome.flags.strategy,
-                           outcome.flags.surface.string(), surface.kernel().empty() ? "" : ", ", surface.kernel(),
-                           surface.candidates().size(), surface.valid_count(), surface.optimum()));
+    print_line("{} on {}{}{}: {} configurations, {} of them valid, optimum {:.6g}", outcome.flags.strategy,
+               outcome.flags.surface.string(), surface.kernel().empty() ? "" : ", ", surface.kernel(),
+               surface.candidates().size(), surface.valid_count(), surface.optimum());
     std::vector<std::vector<std::string>> rows{{"measurements", "mean", "+-", "tenth percentile"}};
     for (const std::size_t budget : autotune::reported_budgets(outcome.flags.budget)) {
         rows.push_back({fmt::format("{}", budget), fmt::format("{:.3f}", replay.mean(budget)),
@@ -125,9 +125,8 @@ void print_replay(const ReplayOutcome& outcome) {
                         fmt::format("{:.3f}", replay.percentile(budget, kLowShare))});
     }
     print_line(table(rows));
-    print_line(
-        fmt::format("fractions of the optimum over {} repeats; measurements to reach .90 on average: {}, .95: {}",
-                    replay.curves.size(), reached(0.90), reached(0.95)));
+    print_line("fractions of the optimum over {} repeats; measurements to reach .90 on average: {}, .95: {}",
+               replay.curves.size(), reached(0.90), reached(0.95));
 }
 
 Result<void> take_prior(const SurfaceTuning& flags, const RecordedSurface& surface, autotune::TunerOptions& tuner) {

@@ -77,7 +77,7 @@ Result<int> list_table(const TableFlags& flags) {
                         values_text(choice.configuration)});
     }
     print_line(table(rows));
-    print_line(fmt::format("{} choices in {}", choices.size(), file.path().string()));
+    print_line("{} choices in {}", choices.size(), file.path().string());
     return 0;
 }
 
@@ -100,13 +100,13 @@ Json content_json(const KeyContent& content) {
 void print_content(const KeyContent& content) {
     for (const TuningSample& sample : content.samples) {
         const bool good = std::isfinite(sample.milliseconds);
-        print_line(fmt::format("{:>10}  {}  {}{}", good ? fmt::format("{:.4g} ms", sample.milliseconds) : "failed",
-                               sample.stage == autotune::SampleStage::Final ? "final " : "search",
-                               values_text(sample.configuration), good ? "" : ": " + sample.reason));
+        print_line("{:>10}  {}  {}{}", good ? fmt::format("{:.4g} ms", sample.milliseconds) : "failed",
+                   sample.stage == autotune::SampleStage::Final ? "final " : "search",
+                   values_text(sample.configuration), good ? "" : ": " + sample.reason);
     }
     for (const Quarantined& entry : content.quarantined)
-        print_line(fmt::format("quarantined {}: {}", values_text(entry.configuration), entry.reason));
-    print_line(fmt::format("{} samples of {}", content.samples.size(), key_text(content.key)));
+        print_line("quarantined {}: {}", values_text(entry.configuration), entry.reason);
+    print_line("{} samples of {}", content.samples.size(), key_text(content.key));
 }
 
 /// The device of the flags, and the shape on it.
@@ -149,7 +149,7 @@ Result<int> explain_shape(const TableFlags& flags) {
         print_json(json);
         return 0;
     }
-    print_line(fmt::format("{} on {}", key_text(key), key.device.driver));
+    print_line("{} on {}", key_text(key), key.device.driver);
     std::vector<std::vector<std::string>> rows;
     rows.reserve(sources.size());
     for (const autotune::SourceAnswer& source : sources)
