@@ -221,6 +221,18 @@ Result<CandidateSet> CandidateSet::of(Space space, std::vector<std::uint16_t> ch
     return set;
 }
 
+Result<CandidateSet> CandidateSet::of(const TuningSpace& space, std::span<const Configuration> given) {
+    std::vector<std::uint16_t> choices;
+    for (const Configuration& configuration : given) {
+        for (std::size_t k = 0; k < configuration.size(); ++k) {
+            const std::vector<std::uint32_t>& values = space.knobs()[k].values;
+            choices.push_back(static_cast<std::uint16_t>(std::ranges::find(values, configuration[k]) - values.begin()));
+        }
+    }
+    YOLK_TRY(Space same, space_of(space));
+    return of(std::move(same), std::move(choices));
+}
+
 std::optional<std::size_t> CandidateSet::find(ChoiceView choice) const {
     const auto found = index_.find(space_.key(choice));
     return found == index_.end() ? std::nullopt : std::optional(found->second);

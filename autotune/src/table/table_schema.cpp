@@ -159,7 +159,10 @@ Result<TableState> examine_table(const Database& database, const std::filesystem
 }
 
 std::optional<std::vector<std::uint64_t>> parse_extents(const std::string& text) {
-    const Json json = Json::parse(text, nullptr, false);
+    return extents_of_json(Json::parse(text, nullptr, false));
+}
+
+std::optional<std::vector<std::uint64_t>> extents_of_json(const Json& json) {
     if (!json.is_array()) return std::nullopt;
     std::vector<std::uint64_t> extents;
     for (const Json& extent : json) {

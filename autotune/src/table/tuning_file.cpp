@@ -14,6 +14,7 @@
 #include "table_schema.hpp"
 #include "yolk/autotune/architecture.hpp"
 #include "yolk/autotune/surface.hpp"
+#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
@@ -264,20 +265,11 @@ Result<std::size_t> TuningFile::forget(std::string_view family, std::string_view
 }
 
 std::string configuration_text(const NamedConfiguration& configuration) {
-    Json json = Json::object();
-    for (const auto& [name, value] : configuration) json[name] = value;
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return configuration_json(configuration).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::optional<NamedConfiguration> parse_configuration(std::string_view text) {
-    const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object()) return std::nullopt;
-    NamedConfiguration configuration;
-    for (const auto& [name, value] : json.items()) {
-        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > UINT32_MAX) return std::nullopt;
-        configuration.emplace_back(name, value.get<std::uint32_t>());
-    }
-    return configuration;
+    return configuration_of_json(Json::parse(text, nullptr, false));
 }
 
 std::string values_text(const NamedConfiguration& configuration) {
