@@ -11,7 +11,6 @@
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -79,9 +78,7 @@ Result<Device> open_device(const CommonFlags& flags) {
 
 Result<Device> open_untuned(CommonFlags flags) {
     flags.no_tuning = true;
-    YOLK_TRY(Device device, open_device(flags));
-    YOLK_TRY_VOID(probe(device));
-    return device;
+    return open_device(flags);
 }
 
 Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags) {

@@ -18,7 +18,6 @@
 #include "yolk/autotune/tune_device.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/oracle/named_problem.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -57,7 +56,6 @@ Result<Way> on_device(std::string name, const TunerBenchFlags& flags, bool tuned
     CommonFlags common = flags.common;
     common.no_tuning = !tuned;
     YOLK_TRY(const Device device, open_device(common));
-    YOLK_TRY_VOID(probe(device));
     YOLK_TRY(const auto algebra, autotune::DeviceAlgebra::create(device));
     return way_of(std::move(name), surface, flags.measurements, algebra);
 }
