@@ -229,8 +229,8 @@ Result<CheckReport> check_family(const CheckContext& context, const Family& fami
 
 Result<CheckReport> check_problems(const CheckContext& context, const Family& family, const Problems& problems) {
     if (context.part == 0 || context.part > context.parts) {
-        return bad_input(fmt::format("Part {} of {} was asked of [{}]; parts are counted from 1.", context.part,
-                                     context.parts, family.name));
+        return bad_input("Part {} of {} was asked of [{}]; parts are counted from 1.", context.part, context.parts,
+                         family.name);
     }
     CheckReport report;
     report.kernel = family.name;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/oracle/guarded.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -26,8 +24,7 @@ Result<GuardedBuffer> GuardedBuffer::create(const Device& device, Dispatcher& di
 
 Result<void> GuardedBuffer::upload(std::span<const std::byte> bytes) const {
     if (bytes.size() != size_bytes_) {
-        return bad_input(
-            fmt::format("{} bytes were given for [{}], which holds {}.", bytes.size(), buffer_.label(), size_bytes_));
+        return bad_input("{} bytes were given for [{}], which holds {}.", bytes.size(), buffer_.label(), size_bytes_);
     }
     if (bytes.empty()) return {};
     return dispatcher_->upload(view(), bytes);
@@ -35,8 +32,8 @@ Result<void> GuardedBuffer::upload(std::span<const std::byte> bytes) const {
 
 Result<void> GuardedBuffer::download_bytes(std::span<std::byte> bytes) const {
     if (bytes.size() != size_bytes_) {
-        return bad_input(fmt::format("[{}] has {} bytes, which is not a whole number of the requested elements.",
-                                     buffer_.label(), size_bytes_));
+        return bad_input("[{}] has {} bytes, which is not a whole number of the requested elements.", buffer_.label(),
+                         size_bytes_);
     }
     if (bytes.empty()) return {};
     return dispatcher_->download(view(), bytes);

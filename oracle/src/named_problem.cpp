@@ -22,15 +22,14 @@ Result<std::unique_ptr<Problem>> benchmark_of(const Family& family, std::string_
         if (problem->name().find(part) != std::string::npos) return std::move(problem);
         names += "\n  " + problem->name();
     }
-    return bad_input(fmt::format("No benchmark of {} has '{}' in its name; there are:{}", family.name, part, names));
+    return bad_input("No benchmark of {} has '{}' in its name; there are:{}", family.name, part, names);
 }
 
 Result<std::unique_ptr<Problem>> problem_of(const Family& family, std::string_view rest) {
     if (rest.starts_with(':')) return benchmark_of(family, without_blanks_before(rest.substr(1)));
     if (family.operation != nullptr) return family.operation->parse(rest);
-    return bad_input(
-        fmt::format("Sizes of {} cannot be given; a benchmark can be named by a part of its name: '{}: {}'.",
-                    family.name, family.name, family.benchmarks().front()->name()));
+    return bad_input("Sizes of {} cannot be given; a benchmark can be named by a part of its name: '{}: {}'.",
+                     family.name, family.name, family.benchmarks().front()->name());
 }
 
 }  // namespace
@@ -45,8 +44,8 @@ Result<const Family*> require_family(std::string_view name) {
     std::vector<std::string_view> names;
     for (const Family* family : families()) names.emplace_back(family->name);
     const std::string_view near = nearest_word(name, names);
-    return bad_input(fmt::format("There is no kernel '{}'; there are {}.{}", name, fmt::join(names, ", "),
-                                 near.empty() ? "" : fmt::format(" Did you mean {}?", near)));
+    return bad_input("There is no kernel '{}'; there are {}.{}", name, fmt::join(names, ", "),
+                     near.empty() ? "" : fmt::format(" Did you mean {}?", near));
 }
 
 Result<NamedProblem> parse_problem(std::string_view text) {
@@ -65,7 +64,7 @@ Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text) {
 Result<std::unique_ptr<Problem>> make_shape_problem(std::string_view name, const TuningShape& shape) {
     YOLK_TRY(const Family* const family, require_family(name));
     if (family->operation == nullptr)
-        return unsupported(fmt::format("Sizes of {} cannot be given, so that no shape has a problem.", name));
+        return unsupported("Sizes of {} cannot be given, so that no shape has a problem.", name);
     return family->operation->of_key(shape);
 }
 

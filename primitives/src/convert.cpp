@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/convert.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
 #include "operation_plan.hpp"
@@ -17,9 +15,9 @@ constexpr std::uint64_t kCostPerWord = 64;
 
 Result<void> check_convert(const ConvertDesc& desc) {
     if ((desc.from == FloatFormat::F32) != (desc.to == FloatFormat::F32)) return {};
-    return bad_input(fmt::format(
+    return bad_input(
         "[convert] was asked for {} to {}; one of the two must be f32, the other f16 or bf16. Convert by way of f32.",
-        to_string(desc.from), to_string(desc.to)));
+        to_string(desc.from), to_string(desc.to));
 }
 
 ViewShape in_view(const ConvertDesc& desc) { return floats_view(desc.from, "count", desc.count); }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/elementwise.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 
@@ -40,8 +38,7 @@ std::uint64_t element_count(const ElementwiseDesc& desc) {
 Result<void> check_constant(float value, const char* what) {
     const float magnitude = std::abs(value);
     if (value == 0.0F || (magnitude >= 0x1p-100F && std::isfinite(value))) return {};
-    return bad_input(
-        fmt::format("{} of [elementwise] is {}; it must be finite, and zero or at least 2^-100 in size.", what, value));
+    return bad_input("{} of [elementwise] is {}; it must be finite, and zero or at least 2^-100 in size.", what, value);
 }
 
 Result<void> check_elementwise(const ElementwiseDesc& desc) {
@@ -79,9 +76,9 @@ Result<void> legal_elementwise(const DeviceInfo& /*info*/, const ElementwiseDesc
                                const ElementwiseConfig& config) {
     if (config.elements_per_load == 1 || second_is_quads(desc)) return {};
     return bad_input(
-        fmt::format("elements_per_load of [elementwise] is 4, but the second operand repeats after {} elements; "
-                    "use 1, or a length that is a multiple of 4.",
-                    second_period(desc)));
+        "elements_per_load of [elementwise] is 4, but the second operand repeats after {} elements; "
+        "use 1, or a length that is a multiple of 4.",
+        second_period(desc));
 }
 
 ElementwiseConfig elementwise_heuristic(const DeviceInfo& info, const ElementwiseDesc& desc) {

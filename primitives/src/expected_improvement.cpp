@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/expected_improvement.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -18,9 +16,8 @@ constexpr std::uint64_t kGainCost = 128;  // an exponential, a root and two reci
 
 Result<void> check_expected_improvement(const ExpectedImprovementDesc& desc) {
     if (desc.stride >= desc.count) return {};
-    return bad_input(
-        fmt::format("stride of [expected_improvement] is {}, below its {} candidates; it is at least as many.",
-                    desc.stride, desc.count));
+    return bad_input("stride of [expected_improvement] is {}, below its {} candidates; it is at least as many.",
+                     desc.stride, desc.count);
 }
 
 ViewShape scores_view(const ExpectedImprovementDesc& desc) { return {{{"2", 2}, {"stride", desc.stride}}}; }
@@ -42,9 +39,9 @@ Result<PipelinesOf<ExpectedImprovementDesc>> build_expected_improvement(const De
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
     if (desc.steps > budget) {
         return unsupported(
-            fmt::format("{} steps of [expected_improvement] are more than the {} that loops of this device may make; "
-                        "take fewer at a time.",
-                        desc.steps, budget));
+            "{} steps of [expected_improvement] are more than the {} that loops of this device may make; "
+            "take fewer at a time.",
+            desc.steps, budget);
     }
     const std::array constants{SpecConstant{abi_ei::kSpecWorkgroupSize, desc.config->workgroup_size}};
     return device.pipeline(kernels::kExpectedImprovement, constants);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/gather.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
 #include "operation_plan.hpp"

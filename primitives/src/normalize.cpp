@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/normalize.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
 #include "operation_plan.hpp"
@@ -20,8 +18,8 @@ constexpr float kLargestEpsilon = 0x1p40F;
 
 Result<void> check_normalize(const NormalizeDesc& desc) {
     if (!(desc.epsilon >= kLeastEpsilon && desc.epsilon <= kLargestEpsilon)) {
-        return bad_input(fmt::format("epsilon of [normalize] is {}; it must be from {} to {}.", desc.epsilon,
-                                     kLeastEpsilon, kLargestEpsilon));
+        return bad_input("epsilon of [normalize] is {}; it must be from {} to {}.", desc.epsilon, kLeastEpsilon,
+                         kLargestEpsilon);
     }
     if (desc.rule != NormalizeRule::Layer && desc.bias != RowVector::None) {
         return bad_input(

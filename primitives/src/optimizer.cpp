@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/optimizer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,14 +24,14 @@ constexpr float kSmallestEpsilon = 0x1p-40F;
 
 Result<void> check_decay(float beta, const char* name) {
     if (beta >= 0.0F && beta < 1.0F) return {};
-    return bad_input(fmt::format("{} of [optimizer] is {}; it must be at least 0 and below 1.", name, beta));
+    return bad_input("{} of [optimizer] is {}; it must be at least 0 and below 1.", name, beta);
 }
 
 Result<void> check_optimizer(const OptimizerDesc& desc) {
     YOLK_TRY_VOID(check_decay(desc.beta1, "beta1"));
     YOLK_TRY_VOID(check_decay(desc.beta2, "beta2"));
     if (std::isfinite(desc.epsilon) && desc.epsilon >= kSmallestEpsilon && desc.epsilon <= 1.0F) return {};
-    return bad_input(fmt::format("epsilon of [optimizer] is {}; it must be from 2^-40 (9.1e-13) to 1.", desc.epsilon));
+    return bad_input("epsilon of [optimizer] is {}; it must be from 2^-40 (9.1e-13) to 1.", desc.epsilon);
 }
 
 ViewShape elements_view(const OptimizerDesc& desc) { return {{{"elements", desc.element_count}}}; }
@@ -86,7 +84,7 @@ Result<OptimizerRule> parse_optimizer_rule(std::string_view name) {
     constexpr auto kWords = enum_words(OptimizerRule{});
     const auto found = std::ranges::find(kWords, name);
     if (found != kWords.end()) return static_cast<OptimizerRule>(found - kWords.begin());
-    return bad_input(fmt::format("There is no optimizer \"{}\". Choose sgd, momentum or adam.", name));
+    return bad_input("There is no optimizer \"{}\". Choose sgd, momentum or adam.", name);
 }
 
 std::uint32_t optimizer_state_arrays(OptimizerRule rule) noexcept { return static_cast<std::uint32_t>(rule); }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/parameters.hpp"
 
-#include <fmt/format.h>
-
 #include <unordered_set>
 
 #include "yolk/core/noise.hpp"
@@ -17,8 +15,8 @@ Result<std::uint64_t> element_count_of(const ParameterDesc& parameter) {
     if (parameter.name.empty()) return bad_input("A parameter has an empty name; give every parameter a unique name.");
     const std::uint64_t elements = std::uint64_t{parameter.rows} * parameter.columns;
     if (elements == 0) {
-        return bad_input(fmt::format("Parameter \"{}\" is {} by {}; both extents must be at least 1.", parameter.name,
-                                     parameter.rows, parameter.columns));
+        return bad_input("Parameter \"{}\" is {} by {}; both extents must be at least 1.", parameter.name,
+                         parameter.rows, parameter.columns);
     }
     return elements;
 }
@@ -28,8 +26,8 @@ Result<std::uint64_t> element_count_of(const ParameterDesc& parameter) {
 Result<ParameterTable> ParameterTable::create(std::vector<ParameterDesc> parameters) {
     constexpr std::size_t kMaxParameters = std::size_t{kMaxParameterId} + 1;
     if (parameters.size() > kMaxParameters) {
-        return bad_input(fmt::format("{} parameters were given; at most {} are allowed (ids have 24 bits).",
-                                     parameters.size(), kMaxParameters));
+        return bad_input("{} parameters were given; at most {} are allowed (ids have 24 bits).", parameters.size(),
+                         kMaxParameters);
     }
     ParameterTable table;
     table.offsets_.reserve(parameters.size());
@@ -38,13 +36,13 @@ Result<ParameterTable> ParameterTable::create(std::vector<ParameterDesc> paramet
     for (const ParameterDesc& parameter : parameters) {
         YOLK_TRY(const std::uint64_t elements, element_count_of(parameter));
         if (!names.insert(parameter.name).second) {
-            return bad_input(fmt::format("Two parameters are named \"{}\"; names must differ.", parameter.name));
+            return bad_input("Two parameters are named \"{}\"; names must differ.", parameter.name);
         }
         table.offsets_.push_back(static_cast<std::uint32_t>(total));
         total += elements;
         if (total > kMaxElements) {
-            return bad_input(fmt::format("The parameters up to \"{}\" have {} elements; at most {} are allowed in all.",
-                                         parameter.name, total, kMaxElements));
+            return bad_input("The parameters up to \"{}\" have {} elements; at most {} are allowed in all.",
+                             parameter.name, total, kMaxElements);
         }
     }
     table.element_count_ = static_cast<std::uint32_t>(total);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/transpose.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
 #include "operation_plan.hpp"
@@ -44,8 +42,8 @@ Result<void> legal_transpose(const DeviceInfo& info, const TransposeDesc& /*desc
     }
     const std::uint64_t bytes = tile_words(config) * kElementBytes;
     if (bytes <= info.limits.max_shared_memory_size) return {};
-    return bad_input(fmt::format("The tile of [transpose] needs {} bytes of shared memory; the device has {}.", bytes,
-                                 info.limits.max_shared_memory_size));
+    return bad_input("The tile of [transpose] needs {} bytes of shared memory; the device has {}.", bytes,
+                     info.limits.max_shared_memory_size);
 }
 
 // Where the cache is large and shared memory is ordinary memory, staging only copies twice.

@@ -83,10 +83,10 @@ struct Compilation {
 
 Result<CompiledEnvironment> compile_environment(std::string_view source, std::string_view file_name) {
     if (source.find_first_not_of(" \t\r\n") == std::string_view::npos)
-        return bad_input(fmt::format(
-            "The environment '{}' is empty. What such a file holds is written in docs/environments.md.", file_name));
+        return bad_input("The environment '{}' is empty. What such a file holds is written in docs/environments.md.",
+                         file_name);
     if (source.find('\0') != std::string_view::npos)
-        return bad_input(fmt::format("The environment '{}' is no text: it has a zero byte.", file_name));
+        return bad_input("The environment '{}' is no text: it has a zero byte.", file_name);
     const Compilation compilation{.source = source, .file_name = file_name};
     CompiledEnvironment compiled;
     // First the facts alone: a mistake in the environment shows there without the kernel's sources around it.

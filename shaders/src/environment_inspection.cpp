@@ -38,7 +38,7 @@ struct Reader {
         if (line == 0 || file == strings.end() || file->second != kEnvironmentSource) return std::string(file_name);
         return fmt::format("{}:{}", file_name, line);
     }
-    [[nodiscard]] Error broken(std::string_view what) const { return bad_input(fmt::format("{}: {}", place(), what)); }
+    [[nodiscard]] Error broken(std::string_view what) const { return bad_input("{}: {}", place(), what); }
     void not_exact(std::string_view what) {
         if (inexact.empty()) inexact = fmt::format("{}: {}", place(), what);
     }
@@ -147,7 +147,7 @@ Result<EnvironmentFacts> Reader::facts() const {
     }
     const auto check = [&](std::string_view what, std::uint32_t value, std::uint32_t most) -> Result<void> {
         if (value >= 1 && value <= most) return {};
-        return bad_input(fmt::format("{}: {} is {}; it must be from 1 to {}.", file_name, what, value, most));
+        return bad_input("{}: {} is {}; it must be from 1 to {}.", file_name, what, value, most);
     };
     YOLK_TRY_VOID(check("kObservationCount", found.observation_count, kMaxWidth));
     YOLK_TRY_VOID(check("kActionCount", found.action_count, kMaxWidth));
@@ -156,9 +156,9 @@ Result<EnvironmentFacts> Reader::facts() const {
     if (!std::isfinite(found.solved_return) || !std::isfinite(found.best_return) ||
         found.solved_return > found.best_return) {
         return bad_input(
-            fmt::format("{}: kSolvedReturn is {} and kBestReturn {}, as floats; both must be finite, and the best one "
-                        "not below the other. They are given by their bits: 0x43FA0000u is 500.",
-                        file_name, found.solved_return, found.best_return));
+            "{}: kSolvedReturn is {} and kBestReturn {}, as floats; both must be finite, and the best one "
+            "not below the other. They are given by their bits: 0x43FA0000u is 500.",
+            file_name, found.solved_return, found.best_return);
     }
     return found;
 }

@@ -143,9 +143,9 @@ Error environment_error(std::string_view messages, std::string_view source, std:
         shown < report.lines.size() ? fmt::format("\n  and {} more", report.lines.size() - shown) : std::string();
     report.lines.resize(shown);
     report.add_missing();
-    return bad_input(fmt::format(
+    return bad_input(
         "The environment '{}' cannot be used:\n  {}{}\nWhat such a file holds is written in docs/environments.md.",
-        file_name, fmt::join(report.lines, "\n  "), more));
+        file_name, fmt::join(report.lines, "\n  "), more);
 }
 
 }  // namespace yolk

@@ -57,8 +57,7 @@ Result<std::string> read_text(const fs::path& path) {
     std::string text;
     text.reserve(bytes.size());
     for (const std::byte byte : bytes) text += static_cast<char>(byte);
-    if (text.find('\0') != std::string::npos)
-        return bad_input(fmt::format("'{}' is no text: it has a zero byte.", path.string()));
+    if (text.find('\0') != std::string::npos) return bad_input("'{}' is no text: it has a zero byte.", path.string());
     return text;
 }
 
@@ -123,8 +122,8 @@ Error compile_error(const KernelSource& source, std::string_view messages) {
         if (const std::size_t at = kept.find(": error: "); at != std::string::npos) kept.erase(at + 1, 7);
         if (std::ranges::find(lines, kept) == lines.end()) lines.push_back(std::move(kept));
     }
-    return bad_input(fmt::format("The shader '{}' does not compile:\n  {}{}", source.name, fmt::join(lines, "\n  "),
-                                 more == 0 ? std::string() : fmt::format("\n  and {} more", more)));
+    return bad_input("The shader '{}' does not compile:\n  {}{}", source.name, fmt::join(lines, "\n  "),
+                     more == 0 ? std::string() : fmt::format("\n  and {} more", more));
 }
 
 }  // namespace
@@ -133,7 +132,7 @@ Result<KernelSource> load_kernel_source(const fs::path& path) {
     KernelSource source{.name = path.filename().string(), .text = {}, .includes = {}};
     YOLK_TRY(source.text, read_text(path));
     if (source.text.find_first_not_of(" \t\r\n") == std::string::npos)
-        return bad_input(fmt::format("The shader '{}' is empty.", path.string()));
+        return bad_input("The shader '{}' is empty.", path.string());
     for (std::size_t next = 0; next <= source.includes.size(); ++next) {
         // Place 0 is the shader itself.
         const std::string from = next == 0 ? std::string() : source.includes[next - 1].first;
@@ -144,8 +143,7 @@ Result<KernelSource> load_kernel_source(const fs::path& path) {
                 std::error_code ignored;
                 if (!fs::is_regular_file(path.parent_path() / place, ignored)) continue;
                 if (source.includes.size() == kMostFiles) {
-                    return bad_input(
-                        fmt::format("The shader '{}' includes more than {} files.", path.string(), kMostFiles));
+                    return bad_input("The shader '{}' includes more than {} files.", path.string(), kMostFiles);
                 }
                 YOLK_TRY(std::string included, read_text(path.parent_path() / place));
                 source.includes.emplace_back(place, std::move(included));

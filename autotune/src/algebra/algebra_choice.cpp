@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/autotune/algebra_choice.hpp"
 
-#include <fmt/format.h>
-
 #include "yolk/autotune/search_cost.hpp"
 #include "yolk/runtime/probe.hpp"
 
@@ -18,7 +16,7 @@ Result<AlgebraPlace> parse_algebra_place(std::string_view text) {
     if (text == "host") return AlgebraPlace::Host;
     if (text == "device") return AlgebraPlace::Device;
     if (text == "auto") return AlgebraPlace::Auto;
-    return bad_input(fmt::format("'{}' is not a place for the algebra; it is host, device or auto.", text));
+    return bad_input("'{}' is not a place for the algebra; it is host, device or auto.", text);
 }
 
 bool has_algebra(std::string_view strategy) noexcept { return strategy == "natural" || strategy == "bayes"; }

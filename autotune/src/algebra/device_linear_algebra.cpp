@@ -314,9 +314,6 @@ std::optional<std::size_t> DeviceLinearAlgebra::most_promising(const Acquisition
 
 }  // namespace
 
-DeviceAlgebra::DeviceAlgebra(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-DeviceAlgebra::~DeviceAlgebra() = default;
-
 Result<std::shared_ptr<DeviceAlgebra>> DeviceAlgebra::create(const Device& device) {
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     YOLK_TRY_VOID(check_policy_fisher(dispatcher));

@@ -21,7 +21,7 @@ DevicePosterior::DevicePosterior(Dispatcher& dispatcher, std::size_t candidates)
 
 Result<std::unique_ptr<DevicePosterior>> DevicePosterior::create(Dispatcher& dispatcher, std::size_t candidates) {
     if (candidates == 0 || candidates > (std::size_t{1} << 28U)) {
-        return bad_input(fmt::format("{} candidates on a device; 1 to 2^28 are allowed.", candidates));
+        return bad_input("{} candidates on a device; 1 to 2^28 are allowed.", candidates);
     }
     std::unique_ptr<DevicePosterior> made(new DevicePosterior(dispatcher, candidates));
     YOLK_TRY_VOID(made->reserve(1));

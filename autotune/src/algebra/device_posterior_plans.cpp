@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers and plans of a DevicePosterior: made anew only where measurements pass what is there.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -18,10 +17,8 @@ constexpr std::uint32_t kFirstCapacity = 256;
 Result<void> DevicePosterior::reserve(std::uint32_t measurements) {
     if (measurements <= capacity_) return {};
     if (measurements > kMostMeasurements) {
-        return unsupported(
-            fmt::format("{} measurements are more than the {} of the largest block that block_inverse "
-                        "takes.",
-                        measurements, kMostMeasurements));
+        return unsupported("{} measurements are more than the {} of the largest block that block_inverse takes.",
+                           measurements, kMostMeasurements);
     }
     std::uint32_t capacity = std::max(capacity_, kFirstCapacity);
     while (capacity < measurements) capacity *= 2;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/autotune/kfac_step.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -60,12 +58,11 @@ Result<KfacStepResult<Real>> result_for(const KfacStepInput<Real>& input, const 
 Result<void> check_host_options(const KfacStepInput<double>& input) {
     const bool in_range = input.damping >= kLeastDamping && input.damping <= kMostDamping;
     if (input.damping != 0.0 && !in_range) {
-        return bad_input(
-            fmt::format("The damping of [{}] is {}; it is 0, or from 2^-40 to 2^20.", kKfacHostCall, input.damping));
+        return bad_input("The damping of [{}] is {}; it is 0, or from 2^-40 to 2^20.", kKfacHostCall, input.damping);
     }
     if (input.retries > kMostRetries) {
-        return bad_input(fmt::format("The retries of [{}] are {}; at most {} are allowed.", kKfacHostCall,
-                                     input.retries, kMostRetries));
+        return bad_input("The retries of [{}] are {}; at most {} are allowed.", kKfacHostCall, input.retries,
+                         kMostRetries);
     }
     return {};
 }

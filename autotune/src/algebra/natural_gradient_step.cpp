@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/autotune/natural_gradient_step.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "staged_call.hpp"
@@ -23,7 +21,7 @@ Result<StepSizes> check_input(const NaturalGradientStepInput<Real>& input, const
     if (!input.preconditioner.empty())
         YOLK_TRY_VOID(check_length(input.preconditioner.size(), sizes.matrices, call, "preconditioner"));
     if (!std::isfinite(input.learning_rate)) {
-        return bad_input(fmt::format("The learning rate of [{}] is {}; it must be finite.", call, input.learning_rate));
+        return bad_input("The learning rate of [{}] is {}; it must be finite.", call, input.learning_rate);
     }
     return sizes;
 }

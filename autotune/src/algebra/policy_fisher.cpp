@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/autotune/policy_fisher.hpp"
 
-#include <fmt/format.h>
-
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <array>
@@ -229,12 +227,12 @@ Result<void> check_policy_fisher(Dispatcher& dispatcher) {
     YOLK_TRY(const PolicyFisherReport report, policy_fisher_report(dispatcher));
     const double most = std::max({report.fisher, report.step, report.pair_fisher, report.pair_step});
     if (most <= kPolicyFisherTolerance && report.singular_reported && report.indefinite_reported) return {};
-    return unsupported(fmt::format(
+    return unsupported(
         "'{}' fails the check of the tuner's algebra: Fisher blocks off by {:.2g}, the natural gradient by {:.2g}, "
         "pairs by {:.2g}, allowed is {:.2g}; a singular block {}, an indefinite one {}. The host's algebra is used.",
         dispatcher.device().info().name, report.fisher, report.step, report.pair_step, kPolicyFisherTolerance,
         report.singular_reported ? "was reported" : "was not reported",
-        report.indefinite_reported ? "was reported" : "was not reported"));
+        report.indefinite_reported ? "was reported" : "was not reported");
 }
 
 }  // namespace yolk::autotune

@@ -116,9 +116,6 @@ StepFootprint StagedCall::footprint() const noexcept {
 }
 
 StepScratch::StepScratch() : call_(std::make_unique<StagedCall>()) {}
-StepScratch::~StepScratch() = default;
-StepScratch::StepScratch(StepScratch&&) noexcept = default;
-StepScratch& StepScratch::operator=(StepScratch&&) noexcept = default;
 StepCounts StepScratch::counts() const noexcept { return call_ ? call_->counts() : StepCounts{}; }
 StepFootprint StepScratch::footprint() const noexcept { return call_ ? call_->footprint() : StepFootprint{}; }
 

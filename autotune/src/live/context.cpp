@@ -23,14 +23,13 @@ namespace {
 
 Result<void> check_context_options(const ContextOptions& options) {
     if (!options.tuning && !options.tuning_table.empty()) {
-        return bad_input(
-            fmt::format("A context is to take the tuning table '{}' while tuning is off. Give one of the two.",
-                        options.tuning_table.string()));
+        return bad_input("A context is to take the tuning table '{}' while tuning is off. Give one of the two.",
+                         options.tuning_table.string());
     }
     if (!options.pipeline_cache && !options.cache_folder.empty()) {
-        return bad_input(fmt::format(
+        return bad_input(
             "A context is to keep its pipelines in '{}' while the pipeline cache is off. Give one of the two.",
-            options.cache_folder.string()));
+            options.cache_folder.string());
     }
     return {};
 }
@@ -95,10 +94,8 @@ Result<Buffer> Context::scratch(const MemoryNeeds& needs, std::string label) con
 
 Result<Buffer> Context::allocate_bytes(std::uint64_t count, std::size_t value_bytes, std::string label) const {
     if (count > UINT64_MAX / value_bytes) {
-        return bad_input(
-            fmt::format("The buffer [{}] was asked for with {} values of {} bytes, which is more than 2^64 "
-                        "bytes.",
-                        label, count, value_bytes));
+        return bad_input("The buffer [{}] was asked for with {} values of {} bytes, which is more than 2^64 bytes.",
+                         label, count, value_bytes);
     }
     return device().create_buffer({.size_bytes = count * value_bytes, .label = std::move(label)});
 }
@@ -112,10 +109,8 @@ Result<Buffer> Context::upload_bytes(std::span<const std::byte> bytes, std::stri
 Result<void> Context::check_download(const BufferView& from, std::size_t value_bytes) {
     YOLK_TRY_VOID(check_inside(from, "the view to download"));
     if (from.size_bytes % value_bytes == 0) return {};
-    return bad_input(
-        fmt::format("Cannot download {} bytes as values of {} bytes: {} are left over. Give a view of whole "
-                    "values.",
-                    from.size_bytes, value_bytes, from.size_bytes % value_bytes));
+    return bad_input("Cannot download {} bytes as values of {} bytes: {} are left over. Give a view of whole values.",
+                     from.size_bytes, value_bytes, from.size_bytes % value_bytes);
 }
 
 Error Context::no_host_memory(const BufferView& from) {

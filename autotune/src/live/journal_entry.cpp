@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "yolk/autotune/tune_live.hpp"
+#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
@@ -15,34 +16,18 @@ constexpr const char* kEndedWhileRunning = "The process ended while it ran.";
 }  // namespace
 
 Json journal_entry(const TuningKey& key, const NamedConfiguration& configuration) {
-    return {{"device", key.device.device},
-            {"driver", key.device.driver},
-            {"family", key.family},
-            {"kernels", key.kernels},
-            {"variant", key.shape.variant},
-            {"extents", key.shape.extents},
-            {"configuration", Json::parse(configuration_text(configuration))}};
+    Json json = key_json(key);
+    json["configuration"] = Json::parse(configuration_text(configuration));
+    return json;
 }
 
 std::optional<Quarantined> parse_journal_entry(const std::string& text) {
     const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object()) return std::nullopt;
-    for (const char* name : {"device", "driver", "family", "kernels", "variant"}) {
-        if (!json.contains(name) || !json[name].is_string()) return std::nullopt;
-    }
-    if (!json.contains("configuration") || !json.contains("extents") || !json["extents"].is_array())
-        return std::nullopt;
-    std::optional<NamedConfiguration> configuration = parse_configuration(json["configuration"].dump());
+    std::optional<TuningKey> key = key_of_json(json);
+    if (!key || !json.contains("configuration")) return std::nullopt;
+    std::optional<NamedConfiguration> configuration = configuration_of_json(json["configuration"]);
     if (!configuration) return std::nullopt;
-    TuningKey key{.device = {.device = json["device"], .driver = json["driver"]},
-                  .family = json["family"],
-                  .shape = {.variant = json["variant"], .extents = {}},
-                  .kernels = json["kernels"]};
-    for (const Json& extent : json["extents"]) {
-        if (!extent.is_number_unsigned()) return std::nullopt;
-        key.shape.extents.push_back(extent.get<std::uint64_t>());
-    }
-    return Quarantined{std::move(key), std::move(*configuration), kEndedWhileRunning};
+    return Quarantined{std::move(*key), std::move(*configuration), kEndedWhileRunning};
 }
 
 std::filesystem::path journal_folder(const std::filesystem::path& table) {

@@ -75,9 +75,9 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
     std::error_code ignored;
     if (path.empty() || !std::filesystem::exists(path, ignored)) {
         return bad_input(
-            fmt::format("No run is remembered in '{}': train, eval, bench and system write their shapes there; "
-                        "run one of them first.",
-                        path.string()));
+            "No run is remembered in '{}': train, eval, bench and system write their shapes there; "
+            "run one of them first.",
+            path.string());
     }
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestLastRun));
     std::string text(bytes.size(), '\0');
@@ -87,8 +87,8 @@ Result<std::vector<ShapeRequest>> last_run_shapes() {
                        json.contains("shapes") && json["shapes"].is_array() &&
                        std::ranges::all_of(json["shapes"], is_shape_request);
     if (!known) {
-        return bad_input(fmt::format(
-            "'{}' is damaged or of another Yolk; the next train, eval, bench or system replaces it.", path.string()));
+        return bad_input("'{}' is damaged or of another Yolk; the next train, eval, bench or system replaces it.",
+                         path.string());
     }
     std::vector<ShapeRequest> shapes;
     for (const Json& entry : json["shapes"]) {

@@ -18,16 +18,6 @@ constexpr double kShortMilliseconds = 0.25;  // what is timed takes at least so 
 constexpr std::uint32_t kMostRepeats = 8;
 constexpr double kLimitSlack = 1.25;
 
-/// Positions in the knobs' domains, which are the domains of the Space.
-Choice domain_positions(const TuningSpace& space, const Configuration& configuration) {
-    Choice choice;
-    for (std::size_t k = 0; k < configuration.size(); ++k) {
-        const std::vector<std::uint32_t>& values = space.knobs()[k].values;
-        choice.push_back(static_cast<std::uint16_t>(std::ranges::find(values, configuration[k]) - values.begin()));
-    }
-    return choice;
-}
-
 }  // namespace
 
 /// A configuration that is ready to be timed again and again.
@@ -54,8 +44,7 @@ LiveSurface::~LiveSurface() = default;
 Result<std::unique_ptr<LiveSurface>> LiveSurface::create(const Device& device, Dispatcher& dispatcher,
                                                          const oracle::Problem& problem, LiveOptions options) {
     if (device.info().limits.timestamp_period_ns <= 0.0) {
-        return unsupported(
-            fmt::format("'{}' has no timestamps, by which the tuner times kernels.", device.info().name));
+        return unsupported("'{}' has no timestamps, by which the tuner times kernels.", device.info().name);
     }
     // On the host: the inputs with what they are drawn into, and what is expected of the outputs.
     YOLK_TRY_VOID(oracle::check_memory(problem, device.info(), 2.0));
@@ -81,13 +70,7 @@ Result<void> LiveSurface::choose_candidates() {
     });
     configurations_.insert(configurations_.begin() + static_cast<std::ptrdiff_t>(drawn_from), drawn.begin(),
                            drawn.end());
-    YOLK_TRY(Space space, space_of(space_));
-    std::vector<std::uint16_t> choices;
-    for (const Configuration& configuration : configurations_) {
-        const Choice choice = domain_positions(space_, configuration);
-        choices.insert(choices.end(), choice.begin(), choice.end());
-    }
-    YOLK_TRY(CandidateSet set, CandidateSet::of(std::move(space), std::move(choices)));
+    YOLK_TRY(CandidateSet set, CandidateSet::of(space_, configurations_));
     candidates_ = std::make_shared<const CandidateSet>(std::move(set));
     heuristic_ = 0;
     return {};

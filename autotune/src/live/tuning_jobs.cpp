@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/autotune/tuning_jobs.hpp"
 
-#include <fmt/format.h>
-
 #include <string_view>
 
 #include "yolk/autotune/last_run.hpp"
@@ -32,7 +30,7 @@ Result<std::vector<std::string>> lines_of_file(const std::filesystem::path& path
         if (line.find_first_not_of(" \t") != std::string::npos && !line.starts_with('#')) lines.push_back(line);
         line.clear();
     }
-    if (lines.empty()) return bad_input(fmt::format("'{}' names no shape; see docs/autotune.md.", path.string()));
+    if (lines.empty()) return bad_input("'{}' names no shape; see docs/autotune.md.", path.string());
     return lines;
 }
 
@@ -41,8 +39,8 @@ Result<std::vector<std::string>> job_lines(const TuningJob& job) {
     if (!job.file.empty()) return lines_of_file(job.file);
     if (job.name == "tuner") return oracle::tuner_job(kManyCandidates);
     if (!job.name.empty() && job.name != "cartpole")
-        return bad_input(fmt::format(
-            "There is no job '{}'; there are cartpole, tuner, and last for the shapes of the last run.", job.name));
+        return bad_input("There is no job '{}'; there are cartpole, tuner, and last for the shapes of the last run.",
+                         job.name);
     std::vector<std::string> lines;
     for (const std::string_view line : job.name.empty() ? oracle::named_set() : oracle::cartpole_job())
         lines.emplace_back(line);
@@ -58,10 +56,9 @@ Result<WantedProblems> problems_of_last_run() {
         if (!problem) {
             wanted.skipped.push_back({shape, problem.error().message});
         } else if ((*problem)->work().operations > kMostOperations) {
-            wanted.skipped.push_back(
-                {shape,
-                 "the host would need minutes to compute the expected results; name it in a --shapes file to tune "
-                 "it nevertheless"});
+            wanted.skipped.push_back({shape,
+                                      "the host would need minutes to compute the expected results; name it in a "
+                                      "--shapes file to tune it nevertheless"});
         } else {
             wanted.problems.push_back(*std::move(problem));
         }

@@ -69,7 +69,6 @@ UserKernel::UserKernel(std::shared_ptr<Impl> impl)
               return of->check_device(values);
           },
           impl_->shape) {}
-UserKernel::~UserKernel() = default;
 
 namespace {
 
@@ -145,16 +144,15 @@ Result<std::unique_ptr<UserKernel>> UserKernel::create(const Device& device, Dis
     Looked looked = look(*impl, kernel->space_);
     kernel->counts_ = looked.counts;
     if (!looked.first) {
-        return bad_input(fmt::format("'{}' has no configuration that is legal on '{}'; the first: {}",
-                                     space.filename().string(), impl->info.name, looked.reason));
+        return bad_input("'{}' has no configuration that is legal on '{}'; the first: {}", space.filename().string(),
+                         impl->info.name, looked.reason);
     }
     kernel->default_ = impl->given_default();
     if (const Result<void> legal = kernel->space_.check(kernel->default_); !legal) {
         const std::vector<ExpressionValue> values = impl->values_of(kernel->default_);
         if (const Result<void> holds = impl->check_constraints(values); !holds && !impl->space.defaults.empty()) {
-            return bad_input(fmt::format("The default configuration of '{}' ({}) is not legal: {}",
-                                         space.filename().string(), kernel->space_.text(kernel->default_),
-                                         holds.error().message));
+            return bad_input("The default configuration of '{}' ({}) is not legal: {}", space.filename().string(),
+                             kernel->space_.text(kernel->default_), holds.error().message);
         }
         if (!impl->space.defaults.empty())
             log_warning(fmt::format("The default configuration is not for this device, another takes its place. {}",

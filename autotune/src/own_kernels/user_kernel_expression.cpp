@@ -54,7 +54,7 @@ class Evaluation {
         return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
     }
     [[nodiscard]] Error wrong(std::string_view what) const {
-        return bad_input(fmt::format("The expression '{}' cannot be computed: {}.", text_, what));
+        return bad_input("The expression '{}' cannot be computed: {}.", text_, what);
     }
     [[nodiscard]] Result<bool> truth(std::size_t index) const {
         YOLK_TRY(const ExpressionValue value, at(index));
@@ -174,15 +174,14 @@ Result<ExpressionValue> Expression::evaluate(std::span<const ExpressionValue> va
 Result<bool> Expression::evaluate_bool(std::span<const ExpressionValue> values) const {
     YOLK_TRY(const ExpressionValue value, evaluate(values));
     if (const bool* const truth = std::get_if<bool>(&value)) return *truth;
-    return bad_input(
-        fmt::format("'{}' is {}; a condition is true or false: compare it with something.", text_, to_text(value)));
+    return bad_input("'{}' is {}; a condition is true or false: compare it with something.", text_, to_text(value));
 }
 
 Result<std::uint64_t> Expression::evaluate_count(std::span<const ExpressionValue> values) const {
     YOLK_TRY(const ExpressionValue value, evaluate(values));
     const auto* const whole = std::get_if<std::int64_t>(&value);
     if (whole != nullptr && *whole >= 0) return static_cast<std::uint64_t>(*whole);
-    return bad_input(fmt::format("'{}' is {}; a count is an integer from 0 on.", text_, to_text(value)));
+    return bad_input("'{}' is {}; a count is an integer from 0 on.", text_, to_text(value));
 }
 
 bool Expression::reads(std::size_t name) const noexcept {

@@ -20,12 +20,10 @@ Result<void> check_name(const Place& place, const std::string& name, const std::
     static const std::vector<std::string> kReserved{"true", "false", "and",      "or",       "not",     "min",
                                                     "max",  "abs",   "ceil_div", "round_up", "is_pow2", "log2"};
     if (!is_identifier(name))
-        return place.wrong(
-            fmt::format("'{}' is not a valid name: letters, digits and _ are allowed, a letter first.", name));
+        return place.wrong("'{}' is not a valid name: letters, digits and _ are allowed, a letter first.", name);
     if (std::ranges::find(kReserved, name) != kReserved.end())
-        return place.wrong(fmt::format("'{}' is a word of expressions; choose another name.", name));
-    if (std::ranges::find(taken, name) != taken.end())
-        return place.wrong(fmt::format("the name '{}' is there twice.", name));
+        return place.wrong("'{}' is a word of expressions; choose another name.", name);
+    if (std::ranges::find(taken, name) != taken.end()) return place.wrong("the name '{}' is there twice.", name);
     return {};
 }
 
@@ -77,7 +75,7 @@ Result<KernelParameter> SpaceReader::read_parameter(const Place& place, const st
     for (std::size_t i = 1; i < parameter.values.size(); ++i) {
         if (std::find(parameter.values.begin(), parameter.values.begin() + static_cast<std::ptrdiff_t>(i),
                       parameter.values[i]) != parameter.values.begin() + static_cast<std::ptrdiff_t>(i))
-            return values.wrong(fmt::format("the value {} is there twice.", to_text(parameter.values[i])));
+            return values.wrong("the value {} is there twice.", to_text(parameter.values[i]));
     }
     if (place.has("constant_id")) {
         YOLK_TRY(const std::uint64_t id, place.at("constant_id").whole(UINT32_MAX));
@@ -87,14 +85,13 @@ Result<KernelParameter> SpaceReader::read_parameter(const Place& place, const st
     }
     if (place.has("define")) {
         YOLK_TRY(parameter.define, place.at("define").text());
-        if (!is_identifier(parameter.define))
-            return place.wrong(fmt::format("'{}' is not a valid macro name.", parameter.define));
+        if (!is_identifier(parameter.define)) return place.wrong("'{}' is not a valid macro name.", parameter.define);
     }
     for (const KernelParameter& other : space_.parameters) {
         if (parameter.constant_id && other.constant_id == parameter.constant_id)
-            return place.wrong(fmt::format("constant {} is '{}' already.", *parameter.constant_id, other.name));
+            return place.wrong("constant {} is '{}' already.", *parameter.constant_id, other.name);
         if (!parameter.define.empty() && other.define == parameter.define)
-            return place.wrong(fmt::format("the macro {} is '{}' already.", parameter.define, other.name));
+            return place.wrong("the macro {} is '{}' already.", parameter.define, other.name);
     }
     return parameter;
 }
@@ -102,7 +99,7 @@ Result<KernelParameter> SpaceReader::read_parameter(const Place& place, const st
 Result<void> SpaceReader::read_parameters() {
     YOLK_TRY(const Place all, root_.need("parameters"));
     if (!all.json.is_object() || all.json.empty() || all.json.size() > kMostParameters)
-        return all.wrong(fmt::format("it must be an object with 1 to {} parameters by name.", kMostParameters));
+        return all.wrong("it must be an object with 1 to {} parameters by name.", kMostParameters);
     std::uint64_t combinations = 1;
     for (const auto& [name, json] : all.json.items()) {
         const Place place{json, fmt::format("{}.{}", all.where, name)};
@@ -121,9 +118,8 @@ Result<void> SpaceReader::only_sizes(const Place& place, const Expression& expre
     for (std::size_t i = 0; i < space_.parameters.size(); ++i) {
         if (!expression.reads(i)) continue;
         return place.wrong(
-            fmt::format("'{}' uses the parameter '{}'; {} must be the same for all configurations, so only sizes may "
-                        "be used.",
-                        expression.text(), space_.parameters[i].name, what));
+            "'{}' uses the parameter '{}'; {} must be the same for all configurations, so only sizes may be used.",
+            expression.text(), space_.parameters[i].name, what);
     }
     return {};
 }
@@ -174,7 +170,7 @@ Result<void> SpaceReader::read_defaults() {
             value = static_cast<double>(std::get<std::int64_t>(value));
         const auto position = std::ranges::find(found->values, value);
         if (position == found->values.end())
-            return place.wrong(fmt::format("{} is not one of the parameter's values.", to_text(value)));
+            return place.wrong("{} is not one of the parameter's values.", to_text(value));
         space_.defaults.emplace_back(found - space_.parameters.begin(), position - found->values.begin());
     }
     return {};
@@ -189,9 +185,9 @@ Result<void> SpaceReader::check_effects() const {
             std::ranges::any_of(space_.launch.push_constants, [&](const KernelPush& p) { return reads(p.value); }))
             continue;
         return bad_input(
-            fmt::format("{}.parameters.{}: it has no effect: give it a 'constant_id' or a 'define', or use it in the "
-                        "dispatch or in a push constant.",
-                        root_.where, parameter.name));
+            "{}.parameters.{}: it has no effect: give it a 'constant_id' or a 'define', or use it in the dispatch or "
+            "in a push constant.",
+            root_.where, parameter.name);
     }
     return {};
 }

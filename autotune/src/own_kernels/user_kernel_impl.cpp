@@ -86,7 +86,7 @@ Result<std::vector<SpecConstant>> UserKernel::Impl::constants_of(const CompiledK
 Result<void> UserKernel::Impl::check_constraints(std::span<const ExpressionValue> values) const {
     for (const Expression& constraint : space.constraints) {
         YOLK_TRY(const bool holds, constraint.evaluate_bool(values));
-        if (!holds) return bad_input(fmt::format("The constraint '{}' is not met.", constraint.text()));
+        if (!holds) return bad_input("The constraint '{}' is not met.", constraint.text());
     }
     return {};
 }
@@ -105,10 +105,8 @@ Result<void> UserKernel::Impl::check_sizes() const {
     for (const KernelBuffer& buffer : space.buffers) {
         const std::uint64_t most = info.limits.max_storage_buffer_range;
         if (buffer.size_bytes() <= most) continue;
-        return unsupported(
-            fmt::format("The buffer '{}' has {} bytes; a binding of '{}' has at most {}. Take smaller "
-                        "sizes.",
-                        buffer.name, buffer.size_bytes(), info.name, most));
+        return unsupported("The buffer '{}' has {} bytes; a binding of '{}' has at most {}. Take smaller sizes.",
+                           buffer.name, buffer.size_bytes(), info.name, most);
     }
     std::uint64_t all_bytes = 0;
     for (const KernelBuffer& buffer : space.buffers) all_bytes += buffer.size_bytes();
@@ -116,8 +114,8 @@ Result<void> UserKernel::Impl::check_sizes() const {
     YOLK_TRY_VOID(check_host_memory(3 * all_bytes, "the buffers of the kernel, with their contents and what is right"));
     const std::size_t push_bytes = space.launch.push_constants.size() * sizeof(std::uint32_t);
     if (push_bytes > info.limits.max_push_constants_size) {
-        return unsupported(fmt::format("{} bytes of push constants are declared; '{}' takes {}.", push_bytes, info.name,
-                                       info.limits.max_push_constants_size));
+        return unsupported("{} bytes of push constants are declared; '{}' takes {}.", push_bytes, info.name,
+                           info.limits.max_push_constants_size);
     }
     return {};
 }

@@ -9,44 +9,43 @@
 namespace yolk::autotune {
 
 Result<void> Place::object(std::initializer_list<std::string_view> keys) const {
-    if (!json.is_object())
-        return wrong(fmt::format("it is {}; an object with {} is expected.", kind(), fmt::join(keys, ", ")));
+    if (!json.is_object()) return wrong("it is {}; an object with {} is expected.", kind(), fmt::join(keys, ", "));
     for (const auto& [key, value] : json.items()) {
         if (std::ranges::find(keys, std::string_view(key)) == keys.end())
-            return wrong(fmt::format("it has '{}'; there are {}.", key, fmt::join(keys, ", ")));
+            return wrong("it has '{}'; there are {}.", key, fmt::join(keys, ", "));
     }
     return {};
 }
 
 Result<Place> Place::need(const char* key) const {
     if (has(key)) return at(key);
-    return wrong(fmt::format("it needs '{}'.", key));
+    return wrong("it needs '{}'.", key);
 }
 
 Result<void> Place::array(std::size_t least, std::size_t most) const {
     if (json.is_array() && json.size() >= least && json.size() <= most) return {};
     const std::string given = json.is_array() ? fmt::format("a list of {}", json.size()) : kind();
-    return wrong(fmt::format("it is {}; a list of {} to {} is expected.", given, least, most));
+    return wrong("it is {}; a list of {} to {} is expected.", given, least, most);
 }
 
 Result<std::string> Place::text() const {
     if (json.is_string() && !json.get<std::string>().empty()) return json.get<std::string>();
-    return wrong(fmt::format("it is {}; a text is expected.", kind()));
+    return wrong("it is {}; a text is expected.", kind());
 }
 
 Result<double> Place::number() const {
     if (json.is_number() && std::isfinite(json.get<double>())) return json.get<double>();
-    return wrong(fmt::format("it is {}; a number is expected.", kind()));
+    return wrong("it is {}; a number is expected.", kind());
 }
 
 Result<std::uint64_t> Place::whole(std::uint64_t most) const {
     if (json.is_number_unsigned() && json.get<std::uint64_t>() <= most) return json.get<std::uint64_t>();
-    return wrong(fmt::format("it is {}; an integer from 0 to {} is expected.", kind(), most));
+    return wrong("it is {}; an integer from 0 to {} is expected.", kind(), most);
 }
 
 Result<bool> Place::truth() const {
     if (json.is_boolean()) return json.get<bool>();
-    return wrong(fmt::format("it is {}; true or false is expected.", kind()));
+    return wrong("it is {}; true or false is expected.", kind());
 }
 
 Result<ExpressionValue> Place::value() const {

@@ -19,7 +19,11 @@ struct Place {
     const Json& json;
     std::string where;
 
-    [[nodiscard]] Error wrong(std::string_view what) const { return bad_input(fmt::format("{}: {}", where, what)); }
+    [[nodiscard]] Error wrong(std::string_view what) const { return bad_input("{}: {}", where, what); }
+    template <class First, class... Rest>
+    [[nodiscard]] Error wrong(fmt::format_string<First, Rest...> what, First&& first, Rest&&... rest) const {
+        return wrong(fmt::format(what, std::forward<First>(first), std::forward<Rest>(rest)...));
+    }
     [[nodiscard]] bool has(const char* key) const { return json.contains(key); }
     [[nodiscard]] Place at(const char* key) const { return {json[key], fmt::format("{}.{}", where, key)}; }
     [[nodiscard]] Place at(std::size_t index) const { return {json[index], fmt::format("{}[{}]", where, index)}; }

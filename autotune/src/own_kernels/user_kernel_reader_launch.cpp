@@ -25,7 +25,7 @@ Result<ElementType> parse_type(const Place& place) {
     if (text == "f32") return ElementType::F32;
     if (text == "i32") return ElementType::I32;
     if (text == "u32") return ElementType::U32;
-    return place.wrong(fmt::format("there is no type '{}'; there are f32, i32, u32 (others as words of u32).", text));
+    return place.wrong("there is no type '{}'; there are f32, i32, u32 (others as words of u32).", text);
 }
 
 Result<std::vector<std::byte>> read_named(const Place& place, const std::filesystem::path& folder,
@@ -34,7 +34,7 @@ Result<std::vector<std::byte>> read_named(const Place& place, const std::filesys
     Result<std::vector<std::byte>> bytes = read_file(folder / name, kLargestBufferFile);
     if (!bytes) return std::move(bytes).error().while_doing(place.where);
     if (bytes->size() != size_bytes)
-        return place.wrong(fmt::format("'{}' has {} bytes; the buffer has {}.", name, bytes->size(), size_bytes));
+        return place.wrong("'{}' has {} bytes; the buffer has {}.", name, bytes->size(), size_bytes);
     return bytes;
 }
 
@@ -116,8 +116,7 @@ Result<KernelBuffer> SpaceReader::read_buffer(const Place& place) const {
     const Result<std::uint64_t> counted = count.evaluate_count(values());
     if (!counted) return elements.wrong(counted.error().message);
     if (*counted == 0 || !checked_multiply(*counted, sizeof(std::uint32_t), "a buffer"))
-        return elements.wrong(
-            fmt::format("{} elements of 4 bytes; at least 1 and less than 2^64 bytes are allowed.", *counted));
+        return elements.wrong("{} elements of 4 bytes; at least 1 and less than 2^64 bytes are allowed.", *counted);
     buffer.elements = *counted;
     YOLK_TRY(const Place role, place.need("role"));
     YOLK_TRY(const std::string role_name, role.text());
@@ -127,7 +126,7 @@ Result<KernelBuffer> SpaceReader::read_buffer(const Place& place) const {
         buffer.role = BufferRole::Output;
         buffer.is_scratch = role_name == "scratch";
     } else if (role_name != "input") {
-        return role.wrong(fmt::format("there is no role '{}'; there are input, output, in_out, scratch.", role_name));
+        return role.wrong("there is no role '{}'; there are input, output, in_out, scratch.", role_name);
     }
     if (place.has("content") != (buffer.role != BufferRole::Output))
         return place.wrong("roles input and in_out need 'content'; output and scratch must not have it.");
@@ -145,7 +144,7 @@ Result<void> SpaceReader::read_buffers() {
         YOLK_TRY(KernelBuffer buffer, read_buffer(all.at(i)));
         for (const KernelBuffer& other : space_.buffers) {
             if (other.binding == buffer.binding)
-                return all.at(i).wrong(fmt::format("binding {} is '{}' already.", buffer.binding, other.name));
+                return all.at(i).wrong("binding {} is '{}' already.", buffer.binding, other.name);
         }
         space_.buffers.push_back(std::move(buffer));
     }
@@ -203,7 +202,7 @@ Result<void> SpaceReader::read_reference() {
         for (const auto& [key, json] : all.json.items()) {
             const Json id = Json::parse(key, nullptr, false);
             if (!id.is_number_unsigned() || id.get<std::uint64_t>() > UINT32_MAX)
-                return all.wrong(fmt::format("'{}' is not a constant's id; ids are numbers: {{\"0\": 64}}.", key));
+                return all.wrong("'{}' is not a constant's id; ids are numbers: {{\"0\": 64}}.", key);
             YOLK_TRY(ExpressionValue value, (Place{json, fmt::format("{}.{}", all.where, key)}.value()));
             reference.constants.emplace_back(id.get<std::uint32_t>(), std::move(value));
         }
@@ -212,7 +211,7 @@ Result<void> SpaceReader::read_reference() {
         const Place all = place.at("defines");
         if (!all.json.is_object()) return all.wrong("it must be an object: {\"TILE\": 8}.");
         for (const auto& [key, json] : all.json.items()) {
-            if (!is_identifier(key)) return all.wrong(fmt::format("'{}' is not a valid macro name.", key));
+            if (!is_identifier(key)) return all.wrong("'{}' is not a valid macro name.", key);
             YOLK_TRY(const ExpressionValue value, (Place{json, fmt::format("{}.{}", all.where, key)}.value()));
             reference.defines.emplace_back(key, to_text(value));
         }

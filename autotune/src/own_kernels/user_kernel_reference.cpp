@@ -91,14 +91,13 @@ Result<void> agree(const std::string& what, ReferenceOutput& output, std::vector
         unwritten[i] = first[i] == kPoisons[0] && second[i] == kPoisons[1];
         count += unwritten[i] ? 1U : 0U;
         if (unwritten[i] || error_of(output, second[i], first[i]) <= 1.0) continue;
-        return bad_input(fmt::format(
+        return bad_input(
             "{} gave {} and then {} for element {} of '{}', from the same inputs: it reads what it has not "
             "written, or its invocations race. It cannot serve as a reference.",
-            what, element_value(output.element, first[i]), element_value(output.element, second[i]), i, output.name));
+            what, element_value(output.element, first[i]), element_value(output.element, second[i]), i, output.name);
     }
     if (count == first.size()) {
-        return bad_input(
-            fmt::format("{} leaves all of '{}' unwritten; look at its dispatch and its bindings.", what, output.name));
+        return bad_input("{} leaves all of '{}' unwritten; look at its dispatch and its bindings.", what, output.name);
     }
     output.right = std::move(first);
     if (count > 0) output.unwritten = std::move(unwritten);
@@ -167,8 +166,7 @@ Result<void> take_reference(const Device& device, Dispatcher& dispatcher, const 
     std::vector<std::vector<std::uint32_t>> first;
     for (std::size_t poison = 0; poison < kPoisons.size(); ++poison) {
         YOLK_TRY(const oracle::CheckReport report, proof.prove(context, {}, poison));
-        if (!report.failures.empty())
-            return bad_input(fmt::format("{} is wrong itself: {}", what, report.failures.front()));
+        if (!report.failures.empty()) return bad_input("{} is wrong itself: {}", what, report.failures.front());
         if (poison == 0) first = capture.captured;
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {

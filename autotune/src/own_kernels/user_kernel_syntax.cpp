@@ -51,7 +51,7 @@ class Parser {
 
     Result<std::vector<Node>> run() {
         if (text_.size() > kLongest) {
-            return bad_input(fmt::format("An expression has {} characters; {} are allowed.", text_.size(), kLongest));
+            return bad_input("An expression has {} characters; {} are allowed.", text_.size(), kLongest);
         }
         YOLK_TRY_VOID(ternary());
         skip_blanks();
@@ -73,8 +73,8 @@ class Parser {
     }
     [[nodiscard]] Error unexpected(std::string_view wanted) const {
         const std::string found = at_ < text_.size() ? fmt::format("'{}'", text_.substr(at_, 12)) : "the end";
-        return bad_input(fmt::format("In the expression '{}', {} is at character {} where {} is expected.", text_,
-                                     found, at_ + 1, wanted));
+        return bad_input("In the expression '{}', {} is at character {} where {} is expected.", text_, found, at_ + 1,
+                         wanted);
     }
     std::size_t add(Node node) {
         nodes_.push_back(std::move(node));
@@ -82,8 +82,7 @@ class Parser {
     }
 
     Result<std::size_t> ternary() {
-        if (++depth_ > kDeepest)
-            return bad_input(fmt::format("The expression '{}' is nested deeper than {}.", text_, kDeepest));
+        if (++depth_ > kDeepest) return bad_input("The expression '{}' is nested deeper than {}.", text_, kDeepest);
         YOLK_TRY(std::size_t left, binary(1));
         if (take("?")) {
             YOLK_TRY(const std::size_t yes, ternary());
@@ -106,8 +105,7 @@ class Parser {
         }
     }
     Result<std::size_t> unary() {
-        if (++depth_ > kDeepest)
-            return bad_input(fmt::format("The expression '{}' is nested deeper than {}.", text_, kDeepest));
+        if (++depth_ > kDeepest) return bad_input("The expression '{}' is nested deeper than {}.", text_, kDeepest);
         std::optional<Op> op;
         if (take("-")) op = Op::Negate;
         if (!op && (take("!") || take("not"))) op = Op::Not;
@@ -164,9 +162,8 @@ class Parser {
         }
         const auto* const function = std::ranges::find(kFunctions, name, &Function::name);
         if (function == kFunctions.end()) {
-            return bad_input(
-                fmt::format("The expression '{}' has '{}', which is neither a parameter nor a size; there are {}.",
-                            text_, name, names_.empty() ? "none" : fmt::format("{}", fmt::join(names_, ", "))));
+            return bad_input("The expression '{}' has '{}', which is neither a parameter nor a size; there are {}.",
+                             text_, name, names_.empty() ? "none" : fmt::format("{}", fmt::join(names_, ", ")));
         }
         at_ = end;
         return call(*function);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_rows.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -15,8 +13,7 @@ namespace {
 Result<std::vector<std::optional<std::size_t>>> match(const Space& target, const Space& given,
                                                       const std::string& what) {
     const auto complain = [&](std::string_view who, const std::string& name) {
-        return bad_input(
-            fmt::format("{} is of another space: only {} varies parameter '{}'. Leave it out.", what, who, name));
+        return bad_input("{} is of another space: only {} varies parameter '{}'. Leave it out.", what, who, name);
     };
     std::vector<std::optional<std::size_t>> places;
     for (const Parameter& parameter : given.parameters()) {

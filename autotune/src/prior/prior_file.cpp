@@ -195,29 +195,28 @@ std::string prior_text(const PriorFile& file) {
 Result<PriorFile> parse_prior(std::string_view text, std::string_view name) {
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object() || !json.contains("yolk_prior") || !json["yolk_prior"].is_number_integer()) {
-        return bad_input(fmt::format(
+        return bad_input(
             "{} is not a prior over devices, or is cut off; yolk tune prior train FILES... --out FILE writes one.",
-            name));
+            name);
     }
     if (json["yolk_prior"].get<std::int64_t>() > kPriorVersion) {
-        return bad_input(
-            fmt::format("{} was written by a newer Yolk; this one reads priors of version {}. Train it again.", name,
-                        kPriorVersion));
+        return bad_input("{} was written by a newer Yolk; this one reads priors of version {}. Train it again.", name,
+                         kPriorVersion);
     }
     PriorFile file;
     const std::optional<NaturalSettings> settings =
         json.contains("settings") ? settings_of(json["settings"]) : std::nullopt;
     if (!settings || !json.contains("spaces") || !json["spaces"].is_array())
-        return bad_input(fmt::format("{} is damaged: its settings or spaces are missing. Train it again.", name));
+        return bad_input("{} is damaged: its settings or spaces are missing. Train it again.", name);
     file.settings = *settings;
     if (json.contains("training") && json["training"].is_object()) file.training = json["training"];
     for (std::size_t s = 0; s < json["spaces"].size(); ++s) {
         std::optional<SpacePrior> space = space_of_json(json["spaces"][s]);
         if (!space) {
             return bad_input(
-                fmt::format("{} is damaged: its space {} does not hold together (one finite number per configuration, "
-                            "indices within the parameters' values). Train it again.",
-                            name, s));
+                "{} is damaged: its space {} does not hold together (one finite number per configuration, "
+                "indices within the parameters' values). Train it again.",
+                name, s);
         }
         file.spaces.push_back(std::move(*space));
     }

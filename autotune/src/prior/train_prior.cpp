@@ -126,9 +126,9 @@ Result<void> check_prior_checkpoint(const std::filesystem::path& path) {
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kLargestCheckpoint));
     if (bytes.empty() || bytes.front() == std::byte{'{'}) return {};
     return bad_input(
-        fmt::format("'{}', where this training keeps its checkpoint, is another file, and is left as it "
-                    "is. Rename it, or write the prior elsewhere.",
-                    path.string()));
+        "'{}', where this training keeps its checkpoint, is another file, and is left as it "
+        "is. Rename it, or write the prior elsewhere.",
+        path.string());
 }
 
 /// A checkpoint of another training is none, and neither is a damaged one: the training begins anew.

@@ -37,7 +37,7 @@ Result<std::string> gunzip(std::span<const std::byte> bytes, std::size_t limit_b
     Inflater inflater;
     if (!inflater.begun) return Error{ErrorKind::OutOfMemory, fmt::format("zlib cannot begin to unpack {}.", name)};
     if (bytes.size() > std::numeric_limits<uInt>::max()) {
-        return bad_input(fmt::format("{} has {} bytes; at most 4 GiB are unpacked.", name, bytes.size()));
+        return bad_input("{} has {} bytes; at most 4 GiB are unpacked.", name, bytes.size());
     }
     std::string input(bytes.size(), '\0');  // zlib wants bytes that are not const
     std::ranges::transform(bytes, input.begin(), [](std::byte byte) { return static_cast<char>(byte); });
@@ -52,17 +52,16 @@ Result<std::string> gunzip(std::span<const std::byte> bytes, std::size_t limit_b
         stream.avail_out = static_cast<uInt>(piece.size());
         const int code = inflate(&stream, Z_NO_FLUSH);
         if (code != Z_OK && code != Z_STREAM_END) {
-            return bad_input(fmt::format("{} is damaged or cut off: gzip stops after {} bytes of {}. Fetch it again.",
-                                         name, stream.total_in, bytes.size()));
+            return bad_input("{} is damaged or cut off: gzip stops after {} bytes of {}. Fetch it again.", name,
+                             stream.total_in, bytes.size());
         }
         text.append(piece.data(), piece.size() - stream.avail_out);
         if (text.size() > limit_bytes) {
-            return bad_input(
-                fmt::format("{} unpacks to more than {} bytes; no surface is so large.", name, limit_bytes));
+            return bad_input("{} unpacks to more than {} bytes; no surface is so large.", name, limit_bytes);
         }
         if (code != Z_STREAM_END) continue;
         if (stream.avail_in == 0) return text;
-        if (inflateReset(&stream) != Z_OK) return bad_input(fmt::format("{} is damaged after a gzip member.", name));
+        if (inflateReset(&stream) != Z_OK) return bad_input("{} is damaged after a gzip member.", name);
     }
 }
 

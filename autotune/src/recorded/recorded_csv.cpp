@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CSV: a heading, then a line per configuration. The columns before the one called time, cost or duration are
 // parameters; what stands after it is not read.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -66,10 +65,10 @@ Result<Records> parse_csv_records(std::string_view text, std::string_view name) 
             const auto heading = cells_of(line, separator);
             const auto cost = std::ranges::find_first_of(heading, kCostNames);
             if (cost == heading.end() || cost == heading.begin()) {
-                return bad_input(fmt::format(
+                return bad_input(
                     "{} is neither JSON nor a CSV file of a surface: its first line must name the parameters, then a "
                     "column 'time', 'time_ms', 'cost' or 'duration'.",
-                    name));
+                    name);
             }
             cost_column = static_cast<std::size_t>(cost - heading.begin());
             records.names.assign(heading.begin(), cost);
@@ -77,8 +76,8 @@ Result<Records> parse_csv_records(std::string_view text, std::string_view name) 
         }
         const auto cells = cells_of(line, separator);
         if (cells.size() <= cost_column) {
-            return bad_input(fmt::format("{}, line {}: {} cells, but the heading names {}.", name, line_number,
-                                         cells.size(), cost_column + 1));
+            return bad_input("{}, line {}: {} cells, but the heading names {}.", name, line_number, cells.size(),
+                             cost_column + 1);
         }
         std::vector<Value>& row = records.rows.emplace_back();
         for (std::size_t i = 0; i < cost_column; ++i) row.push_back(value_of(cells[i]));

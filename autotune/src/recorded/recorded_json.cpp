@@ -21,9 +21,7 @@ using Tree = nlohmann::json;
 struct RecordPlace {
     std::string_view file;
     std::string entry;
-    [[nodiscard]] Error wrong(std::string_view what) const {
-        return bad_input(fmt::format("{}, {}: {}", file, entry, what));
-    }
+    [[nodiscard]] Error wrong(std::string_view what) const { return bad_input("{}, {}: {}", file, entry, what); }
 };
 
 const Tree* member(const Tree& object, const char* key) {
@@ -229,17 +227,17 @@ Tree parse_tree(std::string_view text) {
 Result<Records> parse_json_records(std::string_view text, std::string_view name) {
     const Tree file = parse_tree(text);
     if (file.is_discarded()) {
-        return bad_input(fmt::format("{} is not valid JSON (damaged, or cut off). Fetch or record it again.", name));
+        return bad_input("{} is not valid JSON (damaged, or cut off). Fetch or record it again.", name);
     }
     if (file.is_array()) return parse_flat(file, name);
     if (file.contains("cache")) return parse_cache(file, name);
     const auto is_list = [&file](const char* key) { return file.contains(key) && file[key].is_array(); };
     if (is_list("results")) return parse_t4(file, name);
     if (is_list("Results")) return parse_ktt(file, name);
-    return bad_input(fmt::format(
+    return bad_input(
         "{} is JSON, but no recorded surface: a Kernel Tuner cache has 'cache', T4 'results', KTT 'Results', "
         "a flat list is an array of configurations.",
-        name));
+        name);
 }
 
 }  // namespace yolk::autotune

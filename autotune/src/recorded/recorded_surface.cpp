@@ -33,8 +33,7 @@ Result<Space> recorded_space(const Records& records, std::string_view name) {
 
 /// Rows in the order of the space, whatever the order in the file, so that a seed means the same search in each format.
 Result<RecordedSurface> named_surface(const Records& records, std::string_view name) {
-    if (records.rows.empty())
-        return bad_input(fmt::format("{} contains no configuration; it is empty or cut off.", name));
+    if (records.rows.empty()) return bad_input("{} contains no configuration; it is empty or cut off.", name);
     YOLK_TRY(Space space, recorded_space(records, name));
     std::map<std::uint64_t, std::pair<Choice, double>> ordered;
     for (std::size_t row = 0; row < records.rows.size(); ++row) {
@@ -48,8 +47,8 @@ Result<RecordedSurface> named_surface(const Records& records, std::string_view n
         const double cost = records.costs[row];
         const auto [place, is_new] = ordered.emplace(key, std::pair(choice, cost));
         if (!is_new && place->second.second != cost) {
-            return bad_input(fmt::format("{} has the configuration {} twice, with different costs; keep one of them.",
-                                         name, space.text(choice)));
+            return bad_input("{} has the configuration {} twice, with different costs; keep one of them.", name,
+                             space.text(choice));
         }
     }
     std::vector<std::uint16_t> choices;
@@ -69,8 +68,7 @@ Result<RecordedSurface> named_surface(const Records& records, std::string_view n
 Result<RecordedSurface> RecordedSurface::of(CandidateSet candidates, std::vector<double> costs, std::string device,
                                             std::string kernel) {
     if (candidates.size() != costs.size()) {
-        return bad_input(
-            fmt::format("{} costs for {} configurations; one for each is needed.", costs.size(), candidates.size()));
+        return bad_input("{} costs for {} configurations; one for each is needed.", costs.size(), candidates.size());
     }
     RecordedSurface surface(std::move(candidates), std::move(costs));
     surface.optimum_ = kInvalidCost;
@@ -88,8 +86,7 @@ Result<RecordedSurface> RecordedSurface::of(CandidateSet candidates, std::vector
 
 Result<RecordedSurface> RecordedSurface::parse(std::string_view text, std::string_view name) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos)
-        return bad_input(fmt::format("{} is empty; a recorded surface is expected.", name));
+    if (first == std::string_view::npos) return bad_input("{} is empty; a recorded surface is expected.", name);
     const bool json = text[first] == '{' || text[first] == '[';
     YOLK_TRY(const Records records, json ? parse_json_records(text, name) : parse_csv_records(text, name));
     return named_surface(records, name);

@@ -11,6 +11,7 @@
 #include "yolk/autotune/race.hpp"
 #include "yolk/autotune/surface.hpp"
 #include "yolk/autotune/tuning_key.hpp"
+#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 
@@ -39,12 +40,6 @@ std::map<Configuration, RecordedRow> recorded_rows(const TuningSpace& space, con
     return rows;
 }
 
-Json configuration_json(const TuningSpace& space, const Configuration& configuration) {
-    Json json = Json::object();
-    for (std::size_t k = 0; k < configuration.size(); ++k) json[space.knobs()[k].name] = configuration[k];
-    return json;
-}
-
 std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configuration, RecordedRow>& rows,
                               const std::string& device) {
     Json json{{"device_name", device},
@@ -59,9 +54,8 @@ std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configura
         json["tune_params"][knob.name] = knob.values;
     }
     for (const auto& [configuration, row] : rows) {
-        std::string name;
-        for (const std::uint32_t value : configuration) name += (name.empty() ? "" : ",") + std::to_string(value);
-        Json entry = configuration_json(space, configuration);
+        const std::string name = fmt::format("{}", fmt::join(configuration, ","));
+        Json entry = configuration_json(named_configuration(space, configuration));
         if (row.failed()) {
             entry["time"] = "RuntimeFailedConfig";
         } else {
@@ -77,7 +71,7 @@ std::string t4_text(const TuningSpace& space, const std::map<Configuration, Reco
                     const std::string& device) {
     Json results = Json::array();
     for (const auto& [configuration, row] : rows) {
-        Json result{{"configuration", configuration_json(space, configuration)},
+        Json result{{"configuration", configuration_json(named_configuration(space, configuration))},
                     {"objectives", Json::array({"time"})},
                     {"times", {{"runtimes", row.failed() ? Json::array() : Json(row.milliseconds)}}},
                     {"invalidity", row.failed() ? "runtime" : "correct"},
@@ -107,8 +101,7 @@ Result<void> check_recording_place(const std::filesystem::path& path) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) return {};
     if (!std::filesystem::is_regular_file(path, ignored))
-        return bad_input(
-            fmt::format("The recording cannot be written to '{}': it is not a regular file.", path.string()));
+        return bad_input("The recording cannot be written to '{}': it is not a regular file.", path.string());
     std::string begin(std::size_t{1} << 16U, '\0');
     std::ifstream file(path, std::ios::binary);
     file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
@@ -116,9 +109,8 @@ Result<void> check_recording_place(const std::filesystem::path& path) {
     const bool is_recording = begin.starts_with('{') && (begin.find("\"tune_params_keys\"") != std::string::npos ||
                                                          begin.find("\"schema_version\"") != std::string::npos);
     if (begin.empty() || is_recording) return {};
-    return bad_input(
-        fmt::format("'{}' is not a recording, and is left as it is. Name another file, or one that is not there yet.",
-                    path.string()));
+    return bad_input("'{}' is not a recording, and is left as it is. Name another file, or one that is not there yet.",
+                     path.string());
 }
 
 Result<void> write_recording(const std::filesystem::path& path, std::string_view text) {

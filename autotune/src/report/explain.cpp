@@ -28,10 +28,9 @@ SourceAnswer architecture_answer(const ShapeQuestion& question, const std::vecto
             tuning_distance(choice.key.shape, question.key.shape))
             ++count;
     }
-    return {"same architecture",
-            fmt::format("{}: {} choices of other devices, none with this driver and these kernels near enough; `yolk "
-                        "tune` measures them first",
-                        name, count)};
+    return {"same architecture", fmt::format("{}: {} choices of other devices, none with this driver and these kernels "
+                                             "near enough; `yolk tune` measures them first",
+                                             name, count)};
 }
 
 /// What a prior file would have `yolk tune` try: a plan takes nothing that was not proven.
@@ -40,16 +39,7 @@ std::string prediction_answer(const ShapeQuestion& question, const std::optional
     constexpr std::size_t kMostCandidates = 4000;
     if (!prior) return "no prior file (prior.json beside the table, or one that is named)";
     const std::vector<Configuration> drawn = question.space.draw(kMostCandidates, 1);
-    Result<Space> space = space_of(question.space);
-    std::vector<std::uint16_t> choices;
-    for (const Configuration& configuration : drawn) {
-        for (std::size_t k = 0; k < configuration.size(); ++k) {
-            const std::vector<std::uint32_t>& values = question.space.knobs()[k].values;
-            choices.push_back(static_cast<std::uint16_t>(std::ranges::find(values, configuration[k]) - values.begin()));
-        }
-    }
-    if (!space) return "the space cannot be enumerated";
-    const Result<CandidateSet> candidates = CandidateSet::of(*std::move(space), std::move(choices));
+    const Result<CandidateSet> candidates = CandidateSet::of(question.space, drawn);
     if (!candidates) return "the space cannot be enumerated";
     const auto found = prior_for(*prior, *candidates, question.key.family);
     if (!found) return "the prior file does not know this family's knobs";

@@ -55,13 +55,6 @@ std::string text_of(const std::vector<std::string>& names, const std::vector<std
     return text;
 }
 
-std::string text_of(const NamedConfiguration& configuration) {
-    std::string text;
-    for (const auto& [name, value] : configuration)
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
-    return text;
-}
-
 Rows rows_of(const std::vector<TuningSample>& samples, const std::vector<std::string>& names) {
     Rows rows;
     for (const TuningSample& sample : samples) {
@@ -132,7 +125,7 @@ void add_times(ShapeReport& report, const Rows& rows, const std::vector<std::str
         report.times.push_back(reported_time(rows, names, "heuristic", choice.heuristic_milliseconds, heuristic));
     ReportedTime tuned =
         reported_time(rows, names, "tuned", choice.milliseconds, values_of(choice.configuration, names));
-    tuned.configuration = text_of(choice.configuration);
+    tuned.configuration = values_text(choice.configuration);
     report.times.push_back(std::move(tuned));
     report.spread = choice.spread;
     report.pinned = choice.pinned;
@@ -149,7 +142,7 @@ void add_failures(ShapeReport& report, const Rows& rows, const std::vector<std::
     for (const Quarantined& entry : quarantined) {
         if (entry.key != key) continue;
         const auto values = values_of(entry.configuration, names);
-        const std::string text = values ? text_of(names, *values) : text_of(entry.configuration);
+        const std::string text = values ? text_of(names, *values) : values_text(entry.configuration);
         failures[text] = {.configuration = text, .reason = entry.reason, .quarantined = true};
     }
     for (auto& [text, failure] : failures) report.failures.push_back(std::move(failure));

@@ -141,8 +141,7 @@ std::string band_path(const PlotFrame& frame, const Replay& replay, std::size_t 
 
 std::string curve_svg(const PlotFrame& frame, const StrategyCurve& curve, std::size_t budget, bool banded) {
     return fmt::format(
-        "<g class=\"curve {}\"><title>{}</title><path class=\"band{}\" d=\"{}\"/><path class=\"mean\" "
-        "d=\"{}\"/></g>\n",
+        "<g class=\"curve {}\"><title>{}</title><path class=\"band{}\" d=\"{}\"/><path class=\"mean\" d=\"{}\"/></g>\n",
         strategy_class(curve.strategy), markup_text(curve.strategy), banded ? " shown" : "",
         band_path(frame, curve.replay, budget), mean_path(frame, curve.replay, budget));
 }

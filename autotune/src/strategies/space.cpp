@@ -28,27 +28,26 @@ double unevenness(const std::vector<double>& points) {
 Result<void> check_parameter(const Parameter& parameter) {
     if (parameter.name.empty()) return bad_input("A parameter of the space has no name.");
     if (parameter.values.empty() || parameter.values.size() > kLargestDomain) {
-        return bad_input(fmt::format("Parameter '{}' has {} values; 1 to {} are allowed.", parameter.name,
-                                     parameter.values.size(), kLargestDomain));
+        return bad_input("Parameter '{}' has {} values; 1 to {} are allowed.", parameter.name, parameter.values.size(),
+                         kLargestDomain);
     }
     if (parameter.scale == Scale::Categorical) {
         const std::set<Value> different(parameter.values.begin(), parameter.values.end());
         if (different.size() == parameter.values.size()) return {};
-        return bad_input(fmt::format("Parameter '{}' has a value twice; each may occur once.", parameter.name));
+        return bad_input("Parameter '{}' has a value twice; each may occur once.", parameter.name);
     }
     for (std::size_t i = 0; i < parameter.values.size(); ++i) {
         const double* const number = std::get_if<double>(&parameter.values[i]);
         if (number == nullptr || !std::isfinite(*number)) {
-            return bad_input(
-                fmt::format("Value '{}' of parameter '{}' is not a finite number; make the parameter categorical.",
-                            to_text(parameter.values[i]), parameter.name));
+            return bad_input("Value '{}' of parameter '{}' is not a finite number; make the parameter categorical.",
+                             to_text(parameter.values[i]), parameter.name);
         }
         if (parameter.scale == Scale::Log && *number <= 0.0) {
-            return bad_input(fmt::format("Value {} of parameter '{}' is not above 0, as a logarithmic scale demands.",
-                                         *number, parameter.name));
+            return bad_input("Value {} of parameter '{}' is not above 0, as a logarithmic scale demands.", *number,
+                             parameter.name);
         }
         if (i > 0 && *number <= std::get<double>(parameter.values[i - 1])) {
-            return bad_input(fmt::format("The values of parameter '{}' do not ascend at {}.", parameter.name, *number));
+            return bad_input("The values of parameter '{}' do not ascend at {}.", parameter.name, *number);
         }
     }
     return {};
@@ -94,7 +93,7 @@ Result<Space> Space::create(std::vector<Parameter> parameters, std::vector<Const
     for (const Parameter& parameter : parameters) {
         YOLK_TRY_VOID(check_parameter(parameter));
         if (!names.insert(parameter.name).second) {
-            return bad_input(fmt::format("Parameter '{}' is there twice; names must differ.", parameter.name));
+            return bad_input("Parameter '{}' is there twice; names must differ.", parameter.name);
         }
         if (space.combinations_ >= kMostCombinations / parameter.values.size()) {
             return bad_input("The space has 2^63 combinations or more; take parameters or values away.");
@@ -106,8 +105,8 @@ Result<Space> Space::create(std::vector<Parameter> parameters, std::vector<Const
         std::size_t last = constraints[c].parameters.empty() ? parameters.size() - 1 : 0;
         for (const std::size_t p : constraints[c].parameters) last = std::max(last, p);
         if (last >= parameters.size() || !constraints[c].allows) {
-            return bad_input(fmt::format("Constraint '{}' reads parameter {} of {}, or has no condition.",
-                                         constraints[c].text, last, parameters.size()));
+            return bad_input("Constraint '{}' reads parameter {} of {}, or has no condition.", constraints[c].text,
+                             last, parameters.size());
         }
         space.checked_at_[last].push_back(c);
     }
@@ -149,7 +148,7 @@ Result<std::vector<std::uint16_t>> Space::enumerate(std::size_t limit) const {
         }
         if (legal) {
             if (found.size() / choice.size() >= limit) {
-                return bad_input(fmt::format("The space has more than {} legal configurations; sample it.", limit));
+                return bad_input("The space has more than {} legal configurations; sample it.", limit);
             }
             found.insert(found.end(), choice.begin(), choice.end());
         }
@@ -211,16 +210,27 @@ Result<CandidateSet> CandidateSet::of(Space space, std::vector<std::uint16_t> ch
     for (std::size_t i = 0; i < set.size_; ++i) {
         for (std::size_t p = 0; p < parameters.size(); ++p) {
             if (set[i][p] >= parameters[p].values.size()) {
-                return bad_input(fmt::format("Configuration {} takes value {} of parameter '{}', which has {}.", i,
-                                             set[i][p], parameters[p].name, parameters[p].values.size()));
+                return bad_input("Configuration {} takes value {} of parameter '{}', which has {}.", i, set[i][p],
+                                 parameters[p].name, parameters[p].values.size());
             }
         }
         if (!set.index_.emplace(set.space_.key(set[i]), i).second) {
-            return bad_input(
-                fmt::format("The configuration {} is there twice; each may occur once.", set.space_.text(set[i])));
+            return bad_input("The configuration {} is there twice; each may occur once.", set.space_.text(set[i]));
         }
     }
     return set;
+}
+
+Result<CandidateSet> CandidateSet::of(const TuningSpace& space, std::span<const Configuration> given) {
+    std::vector<std::uint16_t> choices;
+    for (const Configuration& configuration : given) {
+        for (std::size_t k = 0; k < configuration.size(); ++k) {
+            const std::vector<std::uint32_t>& values = space.knobs()[k].values;
+            choices.push_back(static_cast<std::uint16_t>(std::ranges::find(values, configuration[k]) - values.begin()));
+        }
+    }
+    YOLK_TRY(Space same, space_of(space));
+    return of(std::move(same), std::move(choices));
 }
 
 std::optional<std::size_t> CandidateSet::find(ChoiceView choice) const {

@@ -27,7 +27,7 @@ std::span<const std::string_view> strategy_names() noexcept { return kNames; }
 Result<std::unique_ptr<Strategy>> make_strategy(std::string_view name, StrategyContext context) {
     const auto found = std::ranges::find(kNames, name);
     if (found == kNames.end()) {
-        return bad_input(fmt::format("There is no strategy '{}'; there are {}.", name, fmt::join(kNames, ", ")));
+        return bad_input("There is no strategy '{}'; there are {}.", name, fmt::join(kNames, ", "));
     }
     return kMakers.at(static_cast<std::size_t>(found - kNames.begin()))(std::move(context));
 }
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Strategy>> make_strategy(std::string_view name, StrategyC
 Result<Step> step_of(std::string_view name) {
     const auto found = std::ranges::find(kSteps, name);
     if (found == kSteps.end()) {
-        return bad_input(fmt::format("There is no step '{}'; there are {}.", name, fmt::join(kSteps, ", ")));
+        return bad_input("There is no step '{}'; there are {}.", name, fmt::join(kSteps, ", "));
     }
     return static_cast<Step>(found - kSteps.begin());
 }

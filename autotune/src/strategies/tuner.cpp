@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/autotune/tuner.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "yolk/autotune/surface.hpp"
@@ -26,8 +24,8 @@ Tuner::Tuner(std::shared_ptr<const CandidateSet> candidates, const TunerOptions&
 Result<Tuner> Tuner::create(std::shared_ptr<const CandidateSet> candidates, TunerOptions options) {
     if (options.budget == 0) return bad_input("The tuner's budget is 0 measurements; at least 1 is needed.");
     if (options.prior != nullptr && options.prior->mean.size() != candidates->size()) {
-        return bad_input(fmt::format("The prior knows {} candidates, the space has {}; make it for this space.",
-                                     options.prior->mean.size(), candidates->size()));
+        return bad_input("The prior knows {} candidates, the space has {}; make it for this space.",
+                         options.prior->mean.size(), candidates->size());
     }
     Tuner tuner(std::move(candidates), options);
     YOLK_TRY(tuner.strategy_, make_strategy(options.strategy, {.candidates = tuner.candidates_,
@@ -58,11 +56,10 @@ std::size_t Tuner::draw() {
 
 Result<void> Tuner::tell(std::size_t candidate, double cost) {
     if (candidate >= candidates_->size()) {
-        return bad_input(fmt::format("Candidate {} does not exist; there are {}.", candidate, candidates_->size()));
+        return bad_input("Candidate {} does not exist; there are {}.", candidate, candidates_->size());
     }
     if (std::isnan(cost) || cost <= 0.0) {
-        return bad_input(
-            fmt::format("The cost {} of candidate {} is not above 0; what fails costs kInvalidCost.", cost, candidate));
+        return bad_input("The cost {} of candidate {} is not above 0; what fails costs kInvalidCost.", cost, candidate);
     }
     const bool is_new = !history_->known(candidate);
     history_->add(candidate, cost);

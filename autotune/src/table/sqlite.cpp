@@ -35,7 +35,8 @@ Statement& Statement::bind(double number) noexcept {
     sqlite3_bind_double(statement_.get(), ++bound_, number);
     return *this;
 }
-Statement& Statement::bind_null() noexcept {
+Statement& Statement::bind(const std::optional<double>& number) noexcept {
+    if (number) return bind(*number);
     sqlite3_bind_null(statement_.get(), ++bound_);
     return *this;
 }

@@ -10,6 +10,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "yolk/core/result.hpp"
 
@@ -23,12 +26,27 @@ class Statement {
     Statement& bind(std::string_view text) noexcept;
     Statement& bind(std::int64_t number) noexcept;
     Statement& bind(double number) noexcept;
-    Statement& bind_null() noexcept;
+    Statement& bind(const std::optional<double>& number) noexcept;  ///< NULL for none
+    template <class First, class Second, class... Rest>
+    Statement& bind(const First& first, const Second& second, const Rest&... rest) noexcept {
+        return bind(first).bind(second, rest...);
+    }
 
     /// Whether there is a row. `native` of an error is SQLite's code.
     [[nodiscard]] Result<bool> step();
     /// Steps until there are no rows.
     [[nodiscard]] Result<void> run();
+    /// What `read(*this)` gives for each row, where it gives anything.
+    template <class Read>
+    [[nodiscard]] auto all(Read read)
+        -> Result<std::vector<typename std::invoke_result_t<Read, Statement&>::value_type>> {
+        std::vector<typename std::invoke_result_t<Read, Statement&>::value_type> found;
+        while (true) {
+            YOLK_TRY(const bool row, step());
+            if (!row) return found;
+            if (auto value = read(*this)) found.push_back(*std::move(value));
+        }
+    }
     /// For the next run with other values.
     void reset() noexcept;
 

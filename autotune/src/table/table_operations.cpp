@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 
 #include "yolk/autotune/tuning_transfer.hpp"
@@ -18,9 +19,8 @@ constexpr std::size_t kLargestImport = std::size_t{1} << 28U;
 Result<Configuration> pinnable(const TuningSpace& space, const NamedConfiguration& named) {
     std::optional<Configuration> configuration = ordered_configuration(space, named);
     if (!configuration) {
-        std::string names;
-        for (const TuningKnob& knob : space.knobs()) names += (names.empty() ? "" : ", ") + knob.name;
-        return bad_input(fmt::format("The configuration must give each knob of {} once: {}.", space.family(), names));
+        return bad_input("The configuration must give each knob of {} once: {}.", space.family(),
+                         fmt::join(space.knobs() | std::views::transform(&TuningKnob::name), ", "));
     }
     YOLK_TRY_VOID(space.check(*configuration));
     return *std::move(configuration);
@@ -45,8 +45,7 @@ Result<std::vector<KeyContent>> user_kernels_with(const TuningFile& file, std::s
         YOLK_TRY(found.emplace_back(), content_of(file, key));
     }
     if (found.empty()) {
-        return bad_input(
-            fmt::format("The table has no kernel of your own with '{}' in its name; its list has their names.", part));
+        return bad_input("The table has no kernel of your own with '{}' in its name; its list has their names.", part);
     }
     return found;
 }
@@ -81,8 +80,8 @@ Result<TuningChoice> pin_choice(const TuningFile& file, const ShapeQuestion& que
         choice = TuningChoice{.key = question.key, .configuration = named_configuration(question.space, values)};
     }
     if (!choice) {
-        return bad_input(fmt::format("There is no choice for {}; tune it, or give the configuration to pin.",
-                                     shape_text(question.key.family, question.key.shape)));
+        return bad_input("There is no choice for {}; tune it, or give the configuration to pin.",
+                         shape_text(question.key.family, question.key.shape));
     }
     choice->pinned = true;
     choice->reopened = false;

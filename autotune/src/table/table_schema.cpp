@@ -122,9 +122,9 @@ std::filesystem::path free_name(const std::filesystem::path& path, const char* w
 
 Error foreign_file(const std::filesystem::path& path, std::string_view what) {
     return bad_input(
-        fmt::format("'{}' is {}, not a tuning table of Yolk's; it is left as it is. Name another place in $YOLK_TABLE: "
-                    "a table of Yolk's, or a file that is not there yet.",
-                    path.string(), what));
+        "'{}' is {}, not a tuning table of Yolk's; it is left as it is. Name another place in $YOLK_TABLE: a table of "
+        "Yolk's, or a file that is not there yet.",
+        path.string(), what);
 }
 
 Result<void> check_place(const std::filesystem::path& path) {
@@ -135,9 +135,9 @@ Result<void> check_place(const std::filesystem::path& path) {
         if (!folder.empty() && std::filesystem::exists(folder, failed) &&
             !std::filesystem::is_directory(folder, failed)) {
             return bad_input(
-                fmt::format("The tuning table '{}' cannot be there: '{}' is not a folder. Name a folder in "
-                            "$YOLK_CACHE, or another file in $YOLK_TABLE.",
-                            path.string(), folder.string()));
+                "The tuning table '{}' cannot be there: '{}' is not a folder. Name a folder in $YOLK_CACHE, or another "
+                "file in $YOLK_TABLE.",
+                path.string(), folder.string());
         }
         return {};
     }
@@ -159,7 +159,10 @@ Result<TableState> examine_table(const Database& database, const std::filesystem
 }
 
 std::optional<std::vector<std::uint64_t>> parse_extents(const std::string& text) {
-    const Json json = Json::parse(text, nullptr, false);
+    return extents_of_json(Json::parse(text, nullptr, false));
+}
+
+std::optional<std::vector<std::uint64_t>> extents_of_json(const Json& json) {
     if (!json.is_array()) return std::nullopt;
     std::vector<std::uint64_t> extents;
     for (const Json& extent : json) {
@@ -185,17 +188,15 @@ Result<std::string> drop_cold_samples(const Database& database) {
 
 /// Versions 3 and 4 write shapes in other words. What the notice says; empty where nothing is lost.
 Result<std::string> drop_unreadable_shapes(const Database& database) {
-    std::vector<std::int64_t> lost;
     YOLK_TRY(Statement rows, database.prepare("SELECT id, family, variant, extents FROM keys"));
-    while (true) {
-        YOLK_TRY(const bool row, rows.step());
-        if (!row) break;
-        const oracle::Family* family = oracle::find_family(rows.text(1));
-        if (family == nullptr || family->operation == nullptr) continue;
-        const auto extents = parse_extents(rows.text(3));
-        if (!extents || !family->operation->of_key({.variant = rows.text(2), .extents = *extents}))
-            lost.push_back(rows.integer(0));
-    }
+    const auto lost_id = [](const Statement& row) -> std::optional<std::int64_t> {
+        const oracle::Family* family = oracle::find_family(row.text(1));
+        if (family == nullptr || family->operation == nullptr) return std::nullopt;
+        const auto extents = parse_extents(row.text(3));
+        if (extents && family->operation->of_key({.variant = row.text(2), .extents = *extents})) return std::nullopt;
+        return row.integer(0);
+    };
+    YOLK_TRY(const std::vector<std::int64_t> lost, rows.all(lost_id));
     std::int64_t choices = 0;
     for (const std::int64_t id : lost) {
         for (const char* table : {"samples", "quarantine", "choices"}) {
@@ -207,8 +208,7 @@ Result<std::string> drop_unreadable_shapes(const Database& database) {
     if (lost.empty()) return std::string();
     return fmt::format(
         "by a Yolk that wrote shapes in other words: {} of them, with {} choices, are dropped. Run yolk tune to "
-        "measure "
-        "them again.",
+        "measure them again.",
         lost.size(), choices);
 }
 

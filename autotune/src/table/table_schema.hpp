@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sqlite.hpp"
+#include "yolk/core/json_fwd.hpp"
 
 namespace yolk::autotune {
 
@@ -39,6 +40,7 @@ enum class TableState { Good, Older, Empty, Damaged, Newer, Foreign };
 
 /// "[256,64]"; none where it is no list of numbers.
 [[nodiscard]] std::optional<std::vector<std::uint64_t>> parse_extents(const std::string& text);
+[[nodiscard]] std::optional<std::vector<std::uint64_t>> extents_of_json(const Json& json);
 
 /// Tables, indices, version; in one transaction, so that of two processes one makes them.
 [[nodiscard]] Result<void> make_schema(const Database& database);

@@ -7,12 +7,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ranges>
 #include <tuple>
 
 #include "sqlite.hpp"
 #include "table_schema.hpp"
 #include "yolk/autotune/architecture.hpp"
 #include "yolk/autotune/surface.hpp"
+#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
@@ -23,8 +25,6 @@ std::int64_t now() {
     return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
         .count();
 }
-
-std::string extents_text(const TuningShape& shape) { return Json(shape.extents).dump(); }
 
 /// Of a row that begins with device, driver, family, kernels, variant, extents.
 std::optional<TuningKey> key_of(const Statement& row) {
@@ -37,12 +37,8 @@ std::optional<TuningKey> key_of(const Statement& row) {
 }
 
 Statement& bind_key(Statement& statement, const TuningKey& key) {
-    return statement.bind(std::string_view(key.device.device))
-        .bind(std::string_view(key.device.driver))
-        .bind(std::string_view(key.family))
-        .bind(std::string_view(key.kernels))
-        .bind(std::string_view(key.shape.variant))
-        .bind(std::string_view(extents_text(key.shape)));
+    return statement.bind(key.device.device, key.device.driver, key.family, key.kernels, key.shape.variant,
+                          Json(key.shape.extents).dump());
 }
 
 constexpr const char* kKeyColumns = "k.device, k.driver, k.family, k.kernels, k.variant, k.extents";
@@ -133,25 +129,22 @@ Result<std::vector<TuningChoice>> TuningFile::choices() const {
                                                  "c.spread, c.evaluations, c.pinned, {} FROM choices c JOIN keys k "
                                                  "ON k.id = c.key ORDER BY k.family, k.variant, k.id",
                                                  kKeyColumns, impl_->older ? "1 - c.pinned" : "c.reopened")));
-    std::vector<TuningChoice> all;
-    while (true) {
-        YOLK_TRY(const bool row, rows.step());
-        if (!row) return all;
-        std::optional<TuningKey> key = key_of(rows);
-        std::optional<NamedConfiguration> configuration = parse_configuration(rows.text(6));
-        if (!key || !configuration || !is_time(rows.real(7)) || !is_time(rows.real(8)) || !is_time(rows.real(9)) ||
-            !is_time(rows.real(10)))
-            continue;
-        all.push_back({.key = std::move(*key),
-                       .configuration = std::move(*configuration),
-                       .milliseconds = *rows.real(7),
-                       .heuristic_milliseconds = *rows.real(8),
-                       .plain_milliseconds = *rows.real(9),
-                       .spread = *rows.real(10),
-                       .evaluations = static_cast<std::uint64_t>(std::max<std::int64_t>(rows.integer(11), 0)),
-                       .pinned = rows.integer(12) != 0,
-                       .reopened = rows.integer(13) != 0});
-    }
+    return rows.all([](const Statement& row) -> std::optional<TuningChoice> {
+        std::optional<TuningKey> key = key_of(row);
+        std::optional<NamedConfiguration> configuration = parse_configuration(row.text(6));
+        if (!key || !configuration || !is_time(row.real(7)) || !is_time(row.real(8)) || !is_time(row.real(9)) ||
+            !is_time(row.real(10)))
+            return std::nullopt;
+        return TuningChoice{.key = std::move(*key),
+                            .configuration = std::move(*configuration),
+                            .milliseconds = *row.real(7),
+                            .heuristic_milliseconds = *row.real(8),
+                            .plain_milliseconds = *row.real(9),
+                            .spread = *row.real(10),
+                            .evaluations = static_cast<std::uint64_t>(std::max<std::int64_t>(row.integer(11), 0)),
+                            .pinned = row.integer(12) != 0,
+                            .reopened = row.integer(13) != 0};
+    });
 }
 
 Result<std::vector<Quarantined>> TuningFile::quarantined() const {
@@ -159,24 +152,17 @@ Result<std::vector<Quarantined>> TuningFile::quarantined() const {
              impl_->database.prepare(fmt::format("SELECT {}, q.configuration, q.reason FROM quarantine q JOIN keys k "
                                                  "ON k.id = q.key ORDER BY q.written",
                                                  kKeyColumns)));
-    std::vector<Quarantined> all;
-    while (true) {
-        YOLK_TRY(const bool row, rows.step());
-        if (!row) return all;
-        std::optional<TuningKey> key = key_of(rows);
-        std::optional<NamedConfiguration> configuration = parse_configuration(rows.text(6));
-        if (key && configuration) all.push_back({std::move(*key), std::move(*configuration), rows.text(7)});
-    }
+    return rows.all([](const Statement& row) -> std::optional<Quarantined> {
+        std::optional<TuningKey> key = key_of(row);
+        std::optional<NamedConfiguration> configuration = parse_configuration(row.text(6));
+        if (!key || !configuration) return std::nullopt;
+        return Quarantined{std::move(*key), std::move(*configuration), row.text(7)};
+    });
 }
 
 Result<std::vector<TuningKey>> TuningFile::keys() const {
     YOLK_TRY(Statement rows, impl_->database.prepare(fmt::format("SELECT {} FROM keys k", kKeyColumns)));
-    std::vector<TuningKey> all;
-    while (true) {
-        YOLK_TRY(const bool row, rows.step());
-        if (!row) break;
-        if (std::optional<TuningKey> key = key_of(rows)) all.push_back(std::move(*key));
-    }
+    YOLK_TRY(std::vector<TuningKey> all, rows.all(&key_of));
     std::ranges::sort(all, {}, [](const TuningKey& key) {
         return std::tie(key.device.device, key.device.driver, key.family, key.shape.variant, key.shape.extents,
                         key.kernels);
@@ -191,19 +177,16 @@ Result<std::vector<TuningSample>> TuningFile::samples(const TuningKey& key) cons
                                  "k.kernels=? AND k.variant=? AND k.extents=? {}ORDER BY s.id",
                                  impl_->older ? "AND s.milliseconds IS NULL " : "")));
     bind_key(rows, key);
-    std::vector<TuningSample> all;
-    while (true) {
-        YOLK_TRY(const bool row, rows.step());
-        if (!row) return all;
-        std::optional<NamedConfiguration> configuration = parse_configuration(rows.text(0));
-        const std::optional<double> time = rows.real(1);
+    return rows.all([](const Statement& row) -> std::optional<TuningSample> {
+        std::optional<NamedConfiguration> configuration = parse_configuration(row.text(0));
+        const std::optional<double> time = row.real(1);
         const bool measured = is_time(time) && *time > 0.0;
-        if (!configuration) continue;
-        all.push_back({.configuration = std::move(*configuration),
-                       .milliseconds = measured ? *time : kInvalidCost,
-                       .reason = rows.text(2),
-                       .stage = rows.text(3) == "final" ? SampleStage::Final : SampleStage::Search});
-    }
+        if (!configuration) return std::nullopt;
+        return TuningSample{.configuration = std::move(*configuration),
+                            .milliseconds = measured ? *time : kInvalidCost,
+                            .reason = row.text(2),
+                            .stage = row.text(3) == "final" ? SampleStage::Final : SampleStage::Search};
+    });
 }
 
 Result<void> TuningFile::add(const TuningKey& key, const TuningSample& sample) const {
@@ -211,15 +194,10 @@ Result<void> TuningFile::add(const TuningKey& key, const TuningSample& sample) c
     YOLK_TRY(const std::int64_t row, key_row(impl_->database, key));
     YOLK_TRY(Statement insert, impl_->database.prepare("INSERT INTO samples(key, configuration, milliseconds, reason, "
                                                        "stage, written) VALUES(?,?,?,?,?,?)"));
-    insert.bind(row).bind(std::string_view(configuration_text(sample.configuration)));
-    if (std::isfinite(sample.milliseconds)) {
-        insert.bind(sample.milliseconds);
-    } else {
-        insert.bind_null();
-    }
-    insert.bind(std::string_view(sample.reason))
-        .bind(std::string_view(sample.stage == SampleStage::Final ? "final" : "search"))
-        .bind(now());
+    const bool measured = std::isfinite(sample.milliseconds);
+    insert.bind(row, configuration_text(sample.configuration),
+                measured ? std::optional(sample.milliseconds) : std::nullopt, sample.reason,
+                sample.stage == SampleStage::Final ? "final" : "search", now());
     YOLK_TRY_VOID(insert.run());
     return transaction.commit();
 }
@@ -245,16 +223,9 @@ Result<bool> TuningFile::put(const TuningChoice& choice, const std::optional<Nam
     YOLK_TRY(Statement insert, database.prepare("INSERT OR REPLACE INTO choices(key, configuration, milliseconds, "
                                                 "heuristic, plain, spread, evaluations, pinned, written, reopened) "
                                                 "VALUES(?,?,?,?,?,?,?,?,?,?)"));
-    insert.bind(row)
-        .bind(std::string_view(configuration_text(choice.configuration)))
-        .bind(choice.milliseconds)
-        .bind(choice.heuristic_milliseconds)
-        .bind(choice.plain_milliseconds)
-        .bind(choice.spread)
-        .bind(static_cast<std::int64_t>(choice.evaluations))
-        .bind(std::int64_t{choice.pinned ? 1 : 0})
-        .bind(now())
-        .bind(std::int64_t{choice.reopened && !choice.pinned ? 1 : 0});
+    insert.bind(row, configuration_text(choice.configuration), choice.milliseconds, choice.heuristic_milliseconds,
+                choice.plain_milliseconds, choice.spread, static_cast<std::int64_t>(choice.evaluations),
+                std::int64_t{choice.pinned ? 1 : 0}, now(), std::int64_t{choice.reopened && !choice.pinned ? 1 : 0});
     YOLK_TRY_VOID(insert.run());
     YOLK_TRY_VOID(transaction.commit());
     return true;
@@ -265,11 +236,7 @@ Result<void> TuningFile::quarantine(const Quarantined& entry) const {
     YOLK_TRY(const std::int64_t row, key_row(impl_->database, entry.key));
     YOLK_TRY(Statement insert, impl_->database.prepare("INSERT OR REPLACE INTO quarantine(key, configuration, reason, "
                                                        "written) VALUES(?,?,?,?)"));
-    insert.bind(row)
-        .bind(std::string_view(configuration_text(entry.configuration)))
-        .bind(std::string_view(entry.reason))
-        .bind(now());
-    YOLK_TRY_VOID(insert.run());
+    YOLK_TRY_VOID(insert.bind(row, configuration_text(entry.configuration), entry.reason, now()).run());
     return transaction.commit();
 }
 
@@ -279,14 +246,12 @@ Result<std::size_t> TuningFile::forget(std::string_view family, std::string_view
     std::vector<std::int64_t> chosen;
     {
         YOLK_TRY(Statement rows, database.prepare(fmt::format("SELECT {}, k.id FROM keys k", kKeyColumns)));
-        while (true) {
-            YOLK_TRY(const bool row, rows.step());
-            if (!row) break;
-            const std::optional<TuningKey> key = key_of(rows);
+        YOLK_TRY(chosen, rows.all([&](const Statement& row) -> std::optional<std::int64_t> {
+            const std::optional<TuningKey> key = key_of(row);
             const std::string text = key ? shape_text(key->family, key->shape) : std::string();
-            if ((family.empty() || rows.text(2) == family) && text.find(part) != std::string::npos)
-                chosen.push_back(rows.integer(6));
-        }
+            const bool wanted = (family.empty() || row.text(2) == family) && text.find(part) != std::string::npos;
+            return wanted ? std::optional(row.integer(6)) : std::nullopt;
+        }));
     }
     for (const std::int64_t id : chosen) {
         for (const char* sql : {"DELETE FROM choices WHERE key=?", "DELETE FROM samples WHERE key=?",
@@ -300,20 +265,16 @@ Result<std::size_t> TuningFile::forget(std::string_view family, std::string_view
 }
 
 std::string configuration_text(const NamedConfiguration& configuration) {
-    Json json = Json::object();
-    for (const auto& [name, value] : configuration) json[name] = value;
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return configuration_json(configuration).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::optional<NamedConfiguration> parse_configuration(std::string_view text) {
-    const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object()) return std::nullopt;
-    NamedConfiguration configuration;
-    for (const auto& [name, value] : json.items()) {
-        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > UINT32_MAX) return std::nullopt;
-        configuration.emplace_back(name, value.get<std::uint32_t>());
-    }
-    return configuration;
+    return configuration_of_json(Json::parse(text, nullptr, false));
+}
+
+std::string values_text(const NamedConfiguration& configuration) {
+    const auto text = [](const auto& pair) { return fmt::format("{} {}", pair.first, pair.second); };
+    return fmt::format("{}", fmt::join(configuration | std::views::transform(text), ", "));
 }
 
 TuningTable usable_choices(const std::vector<TuningChoice>& choices, const std::vector<Quarantined>& quarantined,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/autotune/tuning_transfer.hpp"
-#include "yolk/core/json.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
-#include <optional>
+
+#include "table_schema.hpp"
+#include "yolk/core/json.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -21,27 +22,11 @@ std::optional<double> time_from(const Json& json, const char* name) {
 }
 
 std::optional<TuningChoice> choice_from(const Json& json, std::int64_t version) {
-    if (!json.is_object()) return std::nullopt;
-    TuningChoice choice;
-    const std::array<std::pair<const char*, std::string*>, 5> texts{{{"device", &choice.key.device.device},
-                                                                     {"driver", &choice.key.device.driver},
-                                                                     {"family", &choice.key.family},
-                                                                     {"kernels", &choice.key.kernels},
-                                                                     {"variant", &choice.key.shape.variant}}};
-    for (const auto& [name, text] : texts) {
-        if (!json.contains(name) || !json[name].is_string()) return std::nullopt;
-        *text = json[name].get<std::string>();
-    }
-    if (!json.contains("extents") || !json["extents"].is_array() || !json.contains("configuration"))
-        return std::nullopt;
-    for (const Json& extent : json["extents"]) {
-        if (!extent.is_number_unsigned()) return std::nullopt;
-        choice.key.shape.extents.push_back(extent.get<std::uint64_t>());
-    }
-    std::optional<NamedConfiguration> configuration =
-        parse_configuration(json["configuration"].dump(-1, ' ', false, Json::error_handler_t::replace));
+    std::optional<TuningKey> key = key_of_json(json);
+    if (!key || !json.contains("configuration")) return std::nullopt;
+    std::optional<NamedConfiguration> configuration = configuration_of_json(json["configuration"]);
     if (!configuration) return std::nullopt;
-    choice.configuration = std::move(*configuration);
+    TuningChoice choice{.key = std::move(*key), .configuration = std::move(*configuration)};
     const std::array<std::pair<const char*, double*>, 4> times{
         {{"milliseconds", &choice.milliseconds},
          {"heuristic_milliseconds", &choice.heuristic_milliseconds},
@@ -70,21 +55,45 @@ Json configuration_json(const NamedConfiguration& configuration) {
     return json;
 }
 
+std::optional<NamedConfiguration> configuration_of_json(const Json& json) {
+    if (!json.is_object()) return std::nullopt;
+    NamedConfiguration configuration;
+    for (const auto& [name, value] : json.items()) {
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > UINT32_MAX) return std::nullopt;
+        configuration.emplace_back(name, value.get<std::uint32_t>());
+    }
+    return configuration;
+}
+
+Json key_json(const TuningKey& key) {
+    return {{"device", key.device.device}, {"driver", key.device.driver},  {"family", key.family},
+            {"kernels", key.kernels},      {"variant", key.shape.variant}, {"extents", key.shape.extents}};
+}
+
+std::optional<TuningKey> key_of_json(const Json& json) {
+    if (!json.is_object() || !json.contains("extents")) return std::nullopt;
+    for (const char* name : {"device", "driver", "family", "kernels", "variant"}) {
+        if (!json.contains(name) || !json[name].is_string()) return std::nullopt;
+    }
+    std::optional<std::vector<std::uint64_t>> extents = extents_of_json(json["extents"]);
+    if (!extents) return std::nullopt;
+    return TuningKey{.device = {.device = json["device"], .driver = json["driver"]},
+                     .family = json["family"],
+                     .shape = {.variant = json["variant"], .extents = std::move(*extents)},
+                     .kernels = json["kernels"]};
+}
+
 Json choice_json(const TuningChoice& choice) {
-    return {{"device", choice.key.device.device},
-            {"driver", choice.key.device.driver},
-            {"family", choice.key.family},
-            {"kernels", choice.key.kernels},
-            {"variant", choice.key.shape.variant},
-            {"extents", choice.key.shape.extents},
-            {"configuration", configuration_json(choice.configuration)},
-            {"milliseconds", choice.milliseconds},
-            {"heuristic_milliseconds", choice.heuristic_milliseconds},
-            {"default_milliseconds", choice.plain_milliseconds},
-            {"spread", choice.spread},
-            {"evaluations", choice.evaluations},
-            {"pinned", choice.pinned},
-            {"reopened", choice.reopened}};
+    Json json = key_json(choice.key);
+    json.update({{"configuration", configuration_json(choice.configuration)},
+                 {"milliseconds", choice.milliseconds},
+                 {"heuristic_milliseconds", choice.heuristic_milliseconds},
+                 {"default_milliseconds", choice.plain_milliseconds},
+                 {"spread", choice.spread},
+                 {"evaluations", choice.evaluations},
+                 {"pinned", choice.pinned},
+                 {"reopened", choice.reopened}});
+    return json;
 }
 
 std::string export_text(const std::vector<TuningChoice>& choices) {
@@ -100,13 +109,11 @@ Result<Imported> import_text(std::string_view text, std::string_view name) {
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object() || !json.contains("yolk_tuning") || !json["yolk_tuning"].is_number_integer() ||
         !json.contains("choices") || !json["choices"].is_array()) {
-        return bad_input(
-            fmt::format("{} is not an export of a tuning table (yolk tune table export FILE writes one).", name));
+        return bad_input("{} is not an export of a tuning table (yolk tune table export FILE writes one).", name);
     }
     const auto version = json["yolk_tuning"].get<std::int64_t>();
     if (version > kTransferVersion)
-        return bad_input(
-            fmt::format("{} was exported by a newer Yolk; this one reads version {}.", name, kTransferVersion));
+        return bad_input("{} was exported by a newer Yolk; this one reads version {}.", name, kTransferVersion);
     Imported imported;
     for (const Json& entry : json["choices"]) {
         std::optional<TuningChoice> choice = choice_from(entry, version);

@@ -87,7 +87,6 @@ App::App(const std::string& description, const std::string& name)
     app_->require_subcommand(0, 1);
 }
 App::App(CLI::App* app) : app_(app) { app_->require_subcommand(0, 1); }
-App::~App() = default;
 
 App* App::add_subcommand(const std::string& name, const std::string& description) {
     subcommands_.push_back(std::unique_ptr<App>(new App(app_->add_subcommand(name, description))));
@@ -162,8 +161,7 @@ Result<void> App::refuse_without_effect() const {
     for (const auto& option : options_) {
         if (option->count() == 0) continue;
         for (const Condition& condition : option->conditions_) {
-            if (!condition.holds())
-                return bad_input(fmt::format("{} has no effect here: it {}.", option->name(), condition.text));
+            if (!condition.holds()) return bad_input("{} has no effect here: it {}.", option->name(), condition.text);
         }
     }
     for (const auto& subcommand : subcommands_) {
@@ -176,15 +174,15 @@ Result<std::optional<int>> App::parse(int argc, const char* const* argv) {
     try {
         app_->parse(argc, argv);
     } catch (const CLI::ExtrasError&) {
-        return bad_input(fmt::format("{} (see {} --help)", unexpected(*app_), called(*app_)));
+        return bad_input("{} (see {} --help)", unexpected(*app_), called(*app_));
     } catch (const CLI::ParseError& error) {
         // Help and version are printed and end well; any other outcome of parsing is bad input.
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
             return std::optional<int>(app_->exit(error));
-        return bad_input(fmt::format("{} (see {} --help)", error.what(), called(*app_)));
+        return bad_input("{} (see {} --help)", error.what(), called(*app_));
     }
     if (Result<void> refused = refuse_without_effect(); !refused)
-        return bad_input(fmt::format("{} (see {} --help)", refused.error().message, called(*app_)));
+        return bad_input("{} (see {} --help)", refused.error().message, called(*app_));
     return std::optional<int>();
 }
 

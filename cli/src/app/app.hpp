@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
@@ -64,7 +65,6 @@ class Option {
 class App {
    public:
     App(const std::string& description, const std::string& name);
-    ~App();
     App(const App&) = delete;
     App& operator=(const App&) = delete;
 
@@ -106,7 +106,7 @@ class App {
     Option* keep(CLI::Option* option, std::string negated = {});
     [[nodiscard]] Result<void> refuse_without_effect() const;
 
-    std::unique_ptr<CLI::App> own_;  ///< of the program alone
+    Owned<CLI::App> own_;  ///< of the program alone
     CLI::App* app_;
     std::vector<std::unique_ptr<App>> subcommands_{};
     std::vector<std::unique_ptr<Option>> options_{};

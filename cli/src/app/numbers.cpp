@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "numbers.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -17,7 +15,7 @@ Result<T> parse_whole(std::string_view text) {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc() || stop != end) {
-        return bad_input(fmt::format("'{}' is not a whole number from 0 to {}.", text, std::numeric_limits<T>::max()));
+        return bad_input("'{}' is not a whole number from 0 to {}.", text, std::numeric_limits<T>::max());
     }
     return value;
 }
@@ -40,7 +38,7 @@ Result<float> parse_number(std::string_view text) {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc() || stop != end || !std::isfinite(value)) {
-        return bad_input(fmt::format("'{}' is not a finite number that fp32 can hold.", text));
+        return bad_input("'{}' is not a finite number that fp32 can hold.", text);
     }
     return value;
 }

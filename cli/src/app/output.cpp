@@ -51,6 +51,17 @@ void print_line(std::string_view text) { print_text(std::string(text) + '\n'); }
 
 void print_json(const Json& value) { print_line(to_line(value)); }
 
+int print_outcome(bool as_json, const Json& value, const std::function<void()>& print) {
+    if (as_json)
+        print_json(value);
+    else
+        print();
+    return 0;
+}
+int print_outcome(bool as_json, const Json& value, const std::string& line) {
+    return print_outcome(as_json, value, [&line] { print_line(line); });
+}
+
 void print_note(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
@@ -69,6 +80,11 @@ Result<void> finish_output() {
     const int error_number = output_failure() != 0 ? output_failure() : errno;
     return io_error(fmt::format("Standard output could not be written: {}.", std::strerror(error_number)),
                     error_number);
+}
+
+StatusLine::StatusLine(bool wanted) : shown_(wanted && output_is_terminal()) {}
+void StatusLine::show(std::string_view text) const {
+    if (shown_) print_text(fmt::format("\r\033[K{}", text));
 }
 
 bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }

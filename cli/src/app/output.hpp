@@ -2,7 +2,10 @@
 // Standard output for results, standard error for errors and what goes on meanwhile; numbers as people read them.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,13 +23,32 @@ void open_standard_streams();
 void print_text(std::string_view text);
 /// A line to standard output, flushed so that a reader at the other end of a pipe sees it at once.
 void print_line(std::string_view text);
+template <class First, class... Rest>
+void print_line(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) {
+    print_line(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
 void print_json(const Json& value);
+/// How a command ended: as JSON, else what `print` prints, or a line. 0, the exit code.
+int print_outcome(bool as_json, const Json& value, const std::function<void()>& print);
+int print_outcome(bool as_json, const Json& value, const std::string& line);
 void print_error(std::string_view message);
 /// To standard error, as it is; whether it arrives or not.
 void print_note(std::string_view text);
 
 /// Whether everything written to standard output arrived; a full disk must not look like success.
 [[nodiscard]] Result<void> finish_output();
+
+/// A line of standard output that is rewritten while something goes on. Nothing where that is not a terminal.
+class StatusLine {
+   public:
+    explicit StatusLine(bool wanted);
+    void show(std::string_view text) const;
+    /// Takes the line away.
+    void finish() const { show({}); }
+
+   private:
+    bool shown_;
+};
 
 [[nodiscard]] bool output_is_terminal();
 [[nodiscard]] bool errors_are_terminal();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select_device.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -28,9 +26,8 @@ Result<void> check_named_cache() {
     std::error_code failed;
     if (is_set("YOLK_CACHE") && std::filesystem::exists(folder, failed) &&
         !std::filesystem::is_directory(folder, failed)) {
-        return bad_input(
-            fmt::format("$YOLK_CACHE is '{}', which is not a folder. Name a folder, which need not be there yet.",
-                        folder.string()));
+        return bad_input("$YOLK_CACHE is '{}', which is not a folder. Name a folder, which need not be there yet.",
+                         folder.string());
     }
     return {};
 }
@@ -77,6 +74,11 @@ Result<Context> open_context(const CommonFlags& flags) {
 Result<Device> open_device(const CommonFlags& flags) {
     YOLK_TRY(const Context context, open_context(flags));
     return context.device();
+}
+
+Result<Device> open_untuned(CommonFlags flags) {
+    flags.no_tuning = true;
+    return open_device(flags);
 }
 
 Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags) {

@@ -61,8 +61,8 @@ double evaluations_of(const RolloutDesc& desc) { return double{1} * desc.members
 
 Result<RolloutDesc> describe(const RolloutFlags& flags) {
     if (flags.population < kSmallestPopulation || flags.population > kLargestPopulation || flags.population % 2 != 0) {
-        return bad_input(fmt::format("--population is {}; it is an even number from {} to {}.", flags.population,
-                                     kSmallestPopulation, kLargestPopulation));
+        return bad_input("--population is {}; it is an even number from {} to {}.", flags.population,
+                         kSmallestPopulation, kLargestPopulation);
     }
     if (flags.episodes == 0) return bad_input("--episodes is 0; at least 1 is needed.");
     RolloutDesc desc{
@@ -111,10 +111,9 @@ Result<void> check_evaluations(Dispatcher& dispatcher, const RolloutBench& bench
     const auto counted = std::accumulate(counters.begin(), counters.end(), std::uint64_t{0});
     const std::uint64_t asked = std::uint64_t{bench.desc.members} * bench.desc.episodes * bench.desc.max_steps;
     if (counted == asked) return {};
-    return Error{ErrorKind::Driver,
-                 fmt::format("The device counted {} evaluations where {} were asked for, so its times mean nothing; "
-                             "see `yolk check --kernel rollout`.",
-                             counted, asked)};
+    return Error{ErrorKind::Driver, fmt::format("The device counted {} evaluations where {} were asked for, so its "
+                                                "times mean nothing; see `yolk check --kernel rollout`.",
+                                                counted, asked)};
 }
 
 Result<Timing> time_repeats(Dispatcher& dispatcher, const RolloutBench& bench) {
@@ -143,6 +142,10 @@ Result<Timing> time_repeats(Dispatcher& dispatcher, const RolloutBench& bench) {
     return timing;
 }
 
+std::uint64_t peak_memory_bytes(const Device& device) {
+    return peak_resident_bytes() + device.counts().peak_device_memory_bytes;
+}
+
 Json timing_json(const Device& device, const RolloutDesc& desc, const Timing& timing) {
     const double evaluations = evaluations_of(desc) * timing.repeats;
     Json json{{"bench", "rollout"},
@@ -156,23 +159,19 @@ Json timing_json(const Device& device, const RolloutDesc& desc, const Timing& ti
               {"repeats", timing.repeats},
               {"evaluations_per_second", evaluations / timing.wall_seconds}};
     if (timing.device_seconds) json["device_evaluations_per_second"] = evaluations / *timing.device_seconds;
-    json["peak_memory_bytes"] = peak_resident_bytes() + device.counts().peak_device_memory_bytes;
+    json["peak_memory_bytes"] = peak_memory_bytes(device);
     return json;
 }
 
-void print_timing(const Json& json) {
-    print_line(fmt::format("rollout of {} on {} ({})", json["environment"].get<std::string>(),
-                           json["device"].get<std::string>(), json["driver"].get<std::string>()));
-    print_line(fmt::format("{} members, {} episode(s) of {} steps, {}, {} repeats",
-                           json["population"].get<std::uint64_t>(), json["episodes"].get<std::uint64_t>(),
-                           json["steps"].get<std::uint64_t>(), json["determinism"].get<std::string>(),
-                           json["repeats"].get<std::uint64_t>()));
-    const bool timed_by_device = json.contains("device_evaluations_per_second");
-    print_line(fmt::format(
-        "{} evaluations/s from submission to wait, {} by the device's clock, peak memory {}",
-        rate_text(json["evaluations_per_second"].get<double>()),
-        timed_by_device ? rate_text(json["device_evaluations_per_second"].get<double>()) : std::string("none"),
-        bytes_text(json["peak_memory_bytes"].get<std::uint64_t>())));
+void print_timing(const Device& device, const RolloutDesc& desc, const Timing& timing) {
+    const double evaluations = evaluations_of(desc) * timing.repeats;
+    print_line("rollout of {} on {} ({})", desc.environment, device.info().name, driver_text(device.info()));
+    print_line("{} members, {} episode(s) of {} steps, {}, {} repeats", desc.members, desc.episodes, desc.max_steps,
+               to_string(desc.determinism), timing.repeats);
+    print_line("{} evaluations/s from submission to wait, {} by the device's clock, peak memory {}",
+               rate_text(evaluations / timing.wall_seconds),
+               timing.device_seconds ? rate_text(evaluations / *timing.device_seconds) : "none",
+               bytes_text(peak_memory_bytes(device)));
 }
 
 Result<int> run_rollout(const RolloutFlags& flags) {
@@ -184,13 +183,8 @@ Result<int> run_rollout(const RolloutFlags& flags) {
     const RememberShapes remember(device);
     YOLK_TRY_VOID(prepare_rollout(dispatcher, bench));
     YOLK_TRY(const Timing timing, time_repeats(dispatcher, bench));
-    const Json json = timing_json(device, bench.desc, timing);
-    if (flags.common.json) {
-        print_json(json);
-    } else {
-        print_timing(json);
-    }
-    return 0;
+    return print_outcome(flags.common.json, timing_json(device, bench.desc, timing),
+                         [&] { print_timing(device, bench.desc, timing); });
 }
 
 Command add_rollout(App& group) {
@@ -216,10 +210,9 @@ Command add_bench_command(App& app) {
     const std::array<Command, 4> commands{add_rollout(*group), add_kernel_bench(*group), add_step_bench(*group),
                                           add_tuner_bench(*group)};
     return {group, [commands] {
-                return run_named(
-                    commands,
-                    "bench needs a subcommand that says what to time, such as rollout, kernel, step or tuner (see "
-                    "yolk bench --help).");
+                return run_named(commands,
+                                 "bench needs a subcommand that says what to time, such as rollout, kernel, step or "
+                                 "tuner (see yolk bench --help).");
             }};
 }
 

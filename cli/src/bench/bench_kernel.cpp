@@ -8,6 +8,7 @@
 #include <cctype>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "select_device.hpp"
+#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/family.hpp"
@@ -69,10 +71,9 @@ Result<Conditions> parse_conditions(const TuningSpace& space, const std::vector<
         const auto value = sign == std::string::npos ? Result<std::uint32_t>(bad_input(""))
                                                      : parse_number<std::uint32_t>(text.substr(sign + 1));
         if (knob == space.knobs().end() || !value) {
-            std::string names;
-            for (const TuningKnob& k : space.knobs()) names += (names.empty() ? "" : ", ") + k.name;
-            return bad_input(fmt::format("--where is '{}'; it is knob=value, the knobs of {}: {}.{}", text,
-                                         space.family(), names, news_of(space.family(), text.substr(0, sign))));
+            return bad_input("--where is '{}'; it is knob=value, the knobs of {}: {}.{}", text, space.family(),
+                             fmt::join(space.knobs() | std::views::transform(&TuningKnob::name), ", "),
+                             news_of(space.family(), text.substr(0, sign)));
         }
         conditions.emplace_back(knob - space.knobs().begin(), *value);
     }
@@ -93,12 +94,6 @@ std::vector<Configuration> choose_configurations(const KernelBenchFlags& flags, 
     for (std::size_t i = 0; i < flags.configurations; ++i)
         chosen.push_back(legal[(i * legal.size() / flags.configurations + flags.seed) % legal.size()]);
     return chosen;
-}
-
-Json configuration_json(const TuningSpace& space, const Configuration& configuration) {
-    Json json = Json::object();
-    for (std::size_t i = 0; i < configuration.size(); ++i) json[space.knobs()[i].name] = configuration[i];
-    return json;
 }
 
 /// Of what only moves data no operations.
@@ -134,9 +129,8 @@ std::vector<Measured> screen_all(const KernelBenchFlags& flags, const ProblemOnD
         if (!measured.wrong.empty()) log_warning("A wrong result, which is not timed: " + measured.wrong);
         if (human && measured.median() < best) {
             best = measured.median();
-            print_line(fmt::format("{:>5}/{} {}  {}", all.size() + 1, configurations.size(),
-                                   speed_text(on.problem.work(), best),
-                                   on.problem.space(on.device.info()).text(configuration)));
+            print_line("{:>5}/{} {}  {}", all.size() + 1, configurations.size(), speed_text(on.problem.work(), best),
+                       on.problem.space(on.device.info()).text(configuration));
         }
         all.push_back(std::move(measured));
     }
@@ -159,10 +153,12 @@ std::vector<Measured*> finalists_of(std::vector<Measured>& measured) {
 Json outcome_json(const ProblemOnDevice& on, const std::vector<Measured>& measured, const Measured& best) {
     const oracle::Work work = on.problem.work();
     const TuningSpace space = on.problem.space(on.device.info());
+    const auto named = [&space](const Measured& m) {
+        return autotune::configuration_json(named_configuration(space, m.configuration));
+    };
     Json wrong = Json::array();
     for (const Measured& m : measured) {
-        if (!m.wrong.empty())
-            wrong.push_back({{"configuration", configuration_json(space, m.configuration)}, {"failure", m.wrong}});
+        if (!m.wrong.empty()) wrong.push_back({{"configuration", named(m)}, {"failure", m.wrong}});
     }
     const Measured& fallback = measured.front();
     return {{"bench", "kernel"},
@@ -180,7 +176,7 @@ Json outcome_json(const ProblemOnDevice& on, const std::vector<Measured>& measur
             {"seconds_least", std::ranges::min(best.seconds)},
             {"seconds_most", std::ranges::max(best.seconds)},
             {"gflops", work.operations / best.median() * 1e-9},
-            {"configuration", configuration_json(space, best.configuration)}};
+            {"configuration", named(best)}};
 }
 
 void print_bench(const ProblemOnDevice& on, const std::vector<Measured>& measured, const Measured& best,
@@ -188,21 +184,21 @@ void print_bench(const ProblemOnDevice& on, const std::vector<Measured>& measure
     const oracle::Work work = on.problem.work();
     const TuningSpace space = on.problem.space(on.device.info());
     const Measured& fallback = measured.front();
-    print_line(fmt::format("{} on {} ({})", on.problem.name(), on.device.info().name, driver_text(on.device.info())));
-    print_line(fmt::format("default {}  {}", fallback.timed() ? speed_text(work, fallback.median()) : "is wrong",
-                           space.text(fallback.configuration)));
-    print_line(fmt::format("best    {}  {}", speed_text(work, best.median()), space.text(best.configuration)));
+    print_line("{} on {} ({})", on.problem.name(), on.device.info().name, driver_text(on.device.info()));
+    print_line("default {}  {}", fallback.timed() ? speed_text(work, fallback.median()) : "is wrong",
+               space.text(fallback.configuration));
+    print_line("best    {}  {}", speed_text(work, best.median()), space.text(best.configuration));
     if (work.operations > 0.0) {
-        print_line(fmt::format("{:.3f} of the multiply-add limit of {:.1f} G operations/s",
-                               json["of_limit"].get<double>(), json["limit_gflops"].get<double>()));
+        print_line("{:.3f} of the multiply-add limit of {:.1f} G operations/s", json["of_limit"].get<double>(),
+                   json["limit_gflops"].get<double>());
     }
     if (json.contains("over_textbook")) {
-        print_line(fmt::format("{:.1f} times the textbook's 16x16 kernel at this shape ({:.2f} G operations/s)",
-                               json["over_textbook"].get<double>(), json["textbook_gflops"].get<double>()));
+        print_line("{:.1f} times the textbook's 16x16 kernel at this shape ({:.2f} G operations/s)",
+                   json["over_textbook"].get<double>(), json["textbook_gflops"].get<double>());
     }
     if (const auto failed = json["failed"].get<std::size_t>(); failed > 0)
-        print_line(fmt::format("{} configurations could not be run", failed));
-    if (!json["wrong"].empty()) print_line(fmt::format("{} configurations gave wrong results", json["wrong"].size()));
+        print_line("{} configurations could not be run", failed);
+    if (!json["wrong"].empty()) print_line("{} configurations gave wrong results", json["wrong"].size());
 }
 
 /// The finals, the baselines and the report. 1 where a configuration was wrong.
@@ -219,11 +215,7 @@ Result<int> finish_kernel_bench(const KernelBenchFlags& flags, const ProblemOnDe
     const Measured& best = *std::ranges::min(finalists, {}, [](const Measured* m) { return m->median(); });
     Json json = outcome_json(on, measured, best);
     YOLK_TRY_VOID(add_baselines(json, on, best.median()));
-    if (flags.common.json) {
-        print_json(json);
-    } else {
-        print_bench(on, measured, best, json);
-    }
+    print_outcome(flags.common.json, json, [&] { print_bench(on, measured, best, json); });
     return json["wrong"].empty() ? 0 : 1;
 }
 

@@ -145,9 +145,9 @@ Result<void> check_memory(const StepBenchFlags& flags, const DeviceInfo& info) {
 
 Result<int> run_step(const StepBenchFlags& flags) {
     if (flags.count == 0 || flags.count > kLargestCount)
-        return bad_input(fmt::format("--count is {}; it is from 1 to {}.", flags.count, kLargestCount));
+        return bad_input("--count is {}; it is from 1 to {}.", flags.count, kLargestCount);
     if (flags.size == 0 || flags.size > kLargestSize)
-        return bad_input(fmt::format("--size is {}; it is from 1 to {}.", flags.size, kLargestSize));
+        return bad_input("--size is {}; it is from 1 to {}.", flags.size, kLargestSize);
     YOLK_TRY(const Context context, open_context(flags.common));
     const Device& device = context.device();
     YOLK_TRY_VOID(check_memory(flags, device.info()));
@@ -167,8 +167,8 @@ Result<int> run_step(const StepBenchFlags& flags) {
                     {"steps", steps}});
         return 0;
     }
-    print_line(fmt::format("{} block(s) of {}x{} on {} ({})", flags.count, flags.size, flags.size, device.info().name,
-                           driver_text(device.info())));
+    print_line("{} block(s) of {}x{} on {} ({})", flags.count, flags.size, flags.size, device.info().name,
+               driver_text(device.info()));
     std::vector<std::vector<std::string>> rows{
         {"step", "dispatches", "submissions", "returning", "with scratch", "on the host"}};
     const auto milliseconds = [](const Json& seconds) { return fmt::format("{:.3f} ms", 1e3 * seconds.get<double>()); };

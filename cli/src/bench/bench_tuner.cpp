@@ -18,7 +18,6 @@
 #include "yolk/autotune/tune_device.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/oracle/named_problem.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -57,17 +56,13 @@ Result<Way> on_device(std::string name, const TunerBenchFlags& flags, bool tuned
     CommonFlags common = flags.common;
     common.no_tuning = !tuned;
     YOLK_TRY(const Device device, open_device(common));
-    YOLK_TRY_VOID(probe(device));
     YOLK_TRY(const auto algebra, autotune::DeviceAlgebra::create(device));
     return way_of(std::move(name), surface, flags.measurements, algebra);
 }
 
 /// Tunes those of the tuner's kernels that are not in the table yet.
 Result<autotune::TuneDeviceOutcome> tune_itself(const TunerBenchFlags& flags, std::size_t candidates) {
-    CommonFlags common = flags.common;
-    common.no_tuning = true;
-    YOLK_TRY(const Device device, open_device(common));
-    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(const Device device, open_untuned(flags.common));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     YOLK_TRY(const std::filesystem::path path, table_path());
     YOLK_TRY(autotune::TuneDeviceOutcome outcome,
@@ -108,9 +103,9 @@ Json break_even(double seconds, double before, double after) {
 }
 
 void print_searches(const Json& json) {
-    print_line(fmt::format("{} candidates, {} measurements, on {} ({})", json["candidates"].get<std::size_t>(),
-                           json["measurements"].get<std::size_t>(), json["device"].get<std::string>(),
-                           json["driver"].get<std::string>()));
+    print_line("{} candidates, {} measurements, on {} ({})", json["candidates"].get<std::size_t>(),
+               json["measurements"].get<std::size_t>(), json["device"].get<std::string>(),
+               json["driver"].get<std::string>());
     std::vector<std::vector<std::string>> rows{
         {"algebra", "last 11 asks, median ms", "largest ms", "with a fit ms", "whole search s", "host took over"}};
     for (const Json& way : json["ways"]) {
@@ -127,18 +122,18 @@ void print_searches(const Json& json) {
         return value.is_null() ? std::string("never") : fmt::format("after {:.0f} asks", value.get<double>());
     };
     print_line(
-        fmt::format("tuning itself: {} shapes ({} known), {} measurements in {}; pays {} against the untuned "
-                    "device, {} against the host",
-                    tuning["shapes"].get<std::size_t>(), tuning["known"].get<std::size_t>(),
-                    tuning["measured"].get<std::size_t>(), duration_text(tuning["seconds"].get<double>()),
-                    asks(tuning["breaks_even_with_untuned"]), asks(tuning["breaks_even_with_host"])));
+        "tuning itself: {} shapes ({} known), {} measurements in {}; pays {} against the untuned "
+        "device, {} against the host",
+        tuning["shapes"].get<std::size_t>(), tuning["known"].get<std::size_t>(), tuning["measured"].get<std::size_t>(),
+        duration_text(tuning["seconds"].get<double>()), asks(tuning["breaks_even_with_untuned"]),
+        asks(tuning["breaks_even_with_host"]));
 }
 
 Result<int> run_tuner(const TunerBenchFlags& flags) {
     if (flags.candidates < 256 || flags.candidates > 1'000'000)
-        return bad_input(fmt::format("--candidates is {}; it is from 256 to 1000000.", flags.candidates));
+        return bad_input("--candidates is {}; it is from 256 to 1000000.", flags.candidates);
     if (flags.measurements < 20 || flags.measurements > 1000)
-        return bad_input(fmt::format("--measurements is {}; it is from 20 to 1000.", flags.measurements));
+        return bad_input("--measurements is {}; it is from 20 to 1000.", flags.measurements);
     autotune::MadeUpSurface surface;
     if (flags.surface.empty()) {
         surface = autotune::made_up_surface(flags.candidates);
@@ -173,12 +168,7 @@ Result<int> run_tuner(const TunerBenchFlags& flags) {
     }
     json["ways"] = Json::array();
     for (const Way& way : ways) json["ways"].push_back(way_json(way));
-    if (flags.common.json) {
-        print_json(json);
-    } else {
-        print_searches(json);
-    }
-    return 0;
+    return print_outcome(flags.common.json, json, [&json] { print_searches(json); });
 }
 
 }  // namespace

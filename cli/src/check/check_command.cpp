@@ -139,7 +139,7 @@ Json kernel_check_json(const Outcome& outcome) {
 }
 
 void print_outcomes(const DeviceInfo& info, const std::vector<Outcome>& outcomes) {
-    print_line(fmt::format("{} ({})", info.name, driver_text(info)));
+    print_line("{} ({})", info.name, driver_text(info));
     std::vector<std::vector<std::string>> rows{
         {"  kernel", "class", "cases", "configurations", "worst error", "twin mismatches", "result"}};
     for (const Outcome& outcome : outcomes) {
@@ -153,17 +153,15 @@ void print_outcomes(const DeviceInfo& info, const std::vector<Outcome>& outcomes
     for (const Outcome& outcome : outcomes) {
         if (outcome.passed()) continue;
         const oracle::CheckReport& report = outcome.report;
-        if (!outcome.error.empty())
-            print_line(fmt::format("  {} could not be checked: {}", report.kernel, outcome.error));
-        for (const std::string& failure : report.failures) print_line(fmt::format("  {}: {}", report.kernel, failure));
+        if (!outcome.error.empty()) print_line("  {} could not be checked: {}", report.kernel, outcome.error);
+        for (const std::string& failure : report.failures) print_line("  {}: {}", report.kernel, failure);
         if (report.failure_count > report.failures.size()) {
-            print_line(fmt::format("  {}: and {} more", report.kernel, report.failure_count - report.failures.size()));
+            print_line("  {}: and {} more", report.kernel, report.failure_count - report.failures.size());
         }
         if (!outcome.error.empty()) continue;
-        if (report.configurations_of_all == 0) print_line(fmt::format("  {}: there is no case", report.kernel));
+        if (report.configurations_of_all == 0) print_line("  {}: there is no case", report.kernel);
         if (!report.finished()) {
-            print_line(
-                fmt::format("  {}: interrupted after {} of {} runs", report.kernel, report.runs, report.runs_of_part));
+            print_line("  {}: interrupted after {} of {} runs", report.kernel, report.runs, report.runs_of_part);
         }
     }
 }
@@ -205,7 +203,7 @@ Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags
     if (!flags.common.json) {
         print_outcomes(device.info(), outcomes);
         if (outcomes.size() < wanted.size())
-            print_line(fmt::format("interrupted: {} kernels were not begun", wanted.size() - outcomes.size()));
+            print_line("interrupted: {} kernels were not begun", wanted.size() - outcomes.size());
         return failed;
     }
     Json kernels = Json::array();
@@ -244,10 +242,9 @@ Result<int> run_check(const CheckFlags& flags, bool whole_run) {
 
 void add_kernel_check_flags(App& app, CheckFlags& flags) {
     app.add_repeatable("--kernel", flags.kernels, "Only this kernel; may be given more than once")->type_name("NAME");
-    app.add_repeatable(
-           "--shape", flags.shapes,
-           "Instead of a kernel's cases a problem of this shape, such as \"softmax rows=64 columns=100\"; may "
-           "be given more than once")
+    app.add_repeatable("--shape", flags.shapes,
+                       "Instead of a kernel's cases a problem of this shape, such as \"softmax rows=64 columns=100\"; "
+                       "may be given more than once")
         ->type_name("TEXT");
     app.add_flag("--list", flags.list, "Print the kernels with the fields that a shape may have, and check nothing");
     const Option* const all =
@@ -277,8 +274,8 @@ Command add_check_command(App& app) {
     const Option* const whole_run =
         command
             ->add_option("--run", flags->train.options.task,
-                         "Instead train this task on each device, with two tile configurations, and compare the "
-                         "state after each generation with the exact twin")
+                         "Instead train this task on each device, with two tile configurations, and compare the state "
+                         "after each generation with the exact twin")
             ->type_name("TASK");
     command->group(without(whole_run), [&] { add_kernel_check_flags(*command, *flags); });
     command->group(with(whole_run), [&] { add_train_flags(*command, flags->train); });

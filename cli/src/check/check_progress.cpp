@@ -16,8 +16,7 @@ constexpr std::chrono::milliseconds kBetweenRewrites{50};
 
 Result<Part> parse_part(std::string_view text) {
     const auto wrong = [text] {
-        return bad_input(
-            fmt::format("'{}' is not a part; give K/N, the K-th of N parts, K from 1 to N, as in 2/8.", text));
+        return bad_input("'{}' is not a part; give K/N, the K-th of N parts, K from 1 to N, as in 2/8.", text);
     };
     const std::size_t slash = text.find('/');
     if (slash == std::string_view::npos) return wrong();

@@ -142,17 +142,15 @@ Result<int> check_run(const std::vector<Device>& devices, train::TrainOptions op
     YOLK_TRY(const std::vector<RunOutcome> outcomes, run_all(devices, options, expected, json, human));
     std::uint64_t failed = 0;
     for (const RunOutcome& outcome : outcomes) failed += outcome.mismatches == 0 ? 0U : 1U;
-    if (json) {
-        print_json({{"task", options.task},
-                    {"seed", options.evolution.seed},
-                    {"population", options.evolution.population},
-                    {"generations", options.generations},
-                    {"runs", outcomes.size()},
-                    {"twin_state_hashes", expected},
-                    {"failed", failed}});
-    } else {
-        print_run_outcomes(outcomes, expected);
-    }
+    print_outcome(json,
+                  {{"task", options.task},
+                   {"seed", options.evolution.seed},
+                   {"population", options.evolution.population},
+                   {"generations", options.generations},
+                   {"runs", outcomes.size()},
+                   {"twin_state_hashes", expected},
+                   {"failed", failed}},
+                  [&] { print_run_outcomes(outcomes, expected); });
     return failed == 0 ? 0 : 1;
 }
 

@@ -111,7 +111,7 @@ std::uint64_t device_memory_bytes(const DeviceInfo& info) {
 
 void print_device(const Examined& device, bool chosen) {
     const DeviceInfo& info = *device.info;
-    print_line(fmt::format("{} {}  {}", chosen ? '*' : ' ', info.index, info.name));
+    print_line("{} {}  {}", chosen ? '*' : ' ', info.index, info.name);
     print_line(table({{"     kind", fmt::format("{}, {} ({:#06x}:{:#06x})", to_string(info.kind), info.vendor,
                                                 info.vendor_id, info.device_id)},
                       {"     driver", fmt::format("{} (version {:#x}), Vulkan {}", driver_text(info),
@@ -243,7 +243,7 @@ Result<int> run_devices(const CommonFlags& flags) {
     if (!choice) return choice.error();
     print_line("* is what commands use here (--device or YOLK_DEVICE chooses another)");
     for (const Rejection& rejection : choice->rejections) {
-        print_line(fmt::format("  not {} ({}): {}", rejection.index, rejection.name, rejection.reason));
+        print_line("  not {} ({}): {}", rejection.index, rejection.name, rejection.reason);
     }
     return 0;
 }

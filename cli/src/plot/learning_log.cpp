@@ -30,15 +30,14 @@ constexpr LogFields kSystemFields{"step", "metric_calls", "mean", "centre"};
 
 Error foreign_log(const LearningLog& log) {
     return bad_input(
-        fmt::format("'{}' is neither a metrics.jsonl that `yolk train` wrote nor a log of `yolk system NAME optimize "
-                    "--log`: its first line has the settings of neither.",
-                    log.file));
+        "'{}' is neither a metrics.jsonl that `yolk train` wrote nor a log of `yolk system NAME optimize "
+        "--log`: its first line has the settings of neither.",
+        log.file);
 }
 
 Error damaged_log(const LearningLog& log, std::size_t line, std::string_view reason) {
-    return bad_input(
-        fmt::format("'{}' is damaged: line {} {}. Nothing was drawn; remove that line, or draw another file.", log.file,
-                    line, reason));
+    return bad_input("'{}' is damaged: line {} {}. Nothing was drawn; remove that line, or draw another file.",
+                     log.file, line, reason);
 }
 
 /// From the first line: which kind of log this is, and of what.
@@ -137,7 +136,7 @@ Result<LearningLog> read_learning_log(const std::filesystem::path& path) {
     LearningLog log{.file = path.string()};
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxLogBytes));
     std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (rest.empty()) return bad_input(fmt::format("'{}' is empty; there is nothing to draw.", log.file));
+    if (rest.empty()) return bad_input("'{}' is empty; there is nothing to draw.", log.file);
     const std::optional<std::string_view> first = next_log_line(rest);
     if (!first) return foreign_log(log);
     YOLK_TRY_VOID(read_log_settings(log, Json::parse(*first, nullptr, false)));
@@ -150,8 +149,7 @@ Result<LearningLog> read_learning_log(const std::filesystem::path& path) {
                              log.file, number + 1));
     }
     if (log.points.empty()) {
-        return bad_input(
-            fmt::format("'{}' has settings but no generation yet; draw it after the first generation.", log.file));
+        return bad_input("'{}' has settings but no generation yet; draw it after the first generation.", log.file);
     }
     return log;
 }

@@ -31,19 +31,17 @@ Result<LearningAxis> learning_axis(std::string_view name) {
     if (name == "generation") return LearningAxis::Generation;
     if (name == "evaluations") return LearningAxis::Evaluations;
     if (name == "seconds") return LearningAxis::Seconds;
-    return bad_input(fmt::format("There is no axis '{}'; there are generation, evaluations and seconds.", name));
+    return bad_input("There is no axis '{}'; there are generation, evaluations and seconds.", name);
 }
 
 /// A name that cannot be one of the logs, nor a folder or device.
 Result<void> check_picture_path(const std::string& out) {
     const std::filesystem::path path(out);
-    if (path.extension() != ".svg")
-        return bad_input(fmt::format("--out is '{}'; a file name that ends in .svg is needed.", out));
+    if (path.extension() != ".svg") return bad_input("--out is '{}'; a file name that ends in .svg is needed.", out);
     std::error_code code;
     const std::filesystem::file_status status = std::filesystem::status(path, code);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-        return bad_input(
-            fmt::format("--out '{}' is in the way: it is not a regular file. Move it, or choose another name.", out));
+        return bad_input("--out '{}' is in the way: it is not a regular file. Move it, or choose another name.", out);
     }
     return {};
 }
@@ -53,9 +51,8 @@ Result<void> check_comparable(const std::vector<LearningLog>& logs) {
     for (const LearningLog& log : logs) {
         if (log.kind == logs.front().kind && log.name == logs.front().name) continue;
         return bad_input(
-            fmt::format("'{}' is of '{}' and '{}' of '{}', whose scores cannot share an axis. Draw them in two "
-                        "pictures.",
-                        logs.front().file, logs.front().name, log.file, log.name));
+            "'{}' is of '{}' and '{}' of '{}', whose scores cannot share an axis. Draw them in two pictures.",
+            logs.front().file, logs.front().name, log.file, log.name);
     }
     return {};
 }
@@ -64,12 +61,11 @@ Result<void> check_drawable(const std::vector<LearningLog>& logs, LearningAxis a
     for (const LearningLog& log : logs) {
         const bool finite = std::ranges::any_of(
             log.points, [](const LearningPoint& p) { return std::isfinite(p.mean) || std::isfinite(p.policy); });
-        if (!finite) return bad_input(fmt::format("'{}' has no finite score; there is nothing to draw.", log.file));
+        if (!finite) return bad_input("'{}' has no finite score; there is nothing to draw.", log.file);
         if (axis != LearningAxis::Generation && log.points.front().generation != 1) {
             return bad_input(
-                fmt::format("'{}' begins with generation {}, so what went before cannot be counted. Draw it with --x "
-                            "generation.",
-                            log.file, log.points.front().generation));
+                "'{}' begins with generation {}, so what went before cannot be counted. Draw it with --x generation.",
+                log.file, log.points.front().generation);
         }
     }
     return {};
@@ -92,8 +88,7 @@ Result<int> run_plot(const PlotFlags& flags) {
     YOLK_TRY(const LearningAxis axis, learning_axis(flags.across));
     YOLK_TRY_VOID(check_picture_path(flags.out));
     if (flags.files.size() > kMostLogs) {
-        return bad_input(
-            fmt::format("{} files are given; one picture shows at most {}.", flags.files.size(), kMostLogs));
+        return bad_input("{} files are given; one picture shows at most {}.", flags.files.size(), kMostLogs);
     }
     std::vector<LearningLog> logs;
     for (const std::string& file : flags.files) {
@@ -103,15 +98,11 @@ Result<int> run_plot(const PlotFlags& flags) {
     YOLK_TRY_VOID(check_comparable(logs));
     YOLK_TRY_VOID(check_drawable(logs, axis));
     YOLK_TRY_VOID(write_file_atomically(flags.out, learning_plot(logs, axis)));
-    if (flags.json) {
-        Json files = Json::array();
-        for (const LearningLog& log : logs) files.push_back(log_json(log));
-        print_json({{"plot", flags.out}, {"x", flags.across}, {"files", files}});
-    } else {
-        print_line(fmt::format("{} run{} of {} in {}", logs.size(), logs.size() == 1 ? "" : "s", logs.front().name,
-                               flags.out));
-    }
-    return 0;
+    Json files = Json::array();
+    for (const LearningLog& log : logs) files.push_back(log_json(log));
+    return print_outcome(
+        flags.json, {{"plot", flags.out}, {"x", flags.across}, {"files", files}},
+        fmt::format("{} run{} of {} in {}", logs.size(), logs.size() == 1 ? "" : "s", logs.front().name, flags.out));
 }
 
 }  // namespace

@@ -91,9 +91,9 @@ Result<int> run_evaluate(const MakeSystemTask& make, const EvaluateFlags& flags)
         }
         print_line(table(rows));
     }
-    print_line(fmt::format("{}: {} over {} examples is {}", task.system->name(), task.metric->name,
-                           task.examples.size(), reward_text(evaluation.reward)));
-    if (held_out) print_line(fmt::format("over {} held out: {}", task.held_out.size(), reward_text(held_out->reward)));
+    print_line("{}: {} over {} examples is {}", task.system->name(), task.metric->name, task.examples.size(),
+               reward_text(evaluation.reward));
+    if (held_out) print_line("over {} held out: {}", task.held_out.size(), reward_text(held_out->reward));
     return 0;
 }
 
@@ -124,24 +124,21 @@ void show_step(const hyper::StepReport& report, std::uint32_t steps) {
 }
 
 void print_cost(const hyper::OptimizeOutcome& outcome) {
-    print_line(fmt::format("{} numbers; at most {} metric calls, {} host calls and about {} dispatches",
-                           outcome.cost.numbers, outcome.cost.metric_calls, outcome.cost.host_calls,
-                           outcome.cost.dispatches));
+    print_line("{} numbers; at most {} metric calls, {} host calls and about {} dispatches", outcome.cost.numbers,
+               outcome.cost.metric_calls, outcome.cost.host_calls, outcome.cost.dispatches);
     for (const std::string& sentence : outcome.fallbacks) print_line(sentence);
 }
 
 void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
-    print_line(
-        fmt::format("reward {} from {} after {} steps (stopped by {}), {} metric calls, {} host calls, {} "
-                    "dispatches",
-                    reward_text(outcome.best_reward), reward_text(outcome.start_reward), outcome.steps,
-                    outcome.stopped_by, outcome.cost.metric_calls, outcome.cost.host_calls, outcome.cost.dispatches));
+    print_line("reward {} from {} after {} steps (stopped by {}), {} metric calls, {} host calls, {} dispatches",
+               reward_text(outcome.best_reward), reward_text(outcome.start_reward), outcome.steps, outcome.stopped_by,
+               outcome.cost.metric_calls, outcome.cost.host_calls, outcome.cost.dispatches);
     if (outcome.held_out_best) {
-        print_line(fmt::format("held out: {} from {}", reward_text(*outcome.held_out_best),
-                               reward_text(outcome.held_out_start.value_or(0.0))));
+        print_line("held out: {} from {}", reward_text(*outcome.held_out_best),
+                   reward_text(outcome.held_out_start.value_or(0.0)));
     }
     if (outcome.failed_candidates > 0)
-        print_line(fmt::format("{} candidates failed and counted as the worst", outcome.failed_candidates));
+        print_line("{} candidates failed and counted as the worst", outcome.failed_candidates);
 }
 
 /// Keeps other commands from writing the file, and tells before the work whether it can be written at all.
@@ -183,7 +180,7 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& flags)
         print_cost(*outcome);
     } else {
         print_optimize_outcome(*outcome);
-        if (!flags.out.empty()) print_line(fmt::format("saved {}", flags.out));
+        if (!flags.out.empty()) print_line("saved {}", flags.out);
     }
     return 0;
 }
@@ -199,7 +196,7 @@ Result<int> run_graph(const MakeSystemTask& make, const GraphFlags& flags) {
     YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
     const SystemTask& task = open->task;
     if (flags.example >= task.examples.size())
-        return bad_input(fmt::format("There is no example {}; there are {}.", flags.example, task.examples.size()));
+        return bad_input("There is no example {}; there are {}.", flags.example, task.examples.size());
     YOLK_TRY(const hyper::TracedExample traced, task.system->trace(task.examples[flags.example], flags.example));
     std::vector<std::string> groups;
     for (const hyper::ParameterGroup& group : task.system->parameters().groups()) {
@@ -268,11 +265,8 @@ Result<int> run_save(const MakeSystemTask& make, const SaveFlags& flags) {
     const SystemTask& task = open->task;
     YOLK_TRY(const hyper::Evaluation evaluation, task.system->evaluate(task.examples, *task.metric));
     YOLK_TRY_VOID(hyper::save_state(*task.system, flags.out, {.scores = {{"reward", evaluation.reward}}}));
-    if (flags.common.json)
-        print_json(Json{{"file", flags.out}, {"reward", evaluation.reward}});
-    else
-        print_line(fmt::format("saved {} with a reward of {}", flags.out, reward_text(evaluation.reward)));
-    return 0;
+    return print_outcome(flags.common.json, {{"file", flags.out}, {"reward", evaluation.reward}},
+                         fmt::format("saved {} with a reward of {}", flags.out, reward_text(evaluation.reward)));
 }
 
 template <class Flags, class Run>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "eval_command.hpp"
 
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "last_run.hpp"
@@ -44,10 +42,10 @@ Result<int> run_eval(const EvalFlags& flags) {
                     {"best_return", outcome.best_return}});
         return 0;
     }
-    print_line(fmt::format("{} on {}: {} over {} episodes, seed {}", flags.policy, device.info().name, outcome.task,
-                           outcome.episodes, flags.options.seed));
-    print_line(fmt::format("mean return {:.2f}, deviation {:.2f}, worst {:.1f}, best {:.1f}", outcome.mean_return,
-                           outcome.deviation, outcome.worst_return, outcome.best_return));
+    print_line("{} on {}: {} over {} episodes, seed {}", flags.policy, device.info().name, outcome.task,
+               outcome.episodes, flags.options.seed);
+    print_line("mean return {:.2f}, deviation {:.2f}, worst {:.1f}, best {:.1f}", outcome.mean_return,
+               outcome.deviation, outcome.worst_return, outcome.best_return);
     return 0;
 }
 

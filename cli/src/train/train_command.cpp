@@ -33,10 +33,7 @@ std::uint64_t peak_memory_bytes(const train::TrainOutcome& outcome) {
 
 Json train_outcome_json(const train::TrainOptions& options, const DeviceInfo& device,
                         const train::TrainOutcome& outcome, bool interrupted) {
-    Json json;
-    json["task"] = options.task;
-    json["device"] = device.name;
-    json["driver"] = driver_text(device);
+    Json json{{"task", options.task}, {"device", device.name}, {"driver", driver_text(device)}};
     json["seed"] = options.evolution.seed;
     json["population"] = options.evolution.population;
     json["generations"] = outcome.generations;
@@ -57,18 +54,18 @@ Json train_outcome_json(const train::TrainOptions& options, const DeviceInfo& de
 void print_train_outcome(const train::TrainOptions& options, const std::string& given_task,
                          const train::TrainOutcome& outcome, bool interrupted) {
     const std::string end = interrupted ? "interrupted" : outcome.solved ? "solved" : "not solved";
-    print_line(fmt::format(
+    print_line(
         "{} after {} generation{} and {:.1f} s; the unperturbed policy's mean return over {} fresh episodes is {:.1f}",
         end, outcome.generations, outcome.generations == 1 ? "" : "s", outcome.seconds, options.evaluation_episodes,
-        outcome.eval_mean_return));
-    print_line(fmt::format("{} evaluations/s, first generation {:.2f} s after the start, peak memory {}, state {}",
-                           rate_text(outcome.evaluations_per_second), outcome.first_generation_seconds,
-                           bytes_text(peak_memory_bytes(outcome)), outcome.state_hash));
+        outcome.eval_mean_return);
+    print_line("{} evaluations/s, first generation {:.2f} s after the start, peak memory {}, state {}",
+               rate_text(outcome.evaluations_per_second), outcome.first_generation_seconds,
+               bytes_text(peak_memory_bytes(outcome)), outcome.state_hash);
     if (outcome.policy.empty()) return;
     const std::string policy = outcome.policy.string();
-    print_line(fmt::format("saved {}", policy));
+    print_line("saved {}", policy);
     const std::string file = options.own_environment ? " --env " + shell_quoted(given_task) : std::string();
-    print_line(fmt::format("look at it: {} eval {}{}", command_name(), shell_quoted(policy), file));
+    print_line("look at it: {} eval {}{}", command_name(), shell_quoted(policy), file);
     if (interrupted) print_line("to continue, run the same command with --resume");
 }
 
@@ -93,7 +90,7 @@ Result<int> run_train(const TrainCommandFlags& flags) {
     const DeviceInfo& info = context.device().info();
 
     const bool human = !flags.common.json && !flags.common.quiet;
-    if (human) print_line(fmt::format("training {} on {} ({})", options.task, info.name, driver_text(info)));
+    if (human) print_line("training {} on {} ({})", options.task, info.name, driver_text(info));
     Progress progress(options.generations);
     InterruptGuard interrupt(InterruptGuard::Early::GivesUp);
     const std::shared_ptr<CompileNotice> notice = watch_compilation(context.device(), flags.common);
@@ -115,13 +112,10 @@ Result<int> run_train(const TrainCommandFlags& flags) {
         log_info(fmt::format("Nothing reads standard output any more, so that training ended after {} generations{}.",
                              outcome->generations, outcome->policy.empty() ? "" : " and was saved as after Ctrl-C"));
 
-    if (flags.common.json) {
-        print_json(train_outcome_json(options, info, *outcome, InterruptGuard::requested()));
-    } else {
-        const std::string& given = flags.environment.empty() ? flags.train.options.task : flags.environment;
-        print_train_outcome(options, given, *outcome, InterruptGuard::requested());
-    }
-    return 0;
+    const std::string& given = flags.environment.empty() ? flags.train.options.task : flags.environment;
+    const bool interrupted = InterruptGuard::requested();
+    return print_outcome(flags.common.json, train_outcome_json(options, info, *outcome, interrupted),
+                         [&] { print_train_outcome(options, given, *outcome, interrupted); });
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 #include "select_device.hpp"
 #include "tune_flags.hpp"
 #include "yolk/autotune/tune_device.hpp"
+#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/json.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -31,8 +31,6 @@ struct DeviceTuning {
 };
 
 Json choice_json(const std::string& shape, const TuningChoice& choice) {
-    Json configuration = Json::object();
-    for (const auto& [name, value] : choice.configuration) configuration[name] = value;
     const double tuned = choice.milliseconds;
     return {{"shape", shape},
             {"family", choice.key.family},
@@ -42,7 +40,7 @@ Json choice_json(const std::string& shape, const TuningChoice& choice) {
             {"speed_up", tuned > 0.0 ? choice.heuristic_milliseconds / tuned : 1.0},
             {"spread", choice.spread},
             {"evaluations", choice.evaluations},
-            {"configuration", std::move(configuration)}};
+            {"configuration", autotune::configuration_json(choice.configuration)}};
 }
 
 Json shape_json(const TunedShape& shape) {
@@ -98,61 +96,38 @@ void print_device_tuning(const TuneDeviceOutcome& outcome) {
     for (const TunedShape& shape : outcome.shapes) rows.push_back(row_of(shape));
     print_line(table(rows));
     for (const TunedShape& shape : outcome.shapes) {
-        if (!shape.error.empty()) print_line(fmt::format("{}: {}", shape.shape, shape.error));
-        if (shape.too_late && !shape.choice)
-            print_line(fmt::format("{}: no time was left; the next run continues", shape.shape));
+        if (!shape.error.empty()) print_line("{}: {}", shape.shape, shape.error);
+        if (shape.too_late && !shape.choice) print_line("{}: no time was left; the next run continues", shape.shape);
     }
-    for (const autotune::SkippedShape& entry : outcome.skipped)
-        print_line(fmt::format("skipped {}: {}", entry.shape, entry.reason));
-    print_line(fmt::format("{} evaluations in {}; {:.2f}x over the heuristic on average; kept in {}", outcome.measured,
-                           duration_text(outcome.seconds), outcome.speed_up, outcome.table.string()));
+    for (const autotune::SkippedShape& entry : outcome.skipped) print_line("skipped {}: {}", entry.shape, entry.reason);
+    print_line("{} evaluations in {}; {:.2f}x over the heuristic on average; kept in {}", outcome.measured,
+               duration_text(outcome.seconds), outcome.speed_up, outcome.table.string());
     print_algebra(outcome.algebra);
 }
 
 autotune::TuneDeviceOptions tuning_options(const DeviceTuning& flags, const std::optional<autotune::PriorFile>& prior,
                                            const SearchProgress& progress) {
     const bool lines = !flags.common.json && !flags.common.quiet && !output_is_terminal();
-    autotune::TuneDeviceOptions options{
-        .job = flags.job,
-        .strategy = flags.search.strategy,
-        .budget = flags.search.budget,
-        .seed = flags.search.seed,
-        .time = std::chrono::duration<double>(flags.search.seconds),
-        .again = flags.search.again,
-        .prior = prior ? &*prior : nullptr,
-        .algebra = flags.algebra.place,
-        .open_for_algebra = [&flags] { return open_device(flags.common); },
-        .record = flags.search.record,
-        .progress =
-            [&progress](const std::string& shape, const autotune::LiveProgress& at) {
-                progress.show(shape, at);
-                return !InterruptGuard::requested();
-            },
-        .ended = [&progress] { progress.finish(); },
-        .goes_on = [] { return !InterruptGuard::requested(); },
-    };
-    if (lines) options.begun = [](const std::string& shape) { print_line(fmt::format("tuning {}", shape)); };
+    autotune::TuneDeviceOptions options{.job = flags.job,
+                                        .prior = prior ? &*prior : nullptr,
+                                        .algebra = flags.algebra.place,
+                                        .open_for_algebra = [&flags] { return open_device(flags.common); }};
+    take_search_flags(flags.search, progress, options);
+    if (lines) options.begun = [](const std::string& shape) { print_line("tuning {}", shape); };
     return options;
 }
 
 Result<int> tune_this_device(const DeviceTuning& flags) {
     YOLK_TRY_VOID(check_search_flags(flags.search));
     YOLK_TRY(const std::filesystem::path path, table_path());
-    CommonFlags untuned = flags.common;
-    untuned.no_tuning = true;
-    YOLK_TRY(const Device device, open_device(untuned));
-    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(const Device device, open_untuned(flags.common));
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     YOLK_TRY(const std::optional<autotune::PriorFile> prior, autotune::find_prior(flags.prior, path));
     const SearchProgress progress(flags.common);
     const InterruptGuard interrupt;
     YOLK_TRY(const TuneDeviceOutcome outcome,
              autotune::tune_device(device, dispatcher, path, tuning_options(flags, prior, progress)));
-    if (flags.common.json) {
-        print_json(device_tuning_json(device.info(), outcome));
-    } else {
-        print_device_tuning(outcome);
-    }
+    print_outcome(flags.common.json, device_tuning_json(device.info(), outcome), [&] { print_device_tuning(outcome); });
     if (outcome.ended_by) return *outcome.ended_by;
     return std::ranges::any_of(outcome.shapes, [](const TunedShape& shape) { return !shape.error.empty(); }) ? 1 : 0;
 }

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "output.hpp"
 #include "yolk/autotune/strategy.hpp"
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/core/json.hpp"
@@ -38,9 +37,9 @@ void add_tuning_search_flags(App& app, SearchFlags& flags) {
 Result<void> check_search_flags(const SearchFlags& flags) {
     if (flags.budget == 0) return bad_input("--budget is 0; at least 1 measurement is needed.");
     if (flags.budget > kLargestSearchBudget)
-        return bad_input(fmt::format("--budget is {}; 1 to {} are allowed.", flags.budget, kLargestSearchBudget));
+        return bad_input("--budget is {}; 1 to {} are allowed.", flags.budget, kLargestSearchBudget);
     if (!(flags.seconds > 0.0F && flags.seconds < 1e7F))
-        return bad_input(fmt::format("--seconds is {}; it is above 0 and below 10,000,000.", flags.seconds));
+        return bad_input("--seconds is {}; it is above 0 and below 10,000,000.", flags.seconds);
     return {};
 }
 
@@ -54,7 +53,7 @@ Option* add_strategy_flag(App& app, std::string& strategy) {
 Result<std::string> parse_strategy(std::string_view text) {
     const auto names = autotune::strategy_names();
     if (std::ranges::find(names, text) != names.end()) return std::string(text);
-    return bad_input(fmt::format("There is no strategy '{}'; there are {}.", text, fmt::join(names, ", ")));
+    return bad_input("There is no strategy '{}'; there are {}.", text, fmt::join(names, ", "));
 }
 
 Condition with_strategy(const std::string& strategy, std::vector<std::string> names) {
@@ -102,13 +101,12 @@ void add_algebra_to(Json& json, const autotune::AlgebraReport& report) {
 }
 
 void print_algebra(const autotune::AlgebraReport& report) {
-    const std::string steps = report.host_milliseconds ? fmt::format(
-                                                             " (a step takes {:.2f} ms on the host, {:.2f} ms on the "
-                                                             "device)",
-                                                             *report.host_milliseconds, *report.device_milliseconds)
-                                                       : std::string();
+    const std::string steps = report.host_milliseconds
+                                  ? fmt::format(" (a step takes {:.2f} ms on the host, {:.2f} ms on the device)",
+                                                *report.host_milliseconds, *report.device_milliseconds)
+                                  : std::string();
     if (!report.on_device) {
-        if (!report.why.empty()) print_line(fmt::format("algebra on the host: {}{}", report.why, steps));
+        if (!report.why.empty()) print_line("algebra on the host: {}{}", report.why, steps);
         return;
     }
     const autotune::DeviceAlgebraCounts& counts = report.counts;
@@ -125,7 +123,7 @@ Result<std::filesystem::path> table_path() {
 }
 
 SearchProgress::SearchProgress(const CommonFlags& common)
-    : live_(output_is_terminal() && !common.json && !common.quiet), json_(common.json && !common.quiet) {}
+    : line_(!common.json && !common.quiet), json_(common.json && !common.quiet) {}
 
 void SearchProgress::show(const std::string& shape, const autotune::LiveProgress& progress) const {
     if (json_) {
@@ -135,17 +133,12 @@ void SearchProgress::show(const std::string& shape, const autotune::LiveProgress
                     {"best_milliseconds", progress.best_milliseconds},
                     {"heuristic_milliseconds", progress.heuristic_milliseconds}});
     }
-    if (!live_) return;
     const double speed_up = progress.heuristic_milliseconds / progress.best_milliseconds;
     std::string line = fmt::format("{} of {}, {} rejected, best {:.4g} ms against {:.4g} ms ({:.2f}x)  {}",
                                    progress.evaluations, progress.budget, progress.rejected, progress.best_milliseconds,
                                    progress.heuristic_milliseconds, speed_up, shape);
     line.resize(std::min<std::size_t>(line.size(), terminal_columns() - 1));
-    print_text("\r\033[K" + line);
-}
-
-void SearchProgress::finish() const {
-    if (live_) print_text("\r\033[K");
+    line_.show(line);
 }
 
 }  // namespace yolk::cli

@@ -2,6 +2,7 @@
 // What the commands of `yolk tune` share: flags of a search, checks, and what is shown while one runs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -9,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "options.hpp"
+#include "output.hpp"
 #include "yolk/autotune/algebra_choice.hpp"
 #include "yolk/autotune/tune_device.hpp"
 #include "yolk/core/json_fwd.hpp"
@@ -55,11 +58,28 @@ class SearchProgress {
    public:
     explicit SearchProgress(const CommonFlags& common);
     void show(const std::string& shape, const autotune::LiveProgress& progress) const;
-    void finish() const;
+    void finish() const { line_.finish(); }
 
    private:
-    bool live_;
+    StatusLine line_;
     bool json_;
 };
+
+/// What tuning a device and tuning a kernel take of the flags; they show their progress and end at a signal.
+template <class Options>
+void take_search_flags(const SearchFlags& flags, const SearchProgress& progress, Options& options) {
+    options.strategy = flags.strategy;
+    options.budget = flags.budget;
+    options.seed = flags.seed;
+    options.time = std::chrono::duration<double>(flags.seconds);
+    options.again = flags.again;
+    options.record = flags.record;
+    options.progress = [&progress](const std::string& shape, const autotune::LiveProgress& at) {
+        progress.show(shape, at);
+        return !InterruptGuard::requested();
+    };
+    options.ended = [&progress] { progress.finish(); };
+    options.goes_on = [] { return !InterruptGuard::requested(); };
+}
 
 }  // namespace yolk::cli

@@ -21,7 +21,6 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
-#include "yolk/runtime/probe.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -43,10 +42,7 @@ struct KernelTuning {
 };
 
 Result<Machine> open_machine(const KernelTuning& flags) {
-    CommonFlags untuned = flags.common;
-    untuned.no_tuning = true;
-    YOLK_TRY(Device device, open_device(untuned));
-    YOLK_TRY_VOID(probe(device));
+    YOLK_TRY(Device device, open_untuned(flags.common));
     DispatcherOptions options;
     if (flags.hang_seconds > 0.0F)
         options.hang_limit = std::chrono::milliseconds(static_cast<std::int64_t>(flags.hang_seconds * 1000.0F));
@@ -108,13 +104,13 @@ Json kernel_tuning_json(const UserKernel& kernel, const TuneUserKernelOutcome& o
 void print_space_notes(const UserKernel& kernel) {
     const autotune::UserKernelSpace& counts = kernel.counts();
     if (counts.counted) {
-        print_line(fmt::format("{} of {} combinations are legal; {} break a constraint, {} are beyond the device",
-                               counts.legal, counts.combinations, counts.against_constraints, counts.beyond_device));
+        print_line("{} of {} combinations are legal; {} break a constraint, {} are beyond the device", counts.legal,
+                   counts.combinations, counts.against_constraints, counts.beyond_device);
     } else {
-        print_line(fmt::format("{} combinations, of which a sample is searched", counts.combinations));
+        print_line("{} combinations, of which a sample is searched", counts.combinations);
     }
     if (const std::string reference = kernel.reference(); !reference.empty())
-        print_line(fmt::format("results are compared with {}", reference));
+        print_line("results are compared with {}", reference);
 }
 
 /// On standard error, so that --json and --quiet do not hide it.
@@ -140,17 +136,15 @@ void print_winner(const TuneUserKernelOutcome& outcome, const Json& winner) {
                        compared ? fmt::format("{:.2f}x", choice.heuristic_milliseconds / choice.milliseconds) : "-",
                        fmt::format("{:.1f} %", 100.0 * choice.spread), fmt::format("{}", choice.evaluations),
                        fmt::format("{}", measured)}}));
-    for (const auto& [name, value] : winner["configuration"].items())
-        print_line(fmt::format("{} = {}", name, text_of(value)));
+    for (const auto& [name, value] : winner["configuration"].items()) print_line("{} = {}", name, text_of(value));
     for (const Json& constant : winner["specialization"]) {
-        print_line(fmt::format("layout(constant_id = {}) {} = {}", constant["constant_id"].get<std::uint32_t>(),
-                               text_of(constant["name"]), text_of(constant["value"])));
+        print_line("layout(constant_id = {}) {} = {}", constant["constant_id"].get<std::uint32_t>(),
+                   text_of(constant["name"]), text_of(constant["value"]));
     }
-    for (const auto& [name, value] : winner["defines"].items())
-        print_line(fmt::format("-D{}={}", name, text_of(value)));
-    print_line(fmt::format("dispatch {}", fmt::join(winner["dispatch"].get<std::vector<std::uint32_t>>(), " x ")));
-    print_line(fmt::format("{} evaluations in {}, {} rejected; kept in {}", measured, duration_text(outcome.seconds),
-                           outcome.search ? outcome.search->rejected : 0, outcome.table.string()));
+    for (const auto& [name, value] : winner["defines"].items()) print_line("-D{}={}", name, text_of(value));
+    print_line("dispatch {}", fmt::join(winner["dispatch"].get<std::vector<std::uint32_t>>(), " x "));
+    print_line("{} evaluations in {}, {} rejected; kept in {}", measured, duration_text(outcome.seconds),
+               outcome.search ? outcome.search->rejected : 0, outcome.table.string());
 }
 
 /// The end where nothing was chosen: stopped too early, or nothing is right.
@@ -164,12 +158,12 @@ Result<int> end_without_choice(const KernelTuning& flags, const TuneUserKernelOu
     }
     if (outcome.any_right || (outcome.search && outcome.search->interrupted)) {
         if (!flags.common.json)
-            print_line(fmt::format("{} measurements are kept; the next run continues from them.",
-                                   outcome.search ? outcome.search->measured : 0));
+            print_line("{} measurements are kept; the next run continues from them.",
+                       outcome.search ? outcome.search->measured : 0);
         return 0;
     }
-    return bad_input(fmt::format("No configuration of '{}' that was tried is right. Reasons:\n  {}",
-                                 flags.kernel.string(), fmt::join(reasons, "\n  ")));
+    return bad_input("No configuration of '{}' that was tried is right. Reasons:\n  {}", flags.kernel.string(),
+                     fmt::join(reasons, "\n  "));
 }
 
 Result<int> end_kernel_tuning(const KernelTuning& flags, const UserKernel& kernel,
@@ -191,7 +185,7 @@ Result<int> end_kernel_tuning(const KernelTuning& flags, const UserKernel& kerne
 Result<int> tune_own_kernel(const KernelTuning& flags) {
     YOLK_TRY_VOID(check_search_flags(flags.search));
     if (!(flags.hang_seconds >= 0.0F && flags.hang_seconds < 1e6F))
-        return bad_input(fmt::format("--hang-seconds is {}; it is above 0.", flags.hang_seconds));
+        return bad_input("--hang-seconds is {}; it is above 0.", flags.hang_seconds);
     YOLK_TRY(const std::filesystem::path path, table_path());
     std::optional<Machine> machine;
     YOLK_TRY(machine, open_machine(flags));
@@ -201,22 +195,9 @@ Result<int> tune_own_kernel(const KernelTuning& flags) {
     if (!flags.common.json && !flags.common.quiet) print_space_notes(*kernel);
     const SearchProgress progress(flags.common);
     const InterruptGuard interrupt;
-    const autotune::TuneUserKernelOptions options{
-        .strategy = flags.search.strategy,
-        .budget = flags.search.budget,
-        .seed = flags.search.seed,
-        .time = std::chrono::duration<double>(flags.search.seconds),
-        .again = flags.search.again,
-        .record = flags.search.record,
-        .open_machine = [&flags] { return open_machine(flags); },
-        .start_again = &start_again,
-        .progress =
-            [&progress](const std::string& shape, const autotune::LiveProgress& at) {
-                progress.show(shape, at);
-                return !InterruptGuard::requested();
-            },
-        .ended = [&progress] { progress.finish(); },
-        .goes_on = [] { return !InterruptGuard::requested(); }};
+    autotune::TuneUserKernelOptions options{.open_machine = [&flags] { return open_machine(flags); },
+                                            .start_again = &start_again};
+    take_search_flags(flags.search, progress, options);
     YOLK_TRY(const TuneUserKernelOutcome outcome, autotune::tune_user_kernel(machine, *kernel, path, options));
     return end_kernel_tuning(flags, *kernel, outcome);
 }

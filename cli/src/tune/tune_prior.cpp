@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune_prior.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -40,16 +38,15 @@ struct PriorTraining {
 
 Result<void> check_training(const PriorTraining& flags) {
     if (flags.population < 2 || flags.population > kLargestTrainingPopulation || flags.population % 2 != 0) {
-        return bad_input(fmt::format("--population is {}; 2 to {}, even, are allowed: members come in pairs.",
-                                     flags.population, kLargestTrainingPopulation));
+        return bad_input("--population is {}; 2 to {}, even, are allowed: members come in pairs.", flags.population,
+                         kLargestTrainingPopulation);
     }
     if (flags.generations > kMostTrainingGenerations) {
-        return bad_input(
-            fmt::format("--generations is {}; at most {} are allowed.", flags.generations, kMostTrainingGenerations));
+        return bad_input("--generations is {}; at most {} are allowed.", flags.generations, kMostTrainingGenerations);
     }
     if (flags.budget == 0 || flags.budget > kLargestTrainingBudget) {
-        return bad_input(fmt::format("--budget is {}; a replay of a training makes 1 to {} measurements.", flags.budget,
-                                     kLargestTrainingBudget));
+        return bad_input("--budget is {}; a replay of a training makes 1 to {} measurements.", flags.budget,
+                         kLargestTrainingBudget);
     }
     return {};
 }
@@ -100,28 +97,27 @@ Json training_json(const PriorTraining& flags, const autotune::TrainPriorOutcome
 
 void print_training(const PriorTraining& flags, const autotune::TrainPriorOutcome& outcome) {
     if (outcome.interrupted) {
-        print_line(
-            fmt::format("Stopped; {}.checkpoint is kept, and the same command continues from it.", flags.out.string()));
+        print_line("Stopped; {}.checkpoint is kept, and the same command continues from it.", flags.out.string());
         return;
     }
     for (const autotune::SpacePrior& space : outcome.file.spaces) {
-        print_line(fmt::format("{}: {} configurations, {} recordings, rank {}, a portfolio of {}",
-                               space.kernel.empty() ? "a kernel without a name" : space.kernel, space.candidates.size(),
-                               space.devices.size(), space.prior.factors.size(), space.prior.portfolio.size()));
+        print_line("{}: {} configurations, {} recordings, rank {}, a portfolio of {}",
+                   space.kernel.empty() ? "a kernel without a name" : space.kernel, space.candidates.size(),
+                   space.devices.size(), space.prior.factors.size(), space.prior.portfolio.size());
     }
     if (flags.generations > 0) {
-        print_line(fmt::format(
+        print_line(
             "{}: {:.4f} of the optimum untrained, {:.4f} trained, over {} searches each; log difference {:+.4f} +- "
             "{:.4f}",
             flags.held_out.empty() ? "other searches on the same devices, each left out of its prior"
                                    : "devices held out",
             fraction(outcome.untrained_score), fraction(outcome.trained_score), outcome.compared,
-            outcome.trained_score - outcome.untrained_score, outcome.standard_error));
+            outcome.trained_score - outcome.untrained_score, outcome.standard_error);
         print_line(outcome.trained ? "The trained parameters are better beyond the noise and were written."
                                    : "The trained parameters are not better beyond the noise: the untrained ones were "
                                      "written.");
     }
-    print_line(fmt::format("written to {}", flags.out.string()));
+    print_line("written to {}", flags.out.string());
 }
 
 Result<int> train_and_write(const PriorTraining& flags) {
@@ -146,20 +142,16 @@ Result<int> train_and_write(const PriorTraining& flags) {
                             {"mean", fraction(progress.mean)},
                             {"best", fraction(progress.best)}});
             } else if (!common.quiet) {
-                print_line(fmt::format("generation {:>3} of {}: centre {:.4f}, mean {:.4f}, best {:.4f}",
-                                       progress.generation, progress.generations, fraction(progress.centre),
-                                       fraction(progress.mean), fraction(progress.best)));
+                print_line("generation {:>3} of {}: centre {:.4f}, mean {:.4f}, best {:.4f}", progress.generation,
+                           progress.generations, fraction(progress.centre), fraction(progress.mean),
+                           fraction(progress.best));
             }
             return !InterruptGuard::requested();
         }};
     YOLK_TRY(const autotune::TrainPriorOutcome outcome,
              autotune::train_prior(device, dispatcher, recordings, held_out, options));
     if (!outcome.interrupted) YOLK_TRY_VOID(write_trained(flags, outcome.file));
-    if (common.json) {
-        print_json(training_json(flags, outcome));
-    } else {
-        print_training(flags, outcome);
-    }
+    print_outcome(common.json, training_json(flags, outcome), [&] { print_training(flags, outcome); });
     return outcome.interrupted ? 1 : 0;
 }
 

@@ -52,7 +52,7 @@ Result<std::vector<std::string>> parse_strategies(std::string_view text) {
 Result<ReportReplays> replays_of(const ReportTuning& flags) {
     const std::uint32_t repeats = flags.repeats.value_or(flags.surface.empty() ? kTableRepeats : kSurfaceRepeats);
     if (repeats == 0 || repeats > kMostReportRepeats)
-        return bad_input(fmt::format("--repeats is {}; 1 to {} are allowed.", repeats, kMostReportRepeats));
+        return bad_input("--repeats is {}; 1 to {} are allowed.", repeats, kMostReportRepeats);
     if (flags.budget == 0) return bad_input("--budget is 0; at least 1 measurement is needed.");
     return ReportReplays{.strategies = flags.strategies,
                          .repeats = repeats,
@@ -74,9 +74,9 @@ Result<std::vector<ShapeReport>> reports_of_table() {
     YOLK_TRY(const std::filesystem::path path, table_path());
     YOLK_TRY(const std::optional<autotune::TuningFile> file, autotune::TuningFile::open_existing(path));
     if (!file) {
-        return bad_input(fmt::format(
+        return bad_input(
             "There is no tuning table '{}' to report on; `yolk tune` makes it, or --surface FILE names a recording.",
-            path.string()));
+            path.string());
     }
     return autotune::table_reports(*file, devices_here());
 }
@@ -93,33 +93,29 @@ Result<int> write_report(const ReportTuning& flags) {
     YOLK_TRY(std::vector<ShapeReport> reports,
              flags.surface.empty() ? reports_of_table() : reports_of_surface(flags.surface));
     const InterruptGuard interrupt;
-    const bool live = output_is_terminal() && !flags.common.json && !flags.common.quiet;
+    const StatusLine status(!flags.common.json && !flags.common.quiet);
     std::size_t measured = 0;
     for (std::size_t s = 0; s < reports.size(); ++s) {
-        if (live) print_text(fmt::format("\r\033[Kreplaying shape {} of {}", s + 1, reports.size()));
+        status.show(fmt::format("replaying shape {} of {}", s + 1, reports.size()));
         YOLK_TRY_VOID(autotune::add_curves(reports[s], replays));
         measured += reports[s].measured;
         if (InterruptGuard::requested()) return cancelled("The report was interrupted; nothing was written.");
     }
-    if (live) print_text("\r\033[K");
+    status.finish();
     YOLK_TRY_VOID(write_file_atomically(flags.page, autotune::report_page(reports, replays)));
     const std::string page = flags.page.string();
-    if (flags.common.json) {
-        print_json({{"report", page}, {"shapes", reports.size()}, {"configurations", measured}});
-    } else {
-        print_line(fmt::format("{} shapes with {} measured configurations in {}", reports.size(), measured, page));
-    }
-    return 0;
+    return print_outcome(
+        flags.common.json, {{"report", page}, {"shapes", reports.size()}, {"configurations", measured}},
+        fmt::format("{} shapes with {} measured configurations in {}", reports.size(), measured, page));
 }
 
 }  // namespace
 
 Command add_tune_report(App& tune) {
     const auto flags = std::make_shared<ReportTuning>();
-    App* const command = tune.add_subcommand(
-        "report",
-        "Write a page about the tuning table: cost by knob, choices, failures, and how the strategies would have "
-        "fared");
+    App* const command = tune.add_subcommand("report",
+                                             "Write a page about the tuning table: cost by knob, choices, failures, "
+                                             "and how the strategies would have fared");
     command->add_option("page", flags->page, "The page, HTML without scripts")->required()->type_name("FILE");
     command->add_option("--surface", flags->surface, "About a recording instead of the table")->type_name("FILE");
     add_parsed(*command, "--strategy", flags->strategies, "Strategies to replay, separated by commas",

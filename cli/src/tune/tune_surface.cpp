@@ -45,13 +45,12 @@ constexpr double kLowShare = 0.1;
 
 Result<void> check_replay_size(const SurfaceTuning& flags) {
     if (flags.budget == 0 || flags.budget > kLargestReplayBudget) {
-        return bad_input(
-            fmt::format("--budget is {}; 1 to {} measurements are allowed.", flags.budget, kLargestReplayBudget));
+        return bad_input("--budget is {}; 1 to {} measurements are allowed.", flags.budget, kLargestReplayBudget);
     }
     const std::uint64_t most = kMostMeasurements / flags.budget;
     if (flags.repeats == 0 || flags.repeats > most) {
-        return bad_input(fmt::format("--repeats is {}; with a budget of {}, 1 to {} are allowed.", flags.repeats,
-                                     flags.budget, most));
+        return bad_input("--repeats is {}; with a budget of {}, 1 to {} are allowed.", flags.repeats, flags.budget,
+                         most);
     }
     return {};
 }
@@ -69,24 +68,6 @@ Result<std::vector<RecordedSurface>> read_others(const SurfaceTuning& flags, con
     }
     return others;
 }
-
-/// One line that is rewritten on a terminal; nothing elsewhere, and nothing with --quiet or --json.
-class RepeatProgress {
-   public:
-    RepeatProgress(std::uint32_t repeats, const CommonFlags& common)
-        : repeats_(repeats), shown_(output_is_terminal() && !common.json && !common.quiet) {}
-    void show(std::size_t done) const {
-        if (!shown_) return;
-        print_text(fmt::format("\r\033[K{} of {} repeats", done, repeats_));
-    }
-    void finish() const {
-        if (shown_) print_text("\r\033[K");
-    }
-
-   private:
-    std::uint32_t repeats_;
-    bool shown_;
-};
 
 /// What is told of a replay, once for people and once as JSON.
 struct ReplayOutcome {
@@ -134,9 +115,9 @@ void print_replay(const ReplayOutcome& outcome) {
         const std::optional<std::size_t> evaluations = replay.evaluations_to(fraction);
         return evaluations ? fmt::format("{}", *evaluations) : std::string("not reached");
     };
-    print_line(fmt::format("{} on {}{}{}: {} configurations, {} of them valid, optimum {:.6g}", outcome.flags.strategy,
-                           outcome.flags.surface.string(), surface.kernel().empty() ? "" : ", ", surface.kernel(),
-                           surface.candidates().size(), surface.valid_count(), surface.optimum()));
+    print_line("{} on {}{}{}: {} configurations, {} of them valid, optimum {:.6g}", outcome.flags.strategy,
+               outcome.flags.surface.string(), surface.kernel().empty() ? "" : ", ", surface.kernel(),
+               surface.candidates().size(), surface.valid_count(), surface.optimum());
     std::vector<std::vector<std::string>> rows{{"measurements", "mean", "+-", "tenth percentile"}};
     for (const std::size_t budget : autotune::reported_budgets(outcome.flags.budget)) {
         rows.push_back({fmt::format("{}", budget), fmt::format("{:.3f}", replay.mean(budget)),
@@ -144,9 +125,8 @@ void print_replay(const ReplayOutcome& outcome) {
                         fmt::format("{:.3f}", replay.percentile(budget, kLowShare))});
     }
     print_line(table(rows));
-    print_line(
-        fmt::format("fractions of the optimum over {} repeats; measurements to reach .90 on average: {}, .95: {}",
-                    replay.curves.size(), reached(0.90), reached(0.95)));
+    print_line("fractions of the optimum over {} repeats; measurements to reach .90 on average: {}, .95: {}",
+               replay.curves.size(), reached(0.90), reached(0.95));
 }
 
 Result<void> take_prior(const SurfaceTuning& flags, const RecordedSurface& surface, autotune::TunerOptions& tuner) {
@@ -195,14 +175,14 @@ Result<int> replay_searches(const SurfaceTuning& flags) {
         autotune::ChosenAlgebra::choose(flags.algebra.place.value_or(autotune::AlgebraPlace::Host), flags.strategy,
                                         surface.candidates().size(), [&flags] { return open_device(flags.common); }));
     options.tuner.settings.linear_algebra = algebra.factory();
-    const RepeatProgress progress(flags.repeats, flags.common);
+    const StatusLine status(!flags.common.json && !flags.common.quiet);
     const InterruptGuard interrupt;
-    options.progress = [&progress](std::size_t done) {
-        progress.show(done);
+    options.progress = [&](std::size_t done) {
+        status.show(fmt::format("{} of {} repeats", done, flags.repeats));
         return !InterruptGuard::requested();
     };
     YOLK_TRY(const Replay replay, autotune::replay(surface, options));
-    progress.finish();
+    status.finish();
     if (replay.curves.empty()) return cancelled("The replay was interrupted before its first repeat ended.");
     const ReplayOutcome outcome{flags, surface, replay, others.size()};
     if (flags.common.json) {
@@ -225,7 +205,7 @@ void add_gradient_flags(App& app, autotune::StrategySettings& settings) {
         ->default_str("inverse-sqrt");
     const auto read = [&settings](const std::string& text) -> Result<void> {
         YOLK_TRY(const float rate, parse_number<float>(text));
-        if (!(rate > 0.0F)) return bad_input(fmt::format("'{}' is not a learning rate, which is above 0.", text));
+        if (!(rate > 0.0F)) return bad_input("'{}' is not a learning rate, which is above 0.", text);
         settings.learning_rate = double{rate};
         return {};
     };

@@ -28,6 +28,7 @@ using autotune::ShapeQuestion;
 using autotune::TuningChoice;
 using autotune::TuningFile;
 using autotune::TuningSample;
+using autotune::values_text;
 
 /// Of all subcommands; each has its own, and uses what it declares flags for.
 struct TableFlags {
@@ -43,13 +44,6 @@ struct TableFlags {
 Result<TuningFile> open_table() {
     YOLK_TRY(const std::filesystem::path path, table_path());
     return TuningFile::open(path);
-}
-
-std::string values_text(const NamedConfiguration& configuration) {
-    std::string text;
-    for (const auto& [name, value] : configuration)
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
-    return text;
 }
 
 std::string key_text(const autotune::TuningKey& key) { return autotune::shape_text(key.family, key.shape); }
@@ -83,7 +77,7 @@ Result<int> list_table(const TableFlags& flags) {
                         values_text(choice.configuration)});
     }
     print_line(table(rows));
-    print_line(fmt::format("{} choices in {}", choices.size(), file.path().string()));
+    print_line("{} choices in {}", choices.size(), file.path().string());
     return 0;
 }
 
@@ -106,20 +100,18 @@ Json content_json(const KeyContent& content) {
 void print_content(const KeyContent& content) {
     for (const TuningSample& sample : content.samples) {
         const bool good = std::isfinite(sample.milliseconds);
-        print_line(fmt::format("{:>10}  {}  {}{}", good ? fmt::format("{:.4g} ms", sample.milliseconds) : "failed",
-                               sample.stage == autotune::SampleStage::Final ? "final " : "search",
-                               values_text(sample.configuration), good ? "" : ": " + sample.reason));
+        print_line("{:>10}  {}  {}{}", good ? fmt::format("{:.4g} ms", sample.milliseconds) : "failed",
+                   sample.stage == autotune::SampleStage::Final ? "final " : "search",
+                   values_text(sample.configuration), good ? "" : ": " + sample.reason);
     }
     for (const Quarantined& entry : content.quarantined)
-        print_line(fmt::format("quarantined {}: {}", values_text(entry.configuration), entry.reason));
-    print_line(fmt::format("{} samples of {}", content.samples.size(), key_text(content.key)));
+        print_line("quarantined {}: {}", values_text(entry.configuration), entry.reason);
+    print_line("{} samples of {}", content.samples.size(), key_text(content.key));
 }
 
 /// The device of the flags, and the shape on it.
 Result<ShapeQuestion> asked_shape(const TableFlags& flags) {
-    CommonFlags untuned = flags.common;
-    untuned.no_tuning = true;
-    YOLK_TRY(const Device device, open_device(untuned));
+    YOLK_TRY(const Device device, open_untuned(flags.common));
     return autotune::shape_question(device, flags.shape_words());
 }
 
@@ -135,10 +127,7 @@ Result<int> show_shape(const TableFlags& flags) {
         YOLK_TRY(contents.emplace_back(), autotune::content_of(file, question.key));
     }
     for (const KeyContent& content : contents) {
-        if (flags.common.json)
-            print_json(content_json(content));
-        else
-            print_content(content);
+        print_outcome(flags.common.json, content_json(content), [&content] { print_content(content); });
     }
     return 0;
 }
@@ -160,7 +149,7 @@ Result<int> explain_shape(const TableFlags& flags) {
         print_json(json);
         return 0;
     }
-    print_line(fmt::format("{} on {}", key_text(key), key.device.driver));
+    print_line("{} on {}", key_text(key), key.device.driver);
     std::vector<std::vector<std::string>> rows;
     rows.reserve(sources.size());
     for (const autotune::SourceAnswer& source : sources)
@@ -172,26 +161,20 @@ Result<int> explain_shape(const TableFlags& flags) {
 Result<int> export_choices(const TableFlags& flags) {
     YOLK_TRY(const TuningFile file, open_table());
     YOLK_TRY(const std::size_t count, autotune::export_table(file, flags.file));
-    if (flags.common.json)
-        print_json({{"exported", flags.file.string()}, {"choices", count}});
-    else
-        print_line(fmt::format("{} choices written to {}", count, flags.file.string()));
-    return 0;
+    return print_outcome(flags.common.json, {{"exported", flags.file.string()}, {"choices", count}},
+                         fmt::format("{} choices written to {}", count, flags.file.string()));
 }
 
 Result<int> import_choices(const TableFlags& flags) {
     YOLK_TRY(const TuningFile file, open_table());
     YOLK_TRY(const autotune::ImportOutcome outcome, autotune::import_table(file, flags.file));
-    if (flags.common.json) {
-        print_json({{"imported", flags.file.string()},
-                    {"choices", outcome.choices},
-                    {"taken", outcome.taken},
-                    {"left_out", outcome.left_out}});
-    } else {
-        print_line(fmt::format("{} of {} choices taken; {} entries are not choices and were left out", outcome.taken,
-                               outcome.choices, outcome.left_out));
-    }
-    return 0;
+    return print_outcome(flags.common.json,
+                         {{"imported", flags.file.string()},
+                          {"choices", outcome.choices},
+                          {"taken", outcome.taken},
+                          {"left_out", outcome.left_out}},
+                         fmt::format("{} of {} choices taken; {} entries are not choices and were left out",
+                                     outcome.taken, outcome.choices, outcome.left_out));
 }
 
 /// "tile=8,splits=2".
@@ -201,7 +184,7 @@ Result<NamedConfiguration> parse_named_configuration(std::string_view text) {
         const std::size_t sign = part.find('=');
         const auto value = sign == std::string_view::npos ? Result<std::uint32_t>(bad_input(""))
                                                           : parse_number<std::uint32_t>(part.substr(sign + 1));
-        if (!value) return bad_input(fmt::format("'{}' is not knob=value,knob=value.", part));
+        if (!value) return bad_input("'{}' is not knob=value,knob=value.", part);
         named.emplace_back(part.substr(0, sign), *value);
     }
     return named;
@@ -211,23 +194,17 @@ Result<int> pin_shape(const TableFlags& flags) {
     YOLK_TRY(const ShapeQuestion question, asked_shape(flags));
     YOLK_TRY(const TuningFile file, open_table());
     YOLK_TRY(const TuningChoice choice, autotune::pin_choice(file, question, flags.configuration));
-    if (flags.common.json) {
-        print_json({{"pinned", key_text(question.key)},
-                    {"configuration", autotune::configuration_json(choice.configuration)}});
-    } else {
-        print_line(fmt::format("pinned for {}: {}", key_text(question.key), values_text(choice.configuration)));
-    }
-    return 0;
+    const std::string shape = key_text(question.key);
+    return print_outcome(flags.common.json,
+                         {{"pinned", shape}, {"configuration", autotune::configuration_json(choice.configuration)}},
+                         fmt::format("pinned for {}: {}", shape, values_text(choice.configuration)));
 }
 
 Result<int> forget_choices(const TableFlags& flags) {
     YOLK_TRY(const TuningFile file, open_table());
     YOLK_TRY(const std::size_t count, autotune::forget_shapes(file, flags.what));
-    if (flags.common.json)
-        print_json({{"forgotten", count}});
-    else
-        print_line(fmt::format("{} shapes forgotten, their samples and quarantine with them", count));
-    return 0;
+    return print_outcome(flags.common.json, {{"forgotten", count}},
+                         fmt::format("{} shapes forgotten, their samples and quarantine with them", count));
 }
 
 struct TableCommand {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/block_inverse.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -28,13 +26,12 @@ constexpr std::uint32_t number_of(BlockInverseStyle style) noexcept { return sta
 
 Result<void> check_block_inverse(const BlockInverseDesc& desc) {
     if (desc.damping != 0.0F && !(desc.damping >= kLeastDamping && desc.damping <= kLargestDamping)) {
-        return bad_input(fmt::format("The damping of [block_inverse] is {}; it must be 0, or from {} to {}.",
-                                     desc.damping, kLeastDamping, kLargestDamping));
+        return bad_input("The damping of [block_inverse] is {}; it must be 0, or from {} to {}.", desc.damping,
+                         kLeastDamping, kLargestDamping);
     }
     if (desc.damping_per_block && desc.damping != 0.0F) {
-        return bad_input(
-            fmt::format("[block_inverse] was given a relative damping of {} and damping_per_block. Use one of them.",
-                        desc.damping));
+        return bad_input("[block_inverse] was given a relative damping of {} and damping_per_block. Use one of them.",
+                         desc.damping);
     }
     return {};
 }
@@ -44,13 +41,13 @@ Result<void> legal_block_inverse(const DeviceInfo& /*info*/, const BlockInverseD
     const bool symmetric = desc.mode == InverseMode::Symmetric;
     const bool group = config.style == number_of(BlockInverseStyle::Group);
     if (symmetric != group) {
-        return bad_input(fmt::format("style is {}; {}.", config.style,
-                                     symmetric ? "with InverseMode::Symmetric it must be 1 (Group)"
-                                               : "with InverseMode::Spd it must be 0 (Registers) or 2 (Tiles)"));
+        return bad_input("style is {}; {}.", config.style,
+                         symmetric ? "with InverseMode::Symmetric it must be 1 (Group)"
+                                   : "with InverseMode::Spd it must be 0 (Registers) or 2 (Tiles)");
     }
     if (config.style == number_of(BlockInverseStyle::Registers) && desc.n > abi_bi::kMaxRegisters) {
-        return bad_input(fmt::format("style is 0 (Registers), which takes blocks of at most {} rows; n is {}.",
-                                     abi_bi::kMaxRegisters, desc.n));
+        return bad_input("style is 0 (Registers), which takes blocks of at most {} rows; n is {}.",
+                         abi_bi::kMaxRegisters, desc.n);
     }
     return {};
 }

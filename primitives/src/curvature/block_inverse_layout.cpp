@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "block_inverse_layout.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "plan_checks.hpp"
@@ -48,8 +46,8 @@ Result<BlockInverseLayout> lay_out_block_inverse(const Device& device, const Blo
         std::min((limit - kViewAlignment) / layout.block_bytes, (limit - kViewAlignment) / layout.state_bytes);
     if (!in_registers) most = std::min(most, std::min(limit, kEnoughWorkBytes) / layout.work_bytes);
     if (most == 0) {
-        return bad_input(fmt::format("A block of {} rows does not fit into a binding of [{}], which takes {} bytes.",
-                                     desc.n, device.info().name, limit));
+        return bad_input("A block of {} rows does not fit into a binding of [{}], which takes {} bytes.", desc.n,
+                         device.info().name, limit);
     }
     layout.most_blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, desc.blocks));
     return layout;
@@ -74,10 +72,10 @@ Result<BlockInverseSteps> block_inverse_steps(const Device& device, const BlockI
         .residual_groups = within(0, row)};
     const bool symmetric = desc.mode == InverseMode::Symmetric;
     if (steps.prepare_rows == 0 || steps.residual_groups == 0 || (symmetric && steps.pivots == 0)) {
-        return unsupported(fmt::format(
+        return unsupported(
             "The loops of one invocation may cost {} on this device; [block_inverse] needs {} for blocks of {} rows "
             "with workgroup_size {}. Use a larger workgroup_size or smaller blocks.",
-            budget, symmetric ? step : row * 2, desc.n, config.workgroup_size));
+            budget, symmetric ? step : row * 2, desc.n, config.workgroup_size);
     }
     return steps;
 }

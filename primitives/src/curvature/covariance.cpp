@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/covariance.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -35,13 +33,11 @@ MatmulDesc samples_product(const CovarianceDesc& desc) {
 Result<void> check_covariance(const CovarianceDesc& desc) {
     YOLK_TRY_VOID(check_damping(desc.damping, "damping of [covariance]"));
     if (desc.stride != kDense && desc.stride < desc.n) {
-        return bad_input(
-            fmt::format("The stride of x of [covariance] is {}; its rows have {} elements. Give at least "
-                        "that.",
-                        desc.stride, desc.n));
+        return bad_input("The stride of x of [covariance] is {}; its rows have {} elements. Give at least that.",
+                         desc.stride, desc.n);
     }
     if (desc.average && !(desc.decay >= 0.0F && desc.decay < 1.0F)) {
-        return bad_input(fmt::format("decay of [covariance] is {}; it must be at least 0 and below 1.", desc.decay));
+        return bad_input("decay of [covariance] is {}; it must be at least 0 and below 1.", desc.decay);
     }
     return {};
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "curvature_plan.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 namespace yolk {
@@ -51,7 +49,7 @@ MatmulConfig product_heuristic(const DeviceInfo& info, const ProductPair& produc
 
 Result<void> check_damping(float damping, const char* what) {
     if (damping == 0.0F || (damping >= 0x1p-40F && damping <= 0x1p40F)) return {};
-    return bad_input(fmt::format("{} is {}; it must be 0 or from 2^-40 (9.1e-13) to 2^40 (1.1e12).", what, damping));
+    return bad_input("{} is {}; it must be 0 or from 2^-40 (9.1e-13) to 2^40 (1.1e12).", what, damping);
 }
 
 BufferView piece_of(const BufferView& scratch, std::uint64_t offset_bytes, std::uint64_t size_bytes) {

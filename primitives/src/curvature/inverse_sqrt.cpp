@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/inverse_sqrt.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -43,8 +41,7 @@ MatmulDesc block_product(const InverseSqrtDesc& desc) {
 Result<void> check_inverse_sqrt(const InverseSqrtDesc& desc) {
     YOLK_TRY_VOID(check_damping(desc.damping, "damping of [inverse_sqrt]"));
     if (desc.tolerance >= 0x1p-20F && desc.tolerance <= 0.25F) return {};
-    return bad_input(
-        fmt::format("tolerance of [inverse_sqrt] is {}; it must be from 2^-20 (9.5e-7) to 1/4.", desc.tolerance));
+    return bad_input("tolerance of [inverse_sqrt] is {}; it must be from 2^-20 (9.5e-7) to 1/4.", desc.tolerance);
 }
 
 ProductPair inverse_sqrt_products(const InverseSqrtDesc& desc) { return {block_product(desc), block_product(desc)}; }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "es_update_slices.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -34,10 +32,9 @@ Result<Slices> choose_slices(const SliceProblem& problem) {
         most_pairs == 0 ? UINT64_MAX : ceil_div<std::uint64_t>(problem.pair_count, most_pairs);
     if (fewest_slices > most_slices) {
         return unsupported(
-            fmt::format("[es_update] cannot sum {} pairs of rank {} on this device: a slice may have {} pairs, and {} "
-                        "slices of one tile fit into a binding of {} bytes and a loop. Use a smaller population or "
-                        "rank.",
-                        problem.pair_count, problem.rank, most_pairs, most_slices, problem.max_scratch_bytes));
+            "[es_update] cannot sum {} pairs of rank {} on this device: a slice may have {} pairs, and {} slices of "
+            "one tile fit into a binding of {} bytes and a loop. Use a smaller population or rank.",
+            problem.pair_count, problem.rank, most_pairs, most_slices, problem.max_scratch_bytes);
     }
     const std::uint64_t slices = std::min(most_slices, std::max<std::uint64_t>(fewest_slices, kEnoughSlices));
     const auto fewest_pairs = ceil_div<std::uint64_t>(problem.pair_count, slices);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/fitness.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -29,27 +27,26 @@ Result<void> validate_groups(const FitnessDesc& desc) {
     if (desc.rule != FitnessRule::GroupZScore) return {};
     YOLK_TRY_VOID(check_range(desc.group_size, 2, desc.population, "group_size of [fitness]"));
     if (desc.population % desc.group_size == 0) return {};
-    return bad_input(fmt::format("The group_size of [fitness] is {}, which does not divide the population of {}.",
-                                 desc.group_size, desc.population));
+    return bad_input("The group_size of [fitness] is {}, which does not divide the population of {}.", desc.group_size,
+                     desc.population);
 }
 
 Result<void> check_fitness(const FitnessDesc& desc) {
     if (desc.antithetic && desc.population % 2 != 0) {
         return bad_input(
-            fmt::format("The population of [fitness] is {}, which is odd: members come in pairs. Give an even one, "
-                        "or turn antithetic sampling off.",
-                        desc.population));
+            "The population of [fitness] is {}, which is odd: members come in pairs. Give an even one, or turn "
+            "antithetic sampling off.",
+            desc.population);
     }
     if (!desc.antithetic && is_pair_rule(desc.rule)) {
         return bad_input(
-            fmt::format("The rule {} of [fitness] compares the two members of a pair, and without "
-                        "antithetic sampling there are no pairs. Choose centred-rank, z-score or "
-                        "group-z-score.",
-                        to_string(desc.rule)));
+            "The rule {} of [fitness] compares the two members of a pair, and without antithetic sampling there are no "
+            "pairs. Choose centred-rank, z-score or group-z-score.",
+            to_string(desc.rule));
     }
     if (desc.robust && desc.rule != FitnessRule::PairDifference) {
-        return bad_input(fmt::format("[fitness] was asked for the robust form of {}; only pair-difference has one.",
-                                     to_string(desc.rule)));
+        return bad_input("[fitness] was asked for the robust form of {}; only pair-difference has one.",
+                         to_string(desc.rule));
     }
     return validate_groups(desc);
 }
@@ -179,7 +176,7 @@ Result<FitnessRule> parse_fitness_rule(std::string_view name) {
     constexpr auto kWords = enum_words(FitnessRule{});
     const auto found = std::ranges::find(kWords, name);
     if (found != kWords.end()) return static_cast<FitnessRule>(found - kWords.begin());
-    return bad_input(fmt::format("There is no fitness rule \"{}\". Choose {}.", name, detail::any_of(kWords)));
+    return bad_input("There is no fitness rule \"{}\". Choose {}.", name, detail::any_of(kWords));
 }
 
 bool is_integer_rule(FitnessRule rule) noexcept { return rule < FitnessRule::ZScore; }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fitness_steps.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "yolk/core/shape.hpp"
@@ -58,19 +56,19 @@ abi_fi::Params common_params(const FitnessDesc& desc) {
 
 Result<void> check_fitness_loops(const FitnessDesc& desc, std::uint64_t loop_budget) {
     if (loop_budget < loop_cost(1, loop_cost(desc.episodes)) + kOtherLoops) {
-        return unsupported(fmt::format(
+        return unsupported(
             "[fitness] averages {} episodes, but the loops of an invocation may cost only {} on this device. Use "
             "fewer episodes per member.",
-            desc.episodes, loop_budget));
+            desc.episodes, loop_budget);
     }
     if (!sorts(desc)) return {};
     // fitness_sort_count has the longest loops: there are no more tiles than keys in one.
     const std::uint64_t needed = 2 * loop_cost(kDigitValues) + loop_cost(tile_length_of(desc));
     if (loop_budget >= needed) return {};
     return unsupported(
-        fmt::format("The rule centred-rank of [fitness] sorts {} members, in loops that cost {} per invocation, but "
-                    "they may cost only {} on this device. Use at most {} members or another rule.",
-                    desc.population, needed, loop_budget, kMaxCountedRanks));
+        "The rule centred-rank of [fitness] sorts {} members, in loops that cost {} per invocation, but "
+        "they may cost only {} on this device. Use at most {} members or another rule.",
+        desc.population, needed, loop_budget, kMaxCountedRanks);
 }
 
 /// Most stages go over their share of the members; scores over their episodes as well, ranks over the others', the sort

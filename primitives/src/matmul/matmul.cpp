@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/matmul.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -42,8 +40,8 @@ Result<std::uint32_t> matmul_chunk(const Device& device, const MatmulConfig& con
                                (config.operand_path == kStagedOperands ? 0 : loop_cost(config.block_k));
     const std::uint64_t blocks = iterations_within(budget > tail ? budget - tail : 0);
     if (blocks == 0) {
-        return unsupported(fmt::format("The loops of one invocation may cost {} on this device; [matmul] needs {}.",
-                                       budget, tail + loop_cost(1)));
+        return unsupported("The loops of one invocation may cost {} on this device; [matmul] needs {}.", budget,
+                           tail + loop_cost(1));
     }
     const std::uint64_t most = UINT32_MAX / config.block_k - 1;
     return static_cast<std::uint32_t>(std::min(blocks, most) * config.block_k);
@@ -240,9 +238,8 @@ Result<void> cut_into_splits(abi_mm::Params& params, const MatmulConfig& config,
     params.split_count = ceil_div(params.k, params.split_k);
     if (params.split_k <= chunk) return {};
     return unsupported(
-        fmt::format("A split of [matmul] has {} steps of k; this device's loops allow {}. Use a larger "
-                    "split_k or none.",
-                    params.split_k, chunk));
+        "A split of [matmul] has {} steps of k; this device's loops allow {}. Use a larger split_k or none.",
+        params.split_k, chunk);
 }
 
 /// The dispatch that writes the partial sums, dense and one behind the other.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_formats.hpp"
 
-#include <fmt/format.h>
-
 #include "yolk/runtime/loop_budget.hpp"
 #include "yolk/shaders/catalogue.hpp"
 #include "yolk/shaders/cooperative_forms.hpp"
@@ -56,14 +54,14 @@ Result<void> check_formats(const MatmulDesc& desc, const MatmulConfig& c) {
 Result<void> check_cooperative(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
     const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{.m = 1, .n = 1, .k = 1});
     if (c.workgroup_size != info.limits.subgroup_size) {
-        return bad_input(fmt::format("With matrix units the workgroup_size must be that of a subgroup, {}.",
-                                     info.limits.subgroup_size));
+        return bad_input("With matrix units the workgroup_size must be that of a subgroup, {}.",
+                         info.limits.subgroup_size);
     }
     if (c.block_m % shape.m != 0 || c.block_n % shape.n != 0 || c.block_m > kMaxFragments * shape.m ||
         c.block_n > kMaxFragments * shape.n || desc.m % c.block_m != 0 || desc.n % c.block_n != 0) {
-        return bad_input(fmt::format(
+        return bad_input(
             "With matrix units block_m must be 1 to {} times {}, block_n times {}, and they must divide m and n.",
-            kMaxFragments, shape.m, shape.n));
+            kMaxFragments, shape.m, shape.n);
     }
     const MatmulConfig unused{.block_k = c.block_k,
                               .tile_m = c.tile_m,
@@ -108,10 +106,10 @@ Result<std::uint32_t> cooperative_chunk(std::uint64_t budget, const MatmulDesc& 
     const std::uint64_t fragments = loop_cost(rows, loop_cost(columns));
     const std::uint64_t step = loop_cost(rows) + loop_cost(columns) + fragments;
     if (2 * fragments + loop_cost(desc.k / shape.k, step) <= budget) return desc.k;
-    return unsupported(fmt::format(
+    return unsupported(
         "The loops of one invocation may cost {} on this device; [matmul] needs more for a k of {} on matrix "
         "units. Use another operand_path than 4.",
-        budget, desc.k));
+        budget, desc.k);
 }
 
 std::vector<SpecConstant> cooperative_constants(const MatmulDesc& desc, const MatmulConfig& config,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/matmul_i8.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -34,20 +32,16 @@ Result<std::uint64_t> resolve_rows(RowsLayout& layout, const Rows& rows, std::ui
     if (layout.stride == kDense)
         layout.stride = static_cast<std::uint32_t>(std::min<std::uint64_t>(length, kDense - 1));
     if (rows.count > 1 && layout.stride < length) {
-        return bad_input(
-            fmt::format("The stride of {} of [matmul_i8] is {}; its rows have {} elements. Give at least "
-                        "that.",
-                        name, layout.stride, length));
+        return bad_input("The stride of {} of [matmul_i8] is {}; its rows have {} elements. Give at least that.", name,
+                         layout.stride, length);
     }
     const std::uint64_t dense = rows.count * layout.stride;
     std::uint64_t batch_stride = layout.batch_stride == kDense ? dense : layout.batch_stride;
     if (batch <= 1) batch_stride = 0;
     if (layout.offset % rows.alignment != 0 || layout.stride % rows.alignment != 0 ||
         batch_stride % rows.alignment != 0) {
-        return bad_input(
-            fmt::format("The offset and strides of {} of [matmul_i8] are {}, {} and {}; they must be "
-                        "multiples of {}.",
-                        name, layout.offset, layout.stride, batch_stride, rows.alignment));
+        return bad_input("The offset and strides of {} of [matmul_i8] are {}, {} and {}; they must be multiples of {}.",
+                         name, layout.offset, layout.stride, batch_stride, rows.alignment);
     }
     if (rows.count == 0 || rows.length == 0 || batch == 0) {
         layout.batch_stride = 0;
@@ -58,9 +52,9 @@ Result<std::uint64_t> resolve_rows(RowsLayout& layout, const Rows& rows, std::ui
     const std::uint64_t most = UINT32_MAX / rows.element_bytes;
     if (std::max({elements, batch_stride, dense}) > most) {
         return bad_input(
-            fmt::format("{} of [matmul_i8] reaches to element {}; at most {} are allowed in a view. Use "
-                        "smaller sizes or several plans.",
-                        name, elements, most));
+            "{} of [matmul_i8] reaches to element {}; at most {} are allowed in a view. Use smaller sizes or several "
+            "plans.",
+            name, elements, most);
     }
     layout.batch_stride = static_cast<std::uint32_t>(batch_stride);
     return elements * rows.element_bytes;
@@ -69,15 +63,13 @@ Result<std::uint64_t> resolve_rows(RowsLayout& layout, const Rows& rows, std::ui
 Result<void> check_written_rows(const MatmulI8Desc& desc) {
     const std::uint64_t matrix = desc.m == 0 ? 0 : std::uint64_t{desc.m - 1} * desc.out.stride + desc.n;
     if (desc.batch <= 1 || desc.out.batch_stride >= matrix) return {};
-    return bad_input(
-        fmt::format("The batch stride of out of [matmul_i8] is {}; its matrices have {} elements. Give at "
-                    "least that.",
-                    desc.out.batch_stride, matrix));
+    return bad_input("The batch stride of out of [matmul_i8] is {}; its matrices have {} elements. Give at least that.",
+                     desc.out.batch_stride, matrix);
 }
 
 Result<void> legal_matmul_i8(const DeviceInfo& info, const MatmulI8Desc& /*desc*/, const MatmulI8Config& c) {
     if (c.workgroup_size % c.lanes_n != 0) return bad_input("lanes_n must divide workgroup_size.");
-    if (c.tile_m * c.tile_n > kMaxSumsI8) return bad_input(fmt::format("An invocation may have {} sums.", kMaxSumsI8));
+    if (c.tile_m * c.tile_n > kMaxSumsI8) return bad_input("An invocation may have {} sums.", kMaxSumsI8);
     if (c.dot == 1 && !path_is_open(info, LowPrecisionPath::IntegerDot))
         return bad_input("The path int8-dot is closed on this device; dot must be 0.");
     return {};
@@ -105,9 +97,8 @@ Result<RowsOfViews> lay_out_matmul_i8(const MatmulI8Desc& desc) {
 Result<void> check_matmul_i8(const MatmulI8Desc& desc) {
     if (desc.k > kMaxI8Depth) {
         return bad_input(
-            fmt::format("k of [matmul_i8] is {}; above {} a sum may overflow. Split k over several plans "
-                        "and add their results.",
-                        desc.k, kMaxI8Depth));
+            "k of [matmul_i8] is {}; above {} a sum may overflow. Split k over several plans and add their results.",
+            desc.k, kMaxI8Depth);
     }
     YOLK_TRY_VOID(lay_out_matmul_i8(desc));
     return {};
@@ -126,9 +117,8 @@ Result<void> check_matmul_i8_loops(const Device& device, const MatmulI8Desc& des
         loop_cost(ceil_div(desc.k, kBytesPerWord)) + loop_cost(std::uint64_t{config.tile_m} * config.tile_n);
     if (cost <= budget) return {};
     return unsupported(
-        fmt::format("The loops of one invocation may cost {} on this device; [matmul_i8] needs {} for a "
-                    "k of {}. Use a smaller k.",
-                    budget, cost, desc.k));
+        "The loops of one invocation may cost {} on this device; [matmul_i8] needs {} for a k of {}. Use a smaller k.",
+        budget, cost, desc.k);
 }
 
 abi_i8::Params matmul_i8_params(const MatmulI8Desc& desc) noexcept {

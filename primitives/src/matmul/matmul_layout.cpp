@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_layout.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "yolk/abi/matmul.h"
@@ -24,9 +22,8 @@ Result<std::uint64_t> resolve_matrix(MatrixLayout& layout, const Extent& extent,
                                      const char* name) {
     if (layout.stride == kDense) layout.stride = static_cast<std::uint32_t>(extent.columns);
     if (extent.rows > 1 && layout.stride < extent.columns) {
-        return bad_input(
-            fmt::format("The stride of {} of [matmul] is {}; its rows have {} elements. Give at least that.", name,
-                        layout.stride, extent.columns));
+        return bad_input("The stride of {} of [matmul] is {}; its rows have {} elements. Give at least that.", name,
+                         layout.stride, extent.columns);
     }
     if (extent.rows == 0 || extent.columns == 0 || batch == 0) {
         if (layout.batch_stride == kDense) layout.batch_stride = 0;
@@ -39,9 +36,9 @@ Result<std::uint64_t> resolve_matrix(MatrixLayout& layout, const Extent& extent,
     const std::uint64_t elements = layout.offset + (batch - 1) * batch_stride + matrix;
     if (std::max({elements, batch_stride, dense}) > UINT32_MAX / kElementBytes) {
         return bad_input(
-            fmt::format("{} of [matmul] reaches to element {}; at most {} are allowed in a view. Use smaller "
-                        "sizes or several plans.",
-                        name, elements, UINT32_MAX / kElementBytes));
+            "{} of [matmul] reaches to element {}; at most {} are allowed in a view. Use smaller sizes or several "
+            "plans.",
+            name, elements, UINT32_MAX / kElementBytes);
     }
     layout.batch_stride = static_cast<std::uint32_t>(batch_stride);
     return float_bytes(layout.format, elements);
@@ -53,24 +50,21 @@ Result<void> check_narrow_out(const MatrixLayout& layout, const MatmulDesc& desc
                        (desc.batch == 1 || std::uint64_t{layout.batch_stride} == std::uint64_t{desc.m} * desc.n);
     if (layout.format == FloatFormat::F32 || dense) return {};
     return bad_input(
-        fmt::format("out of [matmul] is {} at offset {} with strides {} and {}; one of 16 bits must be dense from the "
-                    "start of its view.",
-                    to_string(layout.format), layout.offset, layout.stride, layout.batch_stride));
+        "out of [matmul] is {} at offset {} with strides {} and {}; one of 16 bits must be dense from the start of its "
+        "view.",
+        to_string(layout.format), layout.offset, layout.stride, layout.batch_stride);
 }
 
 Result<void> check_written_matrix(const MatrixLayout& layout, const MatmulDesc& desc, const char* name) {
     if (layout.transposed) {
         return bad_input(
-            fmt::format("{} of [matmul] is described as transposed; only a and b may be. Swap them and their "
-                        "transposes instead.",
-                        name));
+            "{} of [matmul] is described as transposed; only a and b may be. Swap them and their transposes instead.",
+            name);
     }
     const std::uint64_t matrix = desc.m == 0 ? 0 : std::uint64_t{desc.m - 1} * layout.stride + desc.n;
     if (desc.batch > 1 && layout.batch_stride < matrix) {
-        return bad_input(
-            fmt::format("The batch stride of {} of [matmul] is {}; its matrices have {} elements. Give at "
-                        "least that.",
-                        name, layout.batch_stride, matrix));
+        return bad_input("The batch stride of {} of [matmul] is {}; its matrices have {} elements. Give at least that.",
+                         name, layout.batch_stride, matrix);
     }
     return {};
 }

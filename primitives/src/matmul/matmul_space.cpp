@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tuning space of matmul and its legality: the geometry that a kernel relies on, and what keeps its code small.
-#include <fmt/format.h>
 
 #include <array>
 #include <set>
@@ -25,14 +24,13 @@ Result<void> check_matmul_geometry(const MatmulConfig& c) {
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
         return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
     if (c.operand_path != kUniformOperand && !is_compact(c.block_m / c.tile_m, c.block_n / c.tile_n)) {
-        return bad_input(fmt::format("More than {} lanes may lie at most {} times as wide as high, or as high as wide.",
-                                     kFreeLanes, kMaxAspect));
+        return bad_input("More than {} lanes may lie at most {} times as wide as high, or as high as wide.", kFreeLanes,
+                         kMaxAspect);
     }
     if ((c.tile_m + c.tile_n) * c.block_k > kMaxOperands)
-        return bad_input(fmt::format("An invocation may read {} operands in a step.", kMaxOperands));
+        return bad_input("An invocation may read {} operands in a step.", kMaxOperands);
     if (c.tile_m * c.tile_n > kMaxSums || c.tile_m * c.tile_n * c.block_k > kMaxUnrolled) {
-        return bad_input(
-            fmt::format("An invocation may have {} sums, and a step {} multiply-adds.", kMaxSums, kMaxUnrolled));
+        return bad_input("An invocation may have {} sums, and a step {} multiply-adds.", kMaxSums, kMaxUnrolled);
     }
     return {};
 }
@@ -41,9 +39,9 @@ Result<void> check_staging(const DeviceInfo& info, const MatmulConfig& c) {
     const std::uint64_t shared_bytes = kElementBytes * c.block_k * (c.block_m + c.block_n + 2);
     const std::uint64_t limit = std::min<std::uint64_t>(kMaxSharedBytes, info.limits.max_shared_memory_size);
     if (shared_bytes > limit)
-        return bad_input(fmt::format("Staging takes {} bytes of shared memory; {} are there.", shared_bytes, limit));
+        return bad_input("Staging takes {} bytes of shared memory; {} are there.", shared_bytes, limit);
     if ((c.block_m + c.block_n) * c.block_k > kMaxStagedPerInvocation * c.workgroup_size)
-        return bad_input(fmt::format("An invocation may stage {} elements in a step.", kMaxStagedPerInvocation));
+        return bad_input("An invocation may stage {} elements in a step.", kMaxStagedPerInvocation);
     if (c.block_m * c.block_k % (4 * c.workgroup_size) != 0 || c.block_n * c.block_k % (4 * c.workgroup_size) != 0)
         return bad_input("block_m * block_k and block_n * block_k must be multiples of 4 * workgroup_size.");
     return {};
@@ -55,7 +53,7 @@ Result<void> check_matmul_uniform(const MatmulDesc& desc, const MatmulConfig& c)
     if (rows == 0) return bad_input("A uniform buffer does not hold block_m rows of a.");
     const std::uint64_t windows = std::uint64_t{ceil_div(desc.m, rows)} * desc.batch;
     if (windows > kMaxWindows)
-        return bad_input(fmt::format("a takes {} uniform buffers; at most {} are allowed.", windows, kMaxWindows));
+        return bad_input("a takes {} uniform buffers; at most {} are allowed.", windows, kMaxWindows);
     return {};
 }
 
@@ -69,8 +67,8 @@ Result<void> check_matmul_texel(const DeviceInfo& info, const MatmulDesc& desc, 
     const std::uint64_t a = texels(layout->a_bytes, whole_k && reads_vectors_of_a(desc, c));
     const std::uint64_t b = texels(layout->b_bytes, whole_k && reads_vectors_of_b(desc, c));
     if (std::max(a, b) > info.limits.max_texel_buffer_elements) {
-        return bad_input(fmt::format("A texel buffer of this device has {} elements; an operand takes {}.",
-                                     info.limits.max_texel_buffer_elements, std::max(a, b)));
+        return bad_input("A texel buffer of this device has {} elements; an operand takes {}.",
+                         info.limits.max_texel_buffer_elements, std::max(a, b));
     }
     return {};
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perturbed_linear_layout.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "matmul_layout.hpp"
@@ -28,9 +26,9 @@ Result<std::uint32_t> fused_chunk(std::uint64_t budget, std::uint64_t reserved, 
     const std::uint64_t chunk = iterations > UINT32_MAX ? UINT32_MAX - 7 : iterations * step / 8 * 8;
     if (chunk == 0) {
         return unsupported(
-            fmt::format("The loops of one invocation may cost {} on this device; [perturbed_linear] needs {}. "
-                        "Use a smaller rank, a smaller tile_m, or no fused form.",
-                        budget, reserved + loop_cost(ceil_div(8U, static_cast<std::uint32_t>(step)))));
+            "The loops of one invocation may cost {} on this device; [perturbed_linear] needs {}. "
+            "Use a smaller rank, a smaller tile_m, or no fused form.",
+            budget, reserved + loop_cost(ceil_div(8U, static_cast<std::uint32_t>(step))));
     }
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(chunk, UINT32_MAX - 7));
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tuning space of perturbed_linear and its legality: the geometry that its kernels rely on, and what keeps their
 // code small.
-#include <fmt/format.h>
 
 #include <array>
 #include <vector>
@@ -34,13 +33,13 @@ Result<void> check_fused_geometry(const PerturbedLinearDesc& desc, const Perturb
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
         return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
     if (c.uniform == 0 && !is_compact(c.block_m / c.tile_m, c.block_n / c.tile_n)) {
-        return bad_input(fmt::format("More than {} lanes may lie at most {} times as wide as high, or as high as wide.",
-                                     kFreeLanes, kMaxAspect));
+        return bad_input("More than {} lanes may lie at most {} times as wide as high, or as high as wide.", kFreeLanes,
+                         kMaxAspect);
     }
     const std::uint32_t steps = std::max(c.block_k, rho_chunk(desc.rank));
     if (c.tile_m * c.tile_n > kMaxSums || c.tile_m * c.tile_n * steps > kMaxTileUnrolled) {
-        return bad_input(fmt::format("An invocation may have {} sums, and a step over k or the rank {} multiply-adds.",
-                                     kMaxSums, kMaxTileUnrolled));
+        return bad_input("An invocation may have {} sums, and a step over k or the rank {} multiply-adds.", kMaxSums,
+                         kMaxTileUnrolled);
     }
     if (c.vector_width == 4 && inner_size(desc) % 4 != 0 && !(desc.transposed && outer_size(desc) % 4 == 0))
         return bad_input("Neither x nor W can be read four elements at a time.");
@@ -59,7 +58,7 @@ Result<void> check_fused_uniform(const PerturbedLinearDesc& desc, const Perturbe
         if (rows == 0) return bad_input("A uniform buffer does not hold block_m rows of x, or a shared x.");
         const std::uint64_t windows = desc.shared_input ? 1 : std::uint64_t{desc.members} * desc.rows / rows + 1;
         if (windows > kMaxWindows)
-            return bad_input(fmt::format("x takes {} uniform buffers; at most {} are allowed.", windows, kMaxWindows));
+            return bad_input("x takes {} uniform buffers; at most {} are allowed.", windows, kMaxWindows);
     }
     return {};
 }
@@ -71,8 +70,8 @@ Result<void> check_fused_texel(const DeviceInfo& info, const PerturbedLinearDesc
     const std::uint64_t inputs = checked_bytes({instances, inner_size(desc)}, 1, "x").value_or(UINT64_MAX);
     const std::uint64_t elements = std::max(inputs, std::uint64_t{desc.in} * desc.out);
     if (elements > info.limits.max_texel_buffer_elements) {
-        return bad_input(fmt::format("A texel buffer of this device has {} elements; x or W has {}.",
-                                     info.limits.max_texel_buffer_elements, elements));
+        return bad_input("A texel buffer of this device has {} elements; x or W has {}.",
+                         info.limits.max_texel_buffer_elements, elements);
     }
     return {};
 }
@@ -81,19 +80,19 @@ Result<void> check_projection(const PerturbedLinearDesc& desc, const PerturbedLi
     const std::uint32_t step = projection_step(desc.rank) * rho_chunk(desc.rank);
     if (c.fused == 1) {
         if (desc.rank > kMaxFusedRank || inner_size(desc) > kMaxFusedInputs) {
-            return bad_input(fmt::format("Fused, the rank may be {} and x have {} columns, at most.", kMaxFusedRank,
-                                         kMaxFusedInputs));
+            return bad_input("Fused, the rank may be {} and x have {} columns, at most.", kMaxFusedRank,
+                             kMaxFusedInputs);
         }
         if (c.projection_workgroup != 8 || c.projection_rows != 1)
             return bad_input("Fused, there is no projection: projection_workgroup must be 8 and projection_rows 1.");
         if (c.tile_m * step > kMaxProjected)
-            return bad_input(fmt::format("Fused, a step over k may have {} multiply-adds.", kMaxProjected));
+            return bad_input("Fused, a step over k may have {} multiply-adds.", kMaxProjected);
         return {};
     }
     if (c.projection_rows > 1 && c.projection_rows > desc.rows)
         return bad_input("projection_rows must not exceed the rows of a member.");
     if (2 * c.projection_rows * step > kMaxProjected)
-        return bad_input(fmt::format("A step over k of the projection may have {} multiply-adds.", kMaxProjected));
+        return bad_input("A step over k of the projection may have {} multiply-adds.", kMaxProjected);
     return {};
 }
 

@@ -40,19 +40,18 @@ Result<BlockWindows> cut_blocks(const Device& device, std::uint32_t blocks, std:
     }
     const std::uint64_t per_window = limit / largest / step * step;
     if (per_window != 0 && ceil_div<std::uint64_t>(blocks, per_window) > kMostWindows) {
-        return Error{ErrorKind::BadInput,
-                     fmt::format("The views of {} take {} bindings of [{}], which holds {} of the {} blocks in one; at "
-                                 "most {} are allowed. Use several plans.",
-                                 plan, ceil_div<std::uint64_t>(blocks, per_window), device.info().name, per_window,
-                                 blocks, kMostWindows)};
+        return Error{ErrorKind::BadInput, fmt::format("The views of {} take {} bindings of [{}], which holds {} of the "
+                                                      "{} blocks in one; at most {} are allowed. Use several plans.",
+                                                      plan, ceil_div<std::uint64_t>(blocks, per_window),
+                                                      device.info().name, per_window, blocks, kMostWindows)};
     }
     if (per_window != 0) return BlockWindows{.blocks = blocks, .per_window = static_cast<std::uint32_t>(per_window)};
     return Error{
         ErrorKind::BadInput,
-        fmt::format("The views of {} have {} bytes per block; a binding of [{}] takes at most {}, and {} blocks "
-                    "must fit for the next to begin at a multiple of {} bytes. Use n that are multiples of two, "
-                    "or several plans.",
-                    plan, largest, device.info().name, limit, step, kViewAlignment)};
+        fmt::format(
+            "The views of {} have {} bytes per block; a binding of [{}] takes at most {}, and {} blocks must fit for "
+            "the next to begin at a multiple of {} bytes. Use n that are multiples of two, or several plans.",
+            plan, largest, device.info().name, limit, step, kViewAlignment)};
 }
 
 }  // namespace yolk

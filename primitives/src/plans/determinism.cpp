@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/determinism.hpp"
 
-#include <fmt/format.h>
-
 namespace yolk {
 
 std::string_view to_string(Determinism determinism) noexcept {
@@ -13,7 +11,7 @@ Result<Determinism> parse_determinism(std::string_view name) {
     for (const Determinism determinism : {Determinism::Exact, Determinism::Fast}) {
         if (name == to_string(determinism)) return determinism;
     }
-    return bad_input(fmt::format("'{}' is not a determinism; there are exact and fast.", name));
+    return bad_input("'{}' is not a determinism; there are exact and fast.", name);
 }
 
 }  // namespace yolk

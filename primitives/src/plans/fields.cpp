@@ -53,8 +53,8 @@ std::vector<std::string_view> words_of(std::string_view text) {
 Error unknown_field(std::string_view operation, std::string_view name, const FieldInfos& known) {
     const std::vector<std::string_view> names = names_of(known);
     const std::string_view near = nearest_word(name, names);
-    return bad_input(fmt::format("{} has no field '{}'; it has {}.{}", operation, name, fmt::join(names, ", "),
-                                 near.empty() ? "" : fmt::format(" Did you mean {}?", near)));
+    return bad_input("{} has no field '{}'; it has {}.{}", operation, name, fmt::join(names, ", "),
+                     near.empty() ? "" : fmt::format(" Did you mean {}?", near));
 }
 
 std::optional<FieldText> split_word(std::string_view word) {
@@ -110,19 +110,19 @@ Result<std::vector<FieldText>> split_fields(std::string_view operation, std::str
     for (const std::string_view word : words_of(text)) {
         std::optional<FieldText> field = split_word(word);
         if (!field)
-            return bad_input(fmt::format("'{}' of '{} {}' is not name=value; {} takes {}.", word, operation, text,
-                                         operation, field_summary(known)));
+            return bad_input("'{}' of '{} {}' is not name=value; {} takes {}.", word, operation, text, operation,
+                             field_summary(known));
         if (find_field(known, field->name) == nullptr) return unknown_field(operation, field->name, known);
         if (const auto twice = std::ranges::find(given, field->name, &FieldText::name); twice != given.end())
-            return bad_input(fmt::format("'{} {}' gives {} twice, {} and {}; give it once.", operation, text,
-                                         field->name, twice->value, field->value));
+            return bad_input("'{} {}' gives {} twice, {} and {}; give it once.", operation, text, field->name,
+                             twice->value, field->value);
         given.push_back(*std::move(field));
     }
     for (const FieldInfo& field : known) {
         const FieldText* found = find_given(given, field.name);
         if (!field.fallback.empty() || (found != nullptr && found->value != "0")) continue;
-        return bad_input(fmt::format("'{} {}' needs {}, above 0; {} takes {}.", operation, text, field.name, operation,
-                                     field_summary(known)));
+        return bad_input("'{} {}' needs {}, above 0; {} takes {}.", operation, text, field.name, operation,
+                         field_summary(known));
     }
     return given;
 }
@@ -141,7 +141,7 @@ Result<void> check_field(std::string_view operation, const FieldInfo& field, std
 }
 
 Error wrong_field(std::string_view operation, const FieldInfo& field, std::string_view value) {
-    return bad_input(fmt::format("{} of [{}] is {}; it is {}.", field.name, operation, value, field.allowed));
+    return bad_input("{} of [{}] is {}; it is {}.", field.name, operation, value, field.allowed);
 }
 
 std::string field_summary(const FieldInfos& known) {
@@ -177,8 +177,8 @@ TuningShape key_of_fields(const FieldInfos& known, std::span<const std::string> 
 }
 
 Error foreign_key(std::string_view operation, const TuningShape& key, const FieldInfos& known) {
-    return bad_input(fmt::format("'{}' with the extents {} is not a shape of {}, which has {}.", key.variant,
-                                 key.extents, operation, field_summary(known)));
+    return bad_input("'{}' with the extents {} is not a shape of {}, which has {}.", key.variant, key.extents,
+                     operation, field_summary(known));
 }
 
 Result<std::vector<FieldText>> fields_of_key(std::string_view operation, const TuningShape& key,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/limits.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
@@ -79,8 +77,8 @@ Result<double> measure_textbook_matmul(const Device& device, Dispatcher& dispatc
     constexpr std::uint64_t kMostExtent = 1U << 14U;  // its matrices then fill 1 GiB each
     for (const std::uint64_t extent : {product.m, product.n, product.k}) {
         if (extent == 0 || extent > kMostExtent) {
-            return bad_input(fmt::format("The textbook's matmul is asked for {} x {} x {}; each is from 1 to {}.",
-                                         product.m, product.n, product.k, kMostExtent));
+            return bad_input("The textbook's matmul is asked for {} x {} x {}; each is from 1 to {}.", product.m,
+                             product.n, product.k, kMostExtent);
         }
     }
     const auto m = static_cast<std::uint32_t>(round_up(product.m, 16)),

@@ -54,8 +54,8 @@ template <class Desc>
         }
         const std::span<const BufferView> list = views.*field.list;
         if (const std::size_t planned = field.list_shapes(desc).size(); list.size() != planned) {
-            return bad_input(fmt::format("{} was given {} {}; it was planned for {}.", label_of(desc), list.size(),
-                                         field.name, planned));
+            return bad_input("{} was given {} {}; it was planned for {}.", label_of(desc), list.size(), field.name,
+                             planned);
         }
         given.insert(given.end(), list.begin(), list.end());
     }

@@ -32,7 +32,7 @@ std::vector<std::uint32_t> workgroup_sizes() { return {1, 4, 8, 16, 32, 64, 128,
 
 Result<void> check_range(std::uint64_t value, std::uint64_t low, std::uint64_t high, const char* what) {
     if (value >= low && value <= high) return {};
-    return bad_input(fmt::format("{} is {}; it must be from {} to {}.", what, value, low, high));
+    return bad_input("{} is {}; it must be from {} to {}.", what, value, low, high);
 }
 
 Result<std::uint64_t> checked_bytes(std::initializer_list<std::uint64_t> extents, std::uint64_t element_bytes,
@@ -50,9 +50,8 @@ Result<std::uint64_t> checked_bytes(std::initializer_list<std::uint64_t> extents
 Result<void> check_binding_size(const Device& device, std::uint64_t size_bytes, const char* what) {
     const std::uint64_t limit = device.info().limits.max_storage_buffer_range;
     if (size_bytes <= limit) return {};
-    return bad_input(
-        fmt::format("{} needs {} bytes in one binding; [{}] takes at most {}. Use smaller sizes or several plans.",
-                    what, size_bytes, device.info().name, limit));
+    return bad_input("{} needs {} bytes in one binding; [{}] takes at most {}. Use smaller sizes or several plans.",
+                     what, size_bytes, device.info().name, limit);
 }
 
 Result<std::uint64_t> binding_bytes(const Device& device, std::initializer_list<std::uint64_t> extents,
@@ -84,8 +83,8 @@ Result<DeviceInfo> probed_info(const Device& device) {
 
 Result<void> check_quads(std::uint32_t elements_per_load, std::uint64_t columns) {
     if (elements_per_load == 1 || columns % kQuad == 0) return {};
-    return bad_input(fmt::format("elements_per_load is {} for {} columns; use 1, or columns that are a multiple of 4.",
-                                 elements_per_load, columns));
+    return bad_input("elements_per_load is {} for {} columns; use 1, or columns that are a multiple of 4.",
+                     elements_per_load, columns);
 }
 
 LinearGrid grid_of(std::uint64_t count, std::uint64_t items_per_group, std::uint64_t cost_per_item) noexcept {

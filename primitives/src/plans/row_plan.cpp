@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "row_plan.hpp"
 
-#include <fmt/format.h>
-
 #include "plan_checks.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/runtime/loop_budget.hpp"
@@ -18,8 +16,8 @@ constexpr std::uint32_t kLongRow = 1U << 16U;  // columns
 
 Result<void> check_rows_per_workgroup(const RowConfig& config) {
     if (config.row_per_invocation != 0 || config.rows_per_workgroup <= kMaxRowsByGroup) return {};
-    return bad_input(fmt::format("rows_per_workgroup is {}; with row_per_invocation 0 it must be 1, 2, 4 or 8.",
-                                 config.rows_per_workgroup));
+    return bad_input("rows_per_workgroup is {}; with row_per_invocation 0 it must be 1, 2, 4 or 8.",
+                     config.rows_per_workgroup);
 }
 
 RowConfig default_row_config(const DeviceInfo& info) noexcept {
@@ -44,10 +42,10 @@ Result<void> check_row_loops(const Device& device, const char* plan, std::uint32
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
     if (cost <= budget) return {};
     return unsupported(
-        fmt::format("The loops of one invocation may cost {} on this device; {} needs {} for rows of {} columns with "
-                    "row_per_invocation {}. Use shorter rows{}.",
-                    budget, plan, cost, columns, config.row_per_invocation,
-                    config.row_per_invocation != 0 && passes.writes != 0 ? ", or row_per_invocation 0" : ""));
+        "The loops of one invocation may cost {} on this device; {} needs {} for rows of {} columns with "
+        "row_per_invocation {}. Use shorter rows{}.",
+        budget, plan, cost, columns, config.row_per_invocation,
+        config.row_per_invocation != 0 && passes.writes != 0 ? ", or row_per_invocation 0" : "");
 }
 
 ViewShape row_vector_view(RowVector vector, std::uint32_t members, std::uint32_t columns) {

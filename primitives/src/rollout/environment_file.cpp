@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/primitives/environment_file.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <span>
@@ -39,9 +37,9 @@ Result<std::string> name_of(const std::filesystem::path& file) {
     if (!name.empty() && name.size() <= kMaxNameBytes && std::all_of(name.begin(), name.end(), is_name_character))
         return name;
     return bad_input(
-        fmt::format("The environment '{}' has the name '{}'; a file's name, without its extension, must be of 1 to {} "
-                    "letters, digits, '_' or '-'. Rename it.",
-                    file.string(), name, kMaxNameBytes));
+        "The environment '{}' has the name '{}'; a file's name, without its extension, must be of 1 to {} "
+        "letters, digits, '_' or '-'. Rename it.",
+        file.string(), name, kMaxNameBytes);
 }
 
 }  // namespace

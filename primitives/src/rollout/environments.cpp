@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "environments.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <string>
 
@@ -42,7 +40,7 @@ Result<EnvironmentKernels> find_built_in(std::string_view name) {
         }
         known += (known.empty() ? "" : ", ") + std::string(kInfos[i].name);
     }
-    return bad_input(fmt::format("There is no environment \"{}\"; known ones: {}.", name, known));
+    return bad_input("There is no environment \"{}\"; known ones: {}.", name, known);
 }
 
 }  // namespace

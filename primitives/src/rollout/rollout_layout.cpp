@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rollout_layout.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "plan_checks.hpp"
@@ -30,9 +28,9 @@ Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& 
         YOLK_TRY_VOID(check_range(width, 1, kMaxWidth, "a width of [rollout]'s network"));
     }
     if (widths.front() == environment.observation_count && widths.back() == environment.action_count) return {};
-    return bad_input(fmt::format(
+    return bad_input(
         "The network of [rollout] has {} inputs and {} outputs; environment \"{}\" has {} observations and {} actions.",
-        widths.front(), widths.back(), environment.name, environment.observation_count, environment.action_count));
+        widths.front(), widths.back(), environment.name, environment.observation_count, environment.action_count);
 }
 
 Result<void> check_parameter(const ParameterDesc& given, const ParameterDesc& expected) {
@@ -40,30 +38,28 @@ Result<void> check_parameter(const ParameterDesc& given, const ParameterDesc& ex
         given.name == expected.name && given.rows == expected.rows && given.columns == expected.columns;
     if (!same_shape) {
         return bad_input(
-            fmt::format("[rollout] was given parameter \"{}\" of {} by {} where its network has \"{}\" of "
-                        "{} by {}. Use the network's parameters() in their order.",
-                        given.name, given.rows, given.columns, expected.name, expected.rows, expected.columns));
+            "[rollout] was given parameter \"{}\" of {} by {} where its network has \"{}\" of {} by {}. Use the "
+            "network's parameters() in their order.",
+            given.name, given.rows, given.columns, expected.name, expected.rows, expected.columns);
     }
     if (given.perturbation == expected.perturbation || given.perturbation == Perturbation::Frozen) return {};
     return bad_input(
-        fmt::format("Parameter \"{}\" of [rollout] has a perturbation that is not its own; only freezing "
-                    "it is allowed.",
-                    given.name));
+        "Parameter \"{}\" of [rollout] has a perturbation that is not its own; only freezing it is allowed.",
+        given.name);
 }
 
 Result<void> check_parameters(const RolloutDesc& desc) {
     const std::vector<ParameterDesc> expected = desc.network.parameters();
     const auto given = desc.parameters.parameters();
     if (given.size() != expected.size()) {
-        return bad_input(
-            fmt::format("[rollout] was given {} parameters; its network has {}.", given.size(), expected.size()));
+        return bad_input("[rollout] was given {} parameters; its network has {}.", given.size(), expected.size());
     }
     for (std::size_t p = 0; p < given.size(); ++p) YOLK_TRY_VOID(check_parameter(given[p], expected[p]));
     if (desc.parameters.element_count() <= abi_ro::kMaxParameterCount) return {};
     return bad_input(
-        fmt::format("The network of [rollout] has {} parameter elements; at most {} fit in a uniform "
-                    "buffer (64 KiB). Use smaller widths.",
-                    desc.parameters.element_count(), abi_ro::kMaxParameterCount));
+        "The network of [rollout] has {} parameter elements; at most {} fit in a uniform buffer (64 KiB). Use smaller "
+        "widths.",
+        desc.parameters.element_count(), abi_ro::kMaxParameterCount);
 }
 
 Result<void> check_counts(const RolloutDesc& desc, const EnvironmentInfo& environment) {
@@ -184,9 +180,9 @@ Result<std::uint32_t> rollout_steps_per_dispatch(const RolloutLayout& layout, co
     const std::uint64_t steps = iterations_within(left, cost.step);
     if (steps == 0) {
         return unsupported(
-            fmt::format("The device makes {} loop iterations per invocation; [rollout] needs {} for one "
-                        "step of its network. Use smaller widths or a smaller rank.",
-                        budget.loops, cost.start + loop_cost(1, cost.step)));
+            "The device makes {} loop iterations per invocation; [rollout] needs {} for one step of its network. Use "
+            "smaller widths or a smaller rank.",
+            budget.loops, cost.start + loop_cost(1, cost.step));
     }
     const std::uint64_t short_work = std::max<std::uint64_t>(
         budget.workgroup_cost / (rollout_step_cost(layout) * layout.desc.config->workgroup_size), 1);

@@ -64,9 +64,6 @@ class DeviceAlgebra {
     /// Checks the device's curvature primitives first (check_policy_fisher). Errors: what is wrong there, those of the
     /// dispatcher.
     [[nodiscard]] static Result<std::shared_ptr<DeviceAlgebra>> create(const Device& device);
-    ~DeviceAlgebra();
-    DeviceAlgebra(const DeviceAlgebra&) = delete;
-    DeviceAlgebra& operator=(const DeviceAlgebra&) = delete;
 
     [[nodiscard]] std::unique_ptr<LinearAlgebra> make();
     [[nodiscard]] DeviceAlgebraCounts counts() const;
@@ -76,8 +73,8 @@ class DeviceAlgebra {
     struct Impl;  // src/algebra/device_linear_algebra.cpp
 
    private:
-    explicit DeviceAlgebra(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    explicit DeviceAlgebra(Owned<Impl> impl) : impl_(std::move(impl)) {}
+    Owned<Impl> impl_;
 };
 
 /// For StrategySettings::linear_algebra.

@@ -95,6 +95,8 @@ class CandidateSet {
     /// Given configurations, one after another in one array. Error (BadInput): none, an index outside its domain, or a
     /// configuration twice.
     [[nodiscard]] static Result<CandidateSet> of(Space space, std::vector<std::uint16_t> choices);
+    /// The same of a kernel family's space: values, not indices.
+    [[nodiscard]] static Result<CandidateSet> of(const TuningSpace& space, std::span<const Configuration> given);
 
     [[nodiscard]] const Space& space() const noexcept { return space_; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+
+#include "yolk/core/owned.hpp"
 
 namespace yolk::autotune {
 
@@ -36,13 +37,10 @@ class StepScratch {
     [[nodiscard]] StepFootprint footprint() const noexcept;
 
     StepScratch();
-    ~StepScratch();
-    StepScratch(StepScratch&&) noexcept;
-    StepScratch& operator=(StepScratch&&) noexcept;
     [[nodiscard]] StagedCall& call() noexcept { return *call_; }
 
    private:
-    std::unique_ptr<StagedCall> call_;
+    Owned<StagedCall> call_;
 };
 
 }  // namespace yolk::autotune

@@ -109,5 +109,7 @@ std::size_t load_tuning(const Device& device, const std::filesystem::path& path)
 /// As JSON: {"tile": 8}. Parsing gives nothing for what is no such object.
 [[nodiscard]] std::string configuration_text(const NamedConfiguration& configuration);
 [[nodiscard]] std::optional<NamedConfiguration> parse_configuration(std::string_view text);
+/// For people: "tile 8, splits 2".
+[[nodiscard]] std::string values_text(const NamedConfiguration& configuration);
 
 }  // namespace yolk::autotune

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,11 @@
 
 namespace yolk::autotune {
 
+// Reading gives nothing for what is none, or damaged.
 [[nodiscard]] Json configuration_json(const NamedConfiguration& configuration);
+[[nodiscard]] std::optional<NamedConfiguration> configuration_of_json(const Json& json);
+[[nodiscard]] Json key_json(const TuningKey& key);
+[[nodiscard]] std::optional<TuningKey> key_of_json(const Json& json);
 [[nodiscard]] Json choice_json(const TuningChoice& choice);
 
 /// {"yolk_tuning": 1, "choices": [...]}, a choice a line.

@@ -38,7 +38,6 @@ class UserKernel final : public oracle::Problem {
     [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create(const Device& device, Dispatcher& dispatcher,
                                                                     const std::filesystem::path& shader,
                                                                     const std::filesystem::path& space);
-    ~UserKernel() override;
 
     [[nodiscard]] std::string name() const override;
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override;
