@@ -4,12 +4,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
-
-#include "yolk/hyper/transforms.hpp"
+#include <optional>
 
 namespace yolk::hyper {
 namespace {
+
+VariableId add_variable(Graph& graph, Shape shape, std::string name) {
+    const VariableId id(static_cast<std::uint32_t>(graph.variables.size()));
+    graph.variables.push_back({{ValueKind::Tensor, std::move(shape)}, std::move(name)});
+    return id;
+}
+
+VariableId add_parameter(Graph& graph, Shape shape, const std::string& name) {
+    const VariableId id = add_variable(graph, std::move(shape), name);
+    graph.parameters.push_back({id, name});
+    return id;
+}
+
+VariableId add_equation(Graph& graph, std::string_view operation, std::vector<Atom> operands, Shape shape) {
+    const VariableId result = add_variable(graph, std::move(shape), {});
+    graph.equations.push_back(
+        {.operation = find_operation(operation), .operands = std::move(operands), .results = {result}});
+    return result;
+}
 
 /// The chain's equations from the first on; each must take what the one before gave.
 class Chain {
@@ -83,20 +100,21 @@ std::uint32_t width_of(const Graph& graph, VariableId variable) {
 }  // namespace
 
 Graph policy_graph(const PolicyNetwork& network) {
-    GraphBuilder builder("policy");
-    const auto tensor = [](Shape shape) { return ValueType{ValueKind::Tensor, std::move(shape)}; };
+    Graph graph{.name = "policy"};
     const std::vector<ParameterDesc> parameters = network.parameters();
-    Atom value = builder.input("observation", tensor({network.widths.at(0)}));
+    VariableId value = add_variable(graph, {network.widths.at(0)}, "observation");
+    graph.inputs.emplace_back("observation", value);
     for (std::size_t layer = 0; layer + 1 < network.widths.size(); ++layer) {
         const std::uint64_t in = network.widths[layer];
         const std::uint64_t out = network.widths[layer + 1];
-        const VariableId weight = builder.parameter(parameters[2 * layer].name, tensor({out, in}));
-        const VariableId bias = builder.parameter(parameters[2 * layer + 1].name, tensor({out}));
-        value = builder.apply("linear", {weight, value}).value();
-        value = builder.apply("add", {value, bias}).value();
-        if (layer + 2 < network.widths.size()) value = builder.apply("tanh", {value}).value();
+        const VariableId weight = add_parameter(graph, {out, in}, parameters[2 * layer].name);
+        const VariableId bias = add_parameter(graph, {out}, parameters[2 * layer + 1].name);
+        value = add_equation(graph, "linear", {weight, value}, {out});
+        value = add_equation(graph, "add", {value, bias}, {out});
+        if (layer + 2 < network.widths.size()) value = add_equation(graph, "tanh", {value}, {out});
     }
-    return std::move(builder).finish({value});
+    graph.outputs = {value};
+    return graph;
 }
 
 Result<RolloutNetwork> lower_to_rollout(const Graph& graph) {
