@@ -52,9 +52,9 @@ TEST(bench, rollout_of_fast_determinism) {
 }
 
 TEST(bench, kernel_beside_the_textbooks_at_its_shape) {
-    const Ran ran =
-        run_command({"bench", "kernel", "--kernel", "matmul", "--shape", "40x24x56", "--configurations", "1", "--json"},
-                    only(kLavapipe));
+    const Ran ran = run_command(
+        {"bench", "kernel", "--kernel", "matmul", "--shape", "m=40 n=24 k=56", "--configurations", "1", "--json"},
+        only(kLavapipe));
     ASSERT_EQ(ran.code, 0) << ran.err;
     const Json json = ran.last();
     EXPECT_THAT(json["problem"].get<std::string>(), HasSubstr("40"));

@@ -54,6 +54,49 @@ TEST(check, says_how_many_configurations) {
 }
 
 // One device's outcome is out; the other's check ends, and tells what it has.
+TEST(check, a_shape_is_a_kernel_and_its_fields) {
+    const Ran ran = run_command({"check", "--shape", "softmax rows=7 columns=11 log=1", "--shape",
+                                 "concat parts=3-0-5s", "--configurations", "2", "--json"},
+                                only(kLavapipe));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    ASSERT_EQ(ran.last()["kernels"].size(), 2U);
+    EXPECT_EQ(ran.last()["kernels"][0]["kernel"], "softmax");
+    EXPECT_EQ(ran.last()["kernels"][0]["configurations_of_all"], 3);
+    EXPECT_EQ(ran.last()["kernels"][1]["kernel"], "concat");
+}
+
+TEST(check, lists_the_fields_of_every_kernel) {
+    const Ran ran = run_command({"check", "--list", "--json"}, only("/nonexistent/icd.json"));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Json all = Json::parse(ran.out);
+    ASSERT_GE(all.size(), 28U);
+    EXPECT_EQ(all[0]["kernel"], "block_inverse");
+    EXPECT_EQ(all[0]["fields"][0]["name"], "n");
+    EXPECT_THAT(run_command({"check", "--list"}, only(kLavapipe)).out,
+                HasSubstr("softmax members=1 rows columns log=0"));
+}
+
+// One answer, whichever command the text was given to.
+TEST(check, mistakes_in_a_shape_have_one_answer) {
+    const std::pair<const char*, const char*> kMistakes[]{
+        {"sofmax rows=4 columns=4", "There is no kernel 'sofmax'; "},
+        {"softmax rows=4 colums=4",
+         "softmax has no field 'colums'; it has members, rows, columns, log. Did you mean columns?"},
+        {"softmax rows=4 columns=4 rows=5", "gives rows twice, 4 and 5; give it once."},
+        {"softmax rows=4 columns=4 log=2", "log of [softmax] is 2; it is 0 or 1."},
+        {"softmax rows=4 columns=4 rule=layer", "softmax has no field 'rule'"}};
+    for (const auto& [shape, answer] : kMistakes) {
+        for (const std::vector<std::string>& command :
+             {std::vector<std::string>{"check", "--shape"}, {"bench", "kernel", "--shape"}}) {
+            std::vector<std::string> arguments = command;
+            arguments.emplace_back(shape);
+            const Ran ran = run_command(arguments, only(kLavapipe));
+            EXPECT_EQ(ran.code, 2) << shape;
+            EXPECT_THAT(ran.err, HasSubstr(answer));
+        }
+    }
+}
+
 TEST(check, an_interrupt_tells_what_was_checked) {
     const Ran ran = run_and_interrupt(
         {"check", "--kernel", "noise", "--kernel", "transpose", "--kernel", "reduce", "--devices", "all", "--json"},

@@ -39,10 +39,11 @@ constexpr Refusal kRefusals[]{
     {"check --run cartpole --configurations 3", "--configurations", "goes without --run"},
     {"check --run cartpole --part 1/2", "--part", "goes without --run"},
     {"check --all --configurations 3", "--configurations", "goes without --all"},
+    {"check --run cartpole --shape text", "--shape", "goes without --run"},
     {"check --devices all --device 0", "--device", "goes without --devices"},
 
-    {"bench rollout --shape 8x8x8", "--shape", kUnknown},
-    {"bench kernel --shape 8x8x8 --problem foo", "--problem", "goes without --shape"},
+    {"bench rollout --shape elements=9", "--shape", kUnknown},
+    {"bench kernel --shape elements=9 --problem foo", "--problem", "goes without --shape"},
     {"bench kernel --problem foo --all --configurations 3", "--configurations", "goes without --all"},
     {"bench kernel --all --seed 3", "--seed", "goes without --all"},
     {"bench tuner --surface file --candidates 300", "--candidates", "goes without --surface"},
@@ -120,7 +121,7 @@ TEST_F(no_effect, flags_are_refused_by_name) {
 TEST_F(no_effect, flags_are_taken_where_they_have_one) {
     for (const char* line :
          {"check --run cartpole --population 8 --seed 3 --no-antithetic --fitness centred-rank",
-          "check --kernel noise --seed 3", "bench kernel --shape 8x8x8 --all",
+          "check --kernel noise --seed 3", "bench kernel --kernel optimizer --shape elements=9 --all",
           "tune --algebra auto --no-tuning --device 0", "tune device --strategy natural --job cartpole",
           "system xor ablate --how freeze --steps 2 --seed 4", "tune table explain matmul m=8 n=8 k=8 --device 0"}) {
         const Ran ran = run(line);

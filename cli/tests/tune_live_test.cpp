@@ -155,8 +155,8 @@ TEST_P(tune_live, shapes_of_the_last_run_can_be_tuned) {
 TEST_P(tune_live, the_time_is_a_limit) {
     // Of the updates one takes long to prove; all together would take minutes.
     write_text(folder_ / "shapes",
-               "reduce outer=256 columns=64\nes_update population=1024 rows=96 columns=96\nmatmul m=160 n=160 k=160\n"
-               "es_update population=1024 rows=64 columns=128\nmatmul m=192 n=160 k=160\n");
+               "reduce outer=256 columns=64\nes_update elements=9216 population=1024\nmatmul m=160 n=160 k=160\n"
+               "es_update elements=8192 population=1024 rows=64\nmatmul m=192 n=160 k=160\n");
     const auto begun = std::chrono::steady_clock::now();
     const Ran ran = run(shapes({"--budget", "1000", "--seconds", "8", "--json", "--quiet"}));
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -235,9 +235,9 @@ TEST_P(tune_live, bad_input_is_told) {
     refused({"--seconds", "-1"}, "--seconds is -1");
     refused({"--seconds", "0"}, "--seconds is 0");
     refused({"table", "explain", "matmul", "m=8", "n=8"}, "needs k");
-    refused({"table", "explain", "matmul m=8 n=8 k=8 z=1"}, "has 'z'");
+    refused({"table", "explain", "matmul m=8 n=8 k=8 z=1"}, "matmul has no field 'z'");
     refused({"table", "explain", "matmul m=8 n=x"}, "n=x");
-    refused({"table", "explain", "chess"}, "family 'chess'");
+    refused({"table", "explain", "chess"}, "no kernel 'chess'");
     refused({"--shapes", (folder_ / "shapes").string(), "--strategy", "luck"}, "luck");
 }
 
