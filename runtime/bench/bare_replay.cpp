@@ -66,8 +66,8 @@ struct BareReplay::Impl {
             vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
             vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
                                        &binding->set.handle, 0, nullptr);
-            vk.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, pipeline.params_bytes,
-                                  params.data());
+            vk.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                  pipeline.signature.params_bytes, params.data());
             vk.vkCmdDispatch(commands, groups.x, groups.y, groups.z);
             barrier(kCompute, kWrite, kUse);
         }
@@ -80,7 +80,7 @@ BareReplay::BareReplay(BareReplay&&) noexcept = default;
 
 Result<BareReplay> BareReplay::create(const Device& device, const Binding& binding, std::span<const std::byte> params,
                                       GroupCount groups) {
-    if (binding.impl() == nullptr || binding.impl()->pipeline->params_bytes != params.size())
+    if (binding.impl() == nullptr || binding.impl()->pipeline->signature.params_bytes != params.size())
         return bad_input("The bare replay needs a binding and the parameters of its kernel.");
     auto impl = std::make_unique<Impl>();
     impl->device = device.impl();
