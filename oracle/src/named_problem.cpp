@@ -63,9 +63,12 @@ Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text) {
 
 Result<std::unique_ptr<Problem>> make_shape_problem(std::string_view name, const TuningShape& shape) {
     YOLK_TRY(const Family* const family, require_family(name));
-    if (family->operation == nullptr)
-        return unsupported("Sizes of {} cannot be given, so that no shape has a problem.", name);
-    return family->operation->of_key(shape);
+    if (family->operation != nullptr) return family->operation->of_key(shape);
+    // Such a family's shapes are its own; they look at no device.
+    for (std::unique_ptr<Problem>& problem : family->benchmarks()) {
+        if (problem->space(DeviceInfo{}).shape() == shape) return std::move(problem);
+    }
+    return unsupported("Sizes of {} cannot be given, and none of its benchmarks has this shape.", name);
 }
 
 std::vector<std::string_view> cartpole_job() {

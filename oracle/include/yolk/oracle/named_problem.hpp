@@ -16,7 +16,7 @@ namespace yolk::oracle {
 
 /// A family and the fields of its operation by name: "matmul m=512 n=512 k=512 determinism=exact", where usage_of says
 /// which there are; those left out have defaults. Or a family and, after a colon, a part of the name of one of its
-/// benchmarks: "softmax: columns=1024".
+/// benchmarks: "softmax: columns=4096".
 /// Error (BadInput), each with what is allowed and the nearest word: another family, an unknown, missing or repeated
 /// field, a value that is not allowed.
 [[nodiscard]] Result<std::unique_ptr<Problem>> make_named_problem(std::string_view text);
@@ -36,12 +36,13 @@ template <class Desc>
 
 /// A problem whose space has this shape. What a shape leaves open (the order of parameters, damping, how long episodes
 /// last) is chosen, as nothing of it moves the choice of a configuration far.
-/// Errors: as above; BadInput: no description of the family has this shape, Unsupported: the family has none.
+/// Errors: as above; BadInput: no description of the family has this shape; Unsupported: the family has no fields, and
+/// none of its benchmarks has this shape.
 [[nodiscard]] Result<std::unique_ptr<Problem>> make_shape_problem(std::string_view family, const TuningShape& shape);
 
 /// "softmax members=1 rows columns log=0": its fields, with the values of those that may be left out.
 [[nodiscard]] std::string usage_of(const Family& family);
-/// Error (BadInput): there is none of that name; lists them, with the nearest.
+/// Error (BadInput): no family has that name; lists them, with the nearest.
 [[nodiscard]] Result<const Family*> require_family(std::string_view name);
 
 /// The kernels of a training run on CartPole with the default flags.
