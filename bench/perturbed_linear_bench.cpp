@@ -50,7 +50,7 @@ void add(std::span<BenchDevice> devices) {
                                                                                .tile_m = 4,
                                                                                .tile_n = 16,
                                                                                .vector_width = 4,
-                                                                               .uniform = 2,
+                                                                               .operand_path = kUniformWeights,
                                                                                .fused = fused}};
                 const auto name = fmt::format("perturbed_linear/{}/rank:{}/fused:{}", on.name, rank, fused);
                 benchmark::RegisterBenchmark(name.c_str(), [&on, desc](benchmark::State& state) {

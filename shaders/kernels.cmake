@@ -29,6 +29,17 @@ yolk_kernel(perturbed_linear_output_uniform_weights FAMILY perturbed_linear UNRO
 yolk_kernel(perturbed_linear_output_uniform_weights_fast FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfB DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_UNIFORM_B=1)
+yolk_kernel(perturbed_linear_output_staged FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_STAGED=1)
+yolk_kernel(perturbed_linear_output_staged_fast FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_STAGED=1)
+yolk_kernel(perturbed_linear_output_staged_formats FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  DEFINES MATMUL_FORMATS=1 MATMUL_STAGED=1)
+yolk_kernel(perturbed_linear_output_staged_formats_fast FAMILY perturbed_linear UNROLLED
+  SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+  DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_FORMATS=1 MATMUL_STAGED=1)
 yolk_kernel(perturbed_linear_project_formats FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_project.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1)
 yolk_kernel(perturbed_linear_project_storage16 FAMILY perturbed_linear UNROLLED NEEDS storage16

@@ -2,6 +2,7 @@
 #include "family_runs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -145,6 +146,29 @@ std::vector<Batch> each_once(const DeviceInfo& info, const Problems& problems, s
     return Dealer(all, problems.size(), seed).deal();
 }
 
+/// Of a CPU driver: what plans of a problem take on GPUs, so that their defaults run somewhere. Each of them is `taken`
+/// by the first case that may have it.
+std::vector<Configuration> defaults_of_gpus(const DeviceInfo& cpu, const Problem& problem,
+                                            std::set<Configuration>& taken) {
+    struct Model {
+        std::uint32_t vendor_id, subgroup_size, min_subgroup_size;
+    };
+    // NVIDIA; AMD before and from RDNA on; one of which nothing is known.
+    constexpr std::array<Model, 4> kModels{{{0x10de, 32, 32}, {0x1002, 64, 64}, {0x1002, 64, 32}, {0, 32, 32}}};
+    std::vector<Configuration> found;
+    for (const Model& model : kModels) {
+        DeviceInfo gpu = cpu;
+        gpu.kind = DeviceKind::Discrete;
+        gpu.vendor_id = model.vendor_id;
+        gpu.limits.subgroup_size = model.subgroup_size;
+        gpu.limits.min_subgroup_size = model.min_subgroup_size;
+        Configuration configuration = problem.default_configuration(gpu);
+        if (!problem.space(cpu).check(configuration) || !taken.insert(configuration).second) continue;
+        found.push_back(std::move(configuration));
+    }
+    return found;
+}
+
 }  // namespace
 
 std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& context, const Family& family,
@@ -154,6 +178,7 @@ std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& co
     std::vector<Batch> batches;
     if (once) batches = each_once(info, problems, context.seed);
     std::size_t turn = 0;
+    std::set<Configuration> of_gpus;
     for (std::size_t p = 0; p < problems.size(); ++p) {
         const Configuration default_one = problems[p]->default_configuration(info);
         batches.push_back({.problem = p, .is_default = true, .configurations = {default_one}});
@@ -163,6 +188,7 @@ std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& co
                        family.each_configuration_once && !context.all_configurations
                            ? share_of(context, space, p, problems.size())
                            : configurations_of(context, family, space, default_one, turn));
+        if (info.kind == DeviceKind::Cpu) add_in_batches(batches, p, defaults_of_gpus(info, *problems[p], of_gpus));
     }
     std::ranges::stable_sort(batches, {},
                              [](const Batch& batch) { return std::pair(batch.problem, !batch.is_default); });

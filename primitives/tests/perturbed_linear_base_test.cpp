@@ -87,7 +87,7 @@ TEST(perturbed_linear_base_space, excludes_what_reads_the_operands_in_the_output
     };
     EXPECT_OK(space_of(DeviceInfo{}, desc).check(PerturbedLinearConfig{.base = 1}));
     EXPECT_TRUE(refused({.fused = 1, .base = 1}));
-    EXPECT_TRUE(refused({.uniform = 1, .base = 1}));
+    EXPECT_TRUE(refused({.operand_path = kUniformOperand, .base = 1}));
     EXPECT_TRUE(refused({.block_k = 8, .base = 1}));
     EXPECT_TRUE(expect_error(space_of(DeviceInfo{}, desc).check(PerturbedLinearConfig{.base = 2}), ErrorKind::BadInput,
                              "base of [perturbed_linear] is 2; it may be 0, 1"));

@@ -263,7 +263,8 @@ TEST_P(perturbed_linear, bad_descriptions_are_refused) {
         expect_refused([&](auto& d) { d.config = PerturbedLinearConfig{.workgroup_size = size}; }, "workgroup_size");
     }
     expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.tile_n = 5}; }, "tile_n");
-    expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.uniform = 2}; }, "block_n must be tile_n");
+    expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.operand_path = kUniformWeights}; },
+                   "block_n must be tile_n");
     expect_refused([](auto& d) { d.config = PerturbedLinearConfig{.projection_rows = 4}; }, "exceed the rows");
     expect_refused(
         [](auto& d) {

@@ -96,6 +96,9 @@ void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
     VkPhysicalDeviceShaderIntegerDotProductProperties dot{
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
     if (info.features.shader_integer_dot_product) chain(tail, dot);
+    VkPhysicalDeviceSubgroupSizeControlProperties sizes{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+    if (info.features.subgroup_size_control) chain(tail, sizes);
     vkGetPhysicalDeviceProperties2(device, &asked);
 
     info.features.integer_dot_accelerated = dot.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
@@ -106,6 +109,7 @@ void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
     for (const std::uint8_t byte : id.deviceUUID) info.uuid += fmt::format("{:02x}", byte);
     info.limits.max_memory_allocation_size = allocation.maxMemoryAllocationSize;
     info.limits.subgroup_size = subgroup.subgroupSize;
+    info.limits.min_subgroup_size = sizes.minSubgroupSize == 0 ? subgroup.subgroupSize : sizes.minSubgroupSize;
 }
 
 void fill_limits(const VkPhysicalDeviceLimits& from, DeviceLimits& to) {

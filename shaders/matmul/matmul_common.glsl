@@ -48,11 +48,16 @@ TilePlace place_of_invocation(uint m, uint n, uint batch) {
 }
 
 // Rows of an invocation are neighbours. Its columns are LANES_N apart where b is transposed, so that neighbouring
-// invocations have neighbouring columns (a fifth faster than groups on lavapipe); else four neighbours, which a vector
-// reads, LANES_N such groups apart.
+// invocations have neighbouring columns (a fifth faster than groups on lavapipe); else, and always where they come from
+// shared memory, four neighbours, which a vector reads, LANES_N such groups apart.
+#ifdef MATMUL_STAGED
+const bool COLUMNS_APART = false;
+#else
+const bool COLUMNS_APART = TRANSPOSE_B == 1u;
+#endif
 uint row_of(TilePlace place, uint i) { return place.block_row + place.lane_m * TILE_M + i; }
 uint column_of(TilePlace place, uint j) {
-    if (TRANSPOSE_B == 1u) return place.block_column + j * LANES_N + place.lane_n;
+    if (COLUMNS_APART) return place.block_column + j * LANES_N + place.lane_n;
     return place.block_column + (j / 4u * LANES_N + place.lane_n) * 4u + j % 4u;
 }
 

@@ -49,7 +49,26 @@ void store_plainly(TilePlace place) {
 }
 
 // A loop, on purpose: unrolled, its conditions and epilogues are most of the module, and SwiftShader takes a minute to
-// compile a tile of 16 x 8. So the sums go through an array in memory here, once per tile.
+// compile a tile of 16 x 8.
+#ifdef MATMUL_STAGED
+// The sums move up by a group in each iteration, so that the first one is always the one at hand: an array that a loop
+// indexes is memory on GPUs (NVK: 256 bytes of scratch for a tile of 8 x 8).
+void store_in_loop(TilePlace place) {
+    uint base = out_base_of(place);
+    for (uint g = 0u; g < TILE_M * GROUPS_N; ++g) {
+        uint row = row_of(place, g / GROUPS_N);
+        uint column = column_of(place, 4u * (g % GROUPS_N));
+        [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+            if (row < params.m && column + c < params.n) {
+                out_.values[base + row * params.out_stride + column + c] =
+                    output_of(place, row, column + c, sums[0][c]);
+            }
+        }
+        [[unroll]] for (uint i = 1u; i < TILE_M * GROUPS_N; ++i) sums[i - 1u] = sums[i];
+    }
+}
+#else
+// So the sums go through an array in memory here, once per tile.
 void store_in_loop(TilePlace place) {
     vec4 finals[TILE_M * GROUPS_N];
     [[unroll]] for (uint i = 0u; i < TILE_M * GROUPS_N; ++i) finals[i] = sums[i];
@@ -63,6 +82,7 @@ void store_in_loop(TilePlace place) {
         }
     }
 }
+#endif
 
 void store_sums(TilePlace place) {
     if (RAGGED == 0u && BIAS == 0u && ACTIVATION == kActivationIdentity && RESIDUAL == 0u) store_plainly(place);

@@ -6,7 +6,8 @@
 // With BASE the sums over k were made before, by matmul: this adds the perturbation to them.
 // Work: matmul's register tile, rows are instances; then for each pair that the tile's rows belong to, one draw for all
 // of them, both sides. With MATMUL_TEXEL x and W are texel buffers; with MATMUL_UNIFORM x is read from uniform buffers
-// in windows of 64 KiB, with MATMUL_UNIFORM_B W from one. No subgroup assumption, no shared memory.
+// in windows of 64 KiB, with MATMUL_UNIFORM_B W from one; with MATMUL_STAGED both pass through shared memory
+// (matmul_staging.glsl), x is not shared and the projections are made before. No subgroup assumption.
 // Exactness: with PERTURBED_LINEAR_FAST class T, fused multiply-adds; else class P by the operand rule. One chain per output, k ascending, then rho ascending; x, W and the projection
 // are zero or at least 2^-40, so every sum is a multiple of 2^-103. Rows of other pairs, and rho past the last, add a
 // zero, which changes no sum: none is ever -0. Any configuration gives the same bits.
@@ -32,11 +33,15 @@ layout(constant_id = kSpecBase) const uint BASE = 0;
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 layout(set = 0, binding = kBindOut, scalar) restrict buffer Out { float values[]; } out_;
 layout(set = 0, binding = kBindProjection, scalar) readonly restrict buffer Projection { float values[]; } projection_;
+#ifdef MATMUL_STAGED
+#include "matmul_staging.glsl"
+#else
 #include "matmul_tile.glsl"
+#endif
 #include "perturbed_linear.glsl"
 
 // Whether a group of four columns are neighbours, which share blocks of noise at small ranks; and eight likewise.
-#define NEIGHBOURS (TRANSPOSE_B == 0u || LANES_N == 1u)
+#define NEIGHBOURS (!COLUMNS_APART || LANES_N == 1u)
 #define EIGHT_NEIGHBOURS (TRANSPOSE_B == 1u && LANES_N == 1u && TILE_N % 8u == 0u)
 
 float projections[TILE_M * CHUNK];  // of the tile's rows
@@ -69,6 +74,7 @@ void load_sums(TilePlace place) {
 }
 
 void begin(TilePlace place) {
+#ifndef MATMUL_STAGED
     locate_operands(place);
     [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
         if (INPUT_IS_SHARED == 1u) {
@@ -76,6 +82,7 @@ void begin(TilePlace place) {
             a_starts4[i] = a_starts[i] / 4u;
         }
     }
+#endif
     [[unroll]] for (uint i = 0u; i < TILE_M * GROUPS_N; ++i) sums[i] = vec4(0.0);
     if (BASE != 0u) load_sums(place);
     else if (PARTIAL == 1u && params.first_k != 0u) load_sums(place);
@@ -100,6 +107,7 @@ void store(TilePlace place) {
     }
 }
 
+#ifndef MATMUL_STAGED
 // The chains of the first half for the tile's rows, in the same order.
 void project_rows(TilePlace place) {
     [[unroll]] for (uint i = 0u; i < TILE_M * CHUNK; ++i) projections[i] = 0.0;
@@ -128,6 +136,8 @@ void project_rows(TilePlace place) {
         }
     }
 }
+
+#endif
 
 void load_projections(TilePlace place, uint first_rho) {
     [[unroll]] for (uint i = 0u; i < TILE_M; ++i) {
@@ -170,7 +180,9 @@ void draw_group(TilePlace place, uint j, uint first_rho, int pair) {
 
 void add_perturbation(TilePlace place) {
     [[unroll]] for (uint i = 0u; i < TILE_M; ++i) pairs[i] = pair_of(instance_of(place, i));
+#ifndef MATMUL_STAGED
     if (FUSED == 1u) project_rows(place);
+#endif
     for (uint first_rho = 0u; first_rho < RANK; first_rho += CHUNK) {
         if (FUSED == 0u) load_projections(place, first_rho);
         for (int pair = pairs[0]; pair <= pairs[TILE_M - 1u]; ++pair) {
@@ -191,7 +203,11 @@ void main() {
     TilePlace place = place_of_invocation(params.m, params.n, 1u);
     if (place.split != 0u) return;
     begin(place);
+#ifdef MATMUL_STAGED
+    if (params.first_k < params.end_k) add_staged_products(place, params.first_k, params.end_k);
+#else
     if (BASE == 0u) add_products(params.first_k, params.end_k);
+#endif
     if (PARTIAL == 0u || params.end_k == params.k) add_perturbation(place);
     store(place);
 }

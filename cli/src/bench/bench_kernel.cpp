@@ -54,6 +54,10 @@ Result<std::unique_ptr<oracle::Problem>> choose_problem(const KernelBenchFlags& 
 
 /// What has become of a knob of before; empty of others.
 std::string_view news_of(std::string_view family, std::string_view knob) {
+    if (family == "perturbed_linear" && (knob == "uniform" || knob == "texel")) {
+        return " uniform and texel are one knob now, operand_path: 0 direct, 1 staged, 2 a uniform x, 3 texel, 5 "
+               "uniform weights.";
+    }
     constexpr std::array<std::string_view, 4> kPathsOfBefore{"staged", "uniform", "texel", "cooperative"};
     if (family != "matmul" || std::ranges::find(kPathsOfBefore, knob) == kPathsOfBefore.end()) return {};
     return " staged, uniform, texel and cooperative are one knob now, operand_path: 0 direct, 1 staged, 2 uniform, 3 "

@@ -36,8 +36,9 @@ constexpr std::uint64_t kMatmulWindowBytes = kElementBytes * abi_mm::kUniformEle
 /// k that one dispatch may add, in whole blocks, by the loops as the shaders write them (their heads).
 Result<std::uint32_t> matmul_chunk(const Device& device, const MatmulConfig& config) {
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
-    const std::uint64_t tail = loop_cost(std::uint64_t{config.tile_m} * config.tile_n) +
-                               (config.operand_path == kStagedOperands ? 0 : loop_cost(config.block_k));
+    const std::uint64_t sums = std::uint64_t{config.tile_m} * config.tile_n;
+    const std::uint64_t tail =
+        config.operand_path == kStagedOperands ? loop_cost(sums / 4) : loop_cost(sums) + loop_cost(config.block_k);
     const std::uint64_t blocks = iterations_within(budget > tail ? budget - tail : 0);
     if (blocks == 0) {
         return unsupported("The loops of one invocation may cost {} on this device; [matmul] needs {}.", budget,
@@ -349,6 +350,13 @@ ViewShape matmul_view(const MatmulDesc& desc) {
     return {.extents = {{"words", layout ? (*layout).*kBytes / kElementBytes : 0}}, .dtype = DType::U32};
 }
 
+// Named, for clang-format 14 does not understand a lambda between angle brackets.
+constexpr auto kATransposed = [](auto& desc) -> auto& { return desc.a.transposed; };
+constexpr auto kBTransposed = [](auto& desc) -> auto& { return desc.b.transposed; };
+constexpr auto kAFormat = [](auto& desc) -> auto& { return desc.a.format; };
+constexpr auto kBFormat = [](auto& desc) -> auto& { return desc.b.format; };
+constexpr auto kOutFormat = [](auto& desc) -> auto& { return desc.out.format; };
+
 }  // namespace
 
 template <>
@@ -359,30 +367,26 @@ const Operation<MatmulDesc>& operation_of<MatmulDesc>() {
         .name = "matmul",
         .fields = {"matmul",
                    {extent<&Desc::m>("m"), extent<&Desc::n>("n"), extent<&Desc::k>("k"), extent<&Desc::batch>("batch"),
-                    variant_at < Desc, [](auto& desc) -> auto& {return desc.a.transposed;
-}
-> ("a_transposed"),
-    // As a layer's weights [out, in] are stored.
-    variant_at < Desc, [](auto& desc) -> auto& {
-    return desc.b.transposed;
-}
-> ("transposed").otherwise("1"), variant_at < Desc, [](auto& desc) -> auto& { return desc.a.format; }
-> ("a_format"), variant_at < Desc, [](auto& desc) -> auto& { return desc.b.format; }
-> ("b_format"), variant_at < Desc, [](auto& desc) -> auto& { return desc.out.format; }
-> ("out_format"), variant<&Desc::has_residual>("residual").in_no_key(), variant<&Desc::determinism>("determinism")
-}  // namespace yolk
-}
-,
-    .views = {{"a", ViewRole::Input, &Views::a, &matmul_view<&MatmulLayout::a_bytes>},
-              {"b", ViewRole::Input, &Views::b, &matmul_view<&MatmulLayout::b_bytes>},
-              {"bias", ViewRole::Input, &Views::bias, &matmul_view<&MatmulLayout::bias_bytes>},
-              {"residual", ViewRole::Input, &Views::residual, &matmul_view<&MatmulLayout::residual_bytes>},
-              {"out", ViewRole::Output, &Views::out, &matmul_view<&MatmulLayout::out_bytes>}},
-    .knobs = &matmul_knobs, .legal = &legal_matmul, .heuristic = &matmul_heuristic, .check = &check_matmul,
-    .build = &build_matmul, .scratch = &matmul_scratch, .bind = &bind_matmul, .record = &record_matmul,
-}
-;
-return kOperation;
+                    variant_at<Desc, kATransposed>("a_transposed"),
+                    // As a layer's weights [out, in] are stored.
+                    variant_at<Desc, kBTransposed>("transposed").otherwise("1"), variant_at<Desc, kAFormat>("a_format"),
+                    variant_at<Desc, kBFormat>("b_format"), variant_at<Desc, kOutFormat>("out_format"),
+                    variant<&Desc::has_residual>("residual").in_no_key(), variant<&Desc::determinism>("determinism")}},
+        .views = {{"a", ViewRole::Input, &Views::a, &matmul_view<&MatmulLayout::a_bytes>},
+                  {"b", ViewRole::Input, &Views::b, &matmul_view<&MatmulLayout::b_bytes>},
+                  {"bias", ViewRole::Input, &Views::bias, &matmul_view<&MatmulLayout::bias_bytes>},
+                  {"residual", ViewRole::Input, &Views::residual, &matmul_view<&MatmulLayout::residual_bytes>},
+                  {"out", ViewRole::Output, &Views::out, &matmul_view<&MatmulLayout::out_bytes>}},
+        .knobs = &matmul_knobs,
+        .legal = &legal_matmul,
+        .heuristic = &matmul_heuristic,
+        .check = &check_matmul,
+        .build = &build_matmul,
+        .scratch = &matmul_scratch,
+        .bind = &bind_matmul,
+        .record = &record_matmul,
+    };
+    return kOperation;
 }
 template class Plan<MatmulDesc>;
 

@@ -4,10 +4,15 @@
 #include <algorithm>
 
 #include "yolk/abi/matmul.h"
+#include "yolk/abi/matmul_staging.h"
 #include "yolk/core/shape.hpp"
 
 namespace yolk {
 namespace {
+
+constexpr std::uint64_t kMaxSharedBytes = 32768;
+/// Elements that an invocation stages in a step: all unrolled.
+constexpr std::uint32_t kMaxStagedPerInvocation = 64;
 
 /// Windows begin at multiples of so many elements: 256 bytes.
 constexpr std::uint32_t kWindowAlignment = 64;
@@ -103,15 +108,50 @@ Result<MatmulLayout> lay_out_matmul(const MatmulDesc& desc) {
     return layout;
 }
 
+std::uint64_t staged_bytes(const StagedBlock& block) noexcept {
+    namespace abi_staging = abi::matmul_staging;
+    const std::uint64_t lines = std::uint64_t{block.block_m} + block.block_n + 2 * abi_staging::kStagedPadding;
+    const std::uint64_t stage = kElementBytes * block.block_k * lines;
+    const std::uint64_t most = std::uint64_t{abi_staging::kTwoStagesBytesPerLane} * block.workgroup_size;
+    return 2 * stage <= most ? 2 * stage : stage;
+}
+
+Result<void> check_staging(const DeviceInfo& info, const StagedBlock& block) {
+    const auto& [lanes, block_m, block_n, block_k] = block;
+    const std::uint64_t limit = std::min<std::uint64_t>(kMaxSharedBytes, info.limits.max_shared_memory_size);
+    if (staged_bytes(block) > limit)
+        return bad_input("Staging takes {} bytes of shared memory; {} are there.", staged_bytes(block), limit);
+    if ((block_m + block_n) * block_k > kMaxStagedPerInvocation * lanes)
+        return bad_input("An invocation may stage {} elements in a step.", kMaxStagedPerInvocation);
+    if (block_m * block_k % lanes != 0 || block_n * block_k % lanes != 0)
+        return bad_input("Staged, block_m * block_k and block_n * block_k must be multiples of the workgroup_size.");
+    if (block_m % 4 != 0 || block_n % 4 != 0) return bad_input("Staged, block_m and block_n must be multiples of 4.");
+    return {};
+}
+
+bool stages_vectors(const StagedBlock& block, std::uint32_t lines) noexcept {
+    return lines * block.block_k % (4 * block.workgroup_size) == 0;
+}
+
+namespace {
+
+bool may_read_vectors(const MatrixLayout& layout, const MatmulConfig& c, std::uint32_t lines) noexcept {
+    if (c.vector_width != 4 || !is_aligned(layout)) return false;
+    return c.operand_path != kStagedOperands ||
+           stages_vectors({c.workgroup_size, c.block_m, c.block_n, c.block_k}, lines);
+}
+
+}  // namespace
+
 bool reads_vectors_of_a(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
-    if (config.vector_width != 4 || !is_aligned(desc.a)) return false;
+    if (!may_read_vectors(desc.a, config, config.block_m)) return false;
     if (desc.a.transposed)
         return desc.m % 4 == 0 && (config.operand_path == kStagedOperands ? config.block_m : config.tile_m) % 4 == 0;
     return config.block_k % 4 == 0 && (config.operand_path != kStagedOperands || desc.k % 4 == 0);
 }
 
 bool reads_vectors_of_b(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
-    if (config.vector_width != 4 || !is_aligned(desc.b)) return false;
+    if (!may_read_vectors(desc.b, config, config.block_n)) return false;
     if (!desc.b.transposed) return desc.n % 4 == 0 && config.tile_n % 4 == 0;
     return config.block_k % 4 == 0 && (config.operand_path != kStagedOperands || desc.k % 4 == 0);
 }

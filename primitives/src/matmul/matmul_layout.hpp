@@ -21,6 +21,19 @@ inline constexpr std::uint32_t kFreeLanes = 8;
 [[nodiscard]] constexpr bool is_compact(std::uint32_t down, std::uint32_t across) noexcept {
     return down * across <= kFreeLanes || (down <= kMaxAspect * across && across <= kMaxAspect * down);
 }
+/// What a workgroup stages of its operands at once (shaders/matmul/matmul_staging.glsl).
+struct StagedBlock {
+    std::uint32_t workgroup_size = 0;
+    std::uint32_t block_m = 0;
+    std::uint32_t block_n = 0;
+    std::uint32_t block_k = 0;
+};
+/// Its shared memory: two stages where they are small enough, else one.
+[[nodiscard]] std::uint64_t staged_bytes(const StagedBlock& block) noexcept;
+/// Errors: more shared memory than there is, elements that do not come out even, or too many for an invocation.
+[[nodiscard]] Result<void> check_staging(const DeviceInfo& info, const StagedBlock& block);
+/// Whether every invocation stages vectors of four, where a block has so many rows or columns.
+[[nodiscard]] bool stages_vectors(const StagedBlock& block, std::uint32_t lines) noexcept;
 /// Windows of a uniform operand, each a dispatch.
 inline constexpr std::uint64_t kMaxWindows = 256;
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "matmul_for_gpus.hpp"
 #include "matmul_formats.hpp"
 #include "matmul_layout.hpp"
 #include "yolk/core/shape.hpp"
@@ -13,10 +14,8 @@
 namespace yolk {
 namespace {
 
-/// Operands of a step, and elements that an invocation stages: all unrolled, too.
+/// Operands of a step: all unrolled, too.
 constexpr std::uint32_t kMaxOperands = 384;
-constexpr std::uint32_t kMaxStagedPerInvocation = 64;
-constexpr std::uint64_t kMaxSharedBytes = 32768;
 
 Result<void> check_matmul_geometry(const MatmulConfig& c) {
     if (c.block_m % c.tile_m != 0 || c.block_n % c.tile_n != 0)
@@ -32,18 +31,6 @@ Result<void> check_matmul_geometry(const MatmulConfig& c) {
     if (c.tile_m * c.tile_n > kMaxSums || c.tile_m * c.tile_n * c.block_k > kMaxUnrolled) {
         return bad_input("An invocation may have {} sums, and a step {} multiply-adds.", kMaxSums, kMaxUnrolled);
     }
-    return {};
-}
-
-Result<void> check_staging(const DeviceInfo& info, const MatmulConfig& c) {
-    const std::uint64_t shared_bytes = kElementBytes * c.block_k * (c.block_m + c.block_n + 2);
-    const std::uint64_t limit = std::min<std::uint64_t>(kMaxSharedBytes, info.limits.max_shared_memory_size);
-    if (shared_bytes > limit)
-        return bad_input("Staging takes {} bytes of shared memory; {} are there.", shared_bytes, limit);
-    if ((c.block_m + c.block_n) * c.block_k > kMaxStagedPerInvocation * c.workgroup_size)
-        return bad_input("An invocation may stage {} elements in a step.", kMaxStagedPerInvocation);
-    if (c.block_m * c.block_k % (4 * c.workgroup_size) != 0 || c.block_n * c.block_k % (4 * c.workgroup_size) != 0)
-        return bad_input("block_m * block_k and block_n * block_k must be multiples of 4 * workgroup_size.");
     return {};
 }
 
@@ -87,7 +74,8 @@ Result<void> check_matmul_config(const DeviceInfo& info, const MatmulDesc& desc,
     if (c.operand_path == kCooperativeOperands) return check_cooperative(info, desc, c);
     YOLK_TRY_VOID(check_matmul_geometry(c));
     YOLK_TRY_VOID(check_formats(desc, c));
-    if (c.operand_path == kStagedOperands) YOLK_TRY_VOID(check_staging(info, c));
+    if (c.operand_path == kStagedOperands)
+        YOLK_TRY_VOID(check_staging(info, {c.workgroup_size, c.block_m, c.block_n, c.block_k}));
     if (c.operand_path == kUniformOperand) YOLK_TRY_VOID(check_matmul_uniform(desc, c));
     if (c.operand_path == kTexelOperands) YOLK_TRY_VOID(check_matmul_texel(info, desc, c));
     YOLK_TRY_VOID(check_split(desc, c));
@@ -125,27 +113,10 @@ std::array<MatmulConfig, 5> for_cpus(const MatmulDesc& desc) {
     const bool past_texels = large && desc.a.format == FloatFormat::F32 && desc.b.format == FloatFormat::F32;
     return {texel, scalars, past_texels ? blocked : uniform, uniform, plain};
 }
-constexpr std::array kMatmulForGpus{
-    MatmulConfig{.workgroup_size = 256,
-                 .block_m = 64,
-                 .block_n = 64,
-                 .block_k = 16,
-                 .tile_m = 4,
-                 .tile_n = 4,
-                 .operand_path = kStagedOperands},
-    MatmulConfig{.workgroup_size = 256,
-                 .block_m = 64,
-                 .block_n = 64,
-                 .block_k = 16,
-                 .tile_m = 4,
-                 .tile_n = 4,
-                 .vector_width = 1,
-                 .operand_path = kStagedOperands},
-};
 
 /// Matrix units work by the subgroup, whatever its size is.
 std::vector<std::uint32_t> matmul_workgroup_sizes(const DeviceInfo& info, const MatmulDesc& desc) {
-    std::set<std::uint32_t> sizes{8, 32, 64, 256};
+    std::set<std::uint32_t> sizes{8, 32, 64, 128, 256};
     if (fits_matrix_units(info, desc)) sizes.insert(info.limits.subgroup_size);
     return {sizes.begin(), sizes.end()};
 }
@@ -185,7 +156,8 @@ MatmulConfig matmul_heuristic(const DeviceInfo& info, const MatmulDesc& desc) {
         }
         return MatmulConfig{.vector_width = 1};
     };
-    return info.kind == DeviceKind::Cpu ? first_legal(for_cpus(desc)) : first_legal(kMatmulForGpus);
+    return info.kind == DeviceKind::Cpu ? first_legal(for_cpus(desc))
+                                        : first_legal(matmul_for_gpus(resolved(desc), largest_tile(info)));
 }
 
 }  // namespace yolk

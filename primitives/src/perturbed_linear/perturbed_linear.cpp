@@ -62,8 +62,11 @@ std::array<SpecConstant, 20> output_constants(const PerturbedLinearLayout& layou
     const PerturbedLinearConfig& c = layout.config;
     const PerturbedLinearDesc& d = layout.desc;
     const std::uint32_t base = !layout.has_base() ? 0 : d.shared_input ? abi_pl::kBaseInA : abi_pl::kBaseInOut;
-    const std::uint32_t vector = c.vector_width == 4 && base == 0 ? 1 : 0;
-    const bool vector_b = (d.transposed ? layout.n() : layout.k()) % 4 == 0;
+    const StagedBlock block{c.workgroup_size, c.block_m, c.block_n, c.block_k};
+    const auto reads_vectors = [&](std::uint32_t row, std::uint32_t lines) {
+        const bool staged = c.operand_path == kStagedOperands && !stages_vectors(block, lines);
+        return c.vector_width == 4 && base == 0 && row % 4 == 0 && !staged ? 1U : 0U;
+    };
     const bool ragged = layout.instances() % c.block_m != 0 || layout.n() % c.block_n != 0;
     return {{{abi_pl::kSpecWorkgroupSize, c.workgroup_size},
              {abi_pl::kSpecBlockM, c.block_m},
@@ -71,8 +74,8 @@ std::array<SpecConstant, 20> output_constants(const PerturbedLinearLayout& layou
              {abi_pl::kSpecBlockK, c.block_k},
              {abi_pl::kSpecTileM, c.tile_m},
              {abi_pl::kSpecTileN, c.tile_n},
-             {abi_pl::kSpecVectorA, layout.k() % 4 == 0 ? vector : 0},
-             {abi_pl::kSpecVectorB, vector_b ? vector : 0},
+             {abi_pl::kSpecVectorA, reads_vectors(layout.k(), c.block_m)},
+             {abi_pl::kSpecVectorB, reads_vectors(d.transposed ? layout.n() : layout.k(), c.block_n)},
              {abi_pl::kSpecTransposeA, 0},
              {abi_pl::kSpecTransposeB, d.transposed ? 0U : 1U},
              {abi_pl::kSpecPartial, base == 0 && layout.output_chunk < layout.k() ? 1U : 0U},
@@ -97,11 +100,16 @@ const Kernel<abi_pl::Params>& output_kernel(const PerturbedLinearDesc& desc, con
     if (config.base != kBaseInChain) return plain;  // it reads neither x nor W
     if (config.storage16 == 1)
         return of(kernels::kPerturbedLinearOutputStorage16, kernels::kPerturbedLinearOutputStorage16Fast);
+    const bool staged = config.operand_path == kStagedOperands;
+    if (is_16bit(desc) && staged)
+        return of(kernels::kPerturbedLinearOutputStagedFormats, kernels::kPerturbedLinearOutputStagedFormatsFast);
     if (is_16bit(desc)) return of(kernels::kPerturbedLinearOutputFormats, kernels::kPerturbedLinearOutputFormatsFast);
-    if (config.texel == 1) return of(kernels::kPerturbedLinearOutputTexel, kernels::kPerturbedLinearOutputTexelFast);
-    if (config.uniform == 1)
+    if (staged) return of(kernels::kPerturbedLinearOutputStaged, kernels::kPerturbedLinearOutputStagedFast);
+    if (config.operand_path == kTexelOperands)
+        return of(kernels::kPerturbedLinearOutputTexel, kernels::kPerturbedLinearOutputTexelFast);
+    if (config.operand_path == kUniformOperand)
         return of(kernels::kPerturbedLinearOutputUniformInput, kernels::kPerturbedLinearOutputUniformInputFast);
-    if (config.uniform == 2)
+    if (config.operand_path == kUniformWeights)
         return of(kernels::kPerturbedLinearOutputUniformWeights, kernels::kPerturbedLinearOutputUniformWeightsFast);
     return plain;
 }
@@ -109,12 +117,13 @@ const Kernel<abi_pl::Params>& output_kernel(const PerturbedLinearDesc& desc, con
 const Kernel<abi_pl::Params>& project_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
     if (config.storage16 == 1) return kernels::kPerturbedLinearProjectStorage16;
     if (is_16bit(desc)) return kernels::kPerturbedLinearProjectFormats;
-    return config.texel == 1 ? kernels::kPerturbedLinearProjectTexel : kernels::kPerturbedLinearProject;
+    return config.operand_path == kTexelOperands ? kernels::kPerturbedLinearProjectTexel
+                                                 : kernels::kPerturbedLinearProject;
 }
 
 std::vector<InputWindow> input_windows(const PerturbedLinearLayout& layout, const BufferView& input) {
     const std::uint32_t instances = layout.instances();
-    if (layout.config.uniform != 1 || layout.desc.shared_input) return {{0, instances, 0, input}};
+    if (layout.config.operand_path != kUniformOperand || layout.desc.shared_input) return {{0, instances, 0, input}};
     std::vector<InputWindow> windows;
     const std::uint32_t rows = uniform_input_rows(layout.desc, layout.config);
     for (std::uint32_t row = 0; row < instances; row += rows) {

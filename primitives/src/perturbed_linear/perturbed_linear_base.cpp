@@ -56,7 +56,7 @@ std::vector<std::uint32_t> base_values(const DeviceInfo& info, const PerturbedLi
 
 Result<void> check_base(const PerturbedLinearConfig& config) {
     if (config.base == kBaseInChain) return {};
-    if (config.fused == 0 && config.uniform == 0 && config.block_k == 4) return {};
+    if (config.fused == 0 && config.operand_path == kDirectOperands && config.block_k == 4) return {};
     return bad_input("With base 1 or 2, fused and uniform must be 0 and block_k 4.");
 }
 

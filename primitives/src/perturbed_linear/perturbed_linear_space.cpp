@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "matmul_for_gpus.hpp"
 #include "matmul_layout.hpp"
 #include "perturbed_linear_base.hpp"
 #include "perturbed_linear_shape.hpp"
@@ -27,12 +28,16 @@ constexpr std::uint32_t kMaxProjected = 512;
 constexpr std::uint32_t kMaxFusedRank = 8;
 constexpr std::uint32_t kMaxFusedInputs = 1024;
 
+bool is_uniform(const PerturbedLinearConfig& c) noexcept {
+    return c.operand_path == kUniformOperand || c.operand_path == kUniformWeights;
+}
+
 Result<void> check_fused_geometry(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
     if (c.block_m % c.tile_m != 0 || c.block_n % c.tile_n != 0)
         return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
         return bad_input("(block_m / tile_m) * (block_n / tile_n) must be the workgroup_size.");
-    if (c.uniform == 0 && !is_compact(c.block_m / c.tile_m, c.block_n / c.tile_n)) {
+    if (!is_uniform(c) && !is_compact(c.block_m / c.tile_m, c.block_n / c.tile_n)) {
         return bad_input("More than {} lanes may lie at most {} times as wide as high, or as high as wide.", kFreeLanes,
                          kMaxAspect);
     }
@@ -47,12 +52,12 @@ Result<void> check_fused_geometry(const PerturbedLinearDesc& desc, const Perturb
 }
 
 Result<void> check_fused_uniform(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
-    if (c.uniform == 2) {
+    if (c.operand_path == kUniformWeights) {
         if (c.block_n != c.tile_n) return bad_input("With uniform weights block_n must be tile_n.");
         const std::uint64_t elements = std::uint64_t{desc.in} * desc.out;
         if (elements == 0 || elements > abi::perturbed_linear::kUniformElements)
-            return bad_input("W is empty or does not fit into a uniform buffer; use uniform 0 or 1.");
-    } else if (c.uniform == 1) {
+            return bad_input("W is empty or does not fit into a uniform buffer; use another operand_path.");
+    } else if (c.operand_path == kUniformOperand) {
         if (c.block_m != c.tile_m) return bad_input("With a uniform input block_m must be tile_m.");
         const std::uint32_t rows = uniform_input_rows(desc, c);
         if (rows == 0) return bad_input("A uniform buffer does not hold block_m rows of x, or a shared x.");
@@ -63,9 +68,7 @@ Result<void> check_fused_uniform(const PerturbedLinearDesc& desc, const Perturbe
     return {};
 }
 
-Result<void> check_fused_texel(const DeviceInfo& info, const PerturbedLinearDesc& desc,
-                               const PerturbedLinearConfig& c) {
-    if (c.uniform != 0) return bad_input("Texel operands are not uniform.");
+Result<void> check_fused_texel(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
     const std::uint64_t instances = std::uint64_t{desc.shared_input ? 1 : desc.members} * desc.rows;
     const std::uint64_t inputs = checked_bytes({instances, inner_size(desc)}, 1, "x").value_or(UINT64_MAX);
     const std::uint64_t elements = std::max(inputs, std::uint64_t{desc.in} * desc.out);
@@ -74,6 +77,14 @@ Result<void> check_fused_texel(const DeviceInfo& info, const PerturbedLinearDesc
                          info.limits.max_texel_buffer_elements, elements);
     }
     return {};
+}
+
+Result<void> check_staged_form(const DeviceInfo& info, const PerturbedLinearDesc& desc,
+                               const PerturbedLinearConfig& c) {
+    if (desc.shared_input) return bad_input("A shared x is not staged; base 1 makes its product by matmul.");
+    if (c.fused == 1) return bad_input("Fused, x and W are not staged.");
+    if (c.storage16 == 1) return bad_input("Staged, x and W of 16 bits are read by the word: storage16 must be 0.");
+    return check_staging(info, {c.workgroup_size, c.block_m, c.block_n, c.block_k});
 }
 
 Result<void> check_projection(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& c) {
@@ -105,12 +116,13 @@ std::vector<std::uint32_t> storage16_values(const DeviceInfo& info, const Pertur
 
 Result<void> legal_perturbed_linear(const DeviceInfo& info, const PerturbedLinearDesc& desc,
                                     const PerturbedLinearConfig& c) {
-    if (is_16bit(desc) && (c.uniform != 0 || c.texel != 0))
-        return bad_input("x and W of 16 bits are storage buffers: uniform and texel must be 0.");
+    if (is_16bit(desc) && c.operand_path != kDirectOperands && c.operand_path != kStagedOperands)
+        return bad_input("x and W of 16 bits are storage buffers: operand_path must be 0 or 1.");
     YOLK_TRY_VOID(check_fused_geometry(desc, c));
     YOLK_TRY_VOID(check_base(c));
     YOLK_TRY_VOID(check_fused_uniform(desc, c));
-    if (c.texel == 1) YOLK_TRY_VOID(check_fused_texel(info, desc, c));
+    if (c.operand_path == kTexelOperands) YOLK_TRY_VOID(check_fused_texel(info, desc));
+    if (c.operand_path == kStagedOperands) YOLK_TRY_VOID(check_staged_form(info, desc, c));
     return check_projection(desc, c);
 }
 
@@ -118,21 +130,26 @@ namespace {
 
 // Measured on lavapipe 22.3 (docs/kernels/perturbed_linear.md). Small layers: lanes along the instances, two pairs to a
 // tile, W uniform, two passes; last without a uniform W.
-std::array<PerturbedLinearConfig, 3> for_small_layers(const PerturbedLinearConfig& plain, std::uint32_t lanes) {
-    const PerturbedLinearConfig two_passes{
-        .workgroup_size = lanes, .block_m = 4 * lanes, .block_n = 16, .tile_m = 4, .tile_n = 16, .uniform = 2};
-    PerturbedLinearConfig vectors = two_passes;
+constexpr PerturbedLinearConfig kSmallPlain{.block_m = 32, .block_n = 16, .tile_m = 4, .tile_n = 16};
+
+std::array<PerturbedLinearConfig, 3> for_small_layers() {
+    PerturbedLinearConfig scalars = kSmallPlain;
+    scalars.operand_path = kUniformWeights;
+    PerturbedLinearConfig vectors = scalars;
     vectors.vector_width = 4;
-    return {vectors, two_passes, plain};
+    return {vectors, scalars, kSmallPlain};
 }
 
-// The same on CPU drivers, where texel buffers are read faster than uniform ones.
-constexpr PerturbedLinearConfig kSmallTexel{
-    .block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .vector_width = 4, .texel = 1};
+// The same with texel buffers, which CPU drivers read faster than uniform ones.
+constexpr PerturbedLinearConfig kSmallTexel{.block_m = 32,
+                                            .block_n = 16,
+                                            .block_k = 8,
+                                            .tile_m = 4,
+                                            .tile_n = 16,
+                                            .vector_width = 4,
+                                            .operand_path = kTexelOperands};
 constexpr PerturbedLinearConfig kSmallTexelScalars{
-    .block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .texel = 1};
-
-constexpr PerturbedLinearConfig kSmallPlain{.block_m = 32, .block_n = 16, .tile_m = 4, .tile_n = 16};
+    .block_m = 32, .block_n = 16, .block_k = 8, .tile_m = 4, .tile_n = 16, .operand_path = kTexelOperands};
 
 // Large ones: matmul's, on CPU drivers with texel buffers, else without: SwiftShader's are too small for them. The
 // lanes' tiles lie four by two, without texel buffers one above the other, so that W is read once for many instances
@@ -146,7 +163,7 @@ std::array<PerturbedLinearConfig, 6> for_large_layers(std::uint64_t instances) {
     }
     PerturbedLinearConfig texel = blocked;
     texel.block_k = 8;
-    texel.texel = 1;
+    texel.operand_path = kTexelOperands;
     if (instances >= 128) {
         blocked.block_m = 128;
         blocked.block_n = 8;
@@ -158,11 +175,52 @@ std::array<PerturbedLinearConfig, 6> for_large_layers(std::uint64_t instances) {
     const PerturbedLinearConfig small_tile{.vector_width = 4, .projection_rows = 4};
     return {texel, by_single_rows(texel), blocked, by_single_rows(blocked), small_tile, by_single_rows(small_tile)};
 }
-constexpr std::array kFusedForGpus{
-    PerturbedLinearConfig{
-        .workgroup_size = 256, .block_m = 64, .tile_m = 4, .tile_n = 4, .vector_width = 4, .projection_workgroup = 64},
-    PerturbedLinearConfig{.workgroup_size = 256, .block_m = 64, .tile_m = 4, .tile_n = 4, .projection_workgroup = 64},
-};
+
+/// Matmul's, or smaller: when the sums over k are complete, the noise of a group of columns and the projections need
+/// registers beside them, more of them the more rho are drawn at once (docs/kernels/perturbed_linear.md).
+RegisterTile tile_for_gpus(const DeviceInfo& info, std::uint32_t rank) {
+    constexpr RegisterTile kMiddle{8, 4}, kSmall{4, 4};
+    const RegisterTile most = largest_tile(info);
+    if (rho_chunk(rank) > 4) return kSmall;
+    if (rho_chunk(rank) > 1) return most == RegisterTile{8, 8} ? kMiddle : kSmall;
+    return most == RegisterTile{8, 8} && info.limits.subgroup_size == 32 ? kMiddle : most;
+}
+
+/// Staged as matmul is; a few outputs with all of W uniform, a row to a lane, for a tile of columns would be mostly
+/// past the edge. Last what is always legal, and all that is left to do where matmul makes the product of a shared x.
+std::vector<PerturbedLinearConfig> for_gpus(const DeviceInfo& info, const PerturbedLinearDesc& desc) {
+    constexpr std::uint32_t kFewOutputs = 16;
+    constexpr std::uint32_t kProjectionWorkgroup = 64;
+    const MatmulDesc product{
+        .m = desc.members * desc.rows, .n = outer_size(desc), .k = inner_size(desc), .determinism = Determinism::Exact};
+    std::vector<PerturbedLinearConfig> all;
+    for (const MatmulConfig& c : matmul_for_gpus(product, tile_for_gpus(info, desc.rank))) {
+        all.push_back({.workgroup_size = c.workgroup_size,
+                       .block_m = c.block_m,
+                       .block_n = c.block_n,
+                       .block_k = c.block_k,
+                       .tile_m = c.tile_m,
+                       .tile_n = c.tile_n,
+                       .vector_width = c.vector_width,
+                       .operand_path = kStagedOperands,
+                       .projection_workgroup = kProjectionWorkgroup});
+    }
+    const PerturbedLinearConfig narrow{.workgroup_size = 64,
+                                       .block_m = 64,
+                                       .block_n = 16,
+                                       .tile_m = 1,
+                                       .tile_n = 16,
+                                       .operand_path = kUniformWeights,
+                                       .projection_workgroup = kProjectionWorkgroup};
+    if (desc.shared_input) all.clear();  // is not staged
+    all.insert(outer_size(desc) < kFewOutputs ? all.begin() : all.end(), narrow);
+    PerturbedLinearConfig direct = narrow;
+    direct.block_m = direct.block_n = 32;
+    direct.tile_m = direct.tile_n = 4;
+    direct.operand_path = kDirectOperands;
+    all.insert(desc.shared_input ? all.begin() : all.end(), direct);
+    return all;
+}
 
 }  // namespace
 
@@ -180,15 +238,14 @@ std::uint32_t uniform_input_rows(const PerturbedLinearDesc& desc, const Perturbe
 // No more than can be checked to the last configuration (ADR 12).
 std::vector<Knob<PerturbedLinearConfig>> perturbed_linear_knobs(const DeviceInfo& info,
                                                                 const PerturbedLinearDesc& desc) {
-    return {{"workgroup_size", &PerturbedLinearConfig::workgroup_size, {8, 32, 64, 256}},
+    return {{"workgroup_size", &PerturbedLinearConfig::workgroup_size, {8, 32, 64, 128, 256}},
             {"block_m", &PerturbedLinearConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
             {"block_n", &PerturbedLinearConfig::block_n, {4, 8, 16, 32, 64, 128}},
             {"block_k", &PerturbedLinearConfig::block_k, {4, 8, 16}},
             {"tile_m", &PerturbedLinearConfig::tile_m, {1, 4, 8, 16}},
             {"tile_n", &PerturbedLinearConfig::tile_n, {4, 8, 16}},
             {"vector_width", &PerturbedLinearConfig::vector_width, {1, 4}},
-            {"uniform", &PerturbedLinearConfig::uniform, {0, 1, 2}},
-            {"texel", &PerturbedLinearConfig::texel, {0, 1}},
+            {"operand_path", &PerturbedLinearConfig::operand_path, {0, 1, 2, 3, 5}},
             {"storage16", &PerturbedLinearConfig::storage16, storage16_values(info, desc)},
             {"fused", &PerturbedLinearConfig::fused, {0, 1}},
             {"projection_workgroup", &PerturbedLinearConfig::projection_workgroup, {8, 64}},
@@ -206,15 +263,14 @@ PerturbedLinearConfig default_of_one_chain(const DeviceInfo& info, const Perturb
         }
         return PerturbedLinearConfig{};
     };
-    const bool on_cpu = info.kind == DeviceKind::Cpu;
+    if (info.kind != DeviceKind::Cpu) return first_legal(for_gpus(info, desc));
     if (std::uint64_t{desc.in} * desc.out <= abi::perturbed_linear::kUniformElements) {
         for (const PerturbedLinearConfig& texel : {kSmallTexel, kSmallTexelScalars}) {
-            if (on_cpu && space.check(texel)) return texel;
+            if (space.check(texel)) return texel;
         }
-        return on_cpu ? first_legal(for_small_layers(kSmallPlain, 8))
-                      : first_legal(for_small_layers(kFusedForGpus[1], 32));
+        return first_legal(for_small_layers());
     }
-    return on_cpu ? first_legal(for_large_layers(std::uint64_t{desc.members} * desc.rows)) : first_legal(kFusedForGpus);
+    return first_legal(for_large_layers(std::uint64_t{desc.members} * desc.rows));
 }
 
 }  // namespace
@@ -229,7 +285,8 @@ PerturbedLinearConfig perturbed_linear_heuristic(const DeviceInfo& info, const P
         return chain;
     PerturbedLinearConfig shared = chain;
     shared.base = kBaseByMatmul;
-    shared.fused = shared.uniform = 0;
+    shared.fused = 0;
+    shared.operand_path = kDirectOperands;
     shared.block_k = 4;
     return space.check(shared) ? shared : chain;
 }

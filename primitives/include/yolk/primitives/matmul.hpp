@@ -11,18 +11,10 @@
 #include "yolk/primitives/activation.hpp"
 #include "yolk/primitives/determinism.hpp"
 #include "yolk/primitives/float_format.hpp"
+#include "yolk/primitives/operand_path.hpp"
 #include "yolk/primitives/operation.hpp"
 
 namespace yolk {
-
-/// How a kernel comes to its operands; a value of MatmulConfig::operand_path.
-enum OperandPath : std::uint32_t {
-    kDirectOperands = 0,       ///< from storage buffers, without a barrier
-    kStagedOperands = 1,       ///< they pass through shared memory, with barriers
-    kUniformOperand = 2,       ///< a is read as a uniform buffer, in windows of 64 KiB
-    kTexelOperands = 3,        ///< a and b are read as texel buffers
-    kCooperativeOperands = 4,  ///< matrix units multiply (path cooperative-matrix); fp16 operands, `Fast` only
-};
 
 /// Tuning parameters. workgroup_size = (block_m / tile_m) * (block_n / tile_n).
 struct MatmulConfig {

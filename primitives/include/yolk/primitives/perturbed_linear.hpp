@@ -12,6 +12,7 @@
 #include "yolk/core/typed_id.hpp"
 #include "yolk/primitives/determinism.hpp"
 #include "yolk/primitives/float_format.hpp"
+#include "yolk/primitives/operand_path.hpp"
 #include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/parameters.hpp"
 
@@ -21,18 +22,17 @@ namespace yolk {
 /// rows are instances: workgroup_size = (block_m / tile_m) * (block_n / tile_n).
 struct PerturbedLinearConfig {
     std::uint32_t workgroup_size = 8;
-    std::uint32_t block_m = 8;               ///< instances of a workgroup
-    std::uint32_t block_n = 64;              ///< outputs of a workgroup
-    std::uint32_t block_k = 4;               ///< inputs that are loaded at once
-    std::uint32_t tile_m = 8;                ///< instances of an invocation
-    std::uint32_t tile_n = 8;                ///< outputs of an invocation
-    std::uint32_t vector_width = 1;          ///< 4: x and W are read four elements at a time where their rows allow
-    std::uint32_t uniform = 0;               ///< 1: x is read as uniform buffers of 64 KiB, 2: W as one
-    std::uint32_t texel = 0;                 ///< 1: x and W are read as texel buffers
-    std::uint32_t storage16 = 0;             ///< 1: x and W of 16 bits are read one by one (path storage16)
-    std::uint32_t fused = 0;                 ///< 1: one dispatch; every invocation makes its own x B
-    std::uint32_t projection_workgroup = 8;  ///< of the dispatch that makes x B
-    std::uint32_t projection_rows = 1;       ///< rows of each member for which one of its invocations draws B once
+    std::uint32_t block_m = 8;       ///< instances of a workgroup
+    std::uint32_t block_n = 64;      ///< outputs of a workgroup
+    std::uint32_t block_k = 4;       ///< inputs that are loaded at once
+    std::uint32_t tile_m = 8;        ///< instances of an invocation
+    std::uint32_t tile_n = 8;        ///< outputs of an invocation
+    std::uint32_t vector_width = 1;  ///< 4: x and W are read four elements at a time where their rows allow
+    std::uint32_t operand_path = kDirectOperands;  ///< how it comes to x and W
+    std::uint32_t storage16 = 0;                   ///< 1: x and W of 16 bits are read one by one (path storage16)
+    std::uint32_t fused = 0;                       ///< 1: one dispatch; every invocation makes its own x B
+    std::uint32_t projection_workgroup = 8;        ///< of the dispatch that makes x B
+    std::uint32_t projection_rows = 1;  ///< rows of each member for which one of its invocations draws B once
     /// Who makes x W^T: 0: the output's own tile; 1: matmul, a shared x once for all members; 2: likewise, on matrix
     /// units (path cooperative-matrix), x and W fp16, `Fast` only. The output then adds the perturbation to it.
     std::uint32_t base = 0;

@@ -43,7 +43,8 @@ struct DeviceLimits {
     std::uint32_t max_storage_buffers_per_stage = 0;
     std::uint32_t max_texel_buffer_elements = 0;
     std::uint32_t subgroup_size = 0;
-    double timestamp_period_ns = 0.0;  ///< nanoseconds per tick; 0 where the queue has no timestamps
+    std::uint32_t min_subgroup_size = 0;  ///< the smallest that a pipeline may have; subgroup_size where none is chosen
+    double timestamp_period_ns = 0.0;     ///< nanoseconds per tick; 0 where the queue has no timestamps
 };
 
 /// Features, true where the device has them. The first two are the portable floor's (with Vulkan 1.2); the rest open
