@@ -153,6 +153,7 @@ yolk_kernel(block_inverse_report FAMILY block_inverse SOURCE block_inverse/block
 yolk_kernel(block_inverse_pivoted FAMILY block_inverse SOURCE block_inverse/block_inverse_pivoted.comp)
 yolk_kernel(block_inverse_back FAMILY block_inverse SOURCE block_inverse/block_inverse_back.comp)
 yolk_kernel(block_inverse_panel FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_panel.comp)
+yolk_kernel(block_inverse_panel_lines FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_panel_lines.comp)
 yolk_kernel(block_inverse_check FAMILY block_inverse SOURCE block_inverse/block_inverse_finish.comp DEFINES BLOCK_CHECK=1)
 yolk_kernel(block_inverse_forward FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_update.comp)
 yolk_kernel(block_inverse_backward FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_update.comp
