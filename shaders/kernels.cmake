@@ -84,6 +84,15 @@ yolk_kernel(fitness_sort_offsets FAMILY fitness SOURCE fitness/fitness_sort_offs
 yolk_kernel(fitness_sort_scatter FAMILY fitness SOURCE fitness/fitness_sort_scatter.comp)
 yolk_kernel(fitness_sorted_ranks FAMILY fitness SOURCE fitness/fitness_sorted_ranks.comp)
 yolk_kernel(fitness_rank_moments FAMILY fitness SOURCE fitness/fitness_rank_moments.comp)
+yolk_kernel(fitness_scores_by_group FAMILY fitness SOURCE fitness/fitness_scores.comp DEFINES FITNESS_BY_GROUP=1)
+yolk_kernel(fitness_moments_by_group FAMILY fitness SOURCE fitness/fitness_moments.comp DEFINES FITNESS_BY_GROUP=1)
+yolk_kernel(fitness_histogram_by_group FAMILY fitness SOURCE fitness/fitness_histogram.comp DEFINES FITNESS_BY_GROUP=1)
+yolk_kernel(fitness_select_by_group FAMILY fitness SOURCE fitness/fitness_select.comp DEFINES FITNESS_BY_GROUP=1)
+yolk_kernel(fitness_rank_moments_by_group FAMILY fitness SOURCE fitness/fitness_rank_moments.comp
+  DEFINES FITNESS_BY_GROUP=1)
+yolk_kernel(fitness_sort_count_by_group FAMILY fitness SOURCE fitness/fitness_sort_count_by_group.comp)
+yolk_kernel(fitness_sort_offsets_by_group FAMILY fitness SOURCE fitness/fitness_sort_offsets_by_group.comp)
+yolk_kernel(fitness_sort_scatter_by_group FAMILY fitness SOURCE fitness/fitness_sort_scatter_by_group.comp)
 yolk_kernel(fitness_weights_i8 FAMILY fitness SOURCE fitness/fitness_weights_i8.comp)
 yolk_kernel(fitness_weights_f32 FAMILY fitness SOURCE fitness/fitness_weights_f32.comp)
 yolk_kernel(fitness_finish FAMILY fitness SOURCE fitness/fitness_finish.comp)
@@ -164,6 +173,7 @@ yolk_kernel(block_inverse_report FAMILY block_inverse SOURCE block_inverse/block
 yolk_kernel(block_inverse_pivoted FAMILY block_inverse SOURCE block_inverse/block_inverse_pivoted.comp)
 yolk_kernel(block_inverse_back FAMILY block_inverse SOURCE block_inverse/block_inverse_back.comp)
 yolk_kernel(block_inverse_panel FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_panel.comp)
+yolk_kernel(block_inverse_panel_lines FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_panel_lines.comp)
 yolk_kernel(block_inverse_check FAMILY block_inverse SOURCE block_inverse/block_inverse_finish.comp DEFINES BLOCK_CHECK=1)
 yolk_kernel(block_inverse_forward FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_update.comp)
 yolk_kernel(block_inverse_backward FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_update.comp

@@ -67,7 +67,7 @@ void expect_inside(const std::string& html) {
     }
 }
 
-/// The samples of a search over reduce's 13 configurations, one of which failed and one of which was wrong.
+/// The samples of a search over reduce's 19 configurations, one of which failed and one of which was wrong.
 struct Searched {
     TuningSpace space = space_of(DeviceInfo{}, ReduceDesc{.outer = 8, .columns = 40}).space();
     TuningKey key = some_key();
@@ -109,10 +109,10 @@ struct Searched {
 TEST(report, holds_what_the_table_says) {
     const Searched searched;
     const ShapeReport report = searched.report();
-    EXPECT_EQ(report.measured, 13U);
-    EXPECT_EQ(report.candidates, "13 legal configurations");
+    EXPECT_EQ(report.measured, 19U);
+    EXPECT_EQ(report.candidates, "19 legal configurations");
     ASSERT_TRUE(report.surface);
-    EXPECT_EQ(report.surface->valid_count(), 12U);
+    EXPECT_EQ(report.surface->valid_count(), 18U);
     EXPECT_DOUBLE_EQ(report.surface->optimum(), 1.05);  // the median of 1, 1.2, 1.1, .9, 1, 1.1
     ASSERT_THAT(report.times, SizeIs(3));
     EXPECT_EQ(report.times[0].name, "default");
@@ -130,7 +130,7 @@ TEST(report, page_is_one_file_and_says_what_it_rests_on) {
     searched.quarantined[0].key = searched.key;
     ShapeReport shape = searched.report();
     ASSERT_TRUE(add_curves(shape, {}));
-    EXPECT_TRUE(shape.curves.empty());  // 13 are too few
+    EXPECT_TRUE(shape.curves.empty());  // 19 are too few
     const std::vector<ShapeReport> shapes{shape};
     const std::string page = report_page(shapes, {});
     expect_well_formed(page);
@@ -139,8 +139,8 @@ TEST(report, page_is_one_file_and_says_what_it_rests_on) {
         EXPECT_THAT(page, Not(HasSubstr(outside)));
     EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"));
     EXPECT_THAT(page, HasSubstr("out[3] is &lt;5&gt; &amp; not &quot;4&quot;"));
-    EXPECT_THAT(page, HasSubstr("13 configurations were measured of 13 legal configurations; 2 failed."));
-    EXPECT_THAT(page, HasSubstr("13 configurations were measured, and 20 are the least"));
+    EXPECT_THAT(page, HasSubstr("19 configurations were measured of 19 legal configurations; 2 failed."));
+    EXPECT_THAT(page, HasSubstr("19 configurations were measured, and 20 are the least"));
     EXPECT_THAT(page, HasSubstr("2.50x"));  // 2.5 over 1
     EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
     EXPECT_EQ(page, report_page(shapes, {}));

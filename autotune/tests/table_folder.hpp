@@ -35,7 +35,7 @@ inline TuningKey some_key(std::uint64_t extent = 512, std::string driver = "driv
 }
 inline TuningChoice some_choice(const TuningKey& key, std::uint32_t rows, double milliseconds) {
     return {.key = key,
-            .configuration = {{"row_per_invocation", 1}, {"rows_per_workgroup", rows}},
+            .configuration = {{"row_per_invocation", 1}, {"rows_per_workgroup", rows}, {"lanes_per_row", 32}},
             .milliseconds = milliseconds,
             .heuristic_milliseconds = 2.0,
             .plain_milliseconds = 3.0,

@@ -26,7 +26,8 @@ ViewShape status_view(const CrossEntropyDesc& /*desc*/) { return {.extents = {{"
 
 Result<PipelinesOf<CrossEntropyDesc>> build_cross_entropy(const Device& device, const CrossEntropyDesc& desc) {
     YOLK_TRY_VOID(check_row_loops(device, "[cross_entropy]", desc.columns, {.reductions = 2}, *desc.config));
-    const std::array constants{SpecConstant{abi_ce::kSpecWorkgroupSize, row_workgroup_size(*desc.config)}};
+    const std::array constants{SpecConstant{abi_ce::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
+                               SpecConstant{abi_ce::kSpecRowLanes, desc.config->lanes_per_row}};
     return device.pipeline(
         desc.config->row_per_invocation != 0 ? kernels::kCrossEntropyByInvocation : kernels::kCrossEntropyByGroup,
         constants);

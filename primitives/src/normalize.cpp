@@ -41,6 +41,7 @@ Result<PipelinesOf<NormalizeDesc>> build_normalize(const Device& device, const N
                                   *desc.config));
     const std::array constants{
         SpecConstant{abi_no::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
+        SpecConstant{abi_no::kSpecRowLanes, desc.config->lanes_per_row},
         SpecConstant{abi_no::kSpecCentred, is_layer ? 1U : 0U},
         SpecConstant{abi_no::kSpecHasScale, desc.scale != RowVector::None ? 1U : 0U},
         SpecConstant{abi_no::kSpecHasBias, desc.bias != RowVector::None ? 1U : 0U},

@@ -27,6 +27,7 @@ Result<PipelinesOf<ReduceDesc>> build_reduce(const Device& device, const ReduceD
         check_row_loops(device, "[reduce]", desc.columns, {.reductions = passes_of(desc.operation)}, *desc.config));
     const std::array constants{
         SpecConstant{abi_r::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
+        SpecConstant{abi_r::kSpecRowLanes, desc.config->lanes_per_row},
         SpecConstant{abi_r::kSpecOperation, static_cast<std::uint32_t>(desc.operation)},
     };
     return device.pipeline(

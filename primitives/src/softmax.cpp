@@ -22,6 +22,7 @@ Result<PipelinesOf<SoftmaxDesc>> build_softmax(const Device& device, const Softm
     YOLK_TRY_VOID(check_row_loops(device, "[softmax]", desc.columns, {.reductions = 2, .writes = 1}, *desc.config));
     const std::array constants{
         SpecConstant{abi_s::kSpecWorkgroupSize, row_workgroup_size(*desc.config)},
+        SpecConstant{abi_s::kSpecRowLanes, desc.config->lanes_per_row},
         SpecConstant{abi_s::kSpecLogarithm, desc.logarithm ? 1U : 0U},
     };
     return device.pipeline(

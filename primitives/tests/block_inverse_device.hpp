@@ -52,18 +52,19 @@ class BlockInverseTest : public testing::DeviceTest {
 /// The same for each style that takes it.
 [[nodiscard]] inline std::vector<BlockInverseDesc> descs_of_all_styles(const BlockInverseDesc& desc) {
     std::vector<BlockInverseDesc> all;
-    const auto add = [&](BlockInverseStyle style, std::uint32_t workgroup_size) {
+    const auto add = [&](BlockInverseStyle style, std::uint32_t workgroup_size, std::uint32_t tile_rows = 8) {
         all.push_back(desc);
-        all.back().config =
-            BlockInverseConfig{.style = static_cast<std::uint32_t>(style), .workgroup_size = workgroup_size};
+        all.back().config = BlockInverseConfig{
+            .style = static_cast<std::uint32_t>(style), .workgroup_size = workgroup_size, .tile_rows = tile_rows};
     };
     if (desc.mode == InverseMode::Symmetric) {
         add(BlockInverseStyle::Group, 8);
-        add(BlockInverseStyle::Group, 64);
+        add(BlockInverseStyle::Group, 64, 4);
         return all;
     }
     if (desc.n <= abi::block_inverse::kMaxRegisters) add(BlockInverseStyle::Registers, 8);
     add(BlockInverseStyle::Tiles, 8);
+    add(BlockInverseStyle::Tiles, 64, 4);  // what GPUs take
     return all;
 }
 

@@ -16,6 +16,20 @@ namespace {
 class block_inverse_plans : public BlockInverseTest {};
 YOLK_FOR_EACH_DEVICE(block_inverse_plans);
 
+TEST_P(block_inverse_plans, gpus_take_half_tiles) {
+    DeviceInfo info = device().info();
+    for (const std::uint32_t n : {8U, 9U, 128U}) {
+        for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric}) {
+            const BlockInverseDesc desc{.n = n, .blocks = 4, .mode = mode};
+            info.kind = DeviceKind::Cpu;
+            EXPECT_EQ(heuristic_of(info, desc).tile_rows, 8U);
+            info.kind = DeviceKind::Discrete;
+            EXPECT_EQ(heuristic_of(info, desc).tile_rows, 4U);
+            EXPECT_OK(space_of(info, desc).check(heuristic_of(info, desc)));
+        }
+    }
+}
+
 TEST_P(block_inverse_plans, bad_descriptions_are_refused) {
     const auto refused = [&](const BlockInverseDesc& desc, const char* words) {
         return testing::expect_error(plan_block_inverse(device(), desc), ErrorKind::BadInput, words);

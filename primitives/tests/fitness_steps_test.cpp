@@ -82,6 +82,42 @@ TEST(fitness_steps, tiles_of_the_sort_cover_all_members_within_the_scratch) {
     }
 }
 
+TEST(fitness_steps, a_workgroup_has_a_tile_or_a_value_of_the_digit) {
+    for (const std::uint32_t population : {514U, 4096U, 65538U, 1U << 20U}) {
+        const FitnessDesc desc{.population = population,
+                               .rule = FitnessRule::CentredRank,
+                               .config = FitnessConfig{.workgroup_size = 128, .by_group = 1}};
+        ASSERT_OK_AND_ASSIGN(const auto steps, fitness_steps(desc, kLavapipe));
+        EXPECT_EQ(steps.size(), 18U);
+        for (const FitnessStep& step : steps) {
+            const std::uint64_t tiles = step.params.tile_count;
+            if (step.stage == FitnessStage::SortOffsets) {
+                EXPECT_EQ(step.invocations, 128U * 256U);
+            }
+            if (step.stage != FitnessStage::SortCount && step.stage != FitnessStage::SortScatter) continue;
+            EXPECT_EQ(step.invocations, 128 * tiles);
+            EXPECT_GE(step.params.tile_length, 256U);
+            EXPECT_GE(step.params.tile_length * tiles, population);
+            EXPECT_LT(step.params.tile_length * (tiles - 1), population);
+            EXPECT_EQ(fitness_state_words(desc),
+                      abi::fitness::kStateArray + 2 * std::uint64_t{population} + 256 * tiles);
+        }
+    }
+}
+
+TEST(fitness_steps, workgroups_work_together_on_gpus_only) {
+    DeviceInfo info;
+    const FitnessDesc desc{.population = 4096, .config = {}};
+    for (const DeviceKind kind : {DeviceKind::Discrete, DeviceKind::Integrated}) {
+        info.kind = kind;
+        EXPECT_EQ(heuristic_of(info, desc).by_group, 1U);
+        EXPECT_EQ(heuristic_of(info, desc).workgroup_size, 256U);
+    }
+    info.kind = DeviceKind::Cpu;
+    EXPECT_EQ(heuristic_of(info, desc).by_group, 0U);
+    EXPECT_EQ(heuristic_of(info, desc).workgroup_size, 64U);
+}
+
 TEST(fitness_steps, refuse_what_loops_cannot_hold) {
     EXPECT_TRUE(testing::expect_error(fitness_steps({.population = 2, .episodes = 65536, .config = {}}, kLavapipe),
                                       ErrorKind::Unsupported, "episodes"));

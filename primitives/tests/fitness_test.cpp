@@ -151,6 +151,12 @@ TEST_P(fitness, statistics_do_not_depend_on_the_order_or_the_configuration) {
     ASSERT_OK_AND_ASSIGN(const ShapedBytes other,
                          shape({.robust = true, .config = FitnessConfig{.workgroup_size = 16}}, scores));
     EXPECT_EQ(first, other);
+    for (const std::uint32_t workgroup_size : {64U, 256U}) {
+        ASSERT_OK_AND_ASSIGN(
+            const ShapedBytes by_group,
+            shape({.robust = true, .config = FitnessConfig{.workgroup_size = workgroup_size, .by_group = 1}}, scores));
+        EXPECT_EQ(first, by_group);
+    }
     for (std::size_t pair = 0; pair < scores.size() / 4; ++pair) {  // whole pairs, back to front
         std::swap(scores[2 * pair], scores[scores.size() - 2 - 2 * pair]);
         std::swap(scores[2 * pair + 1], scores[scores.size() - 1 - 2 * pair]);
@@ -210,6 +216,23 @@ TEST_P(fitness, ranks_keep_the_bits_of_the_twin_around_every_edge_of_a_tile) {
     }
 }
 
+TEST_P(fitness, workgroups_keep_the_bits_of_the_twin_around_every_edge_of_a_tile) {
+    // Tiles of 256, which workgroups of 64 and 128 take in pieces.
+    for (const std::uint32_t population : {514U, 574U, 576U, 578U, 766U, 768U, 770U, 1022U, 1024U, 1026U}) {
+        for (const char* kind : kKindsOfScores) {
+            const std::vector<float> scores = scores_of_kind(kind, population);
+            const FitnessDesc plain{.rule = FitnessRule::CentredRank, .config = {}};
+            const ShapedBytes twin = twin_of(plain, scores);
+            for (const std::uint32_t workgroup_size : {64U, 128U, 256U}) {
+                FitnessDesc desc = plain;
+                desc.config = FitnessConfig{.workgroup_size = workgroup_size, .by_group = 1};
+                ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape(desc, scores));
+                EXPECT_TRUE(shaped == twin) << population << ", " << kind << ", " << workgroup_size;
+            }
+        }
+    }
+}
+
 TEST_P(fitness, ranks_of_large_populations_keep_the_bits_of_the_twin) {
     for (const std::uint32_t population : {32768U, 32770U, 65536U, 65538U}) {
         for (const char* kind : {"equal", "descending", "many ties", "any bits"}) {
@@ -223,11 +246,16 @@ TEST_P(fitness, ranks_of_large_populations_keep_the_bits_of_the_twin) {
 
 TEST_P(fitness, ranks_of_a_million_members_keep_the_bits_of_the_twin) {
     const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {}};
+    FitnessDesc by_group = desc;
+    by_group.config = FitnessConfig{.workgroup_size = 128, .by_group = 1};
     // Equal scores bring all counts together in one; the largest sum of squares comes from distinct ones.
     for (const char* kind : {"equal", "descending", "any bits"}) {
         const std::vector<float> scores = scores_of_kind(kind, 1U << 20U);
+        const ShapedBytes twin = twin_of(desc, scores);
         ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape(desc, scores));
-        EXPECT_TRUE(shaped == twin_of(desc, scores)) << kind;
+        EXPECT_TRUE(shaped == twin) << kind;
+        ASSERT_OK_AND_ASSIGN(const ShapedBytes in_groups, shape(by_group, scores));
+        EXPECT_TRUE(in_groups == twin) << kind;
     }
 }
 
@@ -251,6 +279,10 @@ TEST_P(fitness, sorted_ranks_do_not_depend_on_where_long_work_is_cut) {
     ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape_on(impatient, its_dispatcher, desc, scores));
     EXPECT_TRUE(shaped == twin_of(desc, scores));
     EXPECT_GT(impatient.counts().submissions - before, 2U * 4U * 5U);  // 17 tiles, 4 at a time, twice per digit
+    const FitnessDesc by_group{.rule = FitnessRule::CentredRank,
+                               .config = FitnessConfig{.workgroup_size = 64, .by_group = 1}};
+    ASSERT_OK_AND_ASSIGN(const ShapedBytes in_groups, shape_on(impatient, its_dispatcher, by_group, scores));
+    EXPECT_TRUE(in_groups == shaped);
 }
 
 TEST_P(fitness, refuses_bad_descriptions) {
@@ -267,6 +299,8 @@ TEST_P(fitness, refuses_bad_descriptions) {
     desc.episodes = 0;
     EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "episodes"));
     desc = good;
+    desc.config = FitnessConfig{.workgroup_size = 32, .by_group = 1};
+    EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "needs at least 64"));
     desc.config = FitnessConfig{.workgroup_size = 300};
     EXPECT_TRUE(refused(desc, ErrorKind::BadInput, "workgroup_size"));
     desc = good;

@@ -107,6 +107,32 @@ TEST_P(reduce, rows_beyond_the_loops_are_refused) {
         refused_by_loops(device(), plan_reduce(device(), {.outer = 1, .columns = 32 * 65534 + 1}), "Use shorter rows"));
 }
 
+// A table of GPUs' defaults: more invocations share a row where rows are few, as long as each has elements.
+TEST_P(reduce, few_long_rows_get_more_lanes_on_gpus_only) {
+    struct Case {
+        std::uint32_t outer, columns, lanes, rows;
+    };
+    DeviceInfo info = device().info();
+    for (const Case& c : {Case{4096, 1024, 32, 2},
+                          {1024, 1024, 64, 1},
+                          {256, 1024, 256, 1},
+                          {16, 65536, 256, 1},
+                          {16, 64, 32, 2},
+                          {16, 256, 64, 1},
+                          {1, 1, 32, 2}}) {
+        const ReduceDesc desc{.outer = c.outer, .columns = c.columns};
+        info.kind = DeviceKind::Discrete;
+        const RowConfig on_gpu = heuristic_of(info, desc);
+        EXPECT_EQ(on_gpu.lanes_per_row, c.lanes) << c.outer << " x " << c.columns;
+        EXPECT_EQ(on_gpu.rows_per_workgroup, c.rows) << c.outer << " x " << c.columns;
+        EXPECT_EQ(on_gpu.row_per_invocation, 0U);
+        EXPECT_OK(space_of(info, desc).check(on_gpu));
+        info.kind = DeviceKind::Cpu;
+        EXPECT_EQ(heuristic_of(info, desc).row_per_invocation, 1U);
+        EXPECT_EQ(heuristic_of(info, desc).lanes_per_row, 32U);
+    }
+}
+
 TEST_P(reduce, bad_descriptions_are_refused) {
     const auto refused = [&](const ReduceDesc& desc, const char* words) {
         return testing::expect_error(plan_reduce(device(), desc), ErrorKind::BadInput, words);
@@ -117,6 +143,8 @@ TEST_P(reduce, bad_descriptions_are_refused) {
     EXPECT_TRUE(refused({.outer = 0x40000000U, .columns = 1}, "the in view of [reduce]"));
     EXPECT_TRUE(refused({.outer = 1, .config = RowConfig{.rows_per_workgroup = 3}}, "rows_per_workgroup"));
     EXPECT_TRUE(refused({.outer = 1, .config = RowConfig{.rows_per_workgroup = 16}}, "rows_per_workgroup"));
+    EXPECT_TRUE(refused({.outer = 1, .config = RowConfig{.rows_per_workgroup = 2, .lanes_per_row = 256}}, "product"));
+    EXPECT_TRUE(refused({.outer = 1, .config = RowConfig{.row_per_invocation = 1, .lanes_per_row = 64}}, "must be 32"));
     EXPECT_TRUE(refused({.outer = 1, .config = RowConfig{.row_per_invocation = 2}}, "row_per_invocation"));
 }
 

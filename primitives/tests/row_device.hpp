@@ -16,8 +16,9 @@
 namespace yolk {
 
 /// One of each kind, and the largest.
-[[nodiscard]] inline std::array<RowConfig, 4> row_configs() {
-    return {RowConfig{}, RowConfig{0, 8}, RowConfig{1, 1}, RowConfig{1, 256}};
+[[nodiscard]] inline std::array<RowConfig, 6> row_configs() {
+    return {RowConfig{},          RowConfig{0, 8}, RowConfig{0, 2, 64},
+            RowConfig{0, 1, 256}, RowConfig{1, 1}, RowConfig{1, 256}};
 }
 
 /// For EXPECT_TRUE: a plan of rows one longer than the loop limit of lavapipe 22.3 allows, refused where the device has

@@ -33,27 +33,35 @@ bool is_better(uint bits, uint at, uint than_bits, uint than_at) {
     return bits > than_bits || (bits == than_bits && at < than_at);
 }
 
+uint magnitude_of(uint i, uint j) { return floatBitsToUint(work[matrix + i * stride + j]) & kExactMagnitudeMask; }
+
 void find_candidates() {
     uint lane = gl_LocalInvocationID.x;
-    uint bits[2] = uint[2](0u, 0u);
-    uint at[2] = uint[2](0xFFFFFFFFu, 0xFFFFFFFFu);
+    // On the diagonal, below it: not an array, whose index some compilers of GPUs would send to memory.
+    uint bits = 0u, bits_below = 0u;
+    uint at = 0xFFFFFFFFu, at_below = 0xFFFFFFFFu;
     for (uint i = lane; i < params.n; i += WORKGROUP_SIZE) {
         if (state[marks + i] != 0u) continue;
-        for (uint j = 0u; j <= i; ++j) {
+        for (uint j = 0u; j < i; ++j) {
             if (state[marks + j] != 0u) continue;
-            uint own = floatBitsToUint(work[matrix + i * stride + j]) & kExactMagnitudeMask;
-            uint kind = i == j ? 0u : 1u;
+            uint own = magnitude_of(i, j);
             uint own_at = i * params.n + j;
-            if (is_better(own, own_at, bits[kind], at[kind])) {
-                bits[kind] = own;
-                at[kind] = own_at;
+            if (is_better(own, own_at, bits_below, at_below)) {
+                bits_below = own;
+                at_below = own_at;
             }
         }
+        uint own = magnitude_of(i, i);
+        uint own_at = i * params.n + i;
+        if (is_better(own, own_at, bits, at)) {
+            bits = own;
+            at = own_at;
+        }
     }
-    for (uint kind = 0u; kind < 2u; ++kind) {
-        found_bits[kind * WORKGROUP_SIZE + lane] = bits[kind];
-        found_at[kind * WORKGROUP_SIZE + lane] = at[kind];
-    }
+    found_bits[lane] = bits;
+    found_at[lane] = at;
+    found_bits[WORKGROUP_SIZE + lane] = bits_below;
+    found_at[WORKGROUP_SIZE + lane] = at_below;
 }
 
 uint best_lane(uint kind) {

@@ -15,6 +15,7 @@
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
+layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 
 layout(set = 0, binding = kBindLogits, scalar) readonly restrict buffer Logits { float in_[]; };
 layout(set = 0, binding = kBindTargets, scalar) readonly restrict buffer Targets { uint targets[]; };
@@ -22,6 +23,7 @@ layout(set = 0, binding = kBindLosses, scalar) writeonly restrict buffer Losses 
 layout(set = 0, binding = kBindStatus, scalar) restrict buffer Status { uint status[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
+#define ROWS_HAVE_LANES
 #include "rows.glsl"
 #include "row_exponentials.glsl"
 

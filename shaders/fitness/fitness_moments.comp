@@ -10,6 +10,7 @@
 #define FITNESS_READS_SCORES
 #include "yolk/abi/fitness.h"
 #include "fitness_state.glsl"
+#include "fitness_totals.glsl"
 #include "wide_integer.glsl"
 
 void add_to_group(uint member, int count) {
@@ -25,9 +26,7 @@ uvec3 square_of(int count) {
     return wide_multiply(uvec3(magnitude, 0u, 0u), magnitude);
 }
 
-void main() {
-    uint first = linear_invocation();
-    if (first >= params.invocation_count) return;
+void take_share(uint first) {
     int sum = 0;
     uvec3 squares = uvec3(0u);
     uint largest = 0u, nonzero = 0u;
@@ -48,13 +47,20 @@ void main() {
         }
     }
     uint offset_sum = uint(sum) + kSumOffset;
-    atomicAdd(state[kStateSum], offset_sum & 0xFFFFu);
-    atomicAdd(state[kStateSum + 1u], offset_sum >> 16);
-    atomicAdd(state[kStateSquares], squares.x & 0xFFFFu);
-    atomicAdd(state[kStateSquares + 1u], squares.x >> 16);
-    atomicAdd(state[kStateSquares + 2u], squares.y & 0xFFFFu);
-    atomicAdd(state[kStateSquares + 3u], squares.y >> 16);
+    TOTAL_ADD(kStateSum, offset_sum & 0xFFFFu);
+    TOTAL_ADD(kStateSum + 1u, offset_sum >> 16);
+    TOTAL_ADD(kStateSquares, squares.x & 0xFFFFu);
+    TOTAL_ADD(kStateSquares + 1u, squares.x >> 16);
+    TOTAL_ADD(kStateSquares + 2u, squares.y & 0xFFFFu);
+    TOTAL_ADD(kStateSquares + 3u, squares.y >> 16);
     if (RULE == kRuleCentredRank) return;  // differences of ranks come later
-    atomicMax(state[kStateDifference], largest);
-    atomicAdd(state[kStateNonZero], nonzero);
+    TOTAL_MAX(kStateDifference, largest);
+    TOTAL_ADD(kStateNonZero, nonzero);
+}
+
+void main() {
+    TOTALS_BEGIN
+    uint first = linear_invocation();
+    if (first < params.invocation_count) take_share(first);
+    TOTALS_END
 }

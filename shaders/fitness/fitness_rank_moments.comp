@@ -8,6 +8,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "yolk/abi/fitness.h"
 #include "fitness_state.glsl"
+#include "fitness_totals.glsl"
 #include "wide_integer.glsl"
 
 uvec3 square_of(int rank) {
@@ -15,9 +16,7 @@ uvec3 square_of(int rank) {
     return wide_multiply(uvec3(magnitude, 0u, 0u), magnitude);
 }
 
-void main() {
-    uint first = linear_invocation();
-    if (first >= params.invocation_count) return;
+void take_share(uint first) {
     uvec3 squares = uvec3(0u);
     uint largest = 0u, nonzero = 0u;
     for (uint pair = first; pair < (params.population + 1u) / 2u; pair += params.invocation_count) {
@@ -30,10 +29,17 @@ void main() {
         largest = max(largest, magnitude);
         if (magnitude != 0u) ++nonzero;
     }
-    atomicAdd(state[kStateRankSquares], squares.x & 0xFFFFu);
-    atomicAdd(state[kStateRankSquares + 1u], squares.x >> 16);
-    atomicAdd(state[kStateRankSquares + 2u], squares.y & 0xFFFFu);
-    atomicAdd(state[kStateRankSquares + 3u], squares.y >> 16);
-    atomicMax(state[kStateDifference], largest);
-    atomicAdd(state[kStateNonZero], nonzero);
+    TOTAL_ADD(kStateRankSquares, squares.x & 0xFFFFu);
+    TOTAL_ADD(kStateRankSquares + 1u, squares.x >> 16);
+    TOTAL_ADD(kStateRankSquares + 2u, squares.y & 0xFFFFu);
+    TOTAL_ADD(kStateRankSquares + 3u, squares.y >> 16);
+    TOTAL_MAX(kStateDifference, largest);
+    TOTAL_ADD(kStateNonZero, nonzero);
+}
+
+void main() {
+    TOTALS_BEGIN
+    uint first = linear_invocation();
+    if (first < params.invocation_count) take_share(first);
+    TOTALS_END
 }

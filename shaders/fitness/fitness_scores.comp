@@ -2,13 +2,15 @@
 // fitness, first step: scores[m] = (sum over episodes of returns[e, m]) / episodes, and what must be known of all
 // scores before anything else: the largest magnitude, best, worst, and the members whose score is not finite. Items are
 // members, strided over the invocations. Class P by the product rule (yolk/exact/exact_math.h); the statistics are
-// maxima and counts of integers, so their order does not matter. A score is not finite where its sum or any of its
-// returns is not; NaNs are written as 0x7FC00000. Loop iterations per invocation: members of it * (1 + episodes).
+// maxima and counts of integers (fitness_totals.glsl), so their order does not matter. A score is not finite where its
+// sum or any of its returns is not; NaNs are written as 0x7FC00000. Loop iterations per invocation: members of it *
+// (1 + episodes).
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
 #include "yolk/abi/fitness.h"
 #include "fitness_state.glsl"
+#include "fitness_totals.glsl"
 
 layout(set = 0, binding = kBindReturns, scalar) readonly restrict buffer Returns { float returns[]; };
 layout(set = 0, binding = kBindScores, scalar) writeonly restrict buffer Scores { float scores[]; };
@@ -27,10 +29,8 @@ uint score_bits(uint member) {
     return is_nan ? 0x7FC00000u : bits;
 }
 
-void main() {
+void take_share(uint first) {
     uint largest = 0u, best = 0u, worst = 0u, first_not_finite = 0u, not_finite = 0u;
-    uint first = linear_invocation();
-    if (first >= params.invocation_count) return;
     for (uint member = first; member < params.population; member += params.invocation_count) {
         uint bits = score_bits(member);
         scores[member] = uintBitsToFloat(bits);
@@ -44,10 +44,17 @@ void main() {
             worst = max(worst, ~ordered_key(bits));
         }
     }
-    atomicMax(state[kStateMagnitude], largest);
-    atomicMax(state[kStateBest], best);
-    atomicMax(state[kStateWorst], worst);
+    TOTAL_MAX(kStateMagnitude, largest);
+    TOTAL_MAX(kStateBest, best);
+    TOTAL_MAX(kStateWorst, worst);
     if (not_finite == 0u) return;
-    atomicAdd(state[kStateNotFinite], not_finite);
-    atomicMax(state[kStateFirstNotFinite], first_not_finite);
+    TOTAL_ADD(kStateNotFinite, not_finite);
+    TOTAL_MAX(kStateFirstNotFinite, first_not_finite);
+}
+
+void main() {
+    TOTALS_BEGIN
+    uint first = linear_invocation();
+    if (first < params.invocation_count) take_share(first);
+    TOTALS_END
 }

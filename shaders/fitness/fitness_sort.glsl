@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels of the sort share: two arrays of keys that passes write in turn, and a counter per digit's value and
 // tile. A pass moves the keys by one digit of 8 bits, least significant first; each keeps the order of equal digits, so
-// after four passes the keys ascend. One invocation per tile of consecutive keys: no shared memory, and nothing between
-// invocations of a dispatch but sums, so a grid may be cut anywhere.
+// after four passes the keys ascend. A tile of consecutive keys is one invocation's, without shared memory, or
+// (fitness_sort_*_by_group) one workgroup's. Nothing passes between those of a dispatch but sums, so a grid may be cut
+// anywhere.
 #ifndef YOLK_FITNESS_SORT_GLSL
 #define YOLK_FITNESS_SORT_GLSL
 
 uint keys_after(uint digit) { return kStateArray + (digit & 1u) * params.population; }
+
+uint linear_group() { return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x; }
 
 #ifdef FITNESS_READS_SCORES
 uint own_key(uint member) { return ordered_key(floatBitsToUint(counted_score(member))); }

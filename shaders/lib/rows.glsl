@@ -2,10 +2,13 @@
 // Sums and maxima of rows, the same bits whichever way rows are shared out. The order of a sum is fixed: 32 chains,
 // chain l adding elements l, l + 32, l + 64, ... from +0 on, then a tree: chain l += chain l + 16, then 8, 4, 2, 1.
 // Two ways, two modules:
-//   by group       32 invocations per row, one chain each, the tree in shared memory; WORKGROUP_SIZE / 32 rows
+//   by group       ROW_LANES invocations per row, the tree in shared memory; WORKGROUP_SIZE / ROW_LANES rows. With 32,
+//                  one chain each. With more, for rows that are few and long, all of them make elements and pass those
+//                  of a sum through shared memory to the first 32, which add them to their chains
 //   by invocation  (ROWS_BY_INVOCATION) one invocation per row, its chains in eight vectors; WORKGROUP_SIZE rows; no
 //                  barrier and no shared memory in the module
-// The including kernel declares WORKGROUP_SIZE, begins main() with ROWS_BEGIN, and gives each macro the name of a
+// The including kernel declares WORKGROUP_SIZE and, with a #define ROWS_HAVE_LANES, ROW_LANES (32, 64, 128 or 256; else
+// it is 32), begins main() with ROWS_BEGIN, and gives each macro the name of a
 // function of the element's number. The macros stand outside of branches; results go to variables whose names are
 // neither row_... nor a letter and a digit, which the macros' own would hide. The functions select by mix, not by `?:`
 // on expressions nor `if`: by invocation they are written out 32 times, and SwiftShader's compiler takes minutes over
@@ -110,14 +113,19 @@ uint row_group() { return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups
 
 #else
 
+#ifndef ROWS_HAVE_LANES
+const uint ROW_LANES = kRowChains;
+#endif
 shared uint row_words[256];
 uint row_lane = 0u;
+uint row_span = 0u;  // as row_columns, but not 0 past the end: the same for all of a workgroup
 
 #define ROWS_BEGIN(row_count, columns)                                                                              \
-    row_lane = gl_LocalInvocationID.x % kRowChains;                                                                 \
-    row = row_group() * (WORKGROUP_SIZE / kRowChains) + gl_LocalInvocationID.x / kRowChains;                        \
+    row_lane = gl_LocalInvocationID.x % ROW_LANES;                                                                  \
+    row = row_group() * (WORKGROUP_SIZE / ROW_LANES) + gl_LocalInvocationID.x / ROW_LANES;                          \
     row_is_idle = row >= (row_count);                                                                               \
-    row_columns = row_is_idle ? 0u : columns;
+    row_span = columns;                                                                                             \
+    row_columns = row_is_idle ? 0u : row_span;
 #define ROW_LEADER (row_lane == 0u && !row_is_idle)
 
 void row_add(uint half_size) {
@@ -135,7 +143,7 @@ void row_take_larger(uint half_size) {
     barrier();
 }
 
-// What the first of the 32 holds, for all of them; then the words are free again.
+// What the first of a row's invocations holds, for all of them; then the words are free again.
 uint row_first_word() {
     uint word = row_words[gl_LocalInvocationID.x - row_lane];
     barrier();
@@ -156,6 +164,9 @@ float row_tree_sum(float partial) {
 uint row_tree_max(uint largest) {
     row_words[gl_LocalInvocationID.x] = largest;
     barrier();
+    if (ROW_LANES > 128u) row_take_larger(128u);
+    if (ROW_LANES > 64u) row_take_larger(64u);
+    if (ROW_LANES > 32u) row_take_larger(32u);
     row_take_larger(16u);
     row_take_larger(8u);
     row_take_larger(4u);
@@ -164,20 +175,53 @@ uint row_tree_max(uint largest) {
     return row_first_word();
 }
 
-// As above; ceil(columns / 32) iterations each.
+// What the row's invocations have put into the words, to the chain of each of the first 32, in order. Written out, for a
+// loop would be paid on devices that leave them early.
+float row_word(uint place) { return uintBitsToFloat(row_words[gl_LocalInvocationID.x + place * kRowChains]); }
+float row_take_words(float chain) {
+    precise float sum = chain;
+    barrier();
+    if (row_lane < kRowChains) {
+        sum = sum + row_word(0u);
+        sum = sum + row_word(1u);
+        if (ROW_LANES > 64u) {
+            sum = sum + row_word(2u);
+            sum = sum + row_word(3u);
+        }
+        if (ROW_LANES > 128u) {
+            sum = sum + row_word(4u);
+            sum = sum + row_word(5u);
+            sum = sum + row_word(6u);
+            sum = sum + row_word(7u);
+        }
+    }
+    barrier();
+    return sum;
+}
+
+// As above; ceil(columns / ROW_LANES) iterations each.
 #define ROW_SUM(result, term)                                                                                       \
     {                                                                                                               \
         precise float row_chain = 0.0;                                                                              \
-        for (uint k = row_lane; k < row_columns; k += kRowChains) row_chain = row_chain + term(k);                  \
+        if (ROW_LANES == kRowChains) {                                                                              \
+            for (uint k = row_lane; k < row_columns; k += kRowChains) row_chain = row_chain + term(k);              \
+        } else {                                                                                                    \
+            for (uint k = row_lane; k - row_lane < row_span; k += ROW_LANES) {                                      \
+                float row_element = 0.0;                                                                            \
+                if (k < row_columns) row_element = term(k);                                                         \
+                row_words[gl_LocalInvocationID.x] = floatBitsToUint(row_element);                                   \
+                row_chain = row_take_words(row_chain);                                                              \
+            }                                                                                                       \
+        }                                                                                                           \
         result = row_tree_sum(row_chain);                                                                           \
     }
 #define ROW_MAX(result, key)                                                                                        \
     {                                                                                                               \
         uint row_most = 0u;                                                                                         \
-        for (uint k = row_lane; k < row_columns; k += kRowChains) row_most = max(row_most, key(k));                 \
+        for (uint k = row_lane; k < row_columns; k += ROW_LANES) row_most = max(row_most, key(k));                 \
         result = row_tree_max(row_most);                                                                            \
     }
 #define ROW_WRITE(store)                                                                                            \
-    for (uint k = row_lane; k < row_columns; k += kRowChains) store(k);
+    for (uint k = row_lane; k < row_columns; k += ROW_LANES) store(k);
 
 #endif

@@ -5,6 +5,7 @@
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
+layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 layout(constant_id = kSpecStep) const uint STEP = 0;
 layout(constant_id = kSpecPreconditioned) const uint PRECONDITIONED = 0;
 
@@ -15,6 +16,7 @@ layout(set = 0, binding = kBindStep, scalar) writeonly buffer Step { float step_
 layout(set = 0, binding = kBindPreconditioned, scalar) writeonly buffer Preconditioned { float preconditioned[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
+#define ROWS_HAVE_LANES
 #include "rows.glsl"
 
 // Zeros are +0: exact_flush gives no other.

@@ -16,6 +16,7 @@
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
+layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 layout(constant_id = kSpecCentred) const uint CENTRED = 1;
 layout(constant_id = kSpecHasScale) const uint HAS_SCALE = 0;
 layout(constant_id = kSpecHasBias) const uint HAS_BIAS = 0;
@@ -27,6 +28,7 @@ layout(set = 0, binding = kBindBias, scalar) readonly buffer Bias { float bias[]
 layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { float out_[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
+#define ROWS_HAVE_LANES
 #include "rows.glsl"
 
 const uint kLargestMeanSquare = 0x71800000u;  // 2^100

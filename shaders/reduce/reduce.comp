@@ -5,7 +5,7 @@
 //   mean    the sum times `factor`, the fp32 number nearest to 1 / columns
 //   max     NaN (0x7FC00000) where the row holds one, else the largest; both zeros count as +0
 //   argmax  the lowest index of the maximum, or of the first NaN
-// Loops: ceil(columns / 32) iterations; argmax twice. No scratch, no subgroup assumption; shared memory and barriers by
+// Loops: ceil(columns / 32) iterations (more lanes: rows.glsl); argmax twice. No scratch, no subgroup assumption; shared memory and barriers by
 // group only. Class P by the operand rule: inputs below 2^-40 are zero when loaded, so sums are multiples of 2^-63 and
 // a mean at least 2^-95. Infinities and NaN: a sum or mean of them is not finite, and not the same bits everywhere;
 // max and argmax are exact for every input.
@@ -16,12 +16,14 @@
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
+layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 layout(constant_id = kSpecOperation) const uint OPERATION = kSum;
 
 layout(set = 0, binding = kBindIn, scalar) readonly restrict buffer In { float in_[]; };
 layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { uint out_[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
+#define ROWS_HAVE_LANES
 #include "rows.glsl"
 
 uint base = 0u;

@@ -15,12 +15,14 @@
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 32;
+layout(constant_id = kSpecRowLanes) const uint ROW_LANES = 32;
 layout(constant_id = kSpecLogarithm) const uint LOGARITHM = 0;
 
 layout(set = 0, binding = kBindIn, scalar) readonly restrict buffer In { float in_[]; };
 layout(set = 0, binding = kBindOut, scalar) writeonly restrict buffer Out { float out_[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
+#define ROWS_HAVE_LANES
 #include "rows.glsl"
 #include "row_exponentials.glsl"
 

@@ -81,30 +81,41 @@ std::vector<std::pair<BlockInversePass, const Kernel<abi_bi::Params>*>> kernels_
         all.emplace_back(BlockInversePass::Pivoted, &kernels::kBlockInversePivoted);
         return all;
     }
-    all.insert(all.end(), {{BlockInversePass::Panel, &kernels::kBlockInversePanel},
-                           {BlockInversePass::Forward, &kernels::kBlockInverseForward},
-                           {BlockInversePass::Judge, &kernels::kBlockInverseJudge},
-                           {BlockInversePass::Back, &kernels::kBlockInverseBack},
-                           {BlockInversePass::Backward, &kernels::kBlockInverseBackward}});
+    const bool by_lines = config.tile_rows < abi_bi::kPanel;
+    all.insert(all.end(),
+               {{BlockInversePass::Panel, by_lines ? &kernels::kBlockInversePanelLines : &kernels::kBlockInversePanel},
+                {BlockInversePass::Forward, &kernels::kBlockInverseForward},
+                {BlockInversePass::Judge, &kernels::kBlockInverseJudge},
+                {BlockInversePass::Back, &kernels::kBlockInverseBack},
+                {BlockInversePass::Backward, &kernels::kBlockInverseBackward}});
     return all;
 }
 
+bool takes_tiles(BlockInversePass pass) {
+    return pass == BlockInversePass::Forward || pass == BlockInversePass::Backward ||
+           pass == BlockInversePass::Residual;
+}
+
 BlockInverseConfig block_inverse_heuristic(const DeviceInfo& info, const BlockInverseDesc& desc) {
+    const bool is_cpu = info.kind == DeviceKind::Cpu;
+    BlockInverseConfig config{.workgroup_size = 64, .tile_rows = is_cpu ? 8U : 4U};
     if (desc.mode == InverseMode::Symmetric) {
+        config.style = number_of(BlockInverseStyle::Group);
         // Few lanes are faster on CPU drivers up to about 256 rows; past 500 their loops are too long for
         // lavapipe 22.3.
-        const bool few = info.kind == DeviceKind::Cpu && desc.n <= 256;
-        return {.style = number_of(BlockInverseStyle::Group), .workgroup_size = few ? 8U : 64U};
+        if (is_cpu && desc.n <= 256) config.workgroup_size = 8;
+        return config;
     }
-    const std::uint32_t most = info.kind == DeviceKind::Cpu ? abi_bi::kMaxRegisters : 8;
-    if (desc.n <= most) return {.style = number_of(BlockInverseStyle::Registers), .workgroup_size = 64};
-    return {.style = number_of(BlockInverseStyle::Tiles), .workgroup_size = 64};
+    const std::uint32_t most = is_cpu ? abi_bi::kMaxRegisters : 8;
+    config.style = number_of(desc.n <= most ? BlockInverseStyle::Registers : BlockInverseStyle::Tiles);
+    return config;
 }
 
 std::vector<Knob<BlockInverseConfig>> block_inverse_knobs(const DeviceInfo& /*info*/,
                                                           const BlockInverseDesc& /*desc*/) {
     return {{"style", &BlockInverseConfig::style, {0, 1, 2}},
-            {"workgroup_size", &BlockInverseConfig::workgroup_size, {8, 64}}};
+            {"workgroup_size", &BlockInverseConfig::workgroup_size, {8, 64}},
+            {"tile_rows", &BlockInverseConfig::tile_rows, {4, 8}}};
 }
 
 // in, out and scratch are bound in windows.
@@ -138,9 +149,11 @@ Result<PipelinesOf<BlockInverseDesc>> build_block_inverse(const Device& device, 
     auto made = std::make_shared<BlockInversePipelines>();
     YOLK_TRY(made->layout, lay_out_block_inverse(device, desc, *desc.config));
     YOLK_TRY(made->steps, block_inverse_steps(device, desc, *desc.config));
-    const std::array constants{SpecConstant{abi_bi::kSpecWorkgroupSize, desc.config->workgroup_size}};
+    const std::array constants{SpecConstant{abi_bi::kSpecWorkgroupSize, desc.config->workgroup_size},
+                               SpecConstant{abi_bi::kSpecTileRows, desc.config->tile_rows}};
     for (const auto& [pass, kernel] : kernels_of(desc, *desc.config)) {
-        YOLK_TRY(PipelineOf<abi_bi::Params> pipeline, device.pipeline(*kernel, constants));
+        const std::size_t used = takes_tiles(pass) ? constants.size() : 1;
+        YOLK_TRY(PipelineOf<abi_bi::Params> pipeline, device.pipeline(*kernel, std::span(constants).first(used)));
         made->pipelines.emplace_back(pass, std::move(pipeline));
     }
     return PipelinesOf<BlockInverseDesc>(std::move(made));

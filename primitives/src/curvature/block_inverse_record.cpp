@@ -18,7 +18,6 @@ constexpr std::uint64_t kPanelCost = 1024;
 constexpr std::uint64_t kTileCost = 2048;
 // Retries have invocations for one block in so many.
 constexpr std::uint32_t kRetriedShare = 64;
-constexpr std::uint64_t kResidualRows = 8;
 constexpr std::uint32_t kResidualColumns = 8;
 
 /// Adds the dispatches of one window.
@@ -80,19 +79,25 @@ void Pieces::add_tiles_attempt() {
     const std::uint32_t padded = params_.padded_n;
     const std::uint64_t tiles = padded / abi_bi::kPanel;
     const std::uint64_t row_cost = kBlockLoadCost * padded;
+    const std::uint64_t pieces = abi_bi::kPanel / config_.tile_rows;  // of a tile
+    const std::uint64_t piece_cost = kTileCost / pieces;
+    // Of an invocation of the kernel that kernels_of chooses.
+    const std::uint32_t lines = config_.tile_rows < abi_bi::kPanel ? 1 : 2;
     add(BlockInversePass::Begin, padded, row_cost);
     for (std::uint32_t first = 0; first < padded; first += abi_bi::kPanel) {
-        add(BlockInversePass::Panel, padded / 2, kPanelCost, first);
+        add(BlockInversePass::Panel, padded / lines, kPanelCost, first);
         const std::uint64_t below = (padded - first) / abi_bi::kPanel - 1;
         // As the kernel counts its tiles.
         const std::uint64_t solved = below * (first / abi_bi::kPanel + 1);
-        if (below > 0) add(BlockInversePass::Forward, solved + (below + 1) / 2 * (below + 1), kTileCost, first);
+        const std::uint64_t forward = solved + (below + 1) / 2 * (below + 1);
+        if (below > 0) add(BlockInversePass::Forward, forward * pieces, piece_cost, first);
     }
     add(BlockInversePass::Judge, padded, row_cost);
     for (std::uint32_t end = padded; end > 0; end -= abi_bi::kPanel) {
         const std::uint32_t first = end - abi_bi::kPanel;
         add(BlockInversePass::Back, padded, kPanelCost, first);
-        if (first > 0) add(BlockInversePass::Backward, first / abi_bi::kPanel * tiles, kTileCost, first);
+        const std::uint64_t backward = first / abi_bi::kPanel * tiles;
+        if (first > 0) add(BlockInversePass::Backward, backward * pieces, piece_cost, first);
     }
     add(BlockInversePass::Check, params_.n, row_cost);
     add(BlockInversePass::Verdict, 1, row_cost);
@@ -133,7 +138,9 @@ void add_pieces(std::vector<BlockInversePiece>& pieces, const BlockInverseDesc& 
         add.set_attempt(0);
         add.add(BlockInversePass::Finish, n, kBlockLoadCost * n);
     }
-    add.add_ranges(BlockInversePass::Residual, ceil_div(n, kResidualRows), n * (kBlockLoadCost * 12 + 32),
+    const std::uint64_t residual_rows = config.tile_rows;
+    add.add_ranges(BlockInversePass::Residual, ceil_div(n, residual_rows),
+                   n * (kBlockLoadCost * (residual_rows + kResidualColumns) * 3 / 4 + residual_rows * 4),
                    ceil_div(desc.n, kResidualColumns), steps.residual_groups);
     add.add(BlockInversePass::Report, 1, kBlockLoadCost * n);
 }

@@ -21,11 +21,12 @@ struct Variant {
     bool writes_preconditioned = false;
 };
 
-std::array<SpecConstant, 4> projection_constants(const RowConfig& config, const Variant& variant) {
+std::array<SpecConstant, 5> projection_constants(const RowConfig& config, const Variant& variant) {
     return {{{abi_n::kSpecWorkgroupSize, row_workgroup_size(config)},
              {abi_n::kSpecProjects, variant.projects ? 1U : 0U},
              {abi_n::kSpecStep, variant.writes_step ? 1U : 0U},
-             {abi_n::kSpecPreconditioned, variant.writes_preconditioned ? 1U : 0U}}};
+             {abi_n::kSpecPreconditioned, variant.writes_preconditioned ? 1U : 0U},
+             {abi_n::kSpecRowLanes, config.lanes_per_row}}};
 }
 
 Result<PipelineOf<abi_n::Params>> product_pipeline(const Device& device, const RowConfig& config,
@@ -33,7 +34,7 @@ Result<PipelineOf<abi_n::Params>> product_pipeline(const Device& device, const R
     const auto& kernel = config.row_per_invocation != 0 ? kernels::kNaturalGradientProductByInvocation
                                                         : kernels::kNaturalGradientProductByGroup;
     const std::array all = projection_constants(config, variant);
-    const std::array constants{all[0], all[2], all[3]};
+    const std::array constants{all[0], all[2], all[3], all[4]};
     return device.pipeline(kernel, constants);
 }
 
@@ -53,7 +54,8 @@ ViewShape preconditioned_view(const NaturalGradientDesc& desc) {
 }
 
 RowConfig natural_gradient_heuristic(const DeviceInfo& info, const NaturalGradientDesc& desc) {
-    return heuristic_row_config(info, desc.n);
+    // Of the product; to take the mean off there is a row per block.
+    return heuristic_row_config(info, std::uint64_t{desc.blocks} * desc.n, desc.n);
 }
 
 Result<NaturalGradientPipelines> build_natural_gradient(const Device& device, const NaturalGradientDesc& desc) {

@@ -18,6 +18,8 @@ namespace {
 namespace abi_fi = abi::fitness;
 
 constexpr std::uint32_t kMaxPopulation = 1U << 20U;
+/// Workgroups that work together: with fewer invocations the loops over 256 counters would be long.
+constexpr std::uint32_t kLeastGroup = 64;
 
 /// The kernels' constant of each rule, in their order.
 constexpr std::array kFitnessRuleConstants{abi_fi::kRulePairDifference, abi_fi::kRulePairSign, abi_fi::kRuleCentredRank,
@@ -70,6 +72,21 @@ const Kernel<abi_fi::Params>& fitness_kernel(FitnessStage stage, FitnessRule rul
     return kernels::kFitnessFinish;
 }
 
+/// The same where workgroups work together; null where they do not.
+const Kernel<abi_fi::Params>* fitness_kernel_by_group(FitnessStage stage) {
+    switch (stage) {
+        case FitnessStage::Scores: return &kernels::kFitnessScoresByGroup;
+        case FitnessStage::Moments: return &kernels::kFitnessMomentsByGroup;
+        case FitnessStage::Histogram: return &kernels::kFitnessHistogramByGroup;
+        case FitnessStage::Select: return &kernels::kFitnessSelectByGroup;
+        case FitnessStage::SortCount: return &kernels::kFitnessSortCountByGroup;
+        case FitnessStage::SortOffsets: return &kernels::kFitnessSortOffsetsByGroup;
+        case FitnessStage::SortScatter: return &kernels::kFitnessSortScatterByGroup;
+        case FitnessStage::RankMoments: return &kernels::kFitnessRankMomentsByGroup;
+        default: return nullptr;
+    }
+}
+
 /// Such stages share one pipeline among the rules.
 bool is_same_for_all_rules(FitnessStage stage) {
     switch (stage) {
@@ -100,10 +117,20 @@ ViewShape summary_view(const FitnessDesc& /*desc*/) {
 }
 
 std::vector<Knob<FitnessConfig>> fitness_knobs(const DeviceInfo& /*info*/, const FitnessDesc& /*desc*/) {
-    return {{"workgroup_size", &FitnessConfig::workgroup_size, workgroup_sizes()}};
+    return {{"workgroup_size", &FitnessConfig::workgroup_size, workgroup_sizes()},
+            {"by_group", &FitnessConfig::by_group, {0, 1}}};
 }
 
-FitnessConfig fitness_heuristic(const DeviceInfo& /*info*/, const FitnessDesc& /*desc*/) { return {}; }
+Result<void> legal_fitness(const DeviceInfo& /*info*/, const FitnessDesc& /*desc*/, const FitnessConfig& config) {
+    if (config.by_group == 0 || config.workgroup_size >= kLeastGroup) return {};
+    return bad_input("by_group is 1 with a workgroup_size of {}; it needs at least {}.", config.workgroup_size,
+                     kLeastGroup);
+}
+
+FitnessConfig fitness_heuristic(const DeviceInfo& info, const FitnessDesc& /*desc*/) {
+    if (info.kind == DeviceKind::Cpu) return {};
+    return {.workgroup_size = 256, .by_group = 1};
+}
 
 }  // namespace
 
@@ -133,7 +160,9 @@ Result<PipelinesOf<FitnessDesc>> build_fitness(const Device& device, const Fitne
         auto& pipeline = made->pipelines[static_cast<std::size_t>(step.stage)];
         if (pipeline) continue;
         const std::size_t used = is_same_for_all_rules(step.stage) ? 1 : constants.size();
-        YOLK_TRY(pipeline, device.pipeline(fitness_kernel(step.stage, desc.rule), std::span(constants).first(used)));
+        const Kernel<abi_fi::Params>* by_group = is_by_group(desc) ? fitness_kernel_by_group(step.stage) : nullptr;
+        const Kernel<abi_fi::Params>& kernel = by_group ? *by_group : fitness_kernel(step.stage, desc.rule);
+        YOLK_TRY(pipeline, device.pipeline(kernel, std::span(constants).first(used)));
     }
     return PipelinesOf<FitnessDesc>(std::move(made));
 }
@@ -206,6 +235,7 @@ const Operation<FitnessDesc>& operation_of<FitnessDesc>() {
                   {"weights", ViewRole::Output, &Views::weights, &fitness_weights_view},
                   {"summary", ViewRole::Output, &Views::summary, &summary_view}},
         .knobs = &fitness_knobs,
+        .legal = &legal_fitness,
         .heuristic = &fitness_heuristic,
         .check = &check_fitness,
         .build = &build_fitness,

@@ -16,6 +16,7 @@ constexpr std::uint64_t kOtherLoops = 512;
 /// Of 8 bits, in a key of 32; a digit has as many values as there are counters per tile.
 constexpr std::uint32_t kDigits = 4;
 constexpr std::uint32_t kDigitValues = 256;
+constexpr std::uint64_t kLeastGroupTile = 256;
 /// Beyond this many, invocations of fitness_scores take several members; fewer atomics, still more than any device runs
 /// at once.
 constexpr std::uint64_t kScoreInvocations = 16384;
@@ -32,12 +33,16 @@ bool sorts(const FitnessDesc& desc) {
 }
 
 /// Keys per tile of the sort: the smallest power of two whose square is not below the population. An invocation goes
-/// over a tile, another over all tiles, so neither should be long.
+/// over a tile, another over all tiles, so neither should be long. A workgroup's tile is at least as long as the
+/// largest workgroup.
 std::uint32_t tile_length_of(const FitnessDesc& desc) {
-    std::uint64_t length = 1;
+    std::uint64_t length = is_by_group(desc) ? kLeastGroupTile : 1;
     while (length * length < desc.population) length *= 2;
     return narrow(length);
 }
+
+/// Invocations that share a tile, or a value of the digit.
+std::uint64_t lanes_of(const FitnessDesc& desc) { return is_by_group(desc) ? desc.config->workgroup_size : 1; }
 
 std::uint32_t tile_count_of(const FitnessDesc& desc) {
     return narrow(ceil_div<std::uint64_t>(desc.population, tile_length_of(desc)));
@@ -62,7 +67,7 @@ Result<void> check_fitness_loops(const FitnessDesc& desc, std::uint64_t loop_bud
             desc.episodes, loop_budget);
     }
     if (!sorts(desc)) return {};
-    // fitness_sort_count has the longest loops: there are no more tiles than keys in one.
+    // fitness_sort_count has the longest loops: there are no more tiles than keys in one. By group they are shorter.
     const std::uint64_t needed = 2 * loop_cost(kDigitValues) + loop_cost(tile_length_of(desc));
     if (loop_budget >= needed) return {};
     return unsupported(
@@ -72,8 +77,8 @@ Result<void> check_fitness_loops(const FitnessDesc& desc, std::uint64_t loop_bud
 }
 
 /// Most stages go over their share of the members; scores over their episodes as well, ranks over the others', the sort
-/// over tiles and counters.
-std::uint64_t cost_of(const FitnessStep& step) {
+/// over tiles and counters, which by group `lanes` invocations share.
+std::uint64_t cost_of(const FitnessStep& step, std::uint64_t lanes) {
     constexpr std::uint64_t kMemberCost = 64;
     constexpr std::uint64_t kCounterCost = 8;
     const abi_fi::Params& params = step.params;
@@ -82,9 +87,10 @@ std::uint64_t cost_of(const FitnessStep& step) {
         case FitnessStage::Finish:
         case FitnessStage::Select: return 4 * kOtherLoops;
         case FitnessStage::SortCount:
-            return kMemberCost * params.tile_length + 2 * kCounterCost * std::uint64_t{kDigitValues};
-        case FitnessStage::SortOffsets: return kCounterCost * (std::uint64_t{kDigitValues} + params.tile_count);
-        case FitnessStage::SortScatter: return kMemberCost * params.tile_length;
+            return (kMemberCost * params.tile_length + 2 * kCounterCost * std::uint64_t{kDigitValues}) / lanes;
+        case FitnessStage::SortOffsets:
+            return kCounterCost * ceil_div<std::uint64_t>(std::uint64_t{kDigitValues} + params.tile_count, lanes);
+        case FitnessStage::SortScatter: return kMemberCost * params.tile_length / lanes;
         case FitnessStage::SortedRanks: return 4 * kMemberCost;  // two bisections
         default: break;
     }
@@ -102,10 +108,11 @@ void add_median_steps(std::vector<FitnessStep>& steps, abi_fi::Params params) {
 void add_sort_steps(std::vector<FitnessStep>& steps, abi_fi::Params params, const FitnessDesc& desc) {
     params.tile_length = tile_length_of(desc);
     params.tile_count = tile_count_of(desc);
+    const std::uint64_t lanes = lanes_of(desc);
     for (params.digit = 0; params.digit < kDigits; ++params.digit) {
-        steps.push_back({FitnessStage::SortCount, params, params.tile_count});
-        steps.push_back({FitnessStage::SortOffsets, params, kDigitValues});
-        steps.push_back({FitnessStage::SortScatter, params, params.tile_count});
+        steps.push_back({FitnessStage::SortCount, params, lanes * params.tile_count});
+        steps.push_back({FitnessStage::SortOffsets, params, lanes * kDigitValues});
+        steps.push_back({FitnessStage::SortScatter, params, lanes * params.tile_count});
     }
     steps.push_back({FitnessStage::SortedRanks, params, params.population});
 }
@@ -120,6 +127,8 @@ void add_rank_steps(std::vector<FitnessStep>& steps, const abi_fi::Params& param
 }
 
 }  // namespace
+
+bool is_by_group(const FitnessDesc& desc) noexcept { return desc.config && desc.config->by_group != 0; }
 
 Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uint64_t loop_budget) {
     YOLK_TRY_VOID(check_fitness_loops(desc, loop_budget));
@@ -143,7 +152,7 @@ Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uin
     }
     steps.push_back(weights);
     steps.push_back({FitnessStage::Finish, params, 1});
-    for (FitnessStep& step : steps) step.cost_per_invocation = cost_of(step);
+    for (FitnessStep& step : steps) step.cost_per_invocation = cost_of(step, lanes_of(desc));
     return steps;
 }
 

@@ -38,6 +38,9 @@ struct FitnessStep {
     std::uint64_t cost_per_invocation = 0;  ///< about, in multiply-adds
 };
 
+/// Whether statistics and tiles of the sort are a workgroup's.
+[[nodiscard]] bool is_by_group(const FitnessDesc& desc) noexcept;
+
 /// In order, a barrier between any two. Error (Unsupported): a number of episodes, or of members to sort, beyond what
 /// loops allow.
 [[nodiscard]] Result<std::vector<FitnessStep>> fitness_steps(const FitnessDesc& desc, std::uint64_t loop_budget);

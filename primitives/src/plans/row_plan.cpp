@@ -9,15 +9,27 @@ namespace yolk {
 
 namespace {
 
-constexpr std::uint32_t kMaxRowsByGroup = 8;   // workgroups of 32 invocations each
-constexpr std::uint32_t kLongRow = 1U << 16U;  // columns
+constexpr std::uint32_t kMaxRowsByGroup = 8;     // 32 invocations each
+constexpr std::uint32_t kChains = 32;            // of a sum (rows.glsl)
+constexpr std::uint32_t kMaxLanes = 256;         // of a workgroup
+constexpr std::uint64_t kBusyLanes = 1U << 16U;  // a large GPU runs about as many at once
+constexpr std::uint32_t kLongRow = 1U << 16U;    // columns
 
 }  // namespace
 
 Result<void> check_rows_per_workgroup(const RowConfig& config) {
-    if (config.row_per_invocation != 0 || config.rows_per_workgroup <= kMaxRowsByGroup) return {};
-    return bad_input("rows_per_workgroup is {}; with row_per_invocation 0 it must be 1, 2, 4 or 8.",
-                     config.rows_per_workgroup);
+    if (config.row_per_invocation != 0) {
+        if (config.lanes_per_row == kChains) return {};
+        return bad_input("lanes_per_row is {}; with row_per_invocation 1 it must be {}.", config.lanes_per_row,
+                         kChains);
+    }
+    if (config.rows_per_workgroup > kMaxRowsByGroup) {
+        return bad_input("rows_per_workgroup is {}; with row_per_invocation 0 it must be 1, 2, 4 or 8.",
+                         config.rows_per_workgroup);
+    }
+    if (row_workgroup_size(config) <= kMaxLanes) return {};
+    return bad_input("rows_per_workgroup is {} and lanes_per_row {}; their product may be at most {}.",
+                     config.rows_per_workgroup, config.lanes_per_row, kMaxLanes);
 }
 
 RowConfig default_row_config(const DeviceInfo& info) noexcept {
@@ -25,20 +37,30 @@ RowConfig default_row_config(const DeviceInfo& info) noexcept {
     return {};
 }
 
-RowConfig heuristic_row_config(const DeviceInfo& info, std::uint32_t columns) noexcept {
-    return columns > kLongRow ? RowConfig{} : default_row_config(info);
+RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows, std::uint32_t columns) noexcept {
+    if (info.kind == DeviceKind::Cpu) return columns > kLongRow ? RowConfig{} : default_row_config(info);
+    RowConfig config = default_row_config(info);
+    // Four elements at least are left for each lane.
+    while (config.lanes_per_row < kMaxLanes && rows * config.lanes_per_row < kBusyLanes &&
+           columns >= 8 * config.lanes_per_row) {
+        config.lanes_per_row *= 2;
+        config.rows_per_workgroup = 1;
+    }
+    return config;
 }
 
 std::vector<Knob<RowConfig>> row_knobs() {
     return {{"row_per_invocation", &RowConfig::row_per_invocation, {0, 1}},
-            {"rows_per_workgroup", &RowConfig::rows_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}}};
+            {"rows_per_workgroup", &RowConfig::rows_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}},
+            {"lanes_per_row", &RowConfig::lanes_per_row, {32, 64, 128, 256}}};
 }
 
 Result<void> check_row_loops(const Device& device, const char* plan, std::uint32_t columns, const RowPasses& passes,
                              const RowConfig& config) {
-    const std::uint64_t by_32 = loop_cost(ceil_div(columns, 32U));
-    const std::uint64_t write = config.row_per_invocation != 0 ? loop_cost(ceil_div(columns, 8U)) : by_32;
-    const std::uint64_t cost = passes.reductions * by_32 + passes.writes * write;
+    const std::uint32_t lanes = config.lanes_per_row;
+    const std::uint64_t by_lanes = loop_cost(ceil_div(columns, lanes));
+    const std::uint64_t write = config.row_per_invocation != 0 ? loop_cost(ceil_div(columns, 8U)) : by_lanes;
+    const std::uint64_t cost = passes.reductions * by_lanes + passes.writes * write;
     YOLK_TRY(const std::uint64_t budget, loop_budget(device));
     if (cost <= budget) return {};
     return unsupported(

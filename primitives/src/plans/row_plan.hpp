@@ -18,12 +18,14 @@ namespace yolk {
 
 /// The same for every shape and device.
 [[nodiscard]] std::vector<Knob<RowConfig>> row_knobs();
-/// rows_per_workgroup of more than 8 is for a row per invocation.
+/// rows_per_workgroup of more than 8 is for a row per invocation, lanes_per_row of more than 32 for rows that are
+/// shared.
 [[nodiscard]] Result<void> check_rows_per_workgroup(const RowConfig& config);
 
-/// default_row_config, but a workgroup per row where rows are so long that one invocation's loops over them may not be
-/// allowed.
-[[nodiscard]] RowConfig heuristic_row_config(const DeviceInfo& info, std::uint32_t columns) noexcept;
+/// default_row_config, but: on CPU drivers rows are shared where they are so long that one invocation's loops over them
+/// may not be allowed; on GPUs more invocations share a row where rows are too few to keep the device busy.
+[[nodiscard]] RowConfig heuristic_row_config(const DeviceInfo& info, std::uint64_t rows,
+                                             std::uint32_t columns) noexcept;
 
 /// Knobs, legality and heuristic of an operation on rows of `desc.columns`.
 template <class Desc>
@@ -35,12 +37,21 @@ Result<void> legal_rows(const DeviceInfo& /*info*/, const Desc& /*desc*/, const 
     return check_rows_per_workgroup(config);
 }
 template <class Desc>
+std::uint64_t rows_of(const Desc& desc) noexcept {
+    if constexpr (requires { desc.outer; }) {
+        return std::uint64_t{desc.outer} * desc.inner;
+    } else {
+        return std::uint64_t{desc.members} * desc.rows;
+    }
+}
+template <class Desc>
 RowConfig heuristic_rows(const DeviceInfo& info, const Desc& desc) {
-    return heuristic_row_config(info, desc.columns);
+    return heuristic_row_config(info, rows_of(desc), desc.columns);
 }
 
 [[nodiscard]] constexpr std::uint32_t row_workgroup_size(const RowConfig& config) noexcept {
-    return config.row_per_invocation != 0 ? config.rows_per_workgroup : config.rows_per_workgroup * 32;
+    return config.row_per_invocation != 0 ? config.rows_per_workgroup
+                                          : config.rows_per_workgroup * config.lanes_per_row;
 }
 
 /// How often a kernel goes over its row: ROW_SUM and ROW_MAX, and ROW_WRITE.

@@ -50,6 +50,9 @@ enum class BlockInverseStyle : std::uint32_t {
 struct BlockInverseConfig {
     std::uint32_t style = 1;            ///< a BlockInverseStyle
     std::uint32_t workgroup_size = 64;  ///< 8 or 64
+    /// Rows, of eight columns, that an invocation takes of an update and of the residual: 4 or 8. 4 is for devices on
+    /// which registers decide how much runs at once, and takes the panels (style Tiles) step by step.
+    std::uint32_t tile_rows = 8;
     friend bool operator==(const BlockInverseConfig&, const BlockInverseConfig&) = default;
 };
 

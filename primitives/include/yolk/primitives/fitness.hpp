@@ -36,6 +36,8 @@ constexpr auto enum_words(FitnessRule /*type*/) {
 
 struct FitnessConfig {
     std::uint32_t workgroup_size = 64;
+    /// 1: a workgroup, of at least 64, brings statistics together in shared memory and shares a tile of the sort.
+    std::uint32_t by_group = 0;
 };
 
 struct FitnessViews {
@@ -65,7 +67,7 @@ struct FitnessDesc {
     std::uint32_t group_size = 0;  ///< members per group for GroupZScore; divides the population
     /// Members come in pairs and weights are one per pair; false: one per member, and the pair rules are refused.
     bool antithetic = true;
-    std::optional<FitnessConfig> config{};  ///< unset: the device's table, else FitnessConfig{}
+    std::optional<FitnessConfig> config{};  ///< unset: the device's table, else the heuristic
 };
 [[nodiscard]] std::uint64_t fitness_weights_bytes(const FitnessDesc& desc) noexcept;
 

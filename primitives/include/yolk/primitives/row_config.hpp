@@ -10,9 +10,11 @@ namespace yolk {
 
 /// Any valid configuration gives the same bytes.
 struct RowConfig {
-    /// 0: 32 invocations share a row, in shared memory; 1: an invocation has a row of its own, without a barrier.
+    /// 0: invocations share a row, in shared memory; 1: an invocation has a row of its own, without a barrier.
     std::uint32_t row_per_invocation = 0;
     std::uint32_t rows_per_workgroup = 2;  ///< 1, 2, 4, 8; with row_per_invocation also 16, 32, 64, 128, 256
+    /// How many share a row: 32, 64, 128, 256, in workgroups of at most 256; 32 with row_per_invocation.
+    std::uint32_t lanes_per_row = 32;
 };
 
 /// What to take where nothing was measured: rows shared by 32 on GPUs, a row per invocation on CPU drivers.

@@ -18,6 +18,7 @@ ABI_CONST uint kBindingCount = 8;
 ABI_CONST uint kUniformMask = 0;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;
+ABI_CONST uint kSpecTileRows = 1;  // of an invocation, in an update and in the residual: 4 or 8
 
 ABI_CONST uint kPanel = 8;       // pivots of a panel, rows and columns of a tile; padded_n is a multiple
 ABI_CONST uint kMaxRegisters = 32;  // the largest n of the registers' style

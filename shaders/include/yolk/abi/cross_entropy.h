@@ -13,7 +13,8 @@ ABI_CONST uint kBindStatus = 3;   // in and out, u32 [1]: targets out of range a
 ABI_CONST uint kBindingCount = 4;
 ABI_CONST uint kUniformMask = 0;
 
-ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of 32
+ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of kSpecRowLanes
+ABI_CONST uint kSpecRowLanes = 1;       // by group: invocations per row, 32, 64, 128 or 256
 
 struct Params {
     uint row_count;     // members * rows

@@ -13,10 +13,11 @@ ABI_CONST uint kBindPreconditioned = 3;  // fp32 [blocks, n]
 ABI_CONST uint kBindingCount = 4;
 ABI_CONST uint kUniformMask = 0;
 
-ABI_CONST uint kSpecWorkgroupSize = 0;    // 1 ... 256; by group a multiple of 32
+ABI_CONST uint kSpecWorkgroupSize = 0;    // 1 ... 256; by group a multiple of kSpecRowLanes
 ABI_CONST uint kSpecProjects = 1;         // 1: the mean is taken off
 ABI_CONST uint kSpecStep = 2;             // 1: -learning_rate times the result goes to step
 ABI_CONST uint kSpecPreconditioned = 3;   // 1: the result goes to preconditioned
+ABI_CONST uint kSpecRowLanes = 4;         // by group: invocations per row, 32, 64, 128 or 256
 
 struct Params {
     uint row_count;  // rows of the preconditioners, or vectors

@@ -12,10 +12,11 @@ ABI_CONST uint kBindOut = 3;    // out, fp32 [members, rows, columns]
 ABI_CONST uint kBindingCount = 4;
 ABI_CONST uint kUniformMask = 0;
 
-ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of 32
+ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of kSpecRowLanes
 ABI_CONST uint kSpecCentred = 1;        // 1: layer normalization, 0: root mean square
 ABI_CONST uint kSpecHasScale = 2;
 ABI_CONST uint kSpecHasBias = 3;
+ABI_CONST uint kSpecRowLanes = 4;       // by group: invocations per row, 32, 64, 128 or 256
 
 struct Params {
     uint row_count;  // members * rows

@@ -10,8 +10,9 @@ ABI_CONST uint kBindOut = 1;  // out, [outer, inner]: fp32, or u32 for argmax
 ABI_CONST uint kBindingCount = 2;
 ABI_CONST uint kUniformMask = 0;
 
-ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of 32
+ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of kSpecRowLanes
 ABI_CONST uint kSpecOperation = 1;      // one of the next
+ABI_CONST uint kSpecRowLanes = 2;       // by group: invocations per row, 32, 64, 128 or 256
 
 ABI_CONST uint kSum = 0;
 ABI_CONST uint kMean = 1;

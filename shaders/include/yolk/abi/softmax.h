@@ -10,8 +10,9 @@ ABI_CONST uint kBindOut = 1;  // out, fp32 [row_count, columns]
 ABI_CONST uint kBindingCount = 2;
 ABI_CONST uint kUniformMask = 0;
 
-ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of 32
+ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group a multiple of kSpecRowLanes
 ABI_CONST uint kSpecLogarithm = 1;      // 1: log_softmax
+ABI_CONST uint kSpecRowLanes = 2;       // by group: invocations per row, 32, 64, 128 or 256
 
 struct Params {
     uint row_count;
