@@ -217,13 +217,14 @@ TEST_P(fitness, ranks_keep_the_bits_of_the_twin_around_every_edge_of_a_tile) {
 }
 
 TEST_P(fitness, workgroups_keep_the_bits_of_the_twin_around_every_edge_of_a_tile) {
-    // Tiles of 256, which workgroups of 64 and 128 take in pieces.
-    for (const std::uint32_t population : {514U, 574U, 576U, 578U, 766U, 768U, 770U, 1022U, 1024U, 1026U}) {
-        for (const char* kind : kKindsOfScores) {
+    // Tiles of 256, which workgroups of 64 take in pieces; of 1,024 past 2^18. Few, for barriers take SwiftShader long.
+    for (const std::uint32_t population : {574U, 768U, 770U, 262146U}) {
+        for (const char* kind : {"many ties", "any bits"}) {
+            if (population > 1024 && kind != std::string_view("any bits")) continue;
             const std::vector<float> scores = scores_of_kind(kind, population);
             const FitnessDesc plain{.rule = FitnessRule::CentredRank, .config = {}};
             const ShapedBytes twin = twin_of(plain, scores);
-            for (const std::uint32_t workgroup_size : {64U, 128U, 256U}) {
+            for (const std::uint32_t workgroup_size : {64U, 256U}) {
                 FitnessDesc desc = plain;
                 desc.config = FitnessConfig{.workgroup_size = workgroup_size, .by_group = 1};
                 ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape(desc, scores));
@@ -246,16 +247,11 @@ TEST_P(fitness, ranks_of_large_populations_keep_the_bits_of_the_twin) {
 
 TEST_P(fitness, ranks_of_a_million_members_keep_the_bits_of_the_twin) {
     const FitnessDesc desc{.rule = FitnessRule::CentredRank, .config = {}};
-    FitnessDesc by_group = desc;
-    by_group.config = FitnessConfig{.workgroup_size = 128, .by_group = 1};
     // Equal scores bring all counts together in one; the largest sum of squares comes from distinct ones.
     for (const char* kind : {"equal", "descending", "any bits"}) {
         const std::vector<float> scores = scores_of_kind(kind, 1U << 20U);
-        const ShapedBytes twin = twin_of(desc, scores);
         ASSERT_OK_AND_ASSIGN(const ShapedBytes shaped, shape(desc, scores));
-        EXPECT_TRUE(shaped == twin) << kind;
-        ASSERT_OK_AND_ASSIGN(const ShapedBytes in_groups, shape(by_group, scores));
-        EXPECT_TRUE(in_groups == twin) << kind;
+        EXPECT_TRUE(shaped == twin_of(desc, scores)) << kind;
     }
 }
 
