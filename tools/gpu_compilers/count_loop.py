@@ -196,7 +196,7 @@ def files_of(names):
             continue
         found = sorted(os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files if "assembly" in file.lower())
         if not found:
-            raise NotAssembly(f"{name}: no file whose name says assembly; yolk inspect --ir FOLDER writes some")
+            raise NotAssembly(f"{name}: no file whose name says assembly")
         yield from found
 
 
