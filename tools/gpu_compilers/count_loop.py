@@ -14,6 +14,10 @@ share, multiply-adds per instruction, may exceed 100 %. Address arithmetic in in
 multiply-add here. Instructions of matrix units hold as many as their shape says, which the text does not show alike for
 all: they are counted apart and are in no share.
 
+Kernels of class P have no fused multiply-add, by contract. RDNA and NVK multiply and add in two instructions there, so
+that no loop may be found; GCN's v_mac rounds twice, is the same bits, and counts. So figures of exact kernels on GCN are
+not to be compared with those of other targets; take determinism=fast for that.
+
 Kinds: vector (ALU), scalar (ALU, constant loads, uniform registers), lds (shared memory), memory (all other), control
 (branches and barriers), wait (RADV's s_waitcnt, s_delay_alu, s_nop, s_clause; NVK keeps waiting in the instruction).
 """
