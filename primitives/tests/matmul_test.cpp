@@ -6,7 +6,9 @@
 #include <numeric>
 #include <vector>
 
+#include "matmul_for_gpus.hpp"
 #include "matmul_layout.hpp"
+#include "yolk/core/shape.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/guarded.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -215,6 +217,48 @@ TEST(matmul_space, every_shape_has_a_legal_default) {
             }
         }
     }
+}
+
+DeviceInfo gpu_of(std::uint32_t vendor_id, std::uint32_t subgroup_size, std::uint32_t min_subgroup_size) {
+    DeviceInfo gpu;
+    gpu.kind = DeviceKind::Discrete;
+    gpu.vendor_id = vendor_id;
+    gpu.limits.max_shared_memory_size = 32768;
+    gpu.limits.subgroup_size = subgroup_size;
+    gpu.limits.min_subgroup_size = min_subgroup_size;
+    return gpu;
+}
+
+TEST(matmul_space, gpus_take_the_tile_of_their_architecture) {
+    const DeviceInfo nvidia = gpu_of(0x10de, 32, 32), rdna = gpu_of(0x1002, 64, 32), gcn = gpu_of(0x1002, 64, 64);
+    const DeviceInfo intel = gpu_of(0x8086, 32, 8);
+    EXPECT_EQ(largest_tile(nvidia), (RegisterTile{8, 8}));
+    EXPECT_EQ(largest_tile(rdna), (RegisterTile{8, 8}));
+    EXPECT_EQ(largest_tile(gcn), (RegisterTile{8, 4}));
+    EXPECT_EQ(largest_tile(intel), (RegisterTile{4, 4}));
+    for (const DeviceInfo& gpu : {nvidia, rdna, gcn, intel}) {
+        const MatmulConfig large = heuristic_of(gpu, MatmulDesc{.m = 4096, .n = 4096, .k = 4096});
+        EXPECT_EQ((RegisterTile{large.tile_m, large.tile_n}), largest_tile(gpu));
+        EXPECT_EQ(large.workgroup_size, 256U);
+        EXPECT_EQ(large.split_k, 1U);
+    }
+}
+
+TEST(matmul_space, gpus_get_workgroups_for_small_and_flat_products) {
+    const DeviceInfo gpu = gpu_of(0x10de, 32, 32);
+    const auto groups = [&](const MatmulDesc& desc) {
+        const MatmulConfig c = heuristic_of(gpu, desc);
+        EXPECT_EQ(c.operand_path, kStagedOperands);
+        return ceil_div(desc.m, c.block_m) * ceil_div(desc.n, c.block_n) * c.split_k;
+    };
+    EXPECT_GE(groups({.m = 1024, .n = 1024, .k = 1024}), 64U);
+    EXPECT_GE(groups({.m = 256, .n = 256, .k = 256}), 64U);
+    EXPECT_GE(groups({.m = 1, .n = 1024, .k = 1024}), 64U);
+    EXPECT_GE(groups({.m = 4096, .n = 10, .k = 512}), 64U);
+    EXPECT_LE(heuristic_of(gpu, MatmulDesc{.m = 1, .n = 1024, .k = 1024}).block_m, 16U);
+    // Exact sums are one chain.
+    const MatmulDesc exact{.m = 1, .n = 1024, .k = 1024, .determinism = Determinism::Exact};
+    EXPECT_EQ(heuristic_of(gpu, exact).split_k, 1U);
 }
 
 }  // namespace
