@@ -27,7 +27,8 @@ using ::testing::SizeIs;
 
 constexpr ReduceDesc kSum{.operation = ReduceOperation::Sum, .outer = 8, .columns = 40};
 
-/// A sum; groups of 2 rows compute the maximum instead, groups of 4 cannot be planned, and drivers fail with 8.
+/// A sum; with 32 lanes per row groups of 2 rows compute the maximum instead, groups of 4 cannot be planned, and
+/// drivers fail with 8.
 class TreacherousProblem final : public oracle::Problem {
    public:
     [[nodiscard]] std::string name() const override { return right_->name(); }
@@ -38,10 +39,10 @@ class TreacherousProblem final : public oracle::Problem {
     [[nodiscard]] Result<std::unique_ptr<oracle::PlannedProblem>> plan(
         const Device& device, const Configuration& configuration) const override {
         ++plans;
-        if (configuration == Configuration{0, 4}) return unsupported("Groups of 4 do not fit.");
-        if (configuration == Configuration{0, 8}) return Error{ErrorKind::Driver, "The driver fails.", -3};
-        return configuration == Configuration{0, 2} ? wrong_->plan(device, configuration)
-                                                    : right_->plan(device, configuration);
+        if (configuration == Configuration{0, 4, 32}) return unsupported("Groups of 4 do not fit.");
+        if (configuration == Configuration{0, 8, 32}) return Error{ErrorKind::Driver, "The driver fails.", -3};
+        return configuration == Configuration{0, 2, 32} ? wrong_->plan(device, configuration)
+                                                        : right_->plan(device, configuration);
     }
     [[nodiscard]] std::vector<oracle::ProblemBuffer> buffers() const override { return right_->buffers(); }
     [[nodiscard]] std::vector<oracle::Expected> expected() const override { return right_->expected(); }
@@ -100,18 +101,18 @@ YOLK_FOR_EACH_DEVICE(live);
 TEST_P(live, wrong_configurations_are_never_timed) {
     const TreacherousProblem problem;
     ASSERT_OK_AND_ASSIGN(const auto surface, LiveSurface::create(device(), dispatcher(), problem));
-    EXPECT_THAT(surface->candidates().size(), 13U);  // 9 per invocation, 4 by groups
+    EXPECT_THAT(surface->candidates().size(), 19U);  // 9 per invocation, 10 by groups
     const auto run = [&](Configuration configuration) { return surface->run(*surface->find(configuration)); };
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement wrong, run({0, 2}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement wrong, run({0, 2, 32}));
     EXPECT_TRUE(wrong.milliseconds.empty());
     EXPECT_TRUE(wrong.quarantine);
     EXPECT_THAT(wrong.reason, HasSubstr("out"));
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, run({0, 4}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, run({0, 4, 32}));
     EXPECT_TRUE(refused.milliseconds.empty());
     EXPECT_FALSE(refused.quarantine);
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement failing, run({0, 8}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement failing, run({0, 8, 32}));
     EXPECT_TRUE(failing.quarantine);
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement good, run({0, 1}));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement good, run({0, 1, 32}));
     EXPECT_FALSE(good.milliseconds.empty());
     EXPECT_GT(good.milliseconds.front(), 0.0);
 }
@@ -121,7 +122,7 @@ TEST_P(live, times_beyond_the_devices_limit_are_refused) {
     // A device on which the sum takes an hour at best.
     LiveOptions options{.multiply_adds_per_second = 1e-3};
     ASSERT_OK_AND_ASSIGN(const auto surface, LiveSurface::create(device(), dispatcher(), problem, options));
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, surface->run(*surface->find({0, 1})));
+    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, surface->run(*surface->find({0, 1, 32})));
     EXPECT_TRUE(refused.quarantine);
     EXPECT_THAT(refused.reason, HasSubstr("limit"));
 }
@@ -135,7 +136,7 @@ TEST_P(live, a_search_writes_its_choice_and_what_must_not_run) {
         return true;
     };
     ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome, tune(problem, options));
-    EXPECT_EQ(outcome.measured, 13U);
+    EXPECT_EQ(outcome.measured, 19U);
     EXPECT_EQ(outcome.rejected, 3U);
     ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
     ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
@@ -145,7 +146,7 @@ TEST_P(live, a_search_writes_its_choice_and_what_must_not_run) {
     ASSERT_OK_AND_ASSIGN(const auto quarantined, file.quarantined());
     EXPECT_THAT(quarantined, SizeIs(2));
     ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key()));
-    EXPECT_GE(samples.size(), 13U);
+    EXPECT_GE(samples.size(), 19U);
     // What is quarantined is not run again; what is known is not measured again, but for the heuristic.
     problem.plans = 0;
     options.progress = {};
@@ -153,7 +154,7 @@ TEST_P(live, a_search_writes_its_choice_and_what_must_not_run) {
     EXPECT_EQ(second.measured, 1U);
     options.again = true;
     ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome again, tune(problem, options));
-    EXPECT_EQ(again.measured, 11U);
+    EXPECT_EQ(again.measured, 17U);
     EXPECT_EQ(again.rejected, 1U);
 }
 
@@ -285,7 +286,7 @@ TEST_P(live, plans_take_the_choice_from_the_file) {
     const auto answer = device().tuning_table()->find(space.space());
     device().set_tuning_table(nullptr);
     ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->configuration, (Configuration{1, 4}));
+    EXPECT_EQ(answer->configuration, (Configuration{1, 4, 32}));
     EXPECT_EQ(load_tuning(device(), folder_ / "missing"), 0U);
     EXPECT_EQ(device().tuning_table(), nullptr);
 }
@@ -320,10 +321,10 @@ TEST_P(live, recordings_are_read_again) {
     for (const RecordingFormat format : {RecordingFormat::KernelTuner, RecordingFormat::T4}) {
         const std::string text = recording_text(space, samples, device().info().name, format);
         ASSERT_OK_AND_ASSIGN(const RecordedSurface surface, RecordedSurface::parse(text, "the recording"));
-        EXPECT_EQ(surface.candidates().size(), 13U);
-        EXPECT_EQ(surface.valid_count(), 12U);
+        EXPECT_EQ(surface.candidates().size(), 19U);
+        EXPECT_EQ(surface.valid_count(), 18U);
         EXPECT_EQ(surface.optimum(), 1.25);
-        EXPECT_EQ(surface.candidates().dimensions(), 2U);
+        EXPECT_EQ(surface.candidates().dimensions(), 3U);
         EXPECT_THAT(std::vector<double>(surface.costs().begin(), surface.costs().end()), Contains(1.0 + 64.0 + 1.0));
     }
     EXPECT_EQ(recording_format("a/b.t4.json"), RecordingFormat::T4);
