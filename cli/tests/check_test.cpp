@@ -61,7 +61,7 @@ TEST(check, a_shape_is_a_kernel_and_its_fields) {
     ASSERT_EQ(ran.code, 0) << ran.err;
     ASSERT_EQ(ran.last()["kernels"].size(), 2U);
     EXPECT_EQ(ran.last()["kernels"][0]["kernel"], "softmax");
-    EXPECT_EQ(ran.last()["kernels"][0]["configurations_of_all"], 3);
+    EXPECT_EQ(ran.last()["kernels"][0]["configurations_of_all"], 4);
     EXPECT_EQ(ran.last()["kernels"][1]["kernel"], "concat");
 }
 

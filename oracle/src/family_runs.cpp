@@ -147,7 +147,7 @@ std::vector<Batch> each_once(const DeviceInfo& info, const Problems& problems, s
 }
 
 /// Of a CPU driver: what plans of a problem take on GPUs, so that their defaults run somewhere. Each of them is `taken`
-/// by the first case that may have it.
+/// by the first case that may have it, unless it is a case's default here.
 std::vector<Configuration> defaults_of_gpus(const DeviceInfo& cpu, const Problem& problem,
                                             std::set<Configuration>& taken) {
     struct Model {
@@ -182,6 +182,7 @@ std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& co
     for (std::size_t p = 0; p < problems.size(); ++p) {
         const Configuration default_one = problems[p]->default_configuration(info);
         batches.push_back({.problem = p, .is_default = true, .configurations = {default_one}});
+        of_gpus.insert(default_one);
         if (once) continue;
         const TuningSpace space = problems[p]->space(info);
         add_in_batches(batches, p,
