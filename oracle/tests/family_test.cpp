@@ -121,7 +121,7 @@ YOLK_FOR_EACH_DEVICE(family);
 TEST_P(family, a_right_kernel_passes_with_the_default_and_the_drawn_configurations) {
     ASSERT_OK_AND_ASSIGN(const CheckReport report, check<Fault::None>(5));
     EXPECT_THAT(report.failures, IsEmpty());
-    EXPECT_GE(report.cases, 2 * 5U);  // two poisons; one of the drawn may be the default
+    EXPECT_GE(report.cases, 2 * 5U);         // two poisons; one of the drawn may be the default
     EXPECT_LE(report.cases, 2 * (6U + 4U));  // and what four kinds of GPUs take
     ASSERT_OK_AND_ASSIGN(const CheckReport other, check<Fault::None>(1));
     EXPECT_EQ(report.output_hash, other.output_hash);
