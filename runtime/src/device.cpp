@@ -32,6 +32,8 @@ Result<Device> Device::create(const Instance& instance, std::uint32_t index, con
 }
 
 const DeviceInfo& Device::info() const noexcept { return impl_->context.info; }
+std::vector<MemoryHeapInfo> Device::heaps() const { return impl_->context.heaps_now(); }
+MemoryPolicy Device::memory_policy() const noexcept { return impl_->context.memory_policy; }
 OperationCounts Device::counts() const noexcept { return impl_->context.counters.snapshot(); }
 OperationCounters& Device::counters() const noexcept { return impl_->context.counters; }
 

@@ -18,11 +18,12 @@ namespace yolk {
 /// (atomic).
 struct DeviceContext {
     VkDevice handle = VK_NULL_HANDLE;
+    VkPhysicalDevice physical = VK_NULL_HANDLE;
     /// Functions of this device, without the loader's dispatch. The global device functions of volk are never loaded:
     /// two devices of different drivers live in one process.
     VolkDeviceTable vk{};
     DeviceInfo info;
-    MemoryPolicy memory_policy = MemoryPolicy::Automatic;
+    MemoryPolicy memory_policy = MemoryPolicy::Native;  ///< settled: never Automatic
     std::uint32_t queue_family = 0;
     /// Bits of a timestamp that count; 0 where the queue has none.
     std::uint32_t timestamp_bits = 0;
@@ -30,6 +31,9 @@ struct DeviceContext {
     std::uint64_t max_submission_cost = UINT64_MAX;
     mutable OperationCounters counters;
     mutable DeviceHealth health;
+
+    /// info.heaps, with the budgets of this moment.
+    [[nodiscard]] std::vector<MemoryHeapInfo> heaps_now() const;
 
     // Null without the debug-utils extension.
     PFN_vkSetDebugUtilsObjectNameEXT set_object_name = nullptr;

@@ -13,6 +13,7 @@
 #include "physical_device_info.hpp"
 #include "vk_result.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/runtime/queue_family.hpp"
 
 namespace yolk {
 namespace {
@@ -93,19 +94,6 @@ void keep_for_ever(std::shared_ptr<Instance::Impl> instance) {
 
 }  // namespace
 
-std::optional<QueueFamily> compute_family(VkPhysicalDevice device) {
-    const std::vector<VkQueueFamilyProperties> families = queue_families(device);
-    std::optional<QueueFamily> best;
-    for (std::uint32_t i = 0; i < families.size(); ++i) {
-        const VkQueueFamilyProperties& family = families[i];
-        if ((family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
-        const QueueFamily candidate{.index = i, .timestamp_bits = family.timestampValidBits};
-        if ((family.queueFlags & VK_QUEUE_GRAPHICS_BIT) == 0 && family.timestampValidBits > 0) return candidate;
-        if (!best) best = candidate;
-    }
-    return best;
-}
-
 VkPhysicalDeviceVulkan12Features needed_features() noexcept {
     return {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
             .scalarBlockLayout = VK_TRUE,
@@ -171,6 +159,12 @@ Error DeviceContext::error(VkResult result, const std::string& what, const std::
     return lost;
 }
 
+std::vector<MemoryHeapInfo> DeviceContext::heaps_now() const {
+    std::vector<MemoryHeapInfo> heaps = info.heaps;
+    fill_budgets(physical, info.features, heaps);
+    return heaps;
+}
+
 bool DeviceContext::abandon(std::uint64_t handles) const noexcept {
     if (!health.hung()) return false;
     counters.abandoned_handles.fetch_add(handles);
@@ -193,10 +187,11 @@ Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance
     impl->instance = instance;
     DeviceContext& context = impl->context;
     context.info = instance->infos[index];
-    const auto family = compute_family(physical);
+    context.physical = physical;
+    context.info.heaps = context.heaps_now();
+    const auto family = select_queue_family(context.info.queue_families);
     if (!family) return unsupported("Device '{}' has no compute queue.", context.info.name);
-    context.queue_family = family->index;
-    context.timestamp_bits = context.info.limits.timestamp_period_ns > 0.0 ? family->timestamp_bits : 0;
+    context.queue_family = *family;
     YOLK_TRY_VOID(create_handle(physical, context));
     YOLK_TRY_VOID(equip_device(*impl, instance->handle, instance->has_debug_utils, options));
     return impl;
@@ -205,7 +200,10 @@ Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance
 Result<void> equip_device(Device::Impl& device, VkInstance instance, bool has_debug_utils,
                           const DeviceOptions& options) {
     DeviceContext& context = device.context;
-    context.memory_policy = options.memory_policy;
+    YOLK_TRY(context.memory_policy, settled_policy(options.memory_policy));
+    context.timestamp_bits = context.info.limits.timestamp_period_ns > 0.0
+                                 ? context.info.queue_families[context.queue_family].timestamp_bits
+                                 : 0;
     context.max_submission_cost =
         options.max_submission_cost != 0 ? options.max_submission_cost : default_submission_cost(context.info.kind);
     if (options.max_storage_buffer_range != 0) {

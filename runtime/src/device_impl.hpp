@@ -94,13 +94,6 @@ struct Device::Impl {
 [[nodiscard]] VkPhysicalDeviceVulkan12Features needed_features() noexcept;
 /// `name` is the device's, for the error where the driver does not list its extensions.
 [[nodiscard]] Result<std::vector<const char*>> needed_extensions(VkPhysicalDevice device, const std::string& name);
-struct QueueFamily {
-    std::uint32_t index = 0;
-    std::uint32_t timestamp_bits = 0;
-};
-/// A family with compute; one without graphics where there is one, so that long kernels do not stand in a desktop's
-/// way.
-[[nodiscard]] std::optional<QueueFamily> compute_family(VkPhysicalDevice device);
 
 /// Makes the VkDevice and its parts. `index` is within instance->infos.
 [[nodiscard]] Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance::Impl>& instance,

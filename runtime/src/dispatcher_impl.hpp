@@ -11,6 +11,7 @@
 #include <string>
 
 #include "recorder_impl.hpp"
+#include "staging_ring.hpp"
 #include "timeline.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
@@ -46,8 +47,8 @@ struct Dispatcher::Impl {
     std::uint64_t last_serial = 0;
     std::array<Named, 64> recent;  ///< by serial modulo its size
 
-    std::mutex transfer_mutex;         ///< uploads and downloads take turns
-    std::optional<Recorder> transfer;  ///< made on the first transfer that needs one
+    std::mutex transfer_mutex;  ///< uploads and downloads take turns
+    Transfers transfers;        ///< guarded by it
 
     explicit Impl(Device of) : device(std::move(of)) {}
     Impl(const Impl&) = delete;

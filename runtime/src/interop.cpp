@@ -13,6 +13,7 @@
 #include "physical_device_info.hpp"
 #include "recorder_impl.hpp"
 #include "yolk/runtime/device_selection.hpp"
+#include "yolk/runtime/queue_family.hpp"
 
 namespace yolk {
 
@@ -93,20 +94,16 @@ Result<void> check_create_info(const AdoptedDevice& adopted, const DeviceInfo& d
         device.name, fmt::join(missing, ", "));
 }
 
-Result<std::uint32_t> timestamp_bits(const AdoptedDevice& adopted, const DeviceInfo& device) {
-    const std::vector<VkQueueFamilyProperties> families = queue_families(adopted.physical_device);
-    if (adopted.queue_family >= families.size()) {
+Result<void> check_family(const AdoptedDevice& adopted, const DeviceInfo& device) {
+    if (adopted.queue_family >= device.queue_families.size()) {
         return bad_input("Cannot adopt the device on '{}': there is no queue family {}, it has {}.", device.name,
-                         adopted.queue_family, families.size());
+                         adopted.queue_family, device.queue_families.size());
     }
-    const VkQueueFamilyProperties& family = families[adopted.queue_family];
-    if ((family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) {
-        return bad_input(
-            "Cannot adopt the device on '{}': its queue family {} has no compute. Use the family that "
-            "device_needs() says.",
-            device.name, adopted.queue_family);
-    }
-    return device.limits.timestamp_period_ns > 0.0 ? family.timestampValidBits : 0;
+    if (device.queue_families[adopted.queue_family].compute) return {};
+    return bad_input(
+        "Cannot adopt the device on '{}': its queue family {} has no compute. Use the family that "
+        "device_needs() says.",
+        device.name, adopted.queue_family);
 }
 
 }  // namespace
@@ -114,11 +111,10 @@ Result<std::uint32_t> timestamp_bits(const AdoptedDevice& adopted, const DeviceI
 Result<DeviceNeeds> device_needs(VkInstance instance, VkPhysicalDevice physical_device) {
     YOLK_TRY_VOID(check_handles({{instance, "VkInstance"}, {physical_device, "VkPhysicalDevice"}}));
     YOLK_TRY(const DeviceInfo info, floor_device(instance, physical_device));
-    const auto family = compute_family(physical_device);
+    const auto family = select_queue_family(info.queue_families);
     if (!family) return unsupported("Device '{}' has no compute queue.", info.name);
     YOLK_TRY(std::vector<const char*> extensions, needed_extensions(physical_device, info.name));
-    return DeviceNeeds{
-        .features = needed_features(), .extensions = std::move(extensions), .queue_family = family->index};
+    return DeviceNeeds{.features = needed_features(), .extensions = std::move(extensions), .queue_family = *family};
 }
 
 Result<Device> adopt_device(const AdoptedDevice& adopted, const DeviceOptions& options) {
@@ -132,9 +128,10 @@ Result<Device> adopt_device(const AdoptedDevice& adopted, const DeviceOptions& o
     YOLK_TRY(DeviceInfo info, floor_device(adopted.instance, adopted.physical_device));
     // What the owner enabled above the floor is not known.
     context.info = without_low_precision(std::move(info));
-    YOLK_TRY(context.timestamp_bits, timestamp_bits(adopted, context.info));
+    YOLK_TRY_VOID(check_family(adopted, context.info));
     if (adopted.create_info != nullptr) YOLK_TRY_VOID(check_create_info(adopted, context.info));
     context.handle = adopted.device;
+    context.physical = adopted.physical_device;
     context.queue_family = adopted.queue_family;
     impl->queue = adopted.queue;
     impl->queue_mutex.callers = adopted.queue_mutex;

@@ -8,6 +8,7 @@
 #include "host_room.hpp"
 #include "vk_result.hpp"
 #include "yolk/core/check.hpp"
+#include "yolk/core/log.hpp"
 #include "yolk/core/shape.hpp"
 #include "yolk/runtime/buffer.hpp"
 
@@ -23,7 +24,7 @@ std::uint64_t memory_block_size(std::uint64_t heap_size, std::uint64_t max_alloc
 }
 
 MemoryBlocks::MemoryBlocks(const DeviceContext& context)
-    : context_(context), heap_used_(context.info.heaps.size(), 0) {}
+    : context_(context), heap_used_(context.info.heaps.size(), 0), warned_(context.info.heaps.size(), false) {}
 
 MemoryBlocks::~MemoryBlocks() {
     for (const auto& block : blocks_) destroy(*block);
@@ -92,6 +93,7 @@ Result<MemoryBlock*> MemoryBlocks::add_block(const Request& request, std::uint64
             return out_of_memory(request, lacks);
     }
 
+    warn_beyond_budget(request, size);
     auto block = std::make_unique<MemoryBlock>(size);
     block->type = request.type;
     block->dedicated = dedicated;
@@ -120,6 +122,20 @@ Result<MemoryBlock*> MemoryBlocks::add_block(const Request& request, std::uint64
     return blocks_.back().get();
 }
 
+// A budget is an estimate that moves with what other processes do, so what is beyond it is tried all the same: drivers
+// make room by moving memory to the host, which is slow but works. Once for a heap; out_of_memory() has the figures
+// where it does not work.
+void MemoryBlocks::warn_beyond_budget(const Request& request, std::uint64_t size) {
+    const std::uint32_t index = context_.info.memory_types[request.type].heap;
+    const MemoryHeapInfo heap = context_.heaps_now()[index];
+    if (warned_[index] || size <= heap_room(context_.info.kind, heap)) return;
+    warned_[index] = true;
+    log_warning(fmt::format(
+        "Memory of device '{}' is short: the buffer [{}] takes {} more bytes of heap {}, of which this process uses {} "
+        "and may use {}. The driver may move memory to the host, which makes kernels slow.",
+        context_.info.name, *request.label, size, index, heap.budget->used_bytes, heap.budget->budget_bytes));
+}
+
 void MemoryBlocks::count_peak() noexcept {
     std::uint64_t held = 0;
     for (std::size_t heap = 0; heap < heap_used_.size(); ++heap) {
@@ -137,11 +153,15 @@ Error MemoryBlocks::out_of_memory(const Request& request, const std::string& why
     for (const auto& block : blocks_) {
         if (context_.info.memory_types[block->type].heap == heap) free_in_blocks += block->ranges.free_size();
     }
+    const std::optional<MemoryBudget> budget = context_.heaps_now()[heap].budget;
+    const std::string driver = budget ? fmt::format(" The driver gives this process {} bytes of it, {} of them used.",
+                                                    budget->budget_bytes, budget->used_bytes)
+                                      : std::string();
     return {ErrorKind::OutOfMemory,
             fmt::format("Cannot allocate {} bytes for the buffer [{}] on device '{}': {}. Of heap {} with {} bytes, "
-                        "Yolk holds {}, {} of them free in pieces. Free buffers or ask for less.",
+                        "Yolk holds {}, {} of them free in pieces.{} Free buffers or ask for less.",
                         request.size, *request.label, context_.info.name, why, heap, heap_size, heap_used_[heap],
-                        free_in_blocks),
+                        free_in_blocks, driver),
             0};
 }
 

@@ -70,6 +70,7 @@ class MemoryBlocks {
     [[nodiscard]] Result<MemoryBlock*> add_block(const Request& request, std::uint64_t size, bool dedicated);
     [[nodiscard]] Error out_of_memory(const Request& request, const std::string& why) const;
     void count_peak() noexcept;
+    void warn_beyond_budget(const Request& request, std::uint64_t size);
     void release(MemoryBlock* block) noexcept;
     void destroy(MemoryBlock& block) noexcept;
 
@@ -77,6 +78,7 @@ class MemoryBlocks {
     std::mutex mutex_;
     std::vector<std::unique_ptr<MemoryBlock>> blocks_;
     std::vector<std::uint64_t> heap_used_;  ///< bytes of our blocks, by heap
+    std::vector<bool> warned_;              ///< of a budget, by heap
 };
 
 }  // namespace yolk

@@ -7,6 +7,7 @@
 
 #include "cooperative_matrix.hpp"
 #include "vk_list.hpp"
+#include "yolk/runtime/queue_family.hpp"
 
 namespace yolk {
 namespace {
@@ -79,6 +80,7 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     features.cooperative_matrix_khr = matrix_khr.cooperativeMatrix == VK_TRUE;
     features.vulkan_memory_model = vulkan12.vulkanMemoryModel == VK_TRUE;
     features.push_descriptor = contains(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+    features.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
 }
 
 void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
@@ -137,6 +139,9 @@ void fill_memory(VkPhysicalDevice device, DeviceInfo& info) {
         const VkMemoryHeap& heap = memory.memoryHeaps[i];
         info.heaps.push_back({heap.size, (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0});
     }
+    constexpr VkMemoryPropertyFlags kSpecial =
+        VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
+        VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
     for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
         const VkMemoryType& type = memory.memoryTypes[i];
         info.memory_types.push_back({
@@ -145,18 +150,26 @@ void fill_memory(VkPhysicalDevice device, DeviceInfo& info) {
             .host_visible = (type.propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0,
             .host_coherent = (type.propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0,
             .host_cached = (type.propertyFlags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0,
+            .special = (type.propertyFlags & kSpecial) != 0,
         });
     }
 }
 
-// The queue family that Device::create takes is chosen by the same rule (device.cpp): the first with compute.
-void fill_queue(VkPhysicalDevice device, DeviceInfo& info) {
-    const std::vector<VkQueueFamilyProperties> families = queue_families(device);
-    const auto compute = std::find_if(families.begin(), families.end(), [](const VkQueueFamilyProperties& family) {
-        return (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
-    });
-    info.has_compute_queue = compute != families.end();
-    if (!info.has_compute_queue || compute->timestampValidBits == 0) info.limits.timestamp_period_ns = 0.0;
+void fill_queues(VkPhysicalDevice device, DeviceInfo& info) {
+    std::uint32_t count = 0;
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+    for (const VkQueueFamilyProperties& family : families) {
+        info.queue_families.push_back({.compute = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0,
+                                       .graphics = (family.queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0,
+                                       .queue_count = family.queueCount,
+                                       .timestamp_bits = family.timestampValidBits});
+    }
+    const auto chosen = select_queue_family(info.queue_families);
+    info.has_compute_queue = chosen.has_value();
+    // It has timestamps where any family with compute has.
+    if (!chosen || info.queue_families[*chosen].timestamp_bits == 0) info.limits.timestamp_period_ns = 0.0;
 }
 
 }  // namespace
@@ -174,12 +187,15 @@ bool contains(const std::vector<VkExtensionProperties>& list, std::string_view n
                        [&](const VkExtensionProperties& entry) { return name == entry.extensionName; });
 }
 
-std::vector<VkQueueFamilyProperties> queue_families(VkPhysicalDevice device) {
-    std::uint32_t count = 0;
-    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
-    std::vector<VkQueueFamilyProperties> families(count);
-    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
-    return families;
+void fill_budgets(VkPhysicalDevice device, const DeviceFeatures& features, std::vector<MemoryHeapInfo>& heaps) {
+    if (!features.memory_budget) return;
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+    VkPhysicalDeviceMemoryProperties2 asked{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
+                                            .pNext = &budget};
+    vkGetPhysicalDeviceMemoryProperties2(device, &asked);
+    for (std::size_t i = 0; i < heaps.size(); ++i)
+        heaps[i].budget = MemoryBudget{.budget_bytes = budget.heapBudget[i], .used_bytes = budget.heapUsage[i]};
 }
 
 Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t index) {
@@ -196,10 +212,11 @@ Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t i
     info.driver_version = properties.driverVersion;
     fill_limits(properties.limits, info.limits);
     fill_memory(device, info);
-    fill_queue(device, info);
+    fill_queues(device, info);
     if (supports_1_2(properties)) {
         YOLK_TRY(const std::vector<VkExtensionProperties> extensions, extensions_of(device, info.name));
         fill_features(device, extensions, info.features);
+        fill_budgets(device, info.features, info.heaps);
         fill_driver(device, info);
     }
     return info;

@@ -20,7 +20,8 @@ namespace yolk {
 [[nodiscard]] Result<std::vector<VkExtensionProperties>> extensions_of(VkPhysicalDevice device,
                                                                        const std::string& name);
 [[nodiscard]] bool contains(const std::vector<VkExtensionProperties>& list, std::string_view name);
-[[nodiscard]] std::vector<VkQueueFamilyProperties> queue_families(VkPhysicalDevice device);
+/// Asks how much of each heap is left to this process, where the driver says so.
+void fill_budgets(VkPhysicalDevice device, const DeviceFeatures& features, std::vector<MemoryHeapInfo>& heaps);
 
 /// Appends `next` to a pNext chain and moves the tail on.
 template <class Struct>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "buffer_impl.hpp"
 #include "device_impl.hpp"
@@ -11,10 +12,6 @@
 
 namespace yolk {
 namespace {
-
-/// Staging goes piece by piece, so that a transfer of gigabytes does not need as much host-visible memory.
-constexpr std::size_t kStagingBytes = std::size_t{32} << 20U;
-constexpr std::size_t kSmallestStagingBytes = std::size_t{64} << 10U;
 
 Result<void> check_transfer(const Device& device, const BufferView& view, std::size_t bytes, const char* what) {
     if (view.buffer == nullptr) {
@@ -31,23 +28,85 @@ Result<void> check_transfer(const Device& device, const BufferView& view, std::s
     return {};
 }
 
-/// For pieces of `bytes`, or smaller ones where memory is short: the transfer then takes more of them.
-Result<Buffer> create_staging(const Device& device, std::size_t bytes, MemoryDomain domain, const char* label) {
-    for (std::size_t piece = std::min(bytes, kStagingBytes);; piece = std::max(piece / 2, kSmallestStagingBytes)) {
-        auto staging = device.create_buffer({.size_bytes = piece, .domain = domain, .label = label});
-        const bool smaller_may_fit =
-            !staging && staging.error().kind == ErrorKind::OutOfMemory && piece > kSmallestStagingBytes;
-        if (!smaller_may_fit) return staging;
-    }
-}
-
-Result<Recorder*> transfer_recorder(std::optional<Recorder>& slot, const Device& device) {
+Result<Recorder*> transfer_recorder(Dispatcher::Impl& impl, std::size_t piece) {
+    std::optional<Recorder>& slot = impl.transfers.recorders[piece];
     if (!slot) {
-        YOLK_TRY(auto made, Recorder::create(device, {.timestamp_count = 0, .label = "transfer"}));
+        YOLK_TRY(auto made, Recorder::create(impl.device, {.timestamp_count = 0, .label = "transfer"}));
         slot = std::move(made);
     }
     slot->begin();
     return &*slot;
+}
+
+enum class Direction { Up, Down };
+
+/// Leaves a copy between a piece of staging and the caller's view in flight.
+Result<void> submit_copy(Dispatcher& dispatcher, Dispatcher::Impl& impl, std::size_t piece, Direction direction,
+                         const BufferView& view) {
+    YOLK_TRY(Recorder* const recorder, transfer_recorder(impl, piece));
+    if (direction == Direction::Up) {
+        recorder->copy(impl.transfers.up.piece(piece, view.size_bytes), view);
+    } else {
+        recorder->copy(view, impl.transfers.down.piece(piece, view.size_bytes));
+        recorder->barrier(Barrier::ToHost);
+    }
+    YOLK_TRY(const Submission submission, dispatcher.submit(*recorder));
+    impl.transfers.in_flight[piece] = submission.serial.value;
+    return {};
+}
+
+Result<void> wait_for_copy(Dispatcher::Impl& impl, std::size_t piece) {
+    const std::uint64_t serial = std::exchange(impl.transfers.in_flight[piece], 0);
+    return serial == 0 ? Result<void>() : impl.wait_or_give_up(serial);
+}
+
+Result<void> staged_upload(Dispatcher& dispatcher, Dispatcher::Impl& impl, const BufferView& to,
+                           std::span<const std::byte> bytes) {
+    StagingRing& ring = impl.transfers.up;
+    YOLK_TRY_VOID(ring.prepare(impl.device, bytes.size()));
+    std::size_t piece = 0;
+    for (std::size_t done = 0; done < bytes.size(); done += ring.piece_bytes()) {
+        const std::size_t now = std::min(ring.piece_bytes(), bytes.size() - done);
+        YOLK_TRY_VOID(wait_for_copy(impl, piece));
+        const BufferView staging = ring.piece(piece, now);
+        std::memcpy(staging.mapped().data(), bytes.data() + done, now);
+        YOLK_TRY_VOID(staging.buffer->flush(staging.offset_bytes, now));
+        YOLK_TRY_VOID(submit_copy(dispatcher, impl, piece, Direction::Up, to.part(done, now)));
+        piece = (piece + 1) % ring.pieces();
+    }
+    for (std::size_t i = 0; i < ring.pieces(); ++i) YOLK_TRY_VOID(wait_for_copy(impl, (piece + i) % ring.pieces()));
+    return {};
+}
+
+Result<void> staged_download(Dispatcher& dispatcher, Dispatcher::Impl& impl, const BufferView& from,
+                             std::span<std::byte> bytes) {
+    StagingRing& ring = impl.transfers.down;
+    YOLK_TRY_VOID(ring.prepare(impl.device, bytes.size()));
+    const std::size_t whole = ring.piece_bytes();
+    std::size_t asked = 0;  // bytes whose copy was submitted
+    std::size_t piece = 0;
+    for (std::size_t taken = 0; taken < bytes.size(); taken += whole, piece = (piece + 1) % ring.pieces()) {
+        // All pieces are kept busy; the next to be emptied is the one that was asked for first.
+        for (; asked < bytes.size() && asked < taken + ring.pieces() * whole; asked += whole) {
+            const BufferView part = from.part(asked, std::min(whole, bytes.size() - asked));
+            YOLK_TRY_VOID(submit_copy(dispatcher, impl, asked / whole % ring.pieces(), Direction::Down, part));
+        }
+        YOLK_TRY_VOID(wait_for_copy(impl, piece));
+        const BufferView staging = ring.piece(piece, std::min(whole, bytes.size() - taken));
+        YOLK_TRY_VOID(staging.buffer->invalidate(staging.offset_bytes, staging.size_bytes));
+        std::memcpy(bytes.data() + taken, staging.mapped().data(), staging.size_bytes);
+    }
+    return {};
+}
+
+/// The caller may free his view, and the next transfer reuses the pieces: nothing of a transfer that went wrong runs
+/// on.
+Result<void> settled(Dispatcher::Impl& impl, Result<void> result) {
+    if (result) return result;
+    for (std::optional<Recorder>& recorder : impl.transfers.recorders)
+        if (recorder) recorder->impl()->settle();
+    impl.transfers.in_flight.fill(0);
+    return result;
 }
 
 }  // namespace
@@ -67,17 +126,7 @@ Result<void> Dispatcher::upload(const BufferView& to, std::span<const std::byte>
         std::memcpy(target.host + to.offset_bytes, bytes.data(), bytes.size());
         return target.flush(to.offset_bytes, bytes.size());
     }
-    YOLK_TRY(const Buffer staging, create_staging(impl_->device, bytes.size(), MemoryDomain::Upload, "upload staging"));
-    const std::size_t piece = staging.size_bytes();
-    for (std::size_t done = 0; done < bytes.size(); done += piece) {
-        const std::size_t now = std::min(piece, bytes.size() - done);
-        std::memcpy(staging.mapped().data(), bytes.data() + done, now);
-        YOLK_TRY_VOID(staging.flush());
-        YOLK_TRY(Recorder* const recorder, transfer_recorder(impl_->transfer, impl_->device));
-        recorder->copy({staging, 0, now}, to.part(done, now));
-        YOLK_TRY_VOID(run(*recorder));
-    }
-    return {};
+    return settled(*impl_, staged_upload(*this, *impl_, to, bytes));
 }
 
 Result<void> Dispatcher::download(const BufferView& from, std::span<std::byte> bytes) {
@@ -92,26 +141,14 @@ Result<void> Dispatcher::download(const BufferView& from, std::span<std::byte> b
     const Buffer::Impl& source = *from.buffer;
     if (source.host_access) {
         // The barrier makes what kernels wrote visible to the host, whether or not their recording did.
-        YOLK_TRY(Recorder* const recorder, transfer_recorder(impl_->transfer, impl_->device));
+        YOLK_TRY(Recorder* const recorder, transfer_recorder(*impl_, 0));
         recorder->barrier(Barrier::ToHost);
         YOLK_TRY_VOID(run(*recorder));
         YOLK_TRY_VOID(source.invalidate(from.offset_bytes, bytes.size()));
         std::memcpy(bytes.data(), source.host + from.offset_bytes, bytes.size());
         return {};
     }
-    YOLK_TRY(const Buffer staging,
-             create_staging(impl_->device, bytes.size(), MemoryDomain::Readback, "download staging"));
-    const std::size_t piece = staging.size_bytes();
-    for (std::size_t done = 0; done < bytes.size(); done += piece) {
-        const std::size_t now = std::min(piece, bytes.size() - done);
-        YOLK_TRY(Recorder* const recorder, transfer_recorder(impl_->transfer, impl_->device));
-        recorder->copy(from.part(done, now), {staging, 0, now});
-        recorder->barrier(Barrier::ToHost);
-        YOLK_TRY_VOID(run(*recorder));
-        YOLK_TRY_VOID(staging.invalidate());
-        std::memcpy(bytes.data() + done, staging.mapped().data(), now);
-    }
-    return {};
+    return settled(*impl_, staged_download(*this, *impl_, from, bytes));
 }
 
 }  // namespace yolk

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/runtime/buffer.hpp"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "buffer_impl.hpp"
@@ -44,7 +46,7 @@ void expect_round_trip(const Device& device, Dispatcher& dispatcher, MemoryDomai
 }
 
 TEST_P(device_buffer, keeps_bytes_in_both_memory_policies) {
-    for (const MemoryPolicy policy : {MemoryPolicy::Automatic, MemoryPolicy::ForceDiscrete}) {
+    for (const MemoryPolicy policy : {MemoryPolicy::Native, MemoryPolicy::ForceDiscrete}) {
         auto& [device, dispatcher] = shared_device(device_name(), policy);
         for (const MemoryDomain domain : {MemoryDomain::Device, MemoryDomain::Upload, MemoryDomain::Readback}) {
             for (const std::size_t size : {1U, 3U, 255U, 257U, 4099U, 70001U})
@@ -55,8 +57,49 @@ TEST_P(device_buffer, keeps_bytes_in_both_memory_policies) {
 
 TEST_P(device_buffer, staging_goes_piece_by_piece) {
     const std::uint64_t blocks_before = discrete_device().counts().memory_blocks;
-    expect_round_trip(discrete_device(), discrete_dispatcher(), MemoryDomain::Device, (std::size_t{32} << 20U) + 12345);
+    for (const std::size_t size : {std::size_t{1} << 20U, std::size_t{4} << 20U, (std::size_t{32} << 20U) + 12345})
+        expect_round_trip(discrete_device(), discrete_dispatcher(), MemoryDomain::Device, size);
     EXPECT_LE(discrete_device().counts().memory_blocks, blocks_before + 4);
+}
+
+// What was submitted and what was waited for, by the last value of the timeline.
+PFN_vkQueueSubmit really_submit = nullptr;
+PFN_vkWaitSemaphores really_wait = nullptr;
+std::uint64_t submitted_value = 0, waited_value = 0, most_in_flight = 0;
+
+VkResult see_submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
+    const auto* timeline = static_cast<const VkTimelineSemaphoreSubmitInfo*>(infos->pNext);
+    submitted_value = timeline->pSignalSemaphoreValues[0];
+    most_in_flight = std::max(most_in_flight, submitted_value - waited_value);
+    return really_submit(queue, count, infos, fence);
+}
+
+VkResult see_wait(VkDevice of, const VkSemaphoreWaitInfo* info, std::uint64_t timeout) {
+    const VkResult result = really_wait(of, info, timeout);
+    if (result == VK_SUCCESS) waited_value = std::max(waited_value, info->pValues[0]);
+    return result;
+}
+
+TEST_P(device_buffer, copies_of_a_large_transfer_are_in_flight_together) {
+    ASSERT_OK_AND_ASSIGN(const Device own,
+                         Device::create(yolk::testing::instance(), yolk::testing::device_index(device_name()),
+                                        {.memory_policy = MemoryPolicy::ForceDiscrete, .pipeline_cache_folder = {}}));
+    really_submit = std::exchange(own.impl()->context.vk.vkQueueSubmit, see_submit);
+    really_wait = std::exchange(own.impl()->context.vk.vkWaitSemaphores, see_wait);
+    ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(own));
+    std::vector<std::byte> bytes = pattern((std::size_t{10} << 20U) + 1, 3), got(bytes.size());
+    ASSERT_OK_AND_ASSIGN(const Buffer target, own.create_buffer({.size_bytes = bytes.size(), .label = "target"}));
+    submitted_value = waited_value = most_in_flight = 0;
+    ASSERT_OK(dispatcher.upload(target, bytes));
+    EXPECT_EQ(submitted_value, 11U);
+    EXPECT_EQ(waited_value, 11U);
+    EXPECT_EQ(most_in_flight, 4U);
+    most_in_flight = 0;
+    ASSERT_OK(dispatcher.download(target, got));
+    EXPECT_EQ(submitted_value, 22U);
+    EXPECT_EQ(waited_value, 22U);
+    EXPECT_EQ(most_in_flight, 4U);
+    EXPECT_TRUE(got == bytes);
 }
 
 TEST_P(device_buffer, of_the_device_is_not_mapped_where_memory_is_discrete) {

@@ -118,15 +118,15 @@ TEST_P(faults, any_call_that_makes_what_a_device_keeps) {
     }
 }
 
-// Staging is of 32 MiB where memory allows; the target has a block of its own, which leaves staging nothing to share.
+// Staging is of 4 MiB in four pieces where memory allows, of one piece of 64 KiB at least; the target has a block of
+// its own, which leaves staging nothing to share.
 TEST_P(faults, transfers_take_smaller_pieces_where_memory_is_short) {
     ASSERT_OK_AND_ASSIGN(const Device device, new_device(MemoryPolicy::ForceDiscrete));
-    ASSERT_OK_AND_ASSIGN(Dispatcher dispatcher, Dispatcher::create(device));
     std::vector<std::uint32_t> values(std::size_t{40} << 18U), got(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(i * 2654435761U);
     const auto bytes = std::as_bytes(std::span(values));
     ASSERT_OK_AND_ASSIGN(const Buffer target, device.create_buffer({.size_bytes = bytes.size(), .label = "target"}));
-    const auto transfer = [&](std::uint64_t submissions) {
+    const auto transfer = [&](Dispatcher& dispatcher, std::uint64_t submissions) {
         const std::uint64_t before = device.counts().submissions;
         std::fill(got.begin(), got.end(), 0U);
         EXPECT_OK(dispatcher.upload(target, bytes));
@@ -135,15 +135,24 @@ TEST_P(faults, transfers_take_smaller_pieces_where_memory_is_short) {
         EXPECT_EQ(device.counts().submissions, before + 2 * submissions);
         EXPECT_TRUE(got == values);
     };
+    ASSERT_OK_AND_ASSIGN(Dispatcher first, Dispatcher::create(device));
     injector_.fail_allocations_above(std::uint64_t{1} << 20U);
-    transfer(40);
+    transfer(first, 160);
     injector_.fail_allocations_above(std::uint64_t{1} << 16U);
-    transfer(640);
-    injector_.fail_allocations_above((std::uint64_t{1} << 16U) - 1);
-    EXPECT_TRUE(expect_error(dispatcher.upload(target, bytes), ErrorKind::OutOfMemory,
-                             "Cannot allocate 65536 bytes for the buffer [upload staging]"));
-    injector_.fail_allocations_above(UINT64_MAX);
-    transfer(2);
+    transfer(first, 160);  // what it has is kept
+    {
+        ASSERT_OK_AND_ASSIGN(Dispatcher second, Dispatcher::create(device));
+        transfer(second, 640);
+        ASSERT_OK_AND_ASSIGN(Dispatcher third, Dispatcher::create(device));
+        injector_.fail_allocations_above((std::uint64_t{1} << 16U) - 1);
+        EXPECT_TRUE(expect_error(third.upload(target, bytes), ErrorKind::OutOfMemory,
+                                 "Cannot allocate 65536 bytes for the buffer [upload staging]"));
+        EXPECT_TRUE(expect_error(third.download(target, std::as_writable_bytes(std::span(got))), ErrorKind::OutOfMemory,
+                                 "Cannot allocate 65536 bytes for the buffer [download staging]"));
+        injector_.fail_allocations_above(UINT64_MAX);
+        transfer(third, 40);
+    }
+    transfer(first, 40);  // made larger again
 }
 
 TEST_P(faults, exhaustion_names_the_request_and_what_is_free) {

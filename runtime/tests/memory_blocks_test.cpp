@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory_blocks.hpp"
 
+#include <gmock/gmock.h>
+
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "fake_driver.hpp"
@@ -157,6 +160,76 @@ TEST(memory_blocks, refuse_a_buffer_that_no_type_can_hold) {
     device_only.memoryTypeBits = 1;
     EXPECT_TRUE(expect_error(blocks.allocate(device_only, MemoryDomain::Readback, kLabel), ErrorKind::Unsupported,
                              "[weights]"));
+}
+
+/// The budget that a driver names of each heap; the function carries no user data.
+std::vector<MemoryBudget> budgets;
+
+void tell_budgets(VkPhysicalDevice /*physical*/, VkPhysicalDeviceMemoryProperties2* asked) {
+    auto* told = static_cast<VkPhysicalDeviceMemoryBudgetPropertiesEXT*>(asked->pNext);
+    for (std::size_t i = 0; i < budgets.size(); ++i) {
+        told->heapBudget[i] = budgets[i].budget_bytes;
+        told->heapUsage[i] = budgets[i].used_bytes;
+    }
+}
+
+/// A discrete GPU of 1 MiB that tells budgets; its heap 1 is the host's.
+struct TellingDriver {
+    FakeDriver driver;
+    PFN_vkGetPhysicalDeviceMemoryProperties2 before = std::exchange(vkGetPhysicalDeviceMemoryProperties2, tell_budgets);
+    TellingDriver() {
+        driver.context.info.kind = DeviceKind::Discrete;
+        driver.context.info.features.memory_budget = true;
+    }
+    ~TellingDriver() { vkGetPhysicalDeviceMemoryProperties2 = before; }
+    TellingDriver(const TellingDriver&) = delete;
+    TellingDriver& operator=(const TellingDriver&) = delete;
+};
+
+TEST(memory_blocks, what_is_beyond_the_budget_is_tried_with_one_warning) {
+    TellingDriver telling;
+    MemoryBlocks blocks(telling.driver.context);
+    budgets = {{1U << 20U, 0}, {1U << 30U, 0}};
+    ::testing::internal::CaptureStderr();
+    ASSERT_OK_AND_ASSIGN(const MemoryRange within, blocks.allocate(needs(1000), MemoryDomain::Device, kLabel));
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+    budgets[0] = {300'000, 290'000};  // another process has taken most of it
+    ::testing::internal::CaptureStderr();
+    ASSERT_OK_AND_ASSIGN(const MemoryRange beyond, blocks.allocate(needs(200'000), MemoryDomain::Device, kLabel));
+    ASSERT_OK_AND_ASSIGN(const MemoryRange more, blocks.allocate(needs(200'000), MemoryDomain::Device, kLabel));
+    ASSERT_OK_AND_ASSIGN(const MemoryRange on_host, blocks.allocate(needs(200'000), MemoryDomain::Readback, kLabel));
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_THAT(said, ::testing::HasSubstr("Memory of device 'fake' is short: the buffer [weights] takes 200000 more "
+                                           "bytes of heap 0, of which this process uses 290000 and may use 300000."));
+    EXPECT_EQ(said.find("is short"), said.rfind("is short")) << said;
+    telling.driver.largest_allocation = 0;
+    const auto refused = blocks.allocate(needs(200'000), MemoryDomain::Device, kLabel);
+    EXPECT_TRUE(expect_error(refused, ErrorKind::OutOfMemory,
+                             "The driver gives this process 300000 bytes of it, 290000 of them used."));
+    for (const MemoryRange& range : {within, beyond, more, on_host}) blocks.free(range);
+}
+
+TEST(memory_blocks, driver_without_budgets_is_not_asked) {
+    FakeDriver driver;
+    driver.context.info.kind = DeviceKind::Discrete;
+    MemoryBlocks blocks(driver.context);
+    driver.largest_allocation = 0;
+    const auto refused = blocks.allocate(needs(1000), MemoryDomain::Device, kLabel);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().message.find("The driver gives"), std::string::npos) << refused.error().message;
+}
+
+using memory_budget = yolk::testing::DeviceTest;
+YOLK_FOR_EACH_DEVICE(memory_budget);
+
+// Neither lavapipe 22.3 nor SwiftShader has VK_EXT_memory_budget; lavapipe 26.1 and GPUs have.
+TEST_P(memory_budget, is_what_the_driver_says) {
+    const std::vector<MemoryHeapInfo> heaps = device().heaps();
+    ASSERT_EQ(heaps.size(), device().info().heaps.size());
+    for (const MemoryHeapInfo& heap : heaps) {
+        ASSERT_EQ(heap.budget.has_value(), device().info().features.memory_budget);
+        EXPECT_GT(heap.budget.value_or(MemoryBudget{1, 0}).budget_bytes, 0U);
+    }
 }
 
 }  // namespace

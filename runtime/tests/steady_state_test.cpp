@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In the steady state recording, submitting and waiting allocate nothing from the heap and make no Vulkan object.
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -72,6 +73,35 @@ TEST_P(steady_state, records_submits_and_waits_without_the_heap) {
     EXPECT_EQ(device().counts().pipelines_created, counts.pipelines_created);
     ASSERT_OK_AND_ASSIGN(const auto got, download_ints(dispatcher(), copy, 1000));
     EXPECT_EQ(got, expected_noise(101, 1000));
+}
+
+// Where memory is not mapped, bytes go through staging that is made once; in one piece, in all of them, and in more.
+TEST_P(steady_state, transfers_without_the_heap) {
+    const Device& apart = discrete_device();
+    ASSERT_OK_AND_ASSIGN(Dispatcher own, Dispatcher::create(apart));
+    constexpr std::size_t kLargest = (std::size_t{6} << 20U) + 1;
+    ASSERT_OK_AND_ASSIGN(const Buffer target, apart.create_buffer({.size_bytes = kLargest, .label = "target"}));
+    std::vector<std::byte> bytes(kLargest), got(kLargest);
+    const auto round = [&](std::size_t size, unsigned salt) {
+        for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>((i * 7 + (i >> 9U) + salt) & 255U);
+        const BufferView view(target, 0, size);
+        return own.upload(view, std::span(bytes).first(size)).has_value() &&
+               own.download(view, std::span(got).first(size)).has_value() &&
+               std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(size), bytes.begin());
+    };
+    const DriverWatch watch(apart);
+    ASSERT_TRUE(round(kLargest, 0));
+    const OperationCounts counts = apart.counts();
+    const std::uint64_t objects = watch.objects_created();
+    const std::uint64_t allocations = own_allocations();
+    bool good = true;
+    for (unsigned i = 1; i < 100; ++i) good = round(i % 25 == 0 ? kLargest : std::size_t{1} << i % 20U, i) && good;
+    EXPECT_EQ(own_allocations(), allocations);
+    EXPECT_EQ(watch.objects_created(), objects);
+    EXPECT_TRUE(good);
+    EXPECT_EQ(apart.counts().buffers_created, counts.buffers_created);
+    EXPECT_EQ(apart.counts().memory_blocks, counts.memory_blocks);
+    EXPECT_GE(apart.counts().submissions, counts.submissions + 2 * 99);
 }
 
 }  // namespace

@@ -53,9 +53,10 @@ std::string names_of(const ParameterSet& parameters) {
     return names.empty() ? "none" : names;
 }
 
-std::uint64_t quarter_of_the_heap(const DeviceInfo& info) {
+/// Of what is left of it, where the driver says so.
+std::uint64_t quarter_of_the_heap(const Device& device) {
     std::uint64_t largest = 0;
-    for (const MemoryHeapInfo& heap : info.heaps) largest = std::max(largest, heap.size_bytes);
+    for (const MemoryHeapInfo& heap : device.heaps()) largest = std::max(largest, heap_room(device.info().kind, heap));
     return largest / 4;
 }
 
@@ -158,12 +159,12 @@ Result<population::Program*> PopulationEvaluator::Impl::program_for(std::vector<
         std::rotate(found, found + 1, programs.end());
         return programs.back().program.get();
     }
-    const population::Program::Options wanted{
-        .members_per_chunk = std::max(1U, options.max_batch_size / examples),
-        .budget_bytes = options.memory_budget_bytes > 0 ? options.memory_budget_bytes
-                                                        : quarter_of_the_heap(resources.dispatcher->device().info()),
-        .rank = rank,
-        .antithetic = antithetic};
+    const population::Program::Options wanted{.members_per_chunk = std::max(1U, options.max_batch_size / examples),
+                                              .budget_bytes = options.memory_budget_bytes > 0
+                                                                  ? options.memory_budget_bytes
+                                                                  : quarter_of_the_heap(resources.dispatcher->device()),
+                                              .rank = rank,
+                                              .antithetic = antithetic};
     YOLK_TRY(auto program, population::Program::create(*resources.dispatcher, groups, std::move(sources), wanted));
     if (programs.size() == kKeptPrograms) programs.erase(programs.begin());
     programs.push_back({std::move(key), std::move(program)});

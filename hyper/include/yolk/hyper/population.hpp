@@ -28,8 +28,9 @@ struct TracedExample {
 };
 
 struct PopulationOptions {
-    std::uint32_t max_batch_size = 1024;    ///< candidates x examples at once; at least one candidate
-    std::uint64_t memory_budget_bytes = 0;  ///< of device memory for intermediate values; 0: a quarter of the heap
+    std::uint32_t max_batch_size = 1024;  ///< candidates x examples at once; at least one candidate
+    std::uint64_t memory_budget_bytes =
+        0;  ///< of device memory for intermediate values; 0: a quarter of what is left of the heap
 };
 
 /// Candidates as perturbations of one centre, by the rules of design.md section 4 ("Perturbation").

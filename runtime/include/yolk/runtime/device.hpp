@@ -111,6 +111,10 @@ class Device {
                                                const DeviceOptions& options = {});
 
     [[nodiscard]] const DeviceInfo& info() const noexcept;
+    /// info().heaps, with the budgets of this moment.
+    [[nodiscard]] std::vector<MemoryHeapInfo> heaps() const;
+    /// ForceDiscrete or Native.
+    [[nodiscard]] MemoryPolicy memory_policy() const noexcept;
     /// info() with the paths closed that a self-check found wrong: what plans decide by.
     [[nodiscard]] DeviceInfo usable_info() const;
     [[nodiscard]] OperationCounts counts() const noexcept;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,18 @@ namespace yolk {
 
 enum class DeviceKind { Other, Integrated, Discrete, Virtual, Cpu };
 
+/// What the driver says of a heap and this process (VK_EXT_memory_budget): an estimate, which moves with what other
+/// processes do.
+struct MemoryBudget {
+    std::uint64_t budget_bytes = 0;  ///< what the process may use before it fails or slows down, its own use included
+    std::uint64_t used_bytes = 0;    ///< by the process
+};
+
 struct MemoryHeapInfo {
     std::uint64_t size_bytes = 0;
     bool device_local = false;
+    /// When the device was listed or made (Device::heaps() asks anew); nothing where the driver does not say.
+    std::optional<MemoryBudget> budget{};
 };
 
 struct MemoryTypeInfo {
@@ -23,6 +33,17 @@ struct MemoryTypeInfo {
     bool host_visible = false;
     bool host_coherent = false;
     bool host_cached = false;
+    /// Of a kind that is never chosen: it wants a feature that Yolk does not enable (protected, lazily allocated, AMD's
+    /// uncached device-coherent memory).
+    bool special = false;
+};
+
+/// What choosing a queue depends on (yolk/runtime/queue_family.hpp).
+struct QueueFamilyInfo {
+    bool compute = false;
+    bool graphics = false;
+    std::uint32_t queue_count = 0;
+    std::uint32_t timestamp_bits = 0;  ///< of a timestamp that count; 0 where the family has none
 };
 
 /// The limits that Yolk looks at; names follow VkPhysicalDeviceLimits. Sizes in bytes.
@@ -65,6 +86,7 @@ struct DeviceFeatures {
     bool push_descriptor = false;
     bool subgroup_size_control = false;
     bool vulkan_memory_model = false;  ///< what cooperative matrices are written in
+    bool memory_budget = false;        ///< the driver says how much of a heap is left to this process
 };
 
 /// What the elements of a cooperative matrix are; numbers follow VkComponentTypeNV, which the KHR form kept.
@@ -101,6 +123,7 @@ struct DeviceInfo {
     std::vector<MemoryHeapInfo> heaps;
     std::vector<MemoryTypeInfo> memory_types;
     std::vector<CooperativeShape> cooperative_shapes{};  ///< of subgroups, as enumerated
+    std::vector<QueueFamilyInfo> queue_families{};
 };
 
 [[nodiscard]] const char* to_string(DeviceKind kind) noexcept;

@@ -53,8 +53,10 @@ class Dispatcher {
     /// submit and wait. When it returns nothing of the recording runs any more, or the device hangs.
     [[nodiscard]] Result<void> run(Recorder& recorder);
 
-    /// Host bytes to a view, and back; directly where the memory can be mapped, else through staging made for the call.
-    /// They block. Not for the steady state: there, copy to a Readback buffer in the recording.
+    /// Host bytes to a view, and back; directly where the memory can be mapped, else through staging that the
+    /// dispatcher keeps, as large as the largest transfer so far, up to 4 MiB each way. Larger ones go in pieces of 1
+    /// MiB, of which the host copies one while the device copies others. They block, and allocate nothing once a
+    /// transfer of the size was made; where a loop must not wait, copy to a Readback buffer in its recording.
     [[nodiscard]] Result<void> upload(const BufferView& to, std::span<const std::byte> bytes);
     [[nodiscard]] Result<void> download(const BufferView& from, std::span<std::byte> bytes);
 
