@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "device_model.hpp"
 #include "drivers.hpp"
 #include "shared_devices.hpp"
 #include "validation_log.hpp"
@@ -17,7 +18,9 @@ class EveryTest : public ::testing::EmptyTestEventListener {
    public:
     void OnTestStart(const ::testing::TestInfo& test) override {
         static_cast<void>(yolk::testing::take_recorded_messages());
-        yolk::testing::watch(std::string(test.test_suite_name()) + "." + test.name());
+        const std::string name = std::string(test.test_suite_name()) + "." + test.name();
+        yolk::testing::set_device_model(name);
+        yolk::testing::watch(name);
     }
     void OnTestEnd(const ::testing::TestInfo& /*test*/) override {
         yolk::testing::stop_watching();
@@ -31,7 +34,7 @@ class EveryTest : public ::testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::string missing = yolk::testing::select_drivers();
+    const std::string missing = yolk::testing::select_drivers() + yolk::testing::read_device_model();
     ::testing::InitGoogleTest(&argc, argv);
     const bool listing = ::testing::GTEST_FLAG(list_tests);
     if (!missing.empty() && !listing) {

@@ -91,10 +91,11 @@ std::uint32_t device_index(const std::string& name) {
 }
 
 SharedDevice& shared_device(const std::string& name, MemoryPolicy policy) {
-    std::unique_ptr<SharedDevice>& made = shared().devices[{name, policy}];
+    const MemoryPolicy settled = required(settled_policy(policy));
+    std::unique_ptr<SharedDevice>& made = shared().devices[{name, settled}];
     if (made == nullptr) {
         Device device = required(
-            Device::create(instance(), device_index(name), {.memory_policy = policy, .pipeline_cache_folder = {}}));
+            Device::create(instance(), device_index(name), {.memory_policy = settled, .pipeline_cache_folder = {}}));
         static_cast<void>(required(probe(device)));  // plans respect what it finds
         // Below the watchdog's. lavapipe takes 40 s to compile the widest unrolled roll-out; a busy machine three times
         // that.
