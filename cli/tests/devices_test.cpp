@@ -7,6 +7,7 @@ namespace yolk::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::map<std::string, std::string> both() { return only(std::string(kLavapipe) + ":" + kSwiftShader); }
 
@@ -51,6 +52,12 @@ TEST(devices, both_drivers_as_json) {
         EXPECT_EQ(device["self_checks"][2].value("result", ""), "closed") << "cooperative-matrix";
         EXPECT_FALSE(device.value("integer_dot_accelerated", true));
         EXPECT_TRUE(device["cooperative_shapes"].empty());
+        ASSERT_EQ(device["heaps"].size(), 1U);
+        const Json& heap = device["heaps"][0];
+        EXPECT_TRUE(heap.contains("budget_bytes") && heap.contains("used_bytes")) << heap;
+        EXPECT_TRUE(device["memory_types"][0].value("host_visible", false));
+        ASSERT_EQ(device["queue_families"].size(), 1U);
+        EXPECT_TRUE(device["queue_families"][0].value("chosen", false));
     }
     EXPECT_THAT(names, HasSubstr("llvmpipe"));
     EXPECT_THAT(names, HasSubstr("SwiftShader"));
@@ -71,11 +78,30 @@ TEST(devices, a_request_is_followed) {
     }
 }
 
+TEST(devices, model_is_discrete_where_the_environment_says_so) {
+    auto variables = both();
+    EXPECT_THAT(run_command({"devices"}, variables).out, Not(HasSubstr("as if it were discrete")));
+    variables["YOLK_DEVICE_MODEL"] = "discrete";
+    EXPECT_THAT(run_command({"devices"}, variables).out, HasSubstr("used as if it were discrete (YOLK_DEVICE_MODEL)"));
+}
+
+TEST(devices, unknown_model_is_refused_by_every_command_with_a_device) {
+    auto variables = both();
+    variables["YOLK_DEVICE_MODEL"] = "apart";
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"devices"}, {"check", "--kernel", "noise"}, {"bench", "rollout"}}) {
+        const Ran ran = run_command(command, variables);
+        EXPECT_NE(ran.code, 0) << command.front();
+        EXPECT_EQ(ran.out, "");
+        EXPECT_THAT(ran.err, HasSubstr("YOLK_DEVICE_MODEL is 'apart'; it may be 'discrete'"));
+    }
+}
+
 TEST(devices, for_people) {
     const Ran ran = run_command({"devices"}, both());
     EXPECT_EQ(ran.code, 0) << ran.err;
     for (const char* part : {"llvmpipe", "SwiftShader", "findings", "limits", "open paths", "self-checks",
-                             "int8-dot right (not accelerated)", "matrix units"})
+                             "int8-dot right (not accelerated)", "matrix units", "family 0 of 1, graphics and compute"})
         EXPECT_THAT(ran.out, HasSubstr(part));
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "device_resources.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/core/json.hpp"
@@ -103,13 +104,7 @@ std::string paths_text(const DeviceInfo& info, bool open) {
     return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
-std::uint64_t device_memory_bytes(const DeviceInfo& info) {
-    std::uint64_t bytes = 0;
-    for (const MemoryHeapInfo& heap : info.heaps) bytes += heap.device_local ? heap.size_bytes : 0;
-    return bytes;
-}
-
-void print_device(const Examined& device, bool chosen) {
+void print_device(const Examined& device, bool chosen, MemoryPolicy policy) {
     const DeviceInfo& info = *device.info;
     print_line("{} {}  {}", chosen ? '*' : ' ', info.index, info.name);
     print_line(table({{"     kind", fmt::format("{}, {} ({:#06x}:{:#06x})", to_string(info.kind), info.vendor,
@@ -117,9 +112,8 @@ void print_device(const Examined& device, bool chosen) {
                       {"     driver", fmt::format("{} (version {:#x}), Vulkan {}", driver_text(info),
                                                   info.driver_version, version_text(info.api_version))},
                       {"     uuid", info.uuid},
-                      {"     memory",
-                       fmt::format("{} of its own in {} heap(s), {} memory type(s)",
-                                   bytes_text(device_memory_bytes(info)), info.heaps.size(), info.memory_types.size())},
+                      {"     memory", memory_text(info, policy)},
+                      {"     queue", queue_text(info)},
                       {"     limits", limits_text(info.limits)},
                       {"     open paths", paths_text(info, true)},
                       {"     closed paths", paths_text(info, false)},
@@ -182,9 +176,6 @@ Json device_json(const Examined& device) {
     Json paths = Json::array();
     for (const OptionalPath& path : optional_paths(info))
         paths.push_back({{"name", path.name}, {"open", path.open}, {"needs", path.needs}});
-    Json heaps = Json::array();
-    for (const MemoryHeapInfo& heap : info.heaps)
-        heaps.push_back({{"size_bytes", heap.size_bytes}, {"device_local", heap.device_local}});
     Json json = {{"index", info.index},
                  {"name", info.name},
                  {"kind", to_string(info.kind)},
@@ -196,7 +187,9 @@ Json device_json(const Examined& device) {
                  {"driver_version", info.driver_version},
                  {"api_version", version_text(info.api_version)},
                  {"limits", limits_json(info.limits)},
-                 {"heaps", heaps},
+                 {"heaps", heaps_json(info)},
+                 {"memory_types", memory_types_json(info)},
+                 {"queue_families", queue_families_json(info)},
                  {"paths", paths},
                  {"integer_dot_accelerated", info.features.integer_dot_accelerated},
                  {"cooperative_shapes", cooperative_shapes_json(info)},
@@ -228,6 +221,7 @@ Json devices_json(std::span<const Examined> devices, const DeviceChoice& choice)
 }
 
 Result<int> run_devices(const CommonFlags& flags) {
+    YOLK_TRY(const MemoryPolicy policy, settled_policy(MemoryPolicy::Automatic));
     YOLK_TRY(const Instance instance, Instance::create());
     const Result<DeviceChoice> choice = choose_device(instance.devices(), requested_device(flags.device));
     // Where no device is good enough, people want to see what each lacks; a request that names none is just an error.
@@ -239,7 +233,7 @@ Result<int> run_devices(const CommonFlags& flags) {
         print_json(devices_json(devices, *choice));
         return 0;
     }
-    for (const Examined& device : devices) print_device(device, choice && choice->index == device.info->index);
+    for (const Examined& device : devices) print_device(device, choice && choice->index == device.info->index, policy);
     if (!choice) return choice.error();
     print_line("* is what commands use here (--device or YOLK_DEVICE chooses another)");
     for (const Rejection& rejection : choice->rejections) {
