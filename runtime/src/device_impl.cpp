@@ -200,6 +200,7 @@ Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance
 Result<void> equip_device(Device::Impl& device, VkInstance instance, bool has_debug_utils,
                           const DeviceOptions& options) {
     DeviceContext& context = device.context;
+    volkLoadDeviceTable(&context.vk, context.handle);  // before anything that may fail: the destructor wants it
     YOLK_TRY(context.memory_policy, settled_policy(options.memory_policy));
     context.timestamp_bits = context.info.limits.timestamp_period_ns > 0.0
                                  ? context.info.queue_families[context.queue_family].timestamp_bits
@@ -210,7 +211,6 @@ Result<void> equip_device(Device::Impl& device, VkInstance instance, bool has_de
         std::uint64_t& range = context.info.limits.max_storage_buffer_range;
         range = std::min<std::uint64_t>(range, options.max_storage_buffer_range);
     }
-    volkLoadDeviceTable(&context.vk, context.handle);
     if (has_debug_utils) {
         load(instance, "vkSetDebugUtilsObjectNameEXT", context.set_object_name);
         load(instance, "vkCmdBeginDebugUtilsLabelEXT", context.begin_label);

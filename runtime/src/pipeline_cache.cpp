@@ -18,9 +18,6 @@
 namespace yolk {
 namespace {
 
-/// Caches of drivers are a few MiB; anything above is not read.
-constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20U;
-
 std::string constants_text(const std::vector<SpecConstant>& constants) {
     std::string text;
     for (const auto& [id, value] : constants) text += fmt::format("{}{}={}", text.empty() ? "" : " ", id, value);
@@ -36,7 +33,8 @@ std::uint64_t made_of(const Entries& entries) {
 
 }  // namespace
 
-PipelineCache::PipelineCache(const DeviceContext& context) : context_(context) {}
+PipelineCache::PipelineCache(const DeviceContext& context, std::size_t max_file_bytes)
+    : context_(context), max_file_bytes_(max_file_bytes) {}
 
 PipelineCache::~PipelineCache() {
     if (context_.abandon(made_of(entries_) + 2 * layouts_.size() + (cache_ != VK_NULL_HANDLE ? 1 : 0))) return;
@@ -58,7 +56,7 @@ std::vector<std::byte> PipelineCache::read_file_payload() const {
     if (file_.empty()) return {};
     remove_abandoned_parts(file_);
     if (!std::filesystem::exists(file_, ignored)) return {};
-    auto bytes = read_file(file_, kMaxFileBytes);
+    auto bytes = read_file(file_, max_file_bytes_);
     if (!bytes) {
         log_warning(fmt::format("The pipeline cache is not used: {}", bytes.error().message));
         return {};
@@ -134,8 +132,10 @@ Result<void> PipelineCache::save() {
     std::size_t size = 0;
     const std::string what = fmt::format("read the pipeline cache of device '{}'", context_.info.name);
     YOLK_TRY_VOID(vk_check(context_.vk.vkGetPipelineCacheData(context_.handle, cache_, &size, nullptr), what));
+    size = std::min(size, max_file_bytes_ - kPipelineFileHeaderBytes);
     std::vector<std::byte> payload(size);
-    // VK_INCOMPLETE: another thread's pipeline made it grow since; what was given is a legal cache all the same.
+    // VK_INCOMPLETE: there is more than a file may hold, or another thread's pipeline made it grow since; what was
+    // given is a legal cache all the same.
     const VkResult result = context_.vk.vkGetPipelineCacheData(context_.handle, cache_, &size, payload.data());
     if (result != VK_INCOMPLETE) YOLK_TRY_VOID(vk_check(result, what));
     payload.resize(size);

@@ -23,6 +23,9 @@
 
 namespace yolk {
 
+/// A process asks for hundreds of pipelines, of up to 40 KB each (NVK); a larger file is not read, and none is written.
+inline constexpr std::size_t kMaxPipelineFileBytes = std::size_t{256} << 20U;
+
 /// Which bindings of a kernel are no storage buffers, as its module says.
 struct BindingKinds {
     std::uint32_t uniform_mask = 0;
@@ -65,7 +68,7 @@ struct Pipeline {
 /// Thread-safe. A pipeline that two threads ask for at once is made once; different pipelines are made side by side.
 class PipelineCache {
    public:
-    explicit PipelineCache(const DeviceContext& context);
+    explicit PipelineCache(const DeviceContext& context, std::size_t max_file_bytes = kMaxPipelineFileBytes);
     ~PipelineCache();
     PipelineCache(const PipelineCache&) = delete;
     PipelineCache& operator=(const PipelineCache&) = delete;
@@ -117,6 +120,7 @@ class PipelineCache {
     [[nodiscard]] std::vector<std::byte> read_file_payload() const;
 
     const DeviceContext& context_;
+    std::size_t max_file_bytes_;
     VkPipelineCache cache_ = VK_NULL_HANDLE;
     std::filesystem::path file_;  ///< empty: none
 

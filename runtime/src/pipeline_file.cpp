@@ -24,13 +24,32 @@ struct Header {
     std::uint64_t payload_bytes = 0;
     std::uint64_t payload_hash = 0;
 };
-static_assert(sizeof(Header) == 64 && std::endian::native == std::endian::little);
+static_assert(sizeof(Header) == kPipelineFileHeaderBytes && std::endian::native == std::endian::little);
 
 Header header_of(const DeviceInfo& device, std::span<const std::byte> payload) {
     Header header{
         .driver_version = device.driver_version, .payload_bytes = payload.size(), .payload_hash = hash64(payload)};
     device.uuid.copy(header.uuid.data(), header.uuid.size());
     return header;
+}
+
+/// What Vulkan has every driver's data begin with (VkPipelineCacheHeaderVersionOne), but for the UUID, which the driver
+/// compares.
+struct DriverHeader {
+    std::uint32_t header_bytes = 0;
+    std::uint32_t version = 0;
+    std::uint32_t vendor_id = 0;
+    std::uint32_t device_id = 0;
+};
+
+/// A device UUID may be that of the slot (RADV): the same for another card in it.
+bool is_of_another_device(const DeviceInfo& device, std::span<const std::byte> payload) {
+    constexpr std::uint32_t kHeaderBytes = 32;
+    if (payload.size() < kHeaderBytes) return false;
+    DriverHeader header;
+    std::memcpy(&header, payload.data(), sizeof(header));
+    if (header.header_bytes != kHeaderBytes || header.version != 1) return false;
+    return header.vendor_id != device.vendor_id || header.device_id != device.device_id;
 }
 
 }  // namespace
@@ -61,6 +80,7 @@ Result<std::vector<std::byte>> decode_pipeline_file(const DeviceInfo& device, st
     }
     if (header.payload_bytes != payload.size() || header.payload_hash != expected.payload_hash)
         return bad_input("it is torn");
+    if (is_of_another_device(device, payload)) return bad_input("it was written by another device or driver");
     return std::vector<std::byte>(payload.begin(), payload.end());
 }
 

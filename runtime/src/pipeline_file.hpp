@@ -14,6 +14,8 @@
 
 namespace yolk {
 
+inline constexpr std::size_t kPipelineFileHeaderBytes = 64;
+
 /// "pipelines-<vendor>-<device>-<driver version>-<uuid>.bin", numbers in hexadecimal. An update of the driver starts a
 /// new file.
 [[nodiscard]] std::string pipeline_file_name(const DeviceInfo& device);

@@ -8,6 +8,7 @@
 #include "buffer_impl.hpp"
 #include "device_impl.hpp"
 #include "yolk/testing/device_test.hpp"
+#include "yolk/testing/variable.hpp"
 
 namespace yolk {
 namespace {
@@ -106,7 +107,8 @@ TEST_P(device_buffer, of_the_device_is_not_mapped_where_memory_is_discrete) {
     const BufferDesc on_device{.size_bytes = 100, .label = "weights"};
     ASSERT_OK_AND_ASSIGN(const Buffer discrete, discrete_device().create_buffer(on_device));
     EXPECT_TRUE(discrete.mapped().empty());
-    ASSERT_OK_AND_ASSIGN(const Buffer unified, device().create_buffer(on_device));
+    ASSERT_OK_AND_ASSIGN(const Buffer unified,
+                         shared_device(device_name(), MemoryPolicy::Native).device.create_buffer(on_device));
     EXPECT_EQ(unified.mapped().size(), 100U);  // CPU drivers have one kind of memory
     ASSERT_OK_AND_ASSIGN(
         const Buffer upload,
@@ -114,6 +116,26 @@ TEST_P(device_buffer, of_the_device_is_not_mapped_where_memory_is_discrete) {
     EXPECT_EQ(upload.mapped().size(), 100U);
     EXPECT_OK(upload.flush());
     EXPECT_OK(upload.invalidate());
+}
+
+TEST_P(device_buffer, model_of_the_environment_is_that_of_every_device_without_a_policy) {
+    const auto create = [this](MemoryPolicy policy) {
+        return Device::create(yolk::testing::instance(), yolk::testing::device_index(device_name()),
+                              {.memory_policy = policy, .pipeline_cache_folder = {}});
+    };
+    {
+        const yolk::testing::Variable model("YOLK_DEVICE_MODEL", "discrete");
+        ASSERT_OK_AND_ASSIGN(const Device discrete, create(MemoryPolicy::Automatic));
+        EXPECT_EQ(discrete.memory_policy(), MemoryPolicy::ForceDiscrete);
+        ASSERT_OK_AND_ASSIGN(const Buffer apart, discrete.create_buffer({.size_bytes = 100, .label = "apart"}));
+        EXPECT_TRUE(apart.mapped().empty());
+        ASSERT_OK_AND_ASSIGN(const Device native, create(MemoryPolicy::Native));
+        EXPECT_EQ(native.memory_policy(), MemoryPolicy::Native);
+    }
+    const yolk::testing::Variable model("YOLK_DEVICE_MODEL", "apart");
+    EXPECT_TRUE(expect_error(create(MemoryPolicy::Automatic), ErrorKind::BadInput,
+                             "YOLK_DEVICE_MODEL is 'apart'; it may be 'discrete'"));
+    EXPECT_OK(create(MemoryPolicy::ForceDiscrete));
 }
 
 /// What the driver was asked to flush or invalidate, by byte range of a memory block.

@@ -5,6 +5,7 @@
 
 #include <volk.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -110,9 +111,11 @@ class FakeDriver {
     }
     static void destroy_pipeline_cache(VkDevice, VkPipelineCache cache, const VkAllocationCallbacks*) { unmake(cache); }
     static VkResult get_pipeline_cache_data(VkDevice, VkPipelineCache, std::size_t* size, void* data) {
-        if (data != nullptr) std::memcpy(data, current_->cache_data.data(), *size);
-        *size = current_->cache_data.size();
-        return VK_SUCCESS;
+        const std::size_t all = current_->cache_data.size();
+        if (data != nullptr) std::memcpy(data, current_->cache_data.data(), std::min(*size, all));
+        const bool whole = data == nullptr || *size >= all;
+        *size = data == nullptr ? all : std::min(*size, all);
+        return whole ? VK_SUCCESS : VK_INCOMPLETE;
     }
     static VkResult create_shader_module(VkDevice, const VkShaderModuleCreateInfo*, const VkAllocationCallbacks*,
                                          VkShaderModule* module) {

@@ -118,6 +118,27 @@ TEST_P(faults, any_call_that_makes_what_a_device_keeps) {
     }
 }
 
+/// Up and down by staging of a dispatcher's own, in two pieces.
+Result<void> do_transfers(const Device& device) {
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    std::vector<std::byte> bytes((std::size_t{1} << 20U) + 1, std::byte{7}), got(bytes.size());
+    YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = bytes.size(), .label = "out"}));
+    YOLK_TRY_VOID(dispatcher.upload(out, bytes));
+    YOLK_TRY_VOID(dispatcher.download(out, got));
+    EXPECT_TRUE(got == bytes);
+    return {};
+}
+
+// One whose other pieces are in flight leaves nothing running.
+TEST_P(faults, any_call_of_a_transfer_in_pieces) {
+    ASSERT_OK_AND_ASSIGN(const Device device, new_device(MemoryPolicy::ForceDiscrete));
+    Sweep sweep{.kinds = kMemoryFaults, .names = kWorkNames};
+    // Names are for debuggers; where staging cannot be had, less is asked for.
+    sweep.tolerated = {"vkSetDebugUtilsObjectNameEXT", "vkCreateBuffer", "vkAllocateMemory", "vkBindBufferMemory"};
+    sweep.afterwards = [&] { return do_transfers(device); };
+    sweep_calls(injector_, sweep, [&] { return do_transfers(device); });
+}
+
 // Staging is of 4 MiB in four pieces where memory allows, of one piece of 64 KiB at least; the target has a block of
 // its own, which leaves staging nothing to share.
 TEST_P(faults, transfers_take_smaller_pieces_where_memory_is_short) {

@@ -162,6 +162,28 @@ TEST_P(hanging, is_given_up_after_the_limit) {
     EXPECT_OK(next.work());
 }
 
+// What the pieces in flight use is left to the device.
+TEST_P(hanging, in_the_midst_of_a_staged_transfer_is_given_up) {
+    for (const bool up : {true, false}) {
+        ASSERT_OK_AND_ASSIGN(const Device device, Device::create(*instance_, device_index(device_name()),
+                                                                 {.memory_policy = MemoryPolicy::ForceDiscrete,
+                                                                  .pipeline_cache_folder = {}}));
+        {
+            ASSERT_OK_AND_ASSIGN(Dispatcher hasty, Dispatcher::create(device, {.hang_limit = kLimit}));
+            std::vector<std::byte> bytes(std::size_t{6} << 20U);
+            ASSERT_OK_AND_ASSIGN(const Buffer out, device.create_buffer({.size_bytes = bytes.size(), .label = "out"}));
+            ASSERT_OK(hasty.upload(out, std::span(bytes).first(std::size_t{2} << 20U)));
+            injector_.hang_submissions(true);
+            const auto moved = up ? hasty.upload(out, bytes) : hasty.download(out, bytes);
+            injector_.hang_submissions(false);
+            EXPECT_TRUE(expect_error(moved, ErrorKind::DeviceLost, "hangs: submission 3 of the recorder [transfer]"));
+            EXPECT_TRUE(expect_error(hasty.download(out, bytes), ErrorKind::DeviceLost, "of the recorder [transfer]"));
+        }
+        // The target, staging, the recorders' pools and the dispatcher's semaphore at the least.
+        EXPECT_GE(device.counts().abandoned_handles, up ? 7U : 8U);
+    }
+}
+
 // Of work in several submissions the one that does not end is named, not the last.
 TEST_P(hanging, names_the_part_that_does_not_end) {
     ASSERT_OK_AND_ASSIGN(const Device device, Device::create(*instance_, device_index(device_name()),

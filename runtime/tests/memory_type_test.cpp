@@ -53,8 +53,15 @@ const std::vector<MemoryTypeInfo> kSpecialFirst{type(0, "Ds"), type(1, "VCs"), t
                                                 type(0, "D"),  type(1, "VC"),  type(1, "VCc")};
 // anv on Arc. Heaps 0: local, 1: host; with a resizable BAR all local memory is visible.
 const std::vector<MemoryTypeInfo> kIntelArc{type(0, "D"), type(1, "VCc"), type(0, "DVC")};
-// Turnip, and Adreno's own driver: one heap, the cached type is coherent on newer kernels only; lazily allocated last.
-const std::vector<MemoryTypeInfo> kAdreno{type(0, "DVC"), type(0, "DVCc"), type(0, "DVc"), type(0, "Ds")};
+// As Mesa 26.1.6 lists them on null devices. radv, navi31: heaps 0: host, 1: local; special types last.
+const std::vector<MemoryTypeInfo> kRadv{type(1, "D"),   type(1, "D"),    type(0, "VC"),  type(1, "DVC"),
+                                        type(1, "DVC"), type(0, "VCc"),  type(0, "VCc"), type(1, "Ds"),
+                                        type(0, "VCs"), type(1, "DVCs"), type(0, "VCcs")};
+// NVK, GA102: no uncached memory of the host.
+const std::vector<MemoryTypeInfo> kNvk{type(0, "D"), type(0, "DVC"), type(1, "VCc")};
+const std::vector<MemoryTypeInfo> kHoneykrisp{type(0, "DVCc"), type(0, "DVC")};
+// Turnip, Adreno 730: one heap, a cached type that is not coherent, and a lazily allocated one.
+const std::vector<MemoryTypeInfo> kTurnip{type(0, "DVC"), type(0, "DVCc"), type(0, "DVc"), type(0, "Ds")};
 // MoltenVK on Apple silicon: unified, without a mapping first, lazily allocated last.
 const std::vector<MemoryTypeInfo> kApple{type(0, "D"), type(0, "DVCc"), type(0, "Ds")};
 // Radeon integrated, radv: two heaps of the host's memory, the smaller one reserved at boot.
@@ -67,7 +74,7 @@ struct Case {
 };
 
 TEST(memory_type, tables_of_real_gpus) {
-    const std::array<Case, 13> cases{{
+    const std::array<Case, 16> cases{{
         {"NVIDIA discrete", &kNvidiaDiscrete, 1, 2, 3},
         {"AMD, 256 MiB BAR", &kAmdSmallBar, 0, 1, 3},
         {"AMD, resizable BAR", &kAmdLargeBar, 0, 1, 3},
@@ -78,7 +85,10 @@ TEST(memory_type, tables_of_real_gpus) {
         {"AMD on Windows", &kAmdWindows, 0, 2, 3},
         {"special types first", &kSpecialFirst, 3, 4, 5},
         {"Intel Arc", &kIntelArc, 0, 1, 1},
-        {"Adreno", &kAdreno, 0, 0, 1},
+        {"radv, navi31", &kRadv, 0, 2, 5},
+        {"NVK, GA102", &kNvk, 0, 2, 2},
+        {"Honeykrisp, M1", &kHoneykrisp, 0, 1, 0},
+        {"Turnip, Adreno 730", &kTurnip, 0, 0, 1},
         {"Apple", &kApple, 0, 1, 1},
         {"AMD integrated", &kAmdIntegrated, 0, 2, 3},
     }};

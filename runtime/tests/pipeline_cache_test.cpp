@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -89,6 +91,80 @@ TEST(pipeline_cache, file_of_another_driver_or_device_is_told_apart) {
     other.uuid = "ff0102030405060708090a0b0c0d0e0f";
     EXPECT_TRUE(expect_error(decode_pipeline_file(other, file), ErrorKind::BadInput, "another device or driver"));
     EXPECT_NE(pipeline_file_name(other), pipeline_file_name(driver.context.info));
+}
+
+/// What a real driver's data begins with, for `device`, and then `more` bytes.
+std::vector<std::byte> driver_data(const DeviceInfo& device, std::size_t more) {
+    const VkPipelineCacheHeaderVersionOne header{.headerSize = sizeof(VkPipelineCacheHeaderVersionOne),
+                                                 .headerVersion = VK_PIPELINE_CACHE_HEADER_VERSION_ONE,
+                                                 .vendorID = device.vendor_id,
+                                                 .deviceID = device.device_id};
+    std::vector<std::byte> data(sizeof(header) + more);
+    std::memcpy(data.data(), &header, sizeof(header));
+    for (std::size_t i = sizeof(header); i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 37 >> 3U & 255U);
+    return data;
+}
+
+// RADV's device UUID is that of the slot, so it does not tell two cards apart; the driver's own header does.
+TEST(pipeline_cache, file_of_another_card_in_the_same_slot_is_told_apart) {
+    FakeDriver driver;
+    DeviceInfo& navi31 = driver.context.info;
+    navi31.vendor_id = 0x1002;
+    navi31.device_id = 0x744C;
+    DeviceInfo vega10 = navi31;
+    vega10.device_id = 0x687F;
+    const auto file = encode_pipeline_file(vega10, driver_data(vega10, 1000));
+    EXPECT_OK(decode_pipeline_file(vega10, file));
+    EXPECT_TRUE(expect_error(decode_pipeline_file(navi31, file), ErrorKind::BadInput, "another device or driver"));
+    EXPECT_NE(pipeline_file_name(vega10), pipeline_file_name(navi31));
+    // Under its name all the same, it is ignored with a notice, and replaced by the first save.
+    const Folder folder("other_card");
+    const std::filesystem::path path = folder.path() / pipeline_file_name(navi31);
+    ASSERT_OK(write_file_atomically(path, file));
+    driver.cache_data = driver_data(navi31, 500);
+    PipelineCache cache(driver.context);
+    EXPECT_NE(open_and_listen(cache, folder.path()).find("another device or driver"), std::string::npos);
+    EXPECT_TRUE(driver.initial_data.empty());
+    ASSERT_OK_AND_ASSIGN(const auto untouched, read_file(path, file.size()));
+    EXPECT_EQ(untouched, file);
+    ASSERT_OK(cache.get(noise(), {}));
+    ASSERT_OK(cache.save());
+    ASSERT_OK_AND_ASSIGN(const auto written, read_file(path, file.size()));
+    EXPECT_EQ(written, encode_pipeline_file(navi31, driver.cache_data));
+}
+
+// NVK's data is 39 KB a pipeline (Mesa 26.1.6), so 20 MB are those of about 500.
+TEST(pipeline_cache, large_data_survives_a_round_trip) {
+    const Folder folder("large");
+    FakeDriver driver;
+    driver.cache_data = driver_data(driver.context.info, 20'000'001);
+    {
+        PipelineCache cache(driver.context);
+        ASSERT_OK(cache.open(folder.path()));
+        ASSERT_OK(cache.get(noise(), {}));
+        ASSERT_OK(cache.save());
+    }
+    PipelineCache cache(driver.context);
+    EXPECT_EQ(open_and_listen(cache, folder.path()), "");
+    EXPECT_TRUE(driver.initial_data == driver.cache_data);
+}
+
+TEST(pipeline_cache, of_more_than_a_file_may_hold_what_fits_is_kept) {
+    const Folder folder("too_large");
+    FakeDriver driver;
+    driver.cache_data = driver_data(driver.context.info, 5000);
+    constexpr std::size_t kMost = 1000;
+    {
+        PipelineCache cache(driver.context, kMost);
+        ASSERT_OK(cache.open(folder.path()));
+        ASSERT_OK(cache.get(noise(), {}));
+        ASSERT_OK(cache.save());
+    }
+    EXPECT_EQ(std::filesystem::file_size(folder.path() / pipeline_file_name(driver.context.info)), kMost);
+    PipelineCache cache(driver.context, kMost);
+    EXPECT_EQ(open_and_listen(cache, folder.path()), "");
+    const std::span<const std::byte> all(driver.cache_data);
+    EXPECT_TRUE(std::ranges::equal(driver.initial_data, all.first(kMost - kPipelineFileHeaderBytes)));
 }
 
 TEST(pipeline_cache, hands_the_driver_what_it_saved) {

@@ -26,7 +26,7 @@ struct FamiliesOf {
     std::optional<std::uint32_t> chosen;
 };
 
-// In the shape that such drivers report; those marked Mesa 26.1.6 as they list them (tools/gpu-check's drivers).
+// In the shape that such drivers report; those of Mesa 26.1.6 as they list them on null devices.
 std::vector<FamiliesOf> real_devices() {
     return {
         {"NVIDIA, its own driver: copies, compute, decoding, encoding, optical flow",
@@ -34,7 +34,8 @@ std::vector<FamiliesOf> real_devices() {
           family("", 1, 64)},
          2},
         {"NVIDIA before Turing", {family("GC", 16, 64), family("", 1, 64)}, 0},
-        {"AMD, radv: compute, decoding", {family("GC", 1, 64), family("C", 4, 64), family("", 1, 0)}, 1},
+        {"NVIDIA, NVK (Mesa 26.1.6, GA102)", {family("GC", 1, 64)}, 0},
+        {"AMD, radv (Mesa 26.1.6, navi31)", {family("GC", 1, 64), family("C", 4, 64), family("", 1, 0)}, 1},
         {"AMD, its own driver on Windows: copies last",
          {family("GC", 1, 64), family("C", 2, 64), family("", 2, 64)},
          1},
@@ -43,6 +44,8 @@ std::vector<FamiliesOf> real_devices() {
          {family("GC", 1, 36), family("C", 1, 36), family("", 2, 0), family("", 1, 36)},
          1},
         {"Apple, MoltenVK: four alike", std::vector(4, family("GC", 1, 64)), 0},
+        {"Apple, Honeykrisp (Mesa 26.1.6, M1)", {family("GC", 1, 64)}, 0},
+        {"Adreno, Turnip (Mesa 26.1.6, 730)", {family("GC", 1, 48)}, 0},
         {"Adreno, its own driver: a family for sparse binding", {family("GC", 3, 48), family("", 1, 0)}, 0},
         {"lavapipe", {family("GC", 1, 64)}, 0},
         {"SwiftShader", {family("GC", 1, 64)}, 0},
