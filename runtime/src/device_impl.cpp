@@ -206,8 +206,7 @@ Result<void> equip_device(Device::Impl& device, VkInstance instance, bool has_de
                           const DeviceOptions& options) {
     DeviceContext& context = device.context;
     context.memory_policy = options.memory_policy;
-    context.max_submission_cost =
-        options.max_submission_cost != 0 ? options.max_submission_cost : default_submission_cost(context.info.kind);
+    if (options.max_submission_cost != 0) context.pace.fix(options.max_submission_cost);
     if (options.max_storage_buffer_range != 0) {
         std::uint64_t& range = context.info.limits.max_storage_buffer_range;
         range = std::min<std::uint64_t>(range, options.max_storage_buffer_range);
