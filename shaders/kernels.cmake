@@ -228,4 +228,5 @@ yolk_kernel(kronecker_damping FAMILY kronecker_precondition SOURCE kronecker_pre
 yolk_kernel(kronecker_status FAMILY kronecker_precondition
             SOURCE kronecker_precondition/kronecker_finish.comp DEFINES KRONECKER_STATUS=1)
 yolk_kernel(kronecker_zero FAMILY kronecker_precondition SOURCE kronecker_precondition/kronecker_finish.comp)
+yolk_kernel(digest FAMILY digest SOURCE digest/digest.comp)
 yolk_environments(environments)  # rollout_<name> and rollout_<name>_unrolled for each file there

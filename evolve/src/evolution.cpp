@@ -11,7 +11,9 @@
 #include "yolk/core/shape.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/evolve/schedule.hpp"
+#include "yolk/evolve/state_digest.hpp"
 
+#include "device_digest.hpp"
 #include "evolution_checks.hpp"
 #include "summarise.hpp"
 
@@ -39,7 +41,7 @@ struct Evolution::Impl {
     std::vector<ElementRange> edited;  // what the next step copies from `edits`
     /// Where in the readback buffer each copy lands.
     struct Mirror {
-        BufferView summary, evaluations, parameters, state, policy_returns;
+        BufferView summary, evaluations, parameters, state, policy_returns, digest;
     };
     Mirror mirror;
     FitnessPlan fitness_plan;
@@ -48,6 +50,7 @@ struct Evolution::Impl {
     BoundFitness fitness;
     BoundEsUpdate es_update;
     BoundOptimizer optimizer;
+    DeviceDigest digest;
     std::optional<Recorder> recorder;
     Schedule schedule;
     bool not_finite_named = false;
@@ -121,6 +124,9 @@ Result<void> Evolution::Impl::create_buffers() {
         YOLK_TRY_VOID(make(policy_returns, std::uint64_t{4} * parts.policy_evaluator->episodes(), "policy returns"));
         YOLK_TRY_VOID(make(policy_evaluations, kCounterBytes, "policy evaluation counters"));
     }
+    if (parts.digest) {
+        YOLK_TRY(digest, DeviceDigest::create(*device, parameters, state_view()));
+    }
     YOLK_TRY_VOID(create_scratch());
     return create_readback();
 }
@@ -160,7 +166,8 @@ Result<void> Evolution::Impl::create_readback() {
                             {&mirror.evaluations, evaluations.size_bytes()},
                             {&mirror.parameters, parameters.size_bytes()},
                             {&mirror.state, state_bytes()},
-                            {&mirror.policy_returns, parts.policy_evaluator ? policy_returns.size_bytes() : 0}};
+                            {&mirror.policy_returns, parts.policy_evaluator ? policy_returns.size_bytes() : 0},
+                            {&mirror.digest, digest.sums().size_bytes}};
     std::uint64_t total = 0;
     for (const Place& place : places) total += round_up(place.size_bytes, kViewAlignment);
     YOLK_TRY(readback, device->create_buffer(
@@ -201,8 +208,12 @@ Result<void> Evolution::Impl::upload_initial() {
 
 /// Goes on with a recording that has begun.
 Result<void> Evolution::Impl::mirror_state() {
+    digest.begin(*recorder);
+    recorder->barrier(Barrier::TransferToCompute);
+    digest.add(*recorder);
     recorder->barrier(Barrier::ComputeToTransfer);
     recorder->barrier(Barrier::TransferToTransfer);
+    recorder->copy(digest.sums(), mirror.digest);
     recorder->copy(parameters, mirror.parameters);
     recorder->copy(state_view(), mirror.state);
     recorder->barrier(Barrier::ToHost);
@@ -223,6 +234,7 @@ void Evolution::Impl::record_generation(const NoiseContext& when) noexcept {
     recorder->begin();
     const ScopedLabel label(*recorder, "generation");
     record_edits();
+    digest.begin(*recorder);
     // What earlier submissions wrote: the last generation's kernels, and the first values.
     recorder->barrier(Barrier::ComputeToCompute);
     recorder->barrier(Barrier::TransferToCompute);
@@ -233,10 +245,9 @@ void Evolution::Impl::record_generation(const NoiseContext& when) noexcept {
     es_update.record(*recorder, when);
     recorder->barrier(Barrier::ComputeToCompute);
     optimizer.record(*recorder, schedule.learning_rate, when.generation);
-    if (parts.policy_evaluator) {
-        recorder->barrier(Barrier::ComputeToCompute);
-        parts.policy_evaluator->record(*recorder, when);
-    }
+    if (parts.policy_evaluator || parts.digest) recorder->barrier(Barrier::ComputeToCompute);
+    digest.add(*recorder);
+    if (parts.policy_evaluator) parts.policy_evaluator->record(*recorder, when);
     record_mirror();
 }
 
@@ -244,6 +255,7 @@ void Evolution::Impl::record_mirror() noexcept {
     recorder->barrier(Barrier::ComputeToTransfer);
     recorder->copy(summary, mirror.summary);
     recorder->copy(evaluations, mirror.evaluations);
+    recorder->copy(digest.sums(), mirror.digest);
     if (parts.host_elements) {
         for (const ElementRange& range : *parts.host_elements)
             recorder->copy(elements_of(parameters, range), elements_of(mirror.parameters, range));
@@ -349,6 +361,14 @@ Result<void> Evolution::refresh() {
 
 Result<std::string> Evolution::state_hash() const {
     return evolve::state_hash(parameters(), optimizer_state(), generations());
+}
+
+Result<std::string> Evolution::state_digest() const {
+    if (!impl_->parts.digest) return bad_input("This evolution makes no digest; ask for it in EvolutionParts::digest.");
+    return evolve::state_digest(values_of<std::uint32_t>(impl_->mirror.digest),
+                                {.parameters = table().element_count(),
+                                 .optimizer_state = static_cast<std::uint32_t>(impl_->state_bytes() / 4),
+                                 .generations = generations()});
 }
 
 }  // namespace yolk::evolve

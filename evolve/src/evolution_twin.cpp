@@ -2,6 +2,7 @@
 #include "yolk/evolve/evolution_twin.hpp"
 
 #include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/evolve/state_digest.hpp"
 #include "yolk/reference/es_update.hpp"
 #include "yolk/reference/fitness.hpp"
 #include "yolk/reference/optimizer.hpp"
@@ -74,6 +75,10 @@ Result<GenerationSummary> EvolutionTwin::step() {
 
 Result<std::string> EvolutionTwin::state_hash() const {
     return evolve::state_hash(parameters_, state_, schedule_.generation);
+}
+
+Result<std::string> EvolutionTwin::state_digest() const {
+    return evolve::state_digest(parameters_, state_, schedule_.generation);
 }
 
 }  // namespace yolk::evolve

@@ -31,6 +31,7 @@ Result<Evolution> make(const Device& device, Dispatcher& dispatcher) {
     EvolutionParts parts;
     YOLK_TRY(parts.parameters, trained_parameters(layered_table(1), small_options()));
     parts.initial.assign(parts.parameters.element_count(), 0.5F);
+    parts.digest = true;
     YOLK_TRY(parts.evaluator, PreparedScores::create(device, dispatcher, drawn_scores(8)));
     return Evolution::create(device, dispatcher, std::move(parts), small_options());
 }
@@ -52,6 +53,8 @@ const std::vector<std::string> kNames{"[parameters]",
                                       "[fitness",
                                       "[es_update",
                                       "[optimizer",
+                                      "[digest",
+                                      "[generation digest]",
                                       "parameters of [es_update]]",
                                       "[gradient]",
                                       "[generation scratch]",

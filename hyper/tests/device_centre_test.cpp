@@ -107,15 +107,19 @@ class device_centre : public ::yolk::testing::DeviceTest {
         OptimizeOutcome outcome;
         std::vector<float> values;
         std::uint64_t submissions = 0;
+        std::uint64_t bytes_brought = 0;  ///< to the host
     };
     [[nodiscard]] Result<Run> run(Task task, OptimizeOptions options) const {
         task.system.use(dispatcher());
         const std::vector<Example> held_out(task.examples.begin(), task.examples.begin() + 2);
         options.held_out = held_out;
         Run run;
-        const std::uint64_t before = device().counts().submissions;
+        const OperationCounts before = device().counts();
         YOLK_TRY(run.outcome, task.system.optimize(task.examples, task.metric, options));
-        run.submissions = device().counts().submissions - before;
+        const OperationCounts after = device().counts();
+        run.submissions = after.submissions - before.submissions;
+        run.bytes_brought =
+            after.bytes_read_back + after.bytes_downloaded - before.bytes_read_back - before.bytes_downloaded;
         for (const ParameterGroup& group : task.system.parameters().groups())
             run.values.insert(run.values.end(), group.values.values().begin(), group.values.values().end());
         return run;
@@ -143,6 +147,28 @@ TEST_P(device_centre, gives_the_bits_of_a_centre_on_the_host) {
             }
         }
     }
+}
+// 65,536 parameters, 256 KiB: a step brings the predictions and the summary, not the centre.
+TEST_P(device_centre, stays_on_the_device) {
+    constexpr std::uint32_t kWidth = 8192;
+    const auto wide = [] {
+        const auto layer =
+            hyperfunction("layer", MatrixWeight{.out = 8, .in = kWidth},
+                          [](const Traced& w, const Traced& x) { return linear(w, x); }, {.optimize = true});
+        Task task{System("wide", [=](const Inputs& in) { return layer(in["x"]); }), {}, numeric_distance()};
+        for (const float x : {0.01F, -0.02F}) {
+            task.examples.push_back(
+                {{{"x", Tensor::vector(std::vector<float>(kWidth, x))}}, Tensor::vector(std::vector<float>(8, 1.0F))});
+        }
+        return task;
+    };
+    OptimizeOptions options{.evolution = {.population = 8}, .steps = 2};
+    ASSERT_OK_AND_ASSIGN(const Run two, run(wide(), options));
+    options.steps = 6;
+    ASSERT_OK_AND_ASSIGN(const Run six, run(wide(), options));
+    EXPECT_GT(six.bytes_brought, two.bytes_brought);  // the counts see the steps
+    EXPECT_LT(six.bytes_brought - two.bytes_brought,
+              4U * 8 * kWidth / 8);  // of four steps, below an eighth of one mirror
 }
 TEST_P(device_centre, best_is_kept_where_later_ones_are_worse) {
     OptimizeOptions options = xor_options(1);

@@ -95,6 +95,7 @@ Result<std::unique_ptr<Buffer::Impl>> make_buffer(const std::shared_ptr<Device::
     VkMemoryRequirements needs{};
     context.vk.vkGetBufferMemoryRequirements(context.handle, impl->handle, &needs);
     YOLK_TRY(impl->memory, device->memory->allocate(needs, desc.domain, desc.label));
+    impl->read_back = desc.domain == MemoryDomain::Readback;
     const MemoryBlock& block = *impl->memory.block;
     YOLK_TRY_VOID(
         vk_check(context.vk.vkBindBufferMemory(context.handle, impl->handle, block.memory, impl->memory.offset), what));

@@ -28,6 +28,7 @@ struct Buffer::Impl {
     std::uint64_t size_bytes = 0;
     std::string label;
     bool host_access = false;  ///< the mapping is for the caller, too
+    bool read_back = false;    ///< MemoryDomain::Readback
     bool needs_flush = false;
 
     Impl() = default;

@@ -40,9 +40,18 @@ VkResult CommandSegments::open(const DeviceContext& context) noexcept {
     return result;
 }
 
-VkResult CommandSegments::close(const DeviceContext& context, const FixedLabel& last_label) noexcept {
+VkResult CommandSegments::close(const DeviceContext& context, const FixedLabel& last_label,
+                                std::uint64_t cost) noexcept {
     segments_[used_ - 1].last_label = last_label;
+    segments_[used_ - 1].cost = cost;
     return context.vk.vkEndCommandBuffer(current());
+}
+
+std::uint64_t CommandSegments::cost() const noexcept {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < used_; ++i)
+        sum = segments_[i].cost > UINT64_MAX - sum ? UINT64_MAX : sum + segments_[i].cost;
+    return sum;
 }
 
 VkResult CommandSegments::allocate(const DeviceContext& context) noexcept {

@@ -17,7 +17,8 @@ namespace yolk {
 
 struct CommandSegment {
     VkCommandBuffer commands = VK_NULL_HANDLE;
-    FixedLabel last_label;  ///< begun last before the segment's end
+    FixedLabel last_label;   ///< begun last before the segment's end
+    std::uint64_t cost = 0;  ///< in multiply-adds (LinearGrid::cost_per_group)
 };
 
 /// Command buffers are kept when the recording is begun anew, so a recording of as many segments as an earlier one
@@ -31,10 +32,12 @@ class CommandSegments {
     [[nodiscard]] VkResult begin(const DeviceContext& context) noexcept;
     /// Opens one more; the last one has been closed.
     [[nodiscard]] VkResult open(const DeviceContext& context) noexcept;
-    [[nodiscard]] VkResult close(const DeviceContext& context, const FixedLabel& last_label) noexcept;
+    [[nodiscard]] VkResult close(const DeviceContext& context, const FixedLabel& last_label,
+                                 std::uint64_t cost) noexcept;
 
     [[nodiscard]] VkCommandBuffer current() const noexcept { return segments_[used_ - 1].commands; }
     [[nodiscard]] std::size_t count() const noexcept { return used_; }
+    [[nodiscard]] std::uint64_t cost() const noexcept;  ///< of all; saturates
     /// What destroy() would destroy.
     [[nodiscard]] std::uint64_t pool_count() const noexcept { return pool_ != VK_NULL_HANDLE ? 1 : 0; }
     [[nodiscard]] const CommandSegment& operator[](std::size_t i) const noexcept { return segments_[i]; }

@@ -14,10 +14,6 @@
 
 namespace yolk {
 
-std::uint64_t default_submission_cost(DeviceKind kind) noexcept {
-    return std::uint64_t{1} << (kind == DeviceKind::Discrete ? 34U : 30U);
-}
-
 Result<Device> Device::create(const Instance& instance, std::uint32_t index, const DeviceOptions& options) {
     const auto devices = instance.devices();
     if (index >= devices.size()) {
@@ -57,7 +53,8 @@ Result<Binding> Device::bind(PipelineHandle pipeline, std::span<const BufferView
     return Binding(std::move(binding));
 }
 
-std::uint64_t Device::max_submission_cost() const noexcept { return impl_->context.max_submission_cost; }
+std::uint64_t Device::max_submission_cost() const noexcept { return impl_->context.pace.piece_cost(); }
+std::uint64_t Device::max_workgroup_cost() const noexcept { return impl_->context.pace.first_cost(); }
 DeviceInfo Device::usable_info() const { return without_wrong_paths(info(), findings().wrong_paths); }
 const DeviceFindings& Device::findings() const noexcept { return impl_->findings(); }
 void Device::set_findings(DeviceFindings findings) const { impl_->set_findings(std::move(findings)); }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "device_health.hpp"
+#include "submission_pace.hpp"
 #include "yolk/core/counters.hpp"
 #include "yolk/runtime/device_info.hpp"
 #include "yolk/runtime/memory_type.hpp"
@@ -15,7 +16,7 @@
 namespace yolk {
 
 /// Owned by Device::Impl, which outlives the parts that refer to it. Immutable after creation, but for the counters
-/// (atomic).
+/// and the pace (atomic).
 struct DeviceContext {
     VkDevice handle = VK_NULL_HANDLE;
     VkPhysicalDevice physical = VK_NULL_HANDLE;
@@ -27,8 +28,8 @@ struct DeviceContext {
     std::uint32_t queue_family = 0;
     /// Bits of a timestamp that count; 0 where the queue has none.
     std::uint32_t timestamp_bits = 0;
-    /// What one submission may cost (LinearGrid::cost_per_group); at least 1.
-    std::uint64_t max_submission_cost = UINT64_MAX;
+    /// What one submission may cost (LinearGrid::cost_per_group).
+    mutable SubmissionPace pace;
     mutable OperationCounters counters;
     mutable DeviceHealth health;
 

@@ -205,8 +205,7 @@ Result<void> equip_device(Device::Impl& device, VkInstance instance, bool has_de
     context.timestamp_bits = context.info.limits.timestamp_period_ns > 0.0
                                  ? context.info.queue_families[context.queue_family].timestamp_bits
                                  : 0;
-    context.max_submission_cost =
-        options.max_submission_cost != 0 ? options.max_submission_cost : default_submission_cost(context.info.kind);
+    if (options.max_submission_cost != 0) context.pace.fix(options.max_submission_cost);
     if (options.max_storage_buffer_range != 0) {
         std::uint64_t& range = context.info.limits.max_storage_buffer_range;
         range = std::min<std::uint64_t>(range, options.max_storage_buffer_range);

@@ -14,6 +14,9 @@
 namespace yolk {
 namespace {
 
+/// A wait that only looks.
+constexpr std::chrono::nanoseconds kNow{0};
+
 VkResult submit_piece(Device::Impl& device, VkCommandBuffer commands, const SemaphoreList& waits,
                       const SemaphoreList& signals) {
     const VkTimelineSemaphoreSubmitInfo timeline{.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
@@ -76,6 +79,18 @@ std::uint64_t Dispatcher::Impl::last() const {
     return last_serial;
 }
 
+void Dispatcher::Impl::observe(std::uint64_t serial, bool blocked) const {
+    const Clock::time_point now = Clock::now();
+    const std::lock_guard lock(mutex);
+    if (serial != last_serial) return;
+    // What other dispatchers have in flight makes the time look longer, and pieces shorter than they could be: the safe
+    // side.
+    device.impl()->context.pace.observe({.cost = timed.cost,
+                                         .pieces = last_serial + 1 - timed.first_serial,
+                                         .seconds = std::chrono::duration<double>(now - timed.submitted).count(),
+                                         .exact = timed.alone && blocked});
+}
+
 std::string Dispatcher::Impl::describe(std::uint64_t serial) const {
     const std::lock_guard lock(mutex);
     const Named& named = recent[serial % recent.size()];
@@ -88,8 +103,16 @@ std::string Dispatcher::Impl::describe(std::uint64_t serial) const {
 Result<void> Dispatcher::Impl::wait(std::uint64_t serial, std::chrono::nanoseconds timeout) const {
     const DeviceContext& context = timeline->device->context;
     if (!context.health.good()) return context.failed(fmt::format("wait for submission {}", serial));
-    const VkResult result = timeline->wait(serial, timeout);
-    if (result == VK_SUCCESS) return {};
+    bool blocked = false;
+    VkResult result = timeline->wait(serial, kNow);
+    if (result == VK_TIMEOUT && timeout > kNow) {
+        result = timeline->wait(serial, timeout);
+        blocked = true;
+    }
+    if (result == VK_SUCCESS) {
+        observe(serial, blocked);
+        return {};
+    }
     if (result != VK_TIMEOUT) {
         return context.error(result, fmt::format("wait for {} on device '{}'", describe(serial), context.info.name),
                              describe(timeline->first_unfinished(serial)));
@@ -105,8 +128,16 @@ Result<void> Dispatcher::Impl::wait(std::uint64_t serial, std::chrono::nanosecon
 Result<void> Dispatcher::Impl::wait_or_give_up(std::uint64_t serial) const {
     const DeviceContext& context = timeline->device->context;
     if (!context.health.good()) return context.failed(fmt::format("wait for submission {}", serial));
-    const VkResult result = timeline->wait_while_it_moves(serial, Timeline::OnError::Return);
-    if (result == VK_SUCCESS) return {};
+    bool blocked = false;
+    VkResult result = timeline->wait(serial, kNow);
+    if (result == VK_TIMEOUT) {
+        result = timeline->wait_while_it_moves(serial, Timeline::OnError::Return);
+        blocked = true;
+    }
+    if (result == VK_SUCCESS) {
+        observe(serial, blocked);
+        return {};
+    }
     // Of a recording in several submissions, the one that does not end.
     const std::string work = describe(timeline->first_unfinished(serial));
     const std::string what = fmt::format("wait for {} on device '{}'", describe(serial), context.info.name);
@@ -142,8 +173,13 @@ Result<Submission> Dispatcher::submit(Recorder& recorder, std::span<const Submis
     YOLK_TRY_VOID(add_all(signals, semaphores.signal_after, kMaxSemaphores - 1, recording->label, "signal"));
 
     const std::unique_lock lock(impl_->mutex);
+    impl_->timed = {.first_serial = impl_->last_serial + 1,
+                    .cost = recording->segments.cost(),
+                    .alone = waits.count == 0 && impl_->timeline->known(impl_->last_serial),
+                    .submitted = Impl::Clock::now()};
     YOLK_TRY_VOID(impl_->submit_segments(*recording, waits, signals));
     OperationCounters& counters = impl_->device.counters();
+    counters.bytes_read_back.fetch_add(recording->read_back_bytes);
     counters.submissions.fetch_add(recording->segments.count());
     counters.dispatches.fetch_add(recording->dispatches);
     return Submission{.dispatcher = this, .serial = SubmitSerial{impl_->last_serial}};

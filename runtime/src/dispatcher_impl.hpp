@@ -4,6 +4,7 @@
 #include <volk.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -40,12 +41,21 @@ struct Dispatcher::Impl {
         FixedLabel recorder;
         FixedLabel last_label;
     };
+    using Clock = std::chrono::steady_clock;
+    /// The recording that was submitted last, for the device's pace.
+    struct Timed {
+        std::uint64_t first_serial = 1;  ///< of its pieces; the last is last_serial
+        std::uint64_t cost = 0;
+        bool alone = false;  ///< nothing submitted here before it may have been running, so that its time is its own
+        Clock::time_point submitted;
+    };
 
     Device device;
     std::shared_ptr<Timeline> timeline;
     mutable std::mutex mutex;  ///< of the fields below; held over vkQueueSubmit, so that serials are signalled in order
     std::uint64_t last_serial = 0;
     std::array<Named, 64> recent;  ///< by serial modulo its size
+    Timed timed;
 
     std::mutex transfer_mutex;  ///< uploads and downloads take turns
     Transfers transfers;        ///< guarded by it
@@ -61,6 +71,9 @@ struct Dispatcher::Impl {
     /// Gives the work up, and the device with it, where nothing moves for the hang limit.
     [[nodiscard]] Result<void> wait_or_give_up(std::uint64_t serial) const;
     [[nodiscard]] std::uint64_t last() const;
+    /// Tells the device's pace of the recording that has ended, where it is the last. `blocked`: a wait saw it end,
+    /// just now; else it had ended before.
+    void observe(std::uint64_t serial, bool blocked) const;
     [[nodiscard]] Result<void> add_submissions(SemaphoreList& waits, std::span<const Submission> wait_for,
                                                const std::string& label) const;
     /// Under the mutex. What was submitted before an error stays submitted, and is waited for.

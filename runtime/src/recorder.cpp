@@ -131,7 +131,7 @@ void Recorder::dispatch(const Binding& binding, std::span<const std::byte> param
     if (!impl_->recording("a dispatch")) return;
     const Pipeline* pipeline = checked_pipeline(*impl_, binding, params);
     if (pipeline == nullptr || grid.groups == 0) return;
-    const GridPieces pieces = cut_grid(grid, impl_->context().max_submission_cost);
+    const GridPieces pieces = cut_grid(grid, impl_->context().pace.piece_cost());
     if (exceeds_device(*impl_, *pipeline, {pieces.x, pieces.y, 1})) return;
     bool whole = true;
     for (std::uint32_t row = 0; row < pieces.y; row += pieces.rows_per_piece) {
@@ -173,6 +173,7 @@ void Recorder::copy(const BufferView& from, const BufferView& to) noexcept {
     }
     const VkBufferCopy region{.srcOffset = from.offset_bytes, .dstOffset = to.offset_bytes, .size = from.size_bytes};
     context.vk.vkCmdCopyBuffer(impl_->commands, from.buffer->handle, to.buffer->handle, 1, &region);
+    if (to.buffer->read_back) impl_->read_back_bytes += to.size_bytes;
 }
 
 void Recorder::fill(const BufferView& view, std::uint32_t word) noexcept {

@@ -71,6 +71,7 @@ void Recorder::Impl::begin() noexcept {
     const DeviceContext& of = context();
     stuck.reset();
     dispatches = 0;
+    read_back_bytes = 0;
     state = State::Ended;
     const auto what = [this] { return fmt::format("begin the recording [{}]", label); };
     if (!of.health.good()) return stick(of.failed(what()));
@@ -112,12 +113,12 @@ void Recorder::Impl::end() noexcept {
     while (label_depth > 0) close_label();
     state = State::Ended;
     if (callers_commands) return;
-    const VkResult result = segments.close(context(), last_label);
+    const VkResult result = segments.close(context(), last_label, segment_cost);
     if (result != VK_SUCCESS) stick(vk_error(result, fmt::format("end the recording [{}]", label)));
 }
 
 bool Recorder::Impl::make_room(std::uint64_t cost) noexcept {
-    const std::uint64_t most = callers_commands ? UINT64_MAX : context().max_submission_cost;
+    const std::uint64_t most = callers_commands ? UINT64_MAX : context().pace.piece_cost();
     if (segment_cost > 0 && (segment_cost > most || cost > most - segment_cost) && !cut()) return false;
     segment_cost = cost > UINT64_MAX - segment_cost ? UINT64_MAX : segment_cost + cost;
     return true;
@@ -128,7 +129,7 @@ bool Recorder::Impl::cut() noexcept {
     const std::uint32_t depth = label_depth;
     const FixedLabel last = last_label;
     while (label_depth > 0) close_label();
-    VkResult result = segments.close(context(), work_label);
+    VkResult result = segments.close(context(), work_label, segment_cost);
     if (result == VK_SUCCESS) result = segments.open(context());
     if (result != VK_SUCCESS) {
         state = State::Ended;

@@ -37,6 +37,7 @@ struct Recorder::Impl {
     State state = State::Ended;
     std::optional<Error> stuck;  ///< the first thing that went wrong since begin()
     std::uint64_t dispatches = 0;
+    std::uint64_t read_back_bytes = 0;  ///< copied to Readback buffers
     std::uint32_t label_depth = 0;
     std::array<FixedLabel, 8> open_labels;  ///< the outer ones, to be opened again in the next segment
     FixedLabel last_label;

@@ -33,6 +33,8 @@ struct Timeline {
 
     /// VK_SUCCESS once `value` is reached, VK_TIMEOUT, or what the driver says.
     [[nodiscard]] VkResult wait(std::uint64_t value, std::chrono::nanoseconds timeout) const noexcept;
+    /// Whether `value` was seen to be reached; does not ask the driver.
+    [[nodiscard]] bool known(std::uint64_t value) const noexcept { return reached_.load() >= value; }
     /// VK_SUCCESS if `value` is reached, VK_NOT_READY, or what the driver says.
     [[nodiscard]] VkResult poll(std::uint64_t value) const noexcept;
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long work is cut over submissions, with the same result. The device of these tests takes little at once.
 #include <chrono>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "gate.hpp"
 #include "noise_work.hpp"
+#include "submission_pace.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -55,6 +58,8 @@ TEST_P(long_work, is_cut_into_submissions_with_the_same_result) {
         std::vector<double> times(2);
         ASSERT_OK(recorder.read_timestamps(times));
         EXPECT_GE(times[1], times[0]);
+        EXPECT_EQ(impatient.max_submission_cost(), max_cost);  // asked for, so not measured
+        EXPECT_EQ(impatient.max_workgroup_cost(), max_cost);
     }
 }
 
@@ -108,11 +113,88 @@ TEST_P(long_work, names_the_segment_that_does_not_finish) {
     EXPECT_OK(dispatcher.wait(last));
 }
 
-TEST(long_work_defaults, discrete_devices_take_more_at_once) {
-    EXPECT_EQ(default_submission_cost(DeviceKind::Discrete), std::uint64_t{1} << 34U);
-    for (const DeviceKind kind : {DeviceKind::Cpu, DeviceKind::Integrated, DeviceKind::Virtual, DeviceKind::Other}) {
-        EXPECT_EQ(default_submission_cost(kind), std::uint64_t{1} << 30U);
+// Work of both is little; what it claims to cost is what is cut by.
+class paced_work : public yolk::testing::DeviceTest {
+   protected:
+    static constexpr std::uint32_t kNumbers = 1U << 18U;
+    static constexpr std::uint32_t kGroups = kNumbers / (8 * kNoiseWorkgroup);
+
+    void SetUp() override {
+        DeviceTest::SetUp();
+        ASSERT_OK_AND_ASSIGN(own_, Device::create(yolk::testing::instance(), device().info().index));
+        ASSERT_OK_AND_ASSIGN(dispatcher_, Dispatcher::create(*own_));
+        ASSERT_OK_AND_ASSIGN(out_, own_->create_buffer({.size_bytes = kNumbers * 4, .label = "out"}));
+        ASSERT_OK_AND_ASSIGN(noise_, bind_noise(*own_, out_));
+        ASSERT_OK_AND_ASSIGN(recorder_, Recorder::create(*own_));
     }
+    std::size_t record(std::uint32_t time, std::uint64_t claimed_cost) {
+        recorder_->begin();
+        recorder_->dispatch(noise_, noise_params(time, kNumbers),
+                            LinearGrid{.groups = kGroups, .cost_per_group = claimed_cost / kGroups});
+        recorder_->end();
+        return recorder_->submission_count();
+    }
+    void expect_result(std::uint32_t time) {
+        ASSERT_OK_AND_ASSIGN(const auto got, download_ints(*dispatcher_, out_, kNumbers));
+        EXPECT_EQ(got, expected_noise(time, kNumbers));
+    }
+
+    std::optional<Device> own_;
+    std::optional<Dispatcher> dispatcher_;
+    Buffer out_;
+    NoiseBinding noise_;
+    std::optional<Recorder> recorder_;
+};
+YOLK_FOR_EACH_DEVICE(paced_work);
+
+TEST_P(paced_work, that_ends_early_is_cut_into_fewer_pieces) {
+    constexpr std::uint64_t kClaimed = kFirstPieceCost * 16;
+    EXPECT_EQ(own_->max_submission_cost(), kFirstPieceCost);
+    const std::size_t first = record(0, kClaimed);
+    EXPECT_EQ(first, 16U);
+    std::size_t pieces = first;
+    std::uint32_t time = 0;
+    // The first dispatch compiles, and a busy machine may be slow more than once.
+    for (; pieces > 1 && time < 50; ++time) {
+        ASSERT_OK(dispatcher_->run(*recorder_));
+        if (time == 0) expect_result(0);
+        pieces = record(time + 1, kClaimed);
+    }
+    EXPECT_EQ(pieces, 1U);
+    EXPECT_GE(own_->max_submission_cost(), kClaimed);
+    ASSERT_OK(dispatcher_->run(*recorder_));
+    expect_result(time);
+}
+
+TEST_P(paced_work, that_is_late_is_cut_into_more_pieces) {
+    EXPECT_EQ(record(0, kFirstPieceCost), 1U);
+    {
+        Gate gate(*own_);
+        std::thread opener([&gate] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(400));
+            gate.open();
+        });
+        EXPECT_OK(dispatcher_->run(*recorder_));
+        opener.join();
+    }
+    expect_result(0);
+    EXPECT_LT(own_->max_submission_cost(), kFirstPieceCost / 3);  // 400 ms and 125 ms
+    EXPECT_EQ(own_->max_workgroup_cost(), kFirstPieceCost);
+    EXPECT_GE(record(1, kFirstPieceCost), 4U);
+    ASSERT_OK(dispatcher_->run(*recorder_));
+    expect_result(1);
+}
+
+// Nobody saw when it ended, so that its time says nothing bad of it.
+TEST_P(paced_work, that_was_waited_for_too_late_is_cut_as_before) {
+    EXPECT_EQ(record(0, kFirstPieceCost), 1U);
+    ASSERT_OK_AND_ASSIGN(const Submission done, dispatcher_->submit(*recorder_));
+    for (bool finished = false; !finished;) {
+        ASSERT_OK_AND_ASSIGN(finished, dispatcher_->poll(done));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ASSERT_OK(dispatcher_->wait(done));
+    EXPECT_EQ(own_->max_submission_cost(), kFirstPieceCost);
 }
 
 }  // namespace

@@ -39,6 +39,14 @@ Result<void> check_replaceable(const std::filesystem::path& path) {
     return {};
 }
 
+/// Lines of earlier versions have no digest, those of generations whose hash was not due no hash.
+bool leads_up_to(const Json& line, const StateNames& state) {
+    const auto hash = line.find("state_hash");
+    const auto digest = line.find("state_digest");
+    if (hash == line.end() && digest == line.end()) return false;
+    return (hash == line.end() || *hash == Json(state.hash)) && (digest == line.end() || *digest == Json(state.digest));
+}
+
 Result<WriterLock> acquire_output_folder(const std::filesystem::path& folder) {
     Result<WriterLock> lock =
         WriterLock::acquire(folder / ".yolk-lock", fmt::format("The output folder '{}'", folder.string()));
@@ -79,7 +87,7 @@ Result<void> prepare_output_folder(const std::filesystem::path& folder, std::opt
 }
 
 Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_t generations,
-                                 std::string_view state_hash) {
+                                 const StateNames& state) {
     std::error_code code;
     if (!std::filesystem::exists(path, code)) {
         log_info(fmt::format("'{}' is missing; the generations before the checkpoint will be missing from it.",
@@ -100,13 +108,13 @@ Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_
     for (std::string_view text = next_line(); !text.empty(); text = next_line()) {
         const Json line = Json::parse(text.begin(), text.end(), nullptr, false);
         if (!line.is_object() || line.value("generation", Json()) != Json(generations - 1)) continue;
-        if (line.value("state_hash", Json()) == Json(state_hash)) return std::string(kept_begin, rest.data());
+        if (leads_up_to(line, state)) return std::string(kept_begin, rest.data());
         break;
     }
     return bad_input(
         "'{}' does not lead up to the checkpoint beside it (generation {}, state {}). Move it "
         "away to resume without it.",
-        path.string(), generations, state_hash);
+        path.string(), generations, state.hash);
 }
 
 Error MetricsFile::failure() const {

@@ -28,10 +28,15 @@ namespace yolk::train {
 [[nodiscard]] std::filesystem::path metrics_path(const std::filesystem::path& folder);
 [[nodiscard]] std::filesystem::path checkpoint_path(const std::filesystem::path& folder);
 
+/// What a line of metrics may say of the state after its generation: the digest, the hash, or both.
+struct StateNames {
+    std::string_view hash, digest;
+};
+
 /// The lines of the first `generations` generations in an old metrics file, as they are and without the settings;
 /// empty where there is no file. Error: a file without the last of them, or where that is of another state.
 [[nodiscard]] Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_t generations,
-                                               std::string_view state_hash);
+                                               const StateNames& state);
 
 /// JSON lines, each flushed to the system as it is written, so that a run can be watched and a killed one leaves whole
 /// lines. An old file is replaced by the first line, not before, or continued.

@@ -82,7 +82,7 @@ Result<TaskSetup> set_up_task(const TrainOptions& options) {
     return setup;
 }
 
-GenerationReport report_of(const evolve::GenerationSummary& summary, std::string state_hash) {
+GenerationReport report_of(const evolve::GenerationSummary& summary, std::string state_hash, std::string state_digest) {
     return {.generation = summary.generation,
             .mean_return = summary.mean,
             .best_return = summary.best,
@@ -93,21 +93,24 @@ GenerationReport report_of(const evolve::GenerationSummary& summary, std::string
             .not_finite = summary.not_finite,
             .sigma = summary.sigma,
             .learning_rate = summary.learning_rate,
-            .state_hash = std::move(state_hash)};
+            .state_hash = std::move(state_hash),
+            .state_digest = std::move(state_digest)};
 }
 
 Json to_json(const GenerationReport& report) {
-    return {{"generation", report.generation},
-            {"mean_return", shortest(report.mean_return)},
-            {"best_return", shortest(report.best_return)},
-            {"policy_return", shortest(report.policy_return)},
-            {"evaluations", report.evaluations},
-            {"evaluations_per_second", report.evaluations_per_second},
-            {"seconds", report.seconds},
-            {"not_finite", report.not_finite},
-            {"sigma", shortest(report.sigma)},
-            {"learning_rate", shortest(report.learning_rate)},
-            {"state_hash", report.state_hash}};
+    Json json{{"generation", report.generation},
+              {"mean_return", shortest(report.mean_return)},
+              {"best_return", shortest(report.best_return)},
+              {"policy_return", shortest(report.policy_return)},
+              {"evaluations", report.evaluations},
+              {"evaluations_per_second", report.evaluations_per_second},
+              {"seconds", report.seconds},
+              {"not_finite", report.not_finite},
+              {"sigma", shortest(report.sigma)},
+              {"learning_rate", shortest(report.learning_rate)},
+              {"state_digest", report.state_digest}};
+    if (!report.state_hash.empty()) json["state_hash"] = report.state_hash;
+    return json;
 }
 
 std::string environment_source(const TrainOptions& options) {

@@ -44,7 +44,8 @@ struct TaskSetup {
 [[nodiscard]] Result<void> check_evaluation_episodes(std::uint32_t episodes);
 
 /// All but the times.
-[[nodiscard]] GenerationReport report_of(const evolve::GenerationSummary& summary, std::string state_hash);
+[[nodiscard]] GenerationReport report_of(const evolve::GenerationSummary& summary, std::string state_hash,
+                                         std::string state_digest);
 
 /// The first line of metrics.jsonl.
 [[nodiscard]] Json settings_json(const TrainOptions& options, const TaskSetup& setup, const DeviceInfo& device);

@@ -10,6 +10,7 @@
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/evolve/evolution.hpp"
+#include "yolk/evolve/state_digest.hpp"
 #include "yolk/train/policy_file.hpp"
 
 #include "checkpoint.hpp"
@@ -31,7 +32,9 @@ Result<evolve::Evolution> create_evolution(const Device& device, Dispatcher& dis
                                  .initial = setup.initial,
                                  .evaluator = {},
                                  .policy_evaluator = {},
-                                 .config = {}};
+                                 .config = {},
+                                 .digest = true};
+    if (options.hash_every != 1) parts.host_elements.emplace();  // none: Run asks for the state where it is due
     if (from) {
         parts.initial = from->parameters;
         parts.optimizer_state = from->optimizer_state;
@@ -79,6 +82,9 @@ bool note_replaced_checkpoint(const std::filesystem::path& path) {
 /// What is written when a run ends: after a generation that went well, so always finite.
 struct SavedState {
     std::vector<float> parameters, optimizer_state;
+    std::uint32_t generations = 0;  ///< done
+    bool solved = false;            ///< as of the last of them
+    std::string state_hash{};       ///< empty where no generation of any process was done
 };
 
 /// A run under way: what its loop needs besides the evolution.
@@ -89,7 +95,7 @@ struct Run {
     evolve::Evolution& evolution;
     MetricsFile metrics;
     std::optional<WriterLock> lock{};  ///< of the output folder
-    SavedState last{};                 ///< after `outcome.generations`
+    SavedState last{};                 ///< that was on the host
     bool replaces_checkpoint = false;  ///< of another run
     bool ended_by_callback = false;
     Clock::time_point start = Clock::now();
@@ -100,9 +106,11 @@ struct Run {
     Result<void> begin(const std::optional<Checkpoint>& from);
     Result<GenerationReport> step();
     Result<void> write_metrics(const GenerationReport& report);
-    void keep_state();
+    void keep_state(std::string state_hash);
+    Result<void> catch_up();
     Result<void> save_checkpoint(bool finished);
-    [[nodiscard]] bool checkpoint_due() const;
+    [[nodiscard]] bool checkpoint_due(std::uint32_t generations) const;
+    [[nodiscard]] bool hash_due(std::uint32_t generations) const;
     [[nodiscard]] bool at_its_end() const;
     Result<void> loop(const OnGeneration& on_generation);
     [[nodiscard]] Error save_what_is_good(Error error);
@@ -121,8 +129,10 @@ Result<void> Run::begin(const std::optional<Checkpoint>& from) {
     outcome.resumed_from = from->generation;
     in_checkpoint = from->generation;
     outcome.solved = from->solved;
-    outcome.state_hash = from->state_hash;
-    YOLK_TRY(const std::string kept, kept_metrics(metrics_path(options.out), from->generation, from->state_hash));
+    keep_state(from->state_hash);
+    YOLK_TRY(const std::string digest, evolve::state_digest(from->parameters, from->optimizer_state, from->generation));
+    YOLK_TRY(const std::string kept,
+             kept_metrics(metrics_path(options.out), from->generation, {.hash = from->state_hash, .digest = digest}));
     return metrics.continue_from(settings_json(options, setup, device.info()), kept);
 }
 
@@ -130,8 +140,13 @@ Result<GenerationReport> Run::step() {
     const Clock::time_point step_start = Clock::now();
     YOLK_TRY(const evolve::GenerationSummary summary, evolution.step());
     const double step_seconds = seconds_since(step_start);
-    YOLK_TRY(std::string hash, evolution.state_hash());
-    GenerationReport report = report_of(summary, std::move(hash));
+    std::string hash;
+    if (hash_due(evolution.generations())) {
+        if (options.hash_every != 1) YOLK_TRY_VOID(evolution.refresh());
+        YOLK_TRY(hash, evolution.state_hash());
+    }
+    YOLK_TRY(std::string digest, evolution.state_digest());
+    GenerationReport report = report_of(summary, std::move(hash), std::move(digest));
     report.evaluations_per_second = static_cast<double>(report.evaluations) / step_seconds;
     report.seconds = seconds_since(start);
     if (report.generation == outcome.resumed_from) outcome.first_generation_seconds = process_seconds();
@@ -145,12 +160,24 @@ Result<void> Run::write_metrics(const GenerationReport& report) {
     return metrics.append(to_json(report));
 }
 
-/// A copy: the device's own mirror is overwritten by a generation that fails.
-void Run::keep_state() {
+/// A copy: the evolution's own mirror is overwritten by a generation that fails.
+void Run::keep_state(std::string state_hash) {
     const std::span<const float> parameters = evolution.parameters();
     const std::span<const float> state = evolution.optimizer_state();
     last.parameters.assign(parameters.begin(), parameters.end());
     last.optimizer_state.assign(state.begin(), state.end());
+    last.generations = evolution.generations();
+    last.solved = outcome.solved;
+    last.state_hash = std::move(state_hash);
+}
+
+/// With a generation that ended the run without a hash being due.
+Result<void> Run::catch_up() {
+    if (last.generations == outcome.generations) return {};
+    YOLK_TRY_VOID(evolution.refresh());
+    YOLK_TRY(std::string hash, evolution.state_hash());
+    keep_state(std::move(hash));
+    return {};
 }
 
 /// After the metrics, so that these lead up to any checkpoint that a power failure may leave.
@@ -160,13 +187,13 @@ Result<void> Run::save_checkpoint(bool finished) {
     replaces_checkpoint = false;
     YOLK_TRY_VOID(write_file_atomically(checkpoint_path(options.out),
                                         encode_checkpoint({.settings = run_settings(options, setup.environment),
-                                                           .generation = outcome.generations,
-                                                           .solved = outcome.solved,
+                                                           .generation = last.generations,
+                                                           .solved = last.solved,
                                                            .finished = finished,
-                                                           .state_hash = outcome.state_hash,
+                                                           .state_hash = last.state_hash,
                                                            .parameters = last.parameters,
                                                            .optimizer_state = last.optimizer_state})));
-    in_checkpoint = outcome.generations;
+    in_checkpoint = last.generations;
     return {};
 }
 
@@ -182,9 +209,15 @@ Error Run::with_way_on(Error error) const {
 }
 
 /// Another run's checkpoint goes as soon as its metrics are gone, so that the two in the folder are of one run.
-bool Run::checkpoint_due() const {
-    return replaces_checkpoint ||
-           (options.checkpoint_every != 0 && outcome.generations % options.checkpoint_every == 0);
+bool Run::checkpoint_due(std::uint32_t generations) const {
+    return replaces_checkpoint || (options.checkpoint_every != 0 && generations % options.checkpoint_every == 0);
+}
+
+/// Where a run is solved or ended by its callback, its last generation is hashed as well, but only its line is written
+/// by then.
+bool Run::hash_due(std::uint32_t generations) const {
+    return (options.hash_every != 0 && generations % options.hash_every == 0) || checkpoint_due(generations) ||
+           generations >= options.generations;
 }
 
 bool Run::at_its_end() const {
@@ -196,13 +229,14 @@ Result<void> Run::loop(const OnGeneration& on_generation) {
         YOLK_TRY(const GenerationReport report, step());
         YOLK_TRY_VOID(write_metrics(report));
         ++outcome.generations;
-        keep_state();
-        outcome.state_hash = report.state_hash;
         outcome.solved = report.policy_return >= setup.solved_at;
-        if (checkpoint_due()) YOLK_TRY_VOID(save_checkpoint(at_its_end()));
+        if (!report.state_hash.empty()) keep_state(report.state_hash);
+        if (checkpoint_due(outcome.generations)) YOLK_TRY_VOID(save_checkpoint(at_its_end()));
         ended_by_callback = on_generation && !on_generation(report);
     }
     outcome.evaluations_per_second = static_cast<double>(evaluations) / seconds_since(start);
+    YOLK_TRY_VOID(catch_up());
+    outcome.state_hash = last.state_hash;
     return save_checkpoint(at_its_end());
 }
 
@@ -213,26 +247,31 @@ Result<std::filesystem::path> save(const Run& run) {
     YOLK_TRY_VOID(save_policy(path, {.task = std::string(run.setup.environment.name),
                                      .environment_source = own ? own->source_hash() : std::string(),
                                      .network = run.options.network,
-                                     .generations = run.outcome.generations,
+                                     .generations = run.last.generations,
                                      .seed = run.options.evolution.seed,
                                      .parameters = run.last.parameters}));
     return path;
 }
 
-/// The generations before one that failed are not lost with it, whatever its reason was. The error, saying so.
+/// The generations before one that failed are not lost with it, whatever its reason was, as far as their state was on
+/// the host. The error, saying so.
 Error Run::save_what_is_good(Error error) {
     if (options.out.empty()) return error;
-    if (outcome.generations == outcome.resumed_from) {
-        if (error.kind == ErrorKind::Failed)
-            error.message += " No generation of this run went well, so that nothing was saved.";
+    if (last.generations == outcome.resumed_from) {
+        if (error.kind == ErrorKind::Failed) {
+            error.message += outcome.generations == outcome.resumed_from
+                                 ? " No generation of this run went well, so that nothing was saved."
+                                 : " No state of this run had been hashed (hash_every), so that nothing was saved.";
+        }
         return with_way_on(std::move(error));
     }
     // The metrics may be what failed; without them the checkpoint could not be resumed from.
-    if (in_checkpoint < outcome.generations && !save_checkpoint(false)) return with_way_on(std::move(error));
+    if (in_checkpoint < last.generations && !save_checkpoint(false)) return with_way_on(std::move(error));
     if (const Result<std::filesystem::path> policy = save(*this); policy && error.kind == ErrorKind::Failed) {
         error.message +=
-            fmt::format(" The last good state, after {} generation{}, was saved in '{}' and '{}'.", outcome.generations,
-                        outcome.generations == 1 ? "" : "s", policy->string(), checkpoint_path(options.out).string());
+            fmt::format(" The last {} state, after {} generation{}, was saved in '{}' and '{}'.",
+                        last.generations == outcome.generations ? "good" : "hashed", last.generations,
+                        last.generations == 1 ? "" : "s", policy->string(), checkpoint_path(options.out).string());
     }
     return with_way_on(std::move(error));
 }
@@ -253,7 +292,7 @@ Result<TrainOutcome> train(const Device& device, const TrainOptions& options, co
             .evolution = evolution,
             .metrics = MetricsFile(metrics_path(options.out)),
             .lock = std::move(lock)};
-    run.keep_state();
+    run.keep_state({});
     YOLK_TRY_VOID(run.begin(from));
     if (auto ended = run.loop(on_generation); !ended) return run.save_what_is_good(std::move(ended).error());
     YOLK_TRY(run.outcome.policy, save(run));  // before the evaluation, so that a failure there loses nothing

@@ -34,7 +34,8 @@ Result<std::vector<std::string>> train_twin(const TrainOptions& options, const O
         const double step_seconds = std::chrono::duration<double>(Clock::now() - step_start).count();
         YOLK_TRY(const std::string hash, evolution.state_hash());
         hashes.push_back(hash);
-        GenerationReport report = report_of(summary, hash);
+        YOLK_TRY(std::string digest, evolution.state_digest());
+        GenerationReport report = report_of(summary, hash, std::move(digest));
         report.evaluations_per_second = static_cast<double>(report.evaluations) / step_seconds;
         report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
         if (on_generation && !on_generation(report)) break;

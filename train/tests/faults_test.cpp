@@ -47,8 +47,8 @@ TEST_P(training_faults, any_call) {
     ASSERT_OK(train(device, faulted_run(folder_.path(), 1)));
     const Sweep sweep{.kinds = {FaultKind::OutOfDeviceMemory},
                       .names = {"[policy", "[parameters", "[returns]", "[evaluation counters]", "[scores]", "[fitness",
-                                "[es_update", "[optimizer", "[gradient]", "[generation", "[evolution]", "[rollout",
-                                "[transfer]", "timeline semaphore"},
+                                "[es_update", "[optimizer", "[digest", "[gradient]", "[generation", "[evolution]",
+                                "[rollout", "[transfer]", "timeline semaphore"},
                       .tolerated = {"vkSetDebugUtilsObjectNameEXT"}};
     sweep_calls(faults_, sweep, [&]() -> Result<void> {
         YOLK_TRY_VOID(train(device, faulted_run("", 1)));

@@ -2,6 +2,8 @@
 // Runs that are cut off and go on.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "checkpoint.hpp"
 #include "temporary_folder.hpp"
 #include "yolk/core/json.hpp"
@@ -104,6 +106,67 @@ TEST_P(resuming, metrics_beyond_the_checkpoint_are_dropped) {
     ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(device(), options));
     EXPECT_EQ(outcome.resumed_from, 4U);
     EXPECT_EQ(timeless(file("parts") / "metrics.jsonl"), timeless(file("whole") / "metrics.jsonl"));
+}
+/// `name` of each generation's line; empty where a line has none.
+std::vector<std::string> named(const std::filesystem::path& path, const char* name) {
+    std::vector<std::string> values;
+    for (const std::string& line : timeless(path)) {
+        const Json json = Json::parse(line);
+        if (json.contains("generation")) values.push_back(json.value(name, std::string()));
+    }
+    return values;
+}
+// The state comes to the host where its hash is due, and where training ends; digests, bits and files are the same.
+TEST_P(resuming, hashes_are_made_as_often_as_asked_and_runs_go_on_without) {
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(device(), resumable_run(file("whole"), OptimizerRule::Adam)));
+    const std::vector<std::string> hashes = named(file("whole") / "metrics.jsonl", "state_hash");
+    const std::vector<std::string> digests = named(file("whole") / "metrics.jsonl", "state_digest");
+    ASSERT_EQ(hashes.size(), 6U);
+    EXPECT_EQ(std::set<std::string>(digests.begin(), digests.end()).size(), 6U);
+    for (const std::uint32_t every : {0U, 2U, 4U}) {
+        SCOPED_TRACE(every);
+        TrainOptions options = resumable_run(file("rarely" + std::to_string(every)), OptimizerRule::Adam);
+        options.hash_every = every;
+        ASSERT_OK_AND_ASSIGN(const TrainOutcome half, train(device(), options, until(3)));  // its line has no hash
+        EXPECT_EQ(half.state_hash, hashes[2]);
+        options.resume = true;
+        ASSERT_OK_AND_ASSIGN(const TrainOutcome rest, train(device(), options));
+        EXPECT_EQ(rest.resumed_from, 3U);
+        EXPECT_EQ(rest.state_hash, whole.state_hash);
+        EXPECT_EQ(rest.eval_mean_return, whole.eval_mean_return);
+        EXPECT_EQ(named(options.out / "metrics.jsonl", "state_digest"), digests);
+        const std::vector<std::string> some = named(options.out / "metrics.jsonl", "state_hash");
+        ASSERT_EQ(some.size(), 6U);
+        for (std::uint32_t g = 0; g < 6; ++g) {
+            const bool due = g == 5 || (every != 0 && (g + 1) % every == 0);
+            EXPECT_EQ(some[g], due ? hashes[g] : "") << g;
+        }
+        for (const char* const name : {"policy.safetensors", "checkpoint.yolk"})
+            EXPECT_EQ(text_of(options.out / name), text_of(file("whole") / name)) << name;
+    }
+}
+TEST_P(resuming, line_of_another_digest_does_not_lead_up_to_the_checkpoint) {
+    TrainOptions options = resumable_run(file("out"));
+    options.hash_every = 0;
+    ASSERT_OK(train(device(), options, until(2)));
+    options.resume = true;
+    std::string metrics = text_of(file("out") / "metrics.jsonl");
+    const std::size_t at = metrics.rfind("state_digest") + std::string("state_digest\":\"").size();
+    metrics[at] = metrics[at] == '0' ? '1' : '0';
+    write_text(file("out") / "metrics.jsonl", metrics);
+    EXPECT_TRUE(expect_error(train(device(), options, never()), ErrorKind::BadInput, "does not lead up"));
+}
+TEST_P(resuming, checkpoints_have_their_hash_whatever_is_asked_for) {
+    TrainOptions options = resumable_run(file("out"));
+    options.hash_every = 0;
+    options.checkpoint_every = 2;
+    ASSERT_OK(train(device(), options, [&](const GenerationReport& report) {
+        const bool due = report.generation % 2 == 1;
+        EXPECT_EQ(report.state_hash.empty(), !due) << report.generation;
+        EXPECT_EQ(report.state_digest.size(), 32U);
+        if (due) EXPECT_EQ(load_checkpoint(file("out") / "checkpoint.yolk")->state_hash, report.state_hash);
+        return true;
+    }));
 }
 TEST_P(resuming, finished_run_stays_and_can_be_extended) {
     ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(device(), resumable_run(file("whole"))));

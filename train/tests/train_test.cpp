@@ -198,6 +198,27 @@ TEST_P(training, divergence_keeps_the_last_finite_state) {
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Failed, "so that nothing was saved"));
     EXPECT_EQ(entries(folder_.path()), 3U);
 }
+TEST_P(training, divergence_without_hashes_keeps_the_last_hashed_state) {
+    TrainOptions options = short_run(folder_.path());
+    options.evolution.learning_rate = 3e38F;
+    options.evolution.optimizer = OptimizerRule::Momentum;
+    options.evolution.beta1 = 0.999F;
+    options.generations = 30;
+    options.hash_every = 0;
+    EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Failed, "No state of this run had been hashed"));
+    EXPECT_EQ(entries(folder_.path()), 1U);  // the metrics
+    options.hash_every = 1;
+    std::uint32_t good = 0;
+    const auto count = [&good](const GenerationReport& report) {
+        good = report.generation + 1;
+        return true;
+    };
+    EXPECT_FALSE(train(device(), options, count));
+    options.hash_every = good - 1;
+    ASSERT_GE(good, 3U);
+    EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Failed,
+                             "The last hashed state, after " + std::to_string(good - 1) + " generation"));
+}
 TEST_P(training, second_run_in_a_folder_is_refused_while_the_first_runs) {
     TrainOptions options = short_run(folder_.path() / "out");
     bool tried = false;

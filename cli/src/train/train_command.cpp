@@ -138,6 +138,10 @@ Command add_train_command(App& app) {
     add_number(*command, "--checkpoint-every", flags->train.options.checkpoint_every,
                "Generations between two checkpoints; 0: one at the end, interrupted or not")
         ->default_str("0");
+    add_number(*command, "--hash-every", flags->train.options.hash_every,
+               "Generations between two state hashes; 0: only with checkpoints and at the end. Every generation has a "
+               "digest")
+        ->default_str("1");
     command->add_flag("--resume", flags->train.options.resume,
                       "Continue from the checkpoint in the folder, with the same settings");
     add_output_flags(*command, flags->common);

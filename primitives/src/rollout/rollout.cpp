@@ -82,7 +82,7 @@ Result<PipelinesOf<RolloutDesc>> build_rollout(const Device& device, const Rollo
     YOLK_TRY(layout, make_rollout_layout(desc));
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     YOLK_TRY(layout.steps_per_dispatch,
-             rollout_steps_per_dispatch(layout, {.loops = loops, .workgroup_cost = device.max_submission_cost()}));
+             rollout_steps_per_dispatch(layout, {.loops = loops, .workgroup_cost = device.max_workgroup_cost()}));
     const auto& kernel = layout.environment.kernel(layout.unrolled, desc.determinism);
     YOLK_TRY(made->pipeline, device.pipeline(kernel, rollout_constants(layout)));
     made->scratch = slots_needed(device, layout);

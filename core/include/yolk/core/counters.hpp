@@ -19,6 +19,9 @@ struct OperationCounts {
     std::uint64_t peak_device_memory_bytes = 0;
     std::uint64_t bytes_uploaded = 0;
     std::uint64_t bytes_downloaded = 0;
+    /// Copied to Readback buffers by recordings: what the host reads without a download. A download's staging counts
+    /// too.
+    std::uint64_t bytes_read_back = 0;
     /// Handles that a hung device kept: never destroyed, since its work may still use them.
     std::uint64_t abandoned_handles = 0;
 };
@@ -26,7 +29,8 @@ struct OperationCounts {
 /// The live counters. Safe to bump from any thread; a snapshot is not atomic across its fields.
 struct OperationCounters {
     std::atomic<std::uint64_t> dispatches{0}, submissions{0}, pipelines_created{0}, memory_blocks{0},
-        buffers_created{0}, peak_device_memory_bytes{0}, bytes_uploaded{0}, bytes_downloaded{0}, abandoned_handles{0};
+        buffers_created{0}, peak_device_memory_bytes{0}, bytes_uploaded{0}, bytes_downloaded{0}, bytes_read_back{0},
+        abandoned_handles{0};
 
     [[nodiscard]] OperationCounts snapshot() const noexcept {
         return {.dispatches = dispatches.load(),
@@ -37,6 +41,7 @@ struct OperationCounters {
                 .peak_device_memory_bytes = peak_device_memory_bytes.load(),
                 .bytes_uploaded = bytes_uploaded.load(),
                 .bytes_downloaded = bytes_downloaded.load(),
+                .bytes_read_back = bytes_read_back.load(),
                 .abandoned_handles = abandoned_handles.load()};
     }
 };

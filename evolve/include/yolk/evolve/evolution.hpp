@@ -46,6 +46,7 @@ struct EvolutionParts {
     /// parameters alone; the rest of parameters(), and optimizer_state(), are as they were before the first step, until
     /// refresh().
     std::optional<std::vector<ElementRange>> host_elements{};
+    bool digest = false;  ///< makes state_digest() in each step, on the device
     // To go on with an earlier run, to the bits of one that was never interrupted: its parameters() as `initial`, and
     std::vector<float> optimizer_state{};  ///< its optimizer_state(); empty: zeros, as a run begins
     std::uint32_t generation = 0;          ///< its generations(); sigma and the learning rate follow from it
@@ -89,6 +90,9 @@ class Evolution {
     [[nodiscard]] BufferView device_parameters() const noexcept;
     /// As evolve::state_hash, of what the host has: refresh() first where that is not everything.
     [[nodiscard]] Result<std::string> state_hash() const;
+    /// As evolve::state_digest, of the state on the device after the last step or refresh(); nothing but it comes to
+    /// the host. Errors: without EvolutionParts::digest, a value that is not finite.
+    [[nodiscard]] Result<std::string> state_digest() const;
 
    private:
     struct Impl;

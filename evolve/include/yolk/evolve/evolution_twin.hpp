@@ -47,6 +47,7 @@ class EvolutionTwin {
     /// Of the last step.
     [[nodiscard]] std::span<const float> gradient() const noexcept { return gradient_; }
     [[nodiscard]] Result<std::string> state_hash() const;
+    [[nodiscard]] Result<std::string> state_digest() const;
 
    private:
     EvolutionTwin() = default;

@@ -27,16 +27,13 @@ struct DeviceOptions {
     /// Folder of the pipeline cache; empty for none. A torn or foreign file in it is ignored with a notice.
     std::filesystem::path pipeline_cache_folder{};
     /// What one submission may cost, in multiply-adds as plans estimate them (LinearGrid): recordings are cut into as
-    /// many as that takes, so that no driver's watchdog ends them. 0: default_submission_cost.
+    /// many as that takes, so that no driver's watchdog ends them (docs/adr/0007-long-work-is-cut.md). 0: 2^28 at
+    /// first, then what takes about an eighth of a second by the times that are measured, from 2^20 to 2^34.
     std::uint64_t max_submission_cost = 0;
     /// Less than the device's own limit of a storage binding, in bytes: plans then do as they would on a device that
     /// binds no more, for trying what such a device makes of long views. 0, or more than the limit: the limit.
     std::uint64_t max_storage_buffer_range = 0;
 };
-
-/// A fraction of a second at a rate that any device of the kind reaches: 2^34 for discrete GPUs, 2^30 for all others.
-/// Watchdogs wait 2 seconds (Windows) to 10 (Linux) for a submission (docs/adr/0007-long-work-is-cut.md).
-[[nodiscard]] std::uint64_t default_submission_cost(DeviceKind kind) noexcept;
 
 /// The default folder for caches: $YOLK_CACHE, else $XDG_CACHE_HOME/yolk, else ~/.cache/yolk; empty where none can be
 /// told.
@@ -141,8 +138,11 @@ class Device {
         return BindingOf<Params>{std::move(binding)};
     }
 
-    /// What a submission may cost (DeviceOptions::max_submission_cost, or the default of the kind).
+    /// What a submission may cost now (DeviceOptions::max_submission_cost).
     [[nodiscard]] std::uint64_t max_submission_cost() const noexcept;
+    /// What one workgroup may cost, which cannot be cut: DeviceOptions::max_submission_cost, else 2^28. It does not
+    /// follow the times, so that plans are the same in every run.
+    [[nodiscard]] std::uint64_t max_workgroup_cost() const noexcept;
 
     /// Findings of the probes; made by probe() in yolk/runtime/probe.hpp, kept here for plans to respect.
     [[nodiscard]] const DeviceFindings& findings() const noexcept;

@@ -35,6 +35,10 @@ struct TrainOptions {
                                              ///< missing; empty: nothing is written
     /// Generations between two checkpoints; 0: only where training ends, interrupted or not.
     std::uint32_t checkpoint_every = 0;
+    /// Generations between two state hashes; 0: only with checkpoints and where training ends. The state comes to the
+    /// host for them, so that a run that fails keeps the last state that was hashed. The widest network's state has 3
+    /// MiB, so that every generation affords it; a digest made on the device is in every report in any case.
+    std::uint32_t hash_every = 1;
     /// Goes on from the checkpoint in `out`, in exact mode to the bits of a run that was never interrupted. All
     /// settings that those depend on must be the checkpoint's.
     bool resume = false;
@@ -58,7 +62,8 @@ struct GenerationReport {
     std::uint32_t not_finite = 0;         ///< members whose score was not finite
     float sigma = 0.0F;
     float learning_rate = 0.0F;
-    std::string state_hash{};  ///< after the update
+    std::string state_hash{};    ///< after the update; empty where none was due (TrainOptions::hash_every)
+    std::string state_digest{};  ///< after the update (yolk/evolve/state_digest.hpp)
 };
 [[nodiscard]] Json to_json(const GenerationReport& report);
 

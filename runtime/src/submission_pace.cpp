@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission_pace.hpp"
+
+#include <algorithm>
+
+namespace yolk {
+namespace {
+
+constexpr double kMostAtOnce = 16.0;
+
+}  // namespace
+
+std::uint64_t next_piece_cost(std::uint64_t now, const PaceSample& sample) noexcept {
+    if (sample.pieces == 0 || !(sample.seconds > 0.0)) return now;
+    const double piece_cost = static_cast<double>(sample.cost) / static_cast<double>(sample.pieces);
+    const double piece_seconds = sample.seconds / static_cast<double>(sample.pieces);
+    const auto limit = static_cast<double>(now);
+    const bool late = sample.exact && piece_seconds > 2.0 * kPieceSeconds && piece_cost >= limit / kMostAtOnce;
+    const bool early = piece_seconds < kPieceSeconds / 2.0 && piece_cost >= limit / 2.0;
+    if (!late && !early) return now;
+    // What cannot be cut (a workgroup, a copy) may make a piece dearer than allowed; it is not a reason to grow.
+    const double cost = std::min(piece_cost, limit);
+    const double wanted = std::clamp(cost * kPieceSeconds / piece_seconds, limit / kMostAtOnce, limit * kMostAtOnce);
+    const double next = late ? std::min(wanted, limit) : std::max(wanted, limit);
+    return std::clamp(static_cast<std::uint64_t>(std::min(next, static_cast<double>(kLargestPieceCost))),
+                      kSmallestPieceCost, kLargestPieceCost);
+}
+
+void SubmissionPace::observe(const PaceSample& sample) noexcept {
+    if (fixed_) return;
+    std::uint64_t now = piece_cost_.load(std::memory_order_relaxed);
+    while (!piece_cost_.compare_exchange_weak(now, next_piece_cost(now, sample), std::memory_order_relaxed)) {}
+}
+
+}  // namespace yolk

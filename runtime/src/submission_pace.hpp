@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much work one submission may hold: found by the time that submissions take on this device.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace yolk {
+
+/// What a submission is sized to, in seconds. Long enough that the price of a piece, tens of microseconds, does not
+/// show; a fourth of the shortest watchdog known (half a second, some small GPUs), a sixteenth of Windows' two seconds.
+inline constexpr double kPieceSeconds = 0.125;
+/// In multiply-adds, as LinearGrid counts them. The first pieces, before anything is known: a watchdog of two seconds
+/// ends them on a device below .13 * 10^9 multiply-adds a second.
+inline constexpr std::uint64_t kFirstPieceCost = std::uint64_t{1} << 28U;
+/// Below this pieces cost more than the work in them.
+inline constexpr std::uint64_t kSmallestPieceCost = std::uint64_t{1} << 20U;
+/// 3 ms on a GPU of 5 * 10^12 multiply-adds a second, so larger ones would gain nothing, and an estimate that is a
+/// hundred times too low still ends in time there.
+inline constexpr std::uint64_t kLargestPieceCost = std::uint64_t{1} << 34U;
+
+/// One recording, as its submitter saw it.
+struct PaceSample {
+    std::uint64_t cost = 0;    ///< of all its pieces, in multiply-adds
+    std::uint64_t pieces = 1;  ///< submissions
+    double seconds = 0.0;      ///< from when the device could begin until all had ended
+    bool exact = true;  ///< false: they took no longer than `seconds`, so that it can only say that they were quick
+};
+
+/// What a piece may cost from now on, where it was `now`. Pieces that took more than twice kPieceSeconds become
+/// smaller, full ones that took less than half of it larger, in proportion, and at most sixteenfold at a time: a first
+/// dispatch that compiles, or a machine that slept, says little of the next one. Work far below `now` says nothing.
+[[nodiscard]] std::uint64_t next_piece_cost(std::uint64_t now, const PaceSample& sample) noexcept;
+
+/// A device's. Thread-safe.
+class SubmissionPace {
+   public:
+    /// Stays there, whatever the times are.
+    void fix(std::uint64_t piece_cost) noexcept {
+        fixed_ = true;
+        first_cost_ = piece_cost;
+        piece_cost_ = piece_cost;
+    }
+    [[nodiscard]] std::uint64_t piece_cost() const noexcept { return piece_cost_.load(std::memory_order_relaxed); }
+    /// Before any time was seen.
+    [[nodiscard]] std::uint64_t first_cost() const noexcept { return first_cost_; }
+    void observe(const PaceSample& sample) noexcept;
+
+   private:
+    bool fixed_ = false;  ///< this and the next are set before the device is used
+    std::uint64_t first_cost_ = kFirstPieceCost;
+    std::atomic<std::uint64_t> piece_cost_{kFirstPieceCost};
+};
+
+}  // namespace yolk
