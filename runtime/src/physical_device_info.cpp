@@ -77,7 +77,8 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     features.subgroup_size_control = subgroup.subgroupSizeControl == VK_TRUE;
     features.cooperative_matrix_nv = matrix_nv.cooperativeMatrix == VK_TRUE;
     features.cooperative_matrix_khr = matrix_khr.cooperativeMatrix == VK_TRUE;
-    features.vulkan_memory_model = vulkan12.vulkanMemoryModel == VK_TRUE;
+    features.vulkan_memory_model =
+        vulkan12.vulkanMemoryModel == VK_TRUE && vulkan12.vulkanMemoryModelDeviceScope == VK_TRUE;
     features.push_descriptor = contains(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
 }
 
@@ -102,7 +103,6 @@ void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
     vkGetPhysicalDeviceProperties2(device, &asked);
 
     info.features.integer_dot_accelerated = dot.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
-    info.cooperative_shapes = list_cooperative_shapes(device, info.features);
 
     info.driver_name = driver.driverName;
     info.driver_info = driver.driverInfo;
@@ -182,7 +182,7 @@ std::vector<VkQueueFamilyProperties> queue_families(VkPhysicalDevice device) {
     return families;
 }
 
-Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t index) {
+Result<DeviceInfo> physical_device_info(VkInstance instance, VkPhysicalDevice device, std::uint32_t index) {
     VkPhysicalDeviceProperties properties{};
     vkGetPhysicalDeviceProperties(device, &properties);
     DeviceInfo info;
@@ -201,6 +201,7 @@ Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t i
         YOLK_TRY(const std::vector<VkExtensionProperties> extensions, extensions_of(device, info.name));
         fill_features(device, extensions, info.features);
         fill_driver(device, info);
+        info.cooperative_shapes = list_cooperative_shapes(instance, device, info.features);
     }
     return info;
 }
