@@ -77,6 +77,7 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     features.subgroup_size_control = subgroup.subgroupSizeControl == VK_TRUE;
     features.cooperative_matrix_nv = matrix_nv.cooperativeMatrix == VK_TRUE;
     features.cooperative_matrix_khr = matrix_khr.cooperativeMatrix == VK_TRUE;
+    // With device scope, or it is of no use: see OptionalFeatures.
     features.vulkan_memory_model =
         vulkan12.vulkanMemoryModel == VK_TRUE && vulkan12.vulkanMemoryModelDeviceScope == VK_TRUE;
     features.push_descriptor = contains(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);

@@ -20,18 +20,34 @@ from judge import LEAST_OCCUPANCY, reasons_of
 FIGURES = ("registers", "spilled_registers", "scratch_bytes", "waves", "waves_of", "instructions", "inverse_throughput")
 HEAD = "| pipeline | GPU | registers | spilled | scratch | waves | instructions | inverse throughput |\n|---|---|---|---|---|---|---|---|"
 
+# What the targets of drivers.sh are.
+GPUS = {
+    "polaris10": "RADV, GCN 4 (RX 580)",
+    "vega10": "RADV, GCN 5 (RX Vega)",
+    "navi21": "RADV, RDNA 2 (RX 6800)",
+    "navi31": "RADV, RDNA 3 (RX 7900)",
+    "gfx1201": "RADV, RDNA 4 (RX 9070)",
+    "tu102": "NVK, Turing (RTX 2080 Ti)",
+    "ga102": "NVK, Ampere (RTX 3090)",
+    "m1": "Honeykrisp, Apple M1",
+    "adreno740": "Turnip, Adreno 7xx",
+}
+
 PAGE = """# What the compilers of GPUs make of the kernels
 
 This page is made by `tools/gpu-check --write`, from what `yolk inspect` says: do not edit it. Nothing here ran on a GPU.
-Mesa's drivers, {mesa} of Debian, compiled the default plan of each shape on null devices: RADV for {radv}, NVK for {nvk},
-Honeykrisp for m1, Turnip for adreno740. NVK's compiler is not NVIDIA's.
+Mesa's drivers compiled the default plan of each shape for null devices. Their version: {mesa}.
 
-Before → after. "Before" is {before}. One number stands for two that are equal. `·`: the plan had no
-such pipeline. `–`: the driver does not report it.
+{gpus}
+
+NVK's compiler is Mesa's own, not NVIDIA's.
+
+Each cell is before → after. Before is {before}.
+One number stands for two that are equal. `·`: the plan had no such pipeline. `–`: the driver does not report it.
 
 - registers: of an invocation. For m1 they are of 16 bits.
-- scratch: memory of a driver's own for what does not fit into registers, in bytes: of a subgroup (RADV), of an invocation
-  (others).
+- spilled: registers that did not fit; RADV's are vector and scalar registers together.
+- scratch: memory for what is not in registers, in bytes: of a subgroup (RADV), of an invocation (others).
 - waves: subgroups in flight, of the most that the hardware holds: per SIMD (RADV; on RDNA 2 and later 16), per
   multiprocessor (NVK).
 - instructions: of the whole kernel, each loop once. An unrolled loop has more of them and may be faster.
@@ -144,18 +160,18 @@ def details(shapes, targets, before, after):
     """A heading and a table for each shape. A pipeline whose figures an earlier shape has shown is only named."""
     told, shown = [], {}
     for shape in shapes:
-        table, same = [], []
+        table, same = [], defaultdict(list)
         for name, rows in rows_of(shape, targets, before, after).items():
             key = repr((name, rows))
             if key in shown:
-                same.append(f"`{name}` as for [{shown[key]}](#{anchor(shown[key])})")
+                same[shown[key]].append(f"`{name}`")
                 continue
             shown[key] = shape
             for i, (target, figures) in enumerate(rows):
                 table.append(f"| {f'`{name}`' if i == 0 else ''} | {target} | " + " | ".join(figures) + " |")
         told.append(f"## {shape}\n")
         told += [HEAD, *table, ""] if table else []
-        told += ["; ".join(same) + ".\n"] if same else []
+        told += [f"As for [{earlier}](#{anchor(earlier)}): {', '.join(names)}\n" for earlier, names in same.items()]
     return "\n".join(told).rstrip()
 
 
@@ -163,7 +179,7 @@ def reasons_table(path):
     rows = ["| GPUs | pipelines | shapes | reason |", "|---|---|---|---|"]
     for one in reasons_of(path):
         rows.append(f"| {' '.join(one.targets)} | `{one.pipeline}` | `{one.shape}` | {one.reason} |")
-    return "\n".join(rows) if len(rows) > 2 else f"None: every default has at least {LEAST_OCCUPANCY:.0%} of the waves."
+    return "\n".join(rows) if len(rows) > 2 else f"None: every default has at least {100 * LEAST_OCCUPANCY:.0f} % of the waves."
 
 
 def page(arguments):
@@ -174,8 +190,7 @@ def page(arguments):
     return PAGE.format(
         mesa=arguments.mesa,
         before=source if arguments.mesa in source else source + ": another version, so that the compilers differ, too",
-        radv=", ".join(name for name in targets if name.startswith(("polaris", "vega", "navi", "gfx"))),
-        nvk=", ".join(name for name in targets if name.startswith(("tu", "ga"))),
+        gpus="\n".join(f"- {name}: {GPUS[name]}" for name in targets),
         reasons=reasons_table(arguments.reasons),
         overview=overview(shapes, targets, before, after),
         details=details(shapes, targets, before, after),

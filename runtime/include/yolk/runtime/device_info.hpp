@@ -64,7 +64,7 @@ struct DeviceFeatures {
     bool buffer_device_address = false;
     bool push_descriptor = false;
     bool subgroup_size_control = false;
-    bool vulkan_memory_model = false;  ///< with device scope; what cooperative matrices are written in
+    bool vulkan_memory_model = false;  ///< what cooperative matrices are written in
 };
 
 /// What the elements of a cooperative matrix are; numbers follow VkComponentTypeNV, which the KHR form kept.
