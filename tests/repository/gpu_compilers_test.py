@@ -72,7 +72,7 @@ class Judge(Folder):
     def test_a_good_plan_passes(self):
         code, said = self.judge(text_of(GOOD, GOOD))
         self.assertEqual(code, 0, said)
-        self.assertIn("1 shapes on navi31", said)
+        self.assertIn("navi31: 1 shapes: no spills", said)
 
     def test_a_refused_pipeline(self):
         self.expect(f"navi31: {SOFTMAX}: softmax_by_group: refused: VK_ERROR_UNKNOWN", GOOD, REFUSED)
@@ -88,6 +88,12 @@ class Judge(Folder):
     def test_other_configurations_may_be_bad_but_not_refused(self):
         self.assertEqual(self.judge(text_of(GOOD, GOOD | FEW | {"default": False, "scratch_bytes": 9}))[0], 0)
         self.expect("softmax_by_group {'lanes': 1}: refused", GOOD, REFUSED | {"default": False, "configuration": {"lanes": 1}})
+
+    def test_of_refusals_alone_nothing_else_is_a_fault(self):
+        for lines, code, part in (([GOOD | FEW | {"scratch_bytes": 9}], 0, "nothing was refused"), ([GOOD, REFUSED], 1, "refused: VK_")):
+            done = self.run_tool("judge.py", "--refusals", f"navi31={self.write('lines', text_of(*lines))}")
+            self.assertEqual(done.returncode, code)
+            self.assertIn(part, done.stdout)
 
     def test_a_listed_reason_excuses_few_waves_and_nothing_else(self):
         reasons = "navi31 vega10 | softmax_* | softmax rows=4* | The row is kept in registers.\n"
@@ -116,6 +122,7 @@ class Judge(Folder):
         self.assertIn("is no JSON", self.judge(text_of(GOOD)[:-9])[1])
 
     def test_bad_input(self):
+        self.assertIn("it takes --shapes with --reasons, or --refusals", self.run_tool("judge.py", "navi31=lines").stderr)
         for reasons, part in (("navi31 | a | b\n", "an entry is TARGETS"), ("navi31 | a | b | \n", "reasons:1")):
             code, said = self.judge(text_of(GOOD), reasons=reasons)
             self.assertEqual(code, 2)

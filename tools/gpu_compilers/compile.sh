@@ -14,7 +14,7 @@ inspect_target() {
 
 # compile [--all] [--write] [TARGET]...
 compile() {
-  local all='' write='' targets=() target files=()
+  local all='' write='' targets=() target files=() failed=0
   while [ $# -gt 0 ]; do
     case $1 in
       --all) all=1 ;;
@@ -34,8 +34,20 @@ compile() {
     files+=("$target=$gpu_folder/$target.jsonl")
   done
   [ -z "$write" ] || write_page "${files[@]}"
-  judge "${files[@]}" || die "the compilers of GPUs found something (Mesa $(gpu_mesa)); $gpu_folder/TARGET.jsonl has what they said, TARGET.log the errors"
-  [ -z "$all" ] || compile_all "${targets[@]}"
+  printf 'Mesa %s, fetched\n' "$(gpu_mesa)"
+  judge "${files[@]}" || failed=1
+  [ -z "$all" ] || compile_all "${targets[@]}" || failed=1
+  [ "$failed" -eq 0 ] || die "the compilers of GPUs found something; what they said: $gpu_folder/TARGET.jsonl, errors in TARGET.log"
+}
+
+# Every configuration of the check cases, which are small: only a refusal is a fault of theirs.
+compile_all() {
+  local target files=()
+  for target in "$@"; do
+    inspect_target "$target" "$gpu_folder/$target.all.jsonl" --cases --all
+    files+=("$target=$gpu_folder/$target.all.jsonl")
+  done
+  "$root/tools/gpu_compilers/judge.py" --refusals "${files[@]}"
 }
 
 judge() {

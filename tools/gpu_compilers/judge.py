@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges what the compilers of GPUs made of the plans that tools/gpu-check had inspected.
 
-    judge.py --shapes FILE --reasons FILE TARGET=FILE...
+    judge.py --shapes FILE --reasons FILE TARGET=FILE...      the default plans of shapes that GPUs meet
+    judge.py --refusals TARGET=FILE...                        any plans: only what a driver refused is a fault
 
 Of every pipeline: the driver refused it. Of default plans: spilled registers, scratch memory, and an occupancy below a
 quarter for which the list of reasons has no entry. An entry that excuses nothing is reported, too, where its target was
@@ -53,10 +54,10 @@ def reasons_of(path):
 
 
 def faults_of(line, target, reasons):
-    """What is wrong with a pipeline."""
+    """What is wrong with a pipeline. Without reasons, only that it was refused."""
     if "refused" in line:
         return [f"refused: {line['refused']}"]
-    if not line["default"]:
+    if reasons is None or not line["default"]:
         return []
     faults = [
         f"{line[figure]} {unit}"
@@ -87,7 +88,7 @@ def judge_target(target, path, shapes, reasons):
 
 
 def stale(reasons, targets, path):
-    for reason in reasons:
+    for reason in reasons or []:
         for pattern in reason.targets:
             if pattern not in reason.used and fnmatch.filter(targets, pattern):
                 yield f"{path}:{reason.line}: {pattern} | {reason.pipeline} | {reason.shape} excuses nothing any more: remove it"
@@ -95,18 +96,24 @@ def stale(reasons, targets, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shapes", required=True, metavar="FILE", help="the shapes that every target must have")
-    parser.add_argument("--reasons", required=True, metavar="FILE")
+    parser.add_argument("--shapes", metavar="FILE", help="the shapes that every target must have")
+    parser.add_argument("--reasons", metavar="FILE")
+    parser.add_argument("--refusals", action="store_true")
     parser.add_argument("targets", nargs="+", metavar="TARGET=FILE")
     arguments = parser.parse_args()
     try:
-        reasons, shapes, targets = reasons_of(arguments.reasons), shapes_of(arguments.shapes), targets_of(arguments.targets)
+        targets = targets_of(arguments.targets)
+        if arguments.refusals == bool(arguments.shapes and arguments.reasons):
+            raise BadInput("it takes --shapes with --reasons, or --refusals")
+        shapes = [] if arguments.refusals else shapes_of(arguments.shapes)
+        reasons = None if arguments.refusals else reasons_of(arguments.reasons)
         problems = [problem for name, path in targets.items() for problem in judge_target(name, path, shapes, reasons)]
     except (BadInput, OSError) as error:
         print(f"judge.py: error: {error}", file=sys.stderr)
         return 2
     problems += stale(reasons, targets, arguments.reasons)
-    print("\n".join(problems) or f"{len(shapes)} shapes on {' '.join(targets)}: no spills, no scratch memory, occupancy as listed")
+    good = "nothing was refused" if arguments.refusals else f"{len(shapes)} shapes: no spills, no scratch memory, occupancy as listed"
+    print("\n".join(problems) or f"{' '.join(targets)}: {good}")
     return 1 if problems else 0
 
 
