@@ -17,11 +17,11 @@ TOOLS = os.path.join(ROOT, "tools/gpu_compilers")
 
 SOFTMAX = "softmax rows=4 columns=3"
 GOOD = {
-    "kernel": "softmax", "shape": SOFTMAX, "configuration": {"lanes": 32}, "default": True, "pipeline": "softmax_by_group",
-    "subgroup_size": 64, "registers": 24, "spilled_registers": 0, "scratch_bytes": 0, "shared_bytes": 512, "waves": 8, "waves_of": 16,
+    "number": 0, "kernel": "softmax", "shape": SOFTMAX + ", plain", "configuration": {"lanes": 32}, "default": True, "pipeline": "softmax_by_group",
+    "registers": 24, "spilled_registers": 0, "scratch_bytes": 0, "shared_bytes": 512, "waves": 8, "waves_of": 16,
     "occupancy": 0.5, "instructions": 1200, "inverse_throughput": 300,
 }  # fmt: skip
-REFUSED = {"kernel": "softmax", "shape": SOFTMAX, "default": True, "pipeline": "softmax_by_group", "refused": "VK_ERROR_UNKNOWN"}
+REFUSED = {"number": 0, "kernel": "softmax", "shape": SOFTMAX, "default": True, "pipeline": "softmax_by_group", "refused": "VK_ERROR_UNKNOWN"}
 FEW = {"waves": 3, "occupancy": 3 / 16}
 BEFORE = """# commit 1234
 target,shape,pipeline,registers,spilled_registers,scratch_bytes,waves,waves_of,instructions,inverse_throughput
@@ -30,8 +30,8 @@ navi31,softmax rows=4 columns=3,softmax_by_row,20,,,,,7,
 """
 
 
-def summary(count):
-    return {"event": "summary", "pipelines": count, "refused": 0}
+def summary(count, configurations=1):
+    return {"event": "summary", "configurations": configurations, "pipelines": count, "refused": 0}
 
 
 def text_of(*lines, end=True):
@@ -117,7 +117,7 @@ class Judge(Folder):
         code, said = self.judge(text_of(GOOD, end=False))
         self.assertEqual(code, 1)
         self.assertIn("navi31: yolk inspect did not come to its end", said)
-        self.assertIn(f"navi31: {SOFTMAX}: it was not inspected", self.judge(text_of(GOOD | {"shape": "noise"}))[1])
+        self.assertIn("0 of 1 shapes were inspected", self.judge(json.dumps(summary(0, 0)))[1])
         self.assertIn("and there are 1", self.judge(text_of(GOOD, end=False) + json.dumps(summary(2)))[1])
         self.assertIn("is no JSON", self.judge(text_of(GOOD)[:-9])[1])
 
@@ -127,12 +127,16 @@ class Judge(Folder):
             code, said = self.judge(text_of(GOOD), reasons=reasons)
             self.assertEqual(code, 2)
             self.assertIn(part, said)
+        for changed in ({"number": 1}, {"kernel": "noise"}):
+            code, said = self.judge(text_of(GOOD | changed))
+            self.assertEqual(code, 2)
+            self.assertIn("which is not shape", said)
 
 
 class Page(Folder):
     def page(self, *lines):
         done = self.run_tool(
-            "write_page.py", "--mesa", "26.1", "--before", self.write("before", BEFORE), "--reasons", self.write("reasons", ""),
+            "write_page.py", "--mesa", "26.1", "--shapes", self.write("shapes", SOFTMAX), "--before", self.write("before", BEFORE), "--reasons", self.write("reasons", ""),
             "--out", self.path("page.md"), f"navi31={self.write('lines', text_of(*lines))}",
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -55,7 +55,7 @@ judge() {
 }
 
 write_page() {
-  "$root/tools/gpu_compilers/write_page.py" --mesa "$(gpu_mesa)" --before "$root/tools/gpu_compilers/before.csv" \
+  "$root/tools/gpu_compilers/write_page.py" --mesa "$(gpu_mesa)" --shapes "$root/tools/gpu_compilers/shapes" --before "$root/tools/gpu_compilers/before.csv" \
     --reasons "$root/tools/gpu_compilers/reasons" --out "$root/docs/gpu_compilers.md" "$@" || die "docs/gpu_compilers.md was not written"
   say "wrote docs/gpu_compilers.md"
 }

@@ -10,8 +10,11 @@ class BadInput(Exception):
     """What was given, and what is needed."""
 
 
-def pipelines_of(path):
-    """Lines of pipelines in their order; and what keeps the file from being complete, "" where nothing does."""
+def pipelines_of(path, shapes=None):
+    """Lines of pipelines in their order; and what keeps the file from being complete, "" where nothing does.
+
+    shapes: texts whose default plans were inspected, in this order. They take the place of the lines' own "shape", which says more.
+    """
     found, summary = [], None
     with open(path, encoding="utf-8") as file:
         for number, text in enumerate(file, 1):
@@ -22,12 +25,22 @@ def pipelines_of(path):
             if line.get("event") == "summary":
                 summary = line
             elif "kernel" in line:
-                found.append(line)
+                found.append(line if shapes is None else with_shape(line, shapes))
     if summary is None:
         return found, "yolk inspect did not come to its end"
     if summary["pipelines"] != len(found):
         return found, f"the summary counts {summary['pipelines']} pipelines, and there are {len(found)}"
+    if shapes is not None and summary["configurations"] != len(shapes):
+        return found, f"{summary['configurations']} of {len(shapes)} shapes were inspected"
     return found, ""
+
+
+def with_shape(line, shapes):
+    """A plan for each shape: the number of its configuration is that of the shape."""
+    number = line["number"]
+    if number >= len(shapes) or shapes[number].split()[0] != line["kernel"]:
+        raise BadInput(f"configuration {number} is of '{line['shape']}', which is not shape {number} of the list")
+    return line | {"shape": shapes[number]}
 
 
 def shapes_of(path):

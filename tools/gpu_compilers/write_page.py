@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes docs/gpu_compilers.md: what the compilers of GPUs make of the default plans, before and after.
 
-    write_page.py --mesa VERSION --before FILE --reasons FILE --out FILE TARGET=FILE...
+    write_page.py --mesa VERSION --shapes FILE --before FILE --reasons FILE --out FILE TARGET=FILE...
 
 `before` is a table with a line of comment on where it is from, then a line of names: target, shape, pipeline and FIGURES.
 An empty cell is a figure that the driver does not report. The file is written beside and renamed.
@@ -14,7 +14,7 @@ import sys
 from collections import defaultdict
 from itertools import zip_longest
 
-from inspected import BadInput, pipelines_of, targets_of
+from inspected import BadInput, pipelines_of, shapes_of, targets_of
 from judge import LEAST_OCCUPANCY, reasons_of
 
 FIGURES = ("registers", "spilled_registers", "scratch_bytes", "waves", "waves_of", "instructions", "inverse_throughput")
@@ -82,10 +82,10 @@ def before_of(path):
     return source, found
 
 
-def after_of(targets):
+def after_of(targets, shapes):
     found = defaultdict(lambda: defaultdict(list))
     for target, path in targets.items():
-        lines, broken = pipelines_of(path)
+        lines, broken = pipelines_of(path, shapes)
         if broken:
             raise BadInput(f"{target}: {broken}")
         for line in lines:
@@ -185,8 +185,8 @@ def reasons_table(path):
 def page(arguments):
     targets = targets_of(arguments.targets)
     source, before = before_of(arguments.before)
-    after = after_of(targets)
-    shapes = list(dict.fromkeys(shape for _, shape in after))
+    shapes = shapes_of(arguments.shapes)
+    after = after_of(targets, shapes)
     return PAGE.format(
         mesa=arguments.mesa,
         before=source if arguments.mesa in source else source + ": another version, so that the compilers differ, too",
@@ -199,7 +199,7 @@ def page(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("mesa", "before", "reasons", "out"):
+    for name in ("mesa", "shapes", "before", "reasons", "out"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("targets", nargs="+", metavar="TARGET=FILE")
     arguments = parser.parse_args()
