@@ -6,9 +6,10 @@ namespace {
 
 /// `type` is the structure's; empty where the function is missing or fails.
 template <class Properties>
-std::vector<Properties> list(VkPhysicalDevice device, const char* function, const Properties& blank) {
+std::vector<Properties> list(VkInstance instance, VkPhysicalDevice device, const char* function,
+                             const Properties& blank) {
     using Function = VkResult(VKAPI_PTR*)(VkPhysicalDevice, std::uint32_t*, Properties*);
-    const auto ask = reinterpret_cast<Function>(vkGetInstanceProcAddr(volkGetLoadedInstance(), function));
+    const auto ask = reinterpret_cast<Function>(vkGetInstanceProcAddr(instance, function));
     std::uint32_t count = 0;
     if (ask == nullptr || ask(device, &count, nullptr) != VK_SUCCESS) return {};
     std::vector<Properties> properties(count, blank);
@@ -46,15 +47,16 @@ std::vector<CooperativeShape> shapes_of(const std::vector<KhrCooperativeMatrixPr
     return subgroup_shapes(listed, &KhrCooperativeMatrixProperties::ResultType, true);
 }
 
-std::vector<CooperativeShape> list_cooperative_shapes(VkPhysicalDevice device, const DeviceFeatures& features) {
+std::vector<CooperativeShape> list_cooperative_shapes(VkInstance instance, VkPhysicalDevice device,
+                                                      const DeviceFeatures& features) {
     std::vector<CooperativeShape> shapes;
     if (features.cooperative_matrix_khr) {
-        shapes = shapes_of(
-            list(device, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", KhrCooperativeMatrixProperties{}));
+        shapes = shapes_of(list(instance, device, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+                                KhrCooperativeMatrixProperties{}));
     }
     if (features.cooperative_matrix_nv) {
         const VkCooperativeMatrixPropertiesNV blank{.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV};
-        const auto nv = shapes_of(list(device, "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV", blank));
+        const auto nv = shapes_of(list(instance, device, "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV", blank));
         shapes.insert(shapes.end(), nv.begin(), nv.end());
     }
     return shapes;

@@ -42,8 +42,9 @@ struct KhrCooperativeMatrixProperties {
 [[nodiscard]] std::vector<CooperativeShape> shapes_of(const std::vector<VkCooperativeMatrixPropertiesNV>& listed);
 [[nodiscard]] std::vector<CooperativeShape> shapes_of(const std::vector<KhrCooperativeMatrixProperties>& listed);
 
-/// Asks the driver, for the forms that `features` has. What cannot be listed is not there.
-[[nodiscard]] std::vector<CooperativeShape> list_cooperative_shapes(VkPhysicalDevice device,
+/// Asks the driver, for the forms that `features` has. What cannot be listed is not there. `instance` is the device's,
+/// alive: newer loaders (1.4.309) abort the process that looks a function up in an instance that was destroyed.
+[[nodiscard]] std::vector<CooperativeShape> list_cooperative_shapes(VkInstance instance, VkPhysicalDevice device,
                                                                     const DeviceFeatures& features);
 
 }  // namespace yolk

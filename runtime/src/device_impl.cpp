@@ -33,7 +33,9 @@ struct OptionalFeatures {
         features.shaderInt8 = has.shader_int8 ? VK_TRUE : VK_FALSE;
         features.storageBuffer8BitAccess = has.storage_8bit ? VK_TRUE : VK_FALSE;
         const bool matrices = has.cooperative_matrix_nv || has.cooperative_matrix_khr;
+        // With the model every kernel's atomics need device scope (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
         features.vulkanMemoryModel = has.vulkan_memory_model && matrices ? VK_TRUE : VK_FALSE;
+        features.vulkanMemoryModelDeviceScope = features.vulkanMemoryModel;
         void** tail = &features.pNext;
         if (has.storage_16bit) {
             storage16.storageBuffer16BitAccess = VK_TRUE;

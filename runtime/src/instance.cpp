@@ -121,7 +121,7 @@ Result<void> enumerate_devices(Instance::Impl& impl) {
     }
     YOLK_TRY(impl.physical_devices, std::move(listed));
     for (std::uint32_t i = 0; i < impl.physical_devices.size(); ++i) {
-        YOLK_TRY(DeviceInfo info, physical_device_info(impl.physical_devices[i], i));
+        YOLK_TRY(DeviceInfo info, physical_device_info(impl.handle, impl.physical_devices[i], i));
         impl.infos.push_back(std::move(info));
     }
     return {};

@@ -39,7 +39,7 @@ Result<DeviceInfo> floor_device(VkInstance instance, VkPhysicalDevice physical_d
     YOLK_TRY_VOID(load_vulkan());
     // The loader's functions dispatch by handle: those that another instance gave serve this one.
     if (volkGetLoadedInstance() == VK_NULL_HANDLE) volkLoadInstanceOnly(instance);
-    YOLK_TRY(DeviceInfo info, physical_device_info(physical_device, 0));
+    YOLK_TRY(DeviceInfo info, physical_device_info(instance, physical_device, 0));
     const std::vector<std::string> missing = missing_from_floor(info);
     if (missing.empty()) return info;
     return unsupported("Device '{}' cannot run Yolk's kernels; it lacks: {}.", info.name, fmt::join(missing, ", "));

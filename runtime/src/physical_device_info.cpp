@@ -78,7 +78,9 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     features.subgroup_size_control = subgroup.subgroupSizeControl == VK_TRUE;
     features.cooperative_matrix_nv = matrix_nv.cooperativeMatrix == VK_TRUE;
     features.cooperative_matrix_khr = matrix_khr.cooperativeMatrix == VK_TRUE;
-    features.vulkan_memory_model = vulkan12.vulkanMemoryModel == VK_TRUE;
+    // With device scope, or it is of no use: see OptionalFeatures.
+    features.vulkan_memory_model =
+        vulkan12.vulkanMemoryModel == VK_TRUE && vulkan12.vulkanMemoryModelDeviceScope == VK_TRUE;
     features.push_descriptor = contains(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
     features.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
 }
@@ -104,7 +106,6 @@ void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
     vkGetPhysicalDeviceProperties2(device, &asked);
 
     info.features.integer_dot_accelerated = dot.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
-    info.cooperative_shapes = list_cooperative_shapes(device, info.features);
 
     info.driver_name = driver.driverName;
     info.driver_info = driver.driverInfo;
@@ -198,7 +199,7 @@ void fill_budgets(VkPhysicalDevice device, const DeviceFeatures& features, std::
         heaps[i].budget = MemoryBudget{.budget_bytes = budget.heapBudget[i], .used_bytes = budget.heapUsage[i]};
 }
 
-Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t index) {
+Result<DeviceInfo> physical_device_info(VkInstance instance, VkPhysicalDevice device, std::uint32_t index) {
     VkPhysicalDeviceProperties properties{};
     vkGetPhysicalDeviceProperties(device, &properties);
     DeviceInfo info;
@@ -218,6 +219,7 @@ Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t i
         fill_features(device, extensions, info.features);
         fill_budgets(device, info.features, info.heaps);
         fill_driver(device, info);
+        info.cooperative_shapes = list_cooperative_shapes(instance, device, info.features);
     }
     return info;
 }

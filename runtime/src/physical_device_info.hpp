@@ -12,9 +12,10 @@
 
 namespace yolk {
 
-/// Asks the driver for everything that DeviceInfo holds. Features that Vulkan 1.2 knows are asked of 1.2 drivers only;
-/// on older ones the features stay false, which the floor then rejects by name.
-[[nodiscard]] Result<DeviceInfo> physical_device_info(VkPhysicalDevice device, std::uint32_t index);
+/// Asks the driver for everything that DeviceInfo holds; `instance` is the device's. Features that Vulkan 1.2 knows are
+/// asked of 1.2 drivers only; on older ones the features stay false, which the floor then rejects by name.
+[[nodiscard]] Result<DeviceInfo> physical_device_info(VkInstance instance, VkPhysicalDevice device,
+                                                      std::uint32_t index);
 
 /// `name` is the device's, for the error.
 [[nodiscard]] Result<std::vector<VkExtensionProperties>> extensions_of(VkPhysicalDevice device,

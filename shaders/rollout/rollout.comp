@@ -73,12 +73,13 @@ void main() {
     } else {
         slot = slots_.values[place];
     }
-    if (slot.finished != 0u) return;
 
     uint side = (member & ANTITHETIC) << 31;  // a sign bit: member 2p is the positive side of pair p
     float matrix_scale = uintBitsToFloat(floatBitsToUint(params.matrix_scale) ^ side);
     prepare_policy(member >> ANTITHETIC, uintBitsToFloat(floatBitsToUint(params.vector_scale) ^ side));
 
+    // A member that has finished takes no step, but does not return early: where all lanes of a subgroup have returned,
+    // lavapipe of Mesa 26.1 still loads parameters, by a descriptor that no lane computed, and crashes.
     uint steps = 0u;
     while (steps < params.step_count && slot.finished == 0u) {
         uint action = act(slot.state, matrix_scale);

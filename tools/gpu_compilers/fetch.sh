@@ -5,7 +5,8 @@
 # An apt with settings, lists and caches of its own: nothing of this machine's changes, and since nothing counts as installed,
 # every library comes along, libc too. Root is not needed.
 gpu_suite=trixie
-gpu_packages=("mesa-vulkan-drivers/$gpu_suite-backports" "mesa-drm-shim/$gpu_suite-backports")
+# The drivers, the null devices that they compile for, and a validation layer that knows what the drivers offer.
+gpu_packages=("mesa-vulkan-drivers/$gpu_suite-backports" "mesa-drm-shim/$gpu_suite-backports" "vulkan-validationlayers/$gpu_suite")
 
 gpu_apt() { DEBIAN_FRONTEND=noninteractive apt-get -c "$gpu_folder/apt/apt.conf" "$@"; }
 
@@ -67,16 +68,23 @@ gpu_unpack() {
   rm -rf "$gpu_folder/apt"
 }
 
+# Whether all packages are there: of an earlier list some may be missing.
+gpu_fetched() {
+  local package
+  [ -s "$gpu_folder/packages.txt" ] || return 1
+  for package in "${gpu_packages[@]}"; do grep -q "^${package%/*} " "$gpu_folder/packages.txt" || return 1; done
+}
+
 gpu_fetch() {
   [ "$(uname -m)" = x86_64 ] || die "this is $(uname -m); the drivers are packages for x86-64" 2
-  [ -s "$gpu_folder/packages.txt" ] && return
+  gpu_fetched && return
   { command -v apt-get && command -v dpkg-deb; } >/dev/null ||
     die "there is no apt-get here; the drivers come from Debian's packages" 2
   # apt's settings and the loader's options separate lists by them.
   case $gpu_folder in *[[:space:]:\"]*) die "the checkout's path has a space, a colon or a quote, which apt cannot take: $gpu_folder" 2 ;; esac
   gpu_apt_settings
   gpu_lists
-  say "fetching ${gpu_packages[*]} with all they need, 85 MB"
+  say "fetching ${gpu_packages[*]} with all they need, 90 MB"
   gpu_apt install -qq -y --download-only --no-install-recommends "${gpu_packages[@]}" >"$gpu_folder/apt.log" 2>&1 ||
     { tail -n 5 "$gpu_folder/apt.log" >&2; die "the packages could not be fetched; run it again to go on"; }
   gpu_apt autoclean -qq >/dev/null
@@ -84,14 +92,3 @@ gpu_fetch() {
 }
 
 gpu_mesa() { awk '$1 == "mesa-vulkan-drivers" { print $2 }' "$gpu_folder/packages.txt"; }
-
-# on_lavapipe PROGRAM ARGUMENT...: on the fetched lavapipe and the libc that it needs, through that libc's loader.
-on_lavapipe() {
-  local libraries=$gpu_folder/root/usr/lib/x86_64-linux-gnu program=$1
-  shift
-  printf '{"file_format_version": "1.0.1", "ICD": {"library_path": "%s", "api_version": "1.4.0"}}\n' \
-    "$libraries/libvulkan_lvp.so" >"$gpu_folder/lavapipe.json"
-  env -u VK_ICD_FILENAMES -u VK_ADD_DRIVER_FILES VK_DRIVER_FILES="$gpu_folder/lavapipe.json" VK_LOADER_LAYERS_DISABLE='~implicit~' \
-    MESA_SHADER_CACHE_DISABLE=true YOLK_CACHE="$gpu_folder/cache" \
-    "$libraries/ld-linux-x86-64.so.2" --library-path "$libraries" --argv0 "$program" "$program" "$@"
-}

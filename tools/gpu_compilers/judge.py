@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Judges what the compilers of GPUs made of the plans that tools/gpu-check had inspected.
+
+    judge.py --shapes FILE --reasons FILE TARGET=FILE...      the default plans of shapes that GPUs meet
+    judge.py --refusals TARGET=FILE...                        any plans: only what a driver refused is a fault
+
+Of every pipeline: the driver refused it. Of default plans: spilled registers, scratch memory, and an occupancy below a
+quarter for which the list of reasons has no entry. An entry that excuses nothing is reported, too, where its target was
+compiled. Exit code 1: something was found; 2: bad input.
+
+The list of reasons has a line for each: TARGETS | PIPELINE | SHAPE | REASON. The first three are patterns (*, ?), several
+targets are separated by spaces.
+"""
+import argparse
+import fnmatch
+import sys
+from dataclasses import dataclass, field
+
+from inspected import WITHOUT_WAVES, BadInput, pipelines_of, shapes_of, targets_of
+
+LEAST_OCCUPANCY = 0.25
+
+
+@dataclass
+class Reason:
+    line: int
+    targets: list
+    pipeline: str
+    shape: str
+    reason: str
+    used: set = field(default_factory=set)  # of its targets' patterns
+
+    def excuses(self, target, line):
+        """Notes that it was needed."""
+        for pattern in self.targets:
+            if all(map(fnmatch.fnmatchcase, (target, line["pipeline"], line["shape"]), (pattern, self.pipeline, self.shape))):
+                self.used.add(pattern)
+                return True
+        return False
+
+
+def reasons_of(path):
+    reasons = []
+    with open(path, encoding="utf-8") as file:
+        for number, text in enumerate(file, 1):
+            if not text.strip() or text.startswith("#"):
+                continue
+            cells = [cell.strip() for cell in text.split("|")]
+            if len(cells) != 4 or not all(cells):
+                raise BadInput(f"{path}:{number}: '{text.strip()}'; an entry is TARGETS | PIPELINE | SHAPE | REASON")
+            reasons.append(Reason(number, cells[0].split(), *cells[1:]))
+    return reasons
+
+
+def faults_of(line, target, reasons):
+    """What is wrong with a pipeline. Without reasons, only that it was refused."""
+    if "refused" in line:
+        return [f"refused: {line['refused']}"]
+    if reasons is None or not line["default"]:
+        return []
+    faults = [
+        f"{line[figure]} {unit}"
+        for figure, unit in (("spilled_registers", "spilled registers"), ("scratch_bytes", "bytes of scratch memory"))
+        if line[figure]
+    ]
+    occupancy = line["occupancy"]
+    if occupancy is None:
+        if not target.startswith(WITHOUT_WAVES):
+            faults.append("no occupancy, which this driver reports")
+    elif occupancy < LEAST_OCCUPANCY and not any([one.excuses(target, line) for one in reasons]):
+        faults.append(f"{line['waves']} of {line['waves_of']} waves, less than a quarter, without a listed reason")
+    return faults
+
+
+def judge_target(target, path, shapes, reasons):
+    """Sentences; none: the target passes."""
+    lines, broken = pipelines_of(path, shapes)
+    problems = [f"{target}: {broken}"] if broken else []
+    for line in lines:
+        where = f"{target}: {line['shape']}: {line['pipeline'] or 'the plan'}"
+        if not line.get("default"):
+            where += f" {line.get('configuration')}"
+        problems += [f"{where}: {fault}" for fault in faults_of(line, target, reasons)]
+    return problems
+
+
+def stale(reasons, targets, path):
+    for reason in reasons or []:
+        for pattern in reason.targets:
+            if pattern not in reason.used and fnmatch.filter(targets, pattern):
+                yield f"{path}:{reason.line}: {pattern} | {reason.pipeline} | {reason.shape} excuses nothing any more: remove it"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shapes", metavar="FILE", help="the shapes that every target must have")
+    parser.add_argument("--reasons", metavar="FILE")
+    parser.add_argument("--refusals", action="store_true")
+    parser.add_argument("targets", nargs="+", metavar="TARGET=FILE")
+    arguments = parser.parse_args()
+    try:
+        targets = targets_of(arguments.targets)
+        if arguments.refusals == bool(arguments.shapes and arguments.reasons):
+            raise BadInput("it takes --shapes with --reasons, or --refusals")
+        shapes = None if arguments.refusals else shapes_of(arguments.shapes)
+        reasons = None if arguments.refusals else reasons_of(arguments.reasons)
+        problems = [problem for name, path in targets.items() for problem in judge_target(name, path, shapes, reasons)]
+    except (BadInput, OSError) as error:
+        print(f"judge.py: error: {error}", file=sys.stderr)
+        return 2
+    problems += stale(reasons, targets, arguments.reasons)
+    good = "nothing was refused" if arguments.refusals else f"{len(shapes)} shapes: no spills, no scratch memory, occupancy as listed"
+    print("\n".join(problems) or f"{' '.join(targets)}: {good}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/gpu_compilers.md: what the compilers of GPUs make of the default plans, before and after.
+
+    write_page.py --mesa VERSION --shapes FILE --before FILE --reasons FILE --out FILE TARGET=FILE...
+
+`before` is a table with a line of comment on where it is from, then a line of names: target, shape, pipeline and FIGURES.
+An empty cell is a figure that the driver does not report. The file is written beside and renamed.
+"""
+import argparse
+import csv
+import os
+import sys
+from collections import defaultdict
+from itertools import zip_longest
+
+from inspected import BadInput, pipelines_of, shapes_of, targets_of
+from judge import LEAST_OCCUPANCY, reasons_of
+
+FIGURES = ("registers", "spilled_registers", "scratch_bytes", "waves", "waves_of", "instructions", "inverse_throughput")
+HEAD = "| pipeline | GPU | registers | spilled | scratch | waves | instructions | inverse throughput |\n|---|---|---|---|---|---|---|---|"
+
+# What the targets of drivers.sh are.
+GPUS = {
+    "polaris10": "RADV, GCN 4 (RX 580)",
+    "vega10": "RADV, GCN 5 (RX Vega)",
+    "navi21": "RADV, RDNA 2 (RX 6800)",
+    "navi31": "RADV, RDNA 3 (RX 7900)",
+    "gfx1201": "RADV, RDNA 4 (RX 9070)",
+    "tu102": "NVK, Turing (RTX 2080 Ti)",
+    "ga102": "NVK, Ampere (RTX 3090)",
+    "m1": "Honeykrisp, Apple M1",
+    "adreno740": "Turnip, Adreno 7xx",
+}
+
+PAGE = """# What the compilers of GPUs make of the kernels
+
+This page is made by `tools/gpu-check --write`, from what `yolk inspect` says: do not edit it. Nothing here ran on a GPU.
+Mesa's drivers compiled the default plan of each shape for null devices. Their version: {mesa}.
+
+{gpus}
+
+NVK's compiler is Mesa's own, not NVIDIA's.
+
+Each cell is before → after. Before is {before}.
+One number stands for two that are equal. `·`: the plan had no such pipeline. `–`: the driver does not report it.
+
+- registers: of an invocation. For m1 they are of 16 bits.
+- spilled: registers that did not fit; RADV's are vector and scalar registers together.
+- scratch: memory for what is not in registers, in bytes: of a subgroup (RADV), of an invocation (others).
+- waves: subgroups in flight, of the most that the hardware holds: per SIMD (RADV; on RDNA 2 and later 16), per
+  multiprocessor (NVK).
+- instructions: of the whole kernel, each loop once. An unrolled loop has more of them and may be faster.
+- inverse throughput: busy cycles of one subgroup, by RADV's model, which knows neither caches nor the lengths of loops. It
+  may rank forms of a kernel for one GPU; it is no time.
+
+`tools/gpu-check` fails where a driver refuses a pipeline, and where a default spills, uses scratch memory, or has less than a
+quarter of the waves without a reason in this list:
+
+{reasons}
+
+## Smallest share of the waves
+
+Of all pipelines of a plan. `spills` and `scratch` say that one of them has some.
+
+{overview}
+
+{details}
+"""
+
+
+# ---- Figures
+
+def before_of(path):
+    """Where it is from; and {(target, shape): {pipeline: [figures, ...]}}."""
+    found = defaultdict(lambda: defaultdict(list))
+    with open(path, encoding="utf-8") as file:
+        source = file.readline().lstrip("# ").strip()
+        for row in csv.DictReader(file):
+            figures = {name: float(row[name]) if row[name] else None for name in FIGURES}
+            found[row["target"], row["shape"]][row["pipeline"]].append(figures)
+    return source, found
+
+
+def after_of(targets, shapes):
+    found = defaultdict(lambda: defaultdict(list))
+    for target, path in targets.items():
+        lines, broken = pipelines_of(path, shapes)
+        if broken:
+            raise BadInput(f"{target}: {broken}")
+        for line in lines:
+            if "refused" in line:
+                raise BadInput(f"{target}: {line['shape']}: {line['pipeline']} was refused; the page has only what compiles")
+            if line["default"]:
+                found[target, line["shape"]][line["pipeline"]].append({name: line[name] for name in FIGURES})
+    return found
+
+
+# ---- Cells
+
+def number(value):
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def waves(figures):
+    if figures["waves"] is None:
+        return "–"
+    return f"{figures['waves']:.0f}" + ("" if figures["waves_of"] is None else f" of {figures['waves_of']:.0f}")
+
+
+def change(before, after, text):
+    told = ["·" if one is None else text(one) for one in (before, after)]
+    return told[1] if told[0] == told[1] else " → ".join(told)
+
+
+def cells(before, after):
+    plain = [change(before, after, lambda one, name=name: number(one[name])) for name in FIGURES if not name.startswith("waves")]
+    return [*plain[:3], change(before, after, waves), *plain[3:]]
+
+
+def least_share(pipelines):
+    """ "31 %", with what else is wrong; "" where there are no pipelines."""
+    lines = [one for same in pipelines.values() for one in same]
+    if not lines:
+        return "·"
+    shares = [one["waves"] / one["waves_of"] for one in lines if one["waves"] is not None and one["waves_of"]]
+    told = f"{100 * min(shares):.0f} %" if shares else "–"
+    for name, word in (("spilled_registers", "spills"), ("scratch_bytes", "scratch")):
+        told += f" {word}" if any(one[name] for one in lines) else ""
+    return told
+
+
+# ---- Tables
+
+def overview(shapes, targets, before, after):
+    rows = ["| shape | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
+    for shape in shapes:
+        told = [change(before[target, shape], after[target, shape], least_share) for target in targets]
+        rows.append(f"| [{shape}](#{anchor(shape)}) | " + " | ".join(told) + " |")
+    return "\n".join(rows)
+
+
+def anchor(heading):
+    """As GitHub makes them of a heading."""
+    return "".join(c for c in heading.lower().replace(" ", "-") if c.isalnum() or c in "-_")
+
+
+def rows_of(shape, targets, before, after):
+    """{pipeline: [(target, cells), ...]} in the order of the plans; of several of one name the later ones are numbered."""
+    rows = defaultdict(list)
+    for target in targets:
+        old, new = before[target, shape], after[target, shape]
+        for name in dict.fromkeys([*new, *old]):
+            for i, pair in enumerate(zip_longest(old.get(name, []), new.get(name, [])), 1):
+                rows[name if i == 1 else f"{name} ({i})"].append((target, cells(*pair)))
+    return rows
+
+
+def details(shapes, targets, before, after):
+    """A heading and a table for each shape. A pipeline whose figures an earlier shape has shown is only named."""
+    told, shown = [], {}
+    for shape in shapes:
+        table, same = [], defaultdict(list)
+        for name, rows in rows_of(shape, targets, before, after).items():
+            key = repr((name, rows))
+            if key in shown:
+                same[shown[key]].append(f"`{name}`")
+                continue
+            shown[key] = shape
+            for i, (target, figures) in enumerate(rows):
+                table.append(f"| {f'`{name}`' if i == 0 else ''} | {target} | " + " | ".join(figures) + " |")
+        told.append(f"## {shape}\n")
+        told += [HEAD, *table, ""] if table else []
+        told += [f"As for [{earlier}](#{anchor(earlier)}): {', '.join(names)}\n" for earlier, names in same.items()]
+    return "\n".join(told).rstrip()
+
+
+def reasons_table(path):
+    rows = ["| GPUs | pipelines | shapes | reason |", "|---|---|---|---|"]
+    for one in reasons_of(path):
+        rows.append(f"| {' '.join(one.targets)} | `{one.pipeline}` | `{one.shape}` | {one.reason} |")
+    return "\n".join(rows) if len(rows) > 2 else f"None: every default has at least {100 * LEAST_OCCUPANCY:.0f} % of the waves."
+
+
+def page(arguments):
+    targets = targets_of(arguments.targets)
+    source, before = before_of(arguments.before)
+    shapes = shapes_of(arguments.shapes)
+    after = after_of(targets, shapes)
+    return PAGE.format(
+        mesa=arguments.mesa,
+        before=source if arguments.mesa in source else source + ": another version, so that the compilers differ, too",
+        gpus="\n".join(f"- {name}: {GPUS[name]}" for name in targets),
+        reasons=reasons_table(arguments.reasons),
+        overview=overview(shapes, targets, before, after),
+        details=details(shapes, targets, before, after),
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("mesa", "shapes", "before", "reasons", "out"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("targets", nargs="+", metavar="TARGET=FILE")
+    arguments = parser.parse_args()
+    try:
+        text = page(arguments)
+        with open(arguments.out + ".part", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(arguments.out + ".part", arguments.out)
+    except (BadInput, OSError) as error:
+        print(f"write_page.py: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
