@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of 16 bits, and what matrix units want. The family's table has cases of all formats (matmul_test.cpp).
+// Operands of 16 bits. The family's table has cases of all formats (matmul_test.cpp).
 #include "matmul_formats.hpp"
 
 #include <gmock/gmock.h>
@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "matmul_cooperative.hpp"
 #include "matrix_units.hpp"
 #include "yolk/core/philox.hpp"
 #include "yolk/oracle/convert.hpp"
@@ -20,81 +21,6 @@ using ::testing::ElementsAre;
 using testing::expect_error;
 
 constexpr auto kBf16 = FloatFormat::BF16;
-
-MatmulDesc half_product(std::uint32_t size) {
-    return {.m = size, .n = size, .k = size, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}};
-}
-
-TEST(matrix_units, take_products_of_halves_only) {
-    const DeviceInfo info = with_matrix_units();
-    const auto taken = [&](const MatmulDesc& desc) {
-        return space_of(info, desc)
-            .check({.workgroup_size = 32,
-                    .block_m = 16,
-                    .block_n = 16,
-                    .tile_m = 1,
-                    .tile_n = 4,
-                    .vector_width = 1,
-                    .operand_path = kCooperativeOperands});
-    };
-    EXPECT_OK(taken(half_product(64)));
-    MatmulDesc exact = half_product(64);
-    exact.determinism = Determinism::Exact;
-    EXPECT_TRUE(expect_error(taken(exact), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
-    MatmulDesc mixed = half_product(64);
-    mixed.a.format = kBf16;
-    EXPECT_TRUE(expect_error(taken(mixed), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
-    EXPECT_TRUE(expect_error(taken(half_product(60)), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
-    MatmulDesc odd = half_product(64);
-    odd.a.offset = 4;
-    EXPECT_TRUE(expect_error(taken(odd), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
-    MatmulDesc strided = half_product(64);
-    strided.b.stride = 68;
-    EXPECT_TRUE(expect_error(taken(strided), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
-}
-
-TEST(matrix_units, geometry) {
-    const DeviceInfo info = with_matrix_units();
-    const MatmulDesc desc = half_product(64);
-    const MatmulConfig good{.workgroup_size = 32,
-                            .block_m = 32,
-                            .block_n = 64,
-                            .tile_m = 1,
-                            .tile_n = 4,
-                            .vector_width = 1,
-                            .operand_path = kCooperativeOperands};
-    const auto refused = [&](auto&& change, const char* part) {
-        MatmulConfig config = good;
-        change(config);
-        return expect_error(space_of(info, desc).check(config), ErrorKind::BadInput, part);
-    };
-    EXPECT_OK(space_of(info, desc).check(good));
-    EXPECT_TRUE(refused([](MatmulConfig& c) { c.workgroup_size = 64; }, "that of a subgroup, 32"));
-    EXPECT_TRUE(refused([](MatmulConfig& c) { c.block_m = 8; }, "1 to 4 times 16"));
-    EXPECT_TRUE(refused([](MatmulConfig& c) { c.block_m = 128; }, "1 to 4 times 16"));
-    EXPECT_TRUE(refused([](MatmulConfig& c) { c.split_k = 4; }, "split_k 1"));
-    EXPECT_TRUE(refused([](MatmulConfig& c) { c.tile_m = 4; }, "tile_m 1"));
-    EXPECT_TRUE(expect_error(space_of(info, half_product(48)).check(good), ErrorKind::BadInput, "divide m and n"));
-    EXPECT_NE(heuristic_of(info, desc).operand_path, std::uint32_t{kCooperativeOperands})
-        << "no default that never ran";
-}
-
-TEST(matrix_units, loops_and_outputs) {
-    const DeviceInfo info = with_matrix_units();
-    const MatmulDesc desc = half_product(64);
-    const MatmulConfig config{.block_m = 32, .block_n = 32};
-    EXPECT_EQ(cooperative_chunk(UINT64_MAX, desc, config, info.cooperative_shapes[0]).value(), 64U);
-    EXPECT_TRUE(expect_error(cooperative_chunk(60, desc, config, info.cooperative_shapes[0]), ErrorKind::Unsupported,
-                             "on matrix units"));
-    MatmulDesc written = desc;
-    written.out = {.offset = 4, .stride = 68, .batch_stride = 0};
-    EXPECT_TRUE(writes_out_directly(written));
-    written.out.offset = 2;
-    EXPECT_FALSE(writes_out_directly(written));
-    written.out.offset = 4;
-    written.has_bias = true;
-    EXPECT_FALSE(writes_out_directly(written));
-}
 
 TEST(storage16, opens_a_knob_for_operands_of_16_bits) {
     const DeviceInfo info = with_matrix_units();
@@ -198,6 +124,42 @@ TEST_P(matmul_formats, an_out_of_16_bits_is_the_rounded_one_of_fp32) {
         desc.out.format = format;
         ASSERT_OK_AND_ASSIGN(const auto got, run(desc, a, b));
         EXPECT_EQ(got, reference::narrow_twin(format, floats));
+    }
+}
+
+// Sums of small integers are exact in any order. Where there are no matrix units the plan says so (the drivers of
+// tools/test have none, tools/gpu-check --tests runs it on one that has).
+TEST_P(matmul_formats, matrix_units_add_integers_exactly_in_every_configuration) {
+    constexpr std::uint32_t kSide = 32;
+    std::vector<float> a, b;
+    for (std::uint32_t i = 0; i < kSide * kSide; ++i) {
+        const auto words = philox4x32({i, 9, 0, 0}, {7, 7});
+        a.push_back(static_cast<float>(words[0] % 17) - 8.0F);
+        b.push_back(static_cast<float>(words[1] % 17) - 8.0F);
+    }
+    const auto a_words = reference::narrow_twin(kF16, a), b_words = reference::narrow_twin(kF16, b);
+    for (const bool as_layers : {true, false}) {
+        MatmulDesc desc = half_product(kSide);
+        desc.a.transposed = !as_layers;
+        desc.b.transposed = as_layers;
+        if (!path_is_open(device().usable_info(), LowPrecisionPath::CooperativeMatrix)) {
+            desc.config = MatmulConfig{.operand_path = kStagedCooperativeOperands};
+            EXPECT_TRUE(expect_error(plan_matmul(device(), desc), ErrorKind::BadInput,
+                                     "operand_path of [matmul] is 6; it may be"));
+            continue;
+        }
+        ASSERT_OK_AND_ASSIGN(const auto right, run(desc, a_words, b_words));
+        const ConfigSpace<MatmulConfig> space = space_of(device().usable_info(), desc);
+        std::size_t staged = 0;
+        for (const Configuration& values : space.space().all()) {
+            desc.config = space.config(values);
+            if (!is_on_matrix_units(*desc.config)) continue;
+            if (desc.config->operand_path == kStagedCooperativeOperands) ++staged;
+            if (!as_layers && staged % 4 != 1) continue;  // a driver takes a second to compile each
+            ASSERT_OK_AND_ASSIGN(const auto got, run(desc, a_words, b_words));
+            EXPECT_EQ(got, right) << space.space().text(values);
+        }
+        EXPECT_GT(staged, 4U);
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "yolk/primitives/float_format.hpp"
+#include "yolk/primitives/matmul.hpp"
 #include "yolk/runtime/device_info.hpp"
 
 namespace yolk {
@@ -18,6 +19,11 @@ inline DeviceInfo with_matrix_units() {
     info.features.cooperative_matrix_nv = true;
     info.cooperative_shapes = {{.m = 16, .n = 16, .k = 16}};
     return info;
+}
+
+/// A product that they may take, b as a layer's weights lie.
+inline MatmulDesc half_product(std::uint32_t size) {
+    return {.m = size, .n = size, .k = size, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}};
 }
 
 }  // namespace yolk

@@ -53,7 +53,7 @@ TEST(perturbed_linear_base_space, matrix_units_take_fast_products_of_halves_only
     EXPECT_NE(heuristic_of(info, of_halves()).base, kBaseOnMatrixUnits) << "no default that never ran";
 }
 
-TEST(perturbed_linear_base_space, matrix_units_get_the_largest_blocks_that_divide_the_product) {
+TEST(perturbed_linear_base_space, matrix_units_get_blocks_that_divide_the_product) {
     const DeviceInfo info = with_matrix_units();
     const MatmulDesc product = base_product(info, of_halves(), kBaseOnMatrixUnits);
     EXPECT_EQ(product.m, 16U);
@@ -74,8 +74,9 @@ TEST(perturbed_linear_base_space, matrix_units_get_the_largest_blocks_that_divid
     EXPECT_EQ(of_each.n, 64U);
     EXPECT_FALSE(of_each.b.transposed);
     ASSERT_TRUE(of_each.config);
-    EXPECT_EQ(of_each.config->block_m, 64U);
-    EXPECT_EQ(of_each.config->block_n, 64U);
+    EXPECT_EQ(of_each.config->operand_path, std::uint32_t{kStagedCooperativeOperands});
+    EXPECT_EQ(of_each.config->block_m, 32U);
+    EXPECT_EQ(of_each.config->block_n, 32U);
     EXPECT_FALSE(base_product(info, large, kBaseByMatmul).config) << "matmul's own default";
 }
 

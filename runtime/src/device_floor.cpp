@@ -78,7 +78,7 @@ std::vector<OptionalPath> optional_paths(const DeviceInfo& device) {
         {"int8", has.shader_int8 && has.storage_8bit, "shaderInt8 and storageBuffer8BitAccess"},
         {"int8-dot", path_is_open(device, LowPrecisionPath::IntegerDot), "shaderIntegerDotProduct"},
         {"cooperative-matrix", path_is_open(device, LowPrecisionPath::CooperativeMatrix),
-         "shaderFloat16, storageBuffer16BitAccess, vulkanMemoryModelDeviceScope, and VK_KHR_cooperative_matrix or "
+         "shaderFloat16, vulkanMemoryModelDeviceScope, and VK_KHR_cooperative_matrix or "
          "VK_NV_cooperative_matrix with fp16 operands and fp32 sums"},
         {"large-workgroups", limits.max_workgroup_invocations >= 1024, "workgroups of 1024 invocations"},
         {"large-bindings", limits.max_storage_buffer_range >= 2048 * kMiB - 1, "storage bindings of 2 GiB"},

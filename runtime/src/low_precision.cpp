@@ -47,9 +47,9 @@ bool path_is_open(const DeviceInfo& device, LowPrecisionPath path) {
     return false;
 }
 
-std::optional<CooperativeShape> cooperative_shape(const DeviceInfo& device, bool has_khr_kernels) {
+std::optional<CooperativeShape> cooperative_shape(const DeviceInfo& device) {
     const DeviceFeatures& has = device.features;
-    if (!has.shader_float16 || !has.storage_16bit || !has.vulkan_memory_model) return std::nullopt;
+    if (!has.shader_float16 || !has.vulkan_memory_model) return std::nullopt;
     // A workgroup is one subgroup.
     if (device.limits.subgroup_size == 0 || device.limits.subgroup_size > 256) return std::nullopt;
     std::optional<CooperativeShape> best;
@@ -57,7 +57,7 @@ std::optional<CooperativeShape> cooperative_shape(const DeviceInfo& device, bool
         return std::uint64_t{s.m} * s.n * s.k + (s.khr ? std::uint64_t{1} << 32U : 0);
     };
     for (const CooperativeShape& shape : device.cooperative_shapes) {
-        const bool form = shape.khr ? has.cooperative_matrix_khr && has_khr_kernels : has.cooperative_matrix_nv;
+        const bool form = shape.khr ? has.cooperative_matrix_khr : has.cooperative_matrix_nv;
         const bool types = shape.a == ComponentType::F16 && shape.b == ComponentType::F16 &&
                            shape.c == ComponentType::F32 && shape.result == ComponentType::F32;
         if (!form || !types || !has_usable_sides(shape)) continue;
@@ -83,7 +83,7 @@ std::string missing_needs(const DeviceInfo& device, std::uint32_t needs) {
     const auto need = [&](std::uint32_t bit, bool is_there, const char* what) {
         if ((needs & bit) != 0 && !is_there) missing += (missing.empty() ? "" : ", ") + std::string(what);
     };
-    const bool matrices = has.shader_float16 && has.storage_16bit && has.vulkan_memory_model;
+    const bool matrices = has.shader_float16 && has.vulkan_memory_model;
     need(kNeedsStorage16, has.storage_16bit, "16-bit storage");
     need(kNeedsIntegerDot, has.shader_integer_dot_product, "integer dot products");
     need(kNeedsCooperativeNv, matrices && has.cooperative_matrix_nv, "NV cooperative matrices of fp16");

@@ -124,19 +124,19 @@ std::vector<std::uint16_t> cooperative_operands(const CooperativeShape& shape) {
 }
 
 std::string judge_cooperative(const CooperativeShape& shape, std::span<const std::uint32_t> results) {
-    if (results.size() != std::size_t{shape.m} * shape.n)
-        return count_text(results.size(), std::size_t{shape.m} * shape.n);
+    const std::size_t elements = std::size_t{shape.m} * shape.n;
+    if (results.size() != 2 * elements) return count_text(results.size(), 2 * elements);
     const std::vector<std::int32_t> integers = cooperative_integers(shape);
     const std::size_t b = std::size_t{shape.m} * shape.k;
-    for (std::size_t i = 0; i < shape.m; ++i) {
-        for (std::size_t j = 0; j < shape.n; ++j) {
-            std::int32_t sum = 0;
-            for (std::size_t q = 0; q < shape.k; ++q) sum += integers[i * shape.k + q] * integers[b + q * shape.n + j];
-            const auto got = std::bit_cast<float>(results[i * shape.n + j]);
-            if (got == static_cast<float>(sum)) continue;
-            return fmt::format("element [{}, {}] of a {} x {} x {} multiplication is {} instead of {}", i, j, shape.m,
-                               shape.n, shape.k, got, sum);
-        }
+    for (std::size_t at = 0; at < results.size(); ++at) {
+        const std::size_t i = at % elements / shape.n;
+        const std::size_t j = at % shape.n;
+        std::int32_t sum = 0;
+        for (std::size_t q = 0; q < shape.k; ++q) sum += integers[i * shape.k + q] * integers[b + q * shape.n + j];
+        const auto got = std::bit_cast<float>(results[at]);
+        if (got == static_cast<float>(sum)) continue;
+        return fmt::format("element [{}, {}] of a {} x {} x {} multiplication of operands from {} is {} instead of {}",
+                           i, j, shape.m, shape.n, shape.k, at < elements ? "a buffer" : "shared memory", got, sum);
     }
     return {};
 }

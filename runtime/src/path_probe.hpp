@@ -27,7 +27,7 @@ using ProbeWords = std::array<std::uint32_t, 4>;
 /// fp16 bits of integers in [-31, 31], a [m, k] and b [k, n]: every sum is an integer that fp32 holds, most of them
 /// none that fp16 does.
 [[nodiscard]] std::vector<std::uint16_t> cooperative_operands(const CooperativeShape& shape);
-/// `results`: fp32 bits [m, n].
+/// `results`: fp32 bits [2, m, n], of operands from the buffer and of staged ones.
 [[nodiscard]] std::string judge_cooperative(const CooperativeShape& shape, std::span<const std::uint32_t> results);
 
 }  // namespace yolk

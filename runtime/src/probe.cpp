@@ -17,7 +17,6 @@
 #include "yolk/runtime/dispatcher.hpp"
 #include "yolk/runtime/low_precision.hpp"
 #include "yolk/shaders/catalogue.hpp"
-#include "yolk/shaders/cooperative_forms.hpp"
 
 namespace yolk {
 namespace {
@@ -84,11 +83,8 @@ Result<std::optional<std::uint64_t>> probe_loops(Dispatcher& dispatcher) {
     return derive_loop_limit(cases, states);
 }
 
-const Kernel<abi::probe::Params>& cooperative_kernel([[maybe_unused]] const CooperativeShape& shape) {
-#if YOLK_HAS_KHR_COOPERATIVE_KERNELS
-    if (shape.khr) return kernels::kProbeCooperativeKhr;
-#endif
-    return kernels::kProbeCooperativeNv;
+const Kernel<abi::probe::Params>& cooperative_kernel(const CooperativeShape& shape) {
+    return shape.khr ? kernels::kProbeCooperativeKhr : kernels::kProbeCooperativeNv;
 }
 
 Result<std::string> probe_cooperative(Dispatcher& dispatcher) {
@@ -104,7 +100,7 @@ Result<std::string> probe_cooperative(Dispatcher& dispatcher) {
                                     .constants = constants,
                                     .given = std::as_bytes(std::span(operands)),
                                     .case_count = 1,
-                                    .result_count = std::size_t{shape.m} * shape.n,
+                                    .result_count = 2 * std::size_t{shape.m} * shape.n,
                                     .groups = 1}));
     return judge_cooperative(shape, results);
 }

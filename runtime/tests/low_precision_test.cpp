@@ -37,24 +37,28 @@ TEST(low_precision, paths_of_real_devices) {
     EXPECT_THAT(open_paths(tables::geforce_3080(0)), ElementsAre("storage16", "int8-dot", "cooperative-matrix"));
 }
 
+DeviceInfo of_nv_form() {
+    DeviceInfo device = tables::geforce_3080(0);
+    device.features.cooperative_matrix_khr = false;
+    return device;
+}
+
 TEST(low_precision, the_shape_of_real_devices) {
     constexpr CooperativeShape kNv{.m = 16, .n = 16, .k = 16};
     constexpr CooperativeShape kKhr{.m = 16, .n = 16, .k = 16, .khr = true};
-    EXPECT_EQ(cooperative_shape(tables::geforce_3080(0), false), kNv);
-    EXPECT_EQ(cooperative_shape(tables::geforce_3080(0), true), kKhr);
-    EXPECT_EQ(cooperative_shape(tables::radeon_7900(0), true), kKhr);
-    EXPECT_EQ(cooperative_shape(tables::radeon_7900(0), false), std::nullopt) << "no kernels of that form";
-    for (const bool khr : {false, true}) EXPECT_EQ(cooperative_shape(tables::lavapipe(0), khr), std::nullopt);
+    EXPECT_EQ(cooperative_shape(tables::geforce_3080(0)), kKhr);
+    EXPECT_EQ(cooperative_shape(of_nv_form()), kNv);
+    EXPECT_EQ(cooperative_shape(tables::radeon_7900(0)), kKhr);
+    EXPECT_EQ(cooperative_shape(tables::lavapipe(0)), std::nullopt);
 }
 
 TEST(low_precision, a_shape_needs_all_of_its_features) {
     const auto without = [](auto&& clear) {
-        DeviceInfo device = tables::geforce_3080(0);
+        DeviceInfo device = of_nv_form();
         clear(device);
-        return cooperative_shape(device, false);
+        return cooperative_shape(device);
     };
     EXPECT_EQ(without([](DeviceInfo& d) { d.features.shader_float16 = false; }), std::nullopt);
-    EXPECT_EQ(without([](DeviceInfo& d) { d.features.storage_16bit = false; }), std::nullopt);
     EXPECT_EQ(without([](DeviceInfo& d) { d.features.vulkan_memory_model = false; }), std::nullopt);
     EXPECT_EQ(without([](DeviceInfo& d) { d.features.cooperative_matrix_nv = false; }), std::nullopt);
     EXPECT_EQ(without([](DeviceInfo& d) { d.cooperative_shapes.clear(); }), std::nullopt);
@@ -74,7 +78,8 @@ TEST(low_precision, wrong_paths_are_closed_and_nothing_else) {
     };
     EXPECT_THAT(without(LowPrecisionPath::IntegerDot), ElementsAre("storage16", "cooperative-matrix"));
     EXPECT_THAT(without(LowPrecisionPath::CooperativeMatrix), ElementsAre("storage16", "int8-dot"));
-    EXPECT_THAT(without(LowPrecisionPath::Storage16), ElementsAre("int8-dot")) << "matrices read 16-bit words";
+    EXPECT_THAT(without(LowPrecisionPath::Storage16), ElementsAre("int8-dot", "cooperative-matrix"))
+        << "matrices are read as vectors of 16 bytes";
     EXPECT_THAT(open_paths(without_wrong_paths(device, {})),
                 ElementsAre("storage16", "int8-dot", "cooperative-matrix"));
     EXPECT_THAT(open_paths(without_low_precision(device)), IsEmpty());
@@ -185,10 +190,14 @@ TEST(path_probe, matrices) {
             results.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(sum)));
         }
     }
+    for (std::size_t i = 0; i < 128; ++i) results.push_back(std::uint32_t{results[i]});  // of staged operands
     EXPECT_THAT(judge_cooperative(kShape, results), IsEmpty());
     EXPECT_GT(beyond_half, 8) << "sums in fp16 must be wrong";
-    results[77] ^= 1U;
+    results[128 + 77] ^= 1U;
     EXPECT_THAT(judge_cooperative(kShape, results), HasSubstr("element [9, 5]"));
+    EXPECT_THAT(judge_cooperative(kShape, results), HasSubstr("of operands from shared memory"));
+    results[77] ^= 1U;
+    EXPECT_THAT(judge_cooperative(kShape, results), HasSubstr("of operands from a buffer"));
     EXPECT_THAT(judge_cooperative(kShape, {}), HasSubstr("gave 0 answers"));
 }
 

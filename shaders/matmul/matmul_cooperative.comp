@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul on matrix units: fp16 operands, fp32 sums. A workgroup is one subgroup and makes BLOCK_M x BLOCK_N sums as
-// fragments of SHAPE_M x SHAPE_N, straight from the buffers. With COOPERATIVE_KHR in the KHR form, else in the NV form
-// (docs/adr/0009). Layout, bindings, constants: yolk/abi/matmul.h. m, n and k are multiples of the block and of SHAPE_K,
-// offsets and strides of 8 elements (a and b) and 4 (out): the plan sees to it. The epilogue is matmul_combine's.
-// Class T: what matrix units do inside a fragment is theirs.
+// fragments of SHAPE_M x SHAPE_N, straight from the buffers. Layout, bindings, constants: yolk/abi/matmul.h. m, n and k
+// are multiples of the block and of SHAPE_K, offsets and strides of 8 elements (a and b) and 4 (out): the plan sees to
+// it. So operands are vectors of 16 bytes, and read as such where a fragment's neighbours are neighbours in memory.
+// The epilogue is matmul_combine's. Class T: what matrix units do inside a fragment is theirs.
 // Loops, one after the other: FRAGMENTS, k / SHAPE_K times about three times that, FRAGMENTS.
 #version 460
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_shader_16bit_storage : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_KHR_memory_scope_semantics : require
-#ifdef COOPERATIVE_KHR
-#extension GL_KHR_cooperative_matrix : require
-#else
 #extension GL_NV_cooperative_matrix : require
-#endif
 #include "yolk/abi/matmul.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
@@ -29,8 +24,8 @@ layout(constant_id = kSpecShapeN) const uint N = 16;
 layout(constant_id = kSpecShapeK) const uint K = 16;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
-layout(set = 0, binding = kBindA, scalar) readonly buffer A { float16_t values[]; } a_;
-layout(set = 0, binding = kBindB, scalar) readonly buffer B { float16_t values[]; } b_;
+layout(set = 0, binding = kBindA4, scalar) readonly buffer A { uvec4 values[]; } a_;
+layout(set = 0, binding = kBindB4, scalar) readonly buffer B { uvec4 values[]; } b_;
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { float values[]; } out_;
 #include "cooperative_matrix.glsl"
 
@@ -45,8 +40,11 @@ void main() {
     if (batch >= params.batch) return;
     uint row = group / blocks_n % blocks_m * BLOCK_M;
     uint column = group % blocks_n * BLOCK_N;
-    uint a_base = params.a_offset + batch * params.a_batch_stride;
-    uint b_base = params.b_offset + batch * params.b_batch_stride;
+    // In vectors, term by term: the compiler does not know that each is a multiple of one.
+    uint a_base = (params.a_offset + batch * params.a_batch_stride) / HALVES;
+    uint b_base = (params.b_offset + batch * params.b_batch_stride) / HALVES;
+    uint a_stride = params.a_stride / HALVES;
+    uint b_stride = params.b_stride / HALVES;
     MatrixA a[FRAGMENTS_M];
     MatrixB b[FRAGMENTS_N];
     MatrixSum sums[FRAGMENTS_M * FRAGMENTS_N];
@@ -54,13 +52,13 @@ void main() {
     for (uint k = 0u; k < params.k; k += K) {
         [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
             uint line = row + i * M;
-            uint at = a_base + (TRANSPOSE_A == 1u ? k * params.a_stride + line : line * params.a_stride + k);
-            LOAD_A(a[i], a_.values, at, params.a_stride, TRANSPOSE_A == 1u);
+            uint at = a_base + (TRANSPOSE_A == 1u ? k * a_stride + line / HALVES : line * a_stride + k / HALVES);
+            LOAD(a[i], a_.values, at, a_stride, TRANSPOSE_A == 1u);
         }
         [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j) {
             uint line = column + j * N;
-            uint at = b_base + (TRANSPOSE_B == 1u ? line * params.b_stride + k : k * params.b_stride + line);
-            LOAD_B(b[j], b_.values, at, params.b_stride, TRANSPOSE_B == 1u);
+            uint at = b_base + (TRANSPOSE_B == 1u ? line * b_stride + k / HALVES : k * b_stride + line / HALVES);
+            LOAD(b[j], b_.values, at, b_stride, TRANSPOSE_B == 1u);
         }
         [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
             [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j)

@@ -33,6 +33,7 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAreArray;
 
 constexpr std::uint32_t kMaxPushConstantBytes = 128;
+constexpr std::uint32_t kSpirvCapabilityGroupNonUniform = 61;
 constexpr std::uint32_t kSpirvCapabilitySampledBuffer = 46;  // texel buffers: every Vulkan device has them
 
 BindingKind kind_of(const KernelModule& kernel, std::uint32_t b) {
@@ -153,15 +154,20 @@ struct Above {
     std::vector<std::string> extensions;
 };
 Above above_the_floor(std::uint32_t needs) {
-    // Shader, Float16, StorageBuffer16BitAccess, VulkanMemoryModel, the dot products, the forms of matrices.
+    // Shader, StorageBuffer16BitAccess, the dot products, Float16, VulkanMemoryModel, the forms of matrices.
     switch (needs) {
         case kNeedsNothing: return {{1}, {}};
         case kNeedsStorage16: return {{1, 4433}, {}};
         case kNeedsIntegerDot: return {{1, 6018, 6019}, {"SPV_KHR_integer_dot_product"}};
-        case kNeedsCooperativeNv: return {{1, 9, 4433, 5345, 5357}, {"SPV_NV_cooperative_matrix"}};
-        case kNeedsCooperativeKhr: return {{1, 9, 4433, 5345, 6022}, {"SPV_KHR_cooperative_matrix"}};
+        case kNeedsCooperativeNv: return {{1, 9, 5345, 5357}, {"SPV_NV_cooperative_matrix"}};
+        case kNeedsCooperativeKhr: return {{1, 9, 5345, 6022}, {"SPV_KHR_cooperative_matrix"}};
         default: return {};
     }
+}
+
+/// Its workgroup deals fragments to subgroups by their numbers, which every Vulkan 1.1 device gives.
+bool shares_among_subgroups(const KernelModule& kernel) {
+    return std::string_view(kernel.name).starts_with("matmul_cooperative_staged_");
 }
 
 // The portable floor: no 16- or 64-bit types, no subgroup operations, no extension; scalar block layout needs no
@@ -170,6 +176,7 @@ TEST(reflection, nothing_above_the_floor_but_what_is_declared) {
     for (const Subject& subject : subjects()) {
         Above above = above_the_floor(subject.kernel->needs);
         if (subject.kernel->texel_mask != 0) above.capabilities.push_back(kSpirvCapabilitySampledBuffer);
+        if (shares_among_subgroups(*subject.kernel)) above.capabilities.push_back(kSpirvCapabilityGroupNonUniform);
         EXPECT_THAT(subject.module.capabilities, UnorderedElementsAreArray(above.capabilities)) << subject.kernel->name;
         EXPECT_THAT(subject.module.extensions, UnorderedElementsAreArray(above.extensions)) << subject.kernel->name;
     }

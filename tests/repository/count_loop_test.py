@@ -55,6 +55,14 @@ class CountLoop(unittest.TestCase):
             loop["others"], {"vector": 1, "scalar": 2, "memory": 1, "lds": 1, "control": 3, "wait": 0, "matrix": 0}
         )
 
+    def test_matrix_instructions_are_a_share_of_their_loop_without_the_way_out(self):
+        name = os.path.join(TEXTS, "nvk_matrix.txt")
+        counted = json.loads(run("--json", name).stdout)
+        self.assertIsNone(counted["loop"])
+        self.assertEqual(counted["matrix_loop"], {"instructions": 7, "matrix_instructions": 2, "share": 2 / 7})
+        self.assertIn("2 of 7 instructions multiply matrices, 28.6%", run(name).stdout)
+        self.assertIsNone(json.loads(run("--json", os.path.join(TEXTS, "nvk.txt")).stdout)["matrix_loop"])
+
     def test_no_loop_is_said(self):
         self.assertIsNone(loop_of("no_loop.txt"))
         self.assertIn("no loop with multiply-adds", run(os.path.join(TEXTS, "no_loop.txt")).stdout)

@@ -12,7 +12,7 @@ most multiply-adds belong. It is counted as written: once, whatever the number o
 A packed or dual-issued instruction is one instruction and holds two multiply-adds, a 4-element dot product four. So the
 share, multiply-adds per instruction, may exceed 100 %. Address arithmetic in integers (v_mad_u32_u24, imad) is no
 multiply-add here. Instructions of matrix units hold as many as their shape says, which the text does not show alike for
-all: they are counted apart and are in no share.
+all: they are counted apart, as a share of the innermost loop that has them, without the blocks in it that end the program.
 
 Kernels of class P have no fused multiply-add, by contract. RDNA and NVK multiply and add in two instructions there, so
 that no loop may be found; GCN's v_mac rounds twice, is the same bits, and counts. So figures of exact kernels on GCN are
@@ -36,6 +36,7 @@ class Instruction:
     kind: str
     adds: int  # multiply-adds it holds
     target: str = ""  # the block it may jump to
+    ends: bool = False  # the program
 
 
 class NotAssembly(Exception):
@@ -72,7 +73,7 @@ def aco_instruction(text):
     """text: "v_dual_fmac_f32 v1, v2, v3 :: v_dual_fmac_f32 v4, v5, v6"."""
     halves = [half.split()[0] for half in text.split("::")]
     jump = re.search(r"\b(BB\d+)\b", text) if ACO_CONTROL.match(halves[0]) else None
-    return Instruction(aco_kind(halves[0]), sum(map(aco_adds, halves)), jump.group(1) if jump else "")
+    return Instruction(aco_kind(halves[0]), sum(map(aco_adds, halves)), jump.group(1) if jump else "", halves[0] == "s_endpgm")
 
 
 def aco_blocks(lines):
@@ -122,7 +123,7 @@ def nak_instruction(text):
         return None
     name, *modifiers = parts[0].split(".")
     jump = re.search(r"\b(L\d+)\b", text) if name == "bra" else None
-    return Instruction(nak_kind(name, modifiers, destination if equals else ""), nak_adds(name), jump.group(1) if jump else "")
+    return Instruction(nak_kind(name, modifiers, destination if equals else ""), nak_adds(name), jump.group(1) if jump else "", name == "exit")
 
 
 def nak_blocks(lines):
@@ -174,6 +175,19 @@ def main_loop(blocks):
     return max(owned.values(), key=lambda found: sum(one.adds for one in found), default=[])
 
 
+def matrix_loop(text):
+    """Matrix instructions of the innermost loop that has some, and all of it; None where no loop has any."""
+    blocks = blocks_of(text)
+    counted = []
+    for first, last in loops_of(blocks):
+        inside = [found for _, found in blocks[first : last + 1] if not any(one.ends for one in found)]
+        loop = [one for found in inside for one in found]
+        matrix = sum(1 for one in loop if one.kind == "matrix")
+        if matrix:
+            counted.append({"instructions": len(loop), "matrix_instructions": matrix, "share": matrix / len(loop)})
+    return min(counted, key=lambda one: one["instructions"], default=None)
+
+
 def count(text):
     """Figures of a text's main loop, None where no loop has a multiply-add."""
     loop = main_loop(blocks_of(text))
@@ -207,7 +221,9 @@ def files_of(names):
 HEADER = "multiply-adds  instructions   share  " + "  ".join(f"{kind:>7}" for kind in KINDS) + "   (others per multiply-add)"
 
 
-def row(figures):
+def row(figures, matrix):
+    if matrix is not None:
+        return f"{matrix['matrix_instructions']} of {matrix['instructions']} instructions multiply matrices, {100 * matrix['share']:.1f}%"
     if figures is None:
         return "no loop with multiply-adds"
     rates = "  ".join(f"{figures['per_multiply_add'][kind]:7.3f}" for kind in KINDS)
@@ -226,10 +242,10 @@ def main():
             with open(name, encoding="utf-8", errors="replace") as file:
                 text = file.read()
             try:
-                figures = count(text)
+                figures, matrix = count(text), matrix_loop(text)
             except NotAssembly as error:
                 raise NotAssembly(f"{name}: {error}") from None
-            print(json.dumps({"file": name, "loop": figures}) if arguments.json else f"{row(figures)}  {name}")
+            print(json.dumps({"file": name, "loop": figures, "matrix_loop": matrix}) if arguments.json else f"{row(figures, matrix)}  {name}")
     except (NotAssembly, OSError) as error:
         print(f"count_loop.py: error: {error}", file=sys.stderr)
         return 2

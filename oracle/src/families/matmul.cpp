@@ -48,6 +48,18 @@ std::string label_of(const MatmulDesc& d, MatrixValues values) {
                        d.has_bias ? " bias" : "", to_string(d.activation), kValues[static_cast<std::size_t>(values)]);
 }
 
+/// A block of `size` x `size`; with a block_k of 16 its operands are staged.
+MatmulConfig on_units(std::uint32_t workgroup_size, std::uint32_t size, std::uint32_t block_k) {
+    return {.workgroup_size = workgroup_size,
+            .block_m = size,
+            .block_n = size,
+            .block_k = block_k,
+            .tile_m = 1,
+            .tile_n = 4,
+            .vector_width = 1,
+            .operand_path = block_k == 16 ? kStagedCooperativeOperands : kCooperativeOperands};
+}
+
 class MatmulProblem final : public OperationProblem<MatmulDesc> {
    public:
     MatmulProblem(const MatmulDesc& desc, MatrixValues values, std::uint64_t seed)
@@ -56,18 +68,16 @@ class MatmulProblem final : public OperationProblem<MatmulDesc> {
           values_(values),
           seed_(seed) {}
 
-    /// Matrix units where they may take the product: no default of the primitive, so the check is what runs them.
+    /// Matrix units where they may take the product, staged if they can: no default of the primitive, so the check is
+    /// what runs them.
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
         const ConfigSpace<MatmulConfig> space = space_of(info, desc());
-        const MatmulConfig units{.workgroup_size = info.limits.subgroup_size,
-                                 .block_m = 32,
-                                 .block_n = 32,
-                                 .block_k = 4,
-                                 .tile_m = 1,
-                                 .tile_n = 4,
-                                 .vector_width = 1,
-                                 .operand_path = kCooperativeOperands};
-        return space.configuration(space.check(units) ? units : heuristic_of(info, desc()));
+        const std::uint32_t subgroup = info.limits.subgroup_size;
+        for (MatmulConfig units : {on_units(4 * subgroup, 32, 16), on_units(2 * subgroup, 32, 16),
+                                   on_units(subgroup, 32, 16), on_units(subgroup, 32, 4), on_units(subgroup, 16, 4)}) {
+            if (space.check(units)) return space.configuration(units);
+        }
+        return space.configuration(heuristic_of(info, desc()));
     }
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         const Inputs inputs = draw_inputs();
@@ -246,7 +256,7 @@ std::vector<MatmulCase> matmul_cases() {
     return all;
 }
 
-// Formats of each operand, odd offsets and strides, roundings of out, an odd count of it. Two that matrix units may
+// Formats of each operand, odd offsets and strides, roundings of out, an odd count of it. Those that matrix units may
 // take are fast, the others exact: their fast forms differ from those above by how an operand is read.
 std::vector<MatmulCase> format_cases() {
     constexpr MatrixLayout kT{.transposed = true};
@@ -285,6 +295,18 @@ std::vector<MatmulCase> format_cases() {
                     .out = {.offset = 4, .stride = 68},
                     .has_bias = true,
                     .activation = Activation::Relu}});
+    // In blocks of 16, so straight from the buffers; and both operands stored as their transposes.
+    all.push_back({{.m = 16,
+                    .n = 48,
+                    .k = 32,
+                    .batch = 2,
+                    .a = {.offset = 8, .stride = 40, .format = kF16},
+                    .b = {.stride = 56, .format = kF16}}});
+    all.push_back({{.m = 32,
+                    .n = 32,
+                    .k = 32,
+                    .a = {.transposed = true, .format = kF16},
+                    .b = {.transposed = true, .format = kF16}}});
     return all;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "matmul_cooperative.hpp"
 #include "matmul_formats.hpp"
 #include "matmul_layout.hpp"
 #include "operation_plan.hpp"
@@ -95,7 +96,7 @@ struct MatmulPipelines {
 
     /// Sums pass through scratch: split-K, and matrix units' where they are not what out holds.
     [[nodiscard]] bool is_split() const noexcept {
-        const bool units = config.operand_path == kCooperativeOperands && !writes_out_directly(layout.desc);
+        const bool units = is_on_matrix_units(config) && !writes_out_directly(layout.desc);
         return (config.split_k > 1 || units) && layout.desc.k > 0;
     }
     [[nodiscard]] std::uint64_t sums_bytes() const noexcept {
@@ -154,11 +155,12 @@ Result<PipelineOf<abi_mm::Params>> combine_pipeline(const Device& device, const 
 Result<void> make_product(const Device& device, const DeviceInfo& info, MatmulPipelines& made) {
     const MatmulDesc& desc = made.layout.desc;
     const MatmulConfig& config = made.config;
-    if (config.operand_path == kCooperativeOperands) {
+    if (is_on_matrix_units(config)) {
         const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{});
         YOLK_TRY(const std::uint64_t budget, loop_budget(device));
-        YOLK_TRY(made.chunk, cooperative_chunk(budget, desc, config, shape));
-        YOLK_TRY(made.product, device.pipeline(cooperative_kernel(shape), cooperative_constants(desc, config, shape)));
+        YOLK_TRY(made.chunk, cooperative_chunk(budget, info, desc, config));
+        YOLK_TRY(made.product,
+                 device.pipeline(cooperative_kernel(shape, config), cooperative_constants(info, desc, config)));
         return {};
     }
     YOLK_TRY(made.chunk, matmul_chunk(device, config));

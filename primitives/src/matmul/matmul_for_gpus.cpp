@@ -30,7 +30,7 @@ constexpr MatmulConfig staged(std::uint32_t block_m, std::uint32_t block_n, std:
             .operand_path = kStagedOperands};
 }
 
-std::uint64_t groups_of(const MatmulDesc& desc, const MatmulConfig& config) {
+std::uint64_t groups_of(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
     return std::uint64_t{ceil_div(desc.m, config.block_m)} * ceil_div(desc.n, config.block_n) * desc.batch;
 }
 
@@ -42,7 +42,7 @@ MatmulConfig blocks_for(const MatmulDesc& desc, RegisterTile tile) {
     const RegisterTile middle = tile == kSmall ? kSmall : RegisterTile{8, 4};
     for (const MatmulConfig& config :
          {staged(16 * tile.rows, 16 * tile.columns, 16, tile), staged(64, 64, 8, middle)}) {
-        if (groups_of(desc, config) >= kEnoughGroups) return config;
+        if (has_enough_groups(desc, config)) return config;
     }
     return staged(32, 32, 8, kSmall);
 }
@@ -53,14 +53,17 @@ std::uint32_t pieces_for(const MatmulDesc& desc, const MatmulConfig& config) {
     for (const std::uint32_t pieces : {4U, 8U}) {
         const bool enough = pieces * groups_of(desc, config) >= 2 * kEnoughGroups;
         const bool longer = desc.k / (2 * pieces) >= kLeastPiece;
-        if (groups_of(desc, config) < kEnoughGroups && desc.k / pieces >= kLeastPiece &&
-            (enough || !longer || pieces == 8))
+        if (!has_enough_groups(desc, config) && desc.k / pieces >= kLeastPiece && (enough || !longer || pieces == 8))
             return pieces;
     }
     return 1;
 }
 
 }  // namespace
+
+bool has_enough_groups(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
+    return groups_of(desc, config) >= kEnoughGroups;
+}
 
 RegisterTile largest_tile(const DeviceInfo& info) noexcept {
     if (info.vendor_id == kNvidia || info.vendor_id == kApple) return {8, 8};

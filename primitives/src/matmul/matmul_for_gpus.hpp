@@ -22,6 +22,9 @@ struct RegisterTile {
 /// have 64 lanes, 4 x 4 where no compiler was asked (docs/kernels/matmul.md).
 [[nodiscard]] RegisterTile largest_tile(const DeviceInfo& info) noexcept;
 
+/// Whether there are as many workgroups as keep a large GPU busy.
+[[nodiscard]] bool has_enough_groups(const MatmulDesc& desc, const MatmulConfig& config) noexcept;
+
 /// Staged configurations, the most wanted first, each with its operands read four elements at a time and then one by
 /// one; not all are legal for every shape. `desc` is a layout's, `most` the largest register tile.
 [[nodiscard]] std::vector<MatmulConfig> matmul_for_gpus(const MatmulDesc& desc, RegisterTile most);

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "matmul_cooperative.hpp"
 #include "matmul_for_gpus.hpp"
 #include "matmul_formats.hpp"
 #include "matmul_layout.hpp"
@@ -16,8 +17,10 @@ namespace {
 
 /// Operands of a step: all unrolled, too.
 constexpr std::uint32_t kMaxOperands = 384;
+constexpr std::uint32_t kMaxBlockK = 16;
 
 Result<void> check_matmul_geometry(const MatmulConfig& c) {
+    if (c.block_k > kMaxBlockK) return bad_input("Without matrix units block_k may be {} at most.", kMaxBlockK);
     if (c.block_m % c.tile_m != 0 || c.block_n % c.tile_n != 0)
         return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
@@ -71,7 +74,7 @@ Result<void> check_split(const MatmulDesc& desc, const MatmulConfig& c) {
 }
 
 Result<void> check_matmul_config(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
-    if (c.operand_path == kCooperativeOperands) return check_cooperative(info, desc, c);
+    if (is_on_matrix_units(c)) return check_cooperative(info, desc, c);
     YOLK_TRY_VOID(check_matmul_geometry(c));
     YOLK_TRY_VOID(check_formats(desc, c));
     if (c.operand_path == kStagedOperands)
@@ -121,6 +124,11 @@ std::vector<std::uint32_t> matmul_workgroup_sizes(const DeviceInfo& info, const 
     return {sizes.begin(), sizes.end()};
 }
 
+std::vector<std::uint32_t> matmul_depths(const DeviceInfo& info, const MatmulDesc& desc) {
+    if (fits_matrix_units(info, desc)) return {4, 8, 16, 32};
+    return {4, 8, 16};
+}
+
 /// Without kDense; as it is where a plan of it is refused anyway.
 MatmulDesc resolved(const MatmulDesc& desc) {
     const Result<MatmulLayout> layout = lay_out_matmul(desc);
@@ -135,7 +143,7 @@ std::vector<Knob<MatmulConfig>> matmul_knobs(const DeviceInfo& info, const Matmu
     return {{"workgroup_size", &MatmulConfig::workgroup_size, matmul_workgroup_sizes(info, desc)},
             {"block_m", &MatmulConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
             {"block_n", &MatmulConfig::block_n, {16, 32, 64, 128}},
-            {"block_k", &MatmulConfig::block_k, {4, 8, 16}},
+            {"block_k", &MatmulConfig::block_k, matmul_depths(info, desc)},
             {"tile_m", &MatmulConfig::tile_m, {1, 4, 8, 16}},
             {"tile_n", &MatmulConfig::tile_n, {4, 8, 16}},
             {"vector_width", &MatmulConfig::vector_width, {1, 4}},

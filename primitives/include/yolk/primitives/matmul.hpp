@@ -16,7 +16,7 @@
 
 namespace yolk {
 
-/// Tuning parameters. workgroup_size = (block_m / tile_m) * (block_n / tile_n).
+/// Tuning parameters. workgroup_size = (block_m / tile_m) * (block_n / tile_n); on matrix units whole subgroups.
 struct MatmulConfig {
     std::uint32_t workgroup_size = 8;
     std::uint32_t block_m = 8;       ///< rows of a workgroup

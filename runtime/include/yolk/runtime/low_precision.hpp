@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "yolk/runtime/device_info.hpp"
-#include "yolk/shaders/cooperative_forms.hpp"
 
 namespace yolk {
 
@@ -35,11 +34,9 @@ struct WrongPath {
 /// Whether the device's features open the path.
 [[nodiscard]] bool path_is_open(const DeviceInfo& device, LowPrecisionPath path);
 
-/// The multiplication that fp16 matrices with fp32 sums take: the largest of those that the device has and this build
-/// a kernel for, the KHR form first; nothing where there is none, or a feature that it needs is missing.
-/// `has_khr_kernels`: whether the build's shader compiler knew that form.
-[[nodiscard]] std::optional<CooperativeShape> cooperative_shape(const DeviceInfo& device,
-                                                                bool has_khr_kernels = kHasKhrCooperativeKernels);
+/// The multiplication that fp16 matrices with fp32 sums take: the largest of those that the device has, the KHR form
+/// first; nothing where there is none, or a feature that it needs is missing.
+[[nodiscard]] std::optional<CooperativeShape> cooperative_shape(const DeviceInfo& device);
 
 /// `device` with the features cleared that open `wrong` paths.
 [[nodiscard]] DeviceInfo without_wrong_paths(DeviceInfo device, std::span<const WrongPath> wrong);

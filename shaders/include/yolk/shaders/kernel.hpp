@@ -14,7 +14,7 @@ enum KernelNeeds : std::uint32_t {
     kNeedsNothing = 0,
     kNeedsStorage16 = 1,       ///< SPIR-V StorageBuffer16BitAccess
     kNeedsIntegerDot = 2,      ///< DotProduct, DotProductInput4x8BitPacked
-    kNeedsCooperativeNv = 4,   ///< CooperativeMatrixNV, and with it Float16, 16-bit storage, VulkanMemoryModel
+    kNeedsCooperativeNv = 4,   ///< CooperativeMatrixNV, and with it Float16, VulkanMemoryModel
     kNeedsCooperativeKhr = 8,  ///< CooperativeMatrixKHR, likewise
 };
 

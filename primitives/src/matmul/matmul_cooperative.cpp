@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul_cooperative.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "matmul_for_gpus.hpp"
+#include "yolk/runtime/loop_budget.hpp"
+#include "yolk/shaders/catalogue.hpp"
+
+namespace yolk {
+
+namespace abi_mm = abi::matmul;
+
+namespace {
+
+/// Fragments of a subgroup along either side: four times four sums are what registers hold.
+constexpr std::uint32_t kMaxFragments = 4;
+/// Elements of fp16 in the vectors of 16 bytes that kernels read.
+constexpr std::uint32_t kHalves = 8;
+/// Sums of a lane: more leave less than a quarter of the waves (NVK's GA102; 64 lanes of navi31 have 4 of 16 with 64).
+constexpr std::uint32_t kSumsPerLane = 64;
+/// Of a workgroup that shares its operands.
+constexpr std::uint32_t kLeastLanes = 32;
+
+/// Matrix units read and write rows at multiples of 16 bytes.
+bool starts_at(const MatrixLayout& layout, std::uint32_t elements) noexcept {
+    return layout.offset % elements == 0 && layout.stride % elements == 0 && layout.batch_stride % elements == 0;
+}
+
+/// One of a block's operands as it is staged, in vectors.
+struct StagedOperand {
+    std::uint32_t lines = 0;
+    std::uint32_t line = 0;
+    [[nodiscard]] std::uint32_t portion(std::uint32_t workgroup_size) const { return lines * line / workgroup_size; }
+    [[nodiscard]] bool comes_out_even(std::uint32_t workgroup_size) const {
+        return line > 0 && lines * line % workgroup_size == 0 && workgroup_size % line == 0;
+    }
+    /// Lines are one vector apart (shaders/matmul/matmul_cooperative_staged.comp).
+    [[nodiscard]] std::uint64_t bytes() const { return std::uint64_t{lines} * (line + 1) * 2 * kHalves; }
+};
+std::array<StagedOperand, 2> staged_operands(const MatmulDesc& desc, const MatmulConfig& c) {
+    const auto stored = [](std::uint32_t lines, std::uint32_t length) {
+        return StagedOperand{lines, length / kHalves};
+    };
+    return {desc.a.transposed ? stored(c.block_k, c.block_m) : stored(c.block_m, c.block_k),
+            desc.b.transposed ? stored(c.block_n, c.block_k) : stored(c.block_k, c.block_n)};
+}
+
+/// What both forms leave alone.
+Result<void> check_unused(const MatmulConfig& c) {
+    const MatmulConfig unused{.tile_m = c.tile_m,
+                              .tile_n = c.tile_n,
+                              .vector_width = c.vector_width,
+                              .storage16 = c.storage16,
+                              .split_k = c.split_k};
+    if (unused == MatmulConfig{.tile_m = 1, .tile_n = 4, .vector_width = 1}) return {};
+    return bad_input("With matrix units tile_m must be 1, tile_n 4, vector_width 1, split_k 1 and storage16 0.");
+}
+
+Result<void> check_direct(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c,
+                          const CooperativeShape& shape) {
+    if (c.workgroup_size != info.limits.subgroup_size) {
+        return bad_input("With operand_path 4 the workgroup_size must be that of a subgroup, {}.",
+                         info.limits.subgroup_size);
+    }
+    if (!subgroup_tile(shape, c, 1) || desc.m % c.block_m != 0 || desc.n % c.block_n != 0) {
+        return bad_input(
+            "With operand_path 4 block_m must be 1 to {} times {}, block_n times {}, and they must divide m and n.",
+            kMaxFragments, shape.m, shape.n);
+    }
+    if (c.block_k != 4) return bad_input("With operand_path 4 block_k must be 4.");
+    return {};
+}
+
+Result<void> check_staged(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c,
+                          const CooperativeShape& shape) {
+    const std::uint32_t subgroup = info.limits.subgroup_size;
+    if (c.workgroup_size % subgroup != 0)
+        return bad_input("With operand_path 6 the workgroup_size must be a multiple of a subgroup's, {}.", subgroup);
+    if (c.block_k % shape.k != 0 || desc.m % c.block_m != 0 || desc.n % c.block_n != 0 || desc.k % c.block_k != 0) {
+        return bad_input(
+            "With operand_path 6 block_k must be a multiple of {}, and block_m, block_n and block_k divide m, n and k.",
+            shape.k);
+    }
+    if (!subgroup_tile(shape, c, c.workgroup_size / subgroup)) {
+        return bad_input("With operand_path 6 each subgroup makes 1 to {} by {} fragments of {} x {}.", kMaxFragments,
+                         kMaxFragments, shape.m, shape.n);
+    }
+    std::uint64_t bytes = 0;
+    for (const StagedOperand& operand : staged_operands(desc, c)) {
+        bytes += operand.bytes();
+        if (operand.comes_out_even(c.workgroup_size)) continue;
+        return bad_input("The {} vectors of a block do not come out even on {} invocations.",
+                         operand.lines * operand.line, c.workgroup_size);
+    }
+    if (bytes <= info.limits.max_shared_memory_size) return {};
+    return bad_input("A block takes {} bytes of shared memory; the device has {}.", bytes,
+                     info.limits.max_shared_memory_size);
+}
+
+MatmulConfig on_units(std::uint32_t workgroup_size, std::uint32_t block_m, std::uint32_t block_n, std::uint32_t block_k,
+                      OperandPath path) {
+    return {.workgroup_size = workgroup_size,
+            .block_m = block_m,
+            .block_n = block_n,
+            .block_k = block_k,
+            .tile_m = 1,
+            .tile_n = 4,
+            .vector_width = 1,
+            .operand_path = path};
+}
+
+/// From the largest block to the smallest: the first with enough workgroups for a GPU, else the smallest.
+std::optional<MatmulConfig> staged_config(const DeviceInfo& info, const MatmulDesc& product,
+                                          const ConfigSpace<MatmulConfig>& space) {
+    struct Block {
+        std::uint32_t m, n;
+    };
+    constexpr std::array<Block, 7> kBlocks{{{128, 128}, {128, 64}, {64, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}}};
+    std::optional<MatmulConfig> found;
+    for (const auto& [m, n] : kBlocks) {
+        const std::uint32_t lanes = std::max({info.limits.subgroup_size, kLeastLanes, m * n / kSumsPerLane});
+        for (const std::uint32_t k : {32U, 16U, 8U}) {
+            const MatmulConfig config = on_units(lanes, m, n, k, kStagedCooperativeOperands);
+            if (!space.check(config)) continue;
+            if (has_enough_groups(product, config)) return config;
+            found = config;
+            break;
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+bool fits_matrix_units(const DeviceInfo& info, const MatmulDesc& desc) {
+    const std::optional<CooperativeShape> shape = cooperative_shape(info);
+    if (!shape || desc.determinism != Determinism::Fast) return false;
+    if (desc.a.format != FloatFormat::F16 || desc.b.format != FloatFormat::F16) return false;
+    if (desc.k == 0 || desc.m % shape->m != 0 || desc.n % shape->n != 0 || desc.k % shape->k != 0) return false;
+    return starts_at(desc.a, kHalves) && starts_at(desc.b, kHalves);
+}
+
+Result<void> check_cooperative(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
+    const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{.m = 1, .n = 1, .k = 1});
+    YOLK_TRY_VOID(check_unused(c));
+    return c.operand_path == kCooperativeOperands ? check_direct(info, desc, c, shape)
+                                                  : check_staged(info, desc, c, shape);
+}
+
+std::optional<SubgroupTile> subgroup_tile(const CooperativeShape& shape, const MatmulConfig& config,
+                                          std::uint32_t subgroups) noexcept {
+    std::optional<SubgroupTile> found;
+    const auto length = [](const SubgroupTile& tile) { return std::max(tile.rows, tile.columns); };
+    for (std::uint32_t down = 1; down <= subgroups; ++down) {
+        const std::uint32_t across = subgroups / down;
+        if (subgroups % down != 0 || config.block_m % (down * shape.m) != 0 || config.block_n % (across * shape.n) != 0)
+            continue;
+        const SubgroupTile tile{config.block_m / down, config.block_n / across};
+        if (tile.rows > kMaxFragments * shape.m || tile.columns > kMaxFragments * shape.n) continue;
+        if (!found || length(tile) < length(*found)) found = tile;
+    }
+    return found;
+}
+
+std::optional<MatmulConfig> cooperative_config(const DeviceInfo& info, const MatmulDesc& product) {
+    const std::optional<CooperativeShape> shape = cooperative_shape(info);
+    if (!shape || product.determinism != Determinism::Fast) return {};
+    const ConfigSpace<MatmulConfig> space = space_of(info, product);
+    if (const auto staged = staged_config(info, product, space)) return staged;
+    constexpr std::array<std::uint32_t, 3> kFragments{4, 2, 1};
+    for (const std::uint32_t rows : kFragments) {
+        for (const std::uint32_t columns : kFragments) {
+            const MatmulConfig config =
+                on_units(info.limits.subgroup_size, rows * shape->m, columns * shape->n, 4, kCooperativeOperands);
+            if (space.check(config)) return config;
+        }
+    }
+    return {};
+}
+
+bool writes_out_directly(const MatmulDesc& desc) noexcept {
+    const bool plain = !desc.has_bias && !desc.has_residual && desc.activation == Activation::Identity;
+    return plain && starts_at(desc.out, 4);
+}
+
+const Kernel<abi_mm::Params>& cooperative_kernel(const CooperativeShape& shape, const MatmulConfig& config) noexcept {
+    if (config.operand_path == kStagedCooperativeOperands)
+        return shape.khr ? kernels::kMatmulCooperativeStagedKhr : kernels::kMatmulCooperativeStagedNv;
+    return shape.khr ? kernels::kMatmulCooperativeKhr : kernels::kMatmulCooperativeNv;
+}
+
+// By the loops as the shaders write them (their heads).
+Result<std::uint32_t> cooperative_chunk(std::uint64_t budget, const DeviceInfo& info, const MatmulDesc& desc,
+                                        const MatmulConfig& config) {
+    const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{.m = 1, .n = 1, .k = 1});
+    const bool staged = config.operand_path == kStagedCooperativeOperands;
+    const SubgroupTile tile = subgroup_tile(shape, config, config.workgroup_size / info.limits.subgroup_size)
+                                  .value_or(SubgroupTile{config.block_m, config.block_n});
+    const std::uint64_t rows = tile.rows / shape.m;
+    const std::uint64_t columns = tile.columns / shape.n;
+    const std::uint64_t fragments = loop_cost(rows, loop_cost(columns));
+    std::uint64_t step = loop_cost(rows) + loop_cost(columns) + fragments;
+    std::uint64_t once = loop_cost(rows * columns) + fragments;
+    std::uint64_t steps = desc.k / shape.k;
+    if (staged) {
+        std::uint64_t portions = 0;
+        for (const StagedOperand& operand : staged_operands(desc, config))
+            portions += loop_cost(operand.portion(config.workgroup_size));
+        step = 2 * portions + loop_cost(config.block_k / shape.k, step);
+        once += portions;
+        steps = desc.k / config.block_k;
+    }
+    if (once + loop_cost(steps, step) <= budget) return desc.k;
+    return unsupported(
+        "The loops of one invocation may cost {} on this device; [matmul] needs more for a k of {} on matrix "
+        "units. Use another operand_path than {}.",
+        budget, desc.k, config.operand_path);
+}
+
+std::vector<SpecConstant> cooperative_constants(const DeviceInfo& info, const MatmulDesc& desc,
+                                                const MatmulConfig& config) {
+    const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{});
+    std::vector<SpecConstant> constants{{abi_mm::kSpecWorkgroupSize, config.workgroup_size},
+                                        {abi_mm::kSpecBlockM, config.block_m},
+                                        {abi_mm::kSpecBlockN, config.block_n},
+                                        {abi_mm::kSpecTransposeA, desc.a.transposed ? 1U : 0U},
+                                        {abi_mm::kSpecTransposeB, desc.b.transposed ? 1U : 0U},
+                                        {abi_mm::kSpecShapeM, shape.m},
+                                        {abi_mm::kSpecShapeN, shape.n},
+                                        {abi_mm::kSpecShapeK, shape.k}};
+    if (config.operand_path == kCooperativeOperands) return constants;
+    const SubgroupTile tile = subgroup_tile(shape, config, config.workgroup_size / info.limits.subgroup_size)
+                                  .value_or(SubgroupTile{config.block_m, config.block_n});
+    constants.insert(
+        constants.end(),
+        {{abi_mm::kSpecBlockK, config.block_k}, {abi_mm::kSpecTileM, tile.rows}, {abi_mm::kSpecTileN, tile.columns}});
+    return constants;
+}
+
+}  // namespace yolk

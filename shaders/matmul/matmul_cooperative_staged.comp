@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul on matrix units, with several subgroups to a workgroup that share its operands in shared memory: fp16 operands,
+// fp32 sums. A workgroup makes BLOCK_M x BLOCK_N sums, each of its subgroups TILE_M x TILE_N of them as fragments of
+// SHAPE_M x SHAPE_N. Layout, bindings, constants: yolk/abi/matmul.h. m, n and k are multiples of the block, offsets and
+// strides of 8 elements (a and b) and 4 (out), and a block's vectors of 16 bytes come out even on the invocations, whole
+// lines at once: the plan sees to it. The epilogue is matmul_combine's. Class T, as matmul_cooperative.
+// Loops, one after the other: FRAGMENTS, the portions, k / BLOCK_K times (the portions twice, and BLOCK_K / SHAPE_K times
+// about three times FRAGMENTS), FRAGMENTS.
+#version 460
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_NV_cooperative_matrix : require
+#include "yolk/abi/matmul.h"
+
+layout(local_size_x_id = kSpecWorkgroupSize) in;
+layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
+layout(constant_id = kSpecBlockM) const uint BLOCK_M = 32;
+layout(constant_id = kSpecBlockN) const uint BLOCK_N = 32;
+layout(constant_id = kSpecBlockK) const uint BLOCK_K = 32;
+layout(constant_id = kSpecTileM) const uint TILE_M = 32;
+layout(constant_id = kSpecTileN) const uint TILE_N = 32;
+layout(constant_id = kSpecTransposeA) const uint TRANSPOSE_A = 0;
+layout(constant_id = kSpecTransposeB) const uint TRANSPOSE_B = 0;
+layout(constant_id = kSpecShapeM) const uint M = 16;
+layout(constant_id = kSpecShapeN) const uint N = 16;
+layout(constant_id = kSpecShapeK) const uint K = 16;
+
+layout(push_constant, scalar) uniform PushConstants { Params params; };
+layout(set = 0, binding = kBindA4, scalar) readonly buffer A { uvec4 values[]; } a_;
+layout(set = 0, binding = kBindB4, scalar) readonly buffer B { uvec4 values[]; } b_;
+layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { float values[]; } out_;
+#include "cooperative_matrix.glsl"
+
+// A line is what lies side by side in memory: of a stored [m, k] the k of a row. In vectors; staged lines are one vector
+// apart, so that the subgroup's reads down the lines meet different banks.
+const uint LINE_A = (TRANSPOSE_A == 1u ? BLOCK_M : BLOCK_K) / HALVES;
+const uint LINE_B = (TRANSPOSE_B == 1u ? BLOCK_K : BLOCK_N) / HALVES;
+const uint PITCH_A = LINE_A + 1u;
+const uint PITCH_B = LINE_B + 1u;
+const uint LINES_A = TRANSPOSE_A == 1u ? BLOCK_K : BLOCK_M;
+const uint LINES_B = TRANSPOSE_B == 1u ? BLOCK_N : BLOCK_K;
+// Vectors that an invocation stages, and the lines between two of them.
+const uint PORTION_A = LINES_A * LINE_A / WORKGROUP_SIZE;
+const uint PORTION_B = LINES_B * LINE_B / WORKGROUP_SIZE;
+const uint APART_A = WORKGROUP_SIZE / LINE_A;
+const uint APART_B = WORKGROUP_SIZE / LINE_B;
+const uint FRAGMENTS_M = TILE_M / M;
+const uint FRAGMENTS_N = TILE_N / N;
+
+const uint STAGED_A = LINES_A * PITCH_A;
+const uint STAGED_B = LINES_B * PITCH_B;
+shared uvec4 staged_a[STAGED_A];
+shared uvec4 staged_b[STAGED_B];
+
+uvec4 next_a[PORTION_A];
+uvec4 next_b[PORTION_B];
+
+// Where an invocation's first vector of a block lies; `offset` in elements, `stride` from line to line in vectors.
+uint first_vector(uint offset, uint stride, uint line, uint lane) {
+    return offset / HALVES + lane / line * stride + lane % line;
+}
+
+void fetch(uint a_at, uint b_at, uint a_apart, uint b_apart) {
+    [[unroll]] for (uint p = 0u; p < PORTION_A; ++p) next_a[p] = a_.values[a_at + p * a_apart];
+    [[unroll]] for (uint p = 0u; p < PORTION_B; ++p) next_b[p] = b_.values[b_at + p * b_apart];
+}
+
+void stage(uint a_place, uint b_place) {
+    [[unroll]] for (uint p = 0u; p < PORTION_A; ++p) staged_a[a_place + p * APART_A * PITCH_A] = next_a[p];
+    [[unroll]] for (uint p = 0u; p < PORTION_B; ++p) staged_b[b_place + p * APART_B * PITCH_B] = next_b[p];
+}
+
+void main() {
+    uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+    uvec2 blocks = uvec2(params.m / BLOCK_M, params.n / BLOCK_N);
+    uint batch = group / blocks.y / blocks.x;
+    if (batch >= params.batch) return;  // the whole workgroup, so barriers meet all or none
+    uint row = group / blocks.y % blocks.x * BLOCK_M;
+    uint column = group % blocks.y * BLOCK_N;
+
+    uint lane = gl_LocalInvocationIndex;
+    uint a_stride = params.a_stride / HALVES;
+    uint b_stride = params.b_stride / HALVES;
+    uint a_at = first_vector(params.a_offset + batch * params.a_batch_stride, a_stride, LINE_A, lane) +
+                (TRANSPOSE_A == 1u ? row / HALVES : row * a_stride);
+    uint b_at = first_vector(params.b_offset + batch * params.b_batch_stride, b_stride, LINE_B, lane) +
+                (TRANSPOSE_B == 1u ? column * b_stride : column / HALVES);
+    uint a_step = TRANSPOSE_A == 1u ? BLOCK_K * a_stride : BLOCK_K / HALVES;
+    uint b_step = TRANSPOSE_B == 1u ? BLOCK_K / HALVES : BLOCK_K * b_stride;
+    uint a_place = first_vector(0u, PITCH_A, LINE_A, lane);
+    uint b_place = first_vector(0u, PITCH_B, LINE_B, lane);
+    uint tile_row = gl_SubgroupID / (BLOCK_N / TILE_N) * TILE_M;
+    uint tile_column = gl_SubgroupID % (BLOCK_N / TILE_N) * TILE_N;
+    MatrixA a[FRAGMENTS_M];
+    // All are read before any is multiplied: by NVK's cycle count half of one at a time for a b stored [n, k], though a
+    // third more for one stored [k, n]; RADV does not care.
+    MatrixB b[FRAGMENTS_N];
+    MatrixSum sums[FRAGMENTS_M * FRAGMENTS_N];
+    [[unroll]] for (uint s = 0u; s < FRAGMENTS_M * FRAGMENTS_N; ++s) sums[s] = MatrixSum(0.0);
+    fetch(a_at, b_at, APART_A * a_stride, APART_B * b_stride);
+    for (uint k = 0u; k < params.k; k += BLOCK_K) {
+        barrier();  // the block before has been read
+        stage(a_place, b_place);
+        barrier();
+        a_at += a_step;
+        b_at += b_step;
+        if (k + BLOCK_K < params.k) fetch(a_at, b_at, APART_A * a_stride, APART_B * b_stride);
+        [[unroll]] for (uint q = 0u; q < BLOCK_K; q += K) {
+            [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
+                uint line = tile_row + i * M;
+                uint at = TRANSPOSE_A == 1u ? q * PITCH_A + line / HALVES : line * PITCH_A + q / HALVES;
+                LOAD(a[i], staged_a, at, PITCH_A, TRANSPOSE_A == 1u);
+            }
+            [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j) {
+                uint line = tile_column + j * N;
+                uint at = TRANSPOSE_B == 1u ? line * PITCH_B + q / HALVES : q * PITCH_B + line / HALVES;
+                LOAD(b[j], staged_b, at, PITCH_B, TRANSPOSE_B == 1u);
+            }
+            [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
+                [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j)
+                    sums[i * FRAGMENTS_N + j] = MULTIPLY_ADD(a[i], b[j], sums[i * FRAGMENTS_N + j]);
+            }
+        }
+    }
+    uint out_base = params.out_offset + batch * params.out_batch_stride;
+    [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
+        [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j) {
+            uint at = out_base + (row + tile_row + i * M) * params.out_stride + column + tile_column + j * N;
+            STORE_SUM(sums[i * FRAGMENTS_N + j], out_.values, at, params.out_stride);
+        }
+    }
+}
