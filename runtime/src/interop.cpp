@@ -129,6 +129,7 @@ Result<Device> adopt_device(const AdoptedDevice& adopted, const DeviceOptions& o
     // What the owner enabled above the floor is not known.
     context.info = without_low_precision(std::move(info));
     YOLK_TRY_VOID(check_family(adopted, context.info));
+    context.info.features.pipeline_statistics = false;
     if (adopted.create_info != nullptr) YOLK_TRY_VOID(check_create_info(adopted, context.info));
     context.handle = adopted.device;
     context.physical = adopted.physical_device;

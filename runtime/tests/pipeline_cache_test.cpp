@@ -155,13 +155,13 @@ TEST(pipeline_cache, of_more_than_a_file_may_hold_what_fits_is_kept) {
     driver.cache_data = driver_data(driver.context.info, 5000);
     constexpr std::size_t kMost = 1000;
     {
-        PipelineCache cache(driver.context, kMost);
+        PipelineCache cache(driver.context, PipelineCapture::Nothing, kMost);
         ASSERT_OK(cache.open(folder.path()));
         ASSERT_OK(cache.get(noise(), {}));
         ASSERT_OK(cache.save());
     }
     EXPECT_EQ(std::filesystem::file_size(folder.path() / pipeline_file_name(driver.context.info)), kMost);
-    PipelineCache cache(driver.context, kMost);
+    PipelineCache cache(driver.context, PipelineCapture::Nothing, kMost);
     EXPECT_EQ(open_and_listen(cache, folder.path()), "");
     const std::span<const std::byte> all(driver.cache_data);
     EXPECT_TRUE(std::ranges::equal(driver.initial_data, all.first(kMost - kPipelineFileHeaderBytes)));
