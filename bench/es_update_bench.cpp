@@ -47,24 +47,25 @@ void add(std::span<BenchDevice> devices) {
           {.name = "w1", .rows = 2, .columns = 64},
           {.name = "b1", .rows = 2, .perturbation = Perturbation::Vector}}},
         {"256x256", {{.name = "w", .rows = 256, .columns = 256}}}};
+    std::vector<std::pair<std::string, EsUpdateConfig>> forms;
+    for (const std::uint32_t slice : {64U, 256U, 2048U}) {
+        for (const std::uint32_t blocks : {1U, 2U}) {
+            forms.emplace_back(fmt::format("slice:{}/blocks:{}", slice, blocks),
+                               EsUpdateConfig{.pairs_per_slice = slice, .tile_blocks = blocks});
+        }
+    }
+    forms.emplace_back("slice:64/staged", EsUpdateConfig{.workgroup_size = 64, .pairs_per_slice = 64, .staged = 1});
     for (BenchDevice& on : devices) {
         for (const auto& [system, parameters] : systems) {
             for (const std::uint32_t rank : {1U, 4U}) {
-                for (const std::uint32_t slice : {64U, 256U, 2048U}) {
-                    for (const std::uint32_t blocks : {1U, 2U}) {
-                        const EsUpdateDesc desc{
-                            .parameters = {},
-                            .population = kMembers,
-                            .rank = rank,
-                            .config = EsUpdateConfig{.pairs_per_slice = slice, .tile_blocks = blocks}};
-                        const auto name = fmt::format("es_update/{}/{}/rank:{}/slice:{}/blocks:{}", on.name, system,
-                                                      rank, slice, blocks);
-                        benchmark::RegisterBenchmark(name.c_str(), [&on, parameters = parameters,
-                                                                    desc](benchmark::State& state) {
-                            if (const auto timed = time_update(state, on, parameters, desc); !timed)
-                                state.SkipWithError(timed.error().message.c_str());
-                        })->UseManualTime();
-                    }
+                for (const auto& [form, config] : forms) {
+                    const EsUpdateDesc desc{.parameters = {}, .population = kMembers, .rank = rank, .config = config};
+                    const auto name = fmt::format("es_update/{}/{}/rank:{}/{}", on.name, system, rank, form);
+                    benchmark::RegisterBenchmark(name.c_str(), [&on, parameters = parameters,
+                                                                desc](benchmark::State& state) {
+                        if (const auto timed = time_update(state, on, parameters, desc); !timed)
+                            state.SkipWithError(timed.error().message.c_str());
+                    })->UseManualTime();
                 }
             }
         }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,17 +22,19 @@ constexpr std::uint32_t kSteps = 200;
 
 struct Form {
     const char* name;
-    RolloutConfig config;
+    std::optional<RolloutConfig> config;  ///< none: the device's own
 };
 
 constexpr std::array kForms{
     Form{"default", {}},
-    Form{"unrolled-uniform", {.unrolled = true, .private_parameters = false}},
-    Form{"looped-private", {.unrolled = false, .private_parameters = true}},
-    Form{"looped-uniform", {.unrolled = false, .private_parameters = false}},
+    Form{"unrolled-uniform", RolloutConfig{.unrolled = true, .private_parameters = false}},
+    Form{"looped-private", RolloutConfig{.unrolled = false, .private_parameters = true}},
+    Form{"looped-uniform", RolloutConfig{.unrolled = false, .private_parameters = false}},
+    Form{"packed", RolloutConfig{.unrolled = true, .private_parameters = false, .packed = true}},
 };
 
-Result<void> time_rollout(benchmark::State& state, BenchDevice& on, std::uint32_t rank, const RolloutConfig& config) {
+Result<void> time_rollout(benchmark::State& state, BenchDevice& on, std::uint32_t rank,
+                          const std::optional<RolloutConfig>& config) {
     RolloutDesc desc{.members = kMembers, .max_steps = kSteps, .rank = rank, .never_stop = true, .config = config};
     YOLK_TRY(desc.parameters, ParameterTable::create(desc.network.parameters()));
     const auto buffer = [&](std::uint64_t bytes, const char* label) {

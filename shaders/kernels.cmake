@@ -63,6 +63,9 @@ yolk_kernel(es_update_sum_f32 FAMILY es_update SOURCE es_update/es_update_sum.co
 yolk_kernel(es_update_sum_wide_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_WIDE=1)
 yolk_kernel(es_update_sum_wide_f32 FAMILY es_update SOURCE es_update/es_update_sum.comp
             DEFINES ES_UPDATE_WIDE=1 ES_UPDATE_F32=1)
+yolk_kernel(es_update_sum_staged_i8 FAMILY es_update SOURCE es_update/es_update_sum_staged.comp)
+yolk_kernel(es_update_sum_staged_f32 FAMILY es_update SOURCE es_update/es_update_sum_staged.comp
+  DEFINES ES_UPDATE_F32=1)
 yolk_kernel(es_update_combine_i8 FAMILY es_update SOURCE es_update/es_update_combine.comp)
 yolk_kernel(es_update_combine_f32 FAMILY es_update SOURCE es_update/es_update_combine.comp DEFINES ES_UPDATE_F32=1)
 yolk_kernel(optimizer FAMILY optimizer SOURCE optimizer/optimizer.comp)
@@ -226,4 +229,4 @@ yolk_kernel(kronecker_status FAMILY kronecker_precondition
             SOURCE kronecker_precondition/kronecker_finish.comp DEFINES KRONECKER_STATUS=1)
 yolk_kernel(kronecker_zero FAMILY kronecker_precondition SOURCE kronecker_precondition/kronecker_finish.comp)
 yolk_kernel(digest FAMILY digest SOURCE digest/digest.comp)
-yolk_environments(environments)  # rollout_<name> and rollout_<name>_unrolled for each file there
+yolk_environments(environments)  # rollout_<name>, _unrolled and _packed for each file there

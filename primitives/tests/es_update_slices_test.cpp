@@ -37,6 +37,36 @@ TEST(es_update_slices, keeps_int32_sums_exact) {
     }
 }
 
+// Floats are exact below 2^24; float weights have no such bound.
+TEST(es_update_slices, keeps_staged_sums_exact) {
+    for (std::uint32_t rank = 1; rank <= 32; ++rank) {
+        SliceProblem problem = kSmall;
+        problem.rank = rank;
+        problem.staged = true;
+        ASSERT_OK_AND_ASSIGN(const Slices slices, choose_slices(problem));
+        EXPECT_LT(std::uint64_t{slices.pairs_per_slice} * rank * 127 * 30 * 30, std::uint64_t{1} << 24U);
+        EXPECT_GE(std::uint64_t{slices.pairs_per_slice} * slices.slice_count, problem.pair_count);
+        problem.integer_weights = false;
+        ASSERT_OK_AND_ASSIGN(const Slices floats, choose_slices(problem));
+        EXPECT_EQ(floats.pairs_per_slice, 256U);
+    }
+}
+
+// Two draws of eight writes for each lane, and eight products, for each stage of 8 pairs at rank 1, of 2 at rank 4.
+TEST(es_update_slices, keeps_staged_loops_within_the_budget) {
+    SliceProblem problem = kSmall;
+    problem.loop_budget = 1000;
+    problem.staged = true;
+    problem.integer_weights = false;
+    problem.wanted_pairs_per_slice = 4096;
+    const std::uint64_t stages = (1000U - loop_cost(32) - loop_cost(16) - 1) / (1 + (2 * (1 + 9) + 1) + 9);
+    for (const std::uint32_t rank : {1U, 4U}) {
+        problem.rank = rank;
+        ASSERT_OK_AND_ASSIGN(const Slices slices, choose_slices(problem));
+        EXPECT_EQ(slices.pairs_per_slice, stages * 8 / rank);
+    }
+}
+
 TEST(es_update_slices, keeps_loops_within_the_budget) {
     SliceProblem problem = kSmall;
     problem.loop_budget = 1000;

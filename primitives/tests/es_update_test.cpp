@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -111,11 +112,11 @@ ParameterTable mixed_table() {
 }
 
 TEST_P(es_update, any_scratch_gives_the_same) {
-    for (const std::uint32_t blocks : {1U, 2U}) {
-        const EsUpdateDesc desc{.parameters = mixed_table(),
-                                .population = 90,
-                                .rank = 2,
-                                .config = EsUpdateConfig{.pairs_per_slice = 7, .tile_blocks = blocks}};
+    for (const EsUpdateConfig& config :
+         {EsUpdateConfig{.pairs_per_slice = 7}, EsUpdateConfig{.pairs_per_slice = 7, .tile_blocks = 2},
+          EsUpdateConfig{.workgroup_size = 64, .pairs_per_slice = 7, .staged = 1}}) {
+        const std::uint32_t blocks = config.tile_blocks;
+        const EsUpdateDesc desc{.parameters = mixed_table(), .population = 90, .rank = 2, .config = config};
         ASSERT_OK_AND_ASSIGN(const EsUpdatePlan plan, plan_es_update(device(), desc));
         const std::uint64_t unit = 7 * 8 * 4;  // seven slices, the last of 3 pairs
         const std::uint64_t units = blocks == 1 ? 17 * 8 + 3 + 2 * 5 * 8 : 17 * 16 + 3 + 2 * 3 * 16;
@@ -172,6 +173,21 @@ TEST_P(es_update, scratch_is_bounded_whatever_table_and_population) {
         EXPECT_EQ(plan.scratch().size_bytes, std::uint64_t{128} << 20U);
         EXPECT_EQ(plan.scratch().least(), 2048U * 256 * tile_blocks);
         EXPECT_EQ(es_update_dispatches(plan, plan.scratch().size_bytes), 2U * 2048);
+    }
+}
+
+/// The largest sums that a staged slice may have: 128 pairs of one sign that follow the noise of an element.
+TEST_P(es_update, staged_sums_are_those_of_integers) {
+    for (const std::uint32_t rank : {1U, 3U, 8U, 32U}) {
+        const EsUpdateDesc desc{
+            .parameters = table_of({{.name = "w", .rows = 67, .columns = 70},
+                                    {.name = "v", .rows = 530, .perturbation = Perturbation::Vector}}),
+            .population = 2 * (300 / rank),
+            .rank = rank,
+            .config = EsUpdateConfig{.workgroup_size = 64, .pairs_per_slice = 128, .staged = 1}};
+        const std::vector<std::int8_t> weights = coherent_weights(desc.population / 2, kWhen);
+        ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
+        EXPECT_THAT(gradient, ElementsAreArray(reference::es_update_twin(desc, weights, kSummary, kWhen))) << rank;
     }
 }
 
@@ -262,6 +278,37 @@ TEST_P(es_update, dispatches_do_not_grow_with_the_layers) {
     }
 }
 
+/// Elements, population, rank; workgroup, pairs per slice, tile blocks, staged.
+TEST(es_update_defaults, follow_the_device_and_the_size) {
+    struct Case {
+        DeviceKind kind;
+        std::uint32_t rows, columns, population, rank;
+        EsUpdateConfig expected;
+    };
+    constexpr auto kGpu = DeviceKind::Discrete;
+    for (const Case& c : std::initializer_list<Case>{
+             {DeviceKind::Cpu, 64, 7, 4096, 1, {32, 256, 1, 0}},
+             {DeviceKind::Cpu, 256, 256, 4096, 1, {128, 256, 2, 0}},
+             {kGpu, 64, 7, 4096, 1, {64, 16, 1, 1}},
+             {kGpu, 256, 256, 4096, 1, {64, 16, 1, 1}},
+             {kGpu, 1024, 1024, 4096, 1, {64, 128, 1, 1}},
+             {DeviceKind::Integrated, 256, 256, 65536, 1, {64, 128, 1, 1}},
+             {kGpu, 64, 7, 1U << 20U, 1, {64, 128, 1, 1}},
+             {kGpu, 64, 7, 1U << 21U, 1, {64, 256, 1, 0}},
+             {kGpu, 64, 7, 1U << 20U, 4, {64, 256, 1, 0}},
+         }) {
+        DeviceInfo info;
+        info.kind = c.kind;
+        const EsUpdateDesc desc{
+            .parameters = one_matrix(c.rows, c.columns), .population = c.population, .rank = c.rank, .config = {}};
+        const EsUpdateConfig found = heuristic_of(info, desc);
+        const auto values = [](const EsUpdateConfig& config) {
+            return std::array{config.workgroup_size, config.pairs_per_slice, config.tile_blocks, config.staged};
+        };
+        EXPECT_EQ(values(found), values(c.expected)) << c.rows << " x " << c.columns << ", " << c.population;
+    }
+}
+
 TEST_P(es_update, refuses_bad_descriptions) {
     const EsUpdateDesc good{.parameters = one_matrix(2, 2), .population = 4, .config = {}};
     const auto refused = [&](EsUpdateDesc desc, std::string_view part) {
@@ -287,6 +334,11 @@ TEST_P(es_update, refuses_bad_descriptions) {
     EXPECT_TRUE(refused(desc, "pairs_per_slice"));
     desc.config = EsUpdateConfig{.tile_blocks = 3};
     EXPECT_TRUE(refused(desc, "tile_blocks"));
+    desc.config = EsUpdateConfig{.staged = 1};
+    EXPECT_TRUE(refused(desc, "needs workgroup_size 64"));
+    desc.config = EsUpdateConfig{.workgroup_size = 64, .staged = 1};
+    desc.population = 1U << 21U;
+    EXPECT_TRUE(refused(desc, "at most 524288 products"));
     desc = good;
     desc.parameters = {};
     EXPECT_TRUE(refused(desc, "empty"));

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -53,6 +56,49 @@ TEST(es_update_tiles, cuts_all_tiles_in_order_into_windows_that_fit) {
         }
         EXPECT_EQ(cut_tiles(layout, layout.unit_count).size(), 1U);
     }
+}
+
+/// The group of each tile, in the order of tiles.
+std::vector<std::uint32_t> groups_of_tiles(const TileLayout& layout) {
+    constexpr std::uint32_t kEdge = abi::es_update::kGroupEdge;
+    std::vector<std::uint32_t> groups;
+    for (const abi::es_update::ParameterEntry& entry : layout.entries) {
+        if (entry.kind == abi::es_update::kKindFrozen) continue;
+        const bool is_vector = entry.kind == abi::es_update::kKindVector;
+        const std::uint32_t across = is_vector ? 1 : (entry.columns + 7) / 8;
+        for (std::uint32_t tile = 0; tile < (entry.rows + 7) / 8 * across; ++tile) {
+            const std::uint32_t row = tile / across / (is_vector ? kEdge * kEdge : kEdge);
+            groups.push_back(entry.first_group + row * ((across + kEdge - 1) / kEdge) + tile % across / kEdge);
+        }
+    }
+    return groups;
+}
+
+TEST(es_update_tiles, windows_have_the_groups_of_their_tiles) {
+    ASSERT_OK_AND_ASSIGN(
+        const ParameterTable table,
+        ParameterTable::create({{.name = "first", .rows = 2, .perturbation = Perturbation::Frozen},
+                                {.name = "w", .rows = 133, .columns = 135},
+                                {.name = "v", .rows = 1100, .perturbation = Perturbation::Vector},
+                                {.name = "frozen", .rows = 5, .columns = 3, .perturbation = Perturbation::Frozen},
+                                {.name = "flat", .rows = 7, .columns = 600},
+                                {.name = "tall", .rows = 600, .columns = 1}}));
+    const TileLayout layout = lay_out_tiles(table, 1);
+    const std::vector<std::uint32_t> groups = groups_of_tiles(layout);
+    ASSERT_EQ(groups.size(), layout.tile_count);
+    EXPECT_EQ(layout.group_count, 9U + 3 + 10 + 10);
+    EXPECT_EQ(groups.back() + 1, layout.group_count);
+    for (const std::uint64_t most : {8U, 16U, 40U, 136U, 700U, 1000U, 10000U}) {
+        for (const TileWindow& window : cut_tiles(layout, most)) {
+            const auto first = groups.begin() + window.first_tile;
+            const auto [least, greatest] = std::minmax_element(first, first + window.tile_count);
+            EXPECT_LE(window.first_group, *least) << most;
+            EXPECT_GT(window.first_group + window.group_count, *greatest) << most;
+            // Others only in the rows of groups, of 10 at most, where it begins and ends.
+            EXPECT_LE(window.group_count, *greatest - *least + 1 + 2 * 9) << most;
+        }
+    }
+    EXPECT_EQ(cut_tiles(layout, layout.unit_count)[0].group_count, layout.group_count);
 }
 
 // The largest gradient of a binding of 4 GiB, one column wide, which has the most units for its elements.

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -34,6 +36,63 @@ TEST(rollout_layout, forms_are_chosen_by_device_and_size) {
     EXPECT_FALSE(layout_of(rollout_of({4, 64, 64, 2})).private_parameters);
 }
 
+/// By device class: workgroup, unrolled, private parameters, packed.
+TEST(rollout_layout, defaults_follow_the_device_and_the_network) {
+    struct Case {
+        DeviceKind kind;
+        std::uint32_t subgroup;
+        std::vector<std::uint32_t> widths;
+        std::uint32_t rank;
+        bool mean;
+        std::array<std::uint32_t, 4> expected;
+    };
+    constexpr auto kGpu = DeviceKind::Discrete;
+    for (const Case& c : std::initializer_list<Case>{
+             {DeviceKind::Cpu, 8, {4, 64, 2}, 1, false, {32, 1, 1, 0}},
+             {DeviceKind::Cpu, 4, {4, 64, 2}, 1, true, {32, 0, 1, 0}},
+             {kGpu, 32, {4, 64, 2}, 1, false, {32, 1, 0, 1}},
+             {kGpu, 64, {4, 64, 2}, 1, false, {64, 1, 0, 1}},
+             {kGpu, 64, {4, 64, 2}, 1, true, {64, 1, 0, 1}},
+             {DeviceKind::Integrated, 128, {4, 64, 2}, 1, false, {128, 1, 0, 1}},
+             {kGpu, 16, {4, 64, 2}, 4, false, {32, 1, 0, 1}},
+             {kGpu, 64, {4, 64, 2}, 5, false, {64, 0, 0, 0}},
+             {kGpu, 64, {4, 256, 2}, 1, true, {64, 1, 0, 1}},
+             {kGpu, 64, {4, 256, 2}, 1, false, {64, 0, 0, 0}},
+             {kGpu, 64, {4, 2}, 1, false, {64, 1, 0, 0}},
+             {kGpu, 64, {4, 64, 64, 2}, 1, false, {64, 0, 0, 0}},
+         }) {
+        DeviceInfo info = device_of(c.kind);
+        info.limits.subgroup_size = c.subgroup;
+        RolloutDesc desc = rollout_of(c.widths);
+        desc.rank = c.rank;
+        desc.mean_only = c.mean;
+        const RolloutConfig found = heuristic_of(info, desc);
+        EXPECT_EQ((std::array{found.workgroup_size, found.unrolled, found.private_parameters, found.packed}),
+                  c.expected)
+            << c.widths[1] << ", rank " << c.rank;
+        EXPECT_OK(space_of(info, desc).check(found));
+    }
+}
+
+TEST(rollout_layout, a_packed_form_takes_what_fits_it) {
+    const DeviceInfo info = device_of(DeviceKind::Cpu);
+    constexpr RolloutConfig kPacked{.unrolled = 1, .private_parameters = 0, .packed = 1};
+    EXPECT_OK(space_of(info, rollout_of({4, 64, 2})).check(kPacked));
+    const auto refused = [&](const RolloutDesc& desc, const RolloutConfig& config, std::string_view part) {
+        return testing::expect_error(space_of(info, desc).check(config), ErrorKind::BadInput, part);
+    };
+    EXPECT_TRUE(
+        refused(rollout_of({4, 64, 2}), {.unrolled = 0, .private_parameters = 0, .packed = 1}, "needs unrolled"));
+    EXPECT_TRUE(
+        refused(rollout_of({4, 64, 2}), {.unrolled = 1, .private_parameters = 1, .packed = 1}, "needs unrolled"));
+    EXPECT_TRUE(refused(rollout_of({4, 2}), kPacked, "one hidden layer"));
+    EXPECT_TRUE(refused(rollout_of({4, 8, 8, 2}), kPacked, "one hidden layer"));
+    EXPECT_TRUE(refused(rollout_of({4, 256, 2}), kPacked, "160 words"));
+    RolloutDesc desc = rollout_of({4, 64, 2});
+    desc.config = RolloutConfig{.private_parameters = 1};
+    EXPECT_EQ(rollout_config(device_of(DeviceKind::Discrete), desc).packed, 0U);
+}
+
 TEST(rollout_layout, a_configuration_decides_the_form) {
     RolloutDesc desc = rollout_of({4, 64, 2});
     desc.config = RolloutConfig{.unrolled = false, .private_parameters = false};
@@ -63,6 +122,17 @@ TEST(rollout_layout, loops_are_counted_as_written) {
     const RolloutLoopCost cost = rollout_loop_cost(layout_of(desc));
     EXPECT_EQ(cost.start, 24U + 10U + 9U);
     EXPECT_EQ(cost.step, 8U + 13U + 28U + 11U + 17U);
+}
+
+// 4-3-2, rank 2, packed. Start: 1 block for each of six streams (12). A step: 4 observations (5) and 2 actions (3); 2
+// columns of 4 inputs (2 * 6 + 1); 2 biases (3) and 2 columns (3) begin; 3 units of 4 inputs, 2 columns, 2 outputs, 2
+// columns (3 * (1 + 5 + 3 + 3 + 3) + 1); 2 columns of 2 outputs (2 * 4 + 1).
+TEST(rollout_layout, loops_of_a_packed_form_are_counted_as_written) {
+    RolloutDesc desc = rollout_of({4, 3, 2});
+    desc.rank = 2;
+    const RolloutLoopCost cost = rollout_loop_cost(layout_of(desc, DeviceKind::Discrete));
+    EXPECT_EQ(cost.start, 12U);
+    EXPECT_EQ(cost.step, 8U + 13U + 6U + 46U + 9U);
 }
 
 TEST(rollout_layout, steps_fit_the_loop_budget) {

@@ -26,6 +26,7 @@ uint linear_invocation(uint workgroup_size) {
         return low;                              \
     }
 DEFINE_SEARCH(parameter_of_tile, first_tile)
+DEFINE_SEARCH(parameter_of_group, first_group)
 DEFINE_SEARCH(parameter_of_unit, first_unit)
 DEFINE_SEARCH(parameter_of_frozen, first_frozen)
 

@@ -41,7 +41,11 @@ layout(set = 0, binding = kBindEvaluations, scalar) restrict buffer Evaluations 
 layout(set = 0, binding = kBindSlots, scalar) restrict buffer Slots { Slot values[]; } slots_;
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
+#ifdef ROLLOUT_PACKED
+#include "packed_network.glsl"
+#else
 #include "policy_network.glsl"
+#endif
 
 const uint DOMAIN_ENVIRONMENT = 4u;
 

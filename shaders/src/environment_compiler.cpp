@@ -96,8 +96,10 @@ Result<CompiledEnvironment> compile_environment(std::string_view source, std::st
     compiled.inexact_reason = std::move(inspection.inexact_reason);
     YOLK_TRY(compiled.looped, compilation.run("rollout.comp", {}, false));
     YOLK_TRY(compiled.unrolled, compilation.run("rollout.comp", {"ROLLOUT_UNROLL"}, false));
+    YOLK_TRY(compiled.packed, compilation.run("rollout.comp", {"ROLLOUT_PACKED"}, false));
     YOLK_TRY(compiled.looped_fast, compilation.run("rollout.comp", {"ROLLOUT_FAST"}, false));
     YOLK_TRY(compiled.unrolled_fast, compilation.run("rollout.comp", {"ROLLOUT_UNROLL", "ROLLOUT_FAST"}, false));
+    YOLK_TRY(compiled.packed_fast, compilation.run("rollout.comp", {"ROLLOUT_PACKED", "ROLLOUT_FAST"}, false));
     return compiled;
 }
 

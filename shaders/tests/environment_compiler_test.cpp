@@ -93,8 +93,10 @@ TEST(environment_compiler, makes_the_builds_own_modules_of_a_built_in_environmen
     ASSERT_TRUE(compiled) << compiled.error().message;
     EXPECT_THAT(compiled->looped, ElementsAreArray(kernels::kRolloutCartpole.spirv));
     EXPECT_THAT(compiled->unrolled, ElementsAreArray(kernels::kRolloutCartpoleUnrolled.spirv));
+    EXPECT_THAT(compiled->packed, ElementsAreArray(kernels::kRolloutCartpolePacked.spirv));
     EXPECT_THAT(compiled->looped_fast, ElementsAreArray(kernels::kRolloutCartpoleFast.spirv));
     EXPECT_THAT(compiled->unrolled_fast, ElementsAreArray(kernels::kRolloutCartpoleUnrolledFast.spirv));
+    EXPECT_THAT(compiled->packed_fast, ElementsAreArray(kernels::kRolloutCartpolePackedFast.spirv));
     EXPECT_EQ(compiled->inexact_reason, "");
     EXPECT_EQ(compiled->facts.state_words, sizeof(exact::cartpole::State) / 4);
     EXPECT_EQ(compiled->facts.max_steps, exact::cartpole::kMaxSteps);

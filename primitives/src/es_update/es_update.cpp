@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -53,6 +54,8 @@ Result<abi_eu::Params> fixed_params(const Device& device, const EsUpdateDesc& de
                                                  .rank = desc.rank,
                                                  .wanted_pairs_per_slice = desc.config->pairs_per_slice,
                                                  .tile_blocks = layout.tile_blocks,
+                                                 .staged = desc.config->staged != 0,
+                                                 .integer_weights = desc.weights == FitnessWeights::I8,
                                                  .tile_bytes = kUnitBytes * layout.largest_tile,
                                                  .max_scratch_bytes = device.info().limits.max_storage_buffer_range,
                                                  .loop_budget = loops}));
@@ -64,11 +67,34 @@ Result<abi_eu::Params> fixed_params(const Device& device, const EsUpdateDesc& de
     return params;
 }
 
+/// Whether the slices of es_update_sum_staged, which are exact in floats, are not more than one combine should add up;
+/// those of es_update_sum are longer.
+bool fits_staged(const EsUpdateDesc& desc) {
+    const std::uint64_t most = std::uint64_t{kExactProductsPerStagedSlice} * kEnoughSlices;
+    return pairs_of(desc) * std::uint64_t{std::bit_ceil(desc.rank)} <= most;
+}
+
+/// One invocation for each tile and slice fills no GPU with a policy's few tiles, so slices are short where groups are
+/// few: 2,048 workgroups of 64, if the pairs allow. Longer slices write fewer partial sums.
+EsUpdateConfig for_gpus(const EsUpdateDesc& desc) {
+    constexpr std::uint64_t kEnoughGroups = 2048;
+    constexpr std::uint64_t kShortest = 16;
+    constexpr std::uint64_t kLongest = kExactProductsPerStagedSlice;
+    const std::uint64_t pairs = pairs_of(desc);
+    if (!fits_staged(desc)) return {.workgroup_size = kGroupTiles};
+    const std::uint64_t groups = lay_out_tiles(desc.parameters, 1).group_count;
+    const std::uint64_t wanted = std::bit_floor(pairs * groups / kEnoughGroups);
+    return {.workgroup_size = kGroupTiles,
+            .pairs_per_slice = static_cast<std::uint32_t>(std::clamp(wanted, kShortest, kLongest)),
+            .staged = 1};
+}
+
 // Of 256 x 256 by 4,096 members twice as many elements for each draw of A: lavapipe 22.3 1.3 to 1.5 times as fast,
 // SwiftShader 1.2; rank 4 alike (2026-11-22). A policy's few elements want invocations more.
 EsUpdateConfig es_update_heuristic(const DeviceInfo& info, const EsUpdateDesc& desc) {
     constexpr std::uint64_t kMany = 1U << 14U;
-    if (info.kind != DeviceKind::Cpu || desc.parameters.element_count() < kMany) return {};
+    if (info.kind != DeviceKind::Cpu) return for_gpus(desc);
+    if (desc.parameters.element_count() < kMany) return {};
     return {.workgroup_size = 128, .tile_blocks = 2};
 }
 
@@ -77,7 +103,18 @@ std::vector<Knob<EsUpdateConfig>> es_update_knobs(const DeviceInfo& /*info*/, co
             {"pairs_per_slice",
              &EsUpdateConfig::pairs_per_slice,
              {1, 2, 3, 5, 7, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}},
-            {"tile_blocks", &EsUpdateConfig::tile_blocks, {1, 2}}};
+            {"tile_blocks", &EsUpdateConfig::tile_blocks, {1, 2}},
+            {"staged", &EsUpdateConfig::staged, {0, 1}}};
+}
+
+Result<void> legal_es_update(const DeviceInfo& /*info*/, const EsUpdateDesc& desc, const EsUpdateConfig& config) {
+    if (config.staged == 0) return {};
+    if (config.workgroup_size != kGroupTiles || config.tile_blocks != 1)
+        return bad_input("staged is 1, which needs workgroup_size {} and tile_blocks 1.", kGroupTiles);
+    if (fits_staged(desc)) return {};
+    return bad_input(
+        "staged is 1, which takes at most {} products of a pair and a column; {} pairs at rank {} are more.",
+        std::uint64_t{kExactProductsPerStagedSlice} * kEnoughSlices, pairs_of(desc), desc.rank);
 }
 
 ViewShape pair_weights_view(const EsUpdateDesc& desc) {
@@ -129,9 +166,10 @@ Result<void> make_pipelines(const Device& device, const EsUpdateDesc& desc, EsUp
     const bool integer = desc.weights == FitnessWeights::I8;
     const auto& narrow = integer ? kernels::kEsUpdateSumI8 : kernels::kEsUpdateSumF32;
     const auto& wide = integer ? kernels::kEsUpdateSumWideI8 : kernels::kEsUpdateSumWideF32;
+    const auto& staged = integer ? kernels::kEsUpdateSumStagedI8 : kernels::kEsUpdateSumStagedF32;
+    const auto& sum = desc.config->staged != 0 ? staged : desc.config->tile_blocks == 1 ? narrow : wide;
     const SpecConstant workgroup_size{abi_eu::kSpecWorkgroupSize, desc.config->workgroup_size};
-    YOLK_TRY(made.sum, device.pipeline(desc.config->tile_blocks == 1 ? narrow : wide,
-                                       std::array{workgroup_size, SpecConstant{abi_eu::kSpecRank, desc.rank}}));
+    YOLK_TRY(made.sum, device.pipeline(sum, std::array{workgroup_size, SpecConstant{abi_eu::kSpecRank, desc.rank}}));
     YOLK_TRY(
         made.combine,
         device.pipeline(integer ? kernels::kEsUpdateCombineI8 : kernels::kEsUpdateCombineF32,
@@ -279,12 +317,17 @@ void EsUpdateBindings::record_window(Recorder& recorder, abi_eu::Params at, cons
     at.tile_count = window.tile_count;
     at.first_unit = window.first_unit;
     at.unit_count = window.unit_count;
+    at.first_group = window.first_group;
+    at.group_count = window.group_count;
     at.frozen_count = zeroed;
     if (window.tile_count > 0) {
-        // Per pair and rank column the noise of both sides and the products of a tile.
+        // Per pair and rank column the noise of both sides, or a group's share of it, and the products of a tile.
+        const bool staged = config.staged != 0;
         const std::uint64_t blocks = config.tile_blocks;
-        const std::uint64_t pair_cost = rank * ((1 + blocks) * kNoiseBlockCost + blocks * kEdge * kEdge);
-        const std::uint64_t invocations = std::uint64_t{window.tile_count} * at.slice_count;
+        const std::uint64_t noise_cost = staged ? kNoiseBlockCost / 4 : (1 + blocks) * kNoiseBlockCost;
+        const std::uint64_t pair_cost = rank * (noise_cost + blocks * kEdge * kEdge);
+        const std::uint64_t tiles = staged ? std::uint64_t{window.group_count} * kGroupTiles : window.tile_count;
+        const std::uint64_t invocations = tiles * at.slice_count;
         recorder.dispatch(sum, at, grid_of(invocations, config.workgroup_size, pair_cost * at.pairs_per_slice));
         recorder.barrier(Barrier::ComputeToCompute);
     }
@@ -307,6 +350,7 @@ const Operation<EsUpdateDesc>& operation_of<EsUpdateDesc>() {
                   {"summary", ViewRole::Input, &Views::summary, &update_summary_view},
                   {"gradient", ViewRole::Output, &Views::gradient, &update_gradient_view}},
         .knobs = &es_update_knobs,
+        .legal = &legal_es_update,
         .heuristic = &es_update_heuristic,
         .check = &check_es_update,
         .build = &build_es_update,

@@ -2,6 +2,7 @@
 #include "es_update_tiles.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "yolk/core/shape.hpp"
 
@@ -22,6 +23,46 @@ std::uint32_t tiles_of(const ParameterEntry& entry, std::uint32_t tile_blocks) {
     return entry.kind == abi::es_update::kKindVector ? down : down * ceil_div(entry.columns, kTileEdge * tile_blocks);
 }
 
+std::uint32_t tiles_across(const ParameterEntry& entry, std::uint32_t tile_blocks) {
+    return entry.kind == abi::es_update::kKindVector ? 1 : ceil_div(entry.columns, kTileEdge * tile_blocks);
+}
+
+/// Rows of groups, each so many groups wide.
+std::uint32_t groups_across(const ParameterEntry& entry, std::uint32_t tile_blocks) {
+    return ceil_div(tiles_across(entry, tile_blocks), abi::es_update::kGroupEdge);
+}
+
+/// Tiles in a row of groups: what a row of them is cut from.
+std::uint32_t tiles_of_group_row(const ParameterEntry& entry, std::uint32_t tile_blocks) {
+    return entry.kind == abi::es_update::kKindVector ? kGroupTiles
+                                                     : abi::es_update::kGroupEdge * tiles_across(entry, tile_blocks);
+}
+
+const ParameterEntry& entry_of(const TileLayout& layout, std::uint32_t tile) {
+    return *std::prev(std::ranges::upper_bound(layout.entries, tile, {}, &ParameterEntry::first_tile));
+}
+
+/// Rows of groups, but of one row of tiles only the groups that have some of them.
+void find_groups(const TileLayout& layout, TileWindow& window) {
+    const std::uint32_t last_tile = window.first_tile + window.tile_count - 1;
+    const ParameterEntry& first = entry_of(layout, window.first_tile);
+    const ParameterEntry& last = entry_of(layout, last_tile);
+    const auto group_row = [&](const ParameterEntry& entry, std::uint32_t tile) {
+        const std::uint32_t row = (tile - entry.first_tile) / tiles_of_group_row(entry, layout.tile_blocks);
+        return entry.first_group + row * groups_across(entry, layout.tile_blocks);
+    };
+    const std::uint32_t across = tiles_across(first, layout.tile_blocks);
+    const std::uint32_t column = (window.first_tile - first.first_tile) % across;
+    window.first_group = group_row(first, window.first_tile);
+    if (window.tile_count <= across - column && first.kind == abi::es_update::kKindMatrix) {
+        window.first_group += column / abi::es_update::kGroupEdge;
+        const std::uint32_t end = ceil_div(column + window.tile_count, abi::es_update::kGroupEdge);
+        window.group_count = end - column / abi::es_update::kGroupEdge;
+        return;
+    }
+    window.group_count = group_row(last, last_tile) + groups_across(last, layout.tile_blocks) - window.first_group;
+}
+
 std::uint32_t units_of_tile(const ParameterEntry& entry, std::uint32_t tile_blocks) {
     return entry.kind == abi::es_update::kKindMatrix ? kTileEdge * tile_blocks : 1;
 }
@@ -40,6 +81,7 @@ TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks)
                                                        .columns = is_vector ? 1 : parameter.columns,
                                                        .offset = table.offset(ParameterId{id}),
                                                        .first_tile = layout.tile_count,
+                                                       .first_group = layout.group_count,
                                                        .first_unit = layout.unit_count,
                                                        .first_frozen = layout.frozen_count});
         if (entry.kind == abi::es_update::kKindFrozen) {
@@ -50,6 +92,8 @@ TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks)
         const std::uint32_t units = units_of_tile(entry, tile_blocks);
         layout.tile_count += tiles;
         layout.unit_count += tiles * units;
+        layout.group_count +=
+            ceil_div(tiles, tiles_of_group_row(entry, tile_blocks)) * groups_across(entry, tile_blocks);
         layout.largest_tile = std::max(layout.largest_tile, units);
     }
     return layout;
@@ -60,6 +104,7 @@ std::vector<TileWindow> cut_tiles(const TileLayout& layout, std::uint64_t most_u
     TileWindow window;
     const auto close = [&] {
         if (window.tile_count == 0) return;
+        find_groups(layout, window);
         windows.push_back(window);
         window = {.first_tile = window.first_tile + window.tile_count,
                   .first_unit = window.first_unit + window.unit_count};

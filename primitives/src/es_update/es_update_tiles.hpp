@@ -19,9 +19,13 @@ struct TileLayout {
     std::uint32_t tile_blocks = 1;
     std::uint32_t tile_count = 0;
     std::uint32_t unit_count = 0;
+    std::uint32_t group_count = 0;
     std::uint32_t largest_tile = 0;  ///< in units; 0 where all is frozen
     std::uint32_t frozen_count = 0;  ///< elements
 };
+
+/// Of a group, which a workgroup of es_update_sum_staged takes.
+inline constexpr std::uint32_t kGroupTiles = abi::es_update::kGroupEdge * abi::es_update::kGroupEdge;
 
 /// Tiles that one pair of dispatches takes.
 struct TileWindow {
@@ -29,6 +33,8 @@ struct TileWindow {
     std::uint32_t tile_count = 0;
     std::uint32_t first_unit = 0;
     std::uint32_t unit_count = 0;
+    std::uint32_t first_group = 0;  ///< of groups that have all of the tiles; windows may share some
+    std::uint32_t group_count = 0;
 };
 
 /// `tile_blocks`: 1 or 2. The table has fewer than 2^30 elements (4 GiB, the largest binding there is), so counts fit.

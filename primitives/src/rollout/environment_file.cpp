@@ -23,14 +23,6 @@ bool is_name_character(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-Kernel<abi_ro::Params> rollout_kernel(const std::string& name, const std::vector<std::uint32_t>& spirv) noexcept {
-    return {KernelModule{.name = name,
-                         .spirv = spirv,
-                         .binding_count = abi_ro::kBindingCount,
-                         .uniform_mask = abi_ro::kUniformMask,
-                         .params_bytes = sizeof(abi_ro::Params)}};
-}
-
 /// The name goes into policies, checkpoints and messages, so it is kept plain.
 Result<std::string> name_of(const std::filesystem::path& file) {
     std::string name = file.stem().string();
@@ -44,6 +36,16 @@ Result<std::string> name_of(const std::filesystem::path& file) {
 
 }  // namespace
 
+void LoadedEnvironment::Form::set(std::string kernel_name, std::vector<std::uint32_t> module) noexcept {
+    name = std::move(kernel_name);
+    spirv = std::move(module);
+    kernel = {KernelModule{.name = name,
+                           .spirv = spirv,
+                           .binding_count = abi_ro::kBindingCount,
+                           .uniform_mask = abi_ro::kUniformMask,
+                           .params_bytes = sizeof(abi_ro::Params)}};
+}
+
 Result<std::shared_ptr<const LoadedEnvironment>> load_environment(const std::filesystem::path& file) {
     YOLK_TRY(std::string name, name_of(file));
     Result<std::vector<std::byte>> bytes = read_file(file, kMaxSourceBytes);
@@ -53,20 +55,15 @@ Result<std::shared_ptr<const LoadedEnvironment>> load_environment(const std::fil
 
     const std::shared_ptr<LoadedEnvironment> loaded(new LoadedEnvironment());
     loaded->name_ = std::move(name);
-    loaded->looped_name_ = "rollout_" + loaded->name_;
-    loaded->unrolled_name_ = loaded->looped_name_ + "_unrolled";
-    loaded->looped_fast_name_ = loaded->looped_name_ + "_fast";
-    loaded->unrolled_fast_name_ = loaded->unrolled_name_ + "_fast";
     loaded->source_hash_ = Hasher().add(*bytes).hex();
     loaded->inexact_reason_ = std::move(compiled.inexact_reason);
-    loaded->looped_spirv_ = std::move(compiled.looped);
-    loaded->unrolled_spirv_ = std::move(compiled.unrolled);
-    loaded->looped_fast_spirv_ = std::move(compiled.looped_fast);
-    loaded->unrolled_fast_spirv_ = std::move(compiled.unrolled_fast);
-    loaded->looped_ = rollout_kernel(loaded->looped_name_, loaded->looped_spirv_);
-    loaded->unrolled_ = rollout_kernel(loaded->unrolled_name_, loaded->unrolled_spirv_);
-    loaded->looped_fast_ = rollout_kernel(loaded->looped_fast_name_, loaded->looped_fast_spirv_);
-    loaded->unrolled_fast_ = rollout_kernel(loaded->unrolled_fast_name_, loaded->unrolled_fast_spirv_);
+    const std::string kernel = "rollout_" + loaded->name_;
+    loaded->looped_.set(kernel, std::move(compiled.looped));
+    loaded->unrolled_.set(kernel + "_unrolled", std::move(compiled.unrolled));
+    loaded->packed_.set(kernel + "_packed", std::move(compiled.packed));
+    loaded->looped_fast_.set(kernel + "_fast", std::move(compiled.looped_fast));
+    loaded->unrolled_fast_.set(kernel + "_unrolled_fast", std::move(compiled.unrolled_fast));
+    loaded->packed_fast_.set(kernel + "_packed_fast", std::move(compiled.packed_fast));
     const EnvironmentFacts& facts = compiled.facts;
     loaded->info_ = {.name = loaded->name_,
                      .observation_count = facts.observation_count,

@@ -11,7 +11,7 @@ namespace yolk {
 
 namespace {
 
-#define YOLK_INFO_ROW(environment, looped, unrolled, looped_fast, unrolled_fast)                      \
+#define YOLK_INFO_ROW(environment, looped, unrolled, packed, looped_fast, unrolled_fast, packed_fast) \
     EnvironmentInfo{.name = #environment,                                                             \
                     .observation_count = exact::environment::kObservationCount,                       \
                     .action_count = exact::environment::kActionCount,                                 \
@@ -19,11 +19,12 @@ namespace {
                     .max_steps = exact::environment::kMaxSteps,                                       \
                     .solved_return = exact::exact_from_bits(exact::environment::kSolvedReturn),       \
                     .best_return = exact::exact_from_bits(exact::environment::kBestReturn)},
-#define YOLK_KERNEL_ROW(environment, looped, unrolled, looped_fast, unrolled_fast) \
-    BuiltInKernels{&kernels::looped, &kernels::unrolled, &kernels::looped_fast, &kernels::unrolled_fast},
+#define YOLK_KERNEL_ROW(environment, looped, unrolled, packed, looped_fast, unrolled_fast, packed_fast) \
+    BuiltInKernels{{&kernels::looped, &kernels::unrolled, &kernels::packed},                            \
+                   {&kernels::looped_fast, &kernels::unrolled_fast, &kernels::packed_fast}},
 
 struct BuiltInKernels {
-    const Kernel<abi::rollout::Params>*looped, *unrolled, *looped_fast, *unrolled_fast;
+    RolloutKernels exact, fast;
 };
 constexpr std::array kInfos{YOLK_ENVIRONMENTS(YOLK_INFO_ROW)};
 constexpr std::array kKernels{YOLK_ENVIRONMENTS(YOLK_KERNEL_ROW)};
@@ -35,8 +36,7 @@ Result<EnvironmentKernels> find_built_in(std::string_view name) {
     std::string known;
     for (std::size_t i = 0; i < kInfos.size(); ++i) {
         if (kInfos[i].name == name) {
-            const auto& [looped, unrolled, looped_fast, unrolled_fast] = kKernels[i];
-            return EnvironmentKernels{kInfos[i], looped, unrolled, looped_fast, unrolled_fast};
+            return EnvironmentKernels{.info = kInfos[i], .exact = kKernels[i].exact, .fast = kKernels[i].fast};
         }
         known += (known.empty() ? "" : ", ") + std::string(kInfos[i].name);
     }
@@ -49,8 +49,9 @@ std::span<const EnvironmentInfo> environments() noexcept { return kInfos; }
 
 Result<EnvironmentKernels> find_environment_kernels(const RolloutDesc& desc) {
     if (const LoadedEnvironment* const own = desc.own_environment.get()) {
-        return EnvironmentKernels{own->info(), &own->looped(), &own->unrolled(), &own->looped_fast(),
-                                  &own->unrolled_fast()};
+        return EnvironmentKernels{.info = own->info(),
+                                  .exact = {&own->looped(), &own->unrolled(), &own->packed()},
+                                  .fast = {&own->looped_fast(), &own->unrolled_fast(), &own->packed_fast()}};
     }
     return find_built_in(desc.environment);
 }

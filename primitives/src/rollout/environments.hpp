@@ -8,17 +8,17 @@
 
 namespace yolk {
 
-struct EnvironmentKernels {
-    EnvironmentInfo info;
+/// The forms of one environment's kernel.
+struct RolloutKernels {
     const Kernel<abi::rollout::Params>* looped = nullptr;
     const Kernel<abi::rollout::Params>* unrolled = nullptr;
-    const Kernel<abi::rollout::Params>* looped_fast = nullptr;  ///< of class T
-    const Kernel<abi::rollout::Params>* unrolled_fast = nullptr;
+    const Kernel<abi::rollout::Params>* packed = nullptr;
+};
 
-    [[nodiscard]] const Kernel<abi::rollout::Params>& kernel(bool is_unrolled, Determinism determinism) const noexcept {
-        if (determinism == Determinism::Fast) return is_unrolled ? *unrolled_fast : *looped_fast;
-        return is_unrolled ? *unrolled : *looped;
-    }
+struct EnvironmentKernels {
+    EnvironmentInfo info;
+    RolloutKernels exact;
+    RolloutKernels fast;  ///< of class T
 };
 
 /// Of the description's own environment, which then must outlive them, else of the built-in one of that name. Error:

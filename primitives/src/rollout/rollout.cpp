@@ -66,7 +66,8 @@ ViewShape evaluations_view(const RolloutDesc& /*desc*/) {
 std::vector<Knob<RolloutConfig>> rollout_knobs(const DeviceInfo& /*info*/, const RolloutDesc& /*desc*/) {
     return {{"workgroup_size", &RolloutConfig::workgroup_size, workgroup_sizes()},
             {"unrolled", &RolloutConfig::unrolled, {0, 1}},
-            {"private_parameters", &RolloutConfig::private_parameters, {0, 1}}};
+            {"private_parameters", &RolloutConfig::private_parameters, {0, 1}},
+            {"packed", &RolloutConfig::packed, {0, 1}}};
 }
 
 /// The mean has one row and no noise.
@@ -83,8 +84,7 @@ Result<PipelinesOf<RolloutDesc>> build_rollout(const Device& device, const Rollo
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     YOLK_TRY(layout.steps_per_dispatch,
              rollout_steps_per_dispatch(layout, {.loops = loops, .workgroup_cost = device.max_workgroup_cost()}));
-    const auto& kernel = layout.environment.kernel(layout.unrolled, desc.determinism);
-    YOLK_TRY(made->pipeline, device.pipeline(kernel, rollout_constants(layout)));
+    YOLK_TRY(made->pipeline, device.pipeline(rollout_kernel(layout), rollout_constants(layout)));
     made->scratch = slots_needed(device, layout);
     return PipelinesOf<RolloutDesc>(std::move(made));
 }
@@ -232,6 +232,7 @@ const Operation<RolloutDesc>& operation_of<RolloutDesc>() {
                   {"returns", ViewRole::Output, &Views::returns, &rollout_returns_view},
                   {"evaluations", ViewRole::Output, &Views::evaluations, &evaluations_view}},
         .knobs = &rollout_knobs,
+        .legal = &legal_rollout,
         .canonical = &canonical_rollout,
         .heuristic = &rollout_config,
         .check = &check_rollout,

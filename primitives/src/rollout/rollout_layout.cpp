@@ -20,6 +20,8 @@ constexpr std::uint32_t kMaxWidth = 256;
 // longer fits beside its noise in a core's cache (eight lanes, 64 KiB).
 constexpr std::uint64_t kMaxUnrolledProducts = 1024;
 constexpr std::uint32_t kMaxPrivateParameters = 2048;
+// Of packed noise: one register each. Above, compilers of GPUs begin to spill (docs/kernels/rollout.md).
+constexpr std::uint64_t kMaxPackedWords = 160;
 
 Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment) {
     const auto& widths = network.widths;
@@ -109,18 +111,105 @@ std::uint64_t draw_cost(std::uint64_t elements) noexcept {
     return loop_cost(ceil_div(elements, std::uint64_t{kNoiseElementsPerBlock}));
 }
 
+/// What an invocation of a packed kernel keeps of its noise: the streams that shaders/rollout/packed_network.glsl
+/// draws.
+std::uint64_t packed_words(const RolloutDesc& desc) noexcept {
+    const std::uint32_t frozen = frozen_mask(desc);
+    const std::vector<std::uint32_t>& widths = desc.network.widths;
+    const auto words = [](std::uint64_t elements) {
+        return 2 * ceil_div(elements, std::uint64_t{kNoiseElementsPerBlock});
+    };
+    std::uint64_t sum = 0;
+    for (std::size_t layer = 0; layer < 2; ++layer) {
+        const std::uint64_t inputs = widths[layer];
+        const std::uint64_t outputs = widths[layer + 1];
+        if ((frozen >> (2 * layer) & 1U) == 0) sum += words(outputs * desc.rank) + words(inputs * desc.rank);
+        if ((frozen >> (2 * layer + 1) & 1U) == 0) sum += words(outputs);
+    }
+    return sum;
+}
+
+bool fits_packed(const RolloutDesc& desc) noexcept {
+    return desc.network.widths.size() == 3 && packed_words(desc) <= kMaxPackedWords;
+}
+
+/// Of invocations that share nothing: a subgroup, so that none of its lanes is idle.
+std::uint32_t default_workgroup(const DeviceInfo& info) noexcept {
+    const std::uint32_t fallback = RolloutConfig{}.workgroup_size;
+    return info.kind == DeviceKind::Cpu ? fallback : std::clamp(info.limits.subgroup_size, fallback, 256U);
+}
+
+RolloutLoopCost packed_loop_cost(const RolloutLayout& layout) noexcept {
+    const auto& widths = layout.desc.network.widths;
+    const std::uint64_t rank = layout.rank;
+    RolloutLoopCost cost;
+    for (std::size_t layer = 0; layer < 2; ++layer) {
+        if (is_perturbed(layout, 2 * layer))
+            cost.start += draw_cost(widths[layer + 1] * rank) + draw_cost(widths[layer] * rank);
+        if (is_perturbed(layout, 2 * layer + 1)) cost.start += draw_cost(widths[layer + 1]);
+    }
+    std::uint64_t unit = loop_cost(widths[0]) + loop_cost(widths[2]);
+    if (is_perturbed(layout, 0)) {
+        cost.step += loop_cost(rank, loop_cost(widths[0]));
+        unit += loop_cost(rank);
+    }
+    if (is_perturbed(layout, 2)) {
+        cost.step += loop_cost(rank, loop_cost(widths[2]));
+        unit += loop_cost(rank);
+    }
+    cost.step += loop_cost(widths[2]) + loop_cost(rank) + loop_cost(widths[1], unit);
+    return cost;
+}
+
+RolloutLoopCost plain_loop_cost(const RolloutLayout& layout) noexcept {
+    RolloutLoopCost cost;
+    if (layout.private_parameters) cost.start += loop_cost(layout.desc.parameters.element_count());
+    const auto& widths = layout.desc.network.widths;
+    for (std::size_t layer = 0; layer < layer_count(layout); ++layer) {
+        const std::uint64_t inputs = widths[layer];
+        const std::uint64_t outputs = widths[layer + 1];
+        cost.start += loop_cost(outputs);
+        if (is_perturbed(layout, 2 * layer + 1)) cost.start += draw_cost(outputs);
+        std::uint64_t chain = loop_cost(inputs);
+        if (is_perturbed(layout, 2 * layer)) {
+            cost.start += draw_cost(outputs * layout.rank) + draw_cost(inputs * layout.rank);
+            cost.step += loop_cost(layout.rank, loop_cost(inputs));
+            chain += loop_cost(layout.rank);
+        }
+        cost.step += loop_cost(outputs, chain);
+    }
+    return cost;
+}
+
 }  // namespace
 
 /// CPU drivers: everything at constant indices in private memory, where the compiler can hold it. Elsewhere the
-/// parameters stay in the uniform buffer. The mean is rolled out so few times that the quicker compilation wins.
+/// parameters stay in the uniform buffer, and the noise is packed where the network allows. The mean is rolled out so
+/// few times that the quicker compilation wins; packed, it is a loop.
 RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) noexcept {
     const bool small = products_per_step(desc) <= kMaxUnrolledProducts;
     const bool few = desc.parameters.element_count() <= kMaxPrivateParameters;
-    RolloutConfig config = desc.config.value_or(RolloutConfig{});
-    if (config.unrolled == RolloutConfig::kAutomatic) config.unrolled = small && !desc.mean_only;
-    if (config.private_parameters == RolloutConfig::kAutomatic)
-        config.private_parameters = info.kind == DeviceKind::Cpu && few;
+    constexpr std::uint32_t kAutomatic = RolloutConfig::kAutomatic;
+    RolloutConfig config = desc.config.value_or(RolloutConfig{.workgroup_size = default_workgroup(info)});
+    if (config.packed == kAutomatic) {
+        config.packed = info.kind != DeviceKind::Cpu && fits_packed(desc) && config.unrolled != 0 &&
+                        (config.private_parameters == 0 || config.private_parameters == kAutomatic);
+    }
+    if (config.unrolled == kAutomatic) config.unrolled = config.packed != 0 || (small && !desc.mean_only);
+    if (config.private_parameters == kAutomatic)
+        config.private_parameters = config.packed == 0 && info.kind == DeviceKind::Cpu && few;
     return config;
+}
+
+Result<void> legal_rollout(const DeviceInfo& /*info*/, const RolloutDesc& desc, const RolloutConfig& config) {
+    if (config.packed != 1) return {};
+    if (config.unrolled == 0 || config.private_parameters == 1)
+        return bad_input("packed is 1, which needs unrolled 1 and private_parameters 0.");
+    if (fits_packed(desc)) return {};
+    return bad_input(
+        "packed is 1, which takes networks of one hidden layer whose noise fits {} words; use packed 0 for a network "
+        "of {} layers and rank {}.",
+        kMaxPackedWords, desc.network.widths.size() - 1, desc.rank);
 }
 
 Result<void> check_rollout(const RolloutDesc& desc) {
@@ -140,27 +229,13 @@ Result<RolloutLayout> make_rollout_layout(const RolloutDesc& desc) {
     layout.rank = any_matrix_perturbed(layout) ? desc.rank : 1;
     layout.unrolled = desc.config->unrolled != 0;
     layout.private_parameters = desc.config->private_parameters != 0;
+    layout.packed = desc.config->packed != 0;
     layout.slot_bytes = 4 * (layout.environment.info.state_words + std::uint64_t{2});
     return layout;
 }
 
 RolloutLoopCost rollout_loop_cost(const RolloutLayout& layout) noexcept {
-    RolloutLoopCost cost;
-    if (layout.private_parameters) cost.start += loop_cost(layout.desc.parameters.element_count());
-    const auto& widths = layout.desc.network.widths;
-    for (std::size_t layer = 0; layer < layer_count(layout); ++layer) {
-        const std::uint64_t inputs = widths[layer];
-        const std::uint64_t outputs = widths[layer + 1];
-        cost.start += loop_cost(outputs);
-        if (is_perturbed(layout, 2 * layer + 1)) cost.start += draw_cost(outputs);
-        std::uint64_t chain = loop_cost(inputs);
-        if (is_perturbed(layout, 2 * layer)) {
-            cost.start += draw_cost(outputs * layout.rank) + draw_cost(inputs * layout.rank);
-            cost.step += loop_cost(layout.rank, loop_cost(inputs));
-            chain += loop_cost(layout.rank);
-        }
-        cost.step += loop_cost(outputs, chain);
-    }
+    RolloutLoopCost cost = layout.packed ? packed_loop_cost(layout) : plain_loop_cost(layout);
     const EnvironmentInfo& environment = layout.environment.info;
     cost.step += loop_cost(environment.observation_count) + loop_cost(environment.action_count);
     return cost;
@@ -196,6 +271,12 @@ std::uint64_t rollout_indices(const RolloutLayout& layout) noexcept {
 
 std::uint64_t rollout_chunk(const RolloutLayout& layout, std::uint64_t scratch_bytes) noexcept {
     return std::min(rollout_indices(layout), scratch_bytes / layout.slot_bytes);
+}
+
+const Kernel<abi_ro::Params>& rollout_kernel(const RolloutLayout& layout) noexcept {
+    const RolloutKernels& kernels =
+        layout.desc.determinism == Determinism::Fast ? layout.environment.fast : layout.environment.exact;
+    return layout.packed ? *kernels.packed : layout.unrolled ? *kernels.unrolled : *kernels.looped;
 }
 
 std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout) {

@@ -29,12 +29,15 @@ struct RolloutLayout {
     std::uint32_t frozen = 0;  ///< bit p: parameter p is not perturbed
     bool unrolled = false;
     bool private_parameters = false;
+    bool packed = false;
     std::uint64_t slot_bytes = 0;  ///< of one index: what its episode carries from dispatch to dispatch
     std::uint32_t steps_per_dispatch = 0;
 };
 
 /// What plan_rollout's docstring says, but for sizes and the configuration.
 [[nodiscard]] Result<void> check_rollout(const RolloutDesc& desc);
+/// A packed kernel is unrolled, reads parameters where they are, and takes networks that fit it.
+[[nodiscard]] Result<void> legal_rollout(const DeviceInfo& info, const RolloutDesc& desc, const RolloutConfig& config);
 /// Of a description that check_rollout has accepted, with its configuration; steps_per_dispatch is left.
 [[nodiscard]] Result<RolloutLayout> make_rollout_layout(const RolloutDesc& desc);
 
@@ -63,6 +66,7 @@ struct RolloutBudget {
 [[nodiscard]] std::uint64_t rollout_indices(const RolloutLayout& layout) noexcept;
 [[nodiscard]] std::uint64_t rollout_chunk(const RolloutLayout& layout, std::uint64_t scratch_bytes) noexcept;
 
+[[nodiscard]] const Kernel<abi::rollout::Params>& rollout_kernel(const RolloutLayout& layout) noexcept;
 [[nodiscard]] std::vector<SpecConstant> rollout_constants(const RolloutLayout& layout);
 
 }  // namespace yolk

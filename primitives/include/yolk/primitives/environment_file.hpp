@@ -29,20 +29,26 @@ class LoadedEnvironment {
     [[nodiscard]] const std::string& source_hash() const noexcept { return source_hash_; }
     /// Why it cannot be used in exact mode, with the file's line; empty where it can.
     [[nodiscard]] const std::string& inexact_reason() const noexcept { return inexact_reason_; }
-    [[nodiscard]] const Kernel<abi::rollout::Params>& looped() const noexcept { return looped_; }
-    [[nodiscard]] const Kernel<abi::rollout::Params>& unrolled() const noexcept { return unrolled_; }
+    [[nodiscard]] const Kernel<abi::rollout::Params>& looped() const noexcept { return looped_.kernel; }
+    [[nodiscard]] const Kernel<abi::rollout::Params>& unrolled() const noexcept { return unrolled_.kernel; }
+    [[nodiscard]] const Kernel<abi::rollout::Params>& packed() const noexcept { return packed_.kernel; }
     /// Of class T in the policy (Determinism::Fast).
-    [[nodiscard]] const Kernel<abi::rollout::Params>& looped_fast() const noexcept { return looped_fast_; }
-    [[nodiscard]] const Kernel<abi::rollout::Params>& unrolled_fast() const noexcept { return unrolled_fast_; }
+    [[nodiscard]] const Kernel<abi::rollout::Params>& looped_fast() const noexcept { return looped_fast_.kernel; }
+    [[nodiscard]] const Kernel<abi::rollout::Params>& unrolled_fast() const noexcept { return unrolled_fast_.kernel; }
+    [[nodiscard]] const Kernel<abi::rollout::Params>& packed_fast() const noexcept { return packed_fast_.kernel; }
 
    private:
     friend Result<std::shared_ptr<const LoadedEnvironment>> load_environment(const std::filesystem::path& file);
     LoadedEnvironment() = default;
-    std::string name_, looped_name_, unrolled_name_, looped_fast_name_, unrolled_fast_name_, source_hash_,
-        inexact_reason_;
-    std::vector<std::uint32_t> looped_spirv_, unrolled_spirv_, looped_fast_spirv_, unrolled_fast_spirv_;
+    struct Form {
+        std::string name;
+        std::vector<std::uint32_t> spirv;
+        Kernel<abi::rollout::Params> kernel{};  ///< a view of the two
+        void set(std::string kernel_name, std::vector<std::uint32_t> module) noexcept;
+    };
+    std::string name_, source_hash_, inexact_reason_;
     EnvironmentInfo info_;
-    Kernel<abi::rollout::Params> looped_{}, unrolled_{}, looped_fast_{}, unrolled_fast_{};
+    Form looped_, unrolled_, packed_, looped_fast_, unrolled_fast_, packed_fast_;
 };
 
 /// Reads and compiles it, in some tenths of a second. Errors: a file that is missing, above 1 MiB or no regular one; a

@@ -26,6 +26,9 @@ struct EsUpdateConfig {
     std::uint32_t pairs_per_slice = 256;
     /// Columns of a matrix tile in units of 8: with 2 the noise of A is drawn once for twice as many elements.
     std::uint32_t tile_blocks = 1;
+    /// 1: a workgroup of 64 takes 8 x 8 tiles of a matrix and draws their noise once, into shared memory; GPUs'
+    /// default. tile_blocks must be 1, and with int8 weights a slice has at most 128 / r pairs.
+    std::uint32_t staged = 0;
 };
 
 struct EsUpdateViews {

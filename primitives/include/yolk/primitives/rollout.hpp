@@ -48,9 +48,12 @@ struct RolloutConfig {
     /// For the switches, which are else 0 or 1: what suits the device and the network.
     static constexpr std::uint32_t kAutomatic = 2;
 
-    std::uint32_t workgroup_size = 32;
+    std::uint32_t workgroup_size = 32;    ///< where the description has no configuration, a GPU's subgroup if larger
     std::uint32_t unrolled = kAutomatic;  ///< layers written out: many times faster on lavapipe, longer to compile
     std::uint32_t private_parameters = kAutomatic;  ///< parameters copied to private memory by each invocation
+    /// Noise kept as bytes, hidden units never stored: networks with one hidden layer on GPUs. Unrolled, and parameters
+    /// are not copied.
+    std::uint32_t packed = kAutomatic;
 };
 
 struct RolloutViews {

@@ -22,18 +22,22 @@ ABI_CONST uint kSpecTileBlocks = 2;     // 1 or 2: columns of a matrix tile, in 
 // tile is 8 x 8 or 8 x 16. Partial sums lie in units of 8: the row of a matrix tile is one unit or two, side by side,
 // and a vector tile is one. Elements of a tile beyond the edge of its parameter have partial sums that nobody reads.
 ABI_CONST uint kTileEdge = 8;
+// Rows and columns of tiles that a workgroup of es_update_sum_staged takes, from multiples of so many on; of a vector,
+// the square of it in a row.
+ABI_CONST uint kGroupEdge = 8;
 
 ABI_CONST uint kKindMatrix = 0;
 ABI_CONST uint kKindVector = 1;
 ABI_CONST uint kKindFrozen = 2;
 
-// One parameter, in id order. The last four never fall from entry to entry, so that they can be searched.
+// One parameter, in id order. The last of them never fall from entry to entry, so that they can be searched.
 struct ParameterEntry {
     uint kind;
     uint rows;          // a vector's length
     uint columns;       // 1 for a vector
     uint offset;        // of its first element in the gradient
-    uint first_tile;    // frozen parameters have no tiles
+    uint first_tile;    // frozen parameters have no tiles,
+    uint first_group;   // no groups of tiles
     uint first_unit;    // and no units,
     uint first_frozen;  // but only they have elements in this count
 };
@@ -48,6 +52,8 @@ struct Params {
     uint parameter_count;
     uint first_tile;  // of the window
     uint tile_count;
+    uint first_group;  // the groups that have the window's tiles; es_update_sum_staged only
+    uint group_count;
     uint first_unit;
     uint unit_count;
     uint frozen_count;    // elements that es_update_combine zeroes; in one window only

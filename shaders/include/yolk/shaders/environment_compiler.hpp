@@ -28,9 +28,10 @@ struct CompiledEnvironment {
     /// Why it is not of class P, with file and line; empty where every instruction of it is. (That no value is denormal
     /// cannot be seen from instructions: the file's author vouches for it.)
     std::string inexact_reason;
-    std::vector<std::uint32_t> looped;                      ///< SPIR-V of rollout.comp
-    std::vector<std::uint32_t> unrolled;                    ///< with ROLLOUT_UNROLL
-    std::vector<std::uint32_t> looped_fast, unrolled_fast;  ///< the same with ROLLOUT_FAST
+    std::vector<std::uint32_t> looped;                                   ///< SPIR-V of rollout.comp
+    std::vector<std::uint32_t> unrolled;                                 ///< with ROLLOUT_UNROLL
+    std::vector<std::uint32_t> packed;                                   ///< with ROLLOUT_PACKED
+    std::vector<std::uint32_t> looped_fast, unrolled_fast, packed_fast;  ///< the same with ROLLOUT_FAST
 };
 
 /// `file_name` is the source's in messages. Errors, all BadInput, with the file's own line wherever there is one: what
