@@ -53,10 +53,13 @@ function(yolk_module name)
   set_property(GLOBAL APPEND PROPERTY YOLK_MODULE_DEPS "${name}:${arg_DEPS},${arg_PRIVATE_DEPS}")
 endfunction()
 
-# yolk_module_tests(NAME SOURCES ... [DEPS module...] [EXTERNAL target...] [DEVICE])
-# One executable per module, tests named NAME.topic.case. DEVICE: they need Vulkan devices; yolk::testing supplies main().
+include(${CMAKE_CURRENT_LIST_DIR}/YolkDiscoverTests.cmake)
+
+# yolk_module_tests(NAME SOURCES ... [DEPS module...] [EXTERNAL target...] [APART topic...] [DEVICE])
+# One executable per module, tests named NAME.topic.case, or NAME.topic/device for all cases of a topic. DEVICE: they need Vulkan
+# devices; yolk::testing supplies main().
 function(yolk_module_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "DEVICE" "" "SOURCES;DEPS;EXTERNAL")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "DEVICE" "" "SOURCES;DEPS;EXTERNAL;APART")
   if(NOT YOLK_TESTS)
     return()
   endif()
@@ -80,6 +83,5 @@ function(yolk_module_tests name)
     target_link_libraries(yolk_${name}_tests PRIVATE GTest::gmock_main)
     set(labels "host")
   endif()
-  gtest_discover_tests(yolk_${name}_tests TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${labels}" TIMEOUT 300)
+  yolk_discover_tests(yolk_${name}_tests "${name}." LABELS ${labels} APART ${arg_APART})
 endfunction()
