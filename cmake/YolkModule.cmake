@@ -53,11 +53,14 @@ function(yolk_module name)
   set_property(GLOBAL APPEND PROPERTY YOLK_MODULE_DEPS "${name}:${arg_DEPS},${arg_PRIVATE_DEPS}")
 endfunction()
 
-# yolk_module_tests(NAME SOURCES ... [DEPS module...] [EXTERNAL target...] [DEVICE] [DISCRETE_TENTH])
-# One executable per module, tests named NAME.topic.case. DEVICE: they need Vulkan devices; yolk::testing supplies main().
-# DISCRETE_TENTH: a tenth of them, drawn by name, run as if memory were discrete (testing/README.md).
+include(${CMAKE_CURRENT_LIST_DIR}/YolkDiscoverTests.cmake)
+
+# yolk_module_tests(NAME SOURCES ... [DEPS module...] [EXTERNAL target...] [APART topic...] [DEVICE] [DISCRETE_TENTH])
+# One executable per module, tests named NAME.topic.case, or NAME.topic/device for all cases of a topic. DEVICE: they need Vulkan
+# devices; yolk::testing supplies main(). DISCRETE_TENTH: a tenth of them, drawn by name, run as if memory were discrete
+# (testing/README.md).
 function(yolk_module_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "DEVICE;DISCRETE_TENTH" "" "SOURCES;DEPS;EXTERNAL")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "DEVICE;DISCRETE_TENTH" "" "SOURCES;DEPS;EXTERNAL;APART")
   if(NOT YOLK_TESTS)
     return()
   endif()
@@ -83,8 +86,7 @@ function(yolk_module_tests name)
   endif()
   set(draw "")
   if(arg_DISCRETE_TENTH)
-    set(draw ENVIRONMENT "YOLK_TEST_DISCRETE=tenth")
+    set(draw ENVIRONMENT YOLK_TEST_DISCRETE=tenth)
   endif()
-  gtest_discover_tests(yolk_${name}_tests TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${labels}" TIMEOUT 300 ${draw})
+  yolk_discover_tests(yolk_${name}_tests "${name}." LABELS ${labels} APART ${arg_APART} ${draw})
 endfunction()

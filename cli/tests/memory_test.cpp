@@ -78,6 +78,23 @@ TEST_F(memory, of_an_address_space_that_is_too_small_ends_without_a_signal) {
     }
 }
 
+// Inputs and outputs of 100 MB, which fit, and a proof whose copies do not: the process was killed on the way.
+TEST_F(memory, of_a_proof_is_summed_with_its_copies) {
+    const std::string shape = "matmul m=5000 n=5000 k=1";
+    const std::string part = "needed for the inputs and outputs of " + shape;
+    write_text(folder_ / "shapes", shape + "\n");
+    const AddressSpace narrow(2'000'000);
+    expect_refused(run_command({"bench", "kernel", "--shape", shape, "--json"}, only(kLavapipe)), part);
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"check", "--shape", shape}, {"tune", "--shapes", (folder_ / "shapes").string()}}) {
+        std::vector<std::string> with_json = command;
+        with_json.emplace_back("--json");
+        const Ran ran = run_command(with_json, only(kLavapipe));
+        EXPECT_EQ(ran.code, 1) << ran.err;
+        EXPECT_THAT(ran.out, HasSubstr(part));
+    }
+}
+
 #endif
 
 }  // namespace

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -68,16 +67,6 @@ template <class Record>
 /// Holds 4-byte elements to the exact twin, bit by bit; where is the flat index.
 void verify_words_against_twin(CheckReport& report, const std::string& case_name, std::span<const std::uint32_t> got,
                                std::span<const std::uint32_t> twin);
-template <class T>
-void verify_against_twin(CheckReport& report, const std::string& case_name, const std::vector<T>& got,
-                         const std::vector<T>& twin) {
-    static_assert(sizeof(T) == sizeof(std::uint32_t));
-    std::vector<std::uint32_t> got_words(got.size());
-    std::vector<std::uint32_t> twin_words(twin.size());
-    for (std::size_t i = 0; i < got.size(); ++i) got_words[i] = std::bit_cast<std::uint32_t>(got[i]);
-    for (std::size_t i = 0; i < twin.size(); ++i) twin_words[i] = std::bit_cast<std::uint32_t>(twin[i]);
-    verify_words_against_twin(report, case_name, got_words, twin_words);
-}
 
 /// Holds elements to the oracle in units of the tolerance; keeps the worst with its place.
 void verify_against_oracle(CheckReport& report, const std::string& case_name, std::span<const double> got,

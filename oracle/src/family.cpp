@@ -13,6 +13,7 @@
 #include "family_runs.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/oracle/families.hpp"
+#include "yolk/oracle/problem_memory.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -173,6 +174,7 @@ class Runs {
                 YOLK_TRY(pipelines, TemporaryPipelines::begin(context_.device));
             }
             if (problem_ != problems_[batch.problem].get()) {
+                YOLK_TRY_VOID(check_memory(*problems_[batch.problem], context_.device.info()));
                 problem_ = problems_[batch.problem].get();
                 buffers_ = problem_->buffers();
                 expected_ = problem_->expected();
@@ -222,6 +224,12 @@ class Runs {
 };
 
 }  // namespace
+
+BufferBytes Problem::buffer_bytes() const {
+    BufferBytes sum;
+    for (const ProblemBuffer& buffer : buffers()) sum.add(buffer.role, static_cast<double>(buffer.size_bytes));
+    return sum;
+}
 
 Result<CheckReport> check_family(const CheckContext& context, const Family& family) {
     return check_problems(context, family, family.cases(context.seed));

@@ -21,17 +21,37 @@ void add_in_batches(std::vector<Batch>& batches, std::size_t problem, std::span<
     }
 }
 
-/// The drawn ones, or the whole space, that are not the default. `turn` counts over all cases.
-std::vector<Configuration> configurations_of(const CheckContext& context, const Family& family,
-                                             const TuningSpace& space, const Configuration& default_one,
-                                             std::size_t& turn) {
+/// Which of the drawn configurations is whose, where cases take them by turns.
+class Turns {
+   public:
+    /// The next of `drawn`. One that takes long to compile for this problem waits for a case for which it does not.
+    [[nodiscard]] const Configuration& take(const Problem& problem, const std::vector<Configuration>& drawn) {
+        const auto is_quick = [&](std::size_t turn) { return problem.is_quick_to_make(drawn[turn % drawn.size()]); };
+        for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
+            if (!is_quick(*waiting)) continue;
+            const std::size_t turn = *waiting;
+            waiting_.erase(waiting);
+            return drawn[turn % drawn.size()];
+        }
+        for (std::size_t tried = 1; tried < drawn.size() && !is_quick(next_); ++tried) waiting_.push_back(next_++);
+        return drawn[next_++ % drawn.size()];
+    }
+
+   private:
+    std::size_t next_ = 0;  ///< counts over all cases
+    std::vector<std::size_t> waiting_;
+};
+
+/// The drawn ones, or the whole space, that are not the default.
+std::vector<Configuration> configurations_of(const CheckContext& context, const Family& family, const Problem& problem,
+                                             const TuningSpace& space, const Configuration& default_one, Turns& turns) {
     std::vector<Configuration> drawn =
         context.all_configurations ? space.all() : space.draw(context.configurations, context.seed);
     std::erase(drawn, default_one);
     if (family.configurations_per_case == 0 || context.all_configurations) return drawn;
     std::vector<Configuration> taken;
     const std::size_t count = std::min<std::size_t>(family.configurations_per_case, drawn.size());
-    for (std::size_t i = 0; i < count; ++i) taken.push_back(drawn[turn++ % drawn.size()]);
+    for (std::size_t i = 0; i < count; ++i) taken.push_back(turns.take(problem, drawn));
     return taken;
 }
 
@@ -177,7 +197,7 @@ std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& co
     const bool once = by_turns && context.all_configurations;
     std::vector<Batch> batches;
     if (once) batches = each_once(info, problems, context.seed);
-    std::size_t turn = 0;
+    Turns turns;
     std::set<Configuration> of_gpus;
     for (std::size_t p = 0; p < problems.size(); ++p) {
         const Configuration default_one = problems[p]->default_configuration(info);
@@ -188,7 +208,7 @@ std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& co
         add_in_batches(batches, p,
                        family.each_configuration_once && !context.all_configurations
                            ? share_of(context, space, p, problems.size())
-                           : configurations_of(context, family, space, default_one, turn));
+                           : configurations_of(context, family, *problems[p], space, default_one, turns));
         if (info.kind == DeviceKind::Cpu) add_in_batches(batches, p, defaults_of_gpus(info, *problems[p], of_gpus));
     }
     std::ranges::stable_sort(batches, {},

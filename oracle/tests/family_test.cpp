@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
@@ -240,6 +241,27 @@ TEST_P(family, all_configurations_meet_one_case_each_where_compiling_takes_long)
         for (std::uint32_t part = 1; part <= 5; ++part) in_parts += runs_of(part_of(batches, part, 5));
         EXPECT_EQ(in_parts, runs_of(batches));
     }
+}
+
+// A wide network that is written out compiles for a minute; another case has that configuration.
+TEST_P(family, drawn_configurations_go_to_cases_that_compile_them_quickly) {
+    const CheckContext drawing{.device = device(), .dispatcher = dispatcher()};
+    const Problems problems = rollout_family().cases(1);
+    const auto drawn_of = [&](const Problem& problem) {
+        return problem.space(device().info()).draw(drawing.configurations, drawing.seed);
+    };
+    const auto is_slow_for_some = [&](const auto& problem) {
+        return !std::ranges::all_of(drawn_of(*problem), [&](const auto& c) { return problem->is_quick_to_make(c); });
+    };
+    EXPECT_GT(std::ranges::count_if(problems, is_slow_for_some), 0);
+    std::set<Configuration> met;
+    for (const Batch& batch : choose_batches(device().info(), drawing, rollout_family(), problems)) {
+        for (const Configuration& configuration : batch.configurations) {
+            EXPECT_TRUE(problems[batch.problem]->is_quick_to_make(configuration)) << problems[batch.problem]->name();
+            met.insert(configuration);
+        }
+    }
+    for (const Configuration& configuration : drawn_of(*problems.front())) EXPECT_TRUE(met.contains(configuration));
 }
 
 // A pipeline is made again for each batch: neighbours stay together. No case takes all that it may.

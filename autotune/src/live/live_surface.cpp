@@ -46,8 +46,7 @@ Result<std::unique_ptr<LiveSurface>> LiveSurface::create(const Device& device, D
     if (device.info().limits.timestamp_period_ns <= 0.0) {
         return unsupported("'{}' has no timestamps, by which the tuner times kernels.", device.info().name);
     }
-    // On the host: the inputs with what they are drawn into, and what is expected of the outputs.
-    YOLK_TRY_VOID(oracle::check_memory(problem, device.info(), 2.0));
+    YOLK_TRY_VOID(oracle::check_memory(problem, device.info()));
     std::unique_ptr<LiveSurface> surface(new LiveSurface(device, dispatcher, problem, std::move(options)));
     YOLK_TRY_VOID(surface->choose_candidates());
     YOLK_TRY_VOID(surface->fill_buffers());

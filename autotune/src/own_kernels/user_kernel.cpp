@@ -200,6 +200,13 @@ std::vector<oracle::ProblemBuffer> UserKernel::buffers() const {
     return all;
 }
 
+oracle::BufferBytes UserKernel::buffer_bytes() const {
+    oracle::BufferBytes sum;
+    for (const KernelBuffer& buffer : impl_->space.buffers)
+        sum.add(oracle::BufferRole::Input, static_cast<double>(buffer.size_bytes()));
+    return sum;
+}
+
 /// verify() knows what is right.
 std::vector<oracle::Expected> UserKernel::expected() const {
     return std::vector<oracle::Expected>(impl_->references.size());

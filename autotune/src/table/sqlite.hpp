@@ -72,7 +72,6 @@ class Database {
 
     [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
     [[nodiscard]] Result<void> execute(const char* sql) const;
-    [[nodiscard]] std::int64_t last_row() const noexcept { return sqlite3_last_insert_rowid(database_.get()); }
     [[nodiscard]] std::int64_t changed_rows() const noexcept { return sqlite3_changes(database_.get()); }
 
    private:

@@ -188,7 +188,7 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
     const Configuration fallback = problem->default_configuration(device.info());
     std::erase(configurations, fallback);
     configurations.insert(configurations.begin(), fallback);
-    YOLK_TRY_VOID(oracle::check_memory(*problem, device.info(), 1.0));
+    YOLK_TRY_VOID(oracle::check_memory(*problem, device.info()));
     const oracle::ProblemProof proof(*problem);
     ProblemOnDevice on{*problem, proof, device, dispatcher, {}, {}};
     YOLK_TRY_VOID(fill_buffers(on));

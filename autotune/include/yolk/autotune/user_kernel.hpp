@@ -52,6 +52,8 @@ class UserKernel final : public oracle::Problem {
     [[nodiscard]] Result<std::unique_ptr<oracle::PlannedProblem>> plan(
         const Device& device, const Configuration& configuration) const override;
     [[nodiscard]] std::vector<oracle::ProblemBuffer> buffers() const override;
+    /// All of them as what is read: outputs are compared as words, which takes no more copies than inputs do.
+    [[nodiscard]] oracle::BufferBytes buffer_bytes() const override;
     [[nodiscard]] std::vector<oracle::Expected> expected() const override;
     [[nodiscard]] oracle::Work work() const override;
     void verify(oracle::CheckReport& report, const std::string& case_name,

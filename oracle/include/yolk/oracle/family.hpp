@@ -79,6 +79,18 @@ struct Work {
     double bytes = 0.0;       ///< inputs read once, outputs written once
 };
 
+/// Bytes of a problem's buffers; in double, since a product of extents that users give may be above 2^64.
+struct BufferBytes {
+    double read = 0.0;     ///< of Input and InOut
+    double written = 0.0;  ///< of Output and InOut
+    double all = 0.0;
+    void add(BufferRole role, double bytes) noexcept {
+        if (role != BufferRole::Output) read += bytes;
+        if (role != BufferRole::Input) written += bytes;
+        all += bytes;
+    }
+};
+
 /// A plan of a problem. The device and the plan must outlive what it records.
 class PlannedProblem {
    public:
@@ -97,9 +109,14 @@ class Problem {
     [[nodiscard]] virtual TuningSpace space(const DeviceInfo& info) const = 0;
     /// What a plan takes where nothing is known.
     [[nodiscard]] virtual Configuration default_configuration(const DeviceInfo& info) const = 0;
+    /// Whether drivers compile it in seconds; a case that draws another leaves it to the next case. Of all
+    /// configurations none is left out.
+    [[nodiscard]] virtual bool is_quick_to_make(const Configuration& /*configuration*/) const { return true; }
     [[nodiscard]] virtual Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
                                                                        const Configuration& configuration) const = 0;
     [[nodiscard]] virtual std::vector<ProblemBuffer> buffers() const = 0;
+    /// How large they are; of a problem whose sizes users give, without making their contents.
+    [[nodiscard]] virtual BufferBytes buffer_bytes() const;
     /// One per Output and InOut buffer, in their order. Slow: double precision on the host.
     [[nodiscard]] virtual std::vector<Expected> expected() const = 0;
     [[nodiscard]] virtual Work work() const = 0;

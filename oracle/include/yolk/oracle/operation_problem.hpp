@@ -64,6 +64,16 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
         }
         return buffers;
     }
+    [[nodiscard]] BufferBytes buffer_bytes() const override {
+        BufferBytes sum;
+        for (const DescribedView& view : described_views(desc_)) {
+            if (!view.shape.used) continue;
+            auto bytes = static_cast<double>(size_bytes(view.shape.dtype));
+            for (const NamedExtent& extent : view.shape.extents) bytes *= static_cast<double>(extent.value);
+            sum.add(role_of(view.role), bytes);
+        }
+        return sum;
+    }
 
    protected:
     /// Of each Input and InOut view, in their order; empty for one that is not used.

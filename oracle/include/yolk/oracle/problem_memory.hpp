@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a problem takes before it is made: shapes come from users, and its inputs are drawn on the host.
+// What proving a problem takes, before any of it is made: shapes come from users, and inputs, expectations and the
+// copies that are compared lie on the host.
 #pragma once
 
 #include "yolk/core/result.hpp"
@@ -8,9 +9,15 @@
 
 namespace yolk::oracle {
 
-/// Error (OutOfMemory) where the problem's inputs and outputs, once on the device and `host_copies` times on the host,
-/// are more than there is: of host memory (which a CPU driver's buffers are in, too), or of the device's largest heap.
-/// Computed from work().bytes, without making anything; what is let through may still fail where it is made.
-[[nodiscard]] Result<void> check_memory(const Problem& problem, const DeviceInfo& info, double host_copies);
+/// Bytes that a ProblemProof and one run of it take, without the plan's scratch.
+struct ProofBytes {
+    double host = 0.0;    ///< inputs, the oracle's and the twin's arrays, and copies of what came back
+    double device = 0.0;  ///< buffers to time and, beside them, those between guard bands
+};
+[[nodiscard]] ProofBytes proof_bytes(const Problem& problem);
+
+/// Error (OutOfMemory) where proof_bytes are more than there is: of host memory (which a CPU driver's buffers are in,
+/// too), or of the device's largest heap. Makes nothing; what is let through may still fail where it is made.
+[[nodiscard]] Result<void> check_memory(const Problem& problem, const DeviceInfo& info);
 
 }  // namespace yolk::oracle
