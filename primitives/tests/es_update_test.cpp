@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "yolk/core/noise.hpp"
+#include "yolk/oracle/family.hpp"
+#include "yolk/oracle/named_problem.hpp"
 #include "yolk/reference/es_update.hpp"
 #include "yolk/testing/device_test.hpp"
 
@@ -188,6 +190,25 @@ TEST_P(es_update, staged_sums_are_those_of_integers) {
         const std::vector<std::int8_t> weights = coherent_weights(desc.population / 2, kWhen);
         ASSERT_OK_AND_ASSIGN(const auto gradient, gradient_of(desc, weights));
         EXPECT_THAT(gradient, ElementsAreArray(reference::es_update_twin(desc, weights, kSummary, kWhen))) << rank;
+    }
+}
+
+/// What GPUs take, for groups of 64 x 64 elements, ranks below and above a stage's, vectors and float weights.
+TEST_P(es_update, defaults_of_gpus_match_oracle_and_twin) {
+    DeviceInfo gpu = device().info();
+    gpu.kind = DeviceKind::Discrete;
+    for (const char* text :
+         {"es_update elements=5025 rows=67 population=70", "es_update elements=450 population=70 rank=3",
+          "es_update elements=5025 rows=67 population=36 weights=f32",
+          "es_update elements=450 population=38 rank=5 weights=f32",
+          "es_update elements=450 population=18 rank=12 weights=f32 pairs=0"}) {
+        ASSERT_OK_AND_ASSIGN(const std::unique_ptr<oracle::Problem> problem, oracle::make_named_problem(text));
+        const oracle::ProblemProof proof(*problem);
+        ASSERT_OK_AND_ASSIGN(
+            const oracle::CheckReport report,
+            proof.prove({.device = device(), .dispatcher = dispatcher()}, problem->default_configuration(gpu), 0));
+        EXPECT_THAT(report.failures, ::testing::IsEmpty()) << text;
+        EXPECT_LE(report.worst_error, 1.0) << text;
     }
 }
 
