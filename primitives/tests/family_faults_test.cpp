@@ -109,7 +109,8 @@ class FamilyWork {
 /// What the driver is asked for, by the names that messages have for it.
 testing::Sweep family_sweep() {
     testing::Sweep sweep{
-        .names = {"[the family's scratch]", "[the family's work]", "timeline semaphore", "descriptor pool"},
+        .names = {"[the family's scratch]", "[the family's work]", "[transfer]", "staging]", "timeline semaphore",
+                  "descriptor pool"},
         // Names are for debuggers; of memory, less is asked for; how far long work has come is asked again.
         .tolerated = {"vkSetDebugUtilsObjectNameEXT", "vkAllocateMemory", "vkGetSemaphoreCounterValue"}};
     for (const KernelModule* module : kernels::all()) sweep.names.push_back(fmt::format("[{}", module->name));

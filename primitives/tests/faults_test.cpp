@@ -64,7 +64,7 @@ class primitive_faults : public testing::DeviceTest {
     /// `kernel`: how the names of its kernels begin, "[noise".
     void sweep(const std::string& kernel, const Path& path) {
         const Sweep sweep{
-            .names = {kernel, "[of the test]", "[the test's work]", "[transfer]", "timeline semaphore",
+            .names = {kernel, "[of the test]", "[the test's work]", "[transfer]", "staging]", "timeline semaphore",
                       "descriptor pool"},
             // Names are for debuggers; of memory, less is asked for; how far long work has come is asked again.
             .tolerated = {"vkSetDebugUtilsObjectNameEXT", "vkAllocateMemory", "vkGetSemaphoreCounterValue"}};

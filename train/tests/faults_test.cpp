@@ -48,7 +48,7 @@ TEST_P(training_faults, any_call) {
     const Sweep sweep{.kinds = {FaultKind::OutOfDeviceMemory},
                       .names = {"[policy", "[parameters", "[returns]", "[evaluation counters]", "[scores]", "[fitness",
                                 "[es_update", "[optimizer", "[digest", "[gradient]", "[generation", "[evolution]",
-                                "[rollout", "[transfer]", "timeline semaphore"},
+                                "[rollout", "[transfer]", "staging]", "timeline semaphore"},
                       .tolerated = {"vkSetDebugUtilsObjectNameEXT"}};
     sweep_calls(faults_, sweep, [&]() -> Result<void> {
         YOLK_TRY_VOID(train(device, faulted_run("", 1)));
