@@ -90,7 +90,7 @@ void add_mirrors(std::span<BenchDevice> devices) {
                                                  if (!timed) state.SkipWithError(timed.error().message.c_str());
                                              })
                     ->UseManualTime()
-                    ->Iterations(20);
+                    ->Iterations(10);
             }
         }
     }

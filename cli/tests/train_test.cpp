@@ -42,6 +42,14 @@ TEST_F(train, json_ends_with_the_outcome) {
     EXPECT_EQ(outcome["population"], 64);
     EXPECT_EQ(outcome["generations"], 2);
     EXPECT_EQ(outcome["state_hash"], lines[1]["state_hash"]);
+    EXPECT_EQ(lines[1]["state_digest"].get<std::string>().size(), 32U);
+    std::vector<std::string> arguments{"train", "cartpole", "--json", "--seed", "7", "--out", "", "--hash-every", "0"};
+    arguments.insert(arguments.end(), tiny().begin(), tiny().end());
+    const std::vector<Json> rarely = run_command(arguments, only(kLavapipe)).lines();
+    ASSERT_EQ(rarely.size(), 3U);
+    EXPECT_FALSE(rarely[0].contains("state_hash"));
+    EXPECT_EQ(rarely[0]["state_digest"], lines[0]["state_digest"]);
+    EXPECT_EQ(rarely[2]["state_hash"], outcome["state_hash"]);
     EXPECT_GT(outcome["evaluations_per_second"], 0.0);
     EXPECT_GT(outcome["peak_memory_bytes"], 1 << 20);
     EXPECT_GT(outcome["first_generation_seconds"], 0.0);

@@ -164,7 +164,8 @@ TEST_P(resuming, checkpoints_have_their_hash_whatever_is_asked_for) {
         const bool due = report.generation % 2 == 1;
         EXPECT_EQ(report.state_hash.empty(), !due) << report.generation;
         EXPECT_EQ(report.state_digest.size(), 32U);
-        if (due) EXPECT_EQ(load_checkpoint(file("out") / "checkpoint.yolk")->state_hash, report.state_hash);
+        if (!due) return true;
+        EXPECT_EQ(load_checkpoint(file("out") / "checkpoint.yolk")->state_hash, report.state_hash);
         return true;
     }));
 }
