@@ -19,9 +19,10 @@ layout(constant_id = kSpecBlockM) const uint BLOCK_M = 32;
 layout(constant_id = kSpecBlockN) const uint BLOCK_N = 32;
 layout(constant_id = kSpecTransposeA) const uint TRANSPOSE_A = 0;
 layout(constant_id = kSpecTransposeB) const uint TRANSPOSE_B = 0;
-layout(constant_id = kSpecShapeM) const uint M = 16;
-layout(constant_id = kSpecShapeN) const uint N = 16;
-layout(constant_id = kSpecShapeK) const uint K = 16;
+// lavapipe's shape: validation layers (1.4.309) judge types by defaults, whatever the specialization is.
+layout(constant_id = kSpecShapeM) const uint M = 8;
+layout(constant_id = kSpecShapeN) const uint N = 8;
+layout(constant_id = kSpecShapeK) const uint K = 8;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 layout(set = 0, binding = kBindA4, scalar) readonly buffer A { uvec4 values[]; } a_;

@@ -13,9 +13,10 @@
 
 layout(local_size_x_id = kSpecSubgroupSize) in;
 layout(constant_id = kSpecSubgroupSize) const uint SUBGROUP_SIZE = 32;
-layout(constant_id = kSpecShapeM) const uint M = 16;
-layout(constant_id = kSpecShapeN) const uint N = 16;
-layout(constant_id = kSpecShapeK) const uint K = 16;
+// lavapipe's shape: validation layers (1.4.309) judge types by defaults, whatever the specialization is.
+layout(constant_id = kSpecShapeM) const uint M = 8;
+layout(constant_id = kSpecShapeN) const uint N = 8;
+layout(constant_id = kSpecShapeK) const uint K = 8;
 layout(set = 0, binding = kBindCases, scalar) readonly buffer Cases { uvec4 cases[]; };
 layout(set = 0, binding = kBindResults, scalar) writeonly buffer Results { float results[]; };
 layout(push_constant, scalar) uniform PushConstants { Params params; };
