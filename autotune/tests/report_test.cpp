@@ -193,7 +193,69 @@ TEST(report, keys_without_choice_or_space_are_shown_with_what_there_is) {
     EXPECT_THAT(page, HasSubstr("No configuration that works was measured"));
 }
 
+TEST(report, page_shows_what_the_compiler_made_of_each_configuration) {
+    const Searched searched;
+    ShapeReport shape = searched.report();
+    const char* const kHeading = "What the driver&rsquo;s compiler made of them";
+    EXPECT_THAT(report_page(std::vector<ShapeReport>{shape}, {}), Not(HasSubstr(kHeading)));
+    shape.times[1].pipelines.push_back({.kernel = "reduce_<max>",
+                                        .subgroup_size = 64,
+                                        .figures = {.registers = 48, .waves = 6, .waves_of = 16, .code_bytes = 1234}});
+    const std::string page = report_page(std::vector<ShapeReport>{shape}, {});
+    expect_well_formed(page);
+    for (const char* part : {kHeading, "reduce_&lt;max&gt;", ">48<", ">6 of 16<", ">1234<"})
+        EXPECT_THAT(page, HasSubstr(part));
+    EXPECT_THAT(page, HasSubstr("heuristic</td><td><code>reduce_&lt;max&gt;</code></td><td class=\"n\">48</td><td "
+                                "class=\"n\">&ndash;</td>"))
+        << "spills that the driver does not report are no zero";
+}
+
 class report_table : public TableFolder {};
+TEST_F(report_table, pipelines_of_default_heuristic_and_tuned_are_looked_at) {
+    DeviceInfo info;
+    info.name = "a GPU that is here";
+    info.vendor_id = 0x1002;
+    info.features.pipeline_statistics = true;
+    const TuningSpace space = space_of(info, ReduceDesc{.outer = 8, .columns = 40}).space();
+    const std::vector<Configuration> all = space.all();
+    const auto file = TuningFile::open(table());
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->put({.key = tuning_key(info, space),
+                           .configuration = named_configuration(space, all[5]),
+                           .milliseconds = 1.0,
+                           .heuristic_milliseconds = 2.0},
+                          std::nullopt));
+    std::vector<Configuration> asked;
+    const PlanInspector inspect = [&](const DeviceInfo& device, const oracle::Problem& problem,
+                                      const Configuration& configuration) -> Result<InspectedPlan> {
+        EXPECT_EQ(device.name, info.name);
+        EXPECT_THAT(problem.name(), HasSubstr("reduce"));
+        asked.push_back(configuration);
+        if (asked.size() > 1) return unsupported("The driver said no.");
+        PipelineReport made{.kernel = "reduce_one"};
+        made.executables.push_back({.name = "compute", .statistics = {{"VGPRs", std::uint64_t{24}}}});
+        InspectedPlan plan;
+        plan.pipelines.push_back(made);
+        return plan;
+    };
+    const auto reports = table_reports(*file, std::vector{info}, inspect);
+    ASSERT_TRUE(reports);
+    ASSERT_THAT(*reports, SizeIs(1));
+    const std::vector<ReportedTime>& times = reports->front().times;
+    ASSERT_THAT(times, SizeIs(2));
+    EXPECT_THAT(asked, ElementsAre(times[0].values, all[5])) << "heuristic and tuned; the default was not timed";
+    ASSERT_THAT(times[0].pipelines, SizeIs(1));
+    EXPECT_EQ(times[0].pipelines[0].kernel, "reduce_one");
+    EXPECT_EQ(times[0].pipelines[0].figures.registers, 24U);
+    EXPECT_THAT(times[1].pipelines, SizeIs(0));
+    EXPECT_THAT(reports->front().notes.back(), HasSubstr("'tuned' is not known: The driver said no."));
+
+    asked.clear();
+    info.features.pipeline_statistics = false;
+    ASSERT_TRUE(table_reports(*file, std::vector{info}, inspect));
+    EXPECT_THAT(asked, SizeIs(0)) << "a driver without statistics is not asked";
+}
+
 TEST_F(report_table, keys_are_sorted_and_whole) {
     const auto file = TuningFile::open(table());
     ASSERT_TRUE(file);

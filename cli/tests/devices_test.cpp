@@ -13,7 +13,7 @@ std::map<std::string, std::string> both() { return only(std::string(kLavapipe) +
 TEST(help, lists_commands_and_flags) {
     const Ran ran = run_command({"--help"});
     EXPECT_EQ(ran.code, 0);
-    for (const char* command : {"train", "eval", "devices", "check", "bench", "tune", "system", "plot"})
+    for (const char* command : {"train", "eval", "devices", "inspect", "check", "bench", "tune", "system", "plot"})
         EXPECT_THAT(ran.out, HasSubstr(command));
     const Ran train = run_command({"train", "--help"});
     EXPECT_EQ(train.code, 0);
@@ -40,6 +40,7 @@ TEST(devices, both_drivers_as_json) {
     for (const Json& device : json["devices"]) {
         names += device.value("name", "") + "; ";
         EXPECT_EQ(device.value("kind", ""), "cpu") << device;
+        EXPECT_TRUE(device.value("executes", false)) << device;
         EXPECT_TRUE(device.value("exact_arithmetic", false)) << device;
         EXPECT_TRUE(device.value("missing_from_floor", Json()).empty()) << device;
         EXPECT_GE(device["limits"].value("max_push_constants_size", 0), 128);

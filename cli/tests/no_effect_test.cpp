@@ -42,6 +42,14 @@ constexpr Refusal kRefusals[]{
     {"check --run cartpole --shape text", "--shape", "goes without --run"},
     {"check --devices all --device 0", "--device", "goes without --devices"},
 
+    {"inspect text --job last", "--job", "goes without shape"},
+    {"inspect --kernel file --space file --job last", "--job", "goes without --kernel"},
+    {"inspect text --space file", "--space", "goes with --kernel"},
+    {"inspect --job last --shapes file", "--shapes", "goes without --job"},
+    {"inspect text --all --configurations 3", "--configurations", "goes without --all"},
+    {"inspect text --all --seed 3", "--seed", "goes with --configurations"},
+    {"inspect text --no-tuning", "--no-tuning", kUnknown},
+
     {"bench rollout --shape elements=9", "--shape", kUnknown},
     {"bench kernel --shape elements=9 --problem foo", "--problem", "goes without --shape"},
     {"bench kernel --problem foo --all --configurations 3", "--configurations", "goes without --all"},

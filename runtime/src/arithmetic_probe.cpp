@@ -191,6 +191,20 @@ std::vector<ArithmeticCase> arithmetic_cases() {
     return std::move(table).take();
 }
 
+std::string judge_execution(std::span<const ArithmeticCase> cases, std::span<const std::uint32_t> results) {
+    std::size_t asked = 0, right = 0;
+    for (std::size_t i = 0; i < std::min(cases.size(), results.size()); ++i) {
+        if (cases[i].expected == 0) continue;
+        ++asked;
+        right += results[i] == cases[i].expected ? 1U : 0U;
+    }
+    if (10 * right >= asked) return "";
+    return fmt::format(
+        "the driver compiles kernels and does not execute them: of {} results that a kernel should have "
+        "written, {} are there",
+        asked, right);
+}
+
 std::string judge_arithmetic(std::span<const ArithmeticCase> cases, std::span<const std::uint32_t> results) {
     if (cases.size() != results.size()) {
         return fmt::format("The arithmetic probe asked {} questions and got {} answers.", cases.size(), results.size());

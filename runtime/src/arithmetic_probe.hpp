@@ -25,6 +25,11 @@ struct ArithmeticCase {
 /// Hard cases by hand, then drawn ones that a fused multiply-add or another order would change. The same on every call.
 [[nodiscard]] std::vector<ArithmeticCase> arithmetic_cases();
 
+/// Why nothing runs on a device, as a sentence; empty where kernels execute. Fewer than a tenth of the answers that are
+/// not zero are right: memory that nothing wrote holds hardly any, and hardware that runs gives nearly all.
+[[nodiscard]] std::string judge_execution(std::span<const ArithmeticCase> cases,
+                                          std::span<const std::uint32_t> results);
+
 /// Why exact mode must be refused, as a sentence that names the first wrong answer; empty where `results` are all
 /// right. A pure function, so that a test can play a failing device.
 [[nodiscard]] std::string judge_arithmetic(std::span<const ArithmeticCase> cases,

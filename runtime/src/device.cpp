@@ -64,6 +64,7 @@ void Device::set_tuning_table(std::shared_ptr<const TuningTable> table) const {
     impl_->set_tuning_table(std::move(table));
 }
 void Device::watch_compilation(std::shared_ptr<CompileWatch> watch) const { impl_->pipelines->watch(std::move(watch)); }
+std::vector<PipelineReport> Device::take_pipeline_reports() const { return impl_->pipelines->take_reports(); }
 Result<void> Device::save_pipeline_cache() const { return impl_->pipelines->save(); }
 
 Result<TemporaryPipelines> TemporaryPipelines::begin(const Device& device) {

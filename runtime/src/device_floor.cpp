@@ -85,6 +85,7 @@ std::vector<OptionalPath> optional_paths(const DeviceInfo& device) {
         {"buffer-address", has.buffer_device_address, "bufferDeviceAddress"},
         {"push-descriptors", has.push_descriptor, "VK_KHR_push_descriptor"},
         {"subgroup-size", has.subgroup_size_control, "subgroupSizeControl"},
+        {"pipeline-statistics", has.pipeline_statistics, "VK_KHR_pipeline_executable_properties"},
     };
 }
 

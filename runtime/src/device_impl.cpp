@@ -25,8 +25,11 @@ struct OptionalFeatures {
     VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
     KhrCooperativeMatrixFeatures matrix_khr{};
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR};
 
-    void enable(const DeviceFeatures& has, VkPhysicalDeviceVulkan12Features& features,
+    /// `captures`: pipelines are to leave reports.
+    void enable(const DeviceFeatures& has, bool captures, VkPhysicalDeviceVulkan12Features& features,
                 std::vector<const char*>& extensions) {
         features.shaderFloat16 = has.shader_float16 ? VK_TRUE : VK_FALSE;
         features.shaderInt8 = has.shader_int8 ? VK_TRUE : VK_FALSE;
@@ -55,10 +58,15 @@ struct OptionalFeatures {
             chain(tail, matrix_khr);
             extensions.push_back(kKhrCooperativeMatrix);
         }
+        if (captures && has.pipeline_statistics) {
+            executables.pipelineExecutableInfo = VK_TRUE;
+            chain(tail, executables);
+            extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+        }
     }
 };
 
-Result<void> create_handle(VkPhysicalDevice physical, DeviceContext& context) {
+Result<void> create_handle(VkPhysicalDevice physical, bool captures, DeviceContext& context) {
     const float priority = 1.0F;
     const VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                         .queueFamilyIndex = context.queue_family,
@@ -67,7 +75,7 @@ Result<void> create_handle(VkPhysicalDevice physical, DeviceContext& context) {
     VkPhysicalDeviceVulkan12Features features = needed_features();
     YOLK_TRY(std::vector<const char*> extensions, needed_extensions(physical, context.info.name));
     OptionalFeatures optional;
-    optional.enable(context.info.features, features, extensions);
+    optional.enable(context.info.features, captures, features, extensions);
     const VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                   .pNext = &features,
                                   .queueCreateInfoCount = 1,
@@ -199,7 +207,8 @@ Result<std::shared_ptr<Device::Impl>> make_device(const std::shared_ptr<Instance
     if (!family) return unsupported("Device '{}' has no compute queue.", context.info.name);
     context.queue_family = family->index;
     context.timestamp_bits = context.info.limits.timestamp_period_ns > 0.0 ? family->timestamp_bits : 0;
-    YOLK_TRY_VOID(create_handle(physical, context));
+    const bool captures = options.pipeline_capture != PipelineCapture::Nothing;
+    YOLK_TRY_VOID(create_handle(physical, captures, context));
     YOLK_TRY_VOID(equip_device(*impl, instance->handle, instance->has_debug_utils, options));
     return impl;
 }
@@ -224,7 +233,7 @@ Result<void> equip_device(Device::Impl& device, VkInstance instance, bool has_de
         context.vk.vkGetDeviceQueue(context.handle, context.queue_family, 0, &device.queue);
     device.memory = std::make_unique<MemoryBlocks>(context);
     device.descriptors = std::make_unique<DescriptorPools>(context);
-    device.pipelines = std::make_unique<PipelineCache>(context);
+    device.pipelines = std::make_unique<PipelineCache>(context, options.pipeline_capture);
     return device.pipelines->open(options.pipeline_cache_folder);
 }
 

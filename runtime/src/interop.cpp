@@ -132,6 +132,7 @@ Result<Device> adopt_device(const AdoptedDevice& adopted, const DeviceOptions& o
     YOLK_TRY(DeviceInfo info, floor_device(adopted.instance, adopted.physical_device));
     // What the owner enabled above the floor is not known.
     context.info = without_low_precision(std::move(info));
+    context.info.features.pipeline_statistics = false;
     YOLK_TRY(context.timestamp_bits, timestamp_bits(adopted, context.info));
     if (adopted.create_info != nullptr) YOLK_TRY_VOID(check_create_info(adopted, context.info));
     context.handle = adopted.device;

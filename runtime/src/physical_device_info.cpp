@@ -52,6 +52,8 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
 
     KhrCooperativeMatrixFeatures matrix_khr{};
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR};
 
     VkPhysicalDeviceFeatures2 asked{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     void** tail = &asked.pNext;
@@ -64,6 +66,7 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     if (has_subgroup) chain(tail, subgroup);
     if (has_matrix_nv) chain(tail, matrix_nv);
     if (contains(extensions, kKhrCooperativeMatrix)) chain(tail, matrix_khr);
+    if (contains(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME)) chain(tail, executables);
     vkGetPhysicalDeviceFeatures2(device, &asked);
 
     features.timeline_semaphore = vulkan12.timelineSemaphore == VK_TRUE;
@@ -80,7 +83,22 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     // With device scope, or it is of no use: see OptionalFeatures.
     features.vulkan_memory_model =
         vulkan12.vulkanMemoryModel == VK_TRUE && vulkan12.vulkanMemoryModelDeviceScope == VK_TRUE;
+    features.pipeline_statistics = executables.pipelineExecutableInfo == VK_TRUE;
     features.push_descriptor = contains(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+}
+
+void fill_resident_subgroups(VkPhysicalDevice device, const std::vector<VkExtensionProperties>& extensions,
+                             DeviceLimits& limits) {
+    VkPhysicalDeviceShaderCorePropertiesAMD amd{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD};
+    VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nv{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+    VkPhysicalDeviceProperties2 asked{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    void** tail = &asked.pNext;
+    if (contains(extensions, VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME)) chain(tail, amd);
+    if (contains(extensions, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) chain(tail, nv);
+    if (asked.pNext == nullptr) return;
+    vkGetPhysicalDeviceProperties2(device, &asked);
+    limits.max_resident_subgroups = std::max(amd.wavefrontsPerSimd, nv.shaderWarpsPerSM);
 }
 
 void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
@@ -203,6 +221,7 @@ Result<DeviceInfo> physical_device_info(VkInstance instance, VkPhysicalDevice de
         fill_features(device, extensions, info.features);
         fill_driver(device, info);
         info.cooperative_shapes = list_cooperative_shapes(instance, device, info.features);
+        fill_resident_subgroups(device, extensions, info.limits);
     }
     return info;
 }

@@ -4,15 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <utility>
 
 #include "host_room.hpp"
 #include "pipeline_file.hpp"
+#include "pipeline_reader.hpp"
 #include "vk_result.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/low_precision.hpp"
+#include "yolk/shaders/module_interface.hpp"
 #include "yolk/shaders/specialize.hpp"
 
 namespace yolk {
@@ -36,7 +40,8 @@ std::uint64_t made_of(const Entries& entries) {
 
 }  // namespace
 
-PipelineCache::PipelineCache(const DeviceContext& context) : context_(context) {}
+PipelineCache::PipelineCache(const DeviceContext& context, PipelineCapture capture)
+    : context_(context), capture_(capture) {}
 
 PipelineCache::~PipelineCache() {
     if (context_.abandon(made_of(entries_) + 2 * layouts_.size() + (cache_ != VK_NULL_HANDLE ? 1 : 0))) return;
@@ -72,7 +77,7 @@ std::vector<std::byte> PipelineCache::read_file_payload() const {
 }
 
 Result<void> PipelineCache::open(const std::filesystem::path& folder) {
-    if (!folder.empty()) file_ = folder / pipeline_file_name(context_.info);
+    if (!folder.empty() && capture_ == PipelineCapture::Nothing) file_ = folder / pipeline_file_name(context_.info);
     const std::vector<std::byte> payload = read_file_payload();
     saved_hash_ = payload.empty() ? 0 : hash64(payload);
     YOLK_TRY(cache_, make_driver_cache(payload));
@@ -117,6 +122,11 @@ void PipelineCache::end_temporary() noexcept {
 void PipelineCache::watch(std::shared_ptr<CompileWatch> watch) {
     const std::lock_guard lock(mutex_);
     watch_.swap(watch);
+}
+
+std::vector<PipelineReport> PipelineCache::take_reports() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(reports_, {});
 }
 
 PipelineCache::Temporary* PipelineCache::temporary_of_this_thread() const noexcept {
@@ -259,10 +269,14 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
         if (temporary) cache = temporary_->cache;
         watch = watch_;
     }
+    if (capture_ != PipelineCapture::Nothing) cache = VK_NULL_HANDLE;
     if (watch && !watch->begins(kernel.name))
         return cancelled("The kernel [{}] was not compiled, because its caller asked for an end.", kernel.name);
-    const Result<VkPipeline> compiled = compile(kernel, key, layout_of_kernel.pipeline, cache);
+    const auto begin = std::chrono::steady_clock::now();
+    Result<VkPipeline> compiled = compile(kernel, key, layout_of_kernel.pipeline, cache);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     if (watch) watch->ended();
+    if (capture_ != PipelineCapture::Nothing) compiled = report(kernel, key, taken.count(), std::move(compiled));
     YOLK_TRY(const VkPipeline handle, compiled);
     pipeline = {.handle = handle,
                 .layout = layout_of_kernel.pipeline,
@@ -276,6 +290,30 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
     const std::lock_guard lock(mutex_);
     made_since_save_ = true;
     return {};
+}
+
+Result<VkPipeline> PipelineCache::report(const KernelModule& kernel, const Key& key, double seconds,
+                                         Result<VkPipeline> compiled) {
+    PipelineReport made{.kernel = std::string(kernel.name), .constants = key.constants, .compile_seconds = seconds};
+    if (const Result<ModuleInterface> interface = read_interface(kernel.spirv)) {
+        if (const std::optional<WorkgroupUse> use = interface->workgroup(key.constants)) {
+            made.workgroup_size = use->size[0] * use->size[1] * use->size[2];
+            made.declared_shared = use->shared_bytes;
+        }
+    }
+    if (!compiled) {
+        made.refused = compiled.error().message;
+    } else if (context_.info.features.pipeline_statistics) {
+        Result<std::vector<PipelineExecutable>> read = read_executables(context_, *compiled, capture_);
+        if (!read) {
+            context_.vk.vkDestroyPipeline(context_.handle, *compiled, nullptr);
+            return std::move(read).error();
+        }
+        made.executables = *std::move(read);
+    }
+    const std::lock_guard lock(mutex_);
+    reports_.push_back(std::move(made));
+    return compiled;
 }
 
 Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout,
@@ -306,8 +344,11 @@ Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key&
                                               .pMapEntries = entries.data(),
                                               .dataSize = std::span(key.constants).size_bytes(),
                                               .pData = key.constants.data()};
+    const bool has_statistics = context_.info.features.pipeline_statistics;
+    const VkPipelineCreateFlags flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT |  // grids are cut by rows
+                                        (has_statistics ? capture_flags(capture_) : 0U);
     const VkComputePipelineCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-                                           .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,  // grids are cut by rows
+                                           .flags = flags,
                                            .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                                                      .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                                                      .module = module,

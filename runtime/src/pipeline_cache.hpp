@@ -19,6 +19,7 @@
 #include "device_context.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
+#include "yolk/runtime/pipeline_report.hpp"
 #include "yolk/shaders/kernel.hpp"
 
 namespace yolk {
@@ -65,7 +66,7 @@ struct Pipeline {
 /// Thread-safe. A pipeline that two threads ask for at once is made once; different pipelines are made side by side.
 class PipelineCache {
    public:
-    explicit PipelineCache(const DeviceContext& context);
+    explicit PipelineCache(const DeviceContext& context, PipelineCapture capture = PipelineCapture::Nothing);
     ~PipelineCache();
     PipelineCache(const PipelineCache&) = delete;
     PipelineCache& operator=(const PipelineCache&) = delete;
@@ -81,6 +82,8 @@ class PipelineCache {
     /// On the thread that began.
     void end_temporary() noexcept;
     void watch(std::shared_ptr<CompileWatch> watch);
+    /// Of the pipelines made, or refused, since the last call.
+    [[nodiscard]] std::vector<PipelineReport> take_reports();
 
    private:
     struct Key {
@@ -113,10 +116,14 @@ class PipelineCache {
     [[nodiscard]] Result<void> make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline);
     [[nodiscard]] Result<VkPipeline> compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout,
                                              VkPipelineCache cache) const;
+    /// Adds the report; `compiled` is passed on, unless the statistics cannot be read.
+    [[nodiscard]] Result<VkPipeline> report(const KernelModule& kernel, const Key& key, double seconds,
+                                            Result<VkPipeline> compiled);
     void destroy(const Entries& entries) const noexcept;
     [[nodiscard]] std::vector<std::byte> read_file_payload() const;
 
     const DeviceContext& context_;
+    const PipelineCapture capture_;
     VkPipelineCache cache_ = VK_NULL_HANDLE;
     std::filesystem::path file_;  ///< empty: none
 
@@ -125,6 +132,7 @@ class PipelineCache {
     std::unique_ptr<Temporary> temporary_;  ///< null: none is open
     std::map<KernelSignature, Layout> layouts_;
     std::mutex file_mutex_;
+    std::vector<PipelineReport> reports_;  ///< guarded by mutex_
     bool made_since_save_ = false;         ///< guarded by mutex_
     std::shared_ptr<CompileWatch> watch_;  ///< guarded by mutex_
     std::uint64_t saved_hash_ = 0;         ///< of the payload in the file; guarded by file_mutex_

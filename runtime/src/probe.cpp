@@ -66,13 +66,21 @@ Result<std::vector<std::uint32_t>> run_cases(Dispatcher& dispatcher, const Kerne
                                   .groups = ceil_div(count, workgroup)});
 }
 
-Result<std::string> probe_arithmetic(Dispatcher& dispatcher) {
+/// Whether anything runs, and how it computes.
+struct ArithmeticFindings {
+    std::string not_executing_reason;
+    std::string inexact_reason;
+};
+
+Result<ArithmeticFindings> probe_arithmetic(Dispatcher& dispatcher) {
     const std::vector<ArithmeticCase> cases = arithmetic_cases();
     std::vector<CaseWords> words;
     words.reserve(cases.size());
     for (const ArithmeticCase& given : cases) words.push_back({given.operation, given.a, given.b, given.c});
     YOLK_TRY(const std::vector<std::uint32_t> results, run_cases(dispatcher, kernels::kProbeArithmetic, words, 64));
-    return judge_arithmetic(cases, results);
+    if (std::string dead = judge_execution(cases, results); !dead.empty())
+        return ArithmeticFindings{std::move(dead), {}};
+    return ArithmeticFindings{{}, judge_arithmetic(cases, results)};
 }
 
 Result<std::optional<std::uint64_t>> probe_loops(Dispatcher& dispatcher) {
@@ -91,14 +99,18 @@ const Kernel<abi::probe::Params>& cooperative_kernel([[maybe_unused]] const Coop
     return kernels::kProbeCooperativeNv;
 }
 
+std::array<SpecConstant, 4> cooperative_constants(const DeviceInfo& info, const CooperativeShape& shape) {
+    return {{{abi::probe::kSpecSubgroupSize, info.limits.subgroup_size},
+             {abi::probe::kSpecShapeM, shape.m},
+             {abi::probe::kSpecShapeN, shape.n},
+             {abi::probe::kSpecShapeK, shape.k}}};
+}
+
 Result<std::string> probe_cooperative(Dispatcher& dispatcher) {
     const DeviceInfo& info = dispatcher.device().info();
     const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{});
     const std::vector<std::uint16_t> operands = cooperative_operands(shape);
-    const std::array<SpecConstant, 4> constants{{{abi::probe::kSpecSubgroupSize, info.limits.subgroup_size},
-                                                 {abi::probe::kSpecShapeM, shape.m},
-                                                 {abi::probe::kSpecShapeN, shape.n},
-                                                 {abi::probe::kSpecShapeK, shape.k}}};
+    const std::array<SpecConstant, 4> constants = cooperative_constants(info, shape);
     YOLK_TRY(const std::vector<std::uint32_t> results,
              run_probe(dispatcher, {.kernel = cooperative_kernel(shape),
                                     .constants = constants,
@@ -109,23 +121,41 @@ Result<std::string> probe_cooperative(Dispatcher& dispatcher) {
     return judge_cooperative(shape, results);
 }
 
+const Kernel<abi::probe::Params>& path_kernel(LowPrecisionPath path, const CooperativeShape& shape) {
+    switch (path) {
+        case LowPrecisionPath::Storage16: return kernels::kProbeStorage16;
+        case LowPrecisionPath::IntegerDot: return kernels::kProbeIntegerDot;
+        case LowPrecisionPath::CooperativeMatrix: break;
+    }
+    return cooperative_kernel(shape);
+}
+
+/// Where nothing runs, all that can be told of a path is whether its kernel compiles; an error says that it does not.
+Result<std::string> compile_path(const Device& device, LowPrecisionPath path) {
+    const CooperativeShape shape = cooperative_shape(device.info()).value_or(CooperativeShape{});
+    const std::array<SpecConstant, 4> constants = cooperative_constants(device.info(), shape);
+    const std::size_t used = path == LowPrecisionPath::CooperativeMatrix ? constants.size() : 0;
+    YOLK_TRY(const auto compiled, device.pipeline(path_kernel(path, shape), std::span(constants).first(used)));
+    static_cast<void>(compiled);
+    return std::string();
+}
+
 /// Why the path gives wrong results; empty where it gives right ones.
 Result<std::string> probe_path(Dispatcher& dispatcher, LowPrecisionPath path) {
     if (path == LowPrecisionPath::CooperativeMatrix) return probe_cooperative(dispatcher);
     const bool dot = path == LowPrecisionPath::IntegerDot;
     const std::vector<ProbeWords> cases = dot ? integer_dot_cases() : storage16_cases();
-    const auto& kernel = dot ? kernels::kProbeIntegerDot : kernels::kProbeStorage16;
-    YOLK_TRY(const std::vector<std::uint32_t> results, run_cases(dispatcher, kernel, cases, 64));
+    YOLK_TRY(const std::vector<std::uint32_t> results, run_cases(dispatcher, path_kernel(path, {}), cases, 64));
     return dot ? judge_integer_dot(cases, results) : judge_storage16(cases, results);
 }
 
 /// The open paths that are wrong, or whose kernels the driver does not take. Memory and losses are errors all the same.
-Result<std::vector<WrongPath>> probe_paths(Dispatcher& dispatcher) {
+Result<std::vector<WrongPath>> probe_paths(Dispatcher& dispatcher, bool executes) {
     const DeviceInfo& info = dispatcher.device().info();
     std::vector<WrongPath> wrong;
     for (const LowPrecisionPath path : kLowPrecisionPaths) {
         if (!path_is_open(info, path)) continue;
-        Result<std::string> reason = probe_path(dispatcher, path);
+        Result<std::string> reason = executes ? probe_path(dispatcher, path) : compile_path(dispatcher.device(), path);
         if (!reason && reason.error().kind != ErrorKind::Driver && reason.error().kind != ErrorKind::Unsupported)
             return reason.error();
         if (reason && reason->empty()) continue;
@@ -143,9 +173,14 @@ Result<DeviceFindings> probe(const Device& device) {
     if (device.findings().probed) return device.findings();
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
     DeviceFindings findings{.probed = true};
-    YOLK_TRY(findings.inexact_reason, probe_arithmetic(dispatcher));
-    YOLK_TRY(findings.loop_limit, probe_loops(dispatcher));
-    YOLK_TRY(findings.wrong_paths, probe_paths(dispatcher));
+    YOLK_TRY(ArithmeticFindings arithmetic, probe_arithmetic(dispatcher));
+    const bool executes = arithmetic.not_executing_reason.empty();
+    findings.not_executing_reason = std::move(arithmetic.not_executing_reason);
+    findings.inexact_reason = std::move(arithmetic.inexact_reason);
+    if (executes) {
+        YOLK_TRY(findings.loop_limit, probe_loops(dispatcher));
+    }
+    YOLK_TRY(findings.wrong_paths, probe_paths(dispatcher, executes));
     device.set_findings(findings);
     return findings;
 }

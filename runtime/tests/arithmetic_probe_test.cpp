@@ -35,6 +35,24 @@ std::string judge_device(const Answer& answer) {
     return judge_arithmetic(cases, answers);
 }
 
+TEST(arithmetic_probe, memory_that_nothing_wrote_is_told_from_answers) {
+    const std::vector<ArithmeticCase> cases = arithmetic_cases();
+    const std::vector<std::uint32_t> right = right_answers(cases);
+    // What a download finds where nothing ran: the poison, zeros, or the bytes that were uploaded last.
+    std::vector<std::uint32_t> given;
+    for (const ArithmeticCase& asked : cases) given.insert(given.end(), {asked.operation, asked.a, asked.b, asked.c});
+    given.resize(cases.size());
+    for (const std::vector<std::uint32_t>& untouched :
+         {std::vector<std::uint32_t>(cases.size(), 0xA5A5A5A5U), std::vector<std::uint32_t>(cases.size(), 0), given})
+        EXPECT_THAT(judge_execution(cases, untouched), HasSubstr("does not execute"));
+    EXPECT_THAT(judge_execution(cases, right), IsEmpty());
+    // Arithmetic that is wrong in most cases is arithmetic all the same.
+    std::vector<std::uint32_t> poor = right;
+    for (std::size_t i = 0; i < poor.size(); ++i) poor[i] ^= i % 4 != 0 ? 1U : 0U;
+    EXPECT_THAT(judge_execution(cases, poor), IsEmpty());
+    EXPECT_THAT(judge_arithmetic(cases, poor), HasSubstr("exact mode needs"));
+}
+
 // The constants below are by hand: mantissas as integers.
 TEST(arithmetic_probe, correct_results_of_known_hard_cases) {
     const auto correct = [](std::uint32_t operation, float a, float b, float c = 0) {

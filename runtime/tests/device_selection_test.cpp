@@ -181,7 +181,10 @@ TEST(optional_paths, follow_the_features) {
         }
         return names;
     };
-    EXPECT_THAT(open(tables::on_the_floor()), IsEmpty());
+    DeviceInfo device = tables::on_the_floor();
+    EXPECT_THAT(open(device), IsEmpty());
+    device.features.pipeline_statistics = true;
+    EXPECT_THAT(open(device), ElementsAre("pipeline-statistics"));
     EXPECT_THAT(open(tables::swiftshader(0)), ElementsAre("int8-dot"));
     EXPECT_THAT(open(tables::lavapipe(0)), ElementsAre("fp16", "storage16", "int8", "int8-dot", "large-workgroups"));
     EXPECT_THAT(open(tables::intel_xe(0)),

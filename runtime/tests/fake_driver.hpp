@@ -64,7 +64,9 @@ class FakeDriver {
     std::vector<std::byte> cache_data;    ///< what it answers when it is read
     VkResult compile_result = VK_SUCCESS;
     std::atomic<int> compilations{0};
-    std::atomic<int> living_objects{0};  ///< pipelines, layouts, shader modules, caches
+    VkPipelineCache compiled_with = VK_NULL_HANDLE;  ///< the driver's cache of the last compilation
+    VkPipelineCreateFlags compile_flags = 0;         ///< of the last compilation
+    std::atomic<int> living_objects{0};              ///< pipelines, layouts, shader modules, caches
 
    private:
     static inline FakeDriver* current_ = nullptr;
@@ -136,9 +138,12 @@ class FakeDriver {
     static void destroy_pipeline_layout(VkDevice, VkPipelineLayout layout, const VkAllocationCallbacks*) {
         unmake(layout);
     }
-    static VkResult create_pipelines(VkDevice, VkPipelineCache, std::uint32_t, const VkComputePipelineCreateInfo*,
-                                     const VkAllocationCallbacks*, VkPipeline* pipeline) {
+    static VkResult create_pipelines(VkDevice, VkPipelineCache cache, std::uint32_t,
+                                     const VkComputePipelineCreateInfo* info, const VkAllocationCallbacks*,
+                                     VkPipeline* pipeline) {
         current_->compilations.fetch_add(1);
+        current_->compiled_with = cache;
+        current_->compile_flags = info->flags;
         if (current_->compile_result != VK_SUCCESS) return current_->compile_result;
         make(pipeline);
         return VK_SUCCESS;

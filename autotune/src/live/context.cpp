@@ -52,6 +52,16 @@ Result<std::uint32_t> chosen_index(const Instance& instance, const std::string& 
     return std::move(choice).error();
 }
 
+/// Whether the device does what the options want of it.
+Result<void> check_execution(const Device& device, const ContextOptions& options) {
+    const std::string& reason = device.findings().not_executing_reason;
+    if (reason.empty() || options.may_not_execute) return {};
+    return unsupported(
+        "Nothing can be run on '{}': {}. `yolk inspect` shows what its compiler makes of kernels, `yolk devices` what "
+        "it has; for everything else choose another device (--device, $YOLK_DEVICE).",
+        device.info().name, reason);
+}
+
 }  // namespace
 
 std::string requested_device(const std::string& wanted) {
@@ -73,11 +83,14 @@ Result<Context> Context::create(const Instance& instance, const ContextOptions& 
         YOLK_TRY(table, table_of(options));
     }
     std::filesystem::path cache_folder = options.cache_folder;
-    if (options.pipeline_cache && cache_folder.empty()) cache_folder = default_cache_folder();
+    const bool captures = options.pipeline_capture != PipelineCapture::Nothing;
+    if (options.pipeline_cache && !captures && cache_folder.empty()) cache_folder = default_cache_folder();
     YOLK_TRY(Device device, Device::create(instance, index,
                                            {.memory_policy = options.memory_policy,
-                                            .pipeline_cache_folder = std::move(cache_folder)}));
+                                            .pipeline_cache_folder = std::move(cache_folder),
+                                            .pipeline_capture = options.pipeline_capture}));
     YOLK_TRY_VOID(probe(device));  // plans respect what it finds
+    YOLK_TRY_VOID(check_execution(device, options));
     if (options.tuning) autotune::load_tuning(device, table);
     YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device, {.hang_limit = options.hang_limit}));
     return Context(std::make_shared<Impl>(Impl{instance, std::move(device), std::move(dispatcher), options.label}));

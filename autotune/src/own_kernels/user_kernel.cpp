@@ -134,9 +134,9 @@ Looked look(UserKernel::Impl& impl, const TuningSpace& space) {
 
 }  // namespace
 
-Result<std::unique_ptr<UserKernel>> UserKernel::create(const Device& device, Dispatcher& dispatcher,
-                                                       const std::filesystem::path& shader,
-                                                       const std::filesystem::path& space) {
+Result<std::unique_ptr<UserKernel>> UserKernel::create_to_inspect(const Device& device,
+                                                                  const std::filesystem::path& shader,
+                                                                  const std::filesystem::path& space) {
     YOLK_TRY(const std::shared_ptr<Impl> impl, load_kernel(device, shader, space));
     YOLK_TRY_VOID(impl->check_sizes());
     std::unique_ptr<UserKernel> kernel(new UserKernel(impl));
@@ -159,6 +159,14 @@ Result<std::unique_ptr<UserKernel>> UserKernel::create(const Device& device, Dis
                                     legal.error().message));
         kernel->default_ = *looked.first;
     }
+    return kernel;
+}
+
+Result<std::unique_ptr<UserKernel>> UserKernel::create(const Device& device, Dispatcher& dispatcher,
+                                                       const std::filesystem::path& shader,
+                                                       const std::filesystem::path& space) {
+    YOLK_TRY(std::unique_ptr<UserKernel> kernel, create_to_inspect(device, shader, space));
+    const std::shared_ptr<Impl>& impl = kernel->impl_;
     impl->prepare_held();
     if (impl->space.reference) {
         YOLK_TRY_VOID(take_reference(

@@ -103,6 +103,7 @@ ReportedTime reported_time(const Rows& rows, const std::vector<std::string>& nam
                            const std::optional<std::vector<std::uint32_t>>& values) {
     ReportedTime time{.name = std::move(name), .median = median};
     if (!values) return time;
+    time.values = *values;
     time.configuration = text_of(names, *values);
     const auto found = rows.find(*values);
     if (found == rows.end()) return time;

@@ -118,6 +118,39 @@ std::string times_section(const ShapeReport& shape) {
            "interquartile range over the median.</p>\n";
 }
 
+std::string figure_cell(const std::optional<std::uint64_t>& value) {
+    return value ? fmt::format("<td class=\"n\">{}</td>", *value) : "<td class=\"n\">&ndash;</td>";
+}
+
+std::string pipeline_row(const ReportedTime& time, const ReportedPipeline& pipeline) {
+    const PipelineFigures& f = pipeline.figures;
+    std::string html =
+        fmt::format("<tr><td>{}</td><td><code>{}</code></td>", markup_text(time.name), markup_text(pipeline.kernel));
+    for (const auto& value : {f.registers, f.spilled_registers, f.scratch_bytes, f.shared_bytes})
+        html += figure_cell(value);
+    html += f.waves && f.waves_of ? fmt::format("<td class=\"n\">{} of {}</td>", *f.waves, *f.waves_of)
+                                  : figure_cell(f.waves);
+    for (const auto& value : {f.instructions, f.code_bytes, f.latency, f.inverse_throughput})
+        html += figure_cell(value);
+    return html + "</tr>\n";
+}
+
+std::string pipelines_section(const ShapeReport& shape) {
+    std::string rows;
+    for (const ReportedTime& time : shape.times)
+        for (const ReportedPipeline& pipeline : time.pipelines) rows += pipeline_row(time, pipeline);
+    if (rows.empty()) return {};
+    std::string html =
+        "<h4>What the driver&rsquo;s compiler made of them</h4>\n<table><thead><tr><th></th><th>kernel</th>";
+    for (const char* heading : {"registers", "spills", "scratch bytes", "shared bytes", "waves", "instructions",
+                                "code bytes", "latency", "inverse throughput"})
+        html += fmt::format("<th class=\"n\">{}</th>", heading);
+    return html + "</tr></thead>\n<tbody>\n" + rows +
+           "</tbody></table>\n<p class=\"soft\">As <code>yolk inspect</code> shows it. Latency and inverse throughput "
+           "are "
+           "cycles by the compiler&rsquo;s model, which knows neither caches nor the length of loops.</p>\n";
+}
+
 std::string knobs_section(const ShapeReport& shape) {
     if (!shape.surface) return "<p>No configuration that works was measured.</p>\n";
     const auto parameters = shape.surface->candidates().space().parameters();
@@ -197,7 +230,7 @@ std::string section(const ShapeReport& shape, std::size_t number, const ReportRe
                         shape.measured == 1 ? " was" : "s were", shape.candidates.empty() ? "" : " of ",
                         markup_text(shape.candidates),
                         shape.failures.empty() ? "" : fmt::format("; {} failed", shape.failures.size()));
-    html += times_section(shape) + knobs_section(shape) + curves_section(shape, replays);
+    html += times_section(shape) + pipelines_section(shape) + knobs_section(shape) + curves_section(shape, replays);
     for (const std::string& note : shape.notes) html += fmt::format("<p class=\"soft\">{}</p>\n", markup_text(note));
     return html + failures_section(shape) + "</section>\n";
 }

@@ -64,9 +64,11 @@ Result<std::vector<std::uint32_t>> indices_of(const Instance& instance, const st
 
 }  // namespace
 
-Result<Context> open_context(const CommonFlags& flags) {
+Result<Context> open_context(const CommonFlags& flags, ContextOptions options) {
     YOLK_TRY_VOID(check_named_cache());
-    YOLK_TRY(Context context, Context::create({.device = flags.device, .tuning = !flags.no_tuning}));
+    options.device = flags.device;
+    options.tuning = !flags.no_tuning;
+    YOLK_TRY(Context context, Context::create(options));
     watch_compilation(context.device(), flags);
     return context;
 }
@@ -87,11 +89,20 @@ Result<std::vector<Device>> open_devices(const std::string& list, const CommonFl
     YOLK_TRY(const std::vector<std::uint32_t> indices, indices_of(instance, list, flags.device));
     std::vector<Device> devices;
     for (const std::uint32_t index : indices) {
-        YOLK_TRY(const Context context,
-                 Context::create(instance, {.device = std::to_string(index), .tuning = !flags.no_tuning}));
+        YOLK_TRY(const Context context, Context::create(instance, {.device = std::to_string(index),
+                                                                   .tuning = !flags.no_tuning,
+                                                                   .may_not_execute = list == "all"}));
+        if (!context.device().findings().not_executing_reason.empty()) {
+            log_warning("leaving out '" + context.device().info().name +
+                        "', which compiles kernels and executes none (see yolk devices)");
+            continue;
+        }
         watch_compilation(context.device(), flags);
         devices.push_back(context.device());
     }
+    if (devices.empty())
+        return unsupported(
+            "No device here executes kernels; `yolk devices` lists what there is, and `yolk inspect` works on it.");
     return devices;
 }
 

@@ -12,8 +12,8 @@
 
 namespace yolk::cli {
 
-/// The device of the flags, with the tuning table, but for --no-tuning.
-[[nodiscard]] Result<Context> open_context(const CommonFlags& flags);
+/// The device of the flags, with the tuning table, but for --no-tuning. `options`: what else the context is to be.
+[[nodiscard]] Result<Context> open_context(const CommonFlags& flags, ContextOptions options = {});
 /// The same for commands that make their own dispatcher. It is probed, as each device that a context opens.
 [[nodiscard]] Result<Device> open_device(const CommonFlags& flags);
 /// The device of the flags as kernels are tuned on it: without the tuning table.

@@ -4,15 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "choose_configurations.hpp"
 #include "kernel_timing.hpp"
 #include "last_run.hpp"
 #include "output.hpp"
@@ -50,54 +49,6 @@ Result<std::unique_ptr<oracle::Problem>> choose_problem(const KernelBenchFlags& 
     const bool has_name = std::isalpha(static_cast<unsigned char>(flags.shape.front())) != 0 &&
                           flags.shape.substr(0, name_end).find('=') == std::string::npos;
     return oracle::make_named_problem(has_name ? flags.shape : flags.kernel + " " + flags.shape);
-}
-
-/// What has become of a knob of before; empty of others.
-std::string_view news_of(std::string_view family, std::string_view knob) {
-    if (family == "perturbed_linear" && (knob == "uniform" || knob == "texel")) {
-        return " uniform and texel are one knob now, operand_path: 0 direct, 1 staged, 2 a uniform x, 3 texel, 5 "
-               "uniform weights.";
-    }
-    constexpr std::array<std::string_view, 4> kPathsOfBefore{"staged", "uniform", "texel", "cooperative"};
-    if (family != "matmul" || std::ranges::find(kPathsOfBefore, knob) == kPathsOfBefore.end()) return {};
-    return " staged, uniform, texel and cooperative are one knob now, operand_path: 0 direct, 1 staged, 2 uniform, 3 "
-           "texel, 4 cooperative.";
-}
-
-/// "knob=value" pairs that a configuration must have.
-using Conditions = std::vector<std::pair<std::size_t, std::uint32_t>>;
-
-Result<Conditions> parse_conditions(const TuningSpace& space, const std::vector<std::string>& where) {
-    Conditions conditions;
-    for (const std::string& text : where) {
-        const std::size_t sign = text.find('=');
-        const auto knob = std::ranges::find(space.knobs(), text.substr(0, sign), &TuningKnob::name);
-        const auto value = sign == std::string::npos ? Result<std::uint32_t>(bad_input(""))
-                                                     : parse_number<std::uint32_t>(text.substr(sign + 1));
-        if (knob == space.knobs().end() || !value) {
-            return bad_input("--where is '{}'; it is knob=value, the knobs of {}: {}.{}", text, space.family(),
-                             fmt::join(space.knobs() | std::views::transform(&TuningKnob::name), ", "),
-                             news_of(space.family(), text.substr(0, sign)));
-        }
-        conditions.emplace_back(knob - space.knobs().begin(), *value);
-    }
-    return conditions;
-}
-
-std::vector<Configuration> choose_configurations(const KernelBenchFlags& flags, const TuningSpace& space,
-                                                 const Conditions& conditions) {
-    const auto fits = [&](const Configuration& configuration) {
-        return std::ranges::all_of(conditions, [&](const auto& c) { return configuration[c.first] == c.second; });
-    };
-    if (conditions.empty() && !flags.all) return space.draw(flags.configurations, flags.seed);
-    std::vector<Configuration> legal = space.all();
-    std::erase_if(legal, [&](const Configuration& c) { return !fits(c); });
-    if (flags.all || legal.size() <= flags.configurations) return legal;
-    // The domains' order says nothing about speed, so a stride is a sample; the seed moves it.
-    std::vector<Configuration> chosen;
-    for (std::size_t i = 0; i < flags.configurations; ++i)
-        chosen.push_back(legal[(i * legal.size() / flags.configurations + flags.seed) % legal.size()]);
-    return chosen;
 }
 
 /// Of what only moves data no operations.
@@ -231,7 +182,8 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
     const RememberShapes remember(device);
     const TuningSpace space = problem->space(device.info());
     YOLK_TRY(const Conditions conditions, parse_conditions(space, flags.where));
-    std::vector<Configuration> configurations = choose_configurations(flags, space, conditions);
+    std::vector<Configuration> configurations =
+        choose_configurations(space, conditions, {.all = flags.all, .count = flags.configurations, .seed = flags.seed});
     if (configurations.empty()) return bad_input("No configuration of the space matches --where.");
     const Configuration fallback = problem->default_configuration(device.info());
     std::erase(configurations, fallback);

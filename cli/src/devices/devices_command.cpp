@@ -26,7 +26,9 @@ struct Examined {
 };
 
 Result<DeviceFindings> find_out(const Instance& instance, const DeviceInfo& info) {
-    YOLK_TRY(const Context context, Context::create(instance, {.device = std::to_string(info.index), .tuning = false}));
+    YOLK_TRY(
+        const Context context,
+        Context::create(instance, {.device = std::to_string(info.index), .tuning = false, .may_not_execute = true}));
     return context.device().findings();
 }
 
@@ -46,6 +48,10 @@ std::string findings_text(const Examined& device) {
     if (!device.missing.empty())
         return fmt::format("not run; below the portable floor: {}", fmt::join(device.missing, ", "));
     if (!device.findings) return fmt::format("the probes failed: {}", device.findings.error().message);
+    if (!device.findings->not_executing_reason.empty()) {
+        return fmt::format("NOTHING CAN BE RUN: {}; plans can be made, and `yolk inspect` shows their pipelines",
+                           device.findings->not_executing_reason);
+    }
     const std::string arithmetic = device.findings->inexact_reason.empty()
                                        ? "exact arithmetic (exact mode is open)"
                                        : "exact mode is closed: " + device.findings->inexact_reason;
@@ -69,6 +75,11 @@ std::string self_checks_text(const Examined& device) {
     for (const LowPrecisionPath path : kLowPrecisionPaths) {
         if (!path_is_open(*device.info, path)) continue;
         const std::optional<std::string> wrong = wrong_reason(device, path);
+        if (!device.findings->not_executing_reason.empty()) {
+            texts.push_back(wrong ? fmt::format("{} does not compile and is closed: {}", to_string(path), *wrong)
+                                  : fmt::format("{} compiles (not run)", to_string(path)));
+            continue;
+        }
         const bool slow = path == LowPrecisionPath::IntegerDot && !device.info->features.integer_dot_accelerated;
         texts.push_back(wrong ? fmt::format("{} WRONG and closed: {}", to_string(path), *wrong)
                               : fmt::format("{} right{}", to_string(path), slow ? " (not accelerated)" : ""));
@@ -165,13 +176,15 @@ Json cooperative_shapes_json(const DeviceInfo& info) {
 /// Of every path of low precision: whether it is open by its features, and what its self-check found.
 Json self_checks_json(const Examined& device) {
     Json checks = Json::array();
+    const bool executes = device.findings->not_executing_reason.empty();
     for (const LowPrecisionPath path : kLowPrecisionPaths) {
         const std::optional<std::string> wrong = wrong_reason(device, path);
         const bool open = path_is_open(*device.info, path);
         checks.push_back({{"path", to_string(path)},
-                          {"result", !open   ? "closed"
-                                     : wrong ? "wrong"
-                                             : "right"},
+                          {"result", !open      ? "closed"
+                                     : wrong    ? "wrong"
+                                     : executes ? "right"
+                                                : "compiles"},
                           {"reason", wrong.value_or("")}});
     }
     return checks;
@@ -203,7 +216,9 @@ Json device_json(const Examined& device) {
                  {"missing_from_floor", device.missing}};
     if (device.findings) {
         json["self_checks"] = self_checks_json(device);
-        json["exact_arithmetic"] = device.findings->inexact_reason.empty();
+        json["executes"] = device.findings->not_executing_reason.empty();
+        json["not_executing_reason"] = device.findings->not_executing_reason;
+        json["exact_arithmetic"] = json["executes"] && device.findings->inexact_reason.empty();
         json["inexact_reason"] = device.findings->inexact_reason;
         json["loop_limit"] = device.findings->loop_limit ? Json(*device.findings->loop_limit) : Json();
     } else if (device.missing.empty()) {
@@ -241,7 +256,11 @@ Result<int> run_devices(const CommonFlags& flags) {
     }
     for (const Examined& device : devices) print_device(device, choice && choice->index == device.info->index);
     if (!choice) return choice.error();
-    print_line("* is what commands use here (--device or YOLK_DEVICE chooses another)");
+    const auto used =
+        std::ranges::find(devices, choice->index, [](const Examined& device) { return device.info->index; });
+    const bool executes = !used->findings || used->findings->not_executing_reason.empty();
+    print_line("* is what {} here (--device or YOLK_DEVICE chooses another)",
+               executes ? "commands use" : "commands would use, of which `yolk inspect` alone can");
     for (const Rejection& rejection : choice->rejections) {
         print_line("  not {} ({}): {}", rejection.index, rejection.name, rejection.reason);
     }

@@ -10,9 +10,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "inspected_rows.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
@@ -123,6 +126,26 @@ void warn_of_unchecked(const UserKernel& kernel) {
                     fmt::join(unchecked, ", ")));
 }
 
+/// What the driver's compiler makes of the default and of what won, on a device of its own that keeps reports; nothing
+/// where it has no statistics.
+Result<std::vector<InspectedRow>> inspect_ends(const KernelTuning& flags, const UserKernel& kernel,
+                                               const Configuration& winner, const DeviceInfo& info) {
+    std::vector<InspectedRow> rows;
+    if (!info.features.pipeline_statistics) return rows;
+    CommonFlags untuned = flags.common;
+    untuned.no_tuning = true;
+    YOLK_TRY(const Context context, open_context(untuned, {.pipeline_capture = PipelineCapture::Statistics}));
+    std::vector<Configuration> ends{kernel.default_configuration(info)};
+    if (winner != ends.front()) ends.push_back(winner);
+    for (std::size_t number = 0; number < ends.size(); ++number) {
+        InspectedCandidate candidate = candidate_of(info, kernel, ends[number]);
+        candidate.number = number;
+        YOLK_TRY(autotune::InspectedPlan plan, autotune::inspect_plan(context.device(), kernel, ends[number]));
+        std::ranges::move(rows_of(info, candidate, std::move(plan)), std::back_inserter(rows));
+    }
+    return rows;
+}
+
 /// `winner`: the file for an engine, which has every part of the configuration.
 void print_winner(const TuneUserKernelOutcome& outcome, const Json& winner) {
     const auto text_of = [](const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); };
@@ -166,15 +189,21 @@ Result<int> end_without_choice(const KernelTuning& flags, const TuneUserKernelOu
                      fmt::join(reasons, "\n  "));
 }
 
-Result<int> end_kernel_tuning(const KernelTuning& flags, const UserKernel& kernel,
-                              const TuneUserKernelOutcome& outcome) {
+Result<int> end_kernel_tuning(const KernelTuning& flags, const UserKernel& kernel, const TuneUserKernelOutcome& outcome,
+                              const DeviceInfo& info) {
     Json json = kernel_tuning_json(kernel, outcome);
     if (!outcome.configuration) return end_without_choice(flags, outcome, std::move(json));
     const Json winner = autotune::winner_json(kernel, outcome, flags.kernel);
     if (!flags.out.empty()) YOLK_TRY_VOID(write_file_atomically(flags.out, winner.dump(1) + "\n"));
+    YOLK_TRY(const std::vector<InspectedRow> inspected, inspect_ends(flags, kernel, *outcome.configuration, info));
     if (!flags.common.json) {
         print_winner(outcome, winner);
+        if (!inspected.empty()) print_line(rows_table(inspected, true));
         return 0;
+    }
+    if (!inspected.empty()) {
+        json["pipelines"] = Json::array();
+        for (const InspectedRow& row : inspected) json["pipelines"].push_back(row_json(row));
     }
     for (const char* part : {"configuration", "specialization", "defines", "dispatch", "push_constants"})
         json[part] = winner[part];
@@ -199,7 +228,7 @@ Result<int> tune_own_kernel(const KernelTuning& flags) {
                                             .start_again = &start_again};
     take_search_flags(flags.search, progress, options);
     YOLK_TRY(const TuneUserKernelOutcome outcome, autotune::tune_user_kernel(machine, *kernel, path, options));
-    return end_kernel_tuning(flags, *kernel, outcome);
+    return end_kernel_tuning(flags, *kernel, outcome, machine->device.info());
 }
 
 }  // namespace

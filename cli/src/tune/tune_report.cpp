@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -14,6 +15,7 @@
 #include "output.hpp"
 #include "tune_flags.hpp"
 #include "tune_surface.hpp"
+#include "yolk/autotune/context.hpp"
 #include "yolk/autotune/report.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
@@ -70,6 +72,23 @@ std::vector<DeviceInfo> devices_here() {
     return {instance->devices().begin(), instance->devices().end()};
 }
 
+/// Opens each device when it is first asked about; nothing runs on it.
+autotune::PlanInspector inspector() {
+    const auto opened = std::make_shared<std::map<std::uint32_t, Context>>();
+    return [opened](const DeviceInfo& info, const oracle::Problem& problem,
+                    const Configuration& configuration) -> Result<autotune::InspectedPlan> {
+        auto at = opened->find(info.index);
+        if (at == opened->end()) {
+            YOLK_TRY(Context context, Context::create({.device = std::to_string(info.index),
+                                                       .tuning = false,
+                                                       .may_not_execute = true,
+                                                       .pipeline_capture = PipelineCapture::Statistics}));
+            at = opened->emplace(info.index, std::move(context)).first;
+        }
+        return autotune::inspect_plan(at->second.device(), problem, configuration);
+    };
+}
+
 Result<std::vector<ShapeReport>> reports_of_table() {
     YOLK_TRY(const std::filesystem::path path, table_path());
     YOLK_TRY(const std::optional<autotune::TuningFile> file, autotune::TuningFile::open_existing(path));
@@ -78,7 +97,7 @@ Result<std::vector<ShapeReport>> reports_of_table() {
             "There is no tuning table '{}' to report on; `yolk tune` makes it, or --surface FILE names a recording.",
             path.string());
     }
-    return autotune::table_reports(*file, devices_here());
+    return autotune::table_reports(*file, devices_here(), inspector());
 }
 
 Result<std::vector<ShapeReport>> reports_of_surface(const std::filesystem::path& path) {

@@ -41,6 +41,10 @@ struct ContextOptions {
     MemoryPolicy memory_policy = MemoryPolicy::Automatic;
     std::chrono::nanoseconds hang_limit = DispatcherOptions{}.hang_limit;  ///< of the dispatcher
     std::string label = "context";  ///< of what run() records, for error messages and debug layers
+    /// Also a device that compiles kernels and executes none, for making plans and looking at their pipelines.
+    bool may_not_execute = false;
+    /// DeviceOptions'; anything but Nothing goes without a pipeline cache.
+    PipelineCapture pipeline_capture = PipelineCapture::Nothing;
 };
 
 /// `wanted`, else $YOLK_DEVICE, else empty (the best device): what Context::create chooses by.
@@ -70,7 +74,8 @@ class Context {
    public:
     /// Errors: no Vulkan loader, no driver or no device (the message says what to install); a request that fits no
     /// device (lists those that there are) or one below the portable floor; a table or folder given for what is turned
-    /// off; something that is not a tuning table where the options or $YOLK_TABLE name one; driver errors.
+    /// off; something that is not a tuning table where the options or $YOLK_TABLE name one; a device that compiles
+    /// kernels and executes none (Unsupported), unless the options admit it; driver errors.
     [[nodiscard]] static Result<Context> create(const ContextOptions& options = {});
     /// On an instance that is open already: with the validation layers, or several devices in one process.
     [[nodiscard]] static Result<Context> create(const Instance& instance, const ContextOptions& options = {});

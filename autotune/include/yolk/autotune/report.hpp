@@ -11,10 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "yolk/autotune/inspection.hpp"
 #include "yolk/autotune/recorded_surface.hpp"
 #include "yolk/autotune/replay.hpp"
 #include "yolk/autotune/tuning_file.hpp"
 #include "yolk/core/result.hpp"
+#include "yolk/runtime/pipeline_report.hpp"
 #include "yolk/runtime/tuning_space.hpp"
 
 namespace yolk::autotune {
@@ -31,6 +33,13 @@ struct ReportedFailure {
     bool quarantined = false;
 };
 
+/// What the driver's compiler made of a pipeline of a configuration.
+struct ReportedPipeline {
+    std::string kernel;
+    std::uint32_t subgroup_size = 0;
+    PipelineFigures figures{};
+};
+
 /// Default, heuristic or tuned: a median and the samples of the finals, where its configuration is known.
 struct ReportedTime {
     std::string name;
@@ -38,6 +47,8 @@ struct ReportedTime {
     double median = 0.0;
     std::vector<double> samples{};
     std::optional<std::size_t> candidate{};  ///< of the surface
+    Configuration values{};                  ///< in the order of the known space's knobs; empty where that is not known
+    std::vector<ReportedPipeline> pipelines{};
 };
 
 struct StrategyCurve {
@@ -68,9 +79,14 @@ struct ShapeReport {
 [[nodiscard]] ShapeReport shape_report(const TuningKey& key, const std::vector<TuningSample>& samples,
                                        const std::vector<Quarantined>& quarantined, const TuningChoice* choice,
                                        const KnownShape* known);
-/// Of every key of the table. A shape's space is known where its device is among `devices`.
+/// Makes the plan of a configuration on a device that keeps reports (inspect_plan). Empty: nobody looks.
+using PlanInspector =
+    std::function<Result<InspectedPlan>(const DeviceInfo&, const oracle::Problem&, const Configuration&)>;
+/// Of every key of the table. A shape's space is known where its device is among `devices`; `inspect` is asked about
+/// its default, heuristic and tuned configurations where the device has statistics, and what it cannot tell is a note.
 [[nodiscard]] Result<std::vector<ShapeReport>> table_reports(const TuningFile& file,
-                                                             std::span<const DeviceInfo> devices);
+                                                             std::span<const DeviceInfo> devices,
+                                                             const PlanInspector& inspect = {});
 /// Of a recording.
 [[nodiscard]] ShapeReport surface_report(RecordedSurface surface, std::string title);
 

@@ -39,6 +39,12 @@ class UserKernel final : public oracle::Problem {
                                                                     const std::filesystem::path& shader,
                                                                     const std::filesystem::path& space);
 
+    /// The same without running anything, for looking at what the compiler makes of it: nothing is known of what is
+    /// right, and its plans must not be proven.
+    [[nodiscard]] static Result<std::unique_ptr<UserKernel>> create_to_inspect(const Device& device,
+                                                                               const std::filesystem::path& shader,
+                                                                               const std::filesystem::path& space);
+
     [[nodiscard]] std::string name() const override;
     [[nodiscard]] TuningSpace space(const DeviceInfo& info) const override;
     /// The file's default; where it has none, or it is beyond the device, the first legal combination.

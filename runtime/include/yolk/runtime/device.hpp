@@ -22,6 +22,13 @@
 
 namespace yolk {
 
+/// What a device keeps of each pipeline that it makes (yolk/runtime/pipeline_report.hpp).
+enum class PipelineCapture {
+    Nothing,
+    Statistics,       ///< what the driver's compiler says of its work, where DeviceFeatures::pipeline_statistics
+    Representations,  ///< and the compiler's own forms of the kernel, assembly among them
+};
+
 struct DeviceOptions {
     MemoryPolicy memory_policy = MemoryPolicy::Automatic;
     /// Folder of the pipeline cache; empty for none. A torn or foreign file in it is ignored with a notice.
@@ -32,6 +39,9 @@ struct DeviceOptions {
     /// Less than the device's own limit of a storage binding, in bytes: plans then do as they would on a device that
     /// binds no more, for trying what such a device makes of long views. 0, or more than the limit: the limit.
     std::uint64_t max_storage_buffer_range = 0;
+    /// Pipelines leave reports (Device::take_pipeline_reports). Each is then compiled anew, with flags that make it
+    /// another pipeline to the driver: neither the cache file nor a driver's cache is read or written.
+    PipelineCapture pipeline_capture = PipelineCapture::Nothing;
 };
 
 /// A fraction of a second at a rate that any device of the kind reaches: 2^34 for discrete GPUs, 2^30 for all others.
@@ -82,10 +92,14 @@ struct DeviceFindings {
     std::string inexact_reason;
     /// Paths of low precision that are open by the device's features and gave wrong results: no plan takes them.
     std::vector<WrongPath> wrong_paths{};
+    /// Why nothing can be run: the driver compiles kernels, and what they should write stays as it was. Plans can be
+    /// made on such a device, and their pipelines inspected. Empty where kernels execute (or not probed).
+    std::string not_executing_reason{};
     bool probed = false;
 };
 
-class TuningTable;  // yolk/runtime/tuning_table.hpp
+class TuningTable;      // yolk/runtime/tuning_table.hpp
+struct PipelineReport;  // yolk/runtime/pipeline_report.hpp
 
 /// Told of each pipeline that a device makes, on the thread that asks for it; several threads may be at it at once.
 /// Some drivers (lavapipe) put much of their compilation off to the first dispatch, of which nobody is told.
@@ -151,6 +165,10 @@ class Device {
 
     /// In place of the last one; null: nobody is told, as in the beginning. The device keeps it alive.
     void watch_compilation(std::shared_ptr<CompileWatch> watch) const;
+
+    /// Of the pipelines that were made since the last call, in that order; none without
+    /// DeviceOptions::pipeline_capture.
+    [[nodiscard]] std::vector<PipelineReport> take_pipeline_reports() const;
 
     /// Writes the pipeline cache file now (the destructor tries, too, and logs a failure).
     [[nodiscard]] Result<void> save_pipeline_cache() const;

@@ -45,6 +45,9 @@ struct DeviceLimits {
     std::uint32_t subgroup_size = 0;
     std::uint32_t min_subgroup_size = 0;  ///< the smallest that a pipeline may have; subgroup_size where none is chosen
     double timestamp_period_ns = 0.0;     ///< nanoseconds per tick; 0 where the queue has no timestamps
+    /// Subgroups that a SIMD (AMD) or a multiprocessor (NVIDIA) holds at once, as VK_AMD_shader_core_properties or
+    /// VK_NV_shader_sm_builtins says; 0 where the driver has neither.
+    std::uint32_t max_resident_subgroups = 0;
 };
 
 /// Features, true where the device has them. The first two are the portable floor's (with Vulkan 1.2); the rest open
@@ -65,6 +68,7 @@ struct DeviceFeatures {
     bool push_descriptor = false;
     bool subgroup_size_control = false;
     bool vulkan_memory_model = false;  ///< what cooperative matrices are written in
+    bool pipeline_statistics = false;  ///< VK_KHR_pipeline_executable_properties: what the compiler made of a pipeline
 };
 
 /// What the elements of a cooperative matrix are; numbers follow VkComponentTypeNV, which the KHR form kept.

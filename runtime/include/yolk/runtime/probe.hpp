@@ -9,6 +9,8 @@
 namespace yolk {
 
 /// Runs the probes once per device and keeps the findings in it (Device::findings); later calls return what was found.
+///  - execution: a driver may compile kernels and run none (Mesa's drivers on null devices). Then the other probes are
+///  not run, and paths of low precision are open whose kernels compile.
 ///  - arithmetic: products, sums and cancellations whose correctly rounded results are known, `precise` chains that a
 ///  contraction to
 ///    fused multiply-add would change, values around the smallest normal; each compared by bit pattern.

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspect_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "choose_configurations.hpp"
+#include "inspected_rows.hpp"
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "representation_files.hpp"
+#include "select_device.hpp"
+#include "yolk/autotune/tuning_jobs.hpp"
+#include "yolk/autotune/user_kernel.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using autotune::UserKernel;
+
+struct InspectFlags {
+    autotune::TuningJob job;  ///< its lines: the texts of the call
+    std::filesystem::path kernel;
+    std::filesystem::path space;
+    std::vector<std::string> where;
+    bool all = false;
+    std::uint32_t configurations = 0;  ///< drawn beside the default
+    std::uint64_t seed = 1;
+    std::string sort;
+    std::filesystem::path ir;
+    CommonFlags common;
+};
+
+/// What is inspected, and how far it is.
+struct Inspection {
+    const InspectFlags& flags;
+    const Device& device;
+    std::optional<RepresentationFiles> files{};
+    bool has_notes = false;  ///< what is to be known of the device was printed
+    std::size_t configurations = 0;
+    std::size_t pipelines = 0;
+    std::size_t refused = 0;
+};
+
+/// A shape with what is inspected of its space.
+struct WantedShape {
+    std::unique_ptr<oracle::Problem> problem;
+    std::vector<Configuration> configurations;
+};
+
+Result<Context> open_to_inspect(const InspectFlags& flags) {
+    CommonFlags untuned = flags.common;
+    untuned.no_tuning = true;  // configurations are named; what a plan inside takes is the same on each machine
+    untuned.quiet = true;      // the notice of a long compilation speaks of a cache, which nothing here goes into
+    return open_context(untuned, {.may_not_execute = true,
+                                  .pipeline_capture = flags.ir.empty() ? PipelineCapture::Statistics
+                                                                       : PipelineCapture::Representations});
+}
+
+Result<void> check_representations(const InspectFlags& flags, const DeviceInfo& info) {
+    if (flags.ir.empty() || info.features.pipeline_statistics) return {};
+    return unsupported(
+        "--ir needs VK_KHR_pipeline_executable_properties, which the driver of '{}' ({}) does not have. Without --ir "
+        "it shows whether each pipeline compiles, and its shared memory.",
+        info.name, driver_text(info));
+}
+
+Result<std::vector<std::unique_ptr<oracle::Problem>>> inspected_problems(const InspectFlags& flags,
+                                                                         const Device& device) {
+    std::vector<std::unique_ptr<oracle::Problem>> problems;
+    if (!flags.kernel.empty()) {
+        if (flags.space.empty())
+            return bad_input("--kernel '{}' needs --space FILE, which says what its parameters and buffers are.",
+                             flags.kernel.string());
+        YOLK_TRY(problems.emplace_back(), UserKernel::create_to_inspect(device, flags.kernel, flags.space));
+        return problems;
+    }
+    YOLK_TRY(autotune::WantedProblems wanted, autotune::wanted_problems(flags.job));
+    for (const autotune::SkippedShape& skipped : wanted.skipped)
+        log_warning(fmt::format("{} is left out: {}", skipped.shape, skipped.reason));
+    return std::move(wanted.problems);
+}
+
+/// The default first, where it is among them.
+Result<std::vector<Configuration>> inspected_configurations(const InspectFlags& flags, const TuningSpace& space,
+                                                            const Configuration& fallback) {
+    if (!flags.all && flags.where.empty() && flags.configurations == 0) return std::vector<Configuration>{fallback};
+    YOLK_TRY(const Conditions conditions, parse_conditions(space, flags.where));
+    std::vector<Configuration> chosen = choose_configurations(
+        space, conditions,
+        {.all = flags.all || flags.configurations == 0, .count = flags.configurations, .seed = flags.seed});
+    if (chosen.empty()) return bad_input("No configuration of {} matches --where.", space.family());
+    const bool is_drawn = conditions.empty() && !flags.all;
+    if (std::erase(chosen, fallback) > 0 || is_drawn) chosen.insert(chosen.begin(), fallback);
+    return chosen;
+}
+
+/// What is asked for is judged as a whole, before anything is compiled.
+Result<std::vector<WantedShape>> wanted_shapes(const InspectFlags& flags, const Device& device) {
+    const DeviceInfo info = device.usable_info();
+    YOLK_TRY(auto problems, inspected_problems(flags, device));
+    std::vector<WantedShape> shapes;
+    for (std::unique_ptr<oracle::Problem>& problem : problems) {
+        YOLK_TRY(std::vector<Configuration> configurations,
+                 inspected_configurations(flags, problem->space(info), problem->default_configuration(info)));
+        shapes.push_back({std::move(problem), std::move(configurations)});
+    }
+    return shapes;
+}
+
+/// Before the first table, so that an error stands alone.
+void print_device_notes(Inspection& run) {
+    if (std::exchange(run.has_notes, true)) return;
+    const DeviceInfo& info = run.device.info();
+    print_line("{} ({})", info.name, driver_text(info));
+    if (const std::string& reason = run.device.findings().not_executing_reason; !reason.empty())
+        print_line("Nothing can be run here: {}.", reason);
+    if (info.features.pipeline_statistics) return;
+    print_line(
+        "The driver has no statistics (VK_KHR_pipeline_executable_properties). What is told without it: whether a "
+        "pipeline compiles, how long that takes, and the shared memory that its kernel declares.");
+}
+
+void print_shape(Inspection& run, const WantedShape& shape, const std::vector<InspectedRow>& rows) {
+    print_device_notes(run);
+    if (rows.empty()) {
+        print_line("{}: no pipeline; there is nothing to do", shape.problem->name());
+        return;
+    }
+    print_line(rows.front().of.shape);
+    const bool several = shape.configurations.size() > 1;
+    print_line(rows_table(rows, several));
+    if (!several && !rows.front().of.text.empty()) print_line("  {}", rows.front().of.text);
+}
+
+/// JSON leaves in the order in which it is made, unless it is to be sorted.
+Result<void> inspect_shape(Inspection& run, const WantedShape& shape) {
+    const InspectFlags& flags = run.flags;
+    const DeviceInfo info = run.device.usable_info();
+    const StatusLine status(!flags.common.json && !flags.common.quiet);
+    std::vector<InspectedRow> rows;
+    std::size_t looked_at = 0;
+    for (const Configuration& configuration : shape.configurations) {
+        if (InterruptGuard::requested()) break;
+        status.show(fmt::format("{} of {}  {}", ++looked_at, shape.configurations.size(), shape.problem->name()));
+        InspectedCandidate candidate = candidate_of(info, *shape.problem, configuration);
+        candidate.number = run.configurations++;
+        YOLK_TRY(autotune::InspectedPlan plan, autotune::inspect_plan(run.device, *shape.problem, configuration));
+        for (InspectedRow& row : rows_of(info, candidate, std::move(plan))) {
+            if (run.files) YOLK_TRY_VOID(run.files->write(row));
+            ++run.pipelines;
+            run.refused += row.refused() ? 1U : 0U;
+            if (flags.common.json && flags.sort.empty()) print_json(row_json(row));
+            rows.push_back(std::move(row));
+        }
+        if (looked_at == 1 && !flags.sort.empty()) YOLK_TRY_VOID(check_sort_column(flags.sort, rows));
+    }
+    status.finish();
+    if (!flags.sort.empty()) sort_rows(flags.sort, rows);
+    if (!flags.common.json) {
+        print_shape(run, shape, rows);
+    } else if (!flags.sort.empty()) {
+        for (const InspectedRow& row : rows) print_json(row_json(row));
+    }
+    return {};
+}
+
+int finish_inspection(const Inspection& run) {
+    const DeviceInfo& info = run.device.info();
+    const Json summary{{"event", "summary"},
+                       {"configurations", run.configurations},
+                       {"pipelines", run.pipelines},
+                       {"refused", run.refused},
+                       {"interrupted", InterruptGuard::requested()},
+                       {"device",
+                        {{"name", info.name},
+                         {"driver", driver_text(info)},
+                         {"runs", run.device.findings().not_executing_reason.empty()},
+                         {"statistics", info.features.pipeline_statistics}}}};
+    print_outcome(run.flags.common.json, summary,
+                  fmt::format("{} pipelines of {} configurations, {} refused{}", run.pipelines, run.configurations,
+                              run.refused, InterruptGuard::requested() ? "; interrupted" : ""));
+    return run.refused == 0 ? 0 : 1;
+}
+
+Result<int> run_inspect(const InspectFlags& flags) {
+    YOLK_TRY(const Context context, open_to_inspect(flags));
+    const Device& device = context.device();
+    YOLK_TRY_VOID(check_representations(flags, device.info()));
+    YOLK_TRY(const std::vector<WantedShape> shapes, wanted_shapes(flags, device));
+    const InterruptGuard interrupt;
+    Inspection run{.flags = flags, .device = device};
+    if (!flags.ir.empty()) {
+        YOLK_TRY(run.files, RepresentationFiles::in(flags.ir));
+    }
+    for (const WantedShape& shape : shapes) {
+        if (InterruptGuard::requested()) break;
+        YOLK_TRY_VOID(inspect_shape(run, shape));
+    }
+    return finish_inspection(run);
+}
+
+}  // namespace
+
+Command add_inspect_command(App& app) {
+    const auto flags = std::make_shared<InspectFlags>();
+    App* const command = app.add_subcommand(
+        "inspect",
+        "Show what the driver's compiler makes of kernels: registers, spills, occupancy, code; nothing runs");
+    const Option* const shapes =
+        command->add_list("shape", flags->job.lines, "Such as \"matmul m=512 n=512 k=512\" (default: what tune tunes)")
+            ->type_name("TEXT");
+    const Option* const own =
+        command->add_option("--kernel", flags->kernel, "Instead a compute shader of your own (docs/own_kernels.md)")
+            ->type_name("FILE")
+            ->only(without(shapes));
+    command->add_option("--space", flags->space, "Of --kernel: its parameters, buffers and dispatch")
+        ->type_name("FILE")
+        ->only(with(own));
+    const Option* const job =
+        command->add_option("--job", flags->job.name, "Instead the kernels of a job: cartpole, tuner or last")
+            ->type_name("NAME")
+            ->only(without(shapes))
+            ->only(without(own));
+    command->add_option("--shapes", flags->job.file, "Instead the shapes of a file, one a line")
+        ->type_name("FILE")
+        ->only(without(shapes))
+        ->only(without(own))
+        ->only(without(job));
+    const Option* const all = command->add_flag("--all", flags->all, "Every configuration, not only the default");
+    command->add_repeatable("--where", flags->where, "The configurations with this value of a knob; may be repeated")
+        ->type_name("KNOB=VALUE");
+    const Option* const drawn = add_number(*command, "--configurations", flags->configurations,
+                                           "So many drawn configurations beside the default, or of those of --where")
+                                    ->only(without(all));
+    add_number(*command, "--seed", flags->seed, "Of the draw")->default_str("1")->only(with(drawn));
+    command
+        ->add_option("--sort", flags->sort,
+                     fmt::format("The best first by {}, or by a statistic of the driver's", sort_columns_text()))
+        ->type_name("COLUMN");
+    command->add_option("--ir", flags->ir, "Write the compiler's forms of each kernel, assembly among them, as files")
+        ->type_name("FOLDER");
+    add_device_flag(*command, flags->common);
+    add_output_flags(*command, flags->common);
+    return {command, [flags] { return run_inspect(*flags); }};
+}
+
+}  // namespace yolk::cli
