@@ -65,6 +65,21 @@ TEST(check, a_shape_is_a_kernel_and_its_fields) {
     EXPECT_EQ(ran.last()["kernels"][1]["kernel"], "concat");
 }
 
+// Neither driver of the tests has matrix units.
+TEST(check, says_which_paths_it_could_not_take) {
+    std::vector<std::string> arguments{"check", "--shape", "matmul m=8 n=8 k=8", "--configurations", "1"};
+    const Ran text = run_command(arguments, only(kLavapipe));
+    ASSERT_EQ(text.code, 0) << text.err;
+    EXPECT_THAT(text.out, HasSubstr("matmul was not checked on the path cooperative-matrix, which is closed: it needs "
+                                    "shaderFloat16, vulkanMemoryModelDeviceScope, and VK_KHR_cooperative_matrix or"));
+    arguments.emplace_back("--json");
+    const Ran json = run_command(arguments, only(kLavapipe));
+    ASSERT_EQ(json.code, 0) << json.err;
+    const Json closed = json.last()["kernels"][0]["closed_paths"];
+    ASSERT_EQ(closed.size(), 1U) << closed;
+    EXPECT_EQ(closed[0]["path"], "cooperative-matrix");
+}
+
 TEST(check, lists_the_fields_of_every_kernel) {
     const Ran ran = run_command({"check", "--list", "--json"}, only("/nonexistent/icd.json"));
     ASSERT_EQ(ran.code, 0) << ran.err;

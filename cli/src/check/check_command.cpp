@@ -10,6 +10,7 @@
 
 #include "check_progress.hpp"
 #include "check_run.hpp"
+#include "closed_paths.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "select_device.hpp"
@@ -118,7 +119,14 @@ std::string result_text(const Outcome& outcome) {
     return failed ? "FAILED" : "interrupted";
 }
 
-Json kernel_check_json(const Outcome& outcome) {
+Json closed_paths_json(const std::string& kernel, const Device& device) {
+    Json paths = Json::array();
+    for (const ClosedPath& path : closed_paths(kernel, device.info(), device.findings().wrong_paths))
+        paths.push_back({{"path", path.name}, {"reason", path.reason}});
+    return paths;
+}
+
+Json kernel_check_json(const Outcome& outcome, const Device& device) {
     const oracle::CheckReport& report = outcome.report;
     Json json{{"kernel", report.kernel},
               {"passed", outcome.passed()},
@@ -133,13 +141,14 @@ Json kernel_check_json(const Outcome& outcome) {
               {"twin_mismatches", report.twin_mismatches},
               {"output_hash", report.output_hash},
               {"failure_count", report.failure_count},
-              {"failures", report.failures}};
+              {"failures", report.failures},
+              {"closed_paths", closed_paths_json(report.kernel, device)}};
     if (!outcome.error.empty()) json["error"] = outcome.error;
     return json;
 }
 
-void print_outcomes(const DeviceInfo& info, const std::vector<Outcome>& outcomes) {
-    print_line("{} ({})", info.name, driver_text(info));
+void print_outcomes(const Device& device, const std::vector<Outcome>& outcomes) {
+    print_line("{} ({})", device.info().name, driver_text(device.info()));
     std::vector<std::vector<std::string>> rows{
         {"  kernel", "class", "cases", "configurations", "worst error", "twin mismatches", "result"}};
     for (const Outcome& outcome : outcomes) {
@@ -151,6 +160,9 @@ void print_outcomes(const DeviceInfo& info, const std::vector<Outcome>& outcomes
     }
     print_line(table(rows));
     for (const Outcome& outcome : outcomes) {
+        const std::string& kernel = outcome.report.kernel;
+        for (const ClosedPath& path : closed_paths(kernel, device.info(), device.findings().wrong_paths))
+            print_line("  {} was not checked on the path {}, which is closed: it {}", kernel, path.name, path.reason);
         if (outcome.passed()) continue;
         const oracle::CheckReport& report = outcome.report;
         if (!outcome.error.empty()) print_line("  {} could not be checked: {}", report.kernel, outcome.error);
@@ -201,13 +213,13 @@ Result<std::uint64_t> check_device(const Device& device, const CheckFlags& flags
     const auto passed = static_cast<std::uint64_t>(std::ranges::count_if(outcomes, &Outcome::passed));
     const std::uint64_t failed = wanted.size() - passed;
     if (!flags.common.json) {
-        print_outcomes(device.info(), outcomes);
+        print_outcomes(device, outcomes);
         if (outcomes.size() < wanted.size())
             print_line("interrupted: {} kernels were not begun", wanted.size() - outcomes.size());
         return failed;
     }
     Json kernels = Json::array();
-    for (const Outcome& outcome : outcomes) kernels.push_back(kernel_check_json(outcome));
+    for (const Outcome& outcome : outcomes) kernels.push_back(kernel_check_json(outcome, device));
     print_json({{"device", device.info().name},
                 {"driver", driver_text(device.info())},
                 {"part", flags.part.number},
