@@ -86,6 +86,48 @@ TEST_P(command_faults, device_that_computes_wrongly) {
     EXPECT_THAT(err_, HasSubstr("Choose another device, or fast determinism."));
 }
 
+TEST_P(command_faults, a_driver_that_only_compiles_is_listed_inspected_and_refused_otherwise) {
+    const std::string device(of_driver());
+    faults_.empty_submissions(true);
+    EXPECT_EQ(run_here({"yolk", "devices", "--device", device}), 0) << err_;
+    EXPECT_THAT(out_, HasSubstr("NOTHING CAN BE RUN"));
+    EXPECT_THAT(out_, HasSubstr("would use here; `yolk inspect` alone can"));
+    EXPECT_EQ(run_here({"yolk", "devices", "--device", device, "--json"}), 0) << err_;
+    EXPECT_THAT(out_, HasSubstr("\"executes\":false"));
+    EXPECT_THAT(out_, HasSubstr("\"exact_arithmetic\":false"));
+    EXPECT_THAT(out_, HasSubstr("\"result\":\"compiles\""));
+    EXPECT_EQ(run_here({"yolk", "inspect", "optimizer elements=9", "--device", device, "--json"}), 0) << err_;
+    EXPECT_THAT(out_, HasSubstr("\"runs\":false"));
+    EXPECT_THAT(out_, HasSubstr("\"pipeline\":\"optimizer\""));
+    EXPECT_EQ(run_train({}), 1);
+    EXPECT_THAT(err_, HasSubstr("Nothing can be run on '"));
+    EXPECT_THAT(err_, HasSubstr("`yolk inspect` shows what its compiler makes of kernels"));
+    EXPECT_EQ(run_here({"yolk", "check", "--devices", "all", "--kernel", "noise"}), 1);
+    EXPECT_THAT(err_, HasSubstr("leaving out '"));
+    EXPECT_THAT(err_, HasSubstr("No device here executes kernels"));
+}
+
+TEST_P(command_faults, inspect_goes_on_after_a_refused_pipeline) {
+    const std::vector<std::string> inspect{
+        "yolk", "inspect", "optimizer elements=9", "noise elements=64", "--device", std::string(of_driver()), "--json"};
+    faults_.fail_nth_call(UINT64_MAX, FaultKind::OutOfDeviceMemory);
+    ASSERT_EQ(run_here(inspect), 0) << err_;
+    // Backwards from the end: the last pipeline is noise's, the one before it the optimizer's.
+    const std::uint64_t calls = faults_.calls();
+    int pipelines = 0;
+    for (std::uint64_t n = calls; n > 0 && pipelines < 2; --n) {
+        faults_.fail_nth_call(n, FaultKind::OutOfDeviceMemory);
+        const int code = run_here(inspect);
+        if (faults_.injected_into() != "vkCreateComputePipelines") continue;
+        ++pipelines;
+        EXPECT_EQ(code, 1);
+    }
+    ASSERT_EQ(pipelines, 2);
+    EXPECT_THAT(out_, HasSubstr("\"refused\":\"Cannot compile the kernel [optimizer]"));
+    EXPECT_THAT(out_, HasSubstr("\"pipeline\":\"noise_i32\""));
+    EXPECT_THAT(out_, HasSubstr("\"pipelines\":2,\"refused\":1"));
+}
+
 TEST_P(command_faults, wrong_results_are_not_timed) {
     const std::vector<std::string> bench{
         "yolk",     "bench",     "kernel",           "--device", std::string(of_driver()),

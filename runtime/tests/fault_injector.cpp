@@ -31,6 +31,7 @@ struct FaultInjector::State {
     std::map<std::string, std::uint64_t> kept_so_far;
     std::uint64_t largest_allocation = UINT64_MAX;
     bool hang = false;
+    bool empty = false;
     bool spoil = false;
     bool spoil_low_precision = false;
 };
@@ -129,7 +130,11 @@ struct LimitedAllocation {
 struct Hanging {
     static VkResult perform(PFN_vkQueueSubmit real, VkQueue queue, std::uint32_t count, const VkSubmitInfo* infos,
                             VkFence fence) {
-        return setting(&FaultInjector::State::hang, false) ? VK_SUCCESS : real(queue, count, infos, fence);
+        if (setting(&FaultInjector::State::hang, false)) return VK_SUCCESS;
+        if (!setting(&FaultInjector::State::empty, false)) return real(queue, count, infos, fence);
+        std::vector<VkSubmitInfo> emptied(infos, infos + count);
+        for (VkSubmitInfo& info : emptied) info.commandBufferCount = 0;
+        return real(queue, count, emptied.data(), fence);
     }
 };
 struct Spoiling {
@@ -344,6 +349,10 @@ void FaultInjector::fail_allocations_above(std::uint64_t bytes) {
 void FaultInjector::hang_submissions(bool hang) {
     const std::lock_guard lock(state_->mutex);
     state_->hang = hang;
+}
+void FaultInjector::empty_submissions(bool empty) {
+    const std::lock_guard lock(state_->mutex);
+    state_->empty = empty;
 }
 void FaultInjector::spoil_multiplications(bool spoil) {
     const std::lock_guard lock(state_->mutex);

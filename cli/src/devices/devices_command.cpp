@@ -259,8 +259,8 @@ Result<int> run_devices(const CommonFlags& flags) {
     const auto used =
         std::ranges::find(devices, choice->index, [](const Examined& device) { return device.info->index; });
     const bool executes = !used->findings || used->findings->not_executing_reason.empty();
-    print_line("* is what {} here (--device or YOLK_DEVICE chooses another)",
-               executes ? "commands use" : "commands would use, of which `yolk inspect` alone can");
+    print_line("* is what commands {} here{} (--device or YOLK_DEVICE chooses another)", executes ? "use" : "would use",
+               executes ? "" : "; `yolk inspect` alone can");
     for (const Rejection& rejection : choice->rejections) {
         print_line("  not {} ({}): {}", rejection.index, rejection.name, rejection.reason);
     }

@@ -248,7 +248,7 @@ Command add_inspect_command(App& app) {
         ->type_name("COLUMN");
     command->add_option("--ir", flags->ir, "Write the compiler's forms of each kernel, assembly among them, as files")
         ->type_name("FOLDER");
-    add_device_flag(*command, flags->common);
+    add_device_choice(*command, flags->common);
     add_output_flags(*command, flags->common);
     return {command, [flags] { return run_inspect(*flags); }};
 }

@@ -45,6 +45,8 @@ class FaultInjector {
     void fail_allocations_above(std::uint64_t bytes);
     /// Submissions are accepted and never run: what a hung device looks like.
     void hang_submissions(bool hang);
+    /// Submissions are accepted and end, and nothing of them runs: what a driver looks like that only compiles.
+    void empty_submissions(bool empty);
     /// Shader modules made from now on compute additions where they should multiply.
     void spoil_multiplications(bool spoil);
     /// Shader modules made from now on take signed bytes of dot products for unsigned ones, and widen words with their
