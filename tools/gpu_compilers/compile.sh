@@ -40,11 +40,11 @@ compile() {
   [ "$failed" -eq 0 ] || die "the compilers of GPUs found something; what they said: $gpu_folder/TARGET.jsonl, errors in TARGET.log"
 }
 
-# Every configuration of the listed shapes: only a refusal is a fault of those that are no default.
+# Every configuration of the check cases, which are small: only a refusal is a fault of theirs.
 compile_all() {
   local target files=()
   for target in "$@"; do
-    inspect_target "$target" "$gpu_folder/$target.all.jsonl" --all --shapes "$root/tools/gpu_compilers/shapes"
+    inspect_target "$target" "$gpu_folder/$target.all.jsonl" --cases --all
     files+=("$target=$gpu_folder/$target.all.jsonl")
   done
   "$root/tools/gpu_compilers/judge.py" --refusals "${files[@]}"
