@@ -4,16 +4,22 @@ has every operation.
 
     python3 gpu_compilers_test.py ROOT
 """
+import io
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
+from contextlib import redirect_stderr, redirect_stdout
+from types import SimpleNamespace
+from unittest import mock
 
 ROOT = sys.argv.pop(1)
 TOOLS = os.path.join(ROOT, "tools/gpu_compilers")
+sys.path.insert(0, TOOLS)
+import judge  # noqa: E402
+import write_page  # noqa: E402
 
 SOFTMAX = "softmax rows=4 columns=3"
 GOOD = {
@@ -52,14 +58,18 @@ class Folder(unittest.TestCase):
             file.write(text)
         return self.path(name)
 
-    def run_tool(self, name, *arguments):
-        return subprocess.run([sys.executable, "-B", os.path.join(TOOLS, name), *arguments], capture_output=True, text=True, check=False)
+    def run_tool(self, module, *arguments):
+        """In this process: two dozen interpreters would take longer than all the rest."""
+        out, err = io.StringIO(), io.StringIO()
+        with mock.patch.object(sys, "argv", [module.__name__, *arguments]), redirect_stdout(out), redirect_stderr(err):
+            code = module.main()
+        return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 class Judge(Folder):
     def judge(self, text, target="navi31", reasons=""):
         done = self.run_tool(
-            "judge.py", "--shapes", self.write("shapes", f"# shapes\n{SOFTMAX}\n"), "--reasons", self.write("reasons", reasons),
+            judge, "--shapes", self.write("shapes", f"# shapes\n{SOFTMAX}\n"), "--reasons", self.write("reasons", reasons),
             f"{target}={self.write('lines', text)}",
         )  # fmt: skip
         return done.returncode, done.stdout + done.stderr
@@ -91,7 +101,7 @@ class Judge(Folder):
 
     def test_of_refusals_alone_nothing_else_is_a_fault(self):
         for lines, code, part in (([GOOD | FEW | {"scratch_bytes": 9}], 0, "nothing was refused"), ([GOOD, REFUSED], 1, "refused: VK_")):
-            done = self.run_tool("judge.py", "--refusals", f"navi31={self.write('lines', text_of(*lines))}")
+            done = self.run_tool(judge, "--refusals", f"navi31={self.write('lines', text_of(*lines))}")
             self.assertEqual(done.returncode, code)
             self.assertIn(part, done.stdout)
 
@@ -122,7 +132,7 @@ class Judge(Folder):
         self.assertIn("is no JSON", self.judge(text_of(GOOD)[:-9])[1])
 
     def test_bad_input(self):
-        self.assertIn("it takes --shapes with --reasons, or --refusals", self.run_tool("judge.py", "navi31=lines").stderr)
+        self.assertIn("it takes --shapes with --reasons, or --refusals", self.run_tool(judge, "navi31=lines").stderr)
         for reasons, part in (("navi31 | a | b\n", "an entry is TARGETS"), ("navi31 | a | b | \n", "reasons:1")):
             code, said = self.judge(text_of(GOOD), reasons=reasons)
             self.assertEqual(code, 2)
@@ -136,7 +146,7 @@ class Judge(Folder):
 class Page(Folder):
     def page(self, *lines):
         done = self.run_tool(
-            "write_page.py", "--mesa", "26.1", "--shapes", self.write("shapes", SOFTMAX), "--before", self.write("before", BEFORE), "--reasons", self.write("reasons", ""),
+            write_page, "--mesa", "26.1", "--shapes", self.write("shapes", SOFTMAX), "--before", self.write("before", BEFORE), "--reasons", self.write("reasons", ""),
             "--out", self.path("page.md"), f"navi31={self.write('lines', text_of(*lines))}",
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)

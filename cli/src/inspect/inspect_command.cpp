@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "yolk/autotune/user_kernel.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/oracle/families.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -28,6 +31,7 @@ using autotune::UserKernel;
 
 struct InspectFlags {
     autotune::TuningJob job;  ///< its lines: the texts of the call
+    bool cases = false;
     std::filesystem::path kernel;
     std::filesystem::path space;
     std::vector<std::string> where;
@@ -44,6 +48,8 @@ struct Inspection {
     const InspectFlags& flags;
     const Device& device;
     std::optional<RepresentationFiles> files{};
+    std::optional<TemporaryPipelines> kept{};  ///< of --cases: those of the family that is looked at
+    std::string kept_family{};
     bool has_notes = false;  ///< what is to be known of the device was printed
     std::size_t configurations = 0;
     std::size_t pipelines = 0;
@@ -73,6 +79,19 @@ Result<void> check_representations(const InspectFlags& flags, const DeviceInfo& 
         info.name, driver_text(info));
 }
 
+/// What `yolk check` checks. Cases that differ in their inputs alone, which their names say after the shape, are one.
+std::vector<std::unique_ptr<oracle::Problem>> check_cases() {
+    std::vector<std::unique_ptr<oracle::Problem>> cases;
+    std::set<std::string> shapes;
+    for (const oracle::Family* family : oracle::families()) {
+        for (std::unique_ptr<oracle::Problem>& problem : family->cases(0)) {
+            const std::string name = problem->name();
+            if (shapes.insert(name.substr(0, name.find(", "))).second) cases.push_back(std::move(problem));
+        }
+    }
+    return cases;
+}
+
 Result<std::vector<std::unique_ptr<oracle::Problem>>> inspected_problems(const InspectFlags& flags,
                                                                          const Device& device) {
     std::vector<std::unique_ptr<oracle::Problem>> problems;
@@ -83,6 +102,7 @@ Result<std::vector<std::unique_ptr<oracle::Problem>>> inspected_problems(const I
         YOLK_TRY(problems.emplace_back(), UserKernel::create_to_inspect(device, flags.kernel, flags.space));
         return problems;
     }
+    if (flags.cases) return check_cases();
     YOLK_TRY(autotune::WantedProblems wanted, autotune::wanted_problems(flags.job));
     for (const autotune::SkippedShape& skipped : wanted.skipped)
         log_warning(fmt::format("{} is left out: {}", skipped.shape, skipped.reason));
@@ -131,6 +151,7 @@ void print_device_notes(Inspection& run) {
 
 void print_shape(Inspection& run, const WantedShape& shape, const std::vector<InspectedRow>& rows) {
     print_device_notes(run);
+    if (rows.empty() && run.flags.cases) return;
     if (rows.empty()) {
         print_line("{}: no pipeline; there is nothing to do", shape.problem->name());
         return;
@@ -153,7 +174,8 @@ Result<void> inspect_shape(Inspection& run, const WantedShape& shape) {
         status.show(fmt::format("{} of {}  {}", ++looked_at, shape.configurations.size(), shape.problem->name()));
         InspectedCandidate candidate = candidate_of(info, *shape.problem, configuration);
         candidate.number = run.configurations++;
-        YOLK_TRY(autotune::InspectedPlan plan, autotune::inspect_plan(run.device, *shape.problem, configuration));
+        const auto inspect = flags.cases ? &autotune::inspect_new_pipelines : &autotune::inspect_plan;
+        YOLK_TRY(autotune::InspectedPlan plan, inspect(run.device, *shape.problem, configuration));
         for (InspectedRow& row : rows_of(info, candidate, std::move(plan))) {
             if (run.files) YOLK_TRY_VOID(run.files->write(row));
             ++run.pipelines;
@@ -170,6 +192,15 @@ Result<void> inspect_shape(Inspection& run, const WantedShape& shape) {
     } else if (!flags.sort.empty()) {
         for (const InspectedRow& row : rows) print_json(row_json(row));
     }
+    return {};
+}
+
+/// Cases of a family need the same pipelines time and again; of all families there are too many to keep.
+Result<void> keep_pipelines(Inspection& run, const std::string& family) {
+    if (run.kept && run.kept_family == family) return {};
+    run.kept.reset();
+    YOLK_TRY(run.kept, TemporaryPipelines::begin(run.device));
+    run.kept_family = family;
     return {};
 }
 
@@ -203,6 +234,7 @@ Result<int> run_inspect(const InspectFlags& flags) {
     }
     for (const WantedShape& shape : shapes) {
         if (InterruptGuard::requested()) break;
+        if (flags.cases) YOLK_TRY_VOID(keep_pipelines(run, shape.problem->space(device.usable_info()).family()));
         YOLK_TRY_VOID(inspect_shape(run, shape));
     }
     return finish_inspection(run);
@@ -230,11 +262,17 @@ Command add_inspect_command(App& app) {
             ->type_name("NAME")
             ->only(without(shapes))
             ->only(without(own));
-    command->add_option("--shapes", flags->job.file, "Instead the shapes of a file, one a line")
-        ->type_name("FILE")
+    const Option* const file =
+        command->add_option("--shapes", flags->job.file, "Instead the shapes of a file, one a line")
+            ->type_name("FILE")
+            ->only(without(shapes))
+            ->only(without(own))
+            ->only(without(job));
+    command->add_flag("--cases", flags->cases, "Instead the shapes that `yolk check` checks, each pipeline once")
         ->only(without(shapes))
         ->only(without(own))
-        ->only(without(job));
+        ->only(without(job))
+        ->only(without(file));
     const Option* const all = command->add_flag("--all", flags->all, "Every configuration, not only the default");
     command->add_repeatable("--where", flags->where, "The configurations with this value of a knob; may be repeated")
         ->type_name("KNOB=VALUE");

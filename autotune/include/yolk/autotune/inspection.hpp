@@ -25,4 +25,9 @@ struct InspectedPlan {
 [[nodiscard]] Result<InspectedPlan> inspect_plan(const Device& device, const oracle::Problem& problem,
                                                  const Configuration& configuration);
 
+/// The same for a caller who has begun temporary pipelines: what an earlier plan had is not compiled again, and is not
+/// part of the answer.
+[[nodiscard]] Result<InspectedPlan> inspect_new_pipelines(const Device& device, const oracle::Problem& problem,
+                                                          const Configuration& configuration);
+
 }  // namespace yolk::autotune
