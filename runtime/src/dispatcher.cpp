@@ -14,8 +14,8 @@
 namespace yolk {
 namespace {
 
-/// A wait that only looks.
-constexpr std::chrono::nanoseconds kNow{0};
+/// A wait of this length saw the work end; a shorter one may have come after the end.
+constexpr std::chrono::microseconds kSawTheEnd{100};
 
 VkResult submit_piece(Device::Impl& device, VkCommandBuffer commands, const SemaphoreList& waits,
                       const SemaphoreList& signals) {
@@ -79,7 +79,7 @@ std::uint64_t Dispatcher::Impl::last() const {
     return last_serial;
 }
 
-void Dispatcher::Impl::observe(std::uint64_t serial, bool blocked) const {
+void Dispatcher::Impl::observe(std::uint64_t serial, Clock::time_point wait_begun) const {
     const Clock::time_point now = Clock::now();
     const std::lock_guard lock(mutex);
     if (serial != last_serial) return;
@@ -88,7 +88,7 @@ void Dispatcher::Impl::observe(std::uint64_t serial, bool blocked) const {
     device.impl()->context.pace.observe({.cost = timed.cost,
                                          .pieces = last_serial + 1 - timed.first_serial,
                                          .seconds = std::chrono::duration<double>(now - timed.submitted).count(),
-                                         .exact = timed.alone && blocked});
+                                         .exact = timed.alone && now - wait_begun >= kSawTheEnd});
 }
 
 std::string Dispatcher::Impl::describe(std::uint64_t serial) const {
@@ -103,14 +103,10 @@ std::string Dispatcher::Impl::describe(std::uint64_t serial) const {
 Result<void> Dispatcher::Impl::wait(std::uint64_t serial, std::chrono::nanoseconds timeout) const {
     const DeviceContext& context = timeline->device->context;
     if (!context.health.good()) return context.failed(fmt::format("wait for submission {}", serial));
-    bool blocked = false;
-    VkResult result = timeline->wait(serial, kNow);
-    if (result == VK_TIMEOUT && timeout > kNow) {
-        result = timeline->wait(serial, timeout);
-        blocked = true;
-    }
+    const Clock::time_point begun = Clock::now();
+    const VkResult result = timeline->wait(serial, timeout);
     if (result == VK_SUCCESS) {
-        observe(serial, blocked);
+        observe(serial, begun);
         return {};
     }
     if (result != VK_TIMEOUT) {
@@ -128,14 +124,10 @@ Result<void> Dispatcher::Impl::wait(std::uint64_t serial, std::chrono::nanosecon
 Result<void> Dispatcher::Impl::wait_or_give_up(std::uint64_t serial) const {
     const DeviceContext& context = timeline->device->context;
     if (!context.health.good()) return context.failed(fmt::format("wait for submission {}", serial));
-    bool blocked = false;
-    VkResult result = timeline->wait(serial, kNow);
-    if (result == VK_TIMEOUT) {
-        result = timeline->wait_while_it_moves(serial, Timeline::OnError::Return);
-        blocked = true;
-    }
+    const Clock::time_point begun = Clock::now();
+    const VkResult result = timeline->wait_while_it_moves(serial, Timeline::OnError::Return);
     if (result == VK_SUCCESS) {
-        observe(serial, blocked);
+        observe(serial, begun);
         return {};
     }
     // Of a recording in several submissions, the one that does not end.

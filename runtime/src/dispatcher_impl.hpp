@@ -71,9 +71,9 @@ struct Dispatcher::Impl {
     /// Gives the work up, and the device with it, where nothing moves for the hang limit.
     [[nodiscard]] Result<void> wait_or_give_up(std::uint64_t serial) const;
     [[nodiscard]] std::uint64_t last() const;
-    /// Tells the device's pace of the recording that has ended, where it is the last. `blocked`: a wait saw it end,
-    /// just now; else it had ended before.
-    void observe(std::uint64_t serial, bool blocked) const;
+    /// Tells the device's pace of the recording that has ended, where it is the last. `wait_begun`: when the wait that
+    /// came to its end began.
+    void observe(std::uint64_t serial, Clock::time_point wait_begun) const;
     [[nodiscard]] Result<void> add_submissions(SemaphoreList& waits, std::span<const Submission> wait_for,
                                                const std::string& label) const;
     /// Under the mutex. What was submitted before an error stays submitted, and is waited for.

@@ -7,7 +7,7 @@
 // - Every index is a constant after unrolling: GPUs keep an array that is indexed otherwise in scratch memory. Where
 //   nothing is perturbed (the mean) there is no array, and the loop over units stays one.
 // Loops are counted by packed_loop_cost (primitives/src/rollout/rollout_layout.cpp): change both together.
-#include "packed_noise.glsl"
+#include "packed_bytes.glsl"
 
 #define LAYER_LOOP [[unroll]] for
 #ifdef ROLLOUT_FAST

@@ -105,16 +105,22 @@ class Judge(Folder):
             self.assertEqual(done.returncode, code)
             self.assertIn(part, done.stdout)
 
-    def test_a_listed_reason_excuses_few_waves_and_nothing_else(self):
-        reasons = "navi31 vega10 | softmax_* | softmax rows=4* | The row is kept in registers.\n"
+    def test_a_listed_reason_excuses_what_it_names_and_nothing_else(self):
+        reasons = "navi31 vega10 | softmax_* | softmax rows=4* | waves | The row is kept in registers.\n"
         self.assertEqual(self.judge(text_of(GOOD | FEW), reasons=reasons)[0], 0)
         self.expect("832 bytes of scratch", GOOD | FEW | {"scratch_bytes": 832}, reasons=reasons)
         self.expect("3 of 16 waves", GOOD | FEW, target="navi21", reasons=reasons)
         self.expect("3 of 16 waves", GOOD | FEW | {"pipeline": "sort"}, reasons=reasons)
 
+    def test_spills_and_scratch_memory_may_have_a_reason(self):
+        reasons = "navi31 | softmax_* | * | spills scratch | The row does not fit.\n"
+        self.assertEqual(self.judge(text_of(GOOD | {"spilled_registers": 3, "scratch_bytes": 832}), reasons=reasons)[0], 0)
+        self.expect("excuses no scratch any more", GOOD | {"spilled_registers": 3}, reasons=reasons)
+        self.expect("3 of 16 waves", GOOD | FEW | {"spilled_registers": 3, "scratch_bytes": 8}, reasons=reasons)
+
     def test_a_reason_that_is_not_needed_is_reported_where_its_target_was_compiled(self):
-        reasons = "vega10 navi31 | softmax_* | * | The row is kept in registers.\n"
-        self.expect("reasons:1: navi31 | softmax_* | * excuses nothing any more", GOOD, reasons=reasons)
+        reasons = "vega10 navi31 | softmax_* | * | waves | The row is kept in registers.\n"
+        self.expect("reasons:1: navi31 | softmax_* | * excuses no waves any more", GOOD, reasons=reasons)
         code, said = self.judge(text_of(GOOD), target="navi21", reasons=reasons)
         self.assertEqual(code, 0, said)
 
@@ -133,7 +139,11 @@ class Judge(Folder):
 
     def test_bad_input(self):
         self.assertIn("it takes --shapes with --reasons, or --refusals", self.run_tool(judge, "navi31=lines").stderr)
-        for reasons, part in (("navi31 | a | b\n", "an entry is TARGETS"), ("navi31 | a | b | \n", "reasons:1")):
+        for reasons, part in (
+            ("navi31 | a | b | waves\n", "an entry is TARGETS"),
+            ("navi31 | a | b | waves | \n", "reasons:1"),
+            ("navi31 | a | b | time | Slow.\n", "faults are spills, scratch, waves"),
+        ):
             code, said = self.judge(text_of(GOOD), reasons=reasons)
             self.assertEqual(code, 2)
             self.assertIn(part, said)

@@ -55,7 +55,7 @@ One number stands for two that are equal. `·`: the plan had no such pipeline. `
   may rank forms of a kernel for one GPU; it is no time.
 
 `tools/gpu-check` fails where a driver refuses a pipeline, and where a default spills, uses scratch memory, or has less than a
-quarter of the waves without a reason in this list:
+quarter of the waves, without a reason in this list:
 
 {reasons}
 
@@ -176,10 +176,10 @@ def details(shapes, targets, before, after):
 
 
 def reasons_table(path):
-    rows = ["| GPUs | pipelines | shapes | reason |", "|---|---|---|---|"]
+    rows = ["| GPUs | pipelines | shapes | what | reason |", "|---|---|---|---|---|"]
     for one in reasons_of(path):
-        rows.append(f"| {' '.join(one.targets)} | `{one.pipeline}` | `{one.shape}` | {one.reason} |")
-    return "\n".join(rows) if len(rows) > 2 else f"None: every default has at least {100 * LEAST_OCCUPANCY:.0f} % of the waves."
+        rows.append(f"| {' '.join(one.targets)} | `{one.pipeline}` | `{one.shape}` | {', '.join(one.faults)} | {one.reason} |")
+    return "\n".join(rows) if len(rows) > 2 else f"Empty: no default spills, and every one has at least {100 * LEAST_OCCUPANCY:.0f} % of the waves."
 
 
 def page(arguments):

@@ -200,7 +200,7 @@ TEST_P(training, divergence_keeps_the_last_finite_state) {
 }
 TEST_P(training, divergence_without_hashes_keeps_the_last_hashed_state) {
     TrainOptions options = short_run(folder_.path());
-    options.evolution.learning_rate = 1e37F;  // overflows after a few generations
+    options.evolution.learning_rate = 1e38F;  // overflows after a few generations
     options.evolution.optimizer = OptimizerRule::Momentum;
     options.evolution.beta1 = 0.999F;
     options.generations = 30;

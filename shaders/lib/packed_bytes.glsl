@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Noise (docs/kernels/noise.md) as bytes, four elements to a word: a quarter of the registers. Class E.
-#ifndef YOLK_LIB_PACKED_NOISE_GLSL
-#define YOLK_LIB_PACKED_NOISE_GLSL
+#ifndef YOLK_LIB_PACKED_BYTES_GLSL
+#define YOLK_LIB_PACKED_BYTES_GLSL
 
 // Of one drawn word: the sums of the four 4-bit fields of both half words, 0 ... 60, each in its half. An element is 30
 // less.
