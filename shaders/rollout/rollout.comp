@@ -84,16 +84,21 @@ void main() {
 
     // A member that has finished takes no step, but does not return early: where all lanes of a subgroup have returned,
     // lavapipe of Mesa 26.1 still loads parameters, by a descriptor that no lane computed, and crashes.
+    uint most = slot.finished == 0u ? params.step_count : 0u;
     uint steps = 0u;
-    while (steps < params.step_count && slot.finished == 0u) {
+    while (steps < most) {
         uint action = act(slot.state, matrix_scale);
         StepResult result = environment_step(slot.state, action);
         precise float total = slot.total + result.reward;
         slot.total = total;
         ++steps;
         if (result.terminated) {
-            if (params.never_stop != 0u) slot.state = start_of(episode);
-            else slot.finished = 1u;
+            if (params.never_stop != 0u) {
+                slot.state = start_of(episode);
+            } else {
+                slot.finished = 1u;
+                most = steps;
+            }
         }
     }
     slots_.values[place] = slot;
