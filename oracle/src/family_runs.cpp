@@ -210,6 +210,7 @@ std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& co
                            ? share_of(context, space, p, problems.size())
                            : configurations_of(context, family, *problems[p], space, default_one, turns));
         if (info.kind == DeviceKind::Cpu) add_in_batches(batches, p, defaults_of_gpus(info, *problems[p], of_gpus));
+        if (!context.all_configurations) add_in_batches(batches, p, problems[p]->also_checked(info));
     }
     std::ranges::stable_sort(batches, {},
                              [](const Batch& batch) { return std::pair(batch.problem, !batch.is_default); });

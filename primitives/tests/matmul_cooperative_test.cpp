@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "matrix_units.hpp"
+#include "yolk/oracle/named_problem.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -48,6 +49,21 @@ TEST(matrix_units, take_products_of_halves_only) {
     MatmulDesc strided = half_product(64);
     strided.b.stride = 68;
     EXPECT_TRUE(expect_error(taken(strided), ErrorKind::BadInput, "operand_path of [matmul] is 4; it may be"));
+}
+
+/// What the tuner compares with is what a plan takes, and a check runs the units all the same.
+TEST(matrix_units, are_checked_and_no_default) {
+    const DeviceInfo info = with_matrix_units();
+    for (const char* text : {"matmul m=64 n=64 k=64 a_format=f16 b_format=f16",
+                             "perturbed_linear members=4 rows=8 in=64 out=64 weights_format=f16 input_format=f16 "
+                             "determinism=fast"}) {
+        ASSERT_OK_AND_ASSIGN(const std::unique_ptr<oracle::Problem> problem, oracle::make_named_problem(text));
+        const std::vector<Configuration> also = problem->also_checked(info);
+        ASSERT_EQ(also.size(), 1U) << text;
+        EXPECT_NE(also[0], problem->default_configuration(info)) << text;
+        EXPECT_OK(problem->space(info).check(also[0]));
+        EXPECT_THAT(problem->also_checked(DeviceInfo{}), ::testing::IsEmpty()) << text;
+    }
 }
 
 TEST(matrix_units, geometry_straight_from_the_buffers) {

@@ -20,7 +20,7 @@ using Conditions = std::vector<std::pair<std::size_t, std::uint32_t>>;
 
 struct ConfigurationChoice {
     bool all = false;          ///< the whole space
-    std::uint32_t count = 64;  ///< at most so many otherwise
+    std::uint32_t count = 64;  ///< the most that are taken otherwise
     std::uint64_t seed = 1;    ///< of the draw
 };
 /// Legal configurations that meet the conditions; none where none does.

@@ -10,9 +10,9 @@
 
 namespace yolk::cli {
 
-/// "10 GiB of its own in 3 heap(s) (9.2 GiB free for this process), 5 memory type(s)"; `policy` is the settled one.
+/// "10 GiB of its own in 3 heap(s), 5 memory type(s); budget: used 1 GiB of 9.2 GiB"; `policy` is the settled one.
 [[nodiscard]] std::string memory_text(const DeviceInfo& info, MemoryPolicy policy);
-/// "family 2 of 4, compute only".
+/// "family 2 of 4, compute without graphics".
 [[nodiscard]] std::string queue_text(const DeviceInfo& info);
 [[nodiscard]] Json heaps_json(const DeviceInfo& info);
 [[nodiscard]] Json memory_types_json(const DeviceInfo& info);

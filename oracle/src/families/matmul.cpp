@@ -68,16 +68,15 @@ class MatmulProblem final : public OperationProblem<MatmulDesc> {
           values_(values),
           seed_(seed) {}
 
-    /// Matrix units where they may take the product, staged if they can: no default of the primitive, so the check is
-    /// what runs them.
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+    /// Matrix units where they may take the product, staged if they can.
+    [[nodiscard]] std::vector<Configuration> also_checked(const DeviceInfo& info) const override {
         const ConfigSpace<MatmulConfig> space = space_of(info, desc());
         const std::uint32_t subgroup = info.limits.subgroup_size;
         for (MatmulConfig units : {on_units(4 * subgroup, 32, 16), on_units(2 * subgroup, 32, 16),
                                    on_units(subgroup, 32, 16), on_units(subgroup, 32, 4), on_units(subgroup, 16, 4)}) {
-            if (space.check(units)) return space.configuration(units);
+            if (space.check(units)) return {space.configuration(units)};
         }
-        return space.configuration(heuristic_of(info, desc()));
+        return {};
     }
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         const Inputs inputs = draw_inputs();

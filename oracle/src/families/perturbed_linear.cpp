@@ -27,11 +27,12 @@ class PerturbedLinearProblem final : public OperationProblem<PerturbedLinearDesc
                            OrZero<std::int32_t>{first_member}),
           plain_(plain) {}
 
-    /// On matrix units where they may take the base: no default of the primitive, so the check is what runs them.
-    [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
+    /// On matrix units where they may take the base.
+    [[nodiscard]] std::vector<Configuration> also_checked(const DeviceInfo& info) const override {
         const ConfigSpace<PerturbedLinearConfig> space = space_of(info, desc());
         const PerturbedLinearConfig units{.base = 2};
-        return space.configuration(space.check(units) ? units : heuristic_of(info, desc()));
+        if (!space.check(units)) return {};
+        return {space.configuration(units)};
     }
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         const Inputs inputs = draw_inputs();

@@ -109,6 +109,8 @@ class Problem {
     [[nodiscard]] virtual TuningSpace space(const DeviceInfo& info) const = 0;
     /// What a plan takes where nothing is known.
     [[nodiscard]] virtual Configuration default_configuration(const DeviceInfo& info) const = 0;
+    /// What a check runs as well, each time: paths that no default takes, where the device has them.
+    [[nodiscard]] virtual std::vector<Configuration> also_checked(const DeviceInfo& /*info*/) const { return {}; }
     /// Whether drivers compile it in seconds; a case that draws another leaves it to the next case. Of all
     /// configurations none is left out.
     [[nodiscard]] virtual bool is_quick_to_make(const Configuration& /*configuration*/) const { return true; }
