@@ -94,8 +94,12 @@ SharedDevice& shared_device(const std::string& name, MemoryPolicy policy) {
     const MemoryPolicy settled = required(settled_policy(policy));
     std::unique_ptr<SharedDevice>& made = shared().devices[{name, settled}];
     if (made == nullptr) {
-        Device device = required(
-            Device::create(instance(), device_index(name), {.memory_policy = settled, .pipeline_cache_folder = {}}));
+        // A fixed size of submissions: it would follow the times, a driver's first compilation among them, and tests
+        // count dispatches.
+        constexpr std::uint64_t kSubmissionCost = std::uint64_t{1} << 30U;
+        Device device = required(Device::create(
+            instance(), device_index(name),
+            {.memory_policy = settled, .pipeline_cache_folder = {}, .max_submission_cost = kSubmissionCost}));
         static_cast<void>(required(probe(device)));  // plans respect what it finds
         // Below the watchdog's. lavapipe takes 40 s to compile the widest unrolled roll-out; a busy machine three times
         // that.
