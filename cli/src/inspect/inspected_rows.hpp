@@ -37,7 +37,7 @@ struct InspectedCandidate {
 struct InspectedRow {
     InspectedCandidate of;
     PipelineReport pipeline{};        ///< without its executables
-    PipelineExecutable executable{};  ///< without its representations; no name: there is none
+    PipelineExecutable executable{};  ///< without its representations; without a name where nothing was compiled
     PipelineFigures figures{};
     std::vector<std::string> files{};  ///< names of its representations in the folder of --ir
     [[nodiscard]] bool refused() const noexcept { return !pipeline.refused.empty(); }

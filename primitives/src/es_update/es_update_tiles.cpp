@@ -27,7 +27,7 @@ std::uint32_t tiles_across(const ParameterEntry& entry, std::uint32_t tile_block
     return entry.kind == abi::es_update::kKindVector ? 1 : ceil_div(entry.columns, kTileEdge * tile_blocks);
 }
 
-/// Rows of groups, each so many groups wide.
+/// Groups side by side in a row of groups.
 std::uint32_t groups_across(const ParameterEntry& entry, std::uint32_t tile_blocks) {
     return ceil_div(tiles_across(entry, tile_blocks), abi::es_update::kGroupEdge);
 }

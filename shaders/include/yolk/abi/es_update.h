@@ -22,8 +22,8 @@ ABI_CONST uint kSpecTileBlocks = 2;     // 1 or 2: columns of a matrix tile, in 
 // tile is 8 x 8 or 8 x 16. Partial sums lie in units of 8: the row of a matrix tile is one unit or two, side by side,
 // and a vector tile is one. Elements of a tile beyond the edge of its parameter have partial sums that nobody reads.
 ABI_CONST uint kTileEdge = 8;
-// Rows and columns of tiles that a workgroup of es_update_sum_staged takes, from multiples of so many on; of a vector,
-// the square of it in a row.
+// Rows and columns of tiles that a workgroup of es_update_sum_staged takes, beginning at multiples of this number; of a
+// vector it takes the square of it, one after the other.
 ABI_CONST uint kGroupEdge = 8;
 
 ABI_CONST uint kKindMatrix = 0;
