@@ -68,6 +68,13 @@ yolk_kernel(es_update_sum_staged_f32 FAMILY es_update SOURCE es_update/es_update
   DEFINES ES_UPDATE_F32=1)
 yolk_kernel(es_update_combine_i8 FAMILY es_update SOURCE es_update/es_update_combine.comp)
 yolk_kernel(es_update_combine_f32 FAMILY es_update SOURCE es_update/es_update_combine.comp DEFINES ES_UPDATE_F32=1)
+# Not named es_update_*: tuning tables know that family's modules by their hash (docs/adr/0022).
+yolk_kernel(update_share_sum FAMILY update_share SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_SHARE=1)
+yolk_kernel(update_share_sum_wide FAMILY update_share SOURCE es_update/es_update_sum.comp
+  DEFINES ES_UPDATE_WIDE=1 ES_UPDATE_SHARE=1)
+yolk_kernel(update_share_sum_staged FAMILY update_share SOURCE es_update/es_update_sum_staged.comp
+  DEFINES ES_UPDATE_SHARE=1)
+yolk_kernel(update_share_combine FAMILY update_share SOURCE es_update/es_update_combine.comp DEFINES ES_UPDATE_SHARE=1)
 yolk_kernel(optimizer FAMILY optimizer SOURCE optimizer/optimizer.comp)
 yolk_kernel(probe_arithmetic FAMILY probe SOURCE probe/probe_arithmetic.comp)
 yolk_kernel(probe_integer_dot FAMILY probe NEEDS integer_dot SOURCE probe/probe_integer_dot.comp)

@@ -53,6 +53,10 @@ TEST(devices, both_drivers_as_json) {
         EXPECT_EQ(device["self_checks"][2].value("result", ""), "closed") << "cooperative-matrix";
         EXPECT_FALSE(device.value("integer_dot_accelerated", true));
         EXPECT_TRUE(device["cooperative_shapes"].empty());
+        EXPECT_EQ(device["sharing"]["opaque_fd"], (Json{{"export", true}, {"import", true}}));
+        EXPECT_EQ(device["sharing"]["dma_buf"], (Json{{"export", false}, {"import", false}}));
+        EXPECT_EQ(device["sharing"]["host_pointer"], (Json{{"export", false}, {"import", is_lavapipe}}));
+        EXPECT_EQ(device["sharing"]["timeline_semaphore"], (Json{{"export", false}, {"import", false}}));
         ASSERT_EQ(device["heaps"].size(), 1U);
         const Json& heap = device["heaps"][0];
         EXPECT_TRUE(heap.contains("budget_bytes") && heap.contains("used_bytes")) << heap;

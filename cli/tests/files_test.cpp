@@ -37,7 +37,7 @@ TEST_F(files, second_run_in_a_folder_is_refused) {
     const std::string metrics = read_text(folder_ / "out" / "metrics.jsonl");
     EXPECT_EQ(static_cast<std::size_t>(std::count(metrics.begin(), metrics.end(), '\n')), lines.lines().size())
         << "the first run's metrics are not whole";
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "out"), {}), 3);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "out"), {}), 4);
 }
 
 TEST_F(files, second_optimization_of_a_file_or_log_is_refused) {

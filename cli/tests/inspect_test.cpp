@@ -100,6 +100,53 @@ TEST_P(inspect, every_configuration_sorted) {
     for (const Json& line : chosen) EXPECT_EQ(line["configuration"][knob], value);
 }
 
+/// Identities of the lines of pipelines, in their order.
+std::vector<std::string> identities(const Ran& ran) {
+    std::vector<std::string> found;
+    for (const Json& line : ran.lines())
+        if (line.contains("kernel")) found.push_back(line.value("identity", ""));
+    return found;
+}
+
+TEST_P(inspect, pipelines_that_are_known_are_left_out) {
+    const std::string shape = "optimizer elements=9";
+    const std::vector<std::string> all = identities(run({shape, "--all", "--json"}));
+    ASSERT_GE(all.size(), 4U);
+    EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
+    for (const std::string& one : all) EXPECT_THAT(one, SizeIs(16));
+
+    const std::string known = (folder_ / "known").string();
+    write_text(known, all[0] + "\nnonsense\n" + all[2] + "\n" + all[3].substr(0, 9));  // a writer was cut off
+    std::vector<std::string> others = all;
+    others.erase(others.begin() + 2);
+    others.erase(others.begin());
+    const Ran some = run({shape, "--all", "--known", known, "--json"});
+    EXPECT_EQ(some.code, 0) << some.err;
+    EXPECT_EQ(identities(some), others);
+    EXPECT_EQ(some.last()["pipelines"], others.size());
+    EXPECT_EQ(some.last()["configurations"], all.size());
+    refuses({shape, "--known", (folder_ / "missing").string()}, 1, "missing");
+}
+
+TEST_P(inspect, a_share_is_drawn_by_hash_and_larger_ones_have_it) {
+    const auto drawn = [this](const std::string& share, const std::string& seed) {
+        const Ran ran = run({"optimizer elements=9", "--all", "--share", share, "--seed", seed, "--json"});
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        EXPECT_TRUE(ran.lines()[0].value("default", false)) << "the default stays";
+        const std::vector<std::string> found = identities(ran);
+        return std::set<std::string>(found.begin(), found.end());
+    };
+    const auto all = drawn("1", "1");
+    const auto half = drawn("0.5", "1");
+    EXPECT_LT(half.size(), all.size());
+    EXPECT_GT(half.size(), 1U);
+    EXPECT_EQ(drawn("0.5", "1"), half);
+    EXPECT_THAT(drawn("0.8", "1"), ::testing::IsSupersetOf(half));
+    EXPECT_THAT(half, ::testing::IsSupersetOf(drawn("0.2", "1")));
+    EXPECT_THAT(drawn("0.000001", "1"), SizeIs(1));
+    EXPECT_NE(drawn("0.5", "2"), half);
+}
+
 TEST_P(inspect, for_people) {
     const Ran ran = run({"optimizer elements=9", "--configurations", "3"});
     ASSERT_EQ(ran.code, 0) << ran.err;
@@ -147,6 +194,10 @@ TEST_P(inspect, bad_input) {
     refuses({"optimizer elements=9", "--sort", "beauty"}, 2, "this driver has no statistics of its own");
     refuses({"optimizer elements=9", "--ir", (folder_ / "ir").string()}, 1, "VK_KHR_pipeline_executable_properties");
     EXPECT_FALSE(std::filesystem::exists(folder_ / "ir"));
+    refuses({"optimizer elements=9", "--all", "--share", "0"}, 2, "'0' is not above 0 and at most 1");
+    refuses({"optimizer elements=9", "--all", "--share", "1.5"}, 2, "'1.5' is not above 0 and at most 1");
+    refuses({"optimizer elements=9", "--share", "0.5"}, 2, "--all");
+    refuses({"optimizer elements=9", "--all", "--seed", "2"}, 2, "goes with --configurations or --share");
     refuses({"--job", "nonsense"}, 2, "There is no job 'nonsense'");
 }
 

@@ -25,9 +25,9 @@ class interrupt : public InFolder {
         return text;
     }
     void expect_saved(const std::string& out) const {
-        for (const char* name : {"checkpoint.yolk", "policy.safetensors", "metrics.jsonl"})
+        for (const char* name : {"checkpoint.yolk", "policy.safetensors", "metrics.jsonl", "log.yolk"})
             EXPECT_TRUE(std::filesystem::exists(folder_ / out / name)) << out << ": " << name;
-        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / out), {}), 3);
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / out), {}), 4);
     }
 };
 

@@ -36,10 +36,16 @@ class kill : public InFolder {
                                            "--sigma-decay",
                                            "0.99",
                                            "--checkpoint-every",
-                                           "1"};
-        if (std::filesystem::exists(folder_ / out / "checkpoint.yolk")) arguments.emplace_back("--resume");
+                                           checkpoint_every_};
+        for (const char* const name : {"checkpoint.yolk", "log.yolk"}) {
+            if (!std::filesystem::exists(folder_ / out / name)) continue;
+            arguments.emplace_back("--resume");
+            break;
+        }
         return arguments;
     }
+    void kill_and_go_on(int kills);
+    std::string checkpoint_every_ = "1";
     /// Hash after each generation, by the metrics; other text where a line is none.
     [[nodiscard]] std::vector<std::string> states(const std::string& out) const {
         const Ran metrics{.code = 0, .out = read_text(folder_ / out / "metrics.jsonl"), .err = {}};
@@ -54,14 +60,14 @@ class kill : public InFolder {
         EXPECT_EQ(ran.last()["eval_mean_return"], whole["eval_mean_return"]);
         EXPECT_EQ(states(out), states("whole"));
         EXPECT_EQ(read_text(folder_ / out / "policy.safetensors"), read_text(folder_ / "whole" / "policy.safetensors"));
-        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / out), {}), 3) << "something is left over";
+        EXPECT_EQ(read_text(folder_ / out / "log.yolk"), read_text(folder_ / "whole" / "log.yolk"));
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / out), {}), 4) << "something is left over";
     }
 };
 
-// $YOLK_TEST_KILLS kills; $YOLK_TEST_SEED draws other moments. A run goes on after each kill until it gets to its end,
-// then the next begins. Moments reach a little past the time of a whole run, so that some do.
-TEST_F(kill, at_random_moments_never_changes_the_result) {
-    const int kills = setting("YOLK_TEST_KILLS", 3);
+/// A run goes on after each kill until it gets to its end, then the next begins. Moments reach a little past the time
+/// of a whole run, so that some do.
+void kill::kill_and_go_on(int kills) {
     const int seed = setting("YOLK_TEST_SEED", 1);
     const Ran undisturbed = run_command(command("whole"), only(kLavapipe));
     ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
@@ -93,6 +99,15 @@ TEST_F(kill, at_random_moments_never_changes_the_result) {
         expect_like_whole(out, run_command(command(out), only(kLavapipe)), whole);
     }
     std::printf("%s ms of %d; %d kills\n", history.c_str(), static_cast<int>(whole_time.count()), killed);
+}
+
+// $YOLK_TEST_KILLS kills; $YOLK_TEST_SEED draws other moments.
+TEST_F(kill, at_random_moments_never_changes_the_result) { kill_and_go_on(setting("YOLK_TEST_KILLS", 3)); }
+
+// Without checkpoints the log alone is what a killed run leaves.
+TEST_F(kill, without_checkpoints_the_log_is_what_goes_on) {
+    checkpoint_every_ = "0";
+    kill_and_go_on(setting("YOLK_TEST_KILLS", 2));
 }
 
 }  // namespace

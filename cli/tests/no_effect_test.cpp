@@ -25,6 +25,9 @@ constexpr const char* kUnknown = "not expected";
 constexpr Refusal kRefusals[]{
     {"train cartpole --quiet --no-such", "--no-such", kUnknown},
     {"eval policy --population 8", "--population", kUnknown},
+    {"replay log --twin --device 0", "--device", "goes without --twin"},
+    {"replay log --twin --no-tuning", "--no-tuning", "goes without --twin"},
+    {"replay log --seed 3", "--seed", kUnknown},
     {"devices --no-tuning", "--no-tuning", kUnknown},
     {"devices --quiet", "--quiet", kUnknown},
 
@@ -41,6 +44,10 @@ constexpr Refusal kRefusals[]{
     {"check --all --configurations 3", "--configurations", "goes without --all"},
     {"check --run cartpole --shape text", "--shape", "goes without --run"},
     {"check --devices all --device 0", "--device", "goes without --devices"},
+
+    {"train cartpole --devices all --device 0", "--device", "goes without --devices"},
+    {"train cartpole --audit 1", "--audit", "goes with --devices"},
+    {"eval policy --devices all --device 0", "--device", "goes without --devices"},
 
     {"inspect text --job last", "--job", "goes without shape"},
     {"inspect --kernel file --space file --job last", "--job", "goes without --kernel"},
@@ -89,6 +96,8 @@ constexpr Refusal kRefusals[]{
     {"tune report page --device 0", "--device", kUnknown},
 
     {"system xor evaluate --json --predictions", "--predictions", "goes without --json"},
+    {"system xor optimize --audit .5", "--audit", "goes with --devices"},
+    {"system xor evaluate --devices all", "--devices", kUnknown},
     {"system xor optimize --dry-run --out file", "--out", "goes without --dry-run"},
     {"system xor optimize --dry-run --log file", "--log", "goes without --dry-run"},
     {"system xor ablate --steps 3", "--steps", "goes with --how freeze"},

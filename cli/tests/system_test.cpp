@@ -102,6 +102,32 @@ TEST_F(system_command, the_seed_reaches_the_draws_of_an_ablation) {
     EXPECT_EQ(change("1"), change("1"));
     EXPECT_NE(change("1"), change("2"));
 }
+TEST_F(system_command, both_vendors_end_where_one_does) {
+    const std::string both = std::string(kLavapipe) + ":" + kSwiftShader;
+    const std::vector<std::string> search{"system",       "rotation", "optimize", "--steps", "3",
+                                          "--population", "32",       "--sigma",  "0.1",     "--quiet"};
+    const auto with = [&](std::vector<std::string> more, const std::string& drivers) {
+        more.insert(more.begin(), search.begin(), search.end());
+        return run_command(more, only(drivers));
+    };
+    const Ran one = with({"--json"}, kLavapipe);
+    ASSERT_EQ(one.code, 0) << one.err;
+    EXPECT_FALSE(one.last().contains("devices"));
+    const Ran two = with({"--json", "--devices", "all", "--audit", "0.5"}, both);
+    ASSERT_EQ(two.code, 0) << two.err;
+    EXPECT_EQ(two.last()["best_reward"], one.last()["best_reward"]);
+    ASSERT_EQ(two.last()["devices"].size(), 2U);
+    EXPECT_EQ(two.last()["depends_on_placement"], false);
+    EXPECT_THAT(with({"--devices", "1,0"}, both).out, HasSubstr("% of the candidates, busy for"));
+
+    EXPECT_THAT(with({"--devices", "0,0"}, both).err, HasSubstr("twice"));
+    EXPECT_THAT(with({"--devices", "0,7"}, both).err, HasSubstr("7"));
+    EXPECT_THAT(with({"--devices", "0", "--audit", "0.5"}, both).err, HasSubstr("needs a second device"));
+    EXPECT_THAT(with({"--devices", "all", "--audit", "1.5"}, both).err, HasSubstr("The audit share is 1.5"));
+    const Ran fast = with({"--devices", "all", "--audit", "0.5", "--determinism", "fast"}, both);
+    EXPECT_EQ(fast.code, 2);
+    EXPECT_THAT(fast.err, HasSubstr("An audit compares bits"));
+}
 TEST_F(system_command, bad_input_is_told) {
     EXPECT_EQ(run({"xor"}).code, 2);
     EXPECT_EQ(run({"nothing", "evaluate"}).code, 2);

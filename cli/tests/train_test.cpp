@@ -117,6 +117,37 @@ TEST_F(train, then_eval) {
     EXPECT_THAT(cut.err, HasSubstr(policy));
 }
 
+TEST_F(train, both_vendors_end_where_one_does) {
+    const std::string both = std::string(kLavapipe) + ":" + kSwiftShader;
+    const std::string out = (folder_ / "both").string();
+    const std::vector<std::string> tiny{"train",       "cartpole", "--population", "64", "--generations", "3",
+                                        "--max-steps", "30",       "--hidden",     "8",  "--json",        "--quiet"};
+    const auto run = [&](std::vector<std::string> more, const std::string& drivers) {
+        more.insert(more.begin(), tiny.begin(), tiny.end());
+        return run_command(more, only(drivers));
+    };
+    const Ran one = run({"--out", ""}, kLavapipe);
+    ASSERT_EQ(one.code, 0) << one.err;
+    const Ran two = run({"--out", out, "--devices", "all", "--audit", "0.5"}, both);
+    ASSERT_EQ(two.code, 0) << two.err;
+    EXPECT_EQ(two.last()["state_hash"], one.last()["state_hash"]);
+    ASSERT_EQ(two.last()["devices"].size(), 2U);
+    EXPECT_EQ(two.last()["depends_on_placement"], false);
+    const Ran eval = run_command({"eval", out + "/policy.safetensors", "--devices", "1,0", "--json"}, only(both));
+    ASSERT_EQ(eval.code, 0) << eval.err;
+    const Ran eval_one = run_command({"eval", out + "/policy.safetensors", "--json"}, only(kLavapipe));
+    EXPECT_EQ(eval.last()["mean_return"], eval_one.last()["mean_return"]);
+
+    EXPECT_THAT(run({"--devices", "0,0"}, both).err, HasSubstr("twice"));
+    EXPECT_THAT(run({"--devices", "0,7"}, both).err, HasSubstr("7"));
+    EXPECT_THAT(run({"--devices", "0,,1"}, both).err, HasSubstr("an empty entry"));
+    for (const char* share : {"1.5", "-0.1", "nan", "much"}) {
+        const Ran bad = run({"--devices", "all", "--audit", share}, both);
+        EXPECT_EQ(bad.code, 2) << share << bad.err;
+        EXPECT_THAT(bad.err, HasSubstr(share));
+    }
+}
+
 TEST(check, one_kernel_on_both_devices) {
     const Ran ran = run_command({"check", "--kernel", "noise", "--devices", "all", "--json"},
                                 only(std::string(kLavapipe) + ":" + kSwiftShader));

@@ -22,7 +22,7 @@ class RolloutEvaluator final : public Evaluator {
         return {};
     }
     void record(Recorder& recorder, const NoiseContext& when) const noexcept override {
-        bound_.record(recorder, when, first_episode_);
+        bound_.record(recorder, when, {.first_episode = first_episode_});
     }
 
    private:

@@ -23,8 +23,8 @@ Result<void> check_parts(const EvolutionParts& parts, const EvolutionOptions& op
         return bad_input("There are {} values of optimizer state; {} of {} elements has {}.",
                          parts.optimizer_state.size(), to_string(options.optimizer), elements, state);
     }
-    if (!parts.evaluator) return bad_input("Evolution needs an evaluator.");
-    if (parts.evaluator->members() != options.population || parts.evaluator->episodes() != options.episodes) {
+    if (parts.evaluator &&
+        (parts.evaluator->members() != options.population || parts.evaluator->episodes() != options.episodes)) {
         return bad_input("The evaluator scores {} members with {} episodes each, but the options ask for {} with {}.",
                          parts.evaluator->members(), parts.evaluator->episodes(), options.population, options.episodes);
     }
@@ -40,10 +40,41 @@ Result<void> check_parts(const EvolutionParts& parts, const EvolutionOptions& op
     return {};
 }
 
-Result<void> check_finite(std::span<const float> values) {
+Result<void> check_shaped(const ShapedGeneration& shaped, std::uint64_t weights, bool integers) {
+    const std::size_t given = integers ? shaped.integer_weights.size() : shaped.float_weights.size();
+    const std::size_t others = integers ? shaped.float_weights.size() : shaped.integer_weights.size();
+    if (given == weights && others == 0) return {};
+    return bad_input("There are {} int8 and {} fp32 weights; this run has {} {} and none of the other kind.",
+                     shaped.integer_weights.size(), shaped.float_weights.size(), weights, integers ? "int8" : "fp32");
+}
+
+Result<void> check_finite(std::span<const float> values, std::string_view of) {
     const auto bad = std::ranges::find_if_not(values, [](float value) { return std::isfinite(value); });
     if (bad == values.end()) return {};
-    return bad_input("Element {} of the parameters would be {}; all must be finite.", bad - values.begin(), *bad);
+    return bad_input("Element {} of {} would be {}; all must be finite.", bad - values.begin(), of, *bad);
+}
+
+Result<void> check_gradient(std::span<const float> gradient, std::uint32_t elements) {
+    if (gradient.size() != elements) {
+        return bad_input("There are {} values of a gradient for {} parameter elements; the two must be equal.",
+                         gradient.size(), elements);
+    }
+    return check_finite(gradient, "the gradient");
+}
+
+Result<void> check_members(const MemberEvaluator* evaluator, std::string_view name, const EvolutionOptions& options) {
+    if (evaluator == nullptr)
+        return bad_input("PoolParts::members gave no evaluator for {}; give an error where one cannot be made.", name);
+    if (evaluator->episodes() != options.episodes) {
+        return bad_input("The evaluator of {} gives {} returns per member; the options ask for {}.", name,
+                         evaluator->episodes(), options.episodes);
+    }
+    const std::uint32_t least = options.antithetic ? 2 : 1;
+    if (evaluator->most_members() < least) {
+        return bad_input("The evaluator of {} takes at most {} members at once; it must take {}{}.", name,
+                         evaluator->most_members(), least, options.antithetic ? ", a pair" : "");
+    }
+    return {};
 }
 
 Result<void> probe_device(const Device& device, Determinism determinism) {

@@ -4,14 +4,23 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "yolk/evolve/evolution.hpp"
+#include "yolk/evolve/member_evaluator.hpp"
 
 namespace yolk::evolve {
 
 [[nodiscard]] Result<void> check_parts(const EvolutionParts& parts, const EvolutionOptions& options);
-/// Parameters are finite. The error names the first element that is not, counted from the span's beginning.
-[[nodiscard]] Result<void> check_finite(std::span<const float> values);
+/// Values are finite. The error names the first that is not, counted from the span's beginning, and what it is of.
+[[nodiscard]] Result<void> check_finite(std::span<const float> values, std::string_view of = "the parameters");
+/// One for each of `elements` parameters, all finite.
+[[nodiscard]] Result<void> check_gradient(std::span<const float> gradient, std::uint32_t elements);
+/// What a worker was given scores this run's members; `name` is the worker's.
+[[nodiscard]] Result<void> check_members(const MemberEvaluator* evaluator, std::string_view name,
+                                         const EvolutionOptions& options);
+/// What apply() is given has `weights` weights, of the kind that the run's rule makes.
+[[nodiscard]] Result<void> check_shaped(const ShapedGeneration& shaped, std::uint64_t weights, bool integers);
 /// Probes the device. Error: exact mode on one that fails (Unsupported, with the reason).
 [[nodiscard]] Result<void> probe_device(const Device& device, Determinism determinism);
 /// Says so where a rank is legal, since noise of a larger rank is only closer to full rank than a matrix allows, but is

@@ -8,13 +8,14 @@
 #include "yolk/reference/optimizer.hpp"
 #include "yolk/reference/rollout.hpp"
 
+#include "evolution_checks.hpp"
 #include "summarise.hpp"
 
 namespace yolk::evolve {
 
 TwinEvaluator rollout_twin_evaluator(const RolloutDesc& desc, std::uint32_t first_episode) {
     return [desc, first_episode](std::span<const float> parameters, const NoiseContext& when) {
-        reference::RolloutTwin twin = reference::rollout_twin(desc, parameters, when, first_episode);
+        reference::RolloutTwin twin = reference::rollout_twin(desc, parameters, when, {.first_episode = first_episode});
         return TwinEvaluation{.returns = std::move(twin.returns), .evaluations = twin.evaluations};
     };
 }
@@ -27,7 +28,6 @@ Result<EvolutionTwin> EvolutionTwin::create(EvolutionTwinParts parts, const Evol
         return bad_input("There are {} initial values for {} parameter elements; the two must be equal.",
                          parts.initial.size(), parts.parameters.element_count());
     }
-    if (!parts.evaluator) return bad_input("The evolution twin needs an evaluator.");
     EvolutionTwin twin;
     twin.options_ = options;
     twin.schedule_ = Schedule(options);
@@ -38,6 +38,10 @@ Result<EvolutionTwin> EvolutionTwin::create(EvolutionTwinParts parts, const Evol
 }
 
 Result<GenerationSummary> EvolutionTwin::step() {
+    if (!parts_.evaluator)
+        return bad_input(
+            "This evolution twin has no evaluator, so that it cannot step; give it scored generations by "
+            "apply.");
     const NoiseContext when = schedule_.noise_time();
     const TwinEvaluation scored = parts_.evaluator(parameters_, when);
     const std::size_t expected = std::size_t{options_.population} * options_.episodes;
@@ -51,7 +55,18 @@ Result<GenerationSummary> EvolutionTwin::step() {
                               .group_size = options_.group_size,
                               .antithetic = options_.antithetic,
                               .config = {}};
-    const reference::FitnessTwin shaped = reference::fitness_twin(fitness, scored.returns);
+    reference::FitnessTwin shaped = reference::fitness_twin(fitness, scored.returns);
+    YOLK_TRY(GenerationSummary result, apply({.summary = shaped.summary,
+                                              .integer_weights = std::move(shaped.integer_weights),
+                                              .float_weights = std::move(shaped.float_weights)}));
+    result.evaluations = scored.evaluations;
+    return result;
+}
+
+Result<GenerationSummary> EvolutionTwin::apply(const ShapedGeneration& shaped) {
+    YOLK_TRY_VOID(check_shaped(shaped, options_.antithetic ? options_.population / 2 : options_.population,
+                               is_integer_rule(options_.fitness)));
+    const NoiseContext when = schedule_.noise_time();
     const EsUpdateDesc update{.parameters = parts_.parameters,
                               .population = options_.population,
                               .rank = options_.rank,
@@ -67,8 +82,7 @@ Result<GenerationSummary> EvolutionTwin::step() {
     reference::optimizer_twin(optimizer, gradient_, parameters_, state_, schedule_.learning_rate, when.generation);
     TwinEvaluation policy;
     if (parts_.policy_evaluator) policy = parts_.policy_evaluator(parameters_, when);
-    YOLK_TRY(GenerationSummary result, summarise(shaped.summary, {}, policy.returns, schedule_));
-    result.evaluations = scored.evaluations;
+    YOLK_TRY(const GenerationSummary result, summarise(shaped.summary, {}, policy.returns, schedule_));
     schedule_.advance();
     return result;
 }

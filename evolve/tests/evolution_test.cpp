@@ -214,11 +214,6 @@ TEST_P(evolution, parts_that_do_not_fit_are_refused) {
     parts.parameters = layered_table(1);
     EXPECT_TRUE(expect_error(Evolution::create(device(), dispatcher(), std::move(parts), {}), ErrorKind::BadInput,
                              "initial values"));
-    EvolutionParts no_evaluator;
-    no_evaluator.parameters = layered_table(1);
-    no_evaluator.initial.assign(36, 0.0F);
-    EXPECT_TRUE(expect_error(Evolution::create(device(), dispatcher(), std::move(no_evaluator), {}),
-                             ErrorKind::BadInput, "evaluator"));
 }
 TEST_P(evolution, optimizers_keep_their_state) {
     Setup setup;

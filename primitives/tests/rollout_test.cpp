@@ -82,7 +82,7 @@ class rollout : public testing::DeviceTest {
         YOLK_TRY(const BoundRollout bound, bind(plan, buffers));
         YOLK_TRY(Recorder recorder, Recorder::create(device()));
         recorder.begin();
-        bound.record(recorder, when, first_episode);
+        bound.record(recorder, when, {.first_episode = first_episode});
         YOLK_TRY_VOID(dispatcher().run(recorder));
         return read(buffers);
     }
@@ -104,6 +104,35 @@ TEST_P(rollout, long_episodes_are_split_over_dispatches) {
     ASSERT_OK_AND_ASSIGN(const Outcome outcome, run(desc));
     EXPECT_THAT(outcome.returns, Each(150.0F));
     EXPECT_EQ(outcome.evaluations, 1500U);
+}
+
+// One plan rolls out any members: what devices that share a population do.
+TEST_P(rollout, parts_of_a_population_are_the_whole) {
+    for (const bool antithetic : {true, false}) {
+        RolloutDesc desc = network_rollout({4, 8, 2}, 22, 30);
+        desc.episodes = 2;
+        desc.antithetic = antithetic;
+        const reference::RolloutTwin whole = reference::rollout_twin(desc, parameters_of(desc), kRolloutContext);
+        ASSERT_OK_AND_ASSIGN(const RolloutPlan plan, plan_rollout(device(), desc));
+        ASSERT_OK_AND_ASSIGN(const Buffers buffers, make_buffers(desc, plan.scratch().size_bytes));
+        ASSERT_OK_AND_ASSIGN(const BoundRollout bound, bind(plan, buffers));
+        std::uint64_t evaluations = 0;
+        for (const RolloutPart part :
+             {RolloutPart{.first_member = 0, .members = 2}, RolloutPart{.first_member = 2, .members = 13},
+              RolloutPart{.first_member = 15, .members = 7}}) {
+            ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
+            recorder.begin();
+            bound.record(recorder, kRolloutContext, part);
+            ASSERT_OK(dispatcher().run(recorder));
+            ASSERT_OK_AND_ASSIGN(const Outcome outcome, read(buffers));
+            for (std::uint32_t i = 0; i < part.members * 2; ++i) {
+                const std::uint32_t member = part.first_member + i % part.members;
+                EXPECT_EQ(outcome.returns[i], whole.returns[(i / part.members) * 22 + member]) << member;
+            }
+            evaluations += outcome.evaluations;
+        }
+        EXPECT_EQ(evaluations, whole.evaluations);
+    }
 }
 
 // Every step's outputs differ a little: the fast kernel is another one. What it may give, matches_oracle_and_twin

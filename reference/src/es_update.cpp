@@ -44,11 +44,11 @@ void add_low_rank(std::span<std::int64_t> sum, const ParameterDesc& parameter, s
     }
 }
 
-std::vector<std::int64_t> integer_sum(const EsUpdateDesc& desc, std::uint32_t id, std::span<const std::int8_t> weights,
-                                      const NoiseContext& when) {
+/// sum[i] += over these pairs, of the parameter `id`.
+void add_pairs(std::span<std::int64_t> sum, const EsUpdateDesc& desc, std::uint32_t id,
+               std::span<const std::int8_t> weights, PairRange pairs, const NoiseContext& when) {
     const ParameterDesc& parameter = desc.parameters.parameters()[id];
-    std::vector<std::int64_t> sum(elements_in(parameter));
-    for (std::size_t pair = 0; pair < weights.size(); ++pair) {
+    for (std::size_t pair = pairs.first; pair < std::size_t{pairs.first} + pairs.count; ++pair) {
         const std::int32_t weight = weights[pair];
         if (weight == 0) continue;
         if (parameter.perturbation == Perturbation::Vector) {
@@ -61,30 +61,48 @@ std::vector<std::int64_t> integer_sum(const EsUpdateDesc& desc, std::uint32_t id
             add_low_rank(sum, parameter, desc.rank, weight, a, b);
         }
     }
-    return sum;
 }
 
 }  // namespace
 
-std::vector<float> es_update_twin(const EsUpdateDesc& desc, std::span<const std::int8_t> weights,
-                                  const abi::fitness::Summary& summary, const NoiseContext& when) {
-    std::vector<float> gradient(desc.parameters.element_count());
+std::vector<std::int64_t> es_update_sums_twin(const EsUpdateDesc& desc, std::span<const std::int8_t> weights,
+                                              PairRange pairs, const NoiseContext& when) {
+    std::vector<std::int64_t> sums(desc.parameters.element_count());
+    for (std::uint32_t id = 0; id < desc.parameters.parameters().size(); ++id) {
+        const ParameterDesc& parameter = desc.parameters.parameters()[id];
+        if (parameter.perturbation == Perturbation::Frozen) continue;
+        const std::uint32_t offset = desc.parameters.offset(ParameterId{id});
+        add_pairs(std::span(sums).subspan(offset, elements_in(parameter)), desc, id, weights, pairs, when);
+    }
+    return sums;
+}
+
+void es_update_gradient(const EsUpdateDesc& desc, std::span<const std::int64_t> sums,
+                        const abi::fitness::Summary& summary, const NoiseContext& when, std::span<float> gradient) {
     const double members = desc.population;
     const double scale = std::sqrt(members) / members * static_cast<double>(when.sigma);
     const auto matrix_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance);
     const auto vector_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(kNoiseVariance)));
     for (std::uint32_t id = 0; id < desc.parameters.parameters().size(); ++id) {
         const ParameterDesc& parameter = desc.parameters.parameters()[id];
-        if (parameter.perturbation == Perturbation::Frozen) continue;
+        const std::size_t offset = desc.parameters.offset(ParameterId{id});
+        const std::size_t end = offset + elements_in(parameter);
+        if (parameter.perturbation == Perturbation::Frozen) {
+            std::ranges::fill(gradient.subspan(offset, end - offset), 0.0F);
+            continue;
+        }
         const float factor = parameter.perturbation == Perturbation::Vector ? vector_factor : matrix_factor;
         const float step = exact::exact_flush(factor * summary.coefficient);
-        const std::vector<std::int64_t> sum = integer_sum(desc, id, weights, when);
-        const std::uint32_t offset = desc.parameters.offset(ParameterId{id});
         // The conversion of a 64-bit integer rounds to nearest, ties to even.
-        for (std::size_t i = 0; i < sum.size(); ++i) {
-            gradient[offset + i] = exact::exact_flush(step * static_cast<float>(sum[i]));
-        }
+        for (std::size_t i = offset; i < end; ++i) gradient[i] = exact::exact_flush(step * static_cast<float>(sums[i]));
     }
+}
+
+std::vector<float> es_update_twin(const EsUpdateDesc& desc, std::span<const std::int8_t> weights,
+                                  const abi::fitness::Summary& summary, const NoiseContext& when) {
+    const PairRange all{.first = 0, .count = static_cast<std::uint32_t>(weights.size())};
+    std::vector<float> gradient(desc.parameters.element_count());
+    es_update_gradient(desc, es_update_sums_twin(desc, weights, all, when), summary, when, gradient);
     return gradient;
 }
 

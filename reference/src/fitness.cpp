@@ -9,25 +9,10 @@
 
 #include "yolk/exact/exact_math.h"
 #include "yolk/reference/fitness.hpp"
+#include "yolk/reference/fitness_summary.hpp"
 
 namespace yolk::reference {
 namespace {
-
-__extension__ using Wide = unsigned __int128;
-
-constexpr float kReciprocal127 = std::bit_cast<float>(0x3C010204U);
-constexpr float kEpsilon = 1e-5F;
-constexpr int kSmallestExponent = -40;
-
-float flushed_score_product(float x, float y) { return exact::exact_flush(x * y); }
-
-/// x * 2^power: zero below 2^-100, the largest finite number where it would overflow.
-float scaled(float x, int power) {
-    const double exact_value = std::ldexp(static_cast<double>(x), power);
-    if (std::abs(exact_value) < 0x1p-100) return 0.0F;
-    const auto largest = static_cast<double>(std::numeric_limits<float>::max());
-    return static_cast<float>(std::clamp(exact_value, -largest, largest));
-}
 
 /// 127 part / whole to the nearest integer, ties to even: IEEE's remainder is exact, and so is what it leaves.
 int rounded_share(double part, double whole) {
@@ -49,36 +34,22 @@ float score_of(const FitnessDesc& desc, std::span<const float> returns, std::siz
 }
 
 /// Scores as they count, and their exact statistics.
-struct Population {
+struct Population : ScoreMoments {
     std::vector<float> counted;  ///< not-finite ones replaced
-    int exponent = 0;            ///< E
-    std::int64_t sum = 0;        ///< of quantized scores
-    Wide squares = 0;
-    float reciprocal = 0.0F;  ///< 1/N
 
     [[nodiscard]] std::int64_t quantized(std::size_t member) const {
         return static_cast<std::int64_t>(
             std::nearbyint(std::ldexp(static_cast<double>(counted[member]), 24 - exponent)));
     }
     [[nodiscard]] float difference(std::size_t pair) const {
-        return exact::exact_flush(scaled(counted[2 * pair], -exponent) - scaled(counted[2 * pair + 1], -exponent));
-    }
-    [[nodiscard]] float variance() const {  // in units of 4^(E-24)
-        const auto magnitude = static_cast<Wide>(std::abs(sum));
-        const Wide integer = squares * counted.size() - magnitude * magnitude;
-        return flushed_score_product(flushed_score_product(static_cast<float>(integer), reciprocal), reciprocal);
-    }
-    [[nodiscard]] int unit() const { return std::max(exponent, kSmallestExponent); }
-    [[nodiscard]] float inverse_deviation() const {
-        const float total = scaled(variance(), 2 * (exponent - 24 - unit())) + scaled(kEpsilon, -2 * unit());
-        const float deviation = exact::exact_sqrt(total);
-        return deviation == 0.0F ? 0.0F : exact::exact_reciprocal(deviation);
+        return exact::exact_flush(scaled_score(counted[2 * pair], -exponent) -
+                                  scaled_score(counted[2 * pair + 1], -exponent));
     }
 };
 
 Population population_of(const std::vector<float>& scores, const abi::fitness::Summary& summary) {
     Population all;
-    all.reciprocal = 1.0F / static_cast<float>(scores.size());
+    all.population = static_cast<std::uint32_t>(scores.size());
     float largest = 0.0F;
     for (const float score : scores) {
         all.counted.push_back(std::isfinite(score) ? score : summary.worst);
@@ -88,7 +59,7 @@ Population population_of(const std::vector<float>& scores, const abi::fitness::S
     for (std::size_t member = 0; member < scores.size(); ++member) {
         const std::int64_t count = all.quantized(member);
         all.sum += count;
-        all.squares += static_cast<Wide>(count * count);
+        all.squares += static_cast<WideSum>(count * count);
     }
     return all;
 }
@@ -124,7 +95,7 @@ float scale_of(const std::vector<float>& differences, bool robust) {
     if (magnitudes.empty()) return 0.0F;
     std::ranges::sort(magnitudes);
     const float median = magnitudes[(magnitudes.size() - 1) / 2];
-    return robust ? std::min(magnitudes.back(), flushed_score_product(6.0F, median)) : magnitudes.back();
+    return robust ? robust_scale(magnitudes.back(), median) : magnitudes.back();
 }
 
 void weigh_differences(const FitnessDesc& desc, const Population& all, FitnessTwin& twin) {
@@ -136,9 +107,7 @@ void weigh_differences(const FitnessDesc& desc, const Population& all, FitnessTw
             magnitude == 0.0F ? 0 : rounded_share(static_cast<double>(magnitude), static_cast<double>(scale));
         twin.integer_weights.push_back(static_cast<std::int8_t>(difference < 0.0F ? -share : share));
     }
-    const float in_units = scaled(scale, all.exponent - all.unit());
-    twin.summary.coefficient =
-        flushed_score_product(flushed_score_product(in_units, all.inverse_deviation()), kReciprocal127);
+    twin.summary.coefficient = difference_coefficient(all, scale);
 }
 
 void weigh_signs(const Population& all, FitnessTwin& twin) {
@@ -147,10 +116,7 @@ void weigh_signs(const Population& all, FitnessTwin& twin) {
         nonzero += static_cast<std::uint32_t>(difference != 0.0F);
         twin.integer_weights.push_back(static_cast<std::int8_t>((difference > 0.0F) - (difference < 0.0F)));
     }
-    if (nonzero == 0) return;
-    const auto doubled = static_cast<float>(2 * all.counted.size());
-    twin.summary.coefficient =
-        exact::exact_sqrt(flushed_score_product(doubled, exact::exact_reciprocal(static_cast<float>(nonzero))));
+    twin.summary.coefficient = sign_coefficient(all.population, nonzero);
 }
 
 /// Twice the rank, centred, ties averaged.
@@ -183,16 +149,14 @@ void weigh_ranks(const FitnessDesc& desc, const Population& all, FitnessTwin& tw
             largest == 0 ? std::int8_t{0}
                          : static_cast<std::int8_t>(rounded_share(difference, static_cast<double>(largest))));
     }
-    if (largest == 0) return;
-    const float deviation = exact::exact_sqrt(flushed_score_product(static_cast<float>(squares), all.reciprocal));
-    twin.summary.coefficient = flushed_score_product(
-        flushed_score_product(static_cast<float>(largest), exact::exact_reciprocal(deviation)), kReciprocal127);
+    twin.summary.coefficient = rank_coefficient(all.population, largest, squares);
 }
 
 float group_mean(const FitnessDesc& desc, const Population& all, std::size_t group) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < desc.group_size; ++i) sum += all.quantized(group * desc.group_size + i);
-    return scaled(flushed_score_product(static_cast<float>(sum), 1.0F / static_cast<float>(desc.group_size)), -24);
+    return scaled_score(flushed_score_product(static_cast<float>(sum), 1.0F / static_cast<float>(desc.group_size)),
+                        -24);
 }
 
 /// One per member, from the quantized scores: equal ones give zero.
@@ -205,8 +169,9 @@ void weigh_members(const FitnessDesc& desc, const Population& all, FitnessTwin& 
         for (std::size_t i = 0; i < size; ++i) sum += all.quantized(first + i);
         for (std::size_t i = 0; i < size; ++i) {
             const std::int64_t total = static_cast<std::int64_t>(size) * all.quantized(first + i) - sum;
-            const float difference = scaled(flushed_score_product(static_cast<float>(total), reciprocal), -24);
-            twin.float_weights.push_back(flushed_score_product(scaled(difference, all.exponent - all.unit()), inverse));
+            const float difference = scaled_score(flushed_score_product(static_cast<float>(total), reciprocal), -24);
+            twin.float_weights.push_back(
+                flushed_score_product(scaled_score(difference, all.exponent - all.unit()), inverse));
         }
     }
     twin.summary.coefficient = 1.0F;
@@ -222,7 +187,8 @@ void weigh_floats(const FitnessDesc& desc, const Population& all, FitnessTwin& t
                                 group_mean(desc, all, 2 * pair / desc.group_size);
             difference = exact::exact_flush(difference + shift);
         }
-        twin.float_weights.push_back(flushed_score_product(scaled(difference, all.exponent - all.unit()), inverse));
+        twin.float_weights.push_back(
+            flushed_score_product(scaled_score(difference, all.exponent - all.unit()), inverse));
     }
     twin.summary.coefficient = 1.0F;
 }
@@ -235,8 +201,8 @@ FitnessTwin fitness_twin(const FitnessDesc& desc, std::span<const float> returns
         twin.scores.push_back(score_of(desc, returns, member));
     add_extremes(twin.scores, twin.summary);
     const Population all = population_of(twin.scores, twin.summary);
-    twin.summary.mean = scaled(flushed_score_product(static_cast<float>(all.sum), all.reciprocal), all.exponent - 24);
-    twin.summary.variance = scaled(all.variance(), 2 * (all.exponent - 24));
+    twin.summary.mean = all.mean();
+    twin.summary.variance = all.variance();
     switch (desc.rule) {
         case FitnessRule::PairDifference: weigh_differences(desc, all, twin); break;
         case FitnessRule::PairSign: weigh_signs(all, twin); break;

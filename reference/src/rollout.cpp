@@ -195,18 +195,20 @@ constexpr auto kIgnoreStep = [](const auto&...) {};
 
 template <class Environment>
 RolloutTwin run_all(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
-                    std::uint32_t first_episode) {
-    const std::uint32_t members = desc.mean_only ? 1 : desc.members;
+                    const RolloutPart& part) {
+    const std::uint32_t members = desc.mean_only ? 1 : part.members != 0 ? part.members : desc.members;
+    const std::uint32_t first_member = desc.mean_only ? 0 : part.first_member;
+    const std::uint32_t episodes = part.episodes != 0 ? part.episodes : desc.episodes;
     RolloutTwin twin;
-    twin.returns.resize(std::size_t{members} * desc.episodes);
+    twin.returns.resize(std::size_t{members} * episodes);
     std::atomic<std::uint64_t> evaluations = 0;
     std::atomic<std::uint32_t> next_member = 0;
     const auto work = [&] {
         for (std::uint32_t member = next_member++; member < members; member = next_member++) {
-            TwinPolicy policy(desc, parameters, when, member);
-            for (std::uint32_t episode = 0; episode < desc.episodes; ++episode) {
+            TwinPolicy policy(desc, parameters, when, first_member + member);
+            for (std::uint32_t episode = 0; episode < episodes; ++episode) {
                 const EpisodeResult result =
-                    run_episode<Environment>(desc, policy, when, first_episode + episode, kIgnoreStep);
+                    run_episode<Environment>(desc, policy, when, part.first_episode + episode, kIgnoreStep);
                 twin.returns[std::size_t{episode} * members + member] = result.total;
                 evaluations += result.steps;
             }
@@ -244,10 +246,10 @@ std::vector<RolloutStep> trace_one(const RolloutDesc& desc, std::span<const floa
 
 #define YOLK_TWIN_CASE(name, ...)                           \
     if (desc.environment == environment_types::name::kName) \
-        return run_all<environment_types::name>(desc, parameters, when, first_episode);
+        return run_all<environment_types::name>(desc, parameters, when, part);
 
 RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
-                         std::uint32_t first_episode) {
+                         const RolloutPart& part) {
     YOLK_ENVIRONMENTS(YOLK_TWIN_CASE)
     return {};
 }

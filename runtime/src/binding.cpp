@@ -83,6 +83,9 @@ Result<std::unique_ptr<Binding::Impl>> make_binding(const std::shared_ptr<Device
     if (pipeline->context != &context) {
         return bad_input("Cannot bind the kernel [{}]: its pipeline belongs to another device.", pipeline->name);
     }
+    if (pipeline->handle == VK_NULL_HANDLE)
+        return bad_input("Cannot bind the kernel [{}]: its pipeline was left out (Device::leave_out_pipelines).",
+                         pipeline->name);
     if (views.size() != pipeline->signature.binding_count) {
         return bad_input("Cannot bind the kernel [{}]: it has {} bindings, {} views were given.", pipeline->name,
                          pipeline->signature.binding_count, views.size());

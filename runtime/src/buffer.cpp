@@ -10,6 +10,13 @@
 #include "vk_result.hpp"
 
 namespace yolk {
+namespace {
+
+std::string describe_creation(const BufferDesc& desc) {
+    return fmt::format("create the buffer [{}] of {} bytes", desc.label, desc.size_bytes);
+}
+
+}  // namespace
 
 std::uint64_t Buffer::size_bytes() const noexcept { return impl_ ? impl_->size_bytes : 0; }
 
@@ -71,8 +78,12 @@ Result<void> Buffer::Impl::invalidate(std::uint64_t offset, std::uint64_t size) 
     return {};
 }
 
-Result<std::unique_ptr<Buffer::Impl>> make_buffer(const std::shared_ptr<Device::Impl>& device, const BufferDesc& desc) {
+Result<std::unique_ptr<Buffer::Impl>> make_bare_buffer(const std::shared_ptr<Device::Impl>& device,
+                                                       const BufferDesc& desc, const void* chain,
+                                                       VkMemoryRequirements& needs) {
     const DeviceContext& context = device->context;
+    const std::string what = describe_creation(desc);
+    if (!context.health.good()) return context.failed(what);
     if (desc.size_bytes == 0) {
         return bad_input("The buffer [{}] was asked for with 0 bytes; at least 1 is needed.", desc.label);
     }
@@ -87,26 +98,36 @@ Result<std::unique_ptr<Buffer::Impl>> make_buffer(const std::shared_ptr<Device::
     impl->size_bytes = desc.size_bytes;
     impl->label = desc.label;
     const VkBufferCreateInfo info{.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                  .pNext = chain,
                                   .size = desc.size_bytes,
                                   .usage = kBufferUsage,
                                   .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
-    const std::string what = fmt::format("create the buffer [{}] of {} bytes", desc.label, desc.size_bytes);
     YOLK_TRY_VOID(vk_check(context.vk.vkCreateBuffer(context.handle, &info, nullptr, &impl->handle), what));
-    VkMemoryRequirements needs{};
     context.vk.vkGetBufferMemoryRequirements(context.handle, impl->handle, &needs);
-    YOLK_TRY(impl->memory, device->memory->allocate(needs, desc.domain, desc.label));
-    impl->read_back = desc.domain == MemoryDomain::Readback;
-    const MemoryBlock& block = *impl->memory.block;
-    YOLK_TRY_VOID(
-        vk_check(context.vk.vkBindBufferMemory(context.handle, impl->handle, block.memory, impl->memory.offset), what));
+    return impl;
+}
 
+Result<void> equip_buffer(Buffer::Impl& buffer, MemoryDomain domain, const std::string& what) {
+    const DeviceContext& context = buffer.device->context;
+    const MemoryBlock& block = *buffer.memory.block;
+    YOLK_TRY_VOID(vk_check(
+        context.vk.vkBindBufferMemory(context.handle, buffer.handle, block.memory, buffer.memory.offset), what));
     const MemoryTypeInfo& type = context.info.memory_types[block.type];
-    impl->host_access =
-        desc.domain == MemoryDomain::Device ? directly_mappable(type, context.memory_policy) : type.host_visible;
-    impl->host = impl->memory.mapped();
-    impl->needs_flush = needs_flush(type, context.memory_policy);
-    context.name(VK_OBJECT_TYPE_BUFFER, impl->handle, desc.label);
+    buffer.host_access =
+        domain == MemoryDomain::Device ? directly_mappable(type, context.memory_policy) : type.host_visible;
+    buffer.host = buffer.memory.mapped();
+    buffer.needs_flush = needs_flush(type, context.memory_policy);
+    buffer.read_back = domain == MemoryDomain::Readback;
+    context.name(VK_OBJECT_TYPE_BUFFER, buffer.handle, buffer.label);
     context.counters.buffers_created.fetch_add(1);
+    return {};
+}
+
+Result<std::unique_ptr<Buffer::Impl>> make_buffer(const std::shared_ptr<Device::Impl>& device, const BufferDesc& desc) {
+    VkMemoryRequirements needs{};
+    YOLK_TRY(auto impl, make_bare_buffer(device, desc, nullptr, needs));
+    YOLK_TRY(impl->memory, device->memory->allocate(needs, desc.domain, desc.label));
+    YOLK_TRY_VOID(equip_buffer(*impl, desc.domain, describe_creation(desc)));
     return impl;
 }
 

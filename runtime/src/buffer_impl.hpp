@@ -4,6 +4,7 @@
 #include <volk.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,7 @@ struct Buffer::Impl {
     bool host_access = false;  ///< the mapping is for the caller, too
     bool read_back = false;    ///< MemoryDomain::Readback
     bool needs_flush = false;
+    std::optional<HandleType> exported_as;  ///< what its memory was made to be exported as
 
     Impl() = default;
     Impl(const Impl&) = delete;
@@ -45,6 +47,14 @@ struct Buffer::Impl {
    private:
     [[nodiscard]] VkMappedMemoryRange atoms(std::uint64_t offset, std::uint64_t size) const;
 };
+
+/// A VkBuffer without memory, of the checked description. `chain` is VkBufferCreateInfo's; what the buffer needs goes
+/// to `needs`.
+[[nodiscard]] Result<std::unique_ptr<Buffer::Impl>> make_bare_buffer(const std::shared_ptr<Device::Impl>& device,
+                                                                     const BufferDesc& desc, const void* chain,
+                                                                     VkMemoryRequirements& needs);
+/// Binds buffer.memory, and what follows from its type. `what` as in vk_error.
+[[nodiscard]] Result<void> equip_buffer(Buffer::Impl& buffer, MemoryDomain domain, const std::string& what);
 
 [[nodiscard]] Result<std::unique_ptr<Buffer::Impl>> make_buffer(const std::shared_ptr<Device::Impl>& device,
                                                                 const BufferDesc& desc);

@@ -34,8 +34,6 @@ OperationCounts Device::counts() const noexcept { return impl_->context.counters
 OperationCounters& Device::counters() const noexcept { return impl_->context.counters; }
 
 Result<Buffer> Device::create_buffer(const BufferDesc& desc) const {
-    if (!impl_->context.health.good())
-        return impl_->context.failed(fmt::format("create the buffer [{}] of {} bytes", desc.label, desc.size_bytes));
     YOLK_TRY(auto buffer, make_buffer(impl_, desc));
     return Buffer(std::move(buffer));
 }
@@ -64,6 +62,9 @@ void Device::set_tuning_table(std::shared_ptr<const TuningTable> table) const {
 }
 void Device::watch_compilation(std::shared_ptr<CompileWatch> watch) const { impl_->pipelines->watch(std::move(watch)); }
 std::vector<PipelineReport> Device::take_pipeline_reports() const { return impl_->pipelines->take_reports(); }
+void Device::leave_out_pipelines(std::set<std::uint64_t> identities) const {
+    impl_->pipelines->leave_out(std::move(identities));
+}
 Result<void> Device::save_pipeline_cache() const { return impl_->pipelines->save(); }
 
 Result<TemporaryPipelines> TemporaryPipelines::begin(const Device& device) {

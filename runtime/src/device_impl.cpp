@@ -11,6 +11,7 @@
 #include "cooperative_matrix.hpp"
 #include "instance_impl.hpp"
 #include "physical_device_info.hpp"
+#include "sharing_support.hpp"
 #include "vk_result.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/queue_family.hpp"
@@ -77,6 +78,7 @@ Result<void> create_handle(VkPhysicalDevice physical, bool captures, DeviceConte
     YOLK_TRY(std::vector<const char*> extensions, needed_extensions(physical, context.info.name));
     OptionalFeatures optional;
     optional.enable(context.info.features, captures, features, extensions);
+    for (const char* extension : sharing_extensions(context.info.sharing)) extensions.push_back(extension);
     const VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                   .pNext = &features,
                                   .queueCreateInfoCount = 1,

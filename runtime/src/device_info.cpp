@@ -16,6 +16,15 @@ const char* to_string(DeviceKind kind) noexcept {
     return "other";
 }
 
+const char* to_string(HandleType type) noexcept {
+    switch (type) {
+        case HandleType::OpaqueFd: return "opaque file descriptor";
+        case HandleType::DmaBuf: return "dma-buf";
+        case HandleType::HostPointer: return "host pointer";
+    }
+    return "?";
+}
+
 const char* to_string(ComponentType type) noexcept {
     switch (type) {
         case ComponentType::F16: return "f16";

@@ -11,19 +11,13 @@
 #include "dispatcher_impl.hpp"
 #include "instance_impl.hpp"
 #include "physical_device_info.hpp"
+#include "private_access.hpp"
 #include "recorder_impl.hpp"
+#include "sharing_support.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/queue_family.hpp"
 
 namespace yolk {
-
-/// The way into the classes whose constructors are private.
-struct Interop {
-    static Device device(std::shared_ptr<Device::Impl> impl) { return Device(std::move(impl)); }
-    static Buffer buffer(std::unique_ptr<Buffer::Impl> impl) { return Buffer(std::move(impl)); }
-    static Recorder recorder(std::unique_ptr<Recorder::Impl> impl) { return Recorder(std::move(impl)); }
-    static const Dispatcher::Impl* impl(const Dispatcher& dispatcher) { return dispatcher.impl_.get(); }
-};
 
 namespace {
 
@@ -114,7 +108,10 @@ Result<DeviceNeeds> device_needs(VkInstance instance, VkPhysicalDevice physical_
     const auto family = select_queue_family(info.queue_families);
     if (!family) return unsupported("Device '{}' has no compute queue.", info.name);
     YOLK_TRY(std::vector<const char*> extensions, needed_extensions(physical_device, info.name));
-    return DeviceNeeds{.features = needed_features(), .extensions = std::move(extensions), .queue_family = *family};
+    return DeviceNeeds{.features = needed_features(),
+                       .extensions = std::move(extensions),
+                       .sharing_extensions = sharing_extensions(info.sharing),
+                       .queue_family = *family};
 }
 
 Result<Device> adopt_device(const AdoptedDevice& adopted, const DeviceOptions& options) {
@@ -131,6 +128,7 @@ Result<Device> adopt_device(const AdoptedDevice& adopted, const DeviceOptions& o
     YOLK_TRY_VOID(check_family(adopted, context.info));
     context.info.features.pipeline_statistics = false;
     if (adopted.create_info != nullptr) YOLK_TRY_VOID(check_create_info(adopted, context.info));
+    context.info.sharing = enabled_sharing(context.info.sharing, adopted.create_info);
     context.handle = adopted.device;
     context.physical = adopted.physical_device;
     context.queue_family = adopted.queue_family;

@@ -79,26 +79,43 @@ Result<MemoryRange> MemoryBlocks::allocate_locked(const Request& request) {
     return *range;
 }
 
-Result<MemoryBlock*> MemoryBlocks::add_block(const Request& request, std::uint64_t size, bool dedicated) {
+Result<MemoryRange> MemoryBlocks::allocate_shared(const SharedAllocation& shared, const std::string& label) {
+    const Request request{.size = shared.size,
+                          .alignment = 1,
+                          .type = shared.type,
+                          .label = &label,
+                          .chain = shared.chain,
+                          .imported = shared.imported};
+    const std::lock_guard lock(mutex_);
+    YOLK_TRY(MemoryBlock* const block, add_block(request, shared.size, true));
+    const auto offset = block->ranges.allocate(shared.size, 1);
+    YOLK_CHECK(offset.has_value());
+    return MemoryRange{.block = block, .offset = *offset, .size = shared.size};
+}
+
+std::string MemoryBlocks::lacks_room(const Request& request, std::uint64_t size) const {
+    const std::uint32_t count_limit = context_.info.limits.max_memory_allocation_count;
+    if (blocks_.size() >= count_limit) return fmt::format("all {} allocations are made", count_limit);
+    if (request.imported) return {};  // it is there already
     const std::uint32_t heap = context_.info.memory_types[request.type].heap;
     const std::uint64_t heap_size = context_.info.heaps[heap].size_bytes;
-    if (size > heap_size || heap_used_[heap] > heap_size - size) return out_of_memory(request, "the heap is full");
-    const std::uint32_t count_limit = context_.info.limits.max_memory_allocation_count;
-    if (blocks_.size() >= count_limit)
-        return out_of_memory(request, fmt::format("all {} allocations are made", count_limit));
-
+    if (size > heap_size || heap_used_[heap] > heap_size - size) return "the heap is full";
     // Drivers on the host's memory take pages as they are written to: what is too much ends the process later.
-    if (!apart_from_host(context_.info.kind, context_.info.heaps[heap])) {
-        if (const std::string lacks = lacks_host_room(context_.info, size); !lacks.empty())
-            return out_of_memory(request, lacks);
-    }
+    if (apart_from_host(context_.info.kind, context_.info.heaps[heap])) return {};
+    return lacks_host_room(context_.info, size);
+}
 
-    warn_beyond_budget(request, size);
+Result<MemoryBlock*> MemoryBlocks::add_block(const Request& request, std::uint64_t size, bool dedicated) {
+    if (const std::string lacks = lacks_room(request, size); !lacks.empty()) return out_of_memory(request, lacks);
+    if (!request.imported) warn_beyond_budget(request, size);
     auto block = std::make_unique<MemoryBlock>(size);
     block->type = request.type;
     block->dedicated = dedicated;
-    const VkMemoryAllocateInfo info{
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = size, .memoryTypeIndex = request.type};
+    block->imported = request.imported;
+    const VkMemoryAllocateInfo info{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                    .pNext = request.chain,
+                                    .allocationSize = size,
+                                    .memoryTypeIndex = request.type};
     const VkResult allocated = context_.vk.vkAllocateMemory(context_.handle, &info, nullptr, &block->memory);
     if (allocated == VK_ERROR_OUT_OF_HOST_MEMORY || allocated == VK_ERROR_OUT_OF_DEVICE_MEMORY)
         return out_of_memory(request, vk_result_name(allocated));
@@ -115,7 +132,7 @@ Result<MemoryBlock*> MemoryBlocks::add_block(const Request& request, std::uint64
         }
         block->mapped = static_cast<std::byte*>(mapped);
     }
-    heap_used_[heap] += size;
+    if (!request.imported) heap_used_[context_.info.memory_types[request.type].heap] += size;
     count_peak();
     context_.counters.memory_blocks.fetch_add(1);
     blocks_.push_back(std::move(block));
@@ -181,7 +198,7 @@ void MemoryBlocks::release(MemoryBlock* block) noexcept {
     const auto found =
         std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& owned) { return owned.get() == block; });
     YOLK_CHECK(found != blocks_.end());
-    heap_used_[context_.info.memory_types[block->type].heap] -= block->ranges.size();
+    if (!block->imported) heap_used_[context_.info.memory_types[block->type].heap] -= block->ranges.size();
     destroy(*block);
     blocks_.erase(found);
 }

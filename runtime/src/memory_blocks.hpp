@@ -22,7 +22,8 @@ struct MemoryBlock {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     std::byte* mapped = nullptr;
     std::uint32_t type = 0;
-    bool dedicated = false;  ///< made for one large range, released with it
+    bool dedicated = false;  ///< made for one range, released with it
+    bool imported = false;   ///< memory that others have allocated
     RangeAllocator ranges;
 
     explicit MemoryBlock(std::uint64_t size) : ranges(size) {}
@@ -37,6 +38,14 @@ struct MemoryRange {
     [[nodiscard]] std::byte* mapped() const noexcept {
         return block != nullptr && block->mapped != nullptr ? block->mapped + offset : nullptr;
     }
+};
+
+/// Memory of a buffer's own, which is shared with others.
+struct SharedAllocation {
+    std::uint64_t size = 0;  ///< exactly
+    std::uint32_t type = 0;
+    const void* chain = nullptr;  ///< of VkMemoryAllocateInfo: what is exported or imported
+    bool imported = false;
 };
 
 /// Size of the blocks of a heap: 64 MiB, an eighth of the heap where that is less, and never above `max_allocation`.
@@ -55,6 +64,8 @@ class MemoryBlocks {
     /// is free in the heap).
     [[nodiscard]] Result<MemoryRange> allocate(const VkMemoryRequirements& needs, MemoryDomain domain,
                                                const std::string& label);
+    /// The same as a block of its own, which begins with the range.
+    [[nodiscard]] Result<MemoryRange> allocate_shared(const SharedAllocation& shared, const std::string& label);
     void free(const MemoryRange& range) noexcept;
 
    private:
@@ -64,12 +75,16 @@ class MemoryBlocks {
         std::uint64_t alignment = 0;
         std::uint32_t type = 0;
         const std::string* label = nullptr;
+        const void* chain = nullptr;
+        bool imported = false;
     };
 
     [[nodiscard]] Result<MemoryRange> allocate_locked(const Request& request);
     [[nodiscard]] Result<MemoryBlock*> add_block(const Request& request, std::uint64_t size, bool dedicated);
     [[nodiscard]] Error out_of_memory(const Request& request, const std::string& why) const;
     void count_peak() noexcept;
+    /// Why so much more cannot be had; empty where it may be tried.
+    [[nodiscard]] std::string lacks_room(const Request& request, std::uint64_t size) const;
     void warn_beyond_budget(const Request& request, std::uint64_t size);
     void release(MemoryBlock* block) noexcept;
     void destroy(MemoryBlock& block) noexcept;

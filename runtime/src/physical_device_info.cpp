@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cooperative_matrix.hpp"
+#include "sharing_support.hpp"
 #include "vk_list.hpp"
 #include "yolk/runtime/queue_family.hpp"
 
@@ -128,6 +129,7 @@ void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
     info.driver_name = driver.driverName;
     info.driver_info = driver.driverInfo;
     for (const std::uint8_t byte : id.deviceUUID) info.uuid += fmt::format("{:02x}", byte);
+    for (const std::uint8_t byte : id.driverUUID) info.driver_uuid += fmt::format("{:02x}", byte);
     info.limits.max_memory_allocation_size = allocation.maxMemoryAllocationSize;
     info.limits.subgroup_size = subgroup.subgroupSize;
     info.limits.min_subgroup_size = sizes.minSubgroupSize == 0 ? subgroup.subgroupSize : sizes.minSubgroupSize;
@@ -239,6 +241,7 @@ Result<DeviceInfo> physical_device_info(VkInstance instance, VkPhysicalDevice de
         fill_driver(device, info);
         info.cooperative_shapes = list_cooperative_shapes(instance, device, info.features);
         fill_resident_subgroups(device, extensions, info.limits);
+        info.sharing = ask_sharing(device, extensions);
     }
     return info;
 }

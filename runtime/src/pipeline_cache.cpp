@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <utility>
@@ -17,7 +18,6 @@
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/low_precision.hpp"
 #include "yolk/shaders/module_interface.hpp"
-#include "yolk/shaders/specialize.hpp"
 
 namespace yolk {
 namespace {
@@ -74,7 +74,10 @@ std::vector<std::byte> PipelineCache::read_file_payload() const {
 }
 
 Result<void> PipelineCache::open(const std::filesystem::path& folder) {
-    if (!folder.empty() && capture_ == PipelineCapture::Nothing) file_ = folder / pipeline_file_name(context_.info);
+    if (!folder.empty() && capture_ == PipelineCapture::Nothing) {
+        file_ = folder / pipeline_file_name(context_.info);
+        modules_.open(folder);
+    }
     const std::vector<std::byte> payload = read_file_payload();
     saved_hash_ = payload.empty() ? 0 : hash64(payload);
     YOLK_TRY(cache_, make_driver_cache(payload));
@@ -126,6 +129,16 @@ std::vector<PipelineReport> PipelineCache::take_reports() {
     return std::exchange(reports_, {});
 }
 
+void PipelineCache::leave_out(std::set<std::uint64_t> identities) {
+    const std::lock_guard lock(mutex_);
+    left_out_ = std::move(identities);
+}
+
+std::uint64_t PipelineCache::Key::identity() const noexcept {
+    const std::array both{spirv_hash, hash64(std::as_bytes(std::span(constants)))};
+    return hash64(std::as_bytes(std::span(both)));
+}
+
 PipelineCache::Temporary* PipelineCache::temporary_of_this_thread() const noexcept {
     const bool ours = temporary_ != nullptr && temporary_->owner == std::this_thread::get_id();
     return ours ? temporary_.get() : nullptr;
@@ -160,6 +173,7 @@ Result<void> PipelineCache::save() {
         YOLK_TRY_VOID(write_file_atomically(file_, encode_pipeline_file(context_.info, payload)));
         saved_hash_ = hash;
     }
+    YOLK_TRY_VOID(modules_.save());
     const std::lock_guard lock(mutex_);
     made_since_save_ = false;
     return {};
@@ -261,10 +275,16 @@ Result<PipelineCache::Layout> PipelineCache::layout(const KernelModule& kernel) 
 
 Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline) {
     YOLK_TRY(const Layout layout_of_kernel, layout(kernel));
+    pipeline = {.layout = layout_of_kernel.pipeline,
+                .set_layout = layout_of_kernel.set,
+                .signature = KernelSignature(kernel),
+                .name = std::string(kernel.name),
+                .context = &context_};
     VkPipelineCache cache = cache_;
     std::shared_ptr<CompileWatch> watch;
     {
         const std::lock_guard lock(mutex_);
+        if (capture_ != PipelineCapture::Nothing && left_out_.contains(key.identity())) return {};
         if (temporary) cache = temporary_->cache;
         watch = watch_;
     }
@@ -272,18 +292,12 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
     if (watch && !watch->begins(kernel.name))
         return cancelled("The kernel [{}] was not compiled, because its caller asked for an end.", kernel.name);
     const auto begin = std::chrono::steady_clock::now();
-    Result<VkPipeline> compiled = compile(kernel, key, layout_of_kernel.pipeline, cache);
+    Result<VkPipeline> compiled = compile(kernel, key, layout_of_kernel.pipeline, temporary, cache);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     if (watch) watch->ended();
     if (capture_ != PipelineCapture::Nothing) compiled = report(kernel, key, taken.count(), std::move(compiled));
-    YOLK_TRY(const VkPipeline handle, compiled);
-    pipeline = {.handle = handle,
-                .layout = layout_of_kernel.pipeline,
-                .set_layout = layout_of_kernel.set,
-                .signature = KernelSignature(kernel),
-                .name = std::string(kernel.name),
-                .context = &context_};
-    context_.name(VK_OBJECT_TYPE_PIPELINE, handle, pipeline.name);
+    YOLK_TRY(pipeline.handle, compiled);
+    context_.name(VK_OBJECT_TYPE_PIPELINE, pipeline.handle, pipeline.name);
     context_.counters.pipelines_created.fetch_add(1);
     if (temporary) return {};
     const std::lock_guard lock(mutex_);
@@ -293,7 +307,10 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
 
 Result<VkPipeline> PipelineCache::report(const KernelModule& kernel, const Key& key, double seconds,
                                          Result<VkPipeline> compiled) {
-    PipelineReport made{.kernel = std::string(kernel.name), .constants = key.constants, .compile_seconds = seconds};
+    PipelineReport made{.kernel = std::string(kernel.name),
+                        .constants = key.constants,
+                        .identity = key.identity(),
+                        .compile_seconds = seconds};
     if (const Result<ModuleInterface> interface = read_interface(kernel.spirv)) {
         if (const std::optional<WorkgroupUse> use = interface->workgroup(key.constants)) {
             made.workgroup_size = use->size[0] * use->size[1] * use->size[2];
@@ -316,7 +333,7 @@ Result<VkPipeline> PipelineCache::report(const KernelModule& kernel, const Key& 
 }
 
 Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout,
-                                          VkPipelineCache cache) const {
+                                          bool temporary, VkPipelineCache cache) {
     const std::string what = fmt::format("compile the kernel [{}] with {} on device '{}'", kernel.name,
                                          constants_text(key.constants), context_.info.name);
     if (const std::string lacks = lacks_host_room(context_.info, 0);
@@ -326,7 +343,7 @@ Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key&
     }
     std::vector<std::uint32_t> specialized;
     if (kernel.unrolled) {
-        YOLK_TRY(specialized, specialize(kernel, key.constants));
+        YOLK_TRY(specialized, modules_.get(kernel, key.spirv_hash, key.constants, !temporary));
     }
     const std::span<const std::uint32_t> code = kernel.unrolled ? specialized : kernel.spirv;
     const VkShaderModuleCreateInfo module_info{

@@ -11,12 +11,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "device_context.hpp"
+#include "specialized_modules.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/pipeline_report.hpp"
@@ -58,7 +60,7 @@ struct KernelSignature {
 
 /// What a PipelineHandle points at. Immutable once made.
 struct Pipeline {
-    VkPipeline handle = VK_NULL_HANDLE;
+    VkPipeline handle = VK_NULL_HANDLE;  ///< null: left out
     VkPipelineLayout layout = VK_NULL_HANDLE;
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
     KernelSignature signature;
@@ -88,6 +90,8 @@ class PipelineCache {
     void watch(std::shared_ptr<CompileWatch> watch);
     /// Of the pipelines made, or refused, since the last call.
     [[nodiscard]] std::vector<PipelineReport> take_reports();
+    /// Device::leave_out_pipelines.
+    void leave_out(std::set<std::uint64_t> identities);
 
    private:
     struct Key {
@@ -95,6 +99,7 @@ class PipelineCache {
         KernelSignature signature;
         std::vector<SpecConstant> constants;  ///< by id
         auto operator<=>(const Key&) const = default;
+        [[nodiscard]] std::uint64_t identity() const noexcept;
     };
     struct Entry {
         std::mutex making;  ///< held while the pipeline is made
@@ -119,7 +124,7 @@ class PipelineCache {
     [[nodiscard]] Temporary* temporary_of_this_thread() const noexcept;
     [[nodiscard]] Result<void> make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline);
     [[nodiscard]] Result<VkPipeline> compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout,
-                                             VkPipelineCache cache) const;
+                                             bool temporary, VkPipelineCache cache);
     /// Adds the report; `compiled` is passed on, unless the statistics cannot be read.
     [[nodiscard]] Result<VkPipeline> report(const KernelModule& kernel, const Key& key, double seconds,
                                             Result<VkPipeline> compiled);
@@ -131,6 +136,7 @@ class PipelineCache {
     std::size_t max_file_bytes_;
     VkPipelineCache cache_ = VK_NULL_HANDLE;
     std::filesystem::path file_;  ///< empty: none
+    SpecializedModules modules_;
 
     std::mutex mutex_;  ///< of the maps; never held while a pipeline is made
     Entries entries_;
@@ -138,6 +144,7 @@ class PipelineCache {
     std::map<KernelSignature, Layout> layouts_;
     std::mutex file_mutex_;
     std::vector<PipelineReport> reports_;  ///< guarded by mutex_
+    std::set<std::uint64_t> left_out_;     ///< guarded by mutex_
     bool made_since_save_ = false;         ///< guarded by mutex_
     std::shared_ptr<CompileWatch> watch_;  ///< guarded by mutex_
     std::uint64_t saved_hash_ = 0;         ///< of the payload in the file; guarded by file_mutex_

@@ -204,6 +204,10 @@ void Recorder::timestamp(std::uint32_t slot) noexcept {
                                             slot);
 }
 
+void Recorder::refuse(Error error) noexcept {
+    if (impl_->recording("what is refused")) impl_->stick(std::move(error));
+}
+
 void Recorder::begin_label(std::string_view label) noexcept {
     if (!impl_->recording("a label")) return;
     impl_->open_label(FixedLabel(label));

@@ -2,6 +2,7 @@
 #include "submission_pace.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace yolk {
 namespace {
@@ -10,12 +11,22 @@ constexpr double kMostAtOnce = 16.0;
 
 }  // namespace
 
+PaceVerdict judge_pace(std::uint64_t now, const PaceSample& sample) noexcept {
+    if (sample.pieces == 0 || !(sample.seconds > 0.0)) return PaceVerdict::SaysNothing;
+    const auto pieces = static_cast<double>(sample.pieces);
+    if (static_cast<double>(sample.cost) / pieces < static_cast<double>(now) / kMostAtOnce)
+        return PaceVerdict::SaysNothing;
+    if (sample.seconds / pieces <= 2.0 * kPieceSeconds) return PaceVerdict::InTime;
+    return sample.exact ? PaceVerdict::Late : PaceVerdict::SaysNothing;
+}
+
 std::uint64_t next_piece_cost(std::uint64_t now, const PaceSample& sample) noexcept {
-    if (sample.pieces == 0 || !(sample.seconds > 0.0)) return now;
+    const PaceVerdict verdict = judge_pace(now, sample);
+    if (verdict == PaceVerdict::SaysNothing) return now;
     const double piece_cost = static_cast<double>(sample.cost) / static_cast<double>(sample.pieces);
     const double piece_seconds = sample.seconds / static_cast<double>(sample.pieces);
     const auto limit = static_cast<double>(now);
-    const bool late = sample.exact && piece_seconds > 2.0 * kPieceSeconds && piece_cost >= limit / kMostAtOnce;
+    const bool late = verdict == PaceVerdict::Late;
     const bool early = piece_seconds < kPieceSeconds / 2.0 && piece_cost >= limit / 2.0;
     if (!late && !early) return now;
     // What cannot be cut (a workgroup, a copy) may make a piece dearer than allowed; it is not a reason to grow.
@@ -28,8 +39,13 @@ std::uint64_t next_piece_cost(std::uint64_t now, const PaceSample& sample) noexc
 
 void SubmissionPace::observe(const PaceSample& sample) noexcept {
     if (fixed_) return;
-    std::uint64_t now = piece_cost_.load(std::memory_order_relaxed);
-    while (!piece_cost_.compare_exchange_weak(now, next_piece_cost(now, sample), std::memory_order_relaxed)) {}
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t now = piece_cost();
+    const PaceVerdict verdict = judge_pace(now, sample);
+    if (verdict == PaceVerdict::SaysNothing) return;
+    const bool is_late = verdict == PaceVerdict::Late;
+    const bool was_late = std::exchange(was_late_, is_late);
+    if (!is_late || was_late) piece_cost_.store(next_piece_cost(now, sample), std::memory_order_relaxed);
 }
 
 }  // namespace yolk

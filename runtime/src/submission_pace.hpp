@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 namespace yolk {
 
@@ -27,12 +28,22 @@ struct PaceSample {
     bool exact = true;  ///< false: they took no longer than `seconds`, so that it can only say that they were quick
 };
 
-/// What a piece may cost from now on, where it was `now`. Pieces that took more than twice kPieceSeconds become
-/// smaller, full ones that took less than half of it larger, in proportion, and at most sixteenfold at a time: a first
-/// dispatch that compiles, or a machine that slept, says little of the next one. Work far below `now` says nothing.
+enum class PaceVerdict {
+    SaysNothing,  ///< work far below what a piece may cost, or nobody saw when it ended
+    InTime,
+    Late,  ///< pieces took more than twice kPieceSeconds
+};
+
+/// Of a recording whose pieces might cost `now`.
+[[nodiscard]] PaceVerdict judge_pace(std::uint64_t now, const PaceSample& sample) noexcept;
+
+/// What a piece may cost from now on, where it was `now`. Late pieces become smaller, full ones that took less than
+/// half of kPieceSeconds larger, in proportion, and at most sixteenfold at a time.
 [[nodiscard]] std::uint64_t next_piece_cost(std::uint64_t now, const PaceSample& sample) noexcept;
 
-/// A device's. Thread-safe.
+/// A device's. Thread-safe. Pieces become smaller when two recordings in a row were late, those that say nothing left
+/// out: a driver that compiles at the first dispatch, or a machine that slept, makes one late and says little of the
+/// next.
 class SubmissionPace {
    public:
     /// Stays there, whatever the times are.
@@ -50,6 +61,8 @@ class SubmissionPace {
     bool fixed_ = false;  ///< this and the next are set before the device is used
     std::uint64_t first_cost_ = kFirstPieceCost;
     std::atomic<std::uint64_t> piece_cost_{kFirstPieceCost};
+    std::mutex mutex_;       ///< of who observes
+    bool was_late_ = false;  ///< the last recording that said something; guarded by mutex_
 };
 
 }  // namespace yolk

@@ -18,12 +18,15 @@ namespace yolk {
 
 class CallersDevice {
    public:
-    explicit CallersDevice(const std::string& name) {
+    /// `shares`: it enables what sharing takes, too.
+    explicit CallersDevice(const std::string& name, bool shares = false) {
         const auto& instance = yolk::testing::instance().impl();
         const VkPhysicalDevice physical = instance->physical_devices[yolk::testing::device_index(name)];
         const DeviceNeeds needs = *device_needs(instance->handle, physical);
         features = needs.features;
         extensions = needs.extensions;
+        if (shares)
+            extensions.insert(extensions.end(), needs.sharing_extensions.begin(), needs.sharing_extensions.end());
         queue_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                       .queueFamilyIndex = needs.queue_family,
                       .queueCount = 1,

@@ -9,10 +9,13 @@
 #include <mutex>
 #include <set>
 #include <string_view>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "device_numbers.hpp"
+#include "spoiled_module.hpp"
 #include "wrapped_function.hpp"
 
 namespace yolk::testing {
@@ -32,8 +35,11 @@ struct FaultInjector::State {
     std::uint64_t largest_allocation = UINT64_MAX;
     bool hang = false;
     bool empty = false;
+    std::chrono::milliseconds wait_delay{0};
     bool spoil = false;
     bool spoil_low_precision = false;
+    std::uint32_t only_device = 0;     // 0: all
+    std::uint32_t devices_before = 0;  // that were made before this injector
 };
 
 namespace {
@@ -114,6 +120,15 @@ T setting(T FaultInjector::State::*field, T otherwise) {
     return current->*field;
 }
 
+DeviceNumbers device_numbers;
+
+/// Whether a setting is for this device, or the device of this queue.
+template <class Handle>
+bool is_for(Handle handle) {
+    const std::uint32_t only = setting(&FaultInjector::State::only_device, 0U);
+    return only == 0 || device_numbers.of(handle) == setting(&FaultInjector::State::devices_before, 0U) + only;
+}
+
 struct Plain {
     template <class Function, class... Arguments>
     static VkResult perform(Function real, Arguments... arguments) {
@@ -130,6 +145,7 @@ struct LimitedAllocation {
 struct Hanging {
     static VkResult perform(PFN_vkQueueSubmit real, VkQueue queue, std::uint32_t count, const VkSubmitInfo* infos,
                             VkFence fence) {
+        if (!is_for(queue)) return real(queue, count, infos, fence);
         if (setting(&FaultInjector::State::hang, false)) return VK_SUCCESS;
         if (!setting(&FaultInjector::State::empty, false)) return real(queue, count, infos, fence);
         std::vector<VkSubmitInfo> emptied(infos, infos + count);
@@ -137,24 +153,21 @@ struct Hanging {
         return real(queue, count, emptied.data(), fence);
     }
 };
+struct LateWaiting {
+    static VkResult perform(PFN_vkWaitSemaphores real, VkDevice device, const VkSemaphoreWaitInfo* info,
+                            std::uint64_t timeout) {
+        std::this_thread::sleep_for(setting(&FaultInjector::State::wait_delay, std::chrono::milliseconds(0)));
+        return real(device, info, timeout);
+    }
+};
 struct Spoiling {
     static VkResult perform(PFN_vkCreateShaderModule real, VkDevice device, const VkShaderModuleCreateInfo* info,
                             const VkAllocationCallbacks* allocator, VkShaderModule* module) {
         const bool spoil = setting(&FaultInjector::State::spoil, false);
         const bool low = setting(&FaultInjector::State::spoil_low_precision, false);
-        if (!spoil && !low) return real(device, info, allocator, module);
-        constexpr std::uint32_t kHeaderWords = 5, kFMul = 133, kFAdd = 129;
-        constexpr std::uint32_t kSDot = 4450, kUDot = 4451, kUConvert = 113, kSConvert = 114;
-        const auto spoiled_opcode = [&](std::uint32_t opcode) {
-            if (spoil && opcode == kFMul) return kFAdd;
-            if (low && opcode == kSDot) return kUDot;
-            if (low && opcode == kUConvert) return kSConvert;
-            return opcode;
-        };
-        std::vector<std::uint32_t> code(info->pCode, info->pCode + info->codeSize / 4);
-        for (std::size_t at = kHeaderWords; at < code.size() && code[at] >> 16U != 0; at += code[at] >> 16U) {
-            code[at] = (code[at] & 0xFFFF0000U) | spoiled_opcode(code[at] & 0xFFFFU);
-        }
+        if ((!spoil && !low) || !is_for(device)) return real(device, info, allocator, module);
+        const std::vector<std::uint32_t> code =
+            spoiled_module({info->pCode, info->codeSize / 4}, {.multiplications = spoil, .low_precision = low});
         VkShaderModuleCreateInfo spoiled = *info;
         spoiled.pCode = code.data();
         return real(device, &spoiled, allocator, module);
@@ -207,9 +220,12 @@ struct Spoiling {
     X(vkCreateQueryPool, kMemory, "VkQueryPool", Plain)                             \
     X(vkGetQueryPoolResults, kMemory | kLost, nullptr, Plain)                       \
     X(vkCreateSemaphore, kMemory, "VkSemaphore", Plain)                             \
-    X(vkWaitSemaphores, kMemory | kLost, nullptr, Plain)                            \
+    X(vkWaitSemaphores, kMemory | kLost, nullptr, LateWaiting)                      \
     X(vkGetSemaphoreCounterValue, kMemory | kLost, nullptr, Plain)                  \
     X(vkQueueSubmit, kMemory | kLost, nullptr, Hanging)                             \
+    X(vkSignalSemaphore, kMemory, nullptr, Plain)                                   \
+    X(vkGetMemoryFdKHR, kHost, nullptr, Plain)                                      \
+    X(vkGetMemoryHostPointerPropertiesEXT, kHost, nullptr, Plain)                   \
     X(vkSetDebugUtilsObjectNameEXT, kMemory, nullptr, Plain)
 
 #define YOLK_DESTROYERS(X)                                       \
@@ -279,6 +295,7 @@ PFN_vkVoidFunction wrapped(std::string_view name, PFN_vkVoidFunction function, V
 }
 
 PFN_vkVoidFunction VKAPI_CALL get_device(VkDevice device, const char* name) {
+    if (std::string_view(name) == "vkCreateShaderModule") device_numbers.add(device);  // each is asked for once
     return wrapped(name, real_get_device(device, name), device);
 }
 PFN_vkVoidFunction VKAPI_CALL get_instance(VkInstance instance, const char* name) {
@@ -310,6 +327,7 @@ void install() {
 
 FaultInjector::FaultInjector() : state_(std::make_unique<State>()) {
     install();
+    state_->devices_before = device_numbers.made();
     const std::lock_guard lock(current_mutex);
     current = state_.get();
 }
@@ -353,6 +371,14 @@ void FaultInjector::hang_submissions(bool hang) {
 void FaultInjector::empty_submissions(bool empty) {
     const std::lock_guard lock(state_->mutex);
     state_->empty = empty;
+}
+void FaultInjector::only_on_device(std::uint32_t nth) {
+    const std::lock_guard lock(state_->mutex);
+    state_->only_device = nth;
+}
+void FaultInjector::delay_waits(std::chrono::milliseconds delay) {
+    const std::lock_guard lock(state_->mutex);
+    state_->wait_delay = delay;
 }
 void FaultInjector::spoil_multiplications(bool spoil) {
     const std::lock_guard lock(state_->mutex);

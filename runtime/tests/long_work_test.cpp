@@ -9,6 +9,7 @@
 #include "noise_work.hpp"
 #include "submission_pace.hpp"
 #include "yolk/testing/device_test.hpp"
+#include "yolk/testing/fault_injector.hpp"
 
 namespace yolk {
 namespace {
@@ -139,6 +140,14 @@ class paced_work : public yolk::testing::DeviceTest {
         EXPECT_EQ(got, expected_noise(time, kNumbers));
     }
 
+    /// What was recorded last; its end is seen 400 ms later.
+    void run_late() {
+        injector_.delay_waits(std::chrono::milliseconds(400));
+        EXPECT_OK(dispatcher_->run(*recorder_));
+        injector_.delay_waits(std::chrono::milliseconds(0));
+    }
+
+    yolk::testing::FaultInjector injector_;
     std::optional<Device> own_;
     std::optional<Dispatcher> dispatcher_;
     Buffer out_;
@@ -166,17 +175,11 @@ TEST_P(paced_work, that_ends_early_is_cut_into_fewer_pieces) {
     expect_result(time);
 }
 
-TEST_P(paced_work, that_is_late_is_cut_into_more_pieces) {
+TEST_P(paced_work, that_is_late_twice_is_cut_into_more_pieces) {
     EXPECT_EQ(record(0, kFirstPieceCost), 1U);
-    {
-        Gate gate(*own_);
-        std::thread opener([&gate] {
-            std::this_thread::sleep_for(std::chrono::milliseconds(400));
-            gate.open();
-        });
-        EXPECT_OK(dispatcher_->run(*recorder_));
-        opener.join();
-    }
+    run_late();
+    EXPECT_EQ(own_->max_submission_cost(), kFirstPieceCost) << "once: it may have compiled";
+    run_late();
     expect_result(0);
     EXPECT_LT(own_->max_submission_cost(), kFirstPieceCost / 3);  // 400 ms and 125 ms
     EXPECT_EQ(own_->max_workgroup_cost(), kFirstPieceCost);

@@ -221,5 +221,34 @@ TEST_P(pipeline_reports, temporary_pipelines_are_compiled_and_reported_each_time
     }
 }
 
+TEST_P(pipeline_reports, pipelines_that_are_left_out_are_not_compiled_and_cannot_be_bound) {
+    const auto constants = std::array{SpecConstant{abi::noise::kSpecWorkgroupSize, 64}};
+    const auto opened = [this](PipelineCapture capture) {
+        return Device::create(testing::instance(), device().info().index, {.pipeline_capture = capture});
+    };
+    ASSERT_OK_AND_ASSIGN(const Device first, opened(PipelineCapture::Statistics));
+    ASSERT_OK(first.pipeline(kernels::kNoiseI32, constants));
+    ASSERT_OK(first.pipeline(kernels::kNoiseI32, {}));
+    const std::vector<PipelineReport> reports = first.take_pipeline_reports();
+    ASSERT_THAT(reports, SizeIs(2));
+    EXPECT_NE(reports[0].identity, reports[1].identity);
+
+    ASSERT_OK_AND_ASSIGN(const Device own, opened(PipelineCapture::Statistics));
+    own.leave_out_pipelines({reports[0].identity});
+    ASSERT_OK_AND_ASSIGN(const auto left_out, own.pipeline(kernels::kNoiseI32, constants));
+    EXPECT_EQ(own.counts().pipelines_created, 0U);
+    EXPECT_TRUE(
+        expect_error(own.bind(left_out.handle, {}), ErrorKind::BadInput, "[noise_i32]: its pipeline was left out"));
+    ASSERT_OK(own.pipeline(kernels::kNoiseI32, {}));
+    const std::vector<PipelineReport> others = own.take_pipeline_reports();
+    ASSERT_THAT(others, SizeIs(1));
+    EXPECT_EQ(others[0].identity, reports[1].identity);
+
+    ASSERT_OK_AND_ASSIGN(const Device plain, opened(PipelineCapture::Nothing));
+    plain.leave_out_pipelines({reports[0].identity});
+    ASSERT_OK(plain.pipeline(kernels::kNoiseI32, constants));
+    EXPECT_EQ(plain.counts().pipelines_created, 1U) << "it is for who inspects";
+}
+
 }  // namespace
 }  // namespace yolk

@@ -81,6 +81,8 @@ TEST_P(recorder, keeps_the_first_error_until_begun_anew) {
         {[&](Recorder& r) { r.timestamp(0), r.timestamp(0); },
          "Timestamp slot 0 of the recorder [work] was written twice"},
         {[&](Recorder& r) { r.end_label(); }, "A label of the recorder [work] was ended that was not begun"},
+        {[&](Recorder& r) { r.refuse(bad_input("The share is not there.")), r.timestamp(2); },
+         "The share is not there."},
         {[&](Recorder& r) { r.end(), record_noise(r); }, "Cannot record a dispatch: the recording [work] has ended"},
     });
 }

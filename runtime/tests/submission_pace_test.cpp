@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
 
 namespace yolk {
 namespace {
@@ -71,10 +72,50 @@ TEST(submission_pace, settles_within_five_recordings) {
     }
 }
 
+// A full recording at the first cost: as long as wanted, four times as long, or a minute, as where the driver compiles.
+constexpr PaceSample kInTime{.cost = kFirstPieceCost, .seconds = 0.125};
+constexpr PaceSample kLate{.cost = kFirstPieceCost, .seconds = 0.5};
+constexpr PaceSample kCompiled{.cost = kFirstPieceCost, .seconds = 60.0};
+constexpr PaceSample kLittle{.cost = 1, .seconds = 0.001};
+
+std::uint64_t piece_cost_after(std::initializer_list<PaceSample> samples) {
+    SubmissionPace pace;
+    for (const PaceSample& sample : samples) pace.observe(sample);
+    return pace.piece_cost();
+}
+
+TEST(submission_pace, one_late_recording_changes_nothing) {
+    EXPECT_EQ(piece_cost_after({kCompiled}), kFirstPieceCost);
+    EXPECT_EQ(piece_cost_after({kCompiled, kInTime, kCompiled, kInTime, kLate}), kFirstPieceCost);
+}
+
+TEST(submission_pace, two_in_a_row_make_pieces_smaller_by_the_time_of_the_second) {
+    EXPECT_EQ(piece_cost_after({kLate, kLate}), kFirstPieceCost / 4);
+    EXPECT_EQ(piece_cost_after({kCompiled, kLate}), kFirstPieceCost / 4);
+    EXPECT_EQ(piece_cost_after({kInTime, kLate, kInTime, kCompiled, kLate}), kFirstPieceCost / 4);
+}
+
+TEST(submission_pace, a_third_in_a_row_needs_no_fourth) {
+    EXPECT_EQ(piece_cost_after({kCompiled, kCompiled}), kFirstPieceCost / 16);
+    EXPECT_EQ(piece_cost_after({kCompiled, kCompiled, kCompiled}), kFirstPieceCost / 256);
+}
+
+TEST(submission_pace, recordings_that_say_nothing_do_not_come_between) {
+    EXPECT_EQ(piece_cost_after({kLate, kLittle, kLate}), kFirstPieceCost / 4);
+    PaceSample seen_too_late = kLate;
+    seen_too_late.exact = false;
+    EXPECT_EQ(piece_cost_after({kLate, seen_too_late}), kFirstPieceCost);
+    EXPECT_EQ(piece_cost_after({kLate, seen_too_late, kLate}), kFirstPieceCost / 4);
+    PaceSample quick_at_least = kInTime;
+    quick_at_least.exact = false;
+    EXPECT_EQ(piece_cost_after({kLate, quick_at_least, kLate}), kFirstPieceCost);
+}
+
 TEST(submission_pace, stays_where_it_is_fixed) {
     SubmissionPace pace;
     EXPECT_EQ(pace.piece_cost(), kFirstPieceCost);
     pace.fix(5);
+    pace.observe({.cost = 5, .pieces = 1, .seconds = 60.0});
     pace.observe({.cost = 5, .pieces = 1, .seconds = 60.0});
     pace.observe({.cost = 5, .pieces = 1, .seconds = 1e-6});
     EXPECT_EQ(pace.piece_cost(), 5U);

@@ -4,14 +4,15 @@
 // tile of a matrix, or 8 elements of a vector, times one slice of pairs. Tiles begin at multiples of 8 rows and
 // columns, so the rows of A and B that a tile needs are whole noise blocks, RANK of them for each 8. Consecutive
 // invocations take consecutive tiles of one slice, so a workgroup reads the same weights. Bindings, constants:
-// yolk/abi/es_update.h. No subgroup assumption, no shared memory. Class E with int8 weights: a slice has at most 16,384
-// / RANK pairs (RANK rounded up to a power of two), 16,384 * 127 * 30 * 30 < 2^31. With ES_UPDATE_F32 class T: one
-// float chain per element in ascending order of pairs, then columns. Loop iterations per invocation: pairs_per_slice *
-// (1 + 2 * RANK) + 32 (the search in the table) + 16 * kTileBlocks.
+// yolk/abi/es_update.h; with ES_UPDATE_SHARE, of a share of the pairs, yolk/abi/update_share.h. No subgroup assumption,
+// no shared memory. Class E with int8 weights: a slice has at most 16,384 / RANK pairs (RANK rounded up to a power of
+// two), 16,384 * 127 * 30 * 30 < 2^31. With ES_UPDATE_F32 class T: one float chain per element in ascending order of
+// pairs, then columns. Loop iterations per invocation: pairs_per_slice * (1 + 2 * RANK) + 32 (the search in the table)
+// + 16 * kTileBlocks.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
-#include "yolk/abi/es_update.h"
+#include "update_abi.glsl"
 #include "parameter_entries.glsl"
 #include "philox.glsl"
 
@@ -134,8 +135,8 @@ void main() {
     uint tile_column = is_vector ? 0u : tile % tiles_across;
 
     for (uint i = 0u; i < 2u * kColumns; ++i) sums[i] = Sum4(0);
-    uint first_pair = slice * params.pairs_per_slice;
-    uint end_pair = min(first_pair + params.pairs_per_slice, params.pair_count);
+    uint first_pair = FIRST_PAIR(slice);
+    uint end_pair = min(first_pair + params.pairs_per_slice, END_PAIR);
     for (uint pair = first_pair; pair < end_pair; ++pair) {
         Sum weight = weight_of(pair);
         if (weight == Sum(0)) continue;  // ties are common and cost nothing

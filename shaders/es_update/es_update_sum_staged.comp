@@ -4,7 +4,8 @@
 // pairs; one invocation = one tile. For a few pairs at a time, the noise of the group's rows, times the weights, and of
 // its columns goes to shared memory (16 blocks for each pair and rank column, where es_update_sum draws 128); a
 // barrier; each tile adds its products. Groups may reach over a window's first and last tiles, which others take.
-// Bindings, constants: yolk/abi/es_update.h. No subgroup assumption.
+// Bindings, constants: yolk/abi/es_update.h; with ES_UPDATE_SHARE, of a share of the pairs, yolk/abi/update_share.h. No
+// subgroup assumption.
 // Class E with int8 weights: products and sums are floats, exact below 2^24, for a slice has at most 128 / RANK pairs
 // (RANK rounded up to a power of two), 128 * 127 * 30 * 30 < 2^24. GPUs multiply floats four times as fast as integers.
 // With ES_UPDATE_F32 class T: one float chain per element in ascending order of pairs, then columns.
@@ -14,7 +15,7 @@
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#include "yolk/abi/es_update.h"
+#include "update_abi.glsl"
 #include "parameter_entries.glsl"
 #include "philox.glsl"
 
@@ -129,8 +130,8 @@ void main() {
     uint parameter = parameter_of_group(group);
     ParameterEntry entry = entries[parameter];
     group -= entry.first_group;
-    uint first_pair = slice * params.pairs_per_slice;
-    uint end_pair = min(first_pair + params.pairs_per_slice, params.pair_count);
+    uint first_pair = FIRST_PAIR(slice);
+    uint end_pair = min(first_pair + params.pairs_per_slice, END_PAIR);
 
     [[unroll]] for (uint i = 0u; i < 2u * kTileEdge; ++i) sums[i] = vec4(0.0);
     uint tile;

@@ -66,7 +66,7 @@ void main() {
     uint place = group * WORKGROUP_SIZE + gl_LocalInvocationID.x;
     if (place >= params.index_count) return;
     uint index = params.first_index + place;
-    uint member = index % params.members;
+    uint member = params.first_member + index % params.members;
     uint episode = params.first_episode + index / params.members;
 
     Slot slot;

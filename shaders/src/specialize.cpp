@@ -3,14 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <spirv-tools/libspirv.h>
 #include <algorithm>
 #include <set>
+#include <span>
 #include <spirv-tools/optimizer.hpp>
 #include <spirv/unified1/spirv.hpp>
 #include <string>
 #include <unordered_map>
 
 #include "spirv_words.hpp"
+#include "yolk/core/hash.hpp"
 
 namespace yolk {
 namespace {
@@ -124,6 +127,12 @@ Result<std::vector<std::uint32_t>> specialize(const KernelModule& kernel, std::s
         return without_contraction(specialized);
     return Error{ErrorKind::Driver, fmt::format("SPIRV-Tools could not specialize the kernel [{}]: {}", kernel.name,
                                                 messages.empty() ? "no message." : messages)};
+}
+
+std::uint64_t specializer_fingerprint() {
+    // The second is a hash of this file, which names the passes; from CMake.
+    const std::string of = fmt::format("{} {}", spvSoftwareVersionDetailsString(), YOLK_SPECIALIZER_SOURCE);
+    return hash64(std::as_bytes(std::span(of)));
 }
 
 }  // namespace yolk

@@ -231,26 +231,40 @@ Result<Checkpoint> load_checkpoint(const std::filesystem::path& path) {
     return decode_checkpoint(bytes, fmt::format("'{}'", path.string()));
 }
 
-Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& options,
-                             const EnvironmentInfo& environment, std::uint32_t element_count, std::string_view what) {
+bool may_do_without(const std::filesystem::path& path, const Error& refused) {
+    if (refused.kind == ErrorKind::Io) return refused.native == ENOENT;
+    const Result<std::vector<std::byte>> bytes = read_file(path, kMaxCheckpointBytes);
+    if (!bytes) return false;
+    const bool of_yolk = bytes->size() >= kHeaderAt && std::memcmp(bytes->data(), kMagic.data(), kMagic.size()) == 0;
+    return !of_yolk || value_at<std::uint32_t>(*bytes, kVersionAt) <= kCheckpointVersion;
+}
+
+Result<void> check_settings(const Settings& stored, const TrainOptions& options, const EnvironmentInfo& environment,
+                            std::string_view what) {
     const Settings given = run_settings(options, environment);
-    if (const bool stored = find_setting(checkpoint.settings, "antithetic") == nullptr;
-        stored != options.evolution.antithetic) {
+    if (const bool antithetic = find_setting(stored, "antithetic") == nullptr;
+        antithetic != options.evolution.antithetic) {
         return bad_input(
             "{} is of a run {} antithetic sampling. Give --{} to resume it, or train again without --resume.", what,
-            stored ? "with" : "without", stored ? "antithetic" : "no-antithetic");
+            antithetic ? "with" : "without", antithetic ? "antithetic" : "no-antithetic");
     }
     for (const auto& [name, value] : given) {
-        const std::string* const stored = find_setting(checkpoint.settings, name);
-        if (stored == nullptr) return damaged(what, fmt::format("it does not say its '{}'", name));
-        if (*stored != value) {
+        const std::string* const found = find_setting(stored, name);
+        if (found == nullptr) return damaged(what, fmt::format("it does not say its '{}'", name));
+        if (*found != value) {
             return bad_input(
                 "{} is of a run with {} '{}', but '{}' was given. Give the same to resume it, or train again without "
                 "--resume.",
-                what, name, *stored, value);
+                what, name, *found, value);
         }
     }
-    if (checkpoint.settings.size() != given.size()) return damaged(what, "it has settings that Yolk does not know");
+    if (stored.size() != given.size()) return damaged(what, "it has settings that Yolk does not know");
+    return {};
+}
+
+Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& options,
+                             const EnvironmentInfo& environment, std::uint32_t element_count, std::string_view what) {
+    YOLK_TRY_VOID(check_settings(checkpoint.settings, options, environment, what));
     const std::size_t state = optimizer_state_arrays(options.evolution.optimizer) * std::size_t{element_count};
     if (checkpoint.parameters.size() != element_count || checkpoint.optimizer_state.size() != state) {
         return damaged(

@@ -46,6 +46,15 @@ inline constexpr std::uint32_t kCheckpointVersion = 1;
 /// Errors: decode_checkpoint's; a file that is missing or cannot be read.
 [[nodiscard]] Result<Checkpoint> load_checkpoint(const std::filesystem::path& path);
 
+/// Whether a checkpoint that load_checkpoint refused may be passed over where the run's log has everything: it is
+/// missing, damaged or foreign, and not one that a later version of Yolk wrote.
+[[nodiscard]] bool may_do_without(const std::filesystem::path& path, const Error& refused);
+
+/// Whether a run with these options has the settings that a file stored. Error: a setting that differs (named, with
+/// both values), is missing or unknown.
+[[nodiscard]] Result<void> check_settings(const Settings& stored, const TrainOptions& options,
+                                          const EnvironmentInfo& environment, std::string_view what);
+
 /// Whether a run with these options may go on from it. Errors: a setting that differs (named, with both values), arrays
 /// of other sizes, more generations than the run is to have.
 [[nodiscard]] Result<void> check_resumable(const Checkpoint& checkpoint, const TrainOptions& options,

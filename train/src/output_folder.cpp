@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "yolk/core/descriptor.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
@@ -59,6 +60,7 @@ Result<WriterLock> acquire_output_folder(const std::filesystem::path& folder) {
 std::filesystem::path policy_path(const std::filesystem::path& folder) { return folder / "policy.safetensors"; }
 std::filesystem::path metrics_path(const std::filesystem::path& folder) { return folder / "metrics.jsonl"; }
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder) { return folder / "checkpoint.yolk"; }
+std::filesystem::path log_path(const std::filesystem::path& folder) { return folder / "log.yolk"; }
 
 Result<std::optional<WriterLock>> lock_output_folder(const std::filesystem::path& folder) {
     std::error_code ignored;
@@ -75,7 +77,8 @@ Result<void> prepare_output_folder(const std::filesystem::path& folder, std::opt
         YOLK_TRY(lock, acquire_output_folder(folder));
     }
     const std::filesystem::path trial = folder / ".yolk-trial";
-    for (const std::filesystem::path& path : {policy_path(folder), metrics_path(folder), checkpoint_path(folder)}) {
+    for (const std::filesystem::path& path :
+         {policy_path(folder), metrics_path(folder), checkpoint_path(folder), log_path(folder)}) {
         YOLK_TRY_VOID(check_replaceable(path));
         remove_abandoned_parts(path);
     }
@@ -84,6 +87,12 @@ Result<void> prepare_output_folder(const std::filesystem::path& folder, std::opt
     ::unlink(trial.c_str());
     if (!written) return folder_error(folder, written.error().native);
     return {};
+}
+
+Result<void> remove_log(const std::filesystem::path& folder) {
+    const std::filesystem::path path = log_path(folder);
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+    return file_error("remove", path, errno);
 }
 
 Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_t generations,
@@ -115,6 +124,23 @@ Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_
         "'{}' does not lead up to the checkpoint beside it (generation {}, state {}). Move it "
         "away to resume without it.",
         path.string(), generations, state.hash);
+}
+
+Result<std::string> first_metrics(const std::filesystem::path& path, std::uint32_t generations) {
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxMetricsBytes));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    std::size_t begin = text.find('\n');
+    begin = begin == std::string_view::npos ? text.size() : begin + 1;
+    std::size_t end = begin;
+    while (end < text.size()) {
+        const std::size_t line_end = text.find('\n', end);
+        if (line_end == std::string_view::npos) break;
+        const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(end),
+                                      text.begin() + static_cast<std::ptrdiff_t>(line_end), nullptr, false);
+        if (!line.is_object() || line.value("generation", std::uint64_t{generations}) >= generations) break;
+        end = line_end + 1;
+    }
+    return std::string(text.substr(begin, end - begin));
 }
 
 Error MetricsFile::failure() const {

@@ -27,6 +27,10 @@ namespace yolk::train {
 [[nodiscard]] std::filesystem::path policy_path(const std::filesystem::path& folder);
 [[nodiscard]] std::filesystem::path metrics_path(const std::filesystem::path& folder);
 [[nodiscard]] std::filesystem::path checkpoint_path(const std::filesystem::path& folder);
+[[nodiscard]] std::filesystem::path log_path(const std::filesystem::path& folder);
+
+/// The log of a run that another one without a log replaces. Error: Io.
+[[nodiscard]] Result<void> remove_log(const std::filesystem::path& folder);
 
 /// What a line of metrics may say of the state after its generation: the digest, the hash, or both.
 struct StateNames {
@@ -37,6 +41,9 @@ struct StateNames {
 /// empty where there is no file. Error: a file without the last of them, or where that is of another state.
 [[nodiscard]] Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_t generations,
                                                const StateNames& state);
+
+/// The lines of the first `generations` generations of a metrics file that this process wrote, without the settings.
+[[nodiscard]] Result<std::string> first_metrics(const std::filesystem::path& path, std::uint32_t generations);
 
 /// JSON lines, each flushed to the system as it is written, so that a run can be watched and a killed one leaves whole
 /// lines. An old file is replaced by the first line, not before, or continued.

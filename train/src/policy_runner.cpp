@@ -24,19 +24,23 @@ Result<PolicyRunner> PolicyRunner::create(const Device& device, Dispatcher& disp
 }
 
 Result<std::vector<float>> PolicyRunner::run(std::span<const float> parameters, std::uint64_t seed,
-                                             std::uint32_t generation, std::uint32_t first_episode) {
+                                             std::uint32_t generation, std::uint32_t first_episode,
+                                             std::uint32_t episodes) {
+    const std::uint32_t count = episodes == 0 ? episodes_ : std::min(episodes, episodes_);
     YOLK_TRY(const BoundRollout bound,
              plan_.bind({.parameters = parameters_, .returns = returns_, .evaluations = evaluations_},
                         scratch_.size_bytes() == 0 ? BufferView{} : BufferView{scratch_}));
     YOLK_TRY_VOID(dispatcher_->upload(parameters_, std::as_bytes(parameters)));
     recorder_.begin();
     recorder_.barrier(Barrier::TransferToCompute);
-    bound.record(recorder_, {.seed = seed, .generation = generation, .time = 0, .sigma = 0.0F}, first_episode);
+    bound.record(recorder_, {.seed = seed, .generation = generation, .time = 0, .sigma = 0.0F},
+                 {.first_episode = first_episode, .episodes = count});
     recorder_.barrier(Barrier::ComputeToTransfer);
     recorder_.barrier(Barrier::ToHost);
     YOLK_TRY_VOID(dispatcher_->run(recorder_));
-    std::vector<float> returns(episodes_);
-    YOLK_TRY_VOID(dispatcher_->download(returns_, std::as_writable_bytes(std::span(returns))));
+    std::vector<float> returns(count);
+    YOLK_TRY_VOID(dispatcher_->download(BufferView{returns_, 0, std::uint64_t{4} * count},
+                                        std::as_writable_bytes(std::span(returns))));
     return returns;
 }
 

@@ -18,9 +18,11 @@ class PolicyRunner {
     /// `desc` with mean_only. `device` and `dispatcher` must outlive it.
     [[nodiscard]] static Result<PolicyRunner> create(const Device& device, Dispatcher& dispatcher,
                                                      const RolloutDesc& desc);
-    /// Returns of the episodes from first_episode on; resets are those of (seed, generation, episode).
+    /// Returns of the episodes from first_episode on, all of the description or so many; resets are those of (seed,
+    /// generation, episode).
     [[nodiscard]] Result<std::vector<float>> run(std::span<const float> parameters, std::uint64_t seed,
-                                                 std::uint32_t generation, std::uint32_t first_episode);
+                                                 std::uint32_t generation, std::uint32_t first_episode,
+                                                 std::uint32_t episodes = 0);
 
    private:
     PolicyRunner(Dispatcher& dispatcher, RolloutPlan plan, Recorder recorder)

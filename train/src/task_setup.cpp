@@ -97,6 +97,16 @@ GenerationReport report_of(const evolve::GenerationSummary& summary, std::string
             .state_digest = std::move(state_digest)};
 }
 
+Json to_json(const evolve::WorkerShare& share) {
+    return {{"device", share.name},
+            {"dropped", share.dropped},
+            {"members", share.members},
+            {"audited", share.audited},
+            {"chunks", share.chunks},
+            {"busy_seconds", share.busy_seconds},
+            {"members_per_second", share.rate}};
+}
+
 Json to_json(const GenerationReport& report) {
     Json json{{"generation", report.generation},
               {"mean_return", shortest(report.mean_return)},
@@ -110,6 +120,12 @@ Json to_json(const GenerationReport& report) {
               {"learning_rate", shortest(report.learning_rate)},
               {"state_digest", report.state_digest}};
     if (!report.state_hash.empty()) json["state_hash"] = report.state_hash;
+    for (const evolve::WorkerShare& share : report.devices) json["devices"].push_back(to_json(share));
+    if (report.ranks.empty()) return json;
+    for (const evolve::RankShare& share : report.ranks)
+        json["ranks"].push_back({{"members", share.members}, {"seconds", share.seconds}});
+    json["sent_bytes"] = report.traffic.sent_bytes;
+    json["received_bytes"] = report.traffic.received_bytes;
     return json;
 }
 
@@ -117,38 +133,44 @@ std::string environment_source(const TrainOptions& options) {
     return options.own_environment ? options.own_environment->source_hash() : "built-in";
 }
 
-Json settings_json(const TrainOptions& options, const TaskSetup& setup, const DeviceInfo& device) {
+Json settings_json(const TrainOptions& options, const TaskSetup& setup, std::span<const Device> devices) {
+    const DeviceInfo& device = devices.front().info();
     const evolve::EvolutionOptions& e = options.evolution;
-    const Json settings{{"yolk_version", YOLK_VERSION},
-                        {"task", setup.environment.name},
-                        {"environment_source", environment_source(options)},
-                        {"device", device.name},
-                        {"driver", device.driver_name},
-                        {"driver_info", device.driver_info},
-                        {"network", options.network.widths},
-                        {"generations", options.generations},
-                        {"stop_when_solved", options.stop_when_solved},
-                        {"max_steps", options.max_steps},
-                        {"evaluation_episodes", options.evaluation_episodes},
-                        {"population", e.population},
-                        {"antithetic", e.antithetic},
-                        {"rank", e.rank},
-                        {"sigma", shortest(e.sigma)},
-                        {"learning_rate", shortest(e.learning_rate)},
-                        {"sigma_decay", shortest(e.sigma_decay)},
-                        {"learning_rate_decay", shortest(e.learning_rate_decay)},
-                        {"noise_reuse", e.noise_reuse},
-                        {"fitness", to_string(e.fitness)},
-                        {"robust", e.robust},
-                        {"group_size", e.group_size},
-                        {"optimizer", to_string(e.optimizer)},
-                        {"beta1", shortest(e.beta1)},
-                        {"beta2", shortest(e.beta2)},
-                        {"seed", e.seed},
-                        {"freeze_vectors", e.freeze_vectors},
-                        {"freeze", e.freeze},
-                        {"episodes", e.episodes},
-                        {"determinism", to_string(e.determinism)}};
+    Json settings{{"yolk_version", YOLK_VERSION},
+                  {"task", setup.environment.name},
+                  {"environment_source", environment_source(options)},
+                  {"device", device.name},
+                  {"driver", device.driver_name},
+                  {"driver_info", device.driver_info},
+                  {"network", options.network.widths},
+                  {"generations", options.generations},
+                  {"stop_when_solved", options.stop_when_solved},
+                  {"max_steps", options.max_steps},
+                  {"evaluation_episodes", options.evaluation_episodes},
+                  {"population", e.population},
+                  {"antithetic", e.antithetic},
+                  {"rank", e.rank},
+                  {"sigma", shortest(e.sigma)},
+                  {"learning_rate", shortest(e.learning_rate)},
+                  {"sigma_decay", shortest(e.sigma_decay)},
+                  {"learning_rate_decay", shortest(e.learning_rate_decay)},
+                  {"noise_reuse", e.noise_reuse},
+                  {"fitness", to_string(e.fitness)},
+                  {"robust", e.robust},
+                  {"group_size", e.group_size},
+                  {"optimizer", to_string(e.optimizer)},
+                  {"beta1", shortest(e.beta1)},
+                  {"beta2", shortest(e.beta2)},
+                  {"seed", e.seed},
+                  {"freeze_vectors", e.freeze_vectors},
+                  {"freeze", e.freeze},
+                  {"episodes", e.episodes},
+                  {"determinism", to_string(e.determinism)}};
+    if (devices.size() > 1) {
+        for (const Device& each : devices)
+            settings["devices"].push_back({{"device", each.info().name}, {"driver", each.info().driver_name}});
+        settings["audit"] = options.audit;
+    }
     return {{"settings", settings}};
 }
 

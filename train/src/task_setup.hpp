@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "yolk/core/result.hpp"
@@ -48,7 +49,7 @@ struct TaskSetup {
                                          std::string state_digest);
 
 /// The first line of metrics.jsonl.
-[[nodiscard]] Json settings_json(const TrainOptions& options, const TaskSetup& setup, const DeviceInfo& device);
+[[nodiscard]] Json settings_json(const TrainOptions& options, const TaskSetup& setup, std::span<const Device> devices);
 
 /// What tells environments of one name apart: the hash of an own one's text, or "built-in".
 [[nodiscard]] std::string environment_source(const TrainOptions& options);

@@ -83,6 +83,30 @@ TEST_P(training_faults, lost_device_is_resumed_from_to_the_same_bits) {
     EXPECT_EQ(resumed.eval_mean_return, whole.eval_mean_return);
 }
 
+// No checkpoint, and no state on the host: the log has every generation that was done.
+TEST_P(training_faults, lost_device_leaves_its_log) {
+    TrainOptions options = faulted_run(folder_.path(), 4);
+    options.checkpoint_every = 0;
+    options.hash_every = 0;
+    {
+        ASSERT_OK_AND_ASSIGN(const Device device, new_device());
+        const auto outcome = train(device, options, [&](const GenerationReport& report) {
+            if (report.generation == 1) faults_.fail_nth_call(2, FaultKind::DeviceLost);
+            return true;
+        });
+        EXPECT_TRUE(
+            expect_error(outcome, ErrorKind::DeviceLost, "/log.yolk' has the first 2 generations; resume from"));
+        faults_.fail_nothing();
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "checkpoint.yolk"));
+    options.resume = true;
+    ASSERT_OK_AND_ASSIGN(const Device next, new_device());
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome resumed, train(next, options));
+    EXPECT_EQ(resumed.resumed_from, 2U);
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(next, faulted_run("", 4)));
+    EXPECT_EQ(resumed.state_hash, whole.state_hash);
+}
+
 TEST_P(training_faults, hung_device_is_given_up_and_resumed_from_on_a_new_one) {
     ASSERT_OK_AND_ASSIGN(const Device healthy, new_device());
     ASSERT_OK_AND_ASSIGN(const TrainOutcome whole, train(healthy, faulted_run("", 3)));

@@ -83,7 +83,7 @@ TEST_P(training, whole_run_writes_equals_its_twin_and_evaluates) {
     EXPECT_GE(outcome.eval_mean_return, 1.0);
     EXPECT_LE(outcome.eval_mean_return, 30.0);
 
-    EXPECT_EQ(entries(out), 3U);
+    EXPECT_EQ(entries(out), 4U);
     const std::vector<Json> lines = lines_of(out / "metrics.jsonl");
     ASSERT_EQ(lines.size(), 4U);
     EXPECT_EQ(lines[0]["settings"]["population"], 64);
@@ -131,7 +131,7 @@ TEST_P(training, later_run_replaces_the_files) {
     options.generations = 1;
     ASSERT_OK(train(device(), options));
     EXPECT_EQ(lines_of(folder_.path() / "metrics.jsonl").size(), 2U);
-    EXPECT_EQ(entries(folder_.path()), 3U);
+    EXPECT_EQ(entries(folder_.path()), 4U);
     EXPECT_OK(evaluate_policy(device(), folder_.path() / "policy.safetensors", {.episodes = 1}));
 }
 TEST_P(training, folder_that_cannot_be_written_is_told_before_training) {
@@ -186,7 +186,7 @@ TEST_P(training, divergence_keeps_the_last_finite_state) {
     ASSERT_LT(hashes.size(), 30U);
     EXPECT_TRUE(expect_error(diverged, ErrorKind::Failed,
                              "The last good state, after " + std::to_string(hashes.size()) + " generation"));
-    EXPECT_EQ(entries(folder_.path()), 3U);
+    EXPECT_EQ(entries(folder_.path()), 4U);
     EXPECT_OK(evaluate_policy(device(), folder_.path() / "policy.safetensors", {.episodes = 2}));
     // That state can be gone on from, and its next generation is the one that diverges.
     options.resume = true;
@@ -196,15 +196,16 @@ TEST_P(training, divergence_keeps_the_last_finite_state) {
     EXPECT_EQ(kept.state_hash, hashes.back());
     options.generations = 30;
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Failed, "so that nothing was saved"));
-    EXPECT_EQ(entries(folder_.path()), 3U);
+    EXPECT_EQ(entries(folder_.path()), 4U);
 }
-TEST_P(training, divergence_without_hashes_keeps_the_last_hashed_state) {
+TEST_P(training, divergence_without_hashes_or_a_log_keeps_the_last_hashed_state) {
     TrainOptions options = short_run(folder_.path());
     options.evolution.learning_rate = 1e38F;  // overflows after a few generations
     options.evolution.optimizer = OptimizerRule::Momentum;
     options.evolution.beta1 = 0.999F;
     options.generations = 30;
     options.hash_every = 0;
+    options.log = false;
     EXPECT_TRUE(expect_error(train(device(), options), ErrorKind::Failed, "No state of this run had been hashed"));
     EXPECT_EQ(entries(folder_.path()), 1U);  // the metrics
     options.hash_every = 1;
@@ -232,17 +233,17 @@ TEST_P(training, second_run_in_a_folder_is_refused_while_the_first_runs) {
     }));
     EXPECT_TRUE(tried);
     EXPECT_EQ(lines_of(options.out / "metrics.jsonl").size(), 4U);
-    EXPECT_EQ(entries(options.out), 3U);
+    EXPECT_EQ(entries(options.out), 4U);
     EXPECT_OK(train(device(), options));
 }
 TEST_P(training, temporary_files_of_killed_runs_are_removed) {
-    for (const char* const name :
-         {"policy.safetensors.7-1.part", "metrics.jsonl.7.part", "checkpoint.yolk.7-12.part", ".yolk-trial.7-1.part"})
+    for (const char* const name : {"policy.safetensors.7-1.part", "metrics.jsonl.7.part", "checkpoint.yolk.7-12.part",
+                                   "log.yolk.7-2.part", ".yolk-trial.7-1.part"})
         write_text(folder_.path() / name, "torn");
     write_text(folder_.path() / ".yolk-lock", "7\n");  // of a killed process, too: nobody holds it
     write_text(folder_.path() / "mine.part", "kept");
     ASSERT_OK(train(device(), short_run(folder_.path())));
-    EXPECT_EQ(entries(folder_.path()), 4U);
+    EXPECT_EQ(entries(folder_.path()), 5U);
     EXPECT_EQ(text_of(folder_.path() / "mine.part"), "kept");
 }
 // The real thing, small: whole episodes until the task is solved, on the faster of the two drivers.

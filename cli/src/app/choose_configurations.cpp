@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <ranges>
+#include <span>
 #include <string_view>
 
 #include "numbers.hpp"
+#include "yolk/core/hash.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -43,6 +46,12 @@ Result<Conditions> parse_conditions(const TuningSpace& space, const std::vector<
         conditions.emplace_back(knob - space.knobs().begin(), *value);
     }
     return conditions;
+}
+
+bool is_in_share(std::string_view text, std::uint64_t seed, double share) noexcept {
+    const std::array both{seed, hash64(std::as_bytes(std::span(text)))};
+    const std::uint64_t drawn = hash64(std::as_bytes(std::span(both)));
+    return share >= 1.0 || std::ldexp(static_cast<double>(drawn >> 11U), -53) < share;
 }
 
 std::vector<Configuration> choose_configurations(const TuningSpace& space, const Conditions& conditions,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct ConfigurationChoice {
     std::uint32_t count = 64;  ///< the most that are taken otherwise
     std::uint64_t seed = 1;    ///< of the draw
 };
+/// Whether a configuration is in a share of all, drawn by hash: `text` is what tells it from every other. The same on
+/// each machine, and a larger share has all of a smaller one with the same seed.
+[[nodiscard]] bool is_in_share(std::string_view text, std::uint64_t seed, double share) noexcept;
+
 /// Legal configurations that meet the conditions; none where none does.
 [[nodiscard]] std::vector<Configuration> choose_configurations(const TuningSpace& space, const Conditions& conditions,
                                                                const ConfigurationChoice& choice);

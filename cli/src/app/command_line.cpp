@@ -3,6 +3,7 @@
 
 #include "last_defence.hpp"
 #include "output.hpp"
+#include "ranks.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -16,8 +17,14 @@ constexpr const char* kFooter =
     "pipeline caches), YOLK_TABLE (file of the tuning table).\n";
 
 int report(const Error& error) {
-    print_error(error.message);
-    return error.kind == ErrorKind::BadInput ? kBadInput : kFailed;
+    return report_on_ranks(error, error.kind == ErrorKind::BadInput ? kBadInput : kFailed);
+}
+
+Result<int> run_parsed(std::span<const Command> commands) {
+    YOLK_TRY(const int code,
+             with_last_defence([&] { return run_named(commands, "The command is missing; --help lists them."); }));
+    YOLK_TRY_VOID(finish_output());
+    return code;
 }
 
 }  // namespace
@@ -30,13 +37,11 @@ void prepare(App& app) {
 int parse_and_run(App& app, int argc, const char* const* argv, std::span<const Command> commands) {
     open_standard_streams();
     const Result<std::optional<int>> parsed = app.parse(argc, argv);
-    if (!parsed) return report(parsed.error());
-    if (*parsed) return **parsed;
-    const Result<int> code =
-        with_last_defence([&] { return run_named(commands, "The command is missing; --help lists them."); });
-    if (!code) return report(code.error());
-    if (const Result<void> written = finish_output(); !written) return report(written.error());
-    return *code;
+    if (parsed && *parsed) return **parsed;
+    const Result<int> code = parsed ? run_parsed(commands) : Result<int>(agree_on_mistake(parsed.error()));
+    const int exit_code = code ? *code : report(code.error());
+    leave_ranks();
+    return exit_code;
 }
 
 }  // namespace yolk::cli

@@ -2,20 +2,26 @@
 // What `yolk tune --job last` goes by.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "yolk/autotune/last_run.hpp"
 
 namespace yolk::cli {
 
-/// Remembers, when it ends, what the device's plans asked the tuning table about. The device outlives it.
+/// Remembers, when it ends, what the devices' plans asked the tuning table about.
 class RememberShapes {
    public:
-    explicit RememberShapes(const Device& device) : device_(device) {}
-    ~RememberShapes() { autotune::remember_shapes(device_); }
+    explicit RememberShapes(const Device& device) : devices_{device} {}
+    explicit RememberShapes(std::span<const Device> devices) : devices_(devices.begin(), devices.end()) {}
+    ~RememberShapes() {
+        for (const Device& device : devices_) autotune::remember_shapes(device);
+    }
     RememberShapes(const RememberShapes&) = delete;
     RememberShapes& operator=(const RememberShapes&) = delete;
 
    private:
-    const Device& device_;
+    std::vector<Device> devices_;
 };
 
 }  // namespace yolk::cli

@@ -20,6 +20,16 @@ Result<T> parse_whole(std::string_view text) {
     return value;
 }
 
+template <class T>
+Result<T> parse_finite(std::string_view text, const char* type) {
+    T value{};
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || !std::isfinite(value))
+        return bad_input("'{}' is not a finite number that {} can hold.", text, type);
+    return value;
+}
+
 }  // namespace
 
 template <>
@@ -34,13 +44,12 @@ Result<std::uint64_t> parse_number(std::string_view text) {
 
 template <>
 Result<float> parse_number(std::string_view text) {
-    float value = 0.0F;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || !std::isfinite(value)) {
-        return bad_input("'{}' is not a finite number that fp32 can hold.", text);
-    }
-    return value;
+    return parse_finite<float>(text, "fp32");
+}
+
+template <>
+Result<double> parse_number(std::string_view text) {
+    return parse_finite<double>(text, "fp64");
 }
 
 std::vector<std::string_view> split_commas(std::string_view text) {

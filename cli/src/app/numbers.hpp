@@ -20,6 +20,8 @@ template <>
 [[nodiscard]] Result<std::uint64_t> parse_number(std::string_view text);
 template <>
 [[nodiscard]] Result<float> parse_number(std::string_view text);
+template <>
+[[nodiscard]] Result<double> parse_number(std::string_view text);
 
 /// "64,32": at least one number, none empty.
 [[nodiscard]] Result<std::vector<std::uint32_t>> parse_numbers(std::string_view text);

@@ -27,6 +27,15 @@ void add_device_flag(App& app, CommonFlags& flags) {
     app.add_flag("--no-tuning", flags.no_tuning, "Ignore the tuning table; kernels take their defaults");
 }
 
+Option* add_devices_flag(App& app, std::string& devices) {
+    Option* const option =
+        app.add_option("--devices", devices,
+                       "Several devices together, of any vendor: all, or a list such as 0,1 or llvmpipe,SwiftShader")
+            ->type_name("LIST");
+    app.option("--device")->only(without(option));
+    return option;
+}
+
 void add_output_flags(App& app, CommonFlags& flags) {
     app.add_flag("--json", flags.json, "Standard output is JSON lines only; the last one is the outcome");
     app.add_flag("--quiet", flags.quiet, "No progress");

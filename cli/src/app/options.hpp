@@ -51,6 +51,8 @@ struct CommonFlags {
 /// --device and --no-tuning; the first alone is for commands whose plans take no answer from the table.
 void add_device_flag(App& app, CommonFlags& flags);
 void add_device_choice(App& app, CommonFlags& flags);
+/// --devices, which takes the place of --device: one run on several devices. After add_device_flag.
+Option* add_devices_flag(App& app, std::string& devices);
 /// --json and --quiet.
 void add_output_flags(App& app, CommonFlags& flags);
 

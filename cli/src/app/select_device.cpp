@@ -11,6 +11,7 @@
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
+#include "yolk/train/rank_devices.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -57,9 +58,35 @@ Result<std::vector<std::uint32_t>> indices_of(const Instance& instance, const st
         if (!list.empty() && part.empty())
             return bad_input("--devices contains an empty entry; give 'all' or a list such as 0,1.");
         YOLK_TRY(const DeviceChoice choice, choose_device(instance.devices(), std::string(part)));
-        if (std::find(indices.begin(), indices.end(), choice.index) == indices.end()) indices.push_back(choice.index);
+        if (std::find(indices.begin(), indices.end(), choice.index) != indices.end()) {
+            return bad_input("--devices names '{}' twice (the second time by '{}'); name each device once.",
+                             instance.devices()[choice.index].name, part);
+        }
+        indices.push_back(choice.index);
     }
     return indices;
+}
+
+/// GPUs above the floor.
+Result<std::vector<std::uint32_t>> gpu_indices(const Instance& instance) {
+    YOLK_TRY(std::vector<std::uint32_t> indices, indices_above_floor(instance));
+    std::erase_if(indices, [&](std::uint32_t index) { return instance.devices()[index].kind == DeviceKind::Cpu; });
+    return indices;
+}
+
+Result<std::vector<std::uint32_t>> dealt_indices(const Instance& instance, const std::string& list,
+                                                 const std::string& flag, const DealtTo& dealt) {
+    std::vector<std::uint32_t> shared;
+    if (dealt.local_ranks > 1 && list.empty() && requested_device(flag).empty()) {
+        YOLK_TRY(shared, gpu_indices(instance));
+    }
+    if (shared.empty()) {
+        YOLK_TRY(shared, indices_of(instance, list, flag));
+    }
+    std::vector<std::uint32_t> mine;
+    for (const std::size_t place : train::dealt_devices(shared.size(), dealt.local_rank, dealt.local_ranks))
+        mine.push_back(shared[place]);
+    return mine;
 }
 
 }  // namespace
@@ -83,10 +110,10 @@ Result<Device> open_untuned(CommonFlags flags) {
     return open_device(flags);
 }
 
-Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags) {
+Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags, const DealtTo& dealt) {
     YOLK_TRY_VOID(check_named_cache());
     YOLK_TRY(const Instance instance, Instance::create());
-    YOLK_TRY(const std::vector<std::uint32_t> indices, indices_of(instance, list, flags.device));
+    YOLK_TRY(const std::vector<std::uint32_t> indices, dealt_indices(instance, list, flags.device, dealt));
     std::vector<Device> devices;
     for (const std::uint32_t index : indices) {
         YOLK_TRY(const Context context, Context::create(instance, {.device = std::to_string(index),
@@ -104,6 +131,16 @@ Result<std::vector<Device>> open_devices(const std::string& list, const CommonFl
         return unsupported(
             "No device here executes kernels; `yolk devices` lists what there is, and `yolk inspect` works on it.");
     return devices;
+}
+
+std::string names_of(std::span<const Device> devices, bool with_drivers) {
+    std::string text;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        if (i > 0) text += i + 1 < devices.size() ? ", " : " and ";
+        text += devices[i].info().name;
+        if (with_drivers) text += " (" + driver_text(devices[i].info()) + ")";
+    }
+    return text;
 }
 
 std::string driver_text(const DeviceInfo& info) {

@@ -2,6 +2,8 @@
 // From --device, --devices and $YOLK_DEVICE to open devices.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,10 +21,20 @@ namespace yolk::cli {
 /// The device of the flags as kernels are tuned on it: without the tuning table.
 [[nodiscard]] Result<Device> open_untuned(CommonFlags flags);
 
-/// `list`: "all" for every device above the floor, or requests separated by commas; empty: as open_device(flags)
-/// chooses. Each device once, in the order of the list.
-[[nodiscard]] Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags);
+/// The part of a list that a rank takes where the ranks of its machine share one.
+struct DealtTo {
+    std::uint32_t local_rank = 0;
+    std::uint32_t local_ranks = 1;
+};
 
+/// `list`: "all" for every device above the floor, or requests separated by commas; empty: as open_device(flags)
+/// chooses; several ranks on a machine share its GPUs then, where it has some. In the order of the list; one that is
+/// named twice is an error.
+[[nodiscard]] Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags,
+                                                       const DealtTo& dealt = {});
+
+/// "llvmpipe", "llvmpipe and SwiftShader Device"; with their drivers in brackets where asked for.
+[[nodiscard]] std::string names_of(std::span<const Device> devices, bool with_drivers = false);
 /// Name and version of the driver: "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)".
 [[nodiscard]] std::string driver_text(const DeviceInfo& info);
 

@@ -15,6 +15,7 @@
 #include "yolk/runtime/device_selection.hpp"
 #include "yolk/runtime/instance.hpp"
 #include "yolk/runtime/low_precision.hpp"
+#include "yolk/runtime/sharing.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -130,6 +131,7 @@ void print_device(const Examined& device, bool chosen, MemoryPolicy policy) {
                       {"     closed paths", paths_text(info, false)},
                       {"     self-checks", self_checks_text(device)},
                       {"     matrix units", shapes_text(info)},
+                      {"     sharing", sharing_text(info.sharing)},
                       {"     findings", findings_text(device)}}));
 }
 
@@ -167,6 +169,17 @@ Json cooperative_shapes_json(const DeviceInfo& info) {
     return shapes;
 }
 
+Json sharing_json(const SharingSupport& sharing) {
+    const auto ways = [](const HandleSupport& support) {
+        return Json{{"export", support.can_export}, {"import", support.can_import}};
+    };
+    return {{"opaque_fd", ways(sharing.opaque_fd)},
+            {"dma_buf", ways(sharing.dma_buf)},
+            {"host_pointer", ways(sharing.host_pointer)},
+            {"timeline_semaphore", ways(sharing.timeline)},
+            {"host_pointer_alignment", sharing.host_pointer_alignment}};
+}
+
 /// Of every path of low precision: whether it is open by its features, and what its self-check found.
 Json self_checks_json(const Examined& device) {
     Json checks = Json::array();
@@ -197,6 +210,7 @@ Json device_json(const Examined& device) {
                  {"device_id", info.device_id},
                  {"uuid", info.uuid},
                  {"driver", driver_text(info)},
+                 {"driver_uuid", info.driver_uuid},
                  {"driver_version", info.driver_version},
                  {"api_version", version_text(info.api_version)},
                  {"limits", limits_json(info.limits)},
@@ -206,6 +220,7 @@ Json device_json(const Examined& device) {
                  {"paths", paths},
                  {"integer_dot_accelerated", info.features.integer_dot_accelerated},
                  {"cooperative_shapes", cooperative_shapes_json(info)},
+                 {"sharing", sharing_json(info.sharing)},
                  {"missing_from_floor", device.missing}};
     if (device.findings) {
         json["self_checks"] = self_checks_json(device);

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +24,7 @@
 #include "select_device.hpp"
 #include "yolk/autotune/tuning_jobs.hpp"
 #include "yolk/autotune/user_kernel.hpp"
+#include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/families.hpp"
@@ -38,6 +43,8 @@ struct InspectFlags {
     bool all = false;
     std::uint32_t configurations = 0;  ///< drawn beside the default
     std::uint64_t seed = 1;
+    double share = 1.0;           ///< of the configurations of --all
+    std::filesystem::path known;  ///< identities of pipelines that are left out
     std::string sort;
     std::filesystem::path ir;
     CommonFlags common;
@@ -54,6 +61,8 @@ struct Inspection {
     std::size_t configurations = 0;
     std::size_t pipelines = 0;
     std::size_t refused = 0;
+    std::size_t wanted = 0;  ///< configurations of all shapes
+    std::chrono::steady_clock::time_point told{};
 };
 
 /// A shape with what is inspected of its space.
@@ -61,6 +70,17 @@ struct WantedShape {
     std::unique_ptr<oracle::Problem> problem;
     std::vector<Configuration> configurations;
 };
+
+Result<double> parse_share(std::string_view text) {
+    YOLK_TRY(const float share, parse_number<float>(text));
+    if (share > 0.0F && share <= 1.0F) return share;
+    return bad_input("'{}' is not above 0 and at most 1.", text);
+}
+
+Condition with_either(const Option* one, const Option* other) {
+    return {fmt::format("goes with {} or {}", one->name(), other->name()),
+            [one, other] { return one->count() + other->count() > 0; }};
+}
 
 Result<Context> open_to_inspect(const InspectFlags& flags) {
     CommonFlags untuned = flags.common;
@@ -123,6 +143,30 @@ Result<std::vector<Configuration>> inspected_configurations(const InspectFlags& 
     return chosen;
 }
 
+/// The default stays, so that each kernel is there however small the share.
+void keep_share(const InspectFlags& flags, const DeviceInfo& info, const oracle::Problem& problem,
+                std::vector<Configuration>& configurations) {
+    if (flags.share >= 1.0) return;
+    std::erase_if(configurations, [&](const Configuration& configuration) {
+        const InspectedCandidate one = candidate_of(info, problem, configuration);
+        return !one.is_default && !is_in_share(fmt::format("{} {}", one.shape, one.text), flags.seed, flags.share);
+    });
+}
+
+/// A line is 16 hexadecimal digits, as "identity" of --json; others are of a writer that was cut off, say.
+Result<std::set<std::uint64_t>> read_known(const std::filesystem::path& path) {
+    constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMostBytes));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    std::set<std::uint64_t> known;
+    for (const auto line : std::views::split(text, '\n')) {
+        std::uint64_t identity = 0;
+        const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), identity, 16);
+        if (line.size() == 16 && error == std::errc() && end == line.data() + line.size()) known.insert(identity);
+    }
+    return known;
+}
+
 /// What is asked for is judged as a whole, before anything is compiled.
 Result<std::vector<WantedShape>> wanted_shapes(const InspectFlags& flags, const Device& device) {
     const DeviceInfo info = device.usable_info();
@@ -131,6 +175,7 @@ Result<std::vector<WantedShape>> wanted_shapes(const InspectFlags& flags, const 
     for (std::unique_ptr<oracle::Problem>& problem : problems) {
         YOLK_TRY(std::vector<Configuration> configurations,
                  inspected_configurations(flags, problem->space(info), problem->default_configuration(info)));
+        keep_share(flags, info, *problem, configurations);
         shapes.push_back({std::move(problem), std::move(configurations)});
     }
     return shapes;
@@ -162,6 +207,18 @@ void print_shape(Inspection& run, const WantedShape& shape, const std::vector<In
     if (!several && !rows.front().of.text.empty()) print_line("  {}", rows.front().of.text);
 }
 
+/// Of --cases, where many configurations need no new pipeline and say nothing: a line each second.
+void tell_progress(Inspection& run) {
+    if (!run.flags.cases || !run.flags.common.json) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - run.told < std::chrono::seconds(1)) return;
+    run.told = now;
+    print_json({{"event", "progress"},
+                {"configurations", run.configurations},
+                {"of", run.wanted},
+                {"pipelines", run.pipelines}});
+}
+
 /// JSON leaves in the order in which it is made, unless it is to be sorted.
 Result<void> inspect_shape(Inspection& run, const WantedShape& shape) {
     const InspectFlags& flags = run.flags;
@@ -183,6 +240,7 @@ Result<void> inspect_shape(Inspection& run, const WantedShape& shape) {
             if (flags.common.json && flags.sort.empty()) print_json(row_json(row));
             rows.push_back(std::move(row));
         }
+        tell_progress(run);
         if (looked_at == 1 && !flags.sort.empty()) YOLK_TRY_VOID(check_sort_column(flags.sort, rows));
     }
     status.finish();
@@ -227,11 +285,16 @@ Result<int> run_inspect(const InspectFlags& flags) {
     const Device& device = context.device();
     YOLK_TRY_VOID(check_representations(flags, device.info()));
     YOLK_TRY(const std::vector<WantedShape> shapes, wanted_shapes(flags, device));
+    if (!flags.known.empty()) {
+        YOLK_TRY(std::set<std::uint64_t> known, read_known(flags.known));
+        device.leave_out_pipelines(std::move(known));
+    }
     const InterruptGuard interrupt;
     Inspection run{.flags = flags, .device = device};
     if (!flags.ir.empty()) {
         YOLK_TRY(run.files, RepresentationFiles::in(flags.ir));
     }
+    for (const WantedShape& shape : shapes) run.wanted += shape.configurations.size();
     for (const WantedShape& shape : shapes) {
         if (InterruptGuard::requested()) break;
         if (flags.cases) YOLK_TRY_VOID(keep_pipelines(run, shape.problem->space(device.usable_info()).family()));
@@ -279,7 +342,14 @@ Command add_inspect_command(App& app) {
     const Option* const drawn = add_number(*command, "--configurations", flags->configurations,
                                            "So many drawn configurations beside the default, or of those of --where")
                                     ->only(without(all));
-    add_number(*command, "--seed", flags->seed, "Of the draw")->default_str("1")->only(with(drawn));
+    const Option* const share =
+        add_parsed(*command, "--share", flags->share,
+                   "Of the configurations of --all, drawn by hash; the defaults stay (default: 1, all)", parse_share)
+            ->type_name("SHARE")
+            ->only(with(all));
+    add_number(*command, "--seed", flags->seed, "Of the draw")->default_str("1")->only(with_either(drawn, share));
+    command->add_option("--known", flags->known, "Leave out the pipelines whose \"identity\" is a line of this file")
+        ->type_name("FILE");
     command
         ->add_option("--sort", flags->sort,
                      fmt::format("The best first by {}, or by a statistic of the driver's", sort_columns_text()))

@@ -137,6 +137,7 @@ Json row_json(const InspectedRow& row) {
     Json constants = Json::object();
     for (const auto& [id, value] : row.pipeline.constants) constants[std::to_string(id)] = value;
     json["constants"] = std::move(constants);
+    json["identity"] = row.pipeline.kernel.empty() ? Json() : Json(fmt::format("{:016x}", row.pipeline.identity));
     if (row.refused()) {
         json["refused"] = row.pipeline.refused;
         return json;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <concepts>
 #include <filesystem>
 #include <optional>
 
@@ -15,6 +16,7 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/writer_lock.hpp"
+#include "yolk/evolve/device_pool.hpp"
 #include "yolk/hyper/ablate.hpp"
 #include "yolk/hyper/graph_text.hpp"
 #include "yolk/hyper/optimize.hpp"
@@ -25,6 +27,8 @@ namespace {
 
 struct SystemFlags {
     CommonFlags common;
+    std::string devices;  ///< of --devices; empty: the one device of `common`
+    double audit = 0.0;
     std::string load;  ///< a file of save; empty: none
 };
 
@@ -34,19 +38,54 @@ void add_system_flags(App& app, SystemFlags& flags) {
     app.add_option("--load", flags.load, "Begin with the parameters of this file")->type_name("FILE");
 }
 
-/// A system ready to work: on its device, its hyperfunctions registered, its file loaded.
+/// Of commands that evaluate populations.
+struct PopulationFlags : SystemFlags {};
+
+/// After the system's own.
+void add_population_flags(App& app, PopulationFlags& flags) {
+    const Option* const devices = add_devices_flag(app, flags.devices);
+    add_number(app, "--audit", flags.audit,
+               "Share of the candidates, 0 to 1, that a second device evaluates again; one that computes wrongly is "
+               "dropped")
+        ->default_str("0")
+        ->only(with(devices));
+}
+
+/// A system ready to work: on its devices, its hyperfunctions registered, its file loaded.
 struct OpenSystem {
     SystemTask task;
     std::optional<Context> context;
+    std::optional<evolve::DevicePool> devices;  // in place of the context
     std::optional<RememberShapes> remember;
 };
 
-Result<std::unique_ptr<OpenSystem>> open_system(const MakeSystemTask& make, const SystemFlags& flags) {
+Result<void> open_pool(OpenSystem& open, const SystemFlags& flags, const evolve::EvolutionOptions& options) {
+    YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
+    if (devices.size() == 1 && flags.audit > 0.0) {
+        return bad_input("--audit {} needs a second device to evaluate candidates again; --devices gives only {}.",
+                         flags.audit, devices.front().info().name);
+    }
+    open.remember.emplace(devices);
+    YOLK_TRY(open.devices,
+             evolve::DevicePool::create(
+                 devices, {.determinism = options.determinism, .audit = flags.audit, .seed = options.seed}));
+    open.task.system->use(*open.devices);
+    return {};
+}
+
+Result<void> open_one(OpenSystem& open, const SystemFlags& flags) {
+    YOLK_TRY(open.context, open_context(flags.common));
+    open.remember.emplace(open.context->device());
+    open.task.system->use(*open.context);
+    return {};
+}
+
+/// `options` of the search, where there may be one.
+Result<std::unique_ptr<OpenSystem>> open_system(const MakeSystemTask& make, const SystemFlags& flags,
+                                                const evolve::EvolutionOptions& options = {}) {
     auto open = std::make_unique<OpenSystem>();
     YOLK_TRY(open->task, make());
-    YOLK_TRY(open->context, open_context(flags.common));
-    open->remember.emplace(open->context->device());
-    open->task.system->use(*open->context);
+    YOLK_TRY_VOID(flags.devices.empty() ? open_one(*open, flags) : open_pool(*open, flags, options));
     if (open->task.examples.empty()) return bad_input("The system has no examples, so there is nothing to do.");
     // Registers what the function calls.
     YOLK_TRY_VOID(open->task.system->trace(open->task.examples.front(), 0));
@@ -99,7 +138,7 @@ Result<int> run_evaluate(const MakeSystemTask& make, const EvaluateFlags& flags)
 
 // optimize
 
-struct OptimizeFlags : SystemFlags {
+struct OptimizeFlags : PopulationFlags {
     hyper::OptimizeOptions options;
     std::string out, log;
 };
@@ -129,6 +168,16 @@ void print_cost(const hyper::OptimizeOutcome& outcome) {
     for (const std::string& sentence : outcome.fallbacks) print_line(sentence);
 }
 
+void print_shares(const hyper::OptimizeOutcome& outcome) {
+    double all = 0.0;
+    for (const evolve::WorkerShare& share : outcome.shares) all += share.members;
+    for (const evolve::WorkerShare& share : outcome.shares) {
+        print_line("{}: {:.1f} % of the candidates, busy for {:.1f} s{}", share.name, 100.0 * share.members / all,
+                   share.busy_seconds, share.dropped ? ", dropped" : "");
+    }
+    for (const std::string& note : outcome.notes) print_line(note);
+}
+
 void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
     print_line("reward {} from {} after {} steps (stopped by {}), {} metric calls, {} host calls, {} dispatches",
                reward_text(outcome.best_reward), reward_text(outcome.start_reward), outcome.steps, outcome.stopped_by,
@@ -139,6 +188,7 @@ void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
     }
     if (outcome.failed_candidates > 0)
         print_line("{} candidates failed and counted as the worst", outcome.failed_candidates);
+    print_shares(outcome);
 }
 
 /// Keeps other commands from writing the file, and tells before the work whether it can be written at all.
@@ -148,7 +198,7 @@ Result<WriterLock> lock_result_file(const std::string& path) {
 }
 
 Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& flags) {
-    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
+    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags, flags.options.evolution));
     const SystemTask& task = open->task;
     hyper::OptimizeOptions options = flags.options;
     options.held_out = task.held_out;
@@ -218,7 +268,7 @@ Result<int> run_graph(const MakeSystemTask& make, const GraphFlags& flags) {
 
 // ablate
 
-struct AblateFlags : SystemFlags {
+struct AblateFlags : PopulationFlags {
     hyper::AblateOptions options;
 };
 
@@ -238,7 +288,7 @@ void add_ablate_flags(App& app, hyper::AblateOptions& o) {
 }
 
 Result<int> run_ablate(const MakeSystemTask& make, const AblateFlags& flags) {
-    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags));
+    YOLK_TRY(const std::unique_ptr<OpenSystem> open, open_system(make, flags, flags.options.optimize.evolution));
     const SystemTask& task = open->task;
     hyper::AblateOptions options = flags.options;
     options.seed = options.optimize.evolution.seed;  // there is one --seed
@@ -272,6 +322,7 @@ Result<int> run_save(const MakeSystemTask& make, const SaveFlags& flags) {
 template <class Flags, class Run>
 Command command_of(App* app, const std::shared_ptr<Flags>& flags, const MakeSystemTask& make, Run run) {
     add_system_flags(*app, *flags);
+    if constexpr (std::derived_from<Flags, PopulationFlags>) add_population_flags(*app, *flags);
     return {.app = app, .run = [flags, make, run] { return run(make, *flags); }};
 }
 

@@ -2,6 +2,7 @@
 #include "eval_command.hpp"
 
 #include <memory>
+#include <vector>
 
 #include "last_run.hpp"
 #include "output.hpp"
@@ -15,6 +16,7 @@ namespace {
 struct EvalFlags {
     std::string policy;
     std::string environment;
+    std::string devices;  ///< of --devices
     train::EvalOptions options;
     CommonFlags common;
 };
@@ -25,14 +27,14 @@ Result<int> run_eval(const EvalFlags& flags) {
     if (!flags.environment.empty()) {
         YOLK_TRY(options.own_environment, load_environment(flags.environment));
     }
-    YOLK_TRY(const Context context, open_context(flags.common));
-    const Device& device = context.device();
-    const RememberShapes remember(device);
-    YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(context, flags.policy, options));
+    YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
+    const RememberShapes remember(devices);
+    YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(devices, flags.policy, options));
+    const Device& device = devices.front();
     if (flags.common.json) {
         print_json({{"policy", flags.policy},
                     {"task", outcome.task},
-                    {"device", device.info().name},
+                    {"device", names_of(devices)},
                     {"driver", driver_text(device.info())},
                     {"seed", flags.options.seed},
                     {"episodes", outcome.episodes},
@@ -42,7 +44,7 @@ Result<int> run_eval(const EvalFlags& flags) {
                     {"best_return", outcome.best_return}});
         return 0;
     }
-    print_line("{} on {}: {} over {} episodes, seed {}", flags.policy, device.info().name, outcome.task,
+    print_line("{} on {}: {} over {} episodes, seed {}", flags.policy, names_of(devices), outcome.task,
                outcome.episodes, flags.options.seed);
     print_line("mean return {:.2f}, deviation {:.2f}, worst {:.1f}, best {:.1f}", outcome.mean_return,
                outcome.deviation, outcome.worst_return, outcome.best_return);
@@ -60,6 +62,7 @@ Command add_eval_command(App& app) {
     command->add_option("--env", flags->environment, "The environment's file, for a policy that was trained on one")
         ->type_name("FILE");
     add_device_flag(*command, flags->common);
+    add_devices_flag(*command, flags->devices);
     add_number(*command, "--episodes", flags->options.episodes, "Episodes")->default_str("100");
     add_number(*command, "--seed", flags->options.seed, "Seed of the episodes' starts")->default_str("1");
     add_output_flags(*command, flags->common);

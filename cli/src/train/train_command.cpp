@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "compile_notice.hpp"
 #include "environment_flag.hpp"
@@ -11,10 +14,12 @@
 #include "last_run.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "ranks.hpp"
 #include "select_device.hpp"
 #include "train_flags.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/evolve/ranks.hpp"
 
 namespace yolk::cli {
 namespace {
@@ -22,6 +27,7 @@ namespace {
 struct TrainCommandFlags {
     TrainFlags train;
     std::string environment;  ///< of --env
+    std::string devices;      ///< of --devices
     CommonFlags common;
     bool keep_going = false;
 };
@@ -31,9 +37,40 @@ std::uint64_t peak_memory_bytes(const train::TrainOutcome& outcome) {
     return peak_resident_bytes() + outcome.counts.peak_device_memory_bytes;
 }
 
-Json train_outcome_json(const train::TrainOptions& options, const DeviceInfo& device,
+/// In fast mode members of several devices are evaluated by whichever is free, and the last bits depend on which.
+bool depends_on_placement(const train::TrainOptions& options, const train::TrainOutcome& outcome) {
+    return options.evolution.determinism == Determinism::Fast && !outcome.devices.empty();
+}
+
+/// Bytes per generation of this process.
+std::uint64_t per_generation(std::uint64_t bytes, const train::TrainOutcome& outcome) {
+    return bytes / std::max<std::uint64_t>(1, outcome.generations - outcome.resumed_from);
+}
+
+void add_ranks(Json& json, const train::TrainOutcome& outcome) {
+    for (const evolve::RankShare& share : outcome.ranks)
+        json["ranks"].push_back({{"members", share.members}, {"seconds", share.seconds}});
+    json["sent_bytes_per_generation"] = per_generation(outcome.traffic.sent_bytes, outcome);
+    json["received_bytes_per_generation"] = per_generation(outcome.traffic.received_bytes, outcome);
+}
+
+void print_ranks(const train::TrainOutcome& outcome) {
+    if (outcome.ranks.empty()) return;
+    std::uint64_t members = 0;
+    for (const evolve::RankShare& share : outcome.ranks) members += share.members;
+    for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
+        const evolve::RankShare& share = outcome.ranks[rank];
+        print_line("rank {}: {:.1f} % of the members, evaluating for {:.1f} s", rank,
+                   100.0 * static_cast<double>(share.members) / static_cast<double>(members), share.seconds);
+    }
+    print_line("rank 0 sent {} and received {} per generation",
+               bytes_text(per_generation(outcome.traffic.sent_bytes, outcome)),
+               bytes_text(per_generation(outcome.traffic.received_bytes, outcome)));
+}
+
+Json train_outcome_json(const train::TrainOptions& options, std::span<const Device> devices,
                         const train::TrainOutcome& outcome, bool interrupted) {
-    Json json{{"task", options.task}, {"device", device.name}, {"driver", driver_text(device)}};
+    Json json{{"task", options.task}, {"device", names_of(devices)}, {"driver", driver_text(devices.front().info())}};
     json["seed"] = options.evolution.seed;
     json["population"] = options.evolution.population;
     json["generations"] = outcome.generations;
@@ -47,7 +84,25 @@ Json train_outcome_json(const train::TrainOptions& options, const DeviceInfo& de
     json["interrupted"] = interrupted;
     json["policy"] = outcome.policy.string();
     json["resumed_from"] = outcome.resumed_from;
+    for (const evolve::WorkerShare& share : outcome.devices) json["devices"].push_back(train::to_json(share));
+    if (!outcome.devices.empty()) json["depends_on_placement"] = depends_on_placement(options, outcome);
+    if (!outcome.losses.empty()) json["dropped"] = outcome.losses;
+    if (!outcome.ranks.empty()) add_ranks(json, outcome);
     return json;
+}
+
+/// What each of several devices did.
+void print_shares(const train::TrainOptions& options, const train::TrainOutcome& outcome) {
+    std::uint64_t members = 0;
+    for (const evolve::WorkerShare& share : outcome.devices) members += share.members;
+    for (const evolve::WorkerShare& share : outcome.devices) {
+        print_line(
+            "{}: {:.1f} % of the members, busy for {:.1f} s{}", share.name,
+            100.0 * static_cast<double>(share.members) / static_cast<double>(std::max<std::uint64_t>(1, members)),
+            share.busy_seconds, share.dropped ? ", dropped" : "");
+    }
+    if (depends_on_placement(options, outcome))
+        print_line("fast mode: the last bits depend on which device evaluated which member");
 }
 
 /// `given_task` is what the user wrote: the environment's file, where it has one.
@@ -61,6 +116,8 @@ void print_train_outcome(const train::TrainOptions& options, const std::string& 
     print_line("{} evaluations/s, first generation {:.2f} s after the start, peak memory {}, state {}",
                rate_text(outcome.evaluations_per_second), outcome.first_generation_seconds,
                bytes_text(peak_memory_bytes(outcome)), outcome.state_hash);
+    print_shares(options, outcome);
+    print_ranks(outcome);
     if (outcome.policy.empty()) return;
     const std::string policy = outcome.policy.string();
     print_line("saved {}", policy);
@@ -82,18 +139,33 @@ Result<train::TrainOptions> resolve_task(const TrainCommandFlags& flags) {
     return resolve(found);
 }
 
-Result<int> run_train(const TrainCommandFlags& flags) {
-    YOLK_TRY(train::TrainOptions options, resolve_task(flags));
+/// This process's, after all ranks know that the settings of each are good.
+Result<std::vector<Device>> devices_of_run(const TrainCommandFlags& flags, const Result<train::TrainOptions>& options) {
+    const Result<void> good = options ? Result<void>() : Result<void>(options.error());
+    if (ranks() == nullptr) {
+        YOLK_TRY_VOID(good);
+        return open_devices(flags.devices, flags.common);
+    }
+    YOLK_TRY_VOID(evolve::agree(*ranks(), good));
+    return open_devices_of_rank(flags.devices, flags.common, *ranks());
+}
+
+Result<int> run_train(const TrainCommandFlags& given_flags) {
+    YOLK_TRY_VOID(join_ranks());
+    TrainCommandFlags flags = given_flags;
+    if (!speaks_for_ranks()) flags.common.quiet = true;
+    Result<train::TrainOptions> resolved = resolve_task(flags);
+    YOLK_TRY(const std::vector<Device> devices, devices_of_run(flags, resolved));
+    train::TrainOptions options = std::move(resolved).value();
     options.stop_when_solved = !flags.keep_going;
-    YOLK_TRY(const Context context, open_context(flags.common));
-    const RememberShapes remember(context.device());
-    const DeviceInfo& info = context.device().info();
+    options.exchange = ranks();
+    const RememberShapes remember(speaks_for_ranks() ? std::span(devices) : std::span<const Device>());
 
     const bool human = !flags.common.json && !flags.common.quiet;
-    if (human) print_line("training {} on {} ({})", options.task, info.name, driver_text(info));
+    if (human) print_line("training {} on {}", options.task, names_of(devices, true));
     Progress progress(options.generations);
     InterruptGuard interrupt(InterruptGuard::Early::GivesUp);
-    const std::shared_ptr<CompileNotice> notice = watch_compilation(context.device(), flags.common);
+    const std::shared_ptr<CompileNotice> notice = watch_compilation(devices.front(), flags.common);
     notice->await_first_result("The first generation");
     const auto on_generation = [&](const train::GenerationReport& report) {
         notice->first_result();
@@ -102,7 +174,7 @@ Result<int> run_train(const TrainCommandFlags& flags) {
         if (flags.common.json && !flags.common.quiet) print_json(train::to_json(report));
         return !InterruptGuard::requested();
     };
-    const Result<train::TrainOutcome> outcome = train::train(context, options, on_generation);
+    const Result<train::TrainOutcome> outcome = train::train(devices, options, on_generation);
     notice->first_result();
     progress.finish();
     if (!outcome && outcome.error().kind == ErrorKind::Cancelled)
@@ -112,9 +184,10 @@ Result<int> run_train(const TrainCommandFlags& flags) {
         log_info(fmt::format("Nothing reads standard output any more, so that training ended after {} generations{}.",
                              outcome->generations, outcome->policy.empty() ? "" : " and was saved as after Ctrl-C"));
 
+    if (!speaks_for_ranks()) return 0;
     const std::string& given = flags.environment.empty() ? flags.train.options.task : flags.environment;
     const bool interrupted = InterruptGuard::requested();
-    return print_outcome(flags.common.json, train_outcome_json(options, info, *outcome, interrupted),
+    return print_outcome(flags.common.json, train_outcome_json(options, devices, *outcome, interrupted),
                          [&] { print_train_outcome(options, given, *outcome, interrupted); });
 }
 
@@ -127,12 +200,18 @@ Command add_train_command(App& app) {
     command->add_option("task", flags->train.options.task, "Task: cartpole, or as --env")->type_name("TASK");
     command->add_option("--env", flags->environment, kEnvironmentHelp)->type_name("NAME|FILE");
     add_device_flag(*command, flags->common);
+    const Option* const devices = add_devices_flag(*command, flags->devices);
     add_train_flags(*command, flags->train);
+    add_number(*command, "--audit", flags->train.options.audit,
+               "Share of the members, 0 to 1, that a second device evaluates again; one that computes wrongly is "
+               "dropped")
+        ->default_str("0")
+        ->only(with(devices));
     command->add_flag("--keep-going", flags->keep_going, "Do not stop when the task is solved");
     command
         ->add_option("--out", flags->train.options.out,
-                     "Folder for policy.safetensors, metrics.jsonl and checkpoint.yolk, made if missing; '' writes "
-                     "nothing")
+                     "Folder for policy.safetensors, metrics.jsonl, checkpoint.yolk and log.yolk, made if missing; '' "
+                     "writes nothing")
         ->type_name("FOLDER")
         ->default_str("yolk-out");
     add_number(*command, "--checkpoint-every", flags->train.options.checkpoint_every,
@@ -143,7 +222,13 @@ Command add_train_command(App& app) {
                "digest")
         ->default_str("1");
     command->add_flag("--resume", flags->train.options.resume,
-                      "Continue from the checkpoint in the folder, with the same settings");
+                      "Continue from the checkpoint in the folder, or its log where that goes further, with the same "
+                      "settings");
+    command
+        ->add_flag("--log,!--no-log", flags->train.options.log,
+                   "Append each generation to log.yolk, from which `replay` rebuilds it (the default), or write and "
+                   "read no log")
+        ->only({"goes with an output folder", [flags] { return !flags->train.options.out.empty(); }});
     add_output_flags(*command, flags->common);
     return {command, [flags] { return run_train(*flags); }};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The candidates of one evaluation: natural values of each varying group for those who need them on the host.
+// The candidates of one evaluation, or some of them: natural values of each varying group for those who need them on
+// the host.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +8,35 @@
 #include <span>
 #include <vector>
 
-#include "population_place.hpp"
+#include "population_examples.hpp"
+#include "yolk/evolve/member_range.hpp"
 
 namespace yolk::hyper::population {
 
+/// Numbered from 0; the first is candidate part.first of the question's.
 class Candidates {
    public:
-    /// Sources are Perturbed; Given ones (groups that the trace has other values of) are the same for all.
-    [[nodiscard]] static Candidates perturbed(std::span<const Source> sources, const Perturbations& perturbations,
-                                              std::vector<Tensor> given);
-    /// `values[s]`: one for each candidate.
-    [[nodiscard]] static Candidates given(std::span<const Source> sources, std::uint32_t count,
-                                          std::vector<std::vector<Tensor>> values);
+    /// `question` must outlive it.
+    Candidates(const Question& question, const evolve::MemberRange& part)
+        : question_(&question), part_(part), formed_(question.sources.size()) {}
 
-    [[nodiscard]] std::uint32_t count() const noexcept { return perturbations_.members; }
-    [[nodiscard]] std::int32_t first_member() const noexcept { return perturbations_.first_member; }
-    [[nodiscard]] NoiseContext when() const noexcept { return perturbations_.when; }
-    [[nodiscard]] std::span<const float> centre() const noexcept { return perturbations_.centre; }
+    [[nodiscard]] std::uint32_t count() const noexcept { return part_.count; }
+    /// Before these, in the question.
+    [[nodiscard]] std::uint32_t before() const noexcept { return part_.first; }
+    /// They are not all of the question's.
+    [[nodiscard]] bool are_some() const noexcept { return part_.count != question_->count(); }
+    [[nodiscard]] std::int32_t first_member() const noexcept {
+        return question_->perturbations.first_member + static_cast<std::int32_t>(part_.first);
+    }
+    [[nodiscard]] NoiseContext when() const noexcept { return question_->perturbations.when; }
+    [[nodiscard]] std::uint32_t rank() const noexcept { return question_->perturbations.rank; }
+    [[nodiscard]] bool antithetic() const noexcept { return question_->perturbations.antithetic; }
+    [[nodiscard]] std::span<const float> centre() const noexcept { return question_->perturbations.centre; }
+    [[nodiscard]] std::span<const float> centre(const Source& source) const noexcept {
+        return centre().subspan(source.offset, source.count);
+    }
     /// Empty where the centre is on the host alone.
-    [[nodiscard]] BufferView device_centre() const noexcept { return perturbations_.device_centre; }
+    [[nodiscard]] BufferView device_centre() const noexcept { return question_->perturbations.device_centre; }
     /// Formed where it must be: a matrix in fp32 from a sum in double.
     [[nodiscard]] const Tensor& natural(std::size_t source, std::uint32_t candidate);
     /// Forgets what was formed (matrices of candidates that are done).
@@ -34,9 +45,8 @@ class Candidates {
    private:
     [[nodiscard]] Tensor form(const Source& source, std::uint32_t candidate) const;
 
-    std::span<const Source> sources_;
-    Perturbations perturbations_;                             // of given candidates their number alone
-    std::vector<std::vector<Tensor>> values_;                 // by source; one, or one for each candidate
+    const Question* question_;
+    evolve::MemberRange part_;
     std::vector<std::vector<std::optional<Tensor>>> formed_;  // by source and candidate
 };
 

@@ -14,8 +14,6 @@
 namespace yolk::hyper::population {
 namespace {
 
-constexpr std::size_t kKeptPlans = 4;
-
 /// The earliest phase of each equation that varies: even ones are the device's, odd ones the host's. Equations of one
 /// phase of the device may depend on each other, those of one phase of the host do not.
 std::vector<std::uint32_t> levels_of(const Graph& graph, const PlacedGraph& placed) {
@@ -241,7 +239,7 @@ Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
         if (!is_device_only()) break;  // the host's part of a chunk waits for the device's: no turns
     }
     YOLK_TRY_VOID(bind(*plan));
-    if (plans_.size() == kKeptPlans) plans_.erase(plans_.begin());
+    if (plans_.size() == options_.kept_plans) plans_.erase(plans_.begin());
     plans_.push_back(std::move(plan));
     return plans_.back().get();
 }

@@ -49,6 +49,7 @@ class Program {
         std::uint64_t budget_bytes = 0;
         std::uint32_t rank = 1;
         bool antithetic = true;
+        std::uint32_t kept_plans = 4;  ///< for so many numbers of candidates, the latest
     };
     /// `groups` must outlive it. Errors: no memory for one candidate.
     [[nodiscard]] static Result<std::unique_ptr<Program>> create(Dispatcher& dispatcher,

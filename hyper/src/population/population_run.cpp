@@ -31,45 +31,33 @@ void write_floats(const Value& value, std::uint64_t count, float* to) {
     std::fill(to, to + count, number == nullptr ? 0.0F : static_cast<float>(*number));
 }
 
-/// Overlapped on the pool; one after the other in the caller's thread where there is none.
-std::vector<Result<Value>> run_tasks(HostPool* pool, std::span<const HostTask> tasks) {
-    if (tasks.empty()) return {};
-    if (pool != nullptr) return pool->run_all(tasks);
-    std::vector<Result<Value>> results;
-    results.reserve(tasks.size());
-    for (const HostTask& task : tasks) {
-        auto result = run_caught(*task.function, {task.parameters, task.operands, {}});
-        if (!result) result = std::move(result).error().while_doing(fmt::format("running {}", task.label));
-        results.push_back(std::move(result));
-    }
-    return results;
-}
-
 }  // namespace
 
-Run::Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples)
-    : dispatcher_(dispatcher), pool_(pool), program_(program), candidates_(candidates) {
+Result<PopulationOutputs> outputs_for(std::uint32_t examples, std::uint32_t candidates) {
+    // A value holds a tensor of its own at least where a host function made it.
+    constexpr std::uint64_t kValueBytes = sizeof(Value) + 128;
+    PopulationOutputs outputs{.examples = examples, .candidates = candidates};
+    const std::uint64_t values = std::uint64_t{examples} * candidates;
+    const std::string what = fmt::format("the outputs of {} candidates for {} examples", candidates, examples);
+    if (values >= kManyValues) YOLK_TRY_VOID(check_host_memory(kValueBytes * values, what));
+    YOLK_TRY(outputs.values, allocate<Value>(values, what));
+    YOLK_TRY(outputs.errors, allocate<std::optional<Error>>(candidates, what));
+    return outputs;
+}
+
+Run::Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples,
+         HostMemory* memory)
+    : dispatcher_(dispatcher), pool_(pool), memory_(memory), program_(program), candidates_(candidates) {
     result_.examples = examples;
-    result_.candidates = candidates.count();
     result_.counts.device_equations = program.equations(Placement::Device);
     result_.counts.host_equations = program.equations(Placement::Host);
     for (const ExampleGroup& group : program.groups()) values_.emplace_back(group.graph().variables.size());
 }
 
-Result<void> Run::reserve() {
-    // A value holds a tensor of its own at least where a host function made it.
-    constexpr std::uint64_t kValueBytes = sizeof(Value) + 128;
-    const std::uint64_t values = std::uint64_t{result_.examples} * result_.candidates;
-    const std::string what =
-        fmt::format("the outputs of {} candidates for {} examples", result_.candidates, result_.examples);
-    if (values >= kManyValues) YOLK_TRY_VOID(check_host_memory(kValueBytes * values, what));
-    YOLK_TRY(result_.values, allocate<Value>(values, what));
-    YOLK_TRY(result_.errors, allocate<std::optional<Error>>(result_.candidates, what));
-    return {};
-}
-
 Result<PopulationOutputs> Run::all() {
-    YOLK_TRY_VOID(reserve());
+    YOLK_TRY(PopulationOutputs room, outputs_for(result_.examples, candidates_.count()));
+    room.counts = result_.counts;
+    result_ = std::move(room);
     if (candidates_.count() == 0) return std::move(result_);
     if (const BufferView centre = candidates_.device_centre(); !centre.empty()) {
         YOLK_TRY_VOID(program_.take_centre(centre));
@@ -81,7 +69,11 @@ Result<PopulationOutputs> Run::all() {
 }
 
 Result<void> Run::begin_chunk(std::uint32_t first, std::size_t slot) {
-    chunk_ = {.first = first, .count = std::min(program_.members_per_chunk(), candidates_.count() - first)};
+    const std::uint32_t most = program_.members_per_chunk();
+    const std::uint32_t left = candidates_.count() - first;
+    // What a pool deals out has any size, and plans are kept by size: powers of two keep them few.
+    const std::uint32_t fitting = candidates_.are_some() ? std::bit_floor(left) : left;
+    chunk_ = {.first = first, .count = left < most ? fitting : most};
     YOLK_TRY(chunk_.plan, program_.chunk_plan(chunk_.count));
     chunk_.slot = &chunk_.plan->slots[slot];
     ++result_.counts.chunks;
@@ -210,13 +202,16 @@ void Run::fail(std::uint32_t m, Error error) {
     if (!failed(m)) result_.errors[chunk_.first + m] = std::move(error);
 }
 
+std::string Run::label_of(std::uint32_t group, std::uint32_t m, std::uint32_t e) const {
+    return fmt::format("example {}, candidate {}", program_.groups()[group].indices[e],
+                       candidates_.before() + chunk_.first + m);
+}
+
 void Run::keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::uint32_t e,
                std::vector<Value> results) {
     const Graph& graph = program_.groups()[group].graph();
     if (Result<void> checked = check_results(graph, equation, results); !checked) {
-        return fail(m,
-                    std::move(checked).error().while_doing(fmt::format(
-                        "evaluating example {}, candidate {}", program_.groups()[group].indices[e], chunk_.first + m)));
+        return fail(m, std::move(checked).error().while_doing("evaluating " + label_of(group, m, e)));
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
         const VariableId id = graph.equations[equation].results[i];
@@ -246,31 +241,27 @@ void Run::call_hosts(std::span<const EquationRef> equations) {
         std::uint32_t m = 0;
         std::uint32_t e = 0;
     };
-    std::vector<HostTask> tasks;
+    std::vector<PendingHostCall> calls;
     std::vector<Origin> origins;
-    std::vector<Tensor> parameters;  // what the tasks' spans look at
     for (const EquationRef& ref : equations) {
         const ExampleGroup& group = program_.groups()[ref.group];
         const Equation& equation = group.graph().equations[ref.equation];
         for (std::uint32_t m = 0; m < chunk_.count; ++m) {
             if (failed(m)) continue;
             for (std::uint32_t e = 0; e < group.count(); ++e) {
-                HostTask task{.function = equation.host};
-                const Value first = operand(ref.group, {ref.equation, 0}, m, e);
-                if (const Tensor* tensor = first.tensor()) {
-                    parameters.push_back(*tensor);
-                    task.parameters = tensor->values();
-                }
-                for (std::size_t i = 1; i < equation.operands.size(); ++i)
-                    task.operands.push_back(operand(ref.group, {ref.equation, i}, m, e));
-                task.label = fmt::format("example {}, candidate {}", group.indices[e], chunk_.first + m);
-                tasks.push_back(std::move(task));
+                const std::uint32_t candidate = candidates_.before() + chunk_.first + m;
+                PendingHostCall& call =
+                    calls.emplace_back(PendingHostCall{.key = {candidate, ref.group, ref.equation, e},
+                                                       .function = equation.host,
+                                                       .operands = {},
+                                                       .label = label_of(ref.group, m, e)});
+                for (std::size_t i = 0; i < equation.operands.size(); ++i)
+                    call.operands.push_back(operand(ref.group, {ref.equation, i}, m, e));
                 origins.push_back({ref, m, e});
             }
         }
     }
-    result_.counts.host_calls += tasks.size();
-    std::vector<Result<Value>> results = run_tasks(pool_, tasks);
+    std::vector<Result<Value>> results = make_host_calls(pool_, memory_, calls, result_.counts.host_calls);
     for (std::size_t i = 0; i < results.size(); ++i) {
         const auto& [ref, m, e] = origins[i];
         if (!results[i]) {
@@ -296,8 +287,7 @@ void Run::evaluate(const EquationRef& ref) {
                 keep(ref.group, ref.equation, m, e, *std::move(results));
                 continue;
             }
-            fail(m, std::move(results).error().while_doing(
-                        fmt::format("evaluating example {}, candidate {}", group.indices[e], chunk_.first + m)));
+            fail(m, std::move(results).error().while_doing("evaluating " + label_of(ref.group, m, e)));
         }
     }
 }

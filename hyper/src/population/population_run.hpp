@@ -5,21 +5,26 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "population_candidates.hpp"
+#include "population_host_calls.hpp"
 #include "population_program.hpp"
 
 namespace yolk::hyper::population {
 
+/// Room for outputs, which users ask for by population and examples. Errors: no memory.
+[[nodiscard]] Result<PopulationOutputs> outputs_for(std::uint32_t examples, std::uint32_t candidates);
+
 class Run {
    public:
-    Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples);
+    /// `memory` of host calls may be null.
+    Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples,
+        HostMemory* memory = nullptr);
     [[nodiscard]] Result<PopulationOutputs> all();
 
    private:
-    /// Room for the outputs, which users ask for by population and examples.
-    [[nodiscard]] Result<void> reserve();
     /// Phase by phase, the host waiting for the device.
     [[nodiscard]] Result<void> in_turn();
     /// Without a host's part: chunks are prepared and read while the device works on others.
@@ -46,11 +51,14 @@ class Run {
     [[nodiscard]] Value operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m, std::uint32_t e);
     void keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::uint32_t e, std::vector<Value> results);
     void fail(std::uint32_t m, Error error);
+    /// For errors: "example 3, candidate 17".
+    [[nodiscard]] std::string label_of(std::uint32_t group, std::uint32_t m, std::uint32_t e) const;
     [[nodiscard]] bool failed(std::uint32_t m) const { return result_.errors[chunk_.first + m].has_value(); }
     [[nodiscard]] std::uint32_t examples_of(std::uint32_t group, VariableId variable) const;
 
     Dispatcher& dispatcher_;
     HostPool* pool_;
+    HostMemory* memory_;
     Program& program_;
     Candidates& candidates_;
     PopulationOutputs result_;

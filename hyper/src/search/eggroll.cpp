@@ -6,22 +6,12 @@
 #include <limits>
 #include <vector>
 
+#include "eggroll_steps.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/schedule.hpp"
 #include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {
-namespace {
-
-class Eggroll final : public Search {
-   public:
-    [[nodiscard]] std::string name() const override { return "eggroll"; }
-    /// The centre is evaluated with every population.
-    [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions& options) const override {
-        return std::uint64_t{options.evolution.population} + 1;
-    }
-    [[nodiscard]] Result<void> run(Objective& objective) override;
-};
 
 StepReport report_of(std::uint32_t step, std::span<const double> rewards, const evolve::Schedule& schedule) {
     StepReport report{.step = step,
@@ -40,6 +30,18 @@ StepReport report_of(std::uint32_t step, std::span<const double> rewards, const 
     report.mean = finite == 0 ? std::numeric_limits<double>::quiet_NaN() : report.mean / static_cast<double>(finite);
     return report;
 }
+
+namespace {
+
+class Eggroll final : public Search {
+   public:
+    [[nodiscard]] std::string name() const override { return "eggroll"; }
+    /// The centre is evaluated with every population.
+    [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions& options) const override {
+        return std::uint64_t{options.evolution.population} + 1;
+    }
+    [[nodiscard]] Result<void> run(Objective& objective) override;
+};
 
 /// Where the rows of a table that the host reads are among its elements.
 std::vector<evolve::ElementRange> elements_of(const ParameterTable& table, std::span<const ParameterId> rows) {
@@ -117,6 +119,7 @@ Result<void> search_steps(Objective& objective, evolve::Evolution& evolution, st
 Result<void> Eggroll::run(Objective& objective) {
     evolve::EvolutionOptions options = objective.options().evolution;
     options.rank = objective.noise_rank();
+    if (objective.devices() != nullptr) return search_over_devices(objective, options);
     const Device& device = objective.dispatcher().device();
     const ParameterTable& table = objective.space().table;
     evolve::EvolutionParts parts{.parameters = table,

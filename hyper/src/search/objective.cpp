@@ -74,7 +74,8 @@ Result<ParameterSet> working_set(const ParameterSet& set, const evolve::Evolutio
 }
 
 Result<void> SystemObjective::plan(Prepared& prepared) {
-    const PopulationEvaluator::Resources resources{.dispatcher = dispatcher_, .pool = &system_->pool()};
+    const PopulationEvaluator::Resources resources{
+        .dispatcher = dispatcher_, .pool = &system_->pool(), .devices = system_->devices()};
     YOLK_TRY(PopulationEvaluator evaluator,
              PopulationEvaluator::create(resources, prepared.traced, set_, options_.population_options));
     prepared.evaluator = std::make_unique<PopulationEvaluator>(std::move(evaluator));
@@ -95,6 +96,7 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     YOLK_TRY(made->set_, working_set(system.parameters(), options.evolution));
     YOLK_TRY(made->space_, search_space(made->set_));
     YOLK_TRY(made->dispatcher_, system.dispatcher());
+    YOLK_TRY_VOID(made->check_devices());
     YOLK_TRY_VOID(made->plan(made->training_));
     if (made->held_out_) YOLK_TRY_VOID(made->plan(*made->held_out_));
     made->find_host_rows();
@@ -171,6 +173,7 @@ Result<std::vector<double>> SystemObjective::rewards_of(std::uint32_t count, Eva
         outcome_.cost.dispatches += outputs.counts.dispatches;
         outcome_.cost.host_calls += outputs.counts.host_calls;
         outcome_.cost.metric_calls += count;
+        count_shares(outputs.pooled);
         YOLK_TRY(const PopulationEvaluation evaluation,
                  score_population(std::move(outputs), training_.expected, *metric_));
         count_failures(evaluation);
@@ -244,6 +247,7 @@ Result<std::optional<double>> SystemObjective::held_out_reward(std::span<const f
     if (!held_out_) return std::optional<double>();
     YOLK_TRY(const std::vector<Candidate> candidates, candidates_at(coordinates, 1));
     YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(candidates));
+    count_shares(outputs.pooled);
     YOLK_TRY(const PopulationEvaluation evaluation,
              score_population(std::move(outputs), held_out_->expected, *metric_));
     return std::optional(evaluation.rewards.front());
@@ -255,6 +259,7 @@ Result<std::optional<double>> SystemObjective::held_out_reward(const Perturbatio
     centre.first_member = -1;
     centre.members = 1;
     YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(centre));
+    count_shares(outputs.pooled);
     YOLK_TRY(const PopulationEvaluation evaluation,
              score_population(std::move(outputs), held_out_->expected, *metric_));
     return std::optional(evaluation.rewards.front());
@@ -270,6 +275,7 @@ bool SystemObjective::tell(const StepReport& step, HeldOut held_out) {
     ++outcome_.steps;
     const auto log = [&]() -> Result<void> {
         YOLK_TRY(told.held_out, held_out());
+        told.shares = std::exchange(step_shares_, {});
         outcome_.history.push_back(told);
         return log_line(to_json(told));
     };
@@ -316,8 +322,7 @@ OptimizeOutcome SystemObjective::expected(const Search& search) const {
     return outcome;
 }
 
-Result<OptimizeOutcome> SystemObjective::run(Search& search) {
-    YOLK_TRY_VOID(log_begin(search));
+Result<void> SystemObjective::score_start() {
     outcome_.best_reward = -std::numeric_limits<double>::infinity();
     YOLK_TRY(const std::vector<double> start, evaluate(space_.centre, 1));
     if (start.empty()) {
@@ -327,6 +332,13 @@ Result<OptimizeOutcome> SystemObjective::run(Search& search) {
     best_.reset();
     outcome_.start_reward = start.front();
     YOLK_TRY(outcome_.held_out_start, held_out_reward(space_.centre));
+    start_evaluation_ = next_evaluation_;
+    return {};
+}
+
+Result<OptimizeOutcome> SystemObjective::run(Search& search) {
+    YOLK_TRY_VOID(log_begin(search));
+    YOLK_TRY_VOID(score_start());
     const Result<void> searched = search.run(*this);
     const Result<void> settled = settle();  // a search that failed may not have
     YOLK_TRY_VOID(searched);
@@ -343,6 +355,8 @@ Result<OptimizeOutcome> SystemObjective::run(Search& search) {
                                                                               : "steps";
     YOLK_TRY_VOID(fetch_best());
     YOLK_TRY(outcome_.held_out_best, held_out_reward(best_ ? *best_ : space_.centre));
+    YOLK_TRY_VOID(check_spoilt(search));
+    note_devices();
     YOLK_TRY_VOID(log_end());
     return outcome_;
 }

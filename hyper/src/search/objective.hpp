@@ -29,7 +29,8 @@ class SystemObjective final : public Objective {
 
     [[nodiscard]] const SearchSpace& space() const noexcept override { return space_; }
     [[nodiscard]] const OptimizeOptions& options() const noexcept override { return options_; }
-    [[nodiscard]] Dispatcher& dispatcher() noexcept override { return *dispatcher_; }
+    [[nodiscard]] Dispatcher& dispatcher() noexcept override;
+    [[nodiscard]] evolve::DevicePool* devices() noexcept override;
     [[nodiscard]] std::uint32_t noise_rank() const noexcept override;
     [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept override { return host_rows_; }
     bool clamp(std::span<float> coordinates) const override;
@@ -38,6 +39,9 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count) override;
     [[nodiscard]] bool report(const StepReport& step, std::span<const float> centre) override;
     [[nodiscard]] bool report(const StepReport& step, const Perturbations& around) override;
+    [[nodiscard]] SearchMark mark() const override;
+    [[nodiscard]] std::optional<std::uint32_t> spoilt_since() const noexcept override { return spoilt_since_; }
+    [[nodiscard]] Result<void> go_back(const SearchMark& mark) override;
 
     /// What the search would cost.
     [[nodiscard]] OptimizeOutcome expected(const Search& search) const;
@@ -73,6 +77,11 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<void> fetch_best();
     [[nodiscard]] bool affords(std::uint64_t candidates) const noexcept;
     void count_failures(const PopulationEvaluation& evaluation);
+    void count_shares(const PooledEvaluation& pooled);
+    [[nodiscard]] Result<void> check_devices() const;
+    [[nodiscard]] Result<void> score_start();
+    [[nodiscard]] Result<void> check_spoilt(const Search& search) const;
+    void note_devices();
     [[nodiscard]] Result<void> log_begin(const Search& search);
     [[nodiscard]] Result<void> log_line(const Json& line);
     [[nodiscard]] Result<void> log_end();
@@ -95,6 +104,11 @@ class SystemObjective final : public Objective {
     bool out_of_budget_ = false;
     bool stopped_by_caller_ = false;
     std::uint32_t failed_in_step_ = 0;
+    // Of several devices.
+    std::uint32_t next_evaluation_ = 0;
+    std::uint32_t start_evaluation_ = 0;  ///< the first after those that scored the start
+    std::optional<std::uint32_t> spoilt_since_;
+    std::vector<evolve::WorkerShare> step_shares_;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 

@@ -8,6 +8,23 @@
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::hyper {
+namespace {
+
+Json shares_json(std::span<const evolve::WorkerShare> shares) {
+    Json list = Json::array();
+    for (const evolve::WorkerShare& share : shares) {
+        list.push_back({{"device", share.name},
+                        {"dropped", share.dropped},
+                        {"candidates", share.members},
+                        {"audited", share.audited},
+                        {"chunks", share.chunks},
+                        {"busy_seconds", share.busy_seconds},
+                        {"candidates_per_second", std::max(share.rate, 0.0)}});
+    }
+    return list;
+}
+
+}  // namespace
 
 Result<void> validate(const OptimizeOptions& options) {
     if (options.steps < 1) return bad_input("The number of steps is 0; it must be at least 1.");
@@ -58,6 +75,7 @@ Json to_json(const StepReport& report) {
               {"learning_rate", report.learning_rate},
               {"seconds", report.seconds}};
     if (report.held_out) json["held_out"] = *report.held_out;
+    if (!report.shares.empty()) json["devices"] = shares_json(report.shares);
     return json;
 }
 
@@ -73,6 +91,11 @@ Json to_json(const OptimizeOutcome& outcome) {
               {"failed_candidates", outcome.failed_candidates}};
     if (outcome.held_out_start) json["held_out_start"] = *outcome.held_out_start;
     if (outcome.held_out_best) json["held_out_best"] = *outcome.held_out_best;
+    if (!outcome.shares.empty()) {
+        json["devices"] = shares_json(outcome.shares);
+        json["depends_on_placement"] = outcome.depends_on_placement;
+    }
+    if (!outcome.notes.empty()) json["notes"] = outcome.notes;
     return json;
 }
 

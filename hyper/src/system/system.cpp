@@ -101,14 +101,28 @@ Result<Tensor> System::values_of(const std::string& name) const {
 void System::use(Dispatcher& dispatcher) noexcept {
     impl_->context.reset();
     impl_->dispatcher = &dispatcher;
+    impl_->devices = nullptr;
 }
 
 void System::use(const Context& context) noexcept {
     impl_->context = context;
     impl_->dispatcher = &context.dispatcher();
+    impl_->devices = nullptr;
 }
 
+void System::use(evolve::DevicePool& devices) noexcept {
+    impl_->context.reset();
+    impl_->dispatcher = nullptr;
+    impl_->devices = &devices;
+}
+
+evolve::DevicePool* System::devices() const noexcept { return impl_->devices; }
+
 Result<Dispatcher*> System::dispatcher() {
+    if (impl_->devices != nullptr) {
+        YOLK_TRY(const std::size_t lead, impl_->devices->lead());
+        return &impl_->devices->dispatcher(lead);
+    }
     if (impl_->dispatcher == nullptr) {
         auto own = Context::create();
         if (!own) return std::move(own).error().while_doing("opening a device for system '" + impl_->name + "'");

@@ -24,6 +24,7 @@ struct System::Impl {
     std::set<std::string> warned{};    ///< each warning is logged once, not for every example
     std::optional<Context> context{};  ///< what `dispatcher` is of, where it is not the caller's
     Dispatcher* dispatcher = nullptr;
+    evolve::DevicePool* devices = nullptr;  ///< the caller's, in place of both
     std::shared_ptr<HostPool> pool;
 
     [[nodiscard]] Result<Tensor> values_for(const AnyHyperfunction& function);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "system_impl.hpp"
+#include "yolk/core/log.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -95,8 +96,13 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
     YOLK_TRY(const std::vector<TracedExample> traces, trace_all(examples));
     YOLK_TRY(Dispatcher * device, dispatcher());
     YOLK_TRY(PopulationEvaluator evaluator,
-             PopulationEvaluator::create({device, &pool()}, traces, impl_->parameters, options));
+             PopulationEvaluator::create({device, &pool(), devices()}, traces, impl_->parameters, options));
     YOLK_TRY(PopulationOutputs outputs, evaluator.evaluate(candidates));
+    if (outputs.pooled.suspect_since) {
+        log_warning(fmt::format(
+            "Rewards of system '{}' that were evaluated before these, from evaluation {} on, may be wrong. {}",
+            impl_->name, *outputs.pooled.suspect_since, outputs.pooled.lost));
+    }
     std::vector<Value> expected;
     for (const Example& example : examples) expected.push_back(example.expected);
     return score_population(std::move(outputs), expected, metric);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of es_update: tile edges, primes, all ranks that matter, frozen parameters, integer and float weights.
+// The table of es_update: tile edges, primes, all ranks that matter, frozen parameters, integer and float weights,
+// shares.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "check_tools.hpp"
 #include "es_update_oracle.hpp"
@@ -11,6 +13,7 @@
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/oracle/operation_problem.hpp"
+#include "yolk/primitives/es_update_strips.hpp"
 #include "yolk/reference/es_update.hpp"
 
 namespace yolk::oracle {
@@ -23,6 +26,8 @@ struct EsUpdateCase {
     std::uint32_t rank = 1;
     FitnessWeights weights = FitnessWeights::I8;
     bool antithetic = true;
+    EsUpdateOutput output = EsUpdateOutput::Gradient;
+    EsUpdateShare share{};
 
     [[nodiscard]] std::uint32_t weight_count() const { return antithetic ? population / 2 : population; }
 };
@@ -84,6 +89,30 @@ std::vector<EsUpdateCase> es_update_cases() {
     };
 }
 
+/// Shares of the parameters and of the pairs: from the beginning, within, to the end, across frozen ones, of nothing.
+std::vector<EsUpdateCase> es_update_shares() {
+    constexpr auto kInt8 = FitnessWeights::I8;
+    constexpr auto kSums = EsUpdateOutput::Sums;
+    constexpr std::uint32_t kRest = EsUpdateShare::kAllThatFollow;
+    const std::vector<ParameterDesc> all{matrix("embedding", 67, 5), vector("norm", 21), frozen("position", 4, 5),
+                                         matrix("w", 10, 17), frozen("last", 3, 1)};
+    const std::vector<ParameterDesc> small{matrix("w", 3, 9), vector("v", 9), frozen("f", 2, 1)};
+    return {
+        {"first strips", all, 22, 2, kInt8, true, {}, {0, 3}},
+        {"strips within", all, 22, 1, kInt8, true, {}, {5, 6}},
+        {"strips to the end", all, 22, 3, kInt8, true, {}, {11, kRest}},
+        {"no strips", all, 22, 1, kInt8, true, {}, {0, 0}},
+        {"strips within, floats", all, 22, 2, FitnessWeights::F32, true, {}, {7, 6}},
+        {"all sums", all, 22, 2, kInt8, true, kSums, {}},
+        {"sums of the first pairs", all, 38, 1, kInt8, true, kSums, {0, kRest, 0, 7}},
+        {"sums of pairs within", policy_4_64_2(), 64, 3, kInt8, true, kSums, {0, kRest, 5, 18}},
+        {"sums of the last pairs", small, 1030, 1, kInt8, true, kSums, {0, kRest, 501, kRest}},
+        {"sums of no pairs", small, 14, 1, kInt8, true, kSums, {0, kRest, 7, 0}},
+        {"sums of strips and pairs", all, 34, 1, kInt8, true, kSums, {2, 9, 3, 13}},
+        {"sums of members of their own", small, 13, 2, kInt8, false, kSums, {0, kRest, 6, 5}},
+    };
+}
+
 struct UpdateInputs {
     NoiseContext when;
     abi::fitness::Summary summary{};
@@ -120,55 +149,132 @@ EsUpdateDesc describe_update(const EsUpdateCase& item) {
             .population = item.population,
             .rank = item.rank,
             .weights = item.weights,
-            .antithetic = item.antithetic};
+            .antithetic = item.antithetic,
+            .output = item.output};
+}
+
+/// Two words for each sum, the low one first.
+std::vector<std::uint32_t> words_of_sums(std::span<const std::int64_t> sums) {
+    std::vector<std::uint32_t> words;
+    for (const std::int64_t sum : sums) {
+        words.push_back(static_cast<std::uint32_t>(sum));
+        words.push_back(static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum) >> 32U));
+    }
+    return words;
 }
 
 class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
    public:
     EsUpdateProblem(const EsUpdateCase& item, UpdateInputs inputs)
-        : OperationProblem(describe_update(item), item.name, inputs.when), inputs_(std::move(inputs)) {}
+        : OperationProblem(describe_update(item), item.name, inputs.when, OrZero<EsUpdateShare>{item.share}),
+          inputs_(std::move(inputs)),
+          share_(item.share),
+          zeroes_(item.share.first_strip == 0 && item.share.strip_count > 0) {
+        const UpdateStrips strips(desc().parameters);
+        share_.strip_count = std::min(share_.strip_count, strips.count() - share_.first_strip);
+        share_.pair_count = std::min(share_.pair_count, item.weight_count() - share_.first_pair);
+    }
 
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         return {integer() ? bytes_of_values(inputs_.integers) : bytes_of_values(inputs_.floats),
                 bytes_of_values(std::vector{inputs_.summary})};
     }
     [[nodiscard]] std::vector<Expected> expected() const override {
-        Expected gradient{.oracle = oracle()};
-        if (integer()) {
-            gradient.twin = words_of(reference::es_update_twin(
-                desc(), std::span(inputs_.integers).first(inputs_.values.size()), inputs_.summary, inputs_.when));
+        const auto weights = std::span(inputs_.integers).first(integer() ? inputs_.values.size() : 0);
+        if (sums()) {
+            const reference::PairRange pairs{.first = share_.first_pair, .count = share_.pair_count};
+            return {{.element = ElementType::U32,
+                     .twin = words_of_sums(reference::es_update_sums_twin(desc(), weights, pairs, inputs_.when)),
+                     .kept = kept(2)}};
         }
+        Expected gradient{.oracle = oracle(), .kept = kept(1)};
+        if (integer())
+            gradient.twin = words_of(reference::es_update_twin(desc(), weights, inputs_.summary, inputs_.when));
         return {std::move(gradient)};
+    }
+    /// What a word of a sum is worth no oracle's value says: the two together, scaled as a gradient is.
+    void verify(CheckReport& report, const std::string& case_name,
+                std::span<const std::vector<std::uint32_t>> outputs) const override {
+        if (!sums()) return;
+        const std::vector<bool> is_kept = kept(1);
+        std::vector<double> values;
+        std::vector<OracleValue> expected = oracle();
+        for (std::size_t i = 0; i < is_kept.size(); ++i) {
+            const std::uint64_t bits = outputs[0][2 * i] | std::uint64_t{outputs[0][2 * i + 1]} << 32U;
+            values.push_back(is_kept[i] ? 0.0
+                                        : static_cast<double>(static_cast<std::int64_t>(bits)) *
+                                              unit_of(static_cast<std::uint32_t>(i)));
+            if (is_kept[i]) expected[i] = {};
+        }
+        verify_against_oracle(report, case_name + ", sums", values, expected);
     }
     /// A multiply-add per pair, rank column and element of a matrix, and one per pair and element of a vector; drawing
     /// noise is not counted.
     [[nodiscard]] Work work() const override {
+        const ElementSpan made = UpdateStrips(desc().parameters).elements(share_.first_strip, share_.strip_count);
         double products = 0.0;
-        for (const ParameterDesc& parameter : desc().parameters.parameters()) {
-            if (parameter.perturbation == Perturbation::Frozen) continue;
-            const double terms = parameter.perturbation == Perturbation::Vector ? 1.0 : desc().rank;
-            products += terms * parameter.rows * parameter.columns;
+        double written = 0.0;
+        for (std::uint32_t id = 0; id < desc().parameters.parameters().size(); ++id) {
+            const ParameterDesc& parameter = desc().parameters.parameters()[id];
+            const std::uint64_t elements = std::uint64_t{parameter.rows} * parameter.columns;
+            if (parameter.perturbation == Perturbation::Frozen) {
+                if (zeroes_) written += static_cast<double>(elements);
+                continue;
+            }
+            const std::uint64_t first = desc().parameters.offset(ParameterId{id});
+            const std::uint64_t begin = std::max<std::uint64_t>(first, made.first);
+            const std::uint64_t end = std::min(first + elements, std::uint64_t{made.first} + made.count);
+            const double shared = end > begin ? static_cast<double>(end - begin) : 0.0;
+            products += (parameter.perturbation == Perturbation::Vector ? 1.0 : desc().rank) * shared;
+            written += shared;
         }
-        const auto pairs = static_cast<double>(inputs_.values.size());
+        const auto pairs = static_cast<double>(share_.pair_count);
         return {.operations = 2.0 * pairs * products,
-                .bytes = pairs * (integer() ? 1.0 : 4.0) + static_cast<double>(desc().parameters.size_bytes())};
+                .bytes = pairs * (integer() ? 1.0 : 4.0) + (sums() ? 8.0 : 4.0) * written};
     }
 
    private:
     [[nodiscard]] bool integer() const { return desc().weights == FitnessWeights::I8; }
+    [[nodiscard]] bool sums() const { return desc().output == EsUpdateOutput::Sums; }
+    [[nodiscard]] Perturbation perturbation_of(std::uint32_t element) const {
+        std::size_t id = desc().parameters.parameters().size() - 1;
+        while (desc().parameters.offset(ParameterId{static_cast<std::uint32_t>(id)}) > element) --id;
+        return desc().parameters.parameters()[id].perturbation;
+    }
+    /// Elements, of so many words, that the share leaves as they were.
+    [[nodiscard]] std::vector<bool> kept(std::size_t words) const {
+        const ElementSpan made = UpdateStrips(desc().parameters).elements(share_.first_strip, share_.strip_count);
+        std::vector<bool> kept;
+        for (std::uint32_t i = 0; i < desc().parameters.element_count(); ++i) {
+            const bool is_frozen = perturbation_of(i) == Perturbation::Frozen;
+            const bool is_made = i >= made.first && i < made.first + made.count;
+            kept.insert(kept.end(), words, is_frozen ? !zeroes_ : !is_made);
+        }
+        return kept;
+    }
+    /// What 1 of a sum is in the gradient, without the coefficient's rounding.
+    [[nodiscard]] double unit_of(std::uint32_t element) const {
+        const double members = desc().population;
+        const double scale = static_cast<double>(inputs_.summary.coefficient) *
+                             static_cast<double>(inputs_.when.sigma) * std::sqrt(members) / members;
+        const bool is_vector = perturbation_of(element) == Perturbation::Vector;
+        return is_vector ? scale / std::sqrt(85.0) : scale / (85.0 * std::sqrt(static_cast<double>(desc().rank)));
+    }
 
-    /// Four roundings in class P (factor, its product with the coefficient, the sum, the last product), and the
-    /// oracle's own in double. Floats add a product and an addition per term and an addition per slice, each 2^-24 of
-    /// what has been summed.
+    /// Four roundings in class P (factor, its product with the coefficient, the sum, the last product), of sums none,
+    /// and the oracle's own in double. Floats add a product and an addition per term and an addition per slice, each
+    /// 2^-24 of what has been summed.
     [[nodiscard]] std::vector<OracleValue> oracle() const {
+        std::vector<double> weights(inputs_.values.size(), 0.0);
+        std::copy_n(inputs_.values.begin() + share_.first_pair, share_.pair_count, weights.begin() + share_.first_pair);
         const EsUpdateOracle oracle =
-            es_update_oracle(desc(), inputs_.values, static_cast<double>(inputs_.summary.coefficient), inputs_.when);
+            es_update_oracle(desc(), weights, static_cast<double>(inputs_.summary.coefficient), inputs_.when);
         const double half_ulp = std::ldexp(1.0, -24);
         const double terms = static_cast<double>(inputs_.values.size()) * desc().rank;
         std::vector<OracleValue> values;
         for (std::size_t i = 0; i < oracle.gradient.size(); ++i) {
-            double tolerance =
-                4.1 * half_ulp * std::abs(oracle.gradient[i]) + (terms + 16.0) * std::ldexp(oracle.magnitude[i], -53);
+            double tolerance = (terms + 16.0) * std::ldexp(oracle.magnitude[i], -53);
+            if (!sums()) tolerance += 4.1 * half_ulp * std::abs(oracle.gradient[i]);
             if (!integer()) tolerance += 1.01 * half_ulp * (3.0 * terms + 1.0) * oracle.magnitude[i];
             values.push_back({oracle.gradient[i], tolerance + std::ldexp(1.0, -99)});
         }
@@ -176,6 +282,8 @@ class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
     }
 
     UpdateInputs inputs_;
+    EsUpdateShare share_;  ///< with its counts
+    bool zeroes_ = false;  ///< the elements of frozen parameters
 };
 
 /// Streams of draws of this family's cases begin here.
@@ -183,7 +291,9 @@ constexpr std::uint32_t kStreams = 0x400;
 
 Problems es_update_cases(std::uint64_t seed) {
     Problems problems;
-    for (const EsUpdateCase& item : es_update_cases()) {
+    std::vector<EsUpdateCase> items = es_update_cases();
+    std::ranges::move(es_update_shares(), std::back_inserter(items));
+    for (const EsUpdateCase& item : items) {
         const auto index = static_cast<std::uint32_t>(problems.size());
         problems.push_back(std::make_unique<EsUpdateProblem>(item, draw_inputs(item, seed, kStreams + index)));
     }
@@ -210,7 +320,8 @@ std::unique_ptr<Problem> make_es_update_problem(const EsUpdateDesc& desc) {
                             .population = desc.population,
                             .rank = desc.rank,
                             .weights = desc.weights,
-                            .antithetic = desc.antithetic};
+                            .antithetic = desc.antithetic,
+                            .output = desc.output};
     return std::make_unique<EsUpdateProblem>(item, draw_inputs(item, 42, kStreams));
 }
 

@@ -31,7 +31,7 @@ struct RolloutCase {
     bool mean_only = false;
     bool never_stop = false;
     bool antithetic = true;
-    std::uint32_t first_episode = 0;
+    RolloutPart part{};
     Determinism determinism = Determinism::Exact;
 };
 
@@ -41,7 +41,12 @@ std::vector<RolloutCase> rollout_cases() {
     return {
         {.what = "default network", .hidden = {64}, .members = 33, .max_steps = 40},
         {.what = "no hidden layer", .hidden = {}, .members = 1, .max_steps = 1, .rank = 2},
-        {.what = "one hidden unit", .hidden = {1}, .members = 2, .episodes = 3, .max_steps = 500, .first_episode = 7},
+        {.what = "one hidden unit",
+         .hidden = {1},
+         .members = 2,
+         .episodes = 3,
+         .max_steps = 500,
+         .part = {.first_episode = 7}},
         {.what = "three layers", .hidden = {7, 5}, .members = 31, .episodes = 2, .max_steps = 17, .rank = 3},
         {.what = "four layers", .hidden = {3, 5, 7}, .members = 13, .max_steps = 11, .rank = 2},
         {.what = "widest layer", .hidden = {256}, .members = 3, .max_steps = 3},
@@ -53,6 +58,13 @@ std::vector<RolloutCase> rollout_cases() {
         {.what = "the mean", .hidden = {17}, .episodes = 37, .max_steps = 29, .rank = 3, .mean_only = true},
         {.what = "never stops", .hidden = {3}, .members = 9, .max_steps = 200, .never_stop = true},
         {.what = "members of their own", .hidden = {6}, .members = 5, .max_steps = 19, .rank = 2, .antithetic = false},
+        {.what = "some of the members",
+         .hidden = {9},
+         .members = 7,
+         .episodes = 2,
+         .max_steps = 15,
+         .rank = 3,
+         .part = {.first_episode = 1, .first_member = 1000000}},
         {.what = "fast", .hidden = {64}, .members = 34, .max_steps = 40, .determinism = Determinism::Fast},
         {.what = "fast, three layers",
          .hidden = {7, 5},
@@ -152,15 +164,14 @@ void verify_episode(CheckReport& report, const std::string& name, const RolloutD
 }
 
 // The first pair and the last member, in the first and last episode.
-void verify_trajectories(CheckReport& report, const std::string& name, const RolloutDesc& desc,
-                         std::uint32_t first_episode, std::span<const float> parameters,
-                         std::span<const float> returns) {
+void verify_trajectories(CheckReport& report, const std::string& name, const RolloutDesc& desc, const RolloutPart& part,
+                         std::span<const float> parameters, std::span<const float> returns) {
     const std::uint32_t members = desc.mean_only ? 1 : desc.members;
     for (std::uint32_t member = 0; member < members; ++member) {
         if (member > 1 && member + 1 < members) continue;
         for (std::uint32_t episode = 0; episode < desc.episodes; ++episode) {
             if (episode > 0 && episode + 1 < desc.episodes) continue;
-            verify_episode(report, name, desc, parameters, member, first_episode + episode,
+            verify_episode(report, name, desc, parameters, part.first_member + member, part.first_episode + episode,
                            returns[std::size_t{episode} * members + member]);
         }
     }
@@ -168,8 +179,8 @@ void verify_trajectories(CheckReport& report, const std::string& name, const Rol
 
 class RolloutProblem final : public OperationProblem<RolloutDesc> {
    public:
-    RolloutProblem(const RolloutDesc& desc, std::string what, std::uint32_t first_episode, std::uint64_t seed)
-        : OperationProblem(desc, std::move(what), kWhen, OrZero<std::uint32_t>{first_episode}),
+    RolloutProblem(const RolloutDesc& desc, std::string what, const RolloutPart& part, std::uint64_t seed)
+        : OperationProblem(desc, std::move(what), kWhen, OrZero<RolloutPart>{part}),
           parameters_(draw_parameters(seed, desc)) {}
 
     /// A network that is wider than plans write out takes lavapipe a minute where it is written out.
@@ -226,7 +237,7 @@ class RolloutProblem final : public OperationProblem<RolloutDesc> {
 };
 
 std::unique_ptr<Problem> rollout_problem(const RolloutCase& c, std::uint64_t seed) {
-    return std::make_unique<RolloutProblem>(describe(c), c.what, c.first_episode, seed);
+    return std::make_unique<RolloutProblem>(describe(c), c.what, c.part, seed);
 }
 
 Problems rollout_cases(std::uint64_t seed) {
@@ -254,7 +265,7 @@ Problems rollout_benchmarks() {
 }
 
 std::unique_ptr<Problem> make_rollout_problem(const RolloutDesc& desc) {
-    return std::make_unique<RolloutProblem>(desc, std::string(), 0, 42);
+    return std::make_unique<RolloutProblem>(desc, std::string(), RolloutPart{}, 42);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ bool is_decided(const PolicyOracle& policy, const reference::RolloutStep& step) 
 }  // namespace
 
 FastRollout fast_rollout(const RolloutDesc& desc, std::span<const float> parameters, const NoiseContext& when,
-                         std::uint32_t first_episode) {
+                         const RolloutPart& part) {
     FastRollout expected;
     const std::uint32_t members = desc.mean_only ? 1 : desc.members;
     if (desc.never_stop) {  // each episode goes on to the end, whatever the policy does
@@ -34,9 +34,9 @@ FastRollout fast_rollout(const RolloutDesc& desc, std::span<const float> paramet
     }
     for (std::uint32_t episode = 0; episode < desc.episodes; ++episode) {
         for (std::uint32_t member = 0; member < members; ++member) {
-            const PolicyOracle policy(desc, parameters, when, member);
-            const std::vector<reference::RolloutStep> steps =
-                reference::rollout_trace(desc, parameters, when, member, first_episode + episode);
+            const PolicyOracle policy(desc, parameters, when, part.first_member + member);
+            const std::vector<reference::RolloutStep> steps = reference::rollout_trace(
+                desc, parameters, when, part.first_member + member, part.first_episode + episode);
             double total = 0.0;
             bool decided = true;
             for (const reference::RolloutStep& step : steps) {

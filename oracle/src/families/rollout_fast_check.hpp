@@ -23,7 +23,7 @@ struct FastRollout {
     std::uint64_t most_evaluations = 0;
 };
 [[nodiscard]] FastRollout fast_rollout(const RolloutDesc& desc, std::span<const float> parameters,
-                                       const NoiseContext& when, std::uint32_t first_episode);
+                                       const NoiseContext& when, const RolloutPart& part);
 
 /// Holds the sum of the evaluation counters; fails, too, where most episodes are open, which would hold nothing.
 void verify_fast_rollout(CheckReport& report, const std::string& name, const FastRollout& expected,

@@ -67,10 +67,23 @@ std::uint32_t units_of_tile(const ParameterEntry& entry, std::uint32_t tile_bloc
     return entry.kind == abi::es_update::kKindMatrix ? kTileEdge * tile_blocks : 1;
 }
 
+/// Of a strip, or of the end of them.
+std::uint32_t first_tile_of(const TileLayout& layout, std::uint32_t strip) noexcept {
+    const auto after = std::ranges::upper_bound(layout.first_strips, strip);
+    const auto at = static_cast<std::size_t>(after - layout.first_strips.begin()) - 1;
+    const ParameterEntry& entry = layout.entries[at];
+    return entry.first_tile + (strip - layout.first_strips[at]) * tiles_across(entry, layout.tile_blocks);
+}
+
+std::uint32_t first_unit_of(const TileLayout& layout, std::uint32_t tile) noexcept {
+    const ParameterEntry& entry = entry_of(layout, tile);
+    return entry.first_unit + (tile - entry.first_tile) * units_of_tile(entry, layout.tile_blocks);
+}
+
 }  // namespace
 
 TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks) {
-    TileLayout layout{.entries = {}, .tile_blocks = tile_blocks};
+    TileLayout layout{.entries = {}, .first_strips = {}, .tile_blocks = tile_blocks};
     for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
         const ParameterDesc& parameter = table.parameters()[id];
         const std::uint32_t elements = parameter.rows * parameter.columns;
@@ -84,6 +97,7 @@ TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks)
                                                        .first_group = layout.group_count,
                                                        .first_unit = layout.unit_count,
                                                        .first_frozen = layout.frozen_count});
+        layout.first_strips.push_back(layout.strip_count);
         if (entry.kind == abi::es_update::kKindFrozen) {
             layout.frozen_count += elements;
             continue;
@@ -91,6 +105,7 @@ TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks)
         const std::uint32_t tiles = tiles_of(entry, tile_blocks);
         const std::uint32_t units = units_of_tile(entry, tile_blocks);
         layout.tile_count += tiles;
+        layout.strip_count += ceil_div(entry.rows, kTileEdge);
         layout.unit_count += tiles * units;
         layout.group_count +=
             ceil_div(tiles, tiles_of_group_row(entry, tile_blocks)) * groups_across(entry, tile_blocks);
@@ -123,6 +138,21 @@ std::vector<TileWindow> cut_tiles(const TileLayout& layout, std::uint64_t most_u
     }
     close();
     return windows;
+}
+
+TileRange tiles_of_strips(const TileLayout& layout, std::uint32_t first, std::uint32_t count) noexcept {
+    return {.first = first_tile_of(layout, first), .end = first_tile_of(layout, first + count)};
+}
+
+TileWindow part_of(const TileLayout& layout, const TileWindow& window, const TileRange& tiles) noexcept {
+    const std::uint32_t first = std::max(window.first_tile, tiles.first);
+    const std::uint32_t end = std::min(window.first_tile + window.tile_count, tiles.end);
+    if (first >= end) return {};
+    if (first == window.first_tile && end == first + window.tile_count) return window;
+    TileWindow part{.first_tile = first, .tile_count = end - first, .first_unit = first_unit_of(layout, first)};
+    part.unit_count = first_unit_of(layout, end) - part.first_unit;
+    find_groups(layout, part);
+    return part;
 }
 
 }  // namespace yolk

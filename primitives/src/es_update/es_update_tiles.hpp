@@ -16,12 +16,20 @@ inline constexpr std::uint64_t kUnitBytes = std::uint64_t{4} * abi::es_update::k
 
 struct TileLayout {
     std::vector<abi::es_update::ParameterEntry> entries;
+    std::vector<std::uint32_t> first_strips;  ///< of each entry (yolk/primitives/es_update_strips.hpp)
     std::uint32_t tile_blocks = 1;
     std::uint32_t tile_count = 0;
     std::uint32_t unit_count = 0;
     std::uint32_t group_count = 0;
     std::uint32_t largest_tile = 0;  ///< in units; 0 where all is frozen
     std::uint32_t frozen_count = 0;  ///< elements
+    std::uint32_t strip_count = 0;
+};
+
+/// Tiles [first, end).
+struct TileRange {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
 };
 
 /// Of a group, which a workgroup of es_update_sum_staged takes.
@@ -42,5 +50,11 @@ struct TileWindow {
 
 /// Windows of at most `most_units` units, at least the largest tile; together all tiles, in order.
 [[nodiscard]] std::vector<TileWindow> cut_tiles(const TileLayout& layout, std::uint64_t most_units);
+
+/// Strips [first, first + count), of at most layout.strip_count: whole rows of tiles.
+[[nodiscard]] TileRange tiles_of_strips(const TileLayout& layout, std::uint32_t first, std::uint32_t count) noexcept;
+
+/// The tiles of a window that are in `tiles`; no tiles where it has none of them.
+[[nodiscard]] TileWindow part_of(const TileLayout& layout, const TileWindow& window, const TileRange& tiles) noexcept;
 
 }  // namespace yolk

@@ -105,17 +105,23 @@ Result<BindingsOf<RolloutDesc>> bind_rollout(const Device& device, const Rollout
 }
 
 void record_rollout(Recorder& recorder, const BindingsOf<RolloutDesc>& bound, const RolloutDesc& /*desc*/,
-                    const NoiseContext& when, OrZero<std::uint32_t> first_episode) noexcept {
+                    const NoiseContext& when, OrZero<RolloutPart> part) noexcept {
     const RolloutLayout& layout = bound->layout;
+    const bool whole = part.value.members == 0 || layout.desc.mean_only;
+    const std::uint32_t members = whole ? layout.members : std::min(part.value.members, layout.members);
+    const std::uint32_t all_episodes = layout.desc.episodes;
+    const std::uint32_t episodes =
+        part.value.episodes == 0 ? all_episodes : std::min(part.value.episodes, all_episodes);
     const auto sigma = static_cast<double>(when.sigma);
     abi_ro::Params params{
         .seed_low = static_cast<std::uint32_t>(when.seed),
         .seed_high = static_cast<std::uint32_t>(when.seed >> 32U),
         .generation = when.generation,
         .time = when.time,
-        .members = layout.members,
-        .episodes = layout.desc.episodes,
-        .first_episode = first_episode.value,
+        .members = members,
+        .episodes = episodes,
+        .first_member = layout.desc.mean_only ? 0 : part.value.first_member,
+        .first_episode = part.value.first_episode,
         .first_step = 0,
         .step_count = 0,
         .first_index = 0,
@@ -130,7 +136,7 @@ void record_rollout(Recorder& recorder, const BindingsOf<RolloutDesc>& bound, co
     recorder.barrier(Barrier::ComputeToTransfer);
     recorder.fill(bound->evaluations, 0);
     recorder.barrier(Barrier::TransferToCompute);
-    const std::uint64_t indices = rollout_indices(layout);
+    const std::uint64_t indices = std::uint64_t{members} * episodes;
     for (std::uint64_t first = 0; first < indices; first += bound->chunk) {
         if (first != 0) recorder.barrier(Barrier::ComputeToCompute);  // the next episodes take over the slots
         params.first_index = static_cast<std::uint32_t>(first);

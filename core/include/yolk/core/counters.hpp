@@ -24,6 +24,20 @@ struct OperationCounts {
     std::uint64_t bytes_read_back = 0;
     /// Handles that a hung device kept: never destroyed, since its work may still use them.
     std::uint64_t abandoned_handles = 0;
+
+    /// Of several devices together.
+    friend OperationCounts operator+(const OperationCounts& a, const OperationCounts& b) noexcept {
+        return {.dispatches = a.dispatches + b.dispatches,
+                .submissions = a.submissions + b.submissions,
+                .pipelines_created = a.pipelines_created + b.pipelines_created,
+                .memory_blocks = a.memory_blocks + b.memory_blocks,
+                .buffers_created = a.buffers_created + b.buffers_created,
+                .peak_device_memory_bytes = a.peak_device_memory_bytes + b.peak_device_memory_bytes,
+                .bytes_uploaded = a.bytes_uploaded + b.bytes_uploaded,
+                .bytes_downloaded = a.bytes_downloaded + b.bytes_downloaded,
+                .bytes_read_back = a.bytes_read_back + b.bytes_read_back,
+                .abandoned_handles = a.abandoned_handles + b.abandoned_handles};
+    }
 };
 
 /// The live counters. Safe to bump from any thread; a snapshot is not atomic across its fields.

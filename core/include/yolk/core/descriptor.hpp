@@ -28,6 +28,8 @@ class Descriptor {
     ~Descriptor() { close(); }
     [[nodiscard]] int get() const noexcept { return fd_; }
     [[nodiscard]] bool is_open() const noexcept { return fd_ >= 0; }
+    /// Whoever takes it closes it.
+    [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
     /// close() reports write errors of network file systems; call it before trusting the file.
     int close() noexcept {
         const int fd = std::exchange(fd_, -1);

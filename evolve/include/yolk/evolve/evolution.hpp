@@ -15,6 +15,7 @@
 #include "yolk/evolve/evaluator.hpp"
 #include "yolk/evolve/generation.hpp"
 #include "yolk/evolve/options.hpp"
+#include "yolk/evolve/shaped_generation.hpp"
 #include "yolk/primitives/es_update.hpp"
 #include "yolk/primitives/fitness.hpp"
 #include "yolk/primitives/optimizer.hpp"
@@ -36,9 +37,10 @@ struct ElementRange {
 };
 
 struct EvolutionParts {
-    ParameterTable parameters{};             ///< as trained_parameters() gives them
-    std::vector<float> initial{};            ///< first values, [element_count]
-    std::unique_ptr<Evaluator> evaluator{};  ///< of options.population members and options.episodes episodes
+    ParameterTable parameters{};   ///< as trained_parameters() gives them
+    std::vector<float> initial{};  ///< first values, [element_count]
+    /// Of options.population members and options.episodes episodes. Empty: the run has apply() and no step().
+    std::unique_ptr<Evaluator> evaluator{};
     /// Scores the unperturbed policy (one member) after the update, in the same submission; may be empty.
     std::unique_ptr<Evaluator> policy_evaluator{};
     EvolutionConfig config{};
@@ -46,11 +48,18 @@ struct EvolutionParts {
     /// parameters alone; the rest of parameters(), and optimizer_state(), are as they were before the first step, until
     /// refresh().
     std::optional<std::vector<ElementRange>> host_elements{};
-    bool digest = false;  ///< makes state_digest() in each step, on the device
+    bool digest = false;        ///< makes state_digest() in each step, on the device
+    bool keep_weights = false;  ///< brings the weights of each step to the host, for shaped()
     // To go on with an earlier run, to the bits of one that was never interrupted: its parameters() as `initial`, and
     std::vector<float> optimizer_state{};  ///< its optimizer_state(); empty: zeros, as a run begins
     std::uint32_t generation = 0;          ///< its generations(); sigma and the learning rate follow from it
 };
+
+class DevicePool;  // yolk/evolve/device_pool.hpp
+class EvolutionEngine;
+struct PoolParts;    // yolk/evolve/pool_parts.hpp
+struct WorkerShare;  // yolk/evolve/device_pool.hpp
+struct RankShare;    // yolk/evolve/ranks.hpp
 
 /// Owns every buffer of a run; the primitives own none. One thread at a time; different ones may
 /// share a device and a dispatcher on different threads. Movable. After an error the run is over: make
@@ -63,10 +72,26 @@ class Evolution {
     [[nodiscard]] static Result<Evolution> create(const Device& device, Dispatcher& dispatcher, EvolutionParts parts,
                                                   const EvolutionOptions& options);
 
+    /// The same over a pool of devices, which must outlive it: members are dealt out to all of them, the
+    /// fastest makes the update and is followed by another one where it fails. In exact mode the bits do not depend on
+    /// the pool. Where an audit finds a device that computed wrongly, a step goes back to the generation that it may
+    /// have spoiled first, so that generations() may fall. With one device, and where the parts allow it, this is the
+    /// run above. Errors: besides those above, no device is left.
+    [[nodiscard]] static Result<Evolution> create(DevicePool& pool, PoolParts parts, const EvolutionOptions& options);
+
     /// One generation, and waits for it. The host looks at the summary and at nothing that grows with the population or
     /// the parameters. Errors: no member with a finite score (Failed; their weights are then zero), device lost,
     /// driver.
     [[nodiscard]] Result<GenerationSummary> step();
+    /// One generation whose scores were made and shaped elsewhere, or long ago: the update, the optimizer, and the
+    /// policy evaluator where there is one. The same bits as the step() that shaped() came from. `gradient`
+    /// [element_count]: in place of the one that the weights give; it may be left out. The summary counts no
+    /// evaluations. Errors: a number of weights or elements that is not this run's, a gradient that is not finite, and
+    /// those of step().
+    [[nodiscard]] Result<GenerationSummary> apply(const ShapedGeneration& shaped, std::span<const float> gradient = {});
+    /// What the last step's scores came to: all that apply() needs to repeat it on any device. Errors: without
+    /// EvolutionParts::keep_weights, before the first step.
+    [[nodiscard]] Result<ShapedGeneration> shaped() const;
 
     [[nodiscard]] std::uint32_t generations() const noexcept;  ///< done so far
     [[nodiscard]] const ParameterTable& table() const noexcept;
@@ -86,6 +111,10 @@ class Evolution {
     [[nodiscard]] Result<void> set_elements(std::uint32_t first, std::span<const float> values);
     /// Brings all parameters and the optimizer's state to the host. Blocks. Errors: the driver's.
     [[nodiscard]] Result<void> refresh();
+    /// What each worker of the pool did in the last step; empty without a pool.
+    [[nodiscard]] std::span<const WorkerShare> shares() const noexcept;
+    /// Of the last step: what each rank evaluated, by rank; empty where there is one.
+    [[nodiscard]] std::span<const RankShare> rank_shares() const noexcept;
     /// The parameters on the device, for more work on them between steps.
     [[nodiscard]] BufferView device_parameters() const noexcept;
     /// As evolve::state_hash, of what the host has: refresh() first where that is not everything.
@@ -95,9 +124,8 @@ class Evolution {
     [[nodiscard]] Result<std::string> state_digest() const;
 
    private:
-    struct Impl;
-    explicit Evolution(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
-    Owned<Impl> impl_;
+    explicit Evolution(Owned<EvolutionEngine> engine) noexcept : engine_(std::move(engine)) {}
+    Owned<EvolutionEngine> engine_;
 };
 
 }  // namespace yolk::evolve

@@ -13,6 +13,7 @@
 #include "yolk/evolve/generation.hpp"
 #include "yolk/evolve/options.hpp"
 #include "yolk/evolve/schedule.hpp"
+#include "yolk/evolve/shaped_generation.hpp"
 #include "yolk/primitives/rollout.hpp"
 
 namespace yolk::evolve {
@@ -29,7 +30,7 @@ using TwinEvaluator = std::function<TwinEvaluation(std::span<const float> parame
 struct EvolutionTwinParts {
     ParameterTable parameters{};
     std::vector<float> initial{};
-    TwinEvaluator evaluator{};
+    TwinEvaluator evaluator{};         ///< empty: the run has apply() and no step()
     TwinEvaluator policy_evaluator{};  ///< may be empty
 };
 
@@ -40,6 +41,9 @@ class EvolutionTwin {
     [[nodiscard]] static Result<EvolutionTwin> create(EvolutionTwinParts parts, const EvolutionOptions& options);
     /// Errors: no finite score; an evaluator that returns the wrong number of returns.
     [[nodiscard]] Result<GenerationSummary> step();
+    /// As Evolution::apply, with the weights alone. Errors: a number of weights that is not this run's; no finite
+    /// score.
+    [[nodiscard]] Result<GenerationSummary> apply(const ShapedGeneration& shaped);
 
     [[nodiscard]] std::uint32_t generations() const noexcept { return schedule_.generation; }
     [[nodiscard]] std::span<const float> parameters() const noexcept { return parameters_; }

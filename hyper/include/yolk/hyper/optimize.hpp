@@ -28,6 +28,8 @@ struct StepReport {
     double sigma = 0.0;
     double learning_rate = 0.0;
     double seconds = 0.0;
+    /// Over several devices: what each did since the last report, held-out examples included.
+    std::vector<evolve::WorkerShare> shares{};
 };
 [[nodiscard]] Json to_json(const StepReport& report);
 
@@ -76,9 +78,24 @@ struct OptimizeOutcome {
     std::uint64_t failed_candidates = 0;
     std::vector<StepReport> history{};
     std::vector<std::string> fallbacks{};
+    /// Over several devices: what each did in the whole search. Empty where one made everything.
+    std::vector<evolve::WorkerShare> shares{};
+    /// In fast mode over several devices: the last bits of rewards may depend on which device evaluated a candidate.
+    bool depends_on_placement = false;
+    /// Sentences about the devices: which were dropped and why, what fast mode leaves open, what an audit undid.
+    std::vector<std::string> notes{};
 };
 /// Without history and fallbacks.
 [[nodiscard]] Json to_json(const OptimizeOutcome& outcome);
+
+/// Where a search stands, to go back to.
+struct SearchMark {
+    std::uint32_t evaluation = 0;  ///< the next evaluation has this number or a higher one
+    std::uint32_t steps = 0;       ///< reported
+    std::uint64_t failed_candidates = 0;
+    double best_reward = 0.0;
+    std::optional<std::vector<float>> best{};  ///< nothing: the start
+};
 
 /// What a search works on: it asks for rewards, counts what they cost, and remembers the best.
 class Objective {
@@ -86,7 +103,10 @@ class Objective {
     virtual ~Objective() = default;
     [[nodiscard]] virtual const SearchSpace& space() const noexcept = 0;  ///< table and starting coordinates
     [[nodiscard]] virtual const OptimizeOptions& options() const noexcept = 0;
+    /// Of the one device, or of the first that is in use.
     [[nodiscard]] virtual Dispatcher& dispatcher() noexcept = 0;
+    /// Where candidates are dealt out to several devices: those. nullptr: there is one.
+    [[nodiscard]] virtual evolve::DevicePool* devices() noexcept { return nullptr; }
     /// Of the matrices' low-rank perturbations: the largest that the options or an optimized matrix ask for.
     [[nodiscard]] virtual std::uint32_t noise_rank() const noexcept = 0;
     /// Rows of space().table, ascending, that the host reads of a centre on the device: those with bounds, and what
@@ -109,6 +129,14 @@ class Objective {
     [[nodiscard]] virtual bool report(const StepReport& step, std::span<const float> centre) = 0;
     /// The same at the centre of perturbations, wherever that is.
     [[nodiscard]] virtual bool report(const StepReport& step, const Perturbations& around) = 0;
+
+    [[nodiscard]] virtual SearchMark mark() const { return {}; }
+    /// An audit has found a device that computed wrongly: rewards of the evaluations from this number on, the latest
+    /// aside, may be wrong. The search must go_back(); one that ends without it has failed.
+    [[nodiscard]] virtual std::optional<std::uint32_t> spoilt_since() const noexcept { return std::nullopt; }
+    /// Forgets the steps since a mark, which must be the latest whose evaluation is not above spoilt_since(), or the
+    /// first. What they cost stays counted. Errors: evaluate()'s, where the start has to be scored again.
+    [[nodiscard]] virtual Result<void> go_back(const SearchMark& /*mark*/) { return {}; }
 };
 
 /// A search. Users' own are used as EGGROLL is.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Candidates x examples: tensor equations in a few dispatches per stage with a population axis, perturbed weights never
-// formed; host equations overlapped on a pool.
+// formed; host equations overlapped on a pool. On one device, or dealt out to several, with the same bits.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "yolk/core/owned.hpp"
 #include "yolk/core/result.hpp"
+#include "yolk/evolve/device_pool.hpp"
 #include "yolk/hyper/executor.hpp"
 #include "yolk/hyper/graph.hpp"
 #include "yolk/hyper/parameters.hpp"
@@ -61,6 +62,16 @@ struct PopulationCounts {
     std::uint64_t host_equations = 0;
 };
 
+/// How several devices made the outputs.
+struct PooledEvaluation {
+    evolve::PooledResult devices{};  ///< shares by worker; empty where one device made everything
+    std::uint32_t evaluation = 0;    ///< evaluations over pools are numbered, ascending over the process
+    std::string lost{};              ///< why devices were dropped so far (DevicePool::losses)
+    /// An audit found a device that computed wrongly. These outputs are right, but what was evaluated from this number
+    /// on may have been spoilt.
+    std::optional<std::uint32_t> suspect_since{};
+};
+
 struct PopulationOutputs {
     std::uint32_t examples = 0;
     std::uint32_t candidates = 0;
@@ -68,6 +79,7 @@ struct PopulationOutputs {
     /// By candidate: the first error of its host functions; empty where all went well. Its values are then meaningless.
     std::vector<std::optional<Error>> errors{};
     PopulationCounts counts{};
+    PooledEvaluation pooled{};
 };
 
 /// Where the equations of a graph run, found once per structure.
@@ -84,18 +96,25 @@ class PopulationEvaluator {
    public:
     struct Resources {
         Dispatcher* dispatcher = nullptr;
-        HostPool* pool = nullptr;
+        HostPool* pool = nullptr;  ///< may be null with a dispatcher
+        /// In place of the dispatcher. Candidates are dealt out to all devices that are in use; with one of them it is
+        /// as with that one's dispatcher.
+        evolve::DevicePool* devices = nullptr;
     };
     /// Groups the examples by signature, plans every stage. Errors: no examples, one without an output, a group that
-    /// the graphs name and the set lacks, no memory for a single candidate.
+    /// the graphs name and the set lacks, no memory for a single candidate, no device left.
     [[nodiscard]] static Result<PopulationEvaluator> create(const Resources& resources,
                                                             std::span<const TracedExample> examples,
                                                             const ParameterSet& parameters,
                                                             const PopulationOptions& options);
-    /// Errors: a table that is not the set's optimized groups, driver errors. Host functions' errors are per candidate.
+    /// Errors: a table that is not the set's optimized groups, driver errors, over several devices a centre on one of
+    /// them. Host functions' errors are per candidate. Of several devices those that fail are dropped, and the others
+    /// evaluate their candidates.
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates);
     /// Errors: unknown groups (lists the known), another shape, values outside the bounds.
     [[nodiscard]] Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
+    /// Candidates are dealt out to several devices.
+    [[nodiscard]] bool is_pooled() const noexcept;
     /// Rows of search_space(parameters).table, ascending, that the host reads of a centre: structs of fields, whose
     /// natural values it forms, and what equations on the host are given.
     [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept;

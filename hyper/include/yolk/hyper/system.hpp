@@ -82,8 +82,12 @@ class System {
     void use(const Context& context) noexcept;
     /// For engines that bring their own device. The dispatcher must outlive the system.
     void use(Dispatcher& dispatcher) noexcept;
-    /// Errors: Context::create's.
+    /// For populations over several devices, of any vendors: candidates are dealt out to all of them, with the rewards
+    /// of one. The update is made on the first that is in use. The pool must outlive the system.
+    void use(evolve::DevicePool& devices) noexcept;
+    /// Of the one device, or of the pool's first that is in use. Errors: Context::create's, no device of the pool left.
     [[nodiscard]] Result<Dispatcher*> dispatcher();
+    [[nodiscard]] evolve::DevicePool* devices() const noexcept;  ///< nullptr: one device
     [[nodiscard]] HostPool& pool();
 
     /// Runs the function once under the tracer. Errors: what stuck in it; they name the example by `index` where given.
@@ -96,7 +100,9 @@ class System {
     /// Errors: no examples, differing keys, the function's, the metric's (exception, not finite); they name the
     /// example.
     [[nodiscard]] Result<Evaluation> evaluate(std::span<const Example> examples, const Metric& metric);
-    /// No candidates: empty. The system's own parameters stay as they are, whatever happens.
+    /// No candidates: empty. The system's own parameters stay as they are, whatever happens. Over several devices an
+    /// audit may find one that computed wrongly: these rewards are right, but a warning says where earlier ones may not
+    /// be (PooledEvaluation::suspect_since).
     [[nodiscard]] Result<PopulationEvaluation> evaluate_population(std::span<const Candidate> candidates,
                                                                    std::span<const Example> examples,
                                                                    const Metric& metric,

@@ -19,6 +19,10 @@ namespace yolk {
 enum class FitnessWeights { I8, F32 };
 constexpr auto enum_words(FitnessWeights /*type*/) { return std::to_array<std::string_view>({"i8", "f32"}); }
 
+/// What an update makes: the gradient, or the exact sums that it is rounded from, of pairs that the caller chooses.
+enum class EsUpdateOutput { Gradient, Sums };
+constexpr auto enum_words(EsUpdateOutput /*type*/) { return std::to_array<std::string_view>({"gradient", "sums"}); }
+
 struct EsUpdateConfig {
     std::uint32_t workgroup_size = 32;
     /// Pairs that one invocation sums; the nearest number is taken that keeps sums exact (16,384 / r), loops within the
@@ -32,9 +36,25 @@ struct EsUpdateConfig {
 };
 
 struct EsUpdateViews {
-    BufferView weights;   ///< as fitness wrote them
-    BufferView summary;   ///< abi::fitness::Summary
-    BufferView gradient;  ///< out, fp32 [element_count]; zero for frozen parameters
+    BufferView weights{};   ///< as fitness wrote them
+    BufferView summary{};   ///< abi::fitness::Summary; of a gradient only
+    BufferView gradient{};  ///< out, fp32 [element_count]; zero for frozen parameters
+    /// Out, in place of the gradient: uint32 [element_count, 2], the low word first, of sums in two's complement.
+    BufferView sums{};
+};
+
+/// The part of an update that one recording makes; all of it. What leaves the update is refused, by an error that
+/// sticks in the recorder.
+struct EsUpdateShare {
+    static constexpr std::uint32_t kAllThatFollow = 0xFFFFFFFFU;
+
+    /// Strips (yolk/primitives/es_update_strips.hpp) whose elements are written; those of others are left as they are.
+    /// The share that begins at strip 0 zeroes the elements of frozen parameters, unless it has no strips.
+    std::uint32_t first_strip = 0;
+    std::uint32_t strip_count = kAllThatFollow;
+    /// Pairs that are summed (members, where they come without pairs). Of sums only: a gradient is of all.
+    std::uint32_t first_pair = 0;
+    std::uint32_t pair_count = kAllThatFollow;
 };
 
 struct EsUpdatePipelines;
@@ -45,17 +65,20 @@ struct EsUpdateDesc {
     using Views = EsUpdateViews;
     using Pipelines = std::shared_ptr<const EsUpdatePipelines>;
     using Bindings = std::shared_ptr<const EsUpdateBindings>;
-    using Call = void(const NoiseContext& when);
+    using Call = void(const NoiseContext& when, OrZero<EsUpdateShare> share);
 
     ParameterTable parameters;
     std::uint32_t population = 0;  ///< even where members come in pairs
     std::uint32_t rank = 1;        ///< 1 ... 32
     FitnessWeights weights = FitnessWeights::I8;
     bool antithetic = true;  ///< weights are one per pair; false: one per member, whose noise is its own
+    /// Sums take int8 weights, and are converted by es_update_gradient (yolk/reference/es_update.hpp).
+    EsUpdateOutput output = EsUpdateOutput::Gradient;
     std::optional<EsUpdateConfig> config{};  ///< unset: the device's table, else the heuristic
 };
 
-/// Any configuration gives the same bytes for int8 weights.
+/// Any configuration gives the same bytes for int8 weights, and so does any way to share an update: the shares of the
+/// parameters are the whole's elements, and the sums of shares of the pairs, added, those of all pairs.
 template <>
 const Operation<EsUpdateDesc>& operation_of<EsUpdateDesc>();
 /// A barrier between its own dispatches inside; the caller puts one before and after.
@@ -63,12 +86,12 @@ using BoundEsUpdate = Bound<EsUpdateDesc>;
 /// Owns a small device buffer with the parameter table (made with the plan, uploaded once). Scratch: partial sums, 4
 /// bytes per slice and element that is not frozen, up to whole tiles; 128 MiB at most. With less, down to all slices of
 /// one tile, the gradient is made in more windows, with the same bits. Errors: population odd or zero, rank out of
-/// range, a configuration outside the space, an empty table, a gradient above the device's binding limit, more slices
-/// than a loop of the device may take (above 2^25 members), driver errors.
+/// range, a configuration outside the space, an empty table, sums of float weights, a gradient (or its sums) above the
+/// device's binding limit, more slices than a loop of the device may take (above 2^25 members), driver errors.
 using EsUpdatePlan = Plan<EsUpdateDesc>;
 inline constexpr Planner<EsUpdateDesc> plan_es_update;
-/// Dispatches that one record() makes with so much scratch: 2 per window (1 where all is frozen), whatever the number
-/// of parameters.
+/// Dispatches that one record() of the whole makes with so much scratch: 2 per window (1 where all is frozen), whatever
+/// the number of parameters.
 [[nodiscard]] std::uint64_t es_update_dispatches(const EsUpdatePlan& plan, std::uint64_t scratch_bytes);
 
 }  // namespace yolk

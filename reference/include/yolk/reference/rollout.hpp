@@ -11,13 +11,13 @@
 namespace yolk::reference {
 
 struct RolloutTwin {
-    std::vector<float> returns;     ///< [episodes, members]
+    std::vector<float> returns;     ///< [episodes, members of the part]
     std::uint64_t evaluations = 0;  ///< live steps
 };
 /// Exact twin: fp32 in the kernel's order, the environment from the kernel's own source. Uses all processors. `desc` is
 /// one that plan_rollout accepts; `parameters` has its element_count elements.
 [[nodiscard]] RolloutTwin rollout_twin(const RolloutDesc& desc, std::span<const float> parameters,
-                                       const NoiseContext& when, std::uint32_t first_episode = 0);
+                                       const NoiseContext& when, const RolloutPart& part = {});
 
 /// One step of the twin. States are the environment's words as floats.
 struct RolloutStep {

@@ -43,7 +43,7 @@ class Buffer {
     [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
 
    private:
-    friend struct Interop;  // runtime/src/interop.cpp
+    friend struct Interop;  // runtime/src/private_access.hpp
     friend class Device;
     explicit Buffer(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
     Owned<Impl> impl_;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -174,6 +175,11 @@ class Device {
     /// DeviceOptions::pipeline_capture.
     [[nodiscard]] std::vector<PipelineReport> take_pipeline_reports() const;
 
+    /// From now on pipelines with these identities (PipelineReport::identity) are not compiled, but for those that
+    /// exist: plans get a handle that cannot be bound, and there is no report. For who inspects thousands in several
+    /// runs; no effect without DeviceOptions::pipeline_capture.
+    void leave_out_pipelines(std::set<std::uint64_t> identities) const;
+
     /// Writes the pipeline cache file now (the destructor tries, too, and logs a failure).
     [[nodiscard]] Result<void> save_pipeline_cache() const;
 
@@ -181,7 +187,7 @@ class Device {
     [[nodiscard]] const std::shared_ptr<Impl>& impl() const noexcept { return impl_; }
 
    private:
-    friend struct Interop;  // runtime/src/interop.cpp
+    friend struct Interop;  // runtime/src/private_access.hpp
     explicit Device(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
     std::shared_ptr<Impl> impl_;
 };

@@ -109,6 +109,31 @@ struct CooperativeShape {
     friend bool operator==(const CooperativeShape&, const CooperativeShape&) = default;
 };
 
+/// As what memory, or a semaphore, leaves a VkDevice or comes to one.
+enum class HandleType {
+    OpaqueFd,     ///< a file descriptor that the same driver on the same device takes, and CUDA on that device
+    DmaBuf,       ///< a file descriptor of Linux, which other drivers take, too
+    HostPointer,  ///< memory of this process, which the device may use; never exported
+};
+
+/// What a driver does with handles of one type.
+struct HandleSupport {
+    bool can_export = false;
+    bool can_import = false;
+    friend bool operator==(const HandleSupport&, const HandleSupport&) = default;
+};
+
+/// What a device shares with others (yolk/runtime/sharing.hpp): of buffers as Yolk makes them, and of timeline
+/// semaphores by opaque file descriptor. All false where the driver lacks the extension.
+struct SharingSupport {
+    HandleSupport opaque_fd{};
+    HandleSupport dma_buf{};
+    HandleSupport host_pointer{};
+    HandleSupport timeline{};
+    /// An imported host pointer and its size are multiples of it; 0 where none can be imported.
+    std::uint64_t host_pointer_alignment = 0;
+};
+
 struct DeviceInfo {
     std::uint32_t index = 0;  ///< position in the enumeration; what `--device N` means
     std::string name;
@@ -120,7 +145,8 @@ struct DeviceInfo {
     std::string driver_name;        ///< "llvmpipe", "SwiftShader driver", "NVIDIA", "radv", ...
     std::string driver_info;        ///< the driver's own version text
     std::uint32_t driver_version = 0;
-    std::string uuid;  ///< 32 hexadecimal digits
+    std::string uuid;         ///< 32 hexadecimal digits
+    std::string driver_uuid;  ///< the same; builds of a driver that take each other's handles have the same one
     bool has_compute_queue = false;
     DeviceLimits limits;
     DeviceFeatures features;
@@ -128,9 +154,12 @@ struct DeviceInfo {
     std::vector<MemoryTypeInfo> memory_types;
     std::vector<CooperativeShape> cooperative_shapes{};  ///< of subgroups, as enumerated
     std::vector<QueueFamilyInfo> queue_families{};
+    SharingSupport sharing{};
 };
 
 [[nodiscard]] const char* to_string(DeviceKind kind) noexcept;
+/// "opaque file descriptor", "dma-buf", "host pointer".
+[[nodiscard]] const char* to_string(HandleType type) noexcept;
 /// "f16", "f32", "i8", ...; "?" for what Yolk does not know.
 [[nodiscard]] const char* to_string(ComponentType type) noexcept;
 /// "1.3.230".

@@ -65,7 +65,7 @@ class Dispatcher {
     struct Impl;  // runtime/src/dispatcher_impl.hpp
 
    private:
-    friend struct Interop;  // runtime/src/interop.cpp
+    friend struct Interop;  // runtime/src/private_access.hpp
     [[nodiscard]] Result<void> check_own(const Submission& submission, const char* what) const;
     explicit Dispatcher(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
     Owned<Impl> impl_;

@@ -27,7 +27,9 @@ struct DeviceNeeds {
     /// Those that are VK_TRUE must be enabled; chain it, or merge it into a structure of your own.
     VkPhysicalDeviceVulkan12Features features{};
     std::vector<const char*> extensions;  ///< to be enabled on the device; literals
-    std::uint32_t queue_family = 0;       ///< a good choice; any with compute will do
+    /// Those besides that sharing buffers and semaphores takes (yolk/runtime/shared_memory.hpp); as you like.
+    std::vector<const char*> sharing_extensions;
+    std::uint32_t queue_family = 0;  ///< a good choice; any with compute will do
 };
 
 /// Errors: a null handle; below the portable floor (says what the device lacks).
@@ -43,7 +45,9 @@ struct AdoptedDevice {
     /// submits.
     std::mutex* queue_mutex = nullptr;
     bool has_debug_utils = false;  ///< VK_EXT_debug_utils is enabled on the instance: names and labels are set
-    /// What `device` was made from; where given, it is held against device_needs() and what lacks is named.
+    /// What `device` was made from; where given, it is held against device_needs() and what lacks is named. The
+    /// extensions of yolk/runtime/sharing.hpp count as enabled where it names them, so that without it nothing is
+    /// shared.
     const VkDeviceCreateInfo* create_info = nullptr;
 };
 

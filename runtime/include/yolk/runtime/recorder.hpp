@@ -64,6 +64,9 @@ class Recorder {
     /// The device's time when everything recorded before has finished. `slot` below timestamp_count.
     void timestamp(std::uint32_t slot) noexcept;
 
+    /// What an operation cannot record: the first such error sticks and comes out of submit.
+    void refuse(Error error) noexcept;
+
     /// Named region for debug layers and for the error that names the last labelled work.
     void begin_label(std::string_view label) noexcept;
     void end_label() noexcept;
@@ -78,7 +81,7 @@ class Recorder {
     [[nodiscard]] Impl* impl() const noexcept { return impl_.get(); }
 
    private:
-    friend struct Interop;  // runtime/src/interop.cpp
+    friend struct Interop;  // runtime/src/private_access.hpp
     explicit Recorder(Owned<Impl> impl) noexcept : impl_(std::move(impl)) {}
     Owned<Impl> impl_;
 };

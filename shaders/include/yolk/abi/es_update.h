@@ -4,6 +4,7 @@
 #ifndef YOLK_ABI_ES_UPDATE_H
 #define YOLK_ABI_ES_UPDATE_H
 #include "yolk/abi/fitness_summary.h"
+#include "yolk/abi/parameter_entry.h"
 ABI_BEGIN(es_update)
 
 ABI_CONST uint kBindWeights = 0;   // int8, four to a word, or fp32; one per pair
@@ -17,30 +18,6 @@ ABI_CONST uint kUniformMask = 0;
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256
 ABI_CONST uint kSpecRank = 1;           // 1 ... 32; es_update_sum only
 ABI_CONST uint kSpecTileBlocks = 2;     // 1 or 2: columns of a matrix tile, in units of 8; es_update_combine only
-
-// Rows of a matrix tile (r whole noise blocks), elements of a vector tile (one block), elements of a unit. A matrix
-// tile is 8 x 8 or 8 x 16. Partial sums lie in units of 8: the row of a matrix tile is one unit or two, side by side,
-// and a vector tile is one. Elements of a tile beyond the edge of its parameter have partial sums that nobody reads.
-ABI_CONST uint kTileEdge = 8;
-// Rows and columns of tiles that a workgroup of es_update_sum_staged takes, beginning at multiples of this number; of a
-// vector it takes the square of it, one after the other.
-ABI_CONST uint kGroupEdge = 8;
-
-ABI_CONST uint kKindMatrix = 0;
-ABI_CONST uint kKindVector = 1;
-ABI_CONST uint kKindFrozen = 2;
-
-// One parameter, in id order. The last of them never fall from entry to entry, so that they can be searched.
-struct ParameterEntry {
-    uint kind;
-    uint rows;          // a vector's length
-    uint columns;       // 1 for a vector
-    uint offset;        // of its first element in the gradient
-    uint first_tile;    // frozen parameters have no tiles,
-    uint first_group;   // no groups of tiles
-    uint first_unit;    // and no units,
-    uint first_frozen;  // but only they have elements in this count
-};
 
 struct Params {
     uint seed_low;

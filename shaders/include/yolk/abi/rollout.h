@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ABI of the rollout family (docs/kernels/rollout.md): one invocation per (member, episode),
-// index = episode * members + member.
+// index = episode * members + (member - first_member).
 #ifndef YOLK_ABI_ROLLOUT_H
 #define YOLK_ABI_ROLLOUT_H
 #include "yolk/abi/prelude.h"
@@ -35,8 +35,9 @@ struct Params {
     uint seed_high;
     uint generation;     // times the environment's resets
     uint time;           // times the noise
-    uint members;
+    uint members;        // of this call: [first_member, first_member + members)
     uint episodes;
+    uint first_member;
     uint first_episode;
     uint first_step;     // of this dispatch; 0 starts the episodes
     uint step_count;

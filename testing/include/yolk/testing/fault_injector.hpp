@@ -8,6 +8,7 @@
 //     EXPECT_EQ(faults.injected_into(), "vkCreateComputePipelines");
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -49,8 +50,13 @@ class FaultInjector {
     void empty_submissions(bool empty);
     /// Shader modules made from now on compute additions where they should multiply.
     void spoil_multiplications(bool spoil);
-    /// Shader modules made from now on take signed bytes of dot products for unsigned ones, and widen words with their
-    /// sign.
+    /// Hangs, empty submissions and spoilt modules are only of the nth device that was made since the injector was,
+    /// counted from 1; 0, as at first: of all.
+    void only_on_device(std::uint32_t nth);
+    /// Waits for semaphores end this much later: what a slow device looks like to who waits.
+    void delay_waits(std::chrono::milliseconds delay);
+    /// Shader modules made from now on take signed bytes of dot products for unsigned ones, widen words with their
+    /// sign, and leave out the products of matrix units.
     void spoil_low_precision(bool spoil);
 
     /// Since the last fail_...: the function that failed; empty where none did.

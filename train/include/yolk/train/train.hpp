@@ -8,13 +8,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "yolk/autotune/context.hpp"
 #include "yolk/core/json_fwd.hpp"
 #include "yolk/core/result.hpp"
+#include "yolk/evolve/device_pool.hpp"
+#include "yolk/evolve/exchange.hpp"
 #include "yolk/evolve/options.hpp"
+#include "yolk/evolve/ranks.hpp"
 #include "yolk/primitives/environment_file.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/runtime/device.hpp"
@@ -27,27 +31,39 @@ struct TrainOptions {
     /// An environment of one's own (load_environment); where set, `task` is not looked at.
     std::shared_ptr<const LoadedEnvironment> own_environment{};
     evolve::EvolutionOptions evolution{};
-    PolicyNetwork network{};                 ///< widths; the ends must fit the environment
-    std::uint32_t generations = 100;         ///< at most
-    bool stop_when_solved = true;            ///< ends after the generation whose unperturbed policy solves the task
-    std::uint32_t max_steps = 0;             ///< of an episode; 0: the environment's
-    std::filesystem::path out = "yolk-out";  ///< folder: policy.safetensors, metrics.jsonl, checkpoint.yolk; made if
-                                             ///< missing; empty: nothing is written
+    PolicyNetwork network{};          ///< widths; the ends must fit the environment
+    std::uint32_t generations = 100;  ///< at most
+    bool stop_when_solved = true;     ///< ends after the generation whose unperturbed policy solves the task
+    std::uint32_t max_steps = 0;      ///< of an episode; 0: the environment's
+    /// Folder: policy.safetensors, metrics.jsonl, checkpoint.yolk, log.yolk; made if missing; empty: nothing is
+    /// written.
+    std::filesystem::path out = "yolk-out";
+    /// Every generation is appended to log.yolk (yolk/evolve/run_log.hpp), from which any of them can be rebuilt
+    /// (yolk/train/replay.hpp) and a killed run goes on. False: no log is written or read.
+    bool log = true;
     /// Generations between two checkpoints; 0: only where training ends, interrupted or not.
     std::uint32_t checkpoint_every = 0;
     /// Generations between two state hashes; 0: only with checkpoints and where training ends. The state comes to the
-    /// host for them, so that a run that fails keeps the last state that was hashed. The widest network's state has 3
-    /// MiB, so that every generation affords it; a digest made on the device is in every report in any case.
+    /// host for them. A run that fails saves its last good state by its log; without one, or on a lost device, the last
+    /// that was hashed. The widest network's state has 3 MiB, so that every generation affords it; a digest made on the
+    /// device is in every report in any case.
     std::uint32_t hash_every = 1;
-    /// Goes on from the checkpoint in `out`, in exact mode to the bits of a run that was never interrupted. All
-    /// settings that those depend on must be the checkpoint's.
+    /// Goes on from the checkpoint in `out`, or from the log where that goes further, in exact mode to the bits of a
+    /// run that was never interrupted. All settings that those depend on must be theirs.
     bool resume = false;
+    /// With other ranks, each on devices of its own, which train with the same settings: members are shared out, every
+    /// rank makes the update, and states are compared. Rank 0 writes the files. Must outlive the run; null: alone.
+    evolve::Exchange* exchange = nullptr;
     std::uint32_t evaluation_episodes = 100;
     std::optional<RolloutConfig>
         rollout_config{};  ///< tile configurations; what is tuned, else the defaults, where unset
     std::optional<std::uint32_t> pairs_per_slice{};  ///< es_update's
-    /// Of the dispatcher: training ends with an error when nothing on the device has moved for so long.
+    /// Of the dispatchers: training ends with an error when nothing on the device has moved for so long; of several
+    /// devices the one is dropped.
     std::chrono::nanoseconds hang_limit = DispatcherOptions{}.hang_limit;
+    /// Share of the members, 0 ... 1, that are evaluated again on another device, in exact mode. A device that computes
+    /// wrongly is dropped, and training goes back to before its last verified members.
+    double audit = 0.0;
 };
 
 /// One generation, as metrics.jsonl and the progress bar show it.
@@ -62,14 +78,18 @@ struct GenerationReport {
     std::uint32_t not_finite = 0;         ///< members whose score was not finite
     float sigma = 0.0F;
     float learning_rate = 0.0F;
-    std::string state_hash{};    ///< after the update; empty where none was due (TrainOptions::hash_every)
-    std::string state_digest{};  ///< after the update (yolk/evolve/state_digest.hpp)
+    std::string state_hash{};                ///< after the update; empty where none was due (TrainOptions::hash_every)
+    std::string state_digest{};              ///< after the update (yolk/evolve/state_digest.hpp)
+    std::vector<evolve::RankShare> ranks{};  ///< where there are others: what each evaluated
+    evolve::Traffic traffic{};               ///< of this rank since the last report, or since training began
+    std::vector<evolve::WorkerShare> devices{};  ///< what each did in this generation; empty with a single device
 };
 [[nodiscard]] Json to_json(const GenerationReport& report);
+[[nodiscard]] Json to_json(const evolve::WorkerShare& share);
 
 struct TrainOutcome {
     std::uint32_t generations = 0;        ///< done, those before a resumption included
-    std::uint32_t resumed_from = 0;       ///< generations of them that the checkpoint brought
+    std::uint32_t resumed_from = 0;       ///< generations of them that the checkpoint or the log brought
     bool solved = false;                  ///< eval_mean_return is at least the environment's solved_return
     double evaluations_per_second = 0.0;  ///< over the generations of this process
     double eval_mean_return = 0.0;        ///< over evaluation_episodes fresh episodes of the unperturbed policy
@@ -77,21 +97,32 @@ struct TrainOutcome {
     double seconds = 0.0;                   ///< of training and evaluation
     double first_generation_seconds = 0.0;  ///< from process start to the end of its first generation; 0 without one
     std::filesystem::path policy{};         ///< the saved file; empty where nothing was written
-    OperationCounts counts{};
+    OperationCounts counts{};               ///< of all devices
+    /// What each of several devices did in all, and why those that were dropped were, as sentences.
+    std::vector<evolve::WorkerShare> devices{};
+    std::string losses{};
+    std::vector<evolve::RankShare> ranks{};  ///< where there are others: what each evaluated, over all generations
+    evolve::Traffic traffic{};               ///< of this rank in its generations
 };
 
 /// Called after each generation, its metrics and its checkpoint where one is due; returning false ends training there
-/// (what has been learned is evaluated and saved, and can be resumed).
+/// (what has been learned is evaluated and saved, and can be resumed). Where an audit found a device that computed
+/// wrongly, generations that it may have spoiled are reported again.
 using OnGeneration = std::function<bool(const GenerationReport&)>;
 
 /// Errors: settings outside their limits, a folder that cannot be written (told before training starts), a device that
 /// fails the arithmetic probe in exact mode (with the reason), an own environment whose arithmetic is not exact there
-/// (with file and line), a generation without a finite score, driver errors; to
-/// resume: a checkpoint that is missing, damaged, foreign, of a later version or of other settings.
+/// (with file and line), a generation without a finite score, driver errors; to resume: a checkpoint or a log that is
+/// damaged, foreign, of a later version or of other settings, where the other does not do; a log whose generations lead
+/// to other states than it says.
 [[nodiscard]] Result<TrainOutcome> train(const Context& context, const TrainOptions& options,
                                          const OnGeneration& on_generation = {});
 /// On a device that the caller has opened; its plans are tuned where it has a tuning table.
 [[nodiscard]] Result<TrainOutcome> train(const Device& device, const TrainOptions& options,
+                                         const OnGeneration& on_generation = {});
+/// On several devices of any vendor (yolk/evolve/device_pool.hpp): in exact mode to the bits of any one of them. A
+/// device that fails is dropped with a notice, and the others go on.
+[[nodiscard]] Result<TrainOutcome> train(std::span<const Device> devices, const TrainOptions& options,
                                          const OnGeneration& on_generation = {});
 
 /// The state hash after each generation, computed by the exact twin on the host (no device): what a device's metrics
@@ -120,6 +151,9 @@ struct EvalOutcome {
 [[nodiscard]] Result<EvalOutcome> evaluate_policy(const Context& context, const std::filesystem::path& policy,
                                                   const EvalOptions& options = {});
 [[nodiscard]] Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem::path& policy,
+                                                  const EvalOptions& options = {});
+/// Episodes are dealt out to the devices; one that fails is dropped with a notice.
+[[nodiscard]] Result<EvalOutcome> evaluate_policy(std::span<const Device> devices, const std::filesystem::path& policy,
                                                   const EvalOptions& options = {});
 
 }  // namespace yolk::train

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "output.hpp"
+#include "select_device.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/evolve/ranks.hpp"
+#include "yolk/train/rank_devices.hpp"
+
+namespace yolk::cli {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::unique_ptr<train::Processes>& joined() {
+    static std::unique_ptr<train::Processes> processes;
+    return processes;
+}
+
+/// Ranks that cannot join fail alike: the first says why.
+bool& is_said_elsewhere() {
+    static bool is_said = false;
+    return is_said;
+}
+
+Bytes bytes_of(const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+std::string text_of(const Bytes& bytes) {
+    std::string text;
+    for (const std::byte byte : bytes) text.push_back(static_cast<char>(byte));
+    return text;
+}
+
+/// Whether the ranks of this machine all asked for the same.
+Result<bool> all_asked_for(const std::string& request, train::Processes& processes) {
+    const std::string mine = std::to_string(processes.machine()) + " " + request;
+    YOLK_TRY(const auto all, evolve::gather_results(processes, bytes_of(mine)));
+    return std::ranges::all_of(all, [&](const Bytes& bytes) {
+        const std::string other = text_of(bytes);
+        return other == mine || other.substr(0, other.find(' ')) != mine.substr(0, mine.find(' '));
+    });
+}
+
+Result<void> check_claimed(const Result<std::vector<Device>>& devices, train::Processes& processes) {
+    const auto claims = [&]() -> Result<Bytes> {
+        if (!devices) return devices.error();
+        Json own = Json::array();
+        for (const Device& device : *devices) {
+            own.push_back({{"machine", processes.machine()},
+                           {"uuid", device.info().uuid},
+                           {"name", device.info().name},
+                           {"is_cpu", device.info().kind == DeviceKind::Cpu}});
+        }
+        return bytes_of(own.dump());
+    };
+    YOLK_TRY(const auto all, evolve::gather_results(processes, claims()));
+    std::vector<train::DeviceClaim> claimed;
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+        for (const Json& claim : Json::parse(text_of(all[rank]), nullptr, false)) {
+            claimed.push_back({.rank = rank,
+                               .machine = claim["machine"],
+                               .uuid = claim["uuid"],
+                               .name = claim["name"],
+                               .is_cpu = claim["is_cpu"]});
+        }
+    }
+    const Result<void> checked = train::check_claims(claimed);
+    return checked ? checked : processes.end_together(checked.error());
+}
+
+}  // namespace
+
+Result<void> join_ranks() {
+    const std::optional<train::Launch> launch = train::seen_launch();
+    if (!launch || joined()) return {};
+    if (launch->processes == 1 && !train::has_mpi()) return {};
+    auto made = train::join_processes(*launch);
+    if (!made) {
+        is_said_elsewhere() = launch->number != 0;
+        return std::move(made).error();
+    }
+    joined() = std::move(made).value();
+    return {};
+}
+
+train::Processes* ranks() noexcept { return joined().get(); }
+
+bool speaks_for_ranks() noexcept {
+    if (ranks() != nullptr) return ranks()->rank() == 0;
+    const std::optional<train::Launch> launch = train::seen_launch();
+    return !launch || launch->number == 0;
+}
+
+void leave_ranks() noexcept { joined().reset(); }
+
+int report_on_ranks(const Error& error, int exit_code) {
+    train::Processes* const processes = ranks();
+    const bool is_alone = processes == nullptr || processes->ranks() == 1;
+    if (is_alone || processes->ends_together()) {
+        if (!is_said_elsewhere() && (is_alone || speaks_for_ranks())) print_error(error.message);
+        return exit_code;
+    }
+    print_error("Rank " + std::to_string(processes->rank()) + ": " + error.message);
+    processes->abort(exit_code);
+    std::_Exit(exit_code);  // abort() does not return, which g++ 12 does not see through the virtual call
+}
+
+Error agree_on_mistake(Error error) {
+    if (const Result<void> joining = join_ranks(); !joining || ranks() == nullptr) return error;
+    const Result<void> agreed = evolve::agree(*ranks(), Result<void>(error));
+    return agreed ? error : agreed.error();
+}
+
+Result<std::vector<Device>> open_devices_of_rank(const std::string& list, const CommonFlags& flags,
+                                                 train::Processes& processes) {
+    YOLK_TRY(const bool same, all_asked_for(list + " " + flags.device, processes));
+    DealtTo dealt{.local_rank = processes.local_rank(), .local_ranks = processes.local_ranks()};
+    if (!same) dealt = {};
+    Result<std::vector<Device>> devices = open_devices(list, flags, dealt);
+    YOLK_TRY_VOID(check_claimed(devices, processes));
+    return devices;
+}
+
+}  // namespace yolk::cli

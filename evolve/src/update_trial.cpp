@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "update_trial.hpp"
+
+#include <algorithm>
+
+namespace yolk::evolve {
+namespace {
+
+constexpr std::uint32_t kTries = 3;              // of each way at first, the warm-up among them
+constexpr double kWorthTrying = 0.002;           // seconds on the lead: less than this sharing cannot gain
+constexpr std::uint32_t kUpdatesPerTrial = 256;  // the slower way is tried again so often, twice
+
+}  // namespace
+
+bool UpdateTrial::faster_shares() const noexcept {
+    return lead_.seconds && shared_.seconds && *shared_.seconds < *lead_.seconds;
+}
+
+bool UpdateTrial::shares() const noexcept {
+    if (by_ != UpdateBy::Measured) return by_ == UpdateBy::All;
+    if (lead_.count < kTries) return false;
+    if (lead_.seconds.value_or(0.0) < kWorthTrying) return false;
+    if (shared_.count < kTries) return true;
+    const bool is_trial = since_trial_ >= kUpdatesPerTrial;
+    return faster_shares() != is_trial;
+}
+
+void UpdateTrial::took(double seconds) noexcept {
+    Way& way = shares() ? shared_ : lead_;
+    ++way.count;
+    if (way.count == 1) return;
+    way.seconds = way.seconds && way.count <= kTries ? std::min(*way.seconds, seconds) : seconds;
+    if (++since_trial_ > kUpdatesPerTrial + 1) since_trial_ = 0;
+}
+
+}  // namespace yolk::evolve

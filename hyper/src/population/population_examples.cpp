@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "population_examples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace yolk::hyper::population {
+namespace {
+
+constexpr std::uint32_t kMaxRank = 32;
+
+std::string names_of(const ParameterSet& parameters) {
+    std::string names;
+    for (const ParameterGroup& group : parameters.groups())
+        names += fmt::format("{}'{}'", names.empty() ? "" : ", ", group.spec.name);
+    return names.empty() ? "none" : names;
+}
+
+Result<void> check_example(const TracedExample& example, std::size_t index, const ParameterSet& parameters) {
+    if (example.graph.outputs.empty())
+        return bad_input("Example {} has no output: its graph gives nothing to score.", index);
+    if (example.values.size() != example.graph.variables.size()) {
+        return bad_input("Example {} has {} values for {} variables; each variable needs the value it was traced with.",
+                         index, example.values.size(), example.graph.variables.size());
+    }
+    for (const GraphParameter& parameter : example.graph.parameters) {
+        if (parameters.find(parameter.group) != nullptr) continue;
+        return bad_input(
+            "Example {} uses parameter group '{}', which the set has not. It has {}. Register the hyperfunction.",
+            index, parameter.group, names_of(parameters));
+    }
+    return {};
+}
+
+Result<void> check_table(const ParameterTable& table, const ParameterTable& wanted) {
+    const auto given = table.parameters();
+    const auto expected = wanted.parameters();
+    const auto same = [](const ParameterDesc& a, const ParameterDesc& b) {
+        return a.name == b.name && a.rows == b.rows && a.columns == b.columns &&
+               (a.perturbation == b.perturbation || a.perturbation == Perturbation::Frozen);
+    };
+    if (std::equal(given.begin(), given.end(), expected.begin(), expected.end(), same)) return {};
+    const auto list = [](std::span<const ParameterDesc> descs) {
+        std::string text;
+        for (const ParameterDesc& d : descs) text += fmt::format(" {} [{}, {}]", d.name, d.rows, d.columns);
+        return text.empty() ? std::string(" nothing") : text;
+    };
+    return bad_input("The table has{}; the set's optimized groups are{}. Take the table of search_space().",
+                     list(given), list(expected));
+}
+
+Result<void> check(const Perturbations& p, const ParameterSet& parameters) {
+    YOLK_TRY(const ParameterTable table, search_table(parameters));
+    YOLK_TRY_VOID(check_table(p.table, table));
+    if (p.centre.size() != p.table.element_count()) {
+        return bad_input("The centre has {} elements; the table has {}.", p.centre.size(), p.table.element_count());
+    }
+    if (!p.device_centre.empty() && p.device_centre.size_bytes < p.table.size_bytes()) {
+        return bad_input("The centre on the device has {} bytes; the table needs {}.", p.device_centre.size_bytes,
+                         p.table.size_bytes());
+    }
+    if (p.rank < 1 || p.rank > kMaxRank)
+        return bad_input("Rank {} was given; it must be from 1 to {}.", p.rank, kMaxRank);
+    if (p.first_member < -1) return bad_input("The first member is {}; -1 is the centre, 0 the first.", p.first_member);
+    return {};
+}
+
+}  // namespace
+
+std::string Question::key() const {
+    std::string key =
+        fmt::format("rank {}{}", perturbations.rank, perturbations.antithetic ? "" : ", each member its own noise");
+    for (const Source& source : sources)
+        key += fmt::format("\n{} {} {}", source.spec.name, static_cast<int>(source.kind), source.id.value);
+    return key;
+}
+
+Result<ExampleSet> ExampleSet::create(std::span<const TracedExample> traced, const ParameterSet& parameters) {
+    if (traced.empty()) return bad_input("No examples were given; a population is evaluated on at least one.");
+    ExampleSet made(parameters);
+    std::map<std::string, std::size_t> known;
+    for (std::size_t i = 0; i < traced.size(); ++i) {
+        YOLK_TRY_VOID(check_example(traced[i], i, parameters));
+        const auto [found, is_new] = known.emplace(signature(traced[i].graph), made.groups_.size());
+        if (is_new) made.groups_.emplace_back();
+        made.groups_[found->second].examples.push_back(&traced[i]);
+        made.groups_[found->second].indices.push_back(static_cast<std::uint32_t>(i));
+    }
+    made.count_ = static_cast<std::uint32_t>(traced.size());
+    return made;
+}
+
+bool ExampleSet::is_used(const std::string& name) const {
+    return std::ranges::any_of(groups_, [&](const ExampleGroup& group) {
+        const auto& used = group.graph().parameters;
+        return std::ranges::find(used, name, &GraphParameter::group) != used.end();
+    });
+}
+
+std::vector<const ParameterGroup*> ExampleSet::changed_since_trace(const std::set<std::string>& varying) const {
+    std::vector<const ParameterGroup*> changed;
+    for (const ExampleGroup& group : groups_) {
+        for (const TracedExample* example : group.examples) {
+            for (const GraphParameter& p : example->graph.parameters) {
+                const ParameterGroup* now = parameters_->find(p.group);
+                if (varying.contains(p.group) || now == nullptr ||
+                    example->values[p.variable.value] == Value(now->values) ||
+                    std::find(changed.begin(), changed.end(), now) != changed.end())
+                    continue;
+                changed.push_back(now);
+            }
+        }
+    }
+    return changed;
+}
+
+std::vector<Source> ExampleSet::sources_of(const ParameterTable& table) const {
+    std::vector<Source> sources;
+    for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
+        const ParameterDesc& desc = table.parameters()[id];
+        const ParameterGroup* group = parameters_->find(desc.name);
+        if (group == nullptr || !is_used(desc.name)) continue;
+        sources.push_back(
+            {.spec = group->spec,
+             .kind = desc.perturbation == Perturbation::Frozen ? SourceKind::Given : SourceKind::Perturbed,
+             .id = ParameterId(id),
+             .offset = table.offset(ParameterId(id)),
+             .count = desc.rows * desc.columns});
+    }
+    return sources;
+}
+
+Result<Question> ExampleSet::ask_for_plans() const {
+    YOLK_TRY(const ParameterTable table, search_table(*parameters_));
+    Question question{.sources = sources_of(table)};
+    question.values.resize(question.sources.size());
+    return question;
+}
+
+Result<Question> ExampleSet::ask(const Perturbations& perturbations) const {
+    YOLK_TRY_VOID(check(perturbations, *parameters_));
+    Question question{.sources = sources_of(perturbations.table), .perturbations = perturbations};
+    std::set<std::string> varying;
+    for (const Source& source : question.sources) {
+        std::vector<Tensor>& values = question.values.emplace_back();
+        if (source.kind == SourceKind::Given) {
+            const auto coordinates = perturbations.centre.subspan(source.offset, source.count);
+            YOLK_TRY(Tensor natural, natural_tensor(source.spec, coordinates));
+            values.push_back(std::move(natural));
+        }
+        varying.insert(source.spec.name);
+    }
+    for (const ParameterGroup* group : changed_since_trace(varying)) {
+        question.sources.push_back({.spec = group->spec, .kind = SourceKind::Given});
+        question.values.push_back({group->values});
+    }
+    return question;
+}
+
+Result<Question> ExampleSet::ask(std::span<const Candidate> list) const {
+    std::set<std::string> varying;
+    ParameterSet scratch = *parameters_;
+    for (std::size_t c = 0; c < list.size(); ++c) {
+        for (const auto& [name, values] : list[c].values) {
+            if (auto fits = scratch.set(name, values); !fits)
+                return std::move(fits).error().while_doing(fmt::format("reading candidate {}", c));
+            varying.insert(name);
+        }
+    }
+    Question question{.sources = {}};
+    question.perturbations.members = static_cast<std::uint32_t>(list.size());
+    const std::vector<const ParameterGroup*> changed = changed_since_trace(varying);
+    for (const ParameterGroup& group : parameters_->groups()) {
+        const bool varies = varying.contains(group.spec.name);
+        const bool is_changed = std::find(changed.begin(), changed.end(), &group) != changed.end();
+        if ((!varies && !is_changed) || !is_used(group.spec.name)) continue;
+        question.sources.push_back({.spec = group.spec, .kind = SourceKind::Given});
+        std::vector<Tensor>& values = question.values.emplace_back(varies ? list.size() : 1, group.values);
+        if (!varies) continue;
+        for (std::size_t c = 0; c < list.size(); ++c) {
+            for (const auto& [name, tensor] : list[c].values) {
+                if (name == group.spec.name) values[c] = tensor;
+            }
+        }
+    }
+    return question;
+}
+
+}  // namespace yolk::hyper::population

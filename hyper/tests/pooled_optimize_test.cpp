@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// A search over devices of two vendors ends with the parameters of one device's, whatever fails on the way.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "learning_systems.hpp"
+#include "pool_fixtures.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/testing/fault_injector.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::yolk::testing::expect_error;
+
+class pooled_optimize : public ::testing::Test {
+   protected:
+    void SetUp() override {
+        static_cast<void>(lavapipe());
+        static_cast<void>(swiftshader());
+    }
+};
+
+OptimizeOptions few_steps(std::uint32_t steps = 6) {
+    return {.evolution = {.population = 32, .sigma = 0.5F, .learning_rate = 0.5F, .optimizer = OptimizerRule::Adam},
+            .steps = steps};
+}
+
+struct Searched {
+    OptimizeOutcome outcome;
+    std::vector<float> values;
+};
+Result<Searched> search(Task task, OptimizeOptions options, evolve::DevicePool* devices) {
+    if (devices != nullptr) {
+        task.system.use(*devices);
+    } else {
+        task.system.use(yolk::testing::shared_device("lavapipe").dispatcher);
+    }
+    const std::vector<Example> held_out(task.examples.begin(), task.examples.begin() + 2);
+    options.held_out = held_out;
+    Searched searched;
+    YOLK_TRY(searched.outcome, task.system.optimize(task.examples, task.metric, options));
+    for (const ParameterGroup& group : task.system.parameters().groups())
+        searched.values.insert(searched.values.end(), group.values.values().begin(), group.values.values().end());
+    return searched;
+}
+
+void expect_same(const Searched& got, const Searched& expected) {
+    EXPECT_EQ(got.values, expected.values);
+    EXPECT_EQ(got.outcome.best_reward, expected.outcome.best_reward);
+    EXPECT_EQ(got.outcome.start_reward, expected.outcome.start_reward);
+    EXPECT_EQ(got.outcome.held_out_best, expected.outcome.held_out_best);
+    ASSERT_EQ(got.outcome.history.size(), expected.outcome.history.size());
+    for (std::size_t i = 0; i < got.outcome.history.size(); ++i) {
+        EXPECT_EQ(got.outcome.history[i].centre, expected.outcome.history[i].centre) << i;
+        EXPECT_EQ(got.outcome.history[i].mean, expected.outcome.history[i].mean) << i;
+        EXPECT_EQ(got.outcome.history[i].held_out, expected.outcome.history[i].held_out) << i;
+    }
+}
+
+TEST_F(pooled_optimize, ends_with_the_parameters_of_one_device) {
+    for (auto* const make : {&xor_task, &rotation_task, &temperature_task}) {
+        ASSERT_OK_AND_ASSIGN(const Searched expected, search(make(1), few_steps(), nullptr));
+        EXPECT_THAT(expected.outcome.shares, IsEmpty());
+        std::string notices;
+        ASSERT_OK_AND_ASSIGN(evolve::DevicePool one, pool_of({swiftshader()}, notices));
+        ASSERT_OK_AND_ASSIGN(const Searched alone, search(make(1), few_steps(), &one));
+        expect_same(alone, expected);
+        EXPECT_THAT(alone.outcome.shares, IsEmpty());
+        for (const double audit : {0.0, 1.0}) {
+            ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
+                                 pool_of({swiftshader(), lavapipe()}, notices, {.audit = audit}));
+            ASSERT_OK_AND_ASSIGN(const Searched both, search(make(1), few_steps(), &pool));
+            expect_same(both, expected);
+            EXPECT_EQ(pool.in_use(), 2U) << notices;
+            ASSERT_EQ(both.outcome.shares.size(), 2U);
+            // The start, six populations with their centres, the last centre; held out: start, six steps, the best.
+            EXPECT_EQ(both.outcome.shares[0].members + both.outcome.shares[1].members, 1U + 6 * 33 + 1 + 8);
+            EXPECT_FALSE(both.outcome.depends_on_placement);
+        }
+    }
+}
+
+TEST_F(pooled_optimize, a_device_lost_midway_changes_nothing) {
+    ASSERT_OK_AND_ASSIGN(const Searched expected, search(rotation_task(), few_steps(), nullptr));
+    for (const bool is_first : {true, false}) {
+        for (const std::uint64_t call : {1U, 7U}) {
+            testing::FaultInjector faults;
+            ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device("lavapipe"));
+            std::string notices;
+            ASSERT_OK_AND_ASSIGN(
+                evolve::DevicePool pool,
+                pool_of({is_first ? mortal : swiftshader(), is_first ? swiftshader() : mortal}, notices));
+            OptimizeOptions options = few_steps();
+            options.on_step = [&](const StepReport& report) {
+                if (report.step == 2) faults.fail_nth_call(call, testing::FaultKind::DeviceLost);
+                return true;
+            };
+            ASSERT_OK_AND_ASSIGN(const Searched got, search(rotation_task(), options, &pool));
+            expect_same(got, expected);
+            if (faults.injected_into().empty()) continue;  // so slow today that it got nothing
+            EXPECT_EQ(pool.in_use(), 1U);
+            EXPECT_THAT(got.outcome.notes, ::testing::Contains(HasSubstr("was dropped")));
+        }
+    }
+}
+
+TEST_F(pooled_optimize, a_hung_device_changes_nothing) {
+    ASSERT_OK_AND_ASSIGN(const Searched expected, search(xor_task(), few_steps(), nullptr));
+    testing::FaultInjector faults;
+    ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device("lavapipe"));
+    std::string notices;
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
+                         pool_of({mortal, swiftshader()}, notices, {.hang_limit = std::chrono::seconds(3)}));
+    OptimizeOptions options = few_steps();
+    options.on_step = [&](const StepReport& report) {
+        if (report.step == 2) faults.hang_submissions(true);
+        return true;
+    };
+    ASSERT_OK_AND_ASSIGN(const Searched got, search(xor_task(), options, &pool));
+    expect_same(got, expected);
+}
+
+/// Nothing is found in the first steps, because an audit draws few chunks; when it is, the search goes back.
+TEST_F(pooled_optimize, what_a_wrong_device_spoilt_is_made_again) {
+    ASSERT_OK_AND_ASSIGN(const Searched expected, search(rotation_task(), few_steps(12), nullptr));
+    std::uint32_t found = 0;
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        testing::FaultInjector faults;
+        ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device("lavapipe"));
+        std::string notices;
+        ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
+                             pool_of({wrong, swiftshader()}, notices, {.audit = 0.2, .seed = seed}));
+        faults.spoil_multiplications(true);  // after its probe
+        const Result<Searched> got = search(rotation_task(), few_steps(12), &pool);
+        if (pool.is_used(0)) continue;  // not drawn before the end
+        ASSERT_OK(got);
+        expect_same(*got, expected);
+        EXPECT_THAT(notices, HasSubstr("It computes wrongly"));
+        ++found;
+    }
+    EXPECT_GE(found, 1U);
+}
+
+/// A search of the caller's own that asks for one population and ends.
+class AsksOnce final : public Search {
+   public:
+    [[nodiscard]] std::string name() const override { return "once"; }
+    [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions&) const override { return 4; }
+    [[nodiscard]] Result<void> run(Objective& objective) override {
+        has_devices = objective.devices() != nullptr;
+        std::vector<float> points;
+        for (int i = 0; i < 4; ++i)
+            points.insert(points.end(), objective.space().centre.begin(), objective.space().centre.end());
+        YOLK_TRY_VOID(objective.evaluate(points, 4));
+        return {};
+    }
+    bool has_devices = false;
+};
+
+TEST_F(pooled_optimize, searches_of_the_callers_own_use_the_pool) {
+    std::string notices;
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({lavapipe(), swiftshader()}, notices));
+    AsksOnce once;
+    OptimizeOptions options = few_steps();
+    options.search = &once;
+    ASSERT_OK_AND_ASSIGN(const Searched got, search(xor_task(), options, &pool));
+    EXPECT_TRUE(once.has_devices);
+    EXPECT_EQ(got.outcome.best_reward, got.outcome.start_reward);
+}
+
+TEST_F(pooled_optimize, fast_mode_says_what_it_leaves_open) {
+    std::string notices;
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
+                         pool_of({lavapipe(), swiftshader()}, notices, {.determinism = Determinism::Fast}));
+    EXPECT_TRUE(expect_error(search(xor_task(), few_steps(), &pool), ErrorKind::BadInput, "in fast mode"));
+    OptimizeOptions options = few_steps(2);
+    options.evolution.determinism = Determinism::Fast;
+    options.evolution.fitness = FitnessRule::ZScore;
+    ASSERT_OK_AND_ASSIGN(const Searched got, search(xor_task(), options, &pool));
+    EXPECT_TRUE(got.outcome.depends_on_placement);
+    EXPECT_THAT(got.outcome.notes, ::testing::Contains(HasSubstr("last bits of rewards may depend")));
+    EXPECT_EQ(to_json(got.outcome)["devices"].size(), 2U);
+}
+
+}  // namespace
+}  // namespace yolk::hyper

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What plans of es_update hold, and how they are recorded.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "es_update_tiles.hpp"
+#include "yolk/abi/es_update.h"
+#include "yolk/abi/update_share.h"
+#include "yolk/primitives/es_update.hpp"
+
+namespace yolk {
+
+/// Of a gradient, or of the sums of a share of the pairs; the others are empty.
+template <template <class> class Of>
+struct EsUpdateKernels {
+    Of<abi::es_update::Params> sum{}, combine{};
+    Of<abi::update_share::Params> share_sum{}, share_combine{};
+};
+
+struct EsUpdatePipelines {
+    TileLayout layout;
+    abi::es_update::Params params{};  ///< of all pairs; all but what a generation and a window decide
+    Buffer entries;
+    EsUpdateKernels<PipelineOf> kernels;
+    MemoryNeeds scratch{};
+
+    /// Of one unit, in all slices.
+    [[nodiscard]] std::uint64_t unit_bytes() const noexcept { return kUnitBytes * params.slice_count; }
+    [[nodiscard]] std::vector<TileWindow> windows(std::uint64_t scratch_bytes) const {
+        if (layout.tile_count == 0) return {};
+        return cut_tiles(layout, std::min(scratch_bytes, scratch.size_bytes) / unit_bytes());
+    }
+};
+
+struct EsUpdateBindings {
+    std::shared_ptr<const EsUpdatePipelines> made;  // keeps the entries alive
+    std::vector<TileWindow> windows;
+    EsUpdateKernels<BindingOf> kernels;
+};
+
+void record_es_update(Recorder& recorder, const BindingsOf<EsUpdateDesc>& bound, const EsUpdateDesc& desc,
+                      const NoiseContext& when, OrZero<EsUpdateShare> share) noexcept;
+
+/// Weights: one per pair; without antithetic sampling every member is a pair of its own.
+[[nodiscard]] inline std::uint32_t pairs_of(const EsUpdateDesc& desc) {
+    return desc.antithetic ? desc.population / 2 : desc.population;
+}
+
+}  // namespace yolk

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of es_update, of which `elements` and `rows` stand for a table.
+#pragma once
+
+#include "yolk/primitives/es_update.hpp"
+#include "yolk/primitives/fields.hpp"
+
+namespace yolk {
+
+[[nodiscard]] Fields<EsUpdateDesc> es_update_fields();
+
+}  // namespace yolk

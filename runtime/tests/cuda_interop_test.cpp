@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pure decisions; the errors of a machine without CUDA; and, in a build with CUDA's headers, every call against a
+// library that stands in for NVIDIA's (fake_cuda/), on memory that SwiftShader really shares. No GPU has run it.
+#include "yolk/runtime/cuda_interop.hpp"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "cuda_match.hpp"
+#include "fake_cuda/fake_cuda.hpp"
+#include "gpu_tables.hpp"
+#include "noise_work.hpp"
+#include "second_device.hpp"
+
+namespace yolk {
+namespace {
+
+using yolk::testing::expect_error;
+
+const CudaDeviceName kFirstGpu{.name = "first", .uuid = "5a1c6f7e00112233445566778899aab0"};
+const CudaDeviceName kSecondGpu{.name = "second", .uuid = "5a1c6f7e00112233445566778899aab1"};
+
+TEST(cuda_match, a_device_is_found_by_its_uuid) {
+    const std::vector<CudaDeviceName> listed{kSecondGpu, kFirstGpu};
+    ASSERT_OK_AND_ASSIGN(const std::size_t found, match_cuda_device(tables::geforce_3080(0), listed));
+    EXPECT_EQ(found, 1U);
+    EXPECT_TRUE(expect_error(match_cuda_device(tables::geforce_3080(5), listed), ErrorKind::Unsupported,
+                             "It has: 0 'second' (5a1c6f7e00112233445566778899aab1), 1 'first'"));
+    EXPECT_TRUE(expect_error(match_cuda_device(tables::geforce_3080(5), {}), ErrorKind::Unsupported, "It has: none."));
+    const unsigned char bytes[16] = {0, 1, 0xFE, 0x10};
+    EXPECT_EQ(uuid_text(std::as_bytes(std::span(bytes))), "0001fe10000000000000000000000000");
+}
+
+TEST(cuda_match, only_opaque_memory_of_that_device_is_taken) {
+    MemoryHandle handle{.buffer_bytes = 100, .allocation_bytes = 256, .origin = {.device_uuid = kFirstGpu.uuid}};
+    EXPECT_OK(check_for_cuda(handle, kFirstGpu));
+    EXPECT_TRUE(
+        expect_error(check_for_cuda(handle, kSecondGpu), ErrorKind::BadInput, "cannot import a buffer's memory"));
+    handle.type = HandleType::DmaBuf;
+    EXPECT_TRUE(expect_error(check_for_cuda(handle, kFirstGpu), ErrorKind::BadInput, "memory from dma-buf"));
+    handle.type = HandleType::OpaqueFd;
+    handle.buffer_bytes = 257;
+    EXPECT_TRUE(
+        expect_error(check_for_cuda(handle, kFirstGpu), ErrorKind::BadInput, "257 bytes in an allocation of 256"));
+    handle.buffer_bytes = 0;
+    EXPECT_TRUE(expect_error(check_for_cuda(handle, kFirstGpu), ErrorKind::BadInput, "1 at least"));
+    EXPECT_OK(check_cuda_range(3, 5, 8));
+    EXPECT_TRUE(expect_error(check_cuda_range(4, 5, 8), ErrorKind::BadInput, "reach past the end"));
+    EXPECT_TRUE(expect_error(check_cuda_range(UINT64_MAX, 2, 8), ErrorKind::BadInput, "reach past the end"));
+}
+
+class cuda_interop : public yolk::testing::DeviceTest {};
+YOLK_FOR_EACH_DEVICE(cuda_interop);
+
+// On every machine: a CPU driver's device is never CUDA's.
+TEST_P(cuda_interop, a_device_without_cuda_is_an_error_in_words) {
+    const Result<CudaDevice> opened = CudaDevice::open(device());
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().kind, ErrorKind::Unsupported);
+#ifdef YOLK_HAS_CUDA_HEADERS
+    if (void* const library = ::dlopen("libcuda.so.1", RTLD_NOW); library == nullptr) {
+        EXPECT_TRUE(expect_error(opened, ErrorKind::Unsupported, "CUDA's library cannot be loaded: libcuda.so.1: "));
+        EXPECT_TRUE(expect_error(opened, ErrorKind::Unsupported, "It comes with NVIDIA's driver."));
+    }
+    EXPECT_TRUE(expect_error(CudaDevice::open(device(), {.library = "libm.so.6"}), ErrorKind::Unsupported,
+                             "CUDA's library libm.so.6 has no function cuInit"));
+#else
+    EXPECT_TRUE(expect_error(opened, ErrorKind::Unsupported, "This build of Yolk has no CUDA"));
+#endif
+}
+
+#ifdef YOLK_HAS_CUDA_HEADERS
+/// The stand-in, whose second device has SwiftShader's UUID.
+class faked_cuda : public ::testing::Test {
+   protected:
+    void SetUp() override {
+        void* const library = ::dlopen(YOLK_FAKE_CUDA, RTLD_NOW);
+        ASSERT_NE(library, nullptr) << ::dlerror();
+        state_ = reinterpret_cast<FakeCudaState* (*)()>(::dlsym(library, "fake_cuda_state"))();
+        *state_ = {};
+        state_->device_count = 2;
+        const std::string& uuid = shared().device.info().uuid;
+        for (std::size_t i = 0; i < 16; ++i)
+            state_->uuid[i] = static_cast<unsigned char>(std::stoul(uuid.substr(2 * i, 2), nullptr, 16));
+    }
+    void TearDown() override {
+        EXPECT_EQ(state_->memories, 0);
+        EXPECT_EQ(state_->mappings, 0);
+        EXPECT_EQ(state_->semaphores, 0);
+        EXPECT_EQ(state_->contexts, 0);
+        EXPECT_EQ(state_->pushed, 0);
+    }
+    [[nodiscard]] static yolk::testing::SharedDevice& shared() { return yolk::testing::shared_device("swiftshader"); }
+    [[nodiscard]] static Result<CudaDevice> open() {
+        return CudaDevice::open(shared().device, {.library = YOLK_FAKE_CUDA});
+    }
+    FakeCudaState* state_ = nullptr;
+};
+
+TEST_F(faked_cuda, both_sides_see_the_same_bytes) {
+    constexpr std::uint32_t kNumbers = 300;
+    auto& [device, dispatcher] = shared();
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                         create_exportable_buffer(device, {.size_bytes = kNumbers * 4, .label = "shared"}));
+    const std::ptrdiff_t before = open_descriptors();  // with that of the driver
+    ASSERT_OK_AND_ASSIGN(const NoiseBinding noise, bind_noise(device, buffer));
+    ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device));
+    recorder.dispatch(noise, noise_params(2, kNumbers), noise_groups(kNumbers));
+    release_shared(recorder, buffer);
+    ASSERT_OK(dispatcher.run(recorder));
+    DLManagedTensor* tensor = nullptr;
+    {
+        ASSERT_OK_AND_ASSIGN(const MemoryHandle handle, export_memory(buffer));
+        ASSERT_OK_AND_ASSIGN(const CudaDevice cuda, open());
+        EXPECT_EQ(cuda.ordinal(), 1);
+        EXPECT_EQ(cuda.name(), "fake second");
+        ASSERT_OK_AND_ASSIGN(const CudaBuffer there, CudaBuffer::import(cuda, handle));
+        EXPECT_EQ(state_->memory_flags, 1U) << "CUDA_EXTERNAL_MEMORY_DEDICATED";
+        EXPECT_EQ(state_->memory_bytes, handle.allocation_bytes);
+        EXPECT_EQ(there.size_bytes(), kNumbers * 4);
+        std::vector<std::int32_t> got(kNumbers);
+        ASSERT_OK(there.download(0, std::as_writable_bytes(std::span(got))));
+        EXPECT_EQ(got, expected_noise(2, kNumbers));
+        const std::array<std::int32_t, 2> written{11, -12};
+        ASSERT_OK(there.upload(8, std::as_bytes(std::span(written))));
+        ASSERT_OK_AND_ASSIGN(const auto seen, download_ints(dispatcher, {buffer, 8, 8}, 2));
+        EXPECT_EQ(seen, (std::vector<std::int32_t>{11, -12}));
+        EXPECT_TRUE(expect_error(there.upload(kNumbers * 4 - 4, std::as_bytes(std::span(written))), ErrorKind::BadInput,
+                                 "reach past the end"));
+        ASSERT_OK_AND_ASSIGN(tensor, there.dlpack({.dtype = DType::I32, .shape = {kNumbers}}));
+    }
+    EXPECT_EQ(state_->memories, 1) << "the tensor keeps what it shows";
+    delete_dlpack(tensor);
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_F(faked_cuda, timelines_are_waited_for_and_signalled) {
+    const Descriptor pretended(::dup(0));
+    const std::ptrdiff_t before = open_descriptors();
+    {
+        ASSERT_OK_AND_ASSIGN(const CudaDevice cuda, open());
+        TimelineHandle handle{.fd = Descriptor(::dup(pretended.get())),
+                              .origin = {.device_uuid = shared().device.info().uuid}};
+        ASSERT_OK_AND_ASSIGN(const CudaTimeline timeline, CudaTimeline::import(cuda, handle));
+        ASSERT_OK(timeline.wait(7));
+        ASSERT_OK(timeline.signal(8));
+        EXPECT_EQ(state_->waited, 7U);
+        EXPECT_EQ(state_->signalled, 8U);
+        handle.origin.device_uuid = "ff";
+        EXPECT_TRUE(
+            expect_error(CudaTimeline::import(cuda, handle), ErrorKind::BadInput, "a timeline semaphore, which"));
+        handle.origin.device_uuid = shared().device.info().uuid;
+        handle.fd.close();
+        EXPECT_TRUE(expect_error(CudaTimeline::import(cuda, handle), ErrorKind::BadInput, "is not open"));
+    }
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_F(faked_cuda, what_cuda_refuses_is_an_error_and_leaves_nothing) {
+    state_->device_count = 0;
+    EXPECT_TRUE(
+        expect_error(open(), ErrorKind::Unsupported, "CUDA returned CUDA_ERROR_NO_DEVICE (words of the driver)"));
+    state_->device_count = 1;
+    EXPECT_TRUE(expect_error(open(), ErrorKind::Unsupported, "It has: 0 'fake first' (eeeeeeee"));
+    state_->device_count = 2;
+    ASSERT_OK_AND_ASSIGN(const CudaDevice cuda, open());
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                         create_exportable_buffer(shared().device, {.size_bytes = 512, .label = "shared"}));
+    ASSERT_OK_AND_ASSIGN(const MemoryHandle handle, export_memory(buffer));
+    const std::ptrdiff_t before = open_descriptors();
+    state_->failing_import = 1;
+    EXPECT_TRUE(expect_error(CudaBuffer::import(cuda, handle), ErrorKind::Driver,
+                             "Cannot import a buffer's memory by CUDA: CUDA returned CUDA_ERROR_INVALID_VALUE"));
+    const TimelineHandle timeline{.fd = Descriptor(::dup(0)), .origin = {.device_uuid = shared().device.info().uuid}};
+    EXPECT_TRUE(expect_error(CudaTimeline::import(cuda, timeline), ErrorKind::Driver, "a timeline semaphore by CUDA"));
+    EXPECT_EQ(open_descriptors(), before + 1);
+}
+#endif
+
+}  // namespace
+}  // namespace yolk

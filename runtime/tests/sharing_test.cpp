@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What devices say that they share, as data: the CPU drivers' answers, and those of Mesa 26.1.6 for null devices.
+#include "yolk/runtime/sharing.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gpu_tables.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk {
+namespace {
+
+using yolk::testing::expect_error;
+
+constexpr HandleSupport kBothWays{.can_export = true, .can_import = true};
+constexpr HandleSupport kInOnly{.can_import = true};
+
+DeviceInfo sharing_device(const char* name, const SharingSupport& sharing) {
+    DeviceInfo device = tables::on_the_floor();
+    device.name = name;
+    device.uuid = "00000000040000000000000000000000";
+    device.driver_uuid = "414d442d4d4553412d44525600000000";
+    device.sharing = sharing;
+    return device;
+}
+
+DeviceInfo navi31() {
+    return sharing_device("navi31", {.opaque_fd = kBothWays,
+                                     .dma_buf = kBothWays,
+                                     .host_pointer = kInOnly,
+                                     .timeline = kBothWays,
+                                     .host_pointer_alignment = 4096});
+}
+DeviceInfo nvk() {
+    return sharing_device("nvk", {.opaque_fd = kBothWays, .dma_buf = kBothWays, .timeline = kBothWays});
+}
+DeviceInfo swiftshader() { return sharing_device("SwiftShader", {.opaque_fd = kBothWays}); }
+DeviceInfo without_extensions() { return sharing_device("old", {}); }
+
+TEST(sharing, text_lists_both_ways) {
+    EXPECT_EQ(
+        sharing_text(navi31().sharing),
+        "exports memory as opaque file descriptor, dma-buf; imports opaque file descriptor, dma-buf, host pointer "
+        "(in multiples of 4096 bytes); exports and imports timeline semaphores");
+    EXPECT_EQ(sharing_text(without_extensions().sharing),
+              "exports memory as nothing; imports nothing; shares no timeline semaphore");
+}
+
+TEST(sharing, what_a_device_has_passes) {
+    for (const HandleType type : {HandleType::OpaqueFd, HandleType::DmaBuf}) {
+        EXPECT_OK(check_memory_export(nvk(), type, "the buffer [a]"));
+        EXPECT_OK(check_memory_import(nvk(), type, "the buffer [a]"));
+    }
+    EXPECT_OK(check_memory_import(navi31(), HandleType::HostPointer, "the buffer [a]"));
+    EXPECT_OK(check_timeline_export(nvk(), "the timeline semaphore [t]"));
+    EXPECT_OK(check_timeline_import(nvk(), "the timeline semaphore [t]"));
+}
+
+TEST(sharing, what_it_lacks_is_named_with_what_it_has) {
+    EXPECT_TRUE(
+        expect_error(check_memory_export(swiftshader(), HandleType::DmaBuf, "the buffer [a]"), ErrorKind::Unsupported,
+                     "Device 'SwiftShader' cannot export the buffer [a] as dma-buf. It exports memory as opaque "
+                     "file descriptor; imports opaque file descriptor; shares no timeline semaphore."));
+    EXPECT_TRUE(expect_error(check_memory_import(nvk(), HandleType::HostPointer, "the buffer [a]"),
+                             ErrorKind::Unsupported, "cannot import the buffer [a] from host pointer"));
+    EXPECT_TRUE(expect_error(check_memory_export(navi31(), HandleType::HostPointer, "the buffer [a]"),
+                             ErrorKind::Unsupported, "as host pointer"));
+    EXPECT_TRUE(expect_error(check_timeline_export(swiftshader(), "the timeline semaphore [t]"), ErrorKind::Unsupported,
+                             "cannot export the timeline semaphore [t]"));
+    EXPECT_TRUE(expect_error(check_timeline_import(without_extensions(), "the timeline semaphore [t]"),
+                             ErrorKind::Unsupported, "cannot import the timeline semaphore [t]"));
+}
+
+TEST(sharing, an_opaque_handle_is_for_one_device_and_one_driver) {
+    const DeviceInfo device = navi31();
+    HandleOrigin origin{.device_uuid = device.uuid, .driver_uuid = device.driver_uuid};
+    EXPECT_OK(check_origin(device, origin, "the buffer [a]"));
+    origin.driver_uuid = "414d442d4d4553412d44525600000001";
+    EXPECT_TRUE(expect_error(check_origin(device, origin, "the buffer [a]"), ErrorKind::BadInput,
+                             "and driver 414d442d4d4553412d44525600000001. An opaque handle is for"));
+    origin = {.device_uuid = "ff", .driver_uuid = device.driver_uuid};
+    EXPECT_TRUE(expect_error(check_origin(device, origin, "the buffer [a]"), ErrorKind::BadInput, "UUID ff"));
+    EXPECT_TRUE(expect_error(check_origin(device, {}, "the buffer [a]"), ErrorKind::BadInput, "cannot import"));
+}
+
+}  // namespace
+}  // namespace yolk

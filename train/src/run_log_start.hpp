@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a run begins: anew, from its checkpoint, or from its log where that goes further.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "checkpoint.hpp"
+#include "task_setup.hpp"
+#include "yolk/core/result.hpp"
+#include "yolk/evolve/run_log.hpp"
+#include "yolk/runtime/device.hpp"
+#include "yolk/train/train.hpp"
+
+namespace yolk::train {
+
+struct Start {
+    std::optional<Checkpoint> from{};           ///< the state to go on from; nothing where a run begins
+    std::uint32_t in_checkpoint = 0;            ///< generations that the checkpoint in the folder has of it
+    std::optional<evolve::RunLogWriter> log{};  ///< nothing where none is written
+};
+
+/// Changes nothing. To resume, the log's generations after the checkpoint's are applied on `device`, as far as the
+/// metrics lead; without a usable checkpoint the log's beginning is where it starts. Errors: no folder; neither a
+/// checkpoint nor a log; a log that is damaged, foreign or of a later version; settings that are not the run's (named,
+/// with both values); a log that does not go on from the checkpoint, or whose generations lead elsewhere.
+[[nodiscard]] Result<Start> find_start(const Device& device, const TrainOptions& options, const TaskSetup& setup);
+
+/// Says what a run that begins in this folder will replace. Whether an old checkpoint is there.
+bool note_replaced_run(const std::filesystem::path& folder);
+
+}  // namespace yolk::train

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training_run.hpp"
+
+#include "process_clock.hpp"
+#include "run_log_start.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/evolve/state_digest.hpp"
+
+namespace yolk::train {
+
+using Clock = std::chrono::steady_clock;
+
+/// The last that can be refused, and then the first change to the folder.
+Result<void> Run::begin(const std::optional<Checkpoint>& from) {
+    if (from) {
+        outcome.generations = from->generation;
+        outcome.resumed_from = from->generation;
+        outcome.solved = from->solved;
+        keep_state(from->state_hash);
+    }
+    if (options.out.empty()) return {};
+    YOLK_TRY_VOID(prepare_output_folder(options.out, lock));
+    if (!from) {
+        replaces_checkpoint = note_replaced_run(options.out);
+        return {};
+    }
+    YOLK_TRY(const std::string digest, evolve::state_digest(from->parameters, from->optimizer_state, from->generation));
+    YOLK_TRY(const std::string kept,
+             kept_metrics(metrics_path(options.out), from->generation, {.hash = from->state_hash, .digest = digest}));
+    return metrics.continue_from(settings_json(options, setup, devices.devices()), kept);
+}
+
+Result<GenerationReport> Run::step() {
+    const Clock::time_point step_start = Clock::now();
+    YOLK_TRY(const evolve::GenerationSummary summary, evolution.step());
+    const double step_seconds = seconds_since(step_start);
+    std::string hash;
+    if (hash_due(evolution.generations())) {
+        if (options.hash_every != 1) YOLK_TRY_VOID(evolution.refresh());
+        YOLK_TRY(hash, evolution.state_hash());
+    }
+    YOLK_TRY(std::string digest, evolution.state_digest());
+    GenerationReport report = report_of(summary, std::move(hash), std::move(digest));
+    report.devices.assign(evolution.shares().begin(), evolution.shares().end());
+    count_shares(report.devices);
+    count_ranks(report);
+    report.evaluations_per_second = static_cast<double>(report.evaluations) / step_seconds;
+    report.seconds = seconds_since(start);
+    if (report.generation == outcome.resumed_from) outcome.first_generation_seconds = process_seconds();
+    evaluations += report.evaluations;
+    return report;
+}
+
+Result<void> Run::write_metrics(const GenerationReport& report) {
+    if (options.out.empty()) return {};
+    if (report.generation == 0) YOLK_TRY_VOID(metrics.append(settings_json(options, setup, devices.devices())));
+    YOLK_TRY_VOID(metrics.append(to_json(report)));
+    return write_log(report);
+}
+
+/// Over all generations, those that were made again included.
+void Run::count_shares(std::span<const evolve::WorkerShare> shares) {
+    outcome.devices.resize(shares.size());
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        evolve::WorkerShare& sum = outcome.devices[i];
+        sum.name = shares[i].name;
+        sum.dropped = shares[i].dropped;
+        sum.members += shares[i].members;
+        sum.audited += shares[i].audited;
+        sum.chunks += shares[i].chunks;
+        sum.busy_seconds += shares[i].busy_seconds;
+        sum.rate = shares[i].rate;
+    }
+}
+
+void Run::count_ranks(GenerationReport& report) {
+    report.ranks.assign(evolution.rank_shares().begin(), evolution.rank_shares().end());
+    report.traffic = ranks.traffic() - traffic_before;
+    traffic_before = ranks.traffic();
+    outcome.traffic = outcome.traffic + report.traffic;
+    outcome.ranks.resize(report.ranks.size());
+    for (std::size_t i = 0; i < report.ranks.size(); ++i) {
+        outcome.ranks[i].members += report.ranks[i].members;
+        outcome.ranks[i].seconds += report.ranks[i].seconds;
+    }
+}
+
+/// A device that computed wrongly may have spoiled what came after this generation: nothing of that stays in the
+/// folder. The next checkpoint is due at once.
+Result<void> Run::go_back(std::uint32_t generation) {
+    outcome.generations = generation;
+    if (options.out.empty()) return {};
+    replaces_checkpoint = true;
+    if (log) {
+        YOLK_TRY(const evolve::RunLogReader written, evolve::RunLogReader::open(log->path()));
+        YOLK_TRY(log, evolve::RunLogWriter::continue_after(written, generation));
+    }
+    if (generation == 0) {
+        metrics = MetricsFile(metrics_path(options.out));
+        return {};
+    }
+    YOLK_TRY(const std::string kept, first_metrics(metrics_path(options.out), generation));
+    return metrics.continue_from(settings_json(options, setup, devices.devices()), kept);
+}
+
+/// Another run's checkpoint goes as soon as its metrics are gone, so that the two in the folder are of one run.
+bool Run::checkpoint_due(std::uint32_t generations) const {
+    return replaces_checkpoint || (options.checkpoint_every != 0 && generations % options.checkpoint_every == 0);
+}
+
+/// Where a run is solved or ended by its callback, its last generation is hashed as well, but only its line is written
+/// by then.
+bool Run::hash_due(std::uint32_t generations) const {
+    return (options.hash_every != 0 && generations % options.hash_every == 0) || checkpoint_due(generations) ||
+           generations >= options.generations;
+}
+
+bool Run::at_its_end() const {
+    return outcome.generations >= options.generations || (outcome.solved && options.stop_when_solved);
+}
+
+/// Whether the run has ended.
+Result<bool> Run::after_generation(const GenerationReport& report, const OnGeneration& on_generation) {
+    if (report.generation < outcome.generations) YOLK_TRY_VOID(go_back(report.generation));
+    YOLK_TRY_VOID(write_metrics(report));
+    ++outcome.generations;
+    outcome.solved = ranks.writes() && report.policy_return >= setup.solved_at;  // others have no policy return
+    if (!report.state_hash.empty()) keep_state(report.state_hash);
+    if (checkpoint_due(outcome.generations)) YOLK_TRY_VOID(save_checkpoint(at_its_end()));
+    ended_by_callback = on_generation && !on_generation(report);
+    return ended_by_callback || at_its_end();
+}
+
+Result<void> Run::loop(const OnGeneration& on_generation) {
+    for (bool ended = at_its_end(); !ended;) {
+        YOLK_TRY(const GenerationReport report, step());
+        YOLK_TRY(ended, ranks.agree_on_end(after_generation(report, on_generation)));
+    }
+    return {};
+}
+
+}  // namespace yolk::train

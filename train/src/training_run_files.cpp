@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run leaves behind: log, checkpoint, policy, and what is good of one that failed.
+#include <fmt/format.h>
+
+#include "run_log_replay.hpp"
+#include "run_log_start.hpp"
+#include "training_run.hpp"
+#include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/train/policy_file.hpp"
+
+namespace yolk::train {
+
+/// After the metrics, so that those of a killed process lead up to anything in its log.
+Result<void> Run::write_log(const GenerationReport& report) {
+    if (!log) {
+        if (report.generation == 0) return remove_log(options.out);  // of another run
+        return {};
+    }
+    evolve::LoggedGeneration logged{.generation = report.generation,
+                                    .policy_mean = report.policy_return,
+                                    .solved = report.policy_return >= setup.solved_at,
+                                    .digest = report.state_digest};
+    YOLK_TRY(logged.shaped, evolution.shaped());
+    return log->append(logged);
+}
+
+/// The state after the last good generation, where that did not come to the host. What fails here leaves the last that
+/// did.
+void Run::take_state_from_log(const Error& error) {
+    if (!log || error.kind == ErrorKind::DeviceLost || last.generations == outcome.generations) return;
+    const Result<evolve::RunLogReader> reader = evolve::RunLogReader::open(log->path());
+    if (!reader) return;
+    Result<ReplayedState> state = replay_on_device(devices.devices().front(),
+                                                   {.table = setup.parameters,
+                                                    .options = options.evolution,
+                                                    .parameters = last.parameters,
+                                                    .optimizer_state = last.optimizer_state,
+                                                    .generation = last.generations,
+                                                    .pairs_per_slice = options.pairs_per_slice,
+                                                    .hang_limit = options.hang_limit},
+                                                   *reader, outcome.generations);
+    if (!state || state->differs_from) return;
+    last = {.parameters = std::move(state->parameters),
+            .optimizer_state = std::move(state->optimizer_state),
+            .generations = state->generation,
+            .solved = state->solved,
+            .state_hash = std::move(state->state_hash)};
+}
+
+/// A copy: the evolution's own mirror is overwritten by a generation that fails.
+void Run::keep_state(std::string state_hash) {
+    const std::span<const float> parameters = evolution.parameters();
+    const std::span<const float> state = evolution.optimizer_state();
+    last.parameters.assign(parameters.begin(), parameters.end());
+    last.optimizer_state.assign(state.begin(), state.end());
+    last.generations = evolution.generations();
+    last.solved = outcome.solved;
+    last.state_hash = std::move(state_hash);
+}
+
+/// With a generation that ended the run without a hash being due.
+Result<void> Run::catch_up() {
+    if (last.generations == outcome.generations) return {};
+    YOLK_TRY_VOID(evolution.refresh());
+    YOLK_TRY(std::string hash, evolution.state_hash());
+    keep_state(std::move(hash));
+    return {};
+}
+
+/// After the metrics, so that these lead up to any checkpoint that a power failure may leave.
+Result<void> Run::save_checkpoint(bool finished) {
+    if (options.out.empty()) return {};
+    YOLK_TRY_VOID(metrics.sync());
+    if (log) YOLK_TRY_VOID(log->sync());
+    replaces_checkpoint = false;
+    YOLK_TRY_VOID(write_file_atomically(checkpoint_path(options.out),
+                                        encode_checkpoint({.settings = run_settings(options, setup.environment),
+                                                           .generation = last.generations,
+                                                           .solved = last.solved,
+                                                           .finished = finished,
+                                                           .state_hash = last.state_hash,
+                                                           .parameters = last.parameters,
+                                                           .optimizer_state = last.optimizer_state})));
+    in_checkpoint = last.generations;
+    return {};
+}
+
+/// What fails in a device may go better on another one, or later.
+Error Run::with_way_on(Error error) const {
+    const bool of_device =
+        error.kind == ErrorKind::DeviceLost || error.kind == ErrorKind::Driver || error.kind == ErrorKind::OutOfMemory;
+    const bool by_log = log && log->generations() > in_checkpoint;
+    const std::uint32_t kept = by_log ? log->generations() : in_checkpoint;
+    if (of_device && kept > 0) {
+        error.message +=
+            fmt::format(" The {} '{}' has the first {} generations; resume from it.", by_log ? "log" : "checkpoint",
+                        (by_log ? log->path() : checkpoint_path(options.out)).string(), kept);
+    }
+    return error;
+}
+
+Result<void> Run::save_end() {
+    outcome.evaluations_per_second = static_cast<double>(evaluations) / seconds_since(start);
+    YOLK_TRY_VOID(catch_up());
+    outcome.state_hash = last.state_hash;
+    return save_checkpoint(at_its_end());
+}
+
+Result<std::filesystem::path> save(const Run& run) {
+    if (run.options.out.empty()) return std::filesystem::path{};
+    const LoadedEnvironment* const own = run.options.own_environment.get();
+    std::filesystem::path path = policy_path(run.options.out);
+    YOLK_TRY_VOID(save_policy(path, {.task = std::string(run.setup.environment.name),
+                                     .environment_source = own ? own->source_hash() : std::string(),
+                                     .network = run.options.network,
+                                     .generations = run.last.generations,
+                                     .seed = run.options.evolution.seed,
+                                     .parameters = run.last.parameters}));
+    return path;
+}
+
+/// The generations before one that failed are not lost with it, whatever its reason was, as far as their state was on
+/// the host or is in the log. The error, saying so.
+Error Run::save_what_is_good(Error error) {
+    if (options.out.empty()) return error;
+    take_state_from_log(error);
+    if (last.generations == outcome.resumed_from) {
+        if (error.kind == ErrorKind::Failed) {
+            error.message += outcome.generations == outcome.resumed_from
+                                 ? " No generation of this run went well, so that nothing was saved."
+                                 : " No state of this run had been hashed (hash_every), so that nothing was saved.";
+        }
+        return with_way_on(std::move(error));
+    }
+    // The metrics may be what failed; without them the checkpoint could not be resumed from.
+    if (in_checkpoint < last.generations && !save_checkpoint(false)) return with_way_on(std::move(error));
+    if (const Result<std::filesystem::path> policy = save(*this); policy && error.kind == ErrorKind::Failed) {
+        error.message +=
+            fmt::format(" The last {} state, after {} generation{}, was saved in '{}' and '{}'.",
+                        last.generations == outcome.generations ? "good" : "hashed", last.generations,
+                        last.generations == 1 ? "" : "s", policy->string(), checkpoint_path(options.out).string());
+    }
+    return with_way_on(std::move(error));
+}
+
+}  // namespace yolk::train

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drill_child.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "yolk/runtime/instance.hpp"
+#include "yolk/runtime/probe.hpp"
+#include "yolk/testing/fault_injector.hpp"
+#include "yolk/train/processes.hpp"
+
+namespace yolk::train {
+namespace {
+
+using testing::FaultInjector;
+using testing::FaultKind;
+
+/// After a while, wherever the run is by then.
+void kill_soon(std::uint32_t microseconds) {
+    std::thread([microseconds] {
+        std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+        ::kill(::getpid(), SIGKILL);
+    }).detach();
+}
+
+void limit_files(std::uint32_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);  // writing fails instead
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = bytes};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+void begin(const DrillFault& fault, FaultInjector& faults) {
+    if (fault.kind == "kill") kill_soon(fault.number);
+    if (fault.kind == "lost") faults.fail_nth_call(1 + fault.number, FaultKind::DeviceLost);
+    if (fault.kind == "hung") {
+        faults.only_on_device(fault.device);
+        faults.hang_submissions(true);
+    }
+    if (fault.kind == "wrong") {
+        faults.only_on_device(fault.device);
+        faults.spoil_multiplications(true);
+    }
+    if (fault.kind == "full") limit_files(fault.number);
+}
+
+/// One process uses both drivers; of two ranks each has one.
+Result<std::vector<Device>> open_devices(const Instance& instance, const Processes* ranks) {
+    std::vector<Device> devices;
+    for (std::uint32_t i = 0; i < instance.devices().size(); ++i) {
+        if (ranks != nullptr && i != ranks->rank() % instance.devices().size()) continue;
+        YOLK_TRY(const Device device, Device::create(instance, i));
+        YOLK_TRY_VOID(probe(device));
+        devices.push_back(device);
+    }
+    return devices;
+}
+
+Result<std::string> run_once(const std::filesystem::path& out, const DrillFault& fault, bool resume, Processes* ranks) {
+    FaultInjector faults;
+    YOLK_TRY(const Instance instance, Instance::create());
+    YOLK_TRY(const std::vector<Device> devices, open_devices(instance, ranks));
+    TrainOptions options = drill_options(out);
+    options.resume = resume;
+    options.exchange = ranks;
+    if (fault.kind == "wrong") options.audit = 1.0;
+    const bool strikes_here = ranks == nullptr || ranks->rank() == fault.rank;
+    // Kernels are spoilt when they are made, so this one begins with the run.
+    if (strikes_here && (fault.generation == 0 || fault.kind == "wrong")) begin(fault, faults);
+    YOLK_TRY(const TrainOutcome outcome, train(devices, options, [&](const GenerationReport& report) {
+                 if (strikes_here && fault.kind != "wrong" && report.generation + 1 == fault.generation)
+                     begin(fault, faults);
+                 return true;
+             }));
+    return outcome.state_hash;
+}
+
+}  // namespace
+
+std::string to_text(const DrillFault& fault) {
+    return fmt::format("{} {} {} {} {}", fault.kind, fault.number, fault.generation, fault.rank, fault.device);
+}
+
+DrillFault parse_fault(const std::string& text) {
+    DrillFault fault;
+    std::istringstream words(text);
+    words >> fault.kind >> fault.number >> fault.generation >> fault.rank >> fault.device;
+    return fault;
+}
+
+TrainOptions drill_options(const std::filesystem::path& out) {
+    return {.evolution = {.population = 64, .optimizer = OptimizerRule::Momentum, .seed = 5},
+            .network = {.widths = {4, 8, 2}},
+            .generations = 8,
+            .stop_when_solved = false,
+            .max_steps = 25,
+            .out = out,
+            .checkpoint_every = 3,
+            .evaluation_episodes = 4,
+            .hang_limit = std::chrono::milliseconds(1500)};
+}
+
+int run_drill_child(int argc, char** argv) {
+    if (argc != 4) return 2;
+    std::unique_ptr<Processes> ranks;
+    if (const std::optional<Launch> launch = seen_launch()) {
+        Result<std::unique_ptr<Processes>> joined = join_processes(*launch);
+        if (!joined) return std::fprintf(stderr, "%s\n", joined.error().message.c_str()), 1;
+        ranks = std::move(joined).value();
+    }
+    const Result<std::string> hash =
+        run_once(argv[1], parse_fault(argv[2]), std::string(argv[3]) == "resume", ranks.get());
+    if (hash) {
+        if (!ranks || ranks->rank() == 0) std::printf("state %s\n", hash->c_str());
+        return 0;
+    }
+    std::fprintf(stderr, "%s\n", hash.error().message.c_str());
+    // The other rank may wait for what does not come.
+    if (ranks) ranks->abort(1);
+    return 1;
+}
+
+}  // namespace yolk::train
