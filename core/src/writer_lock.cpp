@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -89,7 +91,7 @@ struct LineLog::Impl {
     Descriptor file;
 };
 
-Result<LineLog> LineLog::create(const std::filesystem::path& path) {
+Result<LineLog> LineLog::create(const std::filesystem::path& path, std::uint64_t kept_bytes) {
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
     if (file.get() < 0 && errno == ENXIO)
         return io_error(fmt::format("'{}' is a socket, or a named pipe that nothing reads.", path.string()), ENXIO);
@@ -106,7 +108,9 @@ Result<LineLog> LineLog::create(const std::filesystem::path& path) {
                                     path.string()),
                         EBUSY);
     }
-    if (::ftruncate(file.get(), 0) != 0) return file_error("empty", path, errno);
+    const auto kept = static_cast<off_t>(std::min(kept_bytes, static_cast<std::uint64_t>(status.st_size)));
+    if (::ftruncate(file.get(), kept) != 0 || ::lseek(file.get(), kept, SEEK_SET) < 0)
+        return file_error("shorten", path, errno);
     return LineLog(std::make_unique<Impl>(Impl{path, std::move(file)}));
 }
 

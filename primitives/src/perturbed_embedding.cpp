@@ -59,7 +59,7 @@ Result<PipelinesOf<PerturbedEmbeddingDesc>> build_perturbed_embedding(const Devi
 
 void record_perturbed_embedding(Recorder& recorder, const BindingsOf<PerturbedEmbeddingDesc>& binding,
                                 const PerturbedEmbeddingDesc& desc, const NoiseContext& when,
-                                OrZero<std::int32_t> first_member) noexcept {
+                                OrDefault<std::int32_t> first_member) noexcept {
     YOLK_ASSERT(first_member.value >= -1);
     const double scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance;
     const auto stream = [&](Domain domain) {

@@ -49,7 +49,7 @@ Result<PipelinesOf<PerturbedVectorDesc>> build_perturbed_vector(const Device& de
 
 void record_perturbed_vector(Recorder& recorder, const BindingsOf<PerturbedVectorDesc>& binding,
                              const PerturbedVectorDesc& desc, const NoiseContext& when,
-                             OrZero<std::int32_t> first_member) noexcept {
+                             OrDefault<std::int32_t> first_member) noexcept {
     YOLK_ASSERT(first_member.value >= -1);
     const double scale = static_cast<double>(when.sigma) / std::sqrt(static_cast<double>(kNoiseVariance));
     const std::uint64_t pairs = pairs_drawn(desc.members, first_member.value, desc.antithetic);

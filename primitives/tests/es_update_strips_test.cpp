@@ -43,6 +43,22 @@ TEST(es_update_strips, are_eight_rows_or_eight_elements) {
         EXPECT_EQ(strips.work_before(strip), work) << strip;
 }
 
+// From 2^29 columns on eight rows have more elements than 32 bits count, and from 2^31 / 8 on than a table may have.
+TEST(es_update_strips, may_be_longer_than_any_table) {
+    constexpr std::uint32_t kColumns = 1U << 29U;
+    ASSERT_OK_AND_ASSIGN(const ParameterTable table,
+                         ParameterTable::create({{.name = "wide", .rows = 3, .columns = kColumns},
+                                                 {.name = "v", .rows = 11, .perturbation = Perturbation::Vector}}));
+    const UpdateStrips strips(table);
+    ASSERT_EQ(strips.count(), 3U);
+    EXPECT_EQ(strips.elements(0, 1).first, 0U);
+    EXPECT_EQ(strips.elements(0, 1).count, 3 * kColumns);
+    EXPECT_EQ(strips.elements(1, 1).first, 3 * kColumns);
+    EXPECT_EQ(strips.elements(1, 1).count, 8U);
+    EXPECT_EQ(strips.elements(0, 3).count, 3 * kColumns + 11);
+    EXPECT_EQ(strips.work_before(1), kColumns);
+}
+
 TEST(es_update_strips, of_frozen_parameters_are_none) {
     ASSERT_OK_AND_ASSIGN(const ParameterTable table,
                          ParameterTable::create({{.name = "f", .rows = 9, .perturbation = Perturbation::Frozen}}));

@@ -135,6 +135,36 @@ TEST_P(rollout, parts_of_a_population_are_the_whole) {
     }
 }
 
+TEST_P(rollout, parts_outside_the_description_are_refused) {
+    RolloutDesc desc = network_rollout({4, 8, 2}, 22, 3);
+    desc.episodes = 2;
+    ASSERT_OK_AND_ASSIGN(const RolloutPlan plan, plan_rollout(device(), desc));
+    ASSERT_OK_AND_ASSIGN(const Buffers buffers, make_buffers(desc, plan.scratch().size_bytes));
+    ASSERT_OK_AND_ASSIGN(const BoundRollout bound, bind(plan, buffers));
+    ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device()));
+    const auto recorded = [&](const RolloutPart& part) {
+        recorder.begin();
+        bound.record(recorder, kRolloutContext, part);
+        return dispatcher().run(recorder);
+    };
+    const auto is_refused = [&](const RolloutPart& part, std::string_view message) {
+        return testing::expect_error(recorded(part), ErrorKind::BadInput, message);
+    };
+    EXPECT_TRUE(is_refused({.members = 23}, "A part of [rollout] has 23 members from 0 on; a call has at most 22"));
+    EXPECT_TRUE(is_refused({.episodes = 3}, "A part of [rollout] has 3 episodes from 0 on; a call has at most 2"));
+    EXPECT_TRUE(is_refused({.first_member = 0xFFFFFFFF, .members = 2}, "2 members from 4294967295 on"));
+    EXPECT_TRUE(is_refused({.first_member = 0xFFFFFFF0}, "22 members from 4294967280 on"));
+    EXPECT_TRUE(is_refused({.first_episode = 0xFFFFFFFF}, "2 episodes from 4294967295 on"));
+    EXPECT_OK(recorded({.first_episode = 0xFFFFFFFE, .first_member = 0xFFFFFFFE, .members = 2}));
+    desc.mean_only = true;
+    ASSERT_OK_AND_ASSIGN(const RolloutPlan mean, plan_rollout(device(), desc));
+    ASSERT_OK_AND_ASSIGN(const Buffers mean_buffers, make_buffers(desc, mean.scratch().size_bytes));
+    ASSERT_OK_AND_ASSIGN(const BoundRollout mean_bound, bind(mean, mean_buffers));
+    recorder.begin();
+    mean_bound.record(recorder, kRolloutContext, {.first_member = 0xFFFFFFFF, .members = 9});  // both are ignored
+    EXPECT_OK(dispatcher().run(recorder));
+}
+
 // Every step's outputs differ a little: the fast kernel is another one. What it may give, matches_oracle_and_twin
 // holds.
 TEST_P(rollout, fast_takes_another_kernel) {

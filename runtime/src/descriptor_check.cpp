@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/kcmp.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +14,17 @@
 #include <utility>
 
 namespace yolk {
+namespace {
+
+/// Eventfds, semaphores and the like share one inode, which tells nothing.
+bool same_regular_file(int one, int other) noexcept {
+    struct stat of_one {};
+    struct stat of_other {};
+    return ::fstat(one, &of_one) == 0 && ::fstat(other, &of_other) == 0 && S_ISREG(of_one.st_mode) &&
+           of_one.st_dev == of_other.st_dev && of_one.st_ino == of_other.st_ino;
+}
+
+}  // namespace
 
 Result<void> check_open(int fd, std::string_view what) {
     if (fd >= 0 && ::fcntl(fd, F_GETFD) >= 0) return {};
@@ -47,12 +60,16 @@ Result<Descriptor> duplicate(int fd, std::string_view what) {
         errno);
 }
 
+std::unique_lock<std::mutex> hand_over() {
+    static std::mutex mutex;
+    return std::unique_lock(mutex);
+}
+
 void close_refused(Descriptor given, int original) noexcept {
-    struct stat ours {};
-    struct stat theirs {};
-    const bool same = ::fstat(original, &ours) == 0 && ::fstat(given.get(), &theirs) == 0 &&
-                      ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
-    if (!same) leave_to_driver(std::move(given));
+    const pid_t self = ::getpid();
+    const long order = ::syscall(SYS_kcmp, self, self, KCMP_FILE, original, given.get());
+    const bool unknown = order < 0 && errno != EBADF;
+    if (order != 0 && !(unknown && same_regular_file(original, given.get()))) leave_to_driver(std::move(given));
 }
 
 }  // namespace yolk

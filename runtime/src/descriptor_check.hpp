@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 
 #include "yolk/core/descriptor.hpp"
@@ -12,8 +13,8 @@
 namespace yolk {
 
 /// BadInput for a descriptor that is closed, that cannot be memory, or whose file is shorter than `bytes`. Drivers on
-/// the host's memory read and map the file without a look at it, so that a pipe would stop them and a short file would
-/// end the process; their handles are files with a size. Of a GPU's driver only what has a size is compared.
+/// the host's memory read and map the file without checking it: a pipe would block them, a short file would crash the
+/// process. Their handles are files with a size. Of a GPU's driver only what has a size is compared.
 [[nodiscard]] Result<void> check_memory_descriptor(DeviceKind kind, int fd, std::uint64_t bytes, std::string_view what);
 
 /// BadInput for a descriptor that is closed.
@@ -22,8 +23,15 @@ namespace yolk {
 /// Another descriptor of the same file, for a driver, which closes it. Error: Io.
 [[nodiscard]] Result<Descriptor> duplicate(int fd, std::string_view what);
 
-/// After a driver has refused `given`, a duplicate of `original`: it must be closed, unless the driver has done so
-/// (lavapipe 22.3 does) and the number may be another file's by now.
+/// Held from duplicate() until the driver has answered and close_refused() has looked: two imports of one handle would
+/// else take each other's duplicates for their own.
+[[nodiscard]] std::unique_lock<std::mutex> hand_over();
+
+/// After a Vulkan driver has refused `given`, a duplicate of `original`: it must be closed, unless the driver has done
+/// so (lavapipe 22.3 does) and the number is another thread's by now. Closes it only where the kernel says that both
+/// are one open file, so that only a duplicate that the caller makes of the same handle at this moment could be
+/// mistaken. Where the kernel does not say (some containers forbid the question), a file of its own inode will do, and
+/// any other descriptor stays open: a leak is better than another thread's file closed.
 void close_refused(Descriptor given, int original) noexcept;
 
 /// The driver has taken it.

@@ -15,8 +15,8 @@
 
 namespace yolk {
 
-/// Owned by Device::Impl, which outlives the parts that refer to it. Immutable after creation, but for the counters
-/// and the pace (atomic).
+/// Owned by Device::Impl, which outlives the parts that refer to it. Immutable after creation, except for the counters,
+/// the pace and the health, which are thread-safe.
 struct DeviceContext {
     VkDevice handle = VK_NULL_HANDLE;
     VkPhysicalDevice physical = VK_NULL_HANDLE;
@@ -28,6 +28,8 @@ struct DeviceContext {
     std::uint32_t queue_family = 0;
     /// Bits of a timestamp that count; 0 where the queue has none.
     std::uint32_t timestamp_bits = 0;
+    /// How far values of one timeline semaphore may be apart; at first the least that Vulkan allows.
+    std::uint64_t max_timeline_difference = 0x7FFFFFFF;
     /// What one submission may cost (LinearGrid::cost_per_group).
     mutable SubmissionPace pace;
     mutable OperationCounters counters;

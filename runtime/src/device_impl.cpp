@@ -218,6 +218,7 @@ Result<void> equip_device(Device::Impl& device, VkInstance instance, bool has_de
     context.timestamp_bits = context.info.limits.timestamp_period_ns > 0.0
                                  ? context.info.queue_families[context.queue_family].timestamp_bits
                                  : 0;
+    context.max_timeline_difference = ask_timeline_difference(context.physical);
     if (options.max_submission_cost != 0) context.pace.fix(options.max_submission_cost);
     if (options.max_storage_buffer_range != 0) {
         std::uint64_t& range = context.info.limits.max_storage_buffer_range;

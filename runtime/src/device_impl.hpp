@@ -51,6 +51,10 @@ struct Device::Impl {
     std::unique_ptr<PipelineCache> pipelines;
     std::unique_ptr<DescriptorPools> descriptors;
 
+    /// Held over the check of a SharedTimeline's value and the call that signals or submits it. One for all timelines:
+    /// a submission may signal several.
+    std::mutex timelines_mutex;
+
     std::mutex asked_mutex;
     std::set<ShapeRequest, ByFamilyAndShape> asked;  ///< guarded by it
 

@@ -83,7 +83,7 @@ class MemoryBlocks {
     [[nodiscard]] Result<MemoryBlock*> add_block(const Request& request, std::uint64_t size, bool dedicated);
     [[nodiscard]] Error out_of_memory(const Request& request, const std::string& why) const;
     void count_peak() noexcept;
-    /// Why so much more cannot be had; empty where it may be tried.
+    /// Why `size` bytes cannot be allocated; empty if they may be.
     [[nodiscard]] std::string lacks_room(const Request& request, std::uint64_t size) const;
     void warn_beyond_budget(const Request& request, std::uint64_t size);
     void release(MemoryBlock* block) noexcept;

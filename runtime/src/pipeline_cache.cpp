@@ -163,13 +163,7 @@ Result<void> PipelineCache::save() {
     payload.resize(size);
     const std::uint64_t hash = hash64(payload);
     if (hash != saved_hash_) {
-        std::error_code error;
-        std::filesystem::create_directories(file_.parent_path(), error);
-        if (error) {
-            return io_error(fmt::format("Cannot create the folder '{}' of the pipeline cache: {}.",
-                                        file_.parent_path().string(), error.message()),
-                            error.value());
-        }
+        YOLK_TRY_VOID(create_folders(file_.parent_path()));
         YOLK_TRY_VOID(write_file_atomically(file_, encode_pipeline_file(context_.info, payload)));
         saved_hash_ = hash;
     }
@@ -275,11 +269,14 @@ Result<PipelineCache::Layout> PipelineCache::layout(const KernelModule& kernel) 
 
 Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline) {
     YOLK_TRY(const Layout layout_of_kernel, layout(kernel));
-    pipeline = {.layout = layout_of_kernel.pipeline,
-                .set_layout = layout_of_kernel.set,
-                .signature = KernelSignature(kernel),
-                .name = std::string(kernel.name),
-                .context = &context_};
+    // One that was left out has been given out, and others may be reading it.
+    if (pipeline.context == nullptr) {
+        pipeline = {.layout = layout_of_kernel.pipeline,
+                    .set_layout = layout_of_kernel.set,
+                    .signature = KernelSignature(kernel),
+                    .name = std::string(kernel.name),
+                    .context = &context_};
+    }
     VkPipelineCache cache = cache_;
     std::shared_ptr<CompileWatch> watch;
     {

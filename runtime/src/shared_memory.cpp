@@ -11,6 +11,7 @@
 #include "device_impl.hpp"
 #include "private_access.hpp"
 #include "recorder_impl.hpp"
+#include "sharing_support.hpp"
 #include "vk_result.hpp"
 
 namespace yolk {
@@ -71,19 +72,14 @@ Result<std::uint32_t> imported_type(const DeviceContext& context, const MemoryHa
         VkMemoryFdPropertiesKHR properties{.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR};
         const VkResult result = context.vk.vkGetMemoryFdPropertiesKHR(context.handle, vk_handle_type(handle.type),
                                                                       handle.fd.get(), &properties);
-        YOLK_TRY_VOID(vk_check(result, fmt::format("import {}", what)));
+        if (result != VK_SUCCESS)
+            return refused_import(vk_error(result, fmt::format("import {}", what)), handle.type, what);
         allowed &= properties.memoryTypeBits;
     }
     const auto type = select_memory_type(context.info.memory_types, allowed, MemoryDomain::Device);
     if (type) return *type;
     return bad_input("Cannot import {}: device '{}' cannot use memory of that type for a buffer.", what,
                      context.info.name);
-}
-
-/// The error of an import, where the driver's own says more of its internals than of what was given.
-Error refused_import(Error error, const std::string& what) {
-    if (error.native != VK_ERROR_INVALID_EXTERNAL_HANDLE) return error;
-    return bad_input("Cannot import {}: the driver does not take the handle as memory that it has exported.", what);
 }
 
 void record_transfer(Recorder& recorder, const BufferView& view, bool release) noexcept {
@@ -173,6 +169,7 @@ Result<Buffer> import_memory(const Device& device, const MemoryHandle& handle, c
     YOLK_TRY(auto impl,
              make_bare_buffer(device.impl(), {.size_bytes = handle.buffer_bytes, .label = label}, &external, needs));
     YOLK_TRY(const std::uint32_t type, imported_type(context, handle, needs, what));
+    const std::unique_lock handing_over = hand_over();
     YOLK_TRY(Descriptor fd, duplicate(handle.fd.get(), what));
     // A dedicated allocation is imported as one; of a dma-buf, whoever made it may not have had one.
     const bool dedicated_too = needs.size == handle.allocation_bytes;
@@ -186,7 +183,7 @@ Result<Buffer> import_memory(const Device& device, const MemoryHandle& handle, c
         {.size = handle.allocation_bytes, .type = type, .chain = &imported, .imported = true}, label);
     if (!memory) {
         close_refused(std::move(fd), handle.fd.get());
-        return refused_import(std::move(memory).error(), what);
+        return refused_import(std::move(memory).error(), handle.type, what);
     }
     leave_to_driver(std::move(fd));
     impl->memory = *memory;
@@ -213,7 +210,9 @@ Result<Buffer> import_host_pointer(const Device& device, std::span<std::byte> by
     VkMemoryHostPointerPropertiesEXT properties{.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
     const VkResult asked = context.vk.vkGetMemoryHostPointerPropertiesEXT(
         context.handle, vk_handle_type(HandleType::HostPointer), bytes.data(), &properties);
-    YOLK_TRY_VOID(vk_check(asked, fmt::format("import {}", what)));
+    if (asked != VK_SUCCESS) {
+        return refused_import(vk_error(asked, fmt::format("import {}", what)), HandleType::HostPointer, what);
+    }
     const auto type = select_memory_type(context.info.memory_types, needs.memoryTypeBits & properties.memoryTypeBits,
                                          MemoryDomain::Readback);
     if (!type || needs.size > bytes.size()) {
@@ -225,7 +224,7 @@ Result<Buffer> import_host_pointer(const Device& device, std::span<std::byte> by
                                                     .pHostPointer = bytes.data()};
     auto memory = device.impl()->memory->allocate_shared(
         {.size = bytes.size(), .type = *type, .chain = &imported, .imported = true}, label);
-    if (!memory) return refused_import(std::move(memory).error(), what);
+    if (!memory) return refused_import(std::move(memory).error(), HandleType::HostPointer, what);
     impl->memory = *memory;
     YOLK_TRY_VOID(equip_buffer(*impl, MemoryDomain::Readback, fmt::format("import {}", what)));
     return Interop::buffer(std::move(impl));

@@ -41,6 +41,15 @@ std::uint64_t ask_host_pointer_alignment(VkPhysicalDevice device) {
     return host.minImportedHostPointerAlignment;
 }
 
+const char* what_it_must_be(HandleType type) {
+    switch (type) {
+        case HandleType::OpaqueFd: return "the handle as memory that it has exported";
+        case HandleType::DmaBuf: return "the descriptor as a dma-buf whose memory it can use";
+        case HandleType::HostPointer: break;
+    }
+    return "these bytes as memory of the process that it can use";
+}
+
 bool any(const HandleSupport& support) { return support.can_export || support.can_import; }
 
 }  // namespace
@@ -59,6 +68,19 @@ SharingSupport ask_sharing(VkPhysicalDevice device, const std::vector<VkExtensio
     }
     if (contains(extensions, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME)) sharing.timeline = ask_timeline(device);
     return sharing;
+}
+
+std::uint64_t ask_timeline_difference(VkPhysicalDevice device) {
+    VkPhysicalDeviceTimelineSemaphoreProperties timeline{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_PROPERTIES};
+    VkPhysicalDeviceProperties2 asked{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &timeline};
+    vkGetPhysicalDeviceProperties2(device, &asked);
+    return timeline.maxTimelineSemaphoreValueDifference;
+}
+
+Error refused_import(Error error, HandleType type, std::string_view what) {
+    if (error.native != VK_ERROR_INVALID_EXTERNAL_HANDLE) return error;
+    return bad_input("Cannot import {}: the driver does not take {}.", what, what_it_must_be(type));
 }
 
 std::vector<const char*> sharing_extensions(const SharingSupport& sharing) {

@@ -4,13 +4,23 @@
 
 #include <volk.h>
 
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include "yolk/core/result.hpp"
 #include "yolk/runtime/device_info.hpp"
 
 namespace yolk {
 
 [[nodiscard]] SharingSupport ask_sharing(VkPhysicalDevice device, const std::vector<VkExtensionProperties>& extensions);
+
+/// How far values of one timeline semaphore may be apart.
+[[nodiscard]] std::uint64_t ask_timeline_difference(VkPhysicalDevice device);
+
+/// The error of an import. A driver that does not take the handle says so in words of its own; the result is then
+/// BadInput, and says what a handle of this type must be.
+[[nodiscard]] Error refused_import(Error error, HandleType type, std::string_view what);
 
 /// To be enabled for what is supported; literals.
 [[nodiscard]] std::vector<const char*> sharing_extensions(const SharingSupport& sharing);

@@ -8,16 +8,21 @@ namespace yolk {
 namespace {
 
 constexpr double kMostAtOnce = 16.0;
+constexpr double kLateSeconds = 2.0 * kPieceSeconds;
 
 }  // namespace
 
 PaceVerdict judge_pace(std::uint64_t now, const PaceSample& sample) noexcept {
     if (sample.pieces == 0 || !(sample.seconds > 0.0)) return PaceVerdict::SaysNothing;
     const auto pieces = static_cast<double>(sample.pieces);
-    if (static_cast<double>(sample.cost) / pieces < static_cast<double>(now) / kMostAtOnce)
-        return PaceVerdict::SaysNothing;
-    if (sample.seconds / pieces <= 2.0 * kPieceSeconds) return PaceVerdict::InTime;
-    return sample.exact ? PaceVerdict::Late : PaceVerdict::SaysNothing;
+    const double piece_cost = static_cast<double>(sample.cost) / pieces;
+    const double piece_seconds = sample.seconds / pieces;
+    const auto limit = static_cast<double>(now);
+    if (piece_cost < limit / kMostAtOnce) return PaceVerdict::SaysNothing;
+    if (piece_seconds > kLateSeconds) return sample.exact ? PaceVerdict::Late : PaceVerdict::SaysNothing;
+    // A small piece in time says that full ones are only where one at its rate would be.
+    const bool full = piece_cost >= limit / 2.0;
+    return full || piece_seconds * limit <= kLateSeconds * piece_cost ? PaceVerdict::InTime : PaceVerdict::SaysNothing;
 }
 
 std::uint64_t next_piece_cost(std::uint64_t now, const PaceSample& sample) noexcept {

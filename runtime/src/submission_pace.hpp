@@ -29,12 +29,12 @@ struct PaceSample {
 };
 
 enum class PaceVerdict {
-    SaysNothing,  ///< work far below what a piece may cost, or nobody saw when it ended
-    InTime,
-    Late,  ///< pieces took more than twice kPieceSeconds
+    SaysNothing,  ///< work below what a piece may cost that was in time only for that, or nobody saw when it ended
+    InTime,       ///< full pieces (half of what one may cost, or more) were, or one at this rate would have been
+    Late,         ///< pieces of a sixteenth of what one may cost, or more, took more than twice kPieceSeconds
 };
 
-/// Of a recording whose pieces might cost `now`.
+/// Verdict on a recording whose pieces might cost up to `now`.
 [[nodiscard]] PaceVerdict judge_pace(std::uint64_t now, const PaceSample& sample) noexcept;
 
 /// What a piece may cost from now on, where it was `now`. Late pieces become smaller, full ones that took less than
@@ -61,7 +61,7 @@ class SubmissionPace {
     bool fixed_ = false;  ///< this and the next are set before the device is used
     std::uint64_t first_cost_ = kFirstPieceCost;
     std::atomic<std::uint64_t> piece_cost_{kFirstPieceCost};
-    std::mutex mutex_;       ///< of who observes
+    std::mutex mutex_;       ///< guards observe()
     bool was_late_ = false;  ///< the last recording that said something; guarded by mutex_
 };
 

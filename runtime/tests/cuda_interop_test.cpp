@@ -5,7 +5,9 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "cuda_match.hpp"
 #include "fake_cuda/fake_cuda.hpp"
@@ -155,6 +157,39 @@ TEST_F(faked_cuda, timelines_are_waited_for_and_signalled) {
         EXPECT_TRUE(expect_error(CudaTimeline::import(cuda, handle), ErrorKind::BadInput, "is not open"));
     }
     EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_F(faked_cuda, what_was_moved_from_is_refused) {
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                         create_exportable_buffer(shared().device, {.size_bytes = 512, .label = "shared"}));
+    ASSERT_OK_AND_ASSIGN(const MemoryHandle handle, export_memory(buffer));
+    const TimelineHandle timeline_handle{.fd = Descriptor(::dup(handle.fd.get())), .origin = handle.origin};
+    ASSERT_OK_AND_ASSIGN(CudaDevice cuda, open());
+    ASSERT_OK_AND_ASSIGN(CudaBuffer memory, CudaBuffer::import(cuda, handle));
+    ASSERT_OK_AND_ASSIGN(CudaTimeline timeline, CudaTimeline::import(cuda, timeline_handle));
+    const CudaTimeline timeline_now(std::move(timeline));
+    const CudaBuffer memory_now(std::move(memory));
+    const CudaDevice cuda_now(std::move(cuda));
+    const auto refused = [](const auto& result, const char* part) {
+        return expect_error(result, ErrorKind::BadInput, part);
+    };
+    // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
+    EXPECT_EQ(cuda.ordinal(), -1);
+    EXPECT_EQ(cuda.name(), "no device");
+    EXPECT_TRUE(refused(CudaBuffer::import(cuda, handle), "the CUDA device was moved from"));
+    EXPECT_TRUE(refused(CudaTimeline::import(cuda, timeline_handle), "the CUDA device was moved from"));
+    EXPECT_EQ(memory.address(), 0U);
+    EXPECT_EQ(memory.size_bytes(), 0U);
+    std::array<std::byte, 4> bytes{};
+    EXPECT_TRUE(refused(memory.upload(0, bytes), "the CUDA buffer was moved from"));
+    EXPECT_TRUE(refused(memory.download(0, bytes), "the CUDA buffer was moved from"));
+    EXPECT_TRUE(refused(memory.dlpack({}), "the CUDA buffer was moved from"));
+    EXPECT_TRUE(refused(timeline.wait(1), "the CUDA timeline was moved from"));
+    EXPECT_TRUE(refused(timeline.signal(1), "the CUDA timeline was moved from"));
+    // NOLINTEND(bugprone-use-after-move)
+    EXPECT_EQ(memory_now.size_bytes(), 512U);
+    EXPECT_EQ(cuda_now.ordinal(), 1);
+    EXPECT_OK(timeline_now.wait(1));
 }
 
 TEST_F(faked_cuda, what_cuda_refuses_is_an_error_and_leaves_nothing) {

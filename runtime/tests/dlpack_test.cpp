@@ -94,6 +94,23 @@ TEST(dlpack, what_does_not_lie_in_the_memory_is_refused) {
     EXPECT_TRUE(refused({}, 64, "does not fit"));
 }
 
+// No element lies in the memory, but the strides must be numbers all the same.
+TEST(dlpack, shapes_without_elements_have_strides) {
+    constexpr std::int64_t kLarge = std::int64_t{1} << 40U;
+    const auto made = [](std::vector<std::int64_t> shape) { return make_dlpack({}, {.shape = std::move(shape)}, {}); };
+    ASSERT_OK_AND_ASSIGN(DLManagedTensor* const tensor, made({3, 0, 5, kLarge}));
+    const std::int64_t* const strides = tensor_of(tensor).strides;
+    EXPECT_EQ(std::vector(strides, strides + 4), (std::vector<std::int64_t>{5 * kLarge, 5 * kLarge, kLarge, 1}));
+    delete_dlpack(tensor);
+    for (const std::vector<std::int64_t>& shape :
+         {std::vector<std::int64_t>{0, kLarge, kLarge}, {kLarge, 0, kLarge}, {kLarge, kLarge, 0}}) {
+        EXPECT_TRUE(expect_error(made(shape), ErrorKind::BadInput, "has no elements, but strides that pass 2^63 - 1"));
+    }
+    EXPECT_TRUE(expect_error(made({0, -1}), ErrorKind::BadInput, "negative dimension"));
+    ASSERT_OK_AND_ASSIGN(DLManagedTensor* const largest, made({0, INT64_MAX}));
+    delete_dlpack(largest);
+}
+
 class mapped_dlpack_view : public yolk::testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(mapped_dlpack_view);
 

@@ -156,8 +156,10 @@ struct Hanging {
 struct LateWaiting {
     static VkResult perform(PFN_vkWaitSemaphores real, VkDevice device, const VkSemaphoreWaitInfo* info,
                             std::uint64_t timeout) {
+        // After the wait, so that one with a time-out does not begin late.
+        const VkResult result = real(device, info, timeout);
         std::this_thread::sleep_for(setting(&FaultInjector::State::wait_delay, std::chrono::milliseconds(0)));
-        return real(device, info, timeout);
+        return result;
     }
 };
 struct Spoiling {

@@ -5,12 +5,15 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
+#include <thread>
 
 #include "noise_work.hpp"
 #include "yolk/runtime/low_precision.hpp"
 #include "yolk/runtime/probe.hpp"
+#include "yolk/runtime/shared_timeline.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/testing/fault_injector.hpp"
 
@@ -239,6 +242,24 @@ TEST_P(faults, a_module_that_needs_more_than_the_device_has_is_refused) {
     kernel.needs = kNeedsCooperativeNv;  // no CPU driver has it; Mesa's newer lavapipe has the KHR form
     EXPECT_TRUE(expect_error(device.pipeline(kernel, {}), ErrorKind::Unsupported,
                              "The kernel [convert_widen] needs NV cooperative matrices of fp16"));
+}
+
+// A wait has its time-out from its beginning on: what comes later than that comes too late, whatever the delay.
+TEST_P(faults, delayed_waits_begin_at_once_and_return_late) {
+    using namespace std::chrono_literals;
+    ASSERT_OK_AND_ASSIGN(const Device own, new_device());
+    ASSERT_OK_AND_ASSIGN(const SharedTimeline timeline, SharedTimeline::create(own, {.label = "steps"}));
+    injector_.delay_waits(800ms);
+    const auto begun = std::chrono::steady_clock::now();
+    std::jthread later([&] {
+        std::this_thread::sleep_for(400ms);
+        EXPECT_OK(timeline.signal(1));
+    });
+    EXPECT_TRUE(expect_error(timeline.wait(1, 1ms), ErrorKind::Driver, "[steps] has not reached 1"));
+    EXPECT_GE(std::chrono::steady_clock::now() - begun, 800ms);
+    later.join();
+    EXPECT_OK(timeline.wait(1, 1ms));
+    injector_.delay_waits(0ms);
 }
 
 }  // namespace

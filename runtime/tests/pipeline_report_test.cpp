@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "device_impl.hpp"
 #include "fake_driver.hpp"
 #include "pipeline_cache.hpp"
 #include "pipeline_file.hpp"
@@ -248,6 +249,25 @@ TEST_P(pipeline_reports, pipelines_that_are_left_out_are_not_compiled_and_cannot
     plain.leave_out_pipelines({reports[0].identity});
     ASSERT_OK(plain.pipeline(kernels::kNoiseI32, constants));
     EXPECT_EQ(plain.counts().pipelines_created, 1U) << "it is for who inspects";
+}
+
+// A handle points into the cache, and others may read it.
+TEST_P(pipeline_reports, a_pipeline_that_is_left_out_is_written_once) {
+    ASSERT_OK_AND_ASSIGN(const Device own, Device::create(testing::instance(), device().info().index,
+                                                          {.pipeline_capture = PipelineCapture::Statistics}));
+    KernelModule kernel = kernels::kNoiseI32;
+    kernel.name = "a name that a string keeps on the heap";
+    ASSERT_OK(own.impl()->pipelines->get(kernel, {}));
+    const std::vector<PipelineReport> reports = own.take_pipeline_reports();
+    ASSERT_THAT(reports, SizeIs(1));
+    ASSERT_OK_AND_ASSIGN(const Device second, Device::create(testing::instance(), device().info().index,
+                                                             {.pipeline_capture = PipelineCapture::Statistics}));
+    second.leave_out_pipelines({reports[0].identity});
+    ASSERT_OK_AND_ASSIGN(const Pipeline* const left_out, second.impl()->pipelines->get(kernel, {}));
+    const char* const name = left_out->name.data();
+    ASSERT_OK_AND_ASSIGN(const Pipeline* const again, second.impl()->pipelines->get(kernel, {}));
+    EXPECT_EQ(again, left_out);
+    EXPECT_EQ(again->name.data(), name);
 }
 
 }  // namespace

@@ -11,11 +11,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "buffer_impl.hpp"
 #include "callers_device.hpp"
+#include "device_impl.hpp"
 #include "noise_work.hpp"
 #include "second_device.hpp"
+#include "yolk/runtime/shared_timeline.hpp"
 #include "yolk/testing/fault_injector.hpp"
 
 namespace yolk {
@@ -110,7 +114,6 @@ TEST_P(shared_memory, leaves_no_descriptor_open) {
         ASSERT_OK_AND_ASSIGN(const MemoryHandle twice, export_memory(here));
         EXPECT_NE(handle.fd.get(), twice.fd.get());
         ASSERT_OK_AND_ASSIGN(const Buffer there, import_memory(second.device, handle));
-        // Refused by the checks, and by the driver: a file that has the size and is no memory of it.
         handle.allocation_bytes *= 4;
         EXPECT_TRUE(expect_error(import_memory(second.device, handle), ErrorKind::BadInput, "[imported buffer]"));
     };
@@ -120,22 +123,25 @@ TEST_P(shared_memory, leaves_no_descriptor_open) {
     EXPECT_EQ(open_descriptors(), before);
 }
 
-// lavapipe closes a descriptor that it refuses, SwiftShader does not.
-TEST_P(shared_memory, a_file_that_is_no_memory_is_refused_and_left_alone) {
+// A file of zeros is as good as memory to SwiftShader. lavapipe marks its own, and closes a descriptor that it refuses.
+TEST_P(shared_memory, a_file_that_was_not_exported_stays_the_callers) {
     ASSERT_OK_AND_ASSIGN(const Buffer here, exportable());
     ASSERT_OK_AND_ASSIGN(MemoryHandle handle, export_memory(here));
     const Descriptor exported = std::move(handle.fd);
     handle.fd = Descriptor(::memfd_create("not a driver's", MFD_CLOEXEC));
     ASSERT_EQ(::ftruncate(handle.fd.get(), static_cast<off_t>(handle.allocation_bytes + 65536)), 0);
     const std::ptrdiff_t before = open_descriptors();
-    const Result<Buffer> imported = import_memory(device(), handle);
-    // A file of zeros is as good as memory to SwiftShader; lavapipe marks its own.
-    if (device_name() == "lavapipe") {
-        EXPECT_TRUE(expect_error(imported, ErrorKind::BadInput, "does not take the handle as memory"));
-        EXPECT_EQ(open_descriptors(), before);
-    } else {
-        EXPECT_OK(imported);
+    {
+        const Result<Buffer> imported = import_memory(device(), handle);
+        if (device_name() == "lavapipe") {
+            EXPECT_TRUE(expect_error(imported, ErrorKind::BadInput, "does not take the handle as memory"));
+            EXPECT_EQ(open_descriptors(), before);
+        } else {
+            EXPECT_OK(imported);
+            EXPECT_EQ(open_descriptors(), before + 1) << "the driver's duplicate";
+        }
     }
+    EXPECT_EQ(open_descriptors(), before);
     EXPECT_GE(::fcntl(handle.fd.get(), F_GETFD), 0) << "the caller's descriptor stays his";
 }
 
@@ -285,6 +291,60 @@ TEST_P(shared_memory, ownership_is_recorded_for_own_buffers_only) {
     ASSERT_OK(recorder.finish());
 }
 
+std::vector<VkBufferMemoryBarrier> transfers;  ///< what was recorded, with its stages
+std::vector<std::pair<VkPipelineStageFlags, VkPipelineStageFlags>> transfer_stages;
+PFN_vkCmdPipelineBarrier real_barrier = nullptr;
+void VKAPI_CALL note_barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStageFlags to,
+                             VkDependencyFlags flags, std::uint32_t memory_count, const VkMemoryBarrier* memory,
+                             std::uint32_t buffer_count, const VkBufferMemoryBarrier* buffers,
+                             std::uint32_t image_count, const VkImageMemoryBarrier* images) {
+    for (std::uint32_t i = 0; i < buffer_count; ++i) {
+        transfers.push_back(buffers[i]);
+        transfer_stages.emplace_back(from, to);
+    }
+    real_barrier(commands, from, to, flags, memory_count, memory, buffer_count, buffers, image_count, images);
+}
+
+TEST_P(shared_memory, ownership_goes_to_the_outside_and_comes_back) {
+    SecondDevice own(device_name());
+    DeviceContext& context = own.device.impl()->context;
+    real_barrier = std::exchange(context.vk.vkCmdPipelineBarrier, note_barrier);
+    transfers.clear();
+    transfer_stages.clear();
+    ASSERT_OK_AND_ASSIGN(const Buffer shared,
+                         create_exportable_buffer(own.device, {.size_bytes = kSize, .label = "shared"}));
+    ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(own.device));
+    const BufferView part{shared, 256, 512};
+    acquire_shared(recorder, part);
+    release_shared(recorder, part);
+    ASSERT_OK(own.dispatcher.run(recorder));
+
+    constexpr VkPipelineStageFlags kWork = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    ASSERT_EQ(transfers.size(), 2U);
+    for (const VkBufferMemoryBarrier& transfer : transfers) {
+        EXPECT_EQ(transfer.sType, VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
+        EXPECT_EQ(transfer.pNext, nullptr);
+        EXPECT_EQ(transfer.buffer, shared.impl()->handle);
+        EXPECT_EQ(transfer.offset, 256U);
+        EXPECT_EQ(transfer.size, 512U);
+    }
+    EXPECT_EQ(transfers[0].srcQueueFamilyIndex, VK_QUEUE_FAMILY_EXTERNAL);
+    EXPECT_EQ(transfers[0].dstQueueFamilyIndex, context.queue_family);
+    EXPECT_EQ(transfers[0].srcAccessMask, 0U) << "the other side's, which its release names";
+    EXPECT_EQ(transfers[0].dstAccessMask, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                                              VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                                              VK_ACCESS_TRANSFER_WRITE_BIT);
+    EXPECT_EQ(transfer_stages[0].first, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT)
+        << "after the semaphores that were waited for";
+    EXPECT_EQ(transfer_stages[0].second, kWork);
+    EXPECT_EQ(transfers[1].srcQueueFamilyIndex, context.queue_family);
+    EXPECT_EQ(transfers[1].dstQueueFamilyIndex, VK_QUEUE_FAMILY_EXTERNAL);
+    EXPECT_EQ(transfers[1].srcAccessMask, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+    EXPECT_EQ(transfers[1].dstAccessMask, 0U);
+    EXPECT_EQ(transfer_stages[1].first, kWork);
+    EXPECT_EQ(transfer_stages[1].second, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+}
+
 class shared_faults : public shared_memory {
    protected:
     void SetUp() override { static_cast<void>(yolk::testing::instance()); }
@@ -295,10 +355,17 @@ YOLK_FOR_EACH_DEVICE(shared_faults);
 TEST_P(shared_faults, any_call_of_sharing) {
     SecondDevice first(device_name());
     SecondDevice second(device_name());
+    constexpr std::size_t kPageBytes = 65536;
+    const std::unique_ptr<std::byte, void (*)(void*)> pages(
+        static_cast<std::byte*>(std::aligned_alloc(kPageBytes, kPageBytes)), std::free);
     const auto share = [&]() -> Result<void> {
         YOLK_TRY(const Buffer here, create_exportable_buffer(first.device, {.size_bytes = kSize, .label = "shared"}));
         YOLK_TRY(const MemoryHandle handle, export_memory(here));
         YOLK_TRY(const Buffer there, import_memory(second.device, handle, "shared"));
+        YOLK_TRY(const SharedTimeline timeline, SharedTimeline::create(first.device, {.label = "shared"}));
+        YOLK_TRY_VOID(timeline.signal(1));
+        if (!support().host_pointer.can_import) return {};
+        YOLK_TRY(const Buffer own, import_host_pointer(first.device, {pages.get(), kPageBytes}, "shared"));
         return {};
     };
     ASSERT_OK(share());

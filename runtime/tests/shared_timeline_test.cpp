@@ -6,6 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,7 +48,7 @@ TEST_P(shared_timeline, points_that_cannot_be_are_refused) {
     SecondDevice second(device_name());
     ASSERT_OK_AND_ASSIGN(const SharedTimeline timeline, SharedTimeline::create(device(), {.label = "steps"}));
     ASSERT_OK(timeline.signal(5));
-    EXPECT_TRUE(expect_error(timeline.signal(5), ErrorKind::BadInput, "its value is 5, and it only rises"));
+    EXPECT_TRUE(expect_error(timeline.signal(5), ErrorKind::BadInput, "its value is 5, and values only rise"));
     ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device(), {.label = "step"}));
     const TimelinePoint past{&timeline, 4};
     EXPECT_TRUE(expect_error(submit(dispatcher(), recorder, {.signal_after = {&past, 1}}), ErrorKind::BadInput,
@@ -52,11 +58,131 @@ TEST_P(shared_timeline, points_that_cannot_be_are_refused) {
                              "has no timeline"));
     const std::vector<TimelinePoint> many(17, past);
     EXPECT_TRUE(expect_error(submit(dispatcher(), recorder, {.wait_before = many}), ErrorKind::BadInput,
-                             "17 points of timelines were given; 16 are allowed"));
+                             "17 points of timelines to wait for were given; 16 are allowed"));
+    EXPECT_TRUE(expect_error(submit(dispatcher(), recorder, {.signal_after = many}), ErrorKind::BadInput,
+                             "17 points of timelines to signal were given; 15 are allowed"));
     ASSERT_OK_AND_ASSIGN(Recorder other, Recorder::create(second.device, {.label = "step"}));
     EXPECT_TRUE(expect_error(submit(second.dispatcher, other, {.wait_before = {&past, 1}}), ErrorKind::BadInput,
                              "[steps] is of another device"));
     EXPECT_TRUE(expect_error(timeline.export_handle(), ErrorKind::BadInput, "was not made exportable"));
+}
+
+/// A timeline that submissions have promised values of, and the gate that they wait for.
+class pending_timeline : public yolk::testing::DeviceTest {
+   protected:
+    void SetUp() override {
+        real_difference_ = device().impl()->context.max_timeline_difference;
+        EXPECT_GE(real_difference_, 0x7FFFFFFFU);
+        ASSERT_OK_AND_ASSIGN(gate_, made("gate"));
+        ASSERT_OK_AND_ASSIGN(steps_, made("steps"));
+    }
+    void TearDown() override {
+        device().impl()->context.max_timeline_difference = real_difference_;
+        if (gate_) {
+            EXPECT_OK(gate_->signal(1));
+        }
+        for (const Submission& submission : submissions_) EXPECT_OK(dispatcher().wait(submission));
+    }
+    [[nodiscard]] Result<std::unique_ptr<SharedTimeline>> made(const char* label) const {
+        YOLK_TRY(SharedTimeline timeline, SharedTimeline::create(device(), {.label = label}));
+        return std::make_unique<SharedTimeline>(std::move(timeline));
+    }
+    /// Waits for the gate, and for `wait_for` of the steps where that is not 0; signals `signals` of them.
+    Result<void> submit_behind_gate(std::vector<std::uint64_t> signals, std::uint64_t wait_for = 0) {
+        std::vector<TimelinePoint> before{{gate_.get(), 1}};
+        if (wait_for != 0) before.push_back({steps_.get(), wait_for});
+        std::vector<TimelinePoint> after;
+        for (const std::uint64_t value : signals) after.push_back({steps_.get(), value});
+        YOLK_TRY(Recorder recorder, Recorder::create(device(), {.label = "step"}));
+        YOLK_TRY(const Submission made, submit(dispatcher(), recorders_.emplace_back(std::move(recorder)),
+                                               {.wait_before = before, .signal_after = after}));
+        submissions_.push_back(made);
+        return {};
+    }
+
+    std::uint64_t real_difference_ = 0;
+    std::unique_ptr<SharedTimeline> gate_;  ///< null once it is open
+    std::unique_ptr<SharedTimeline> steps_;
+    std::deque<Recorder> recorders_;
+    std::vector<Submission> submissions_;
+};
+YOLK_FOR_EACH_DEVICE(pending_timeline);
+
+TEST_P(pending_timeline, submissions_signal_above_what_others_have_promised) {
+    ASSERT_OK(submit_behind_gate({5}));
+    for (const std::uint64_t value : {3U, 5U}) {
+        EXPECT_TRUE(expect_error(submit_behind_gate({value}), ErrorKind::BadInput,
+                                 "[steps]: a submission waits for or signals 5, and values only rise"));
+    }
+    ASSERT_OK(submit_behind_gate({6}));
+    EXPECT_TRUE(expect_error(submit_behind_gate({8, 9}), ErrorKind::BadInput, "[steps] would be signalled twice"));
+    EXPECT_TRUE(expect_error(submit_behind_gate({9}, 9), ErrorKind::BadInput, "waits for or signals 9"));
+    ASSERT_OK(submit_behind_gate({}, 6));
+    ASSERT_OK(submit_behind_gate({8}, 7));
+    ASSERT_OK(gate_->signal(1));
+    ASSERT_OK(steps_->wait(6, 10s));
+    ASSERT_OK(steps_->signal(7));
+    ASSERT_OK(steps_->wait(8, 10s));
+    EXPECT_TRUE(expect_error(submit_behind_gate({8}), ErrorKind::BadInput, "its value is 8"));
+    gate_.reset();
+}
+
+TEST_P(pending_timeline, the_host_signals_below_what_submissions_have_promised) {
+    ASSERT_OK(submit_behind_gate({5}));
+    ASSERT_OK(submit_behind_gate({7}));
+    for (const std::uint64_t value : {5U, 6U, 7U, 9U}) {
+        EXPECT_TRUE(expect_error(steps_->signal(value), ErrorKind::BadInput,
+                                 "[steps]: a submission still has to signal 5, and values only rise"));
+    }
+    ASSERT_OK(steps_->signal(4));
+    ASSERT_OK(gate_->signal(1));
+    ASSERT_OK(steps_->wait(7, 10s));
+    ASSERT_OK(steps_->signal(9));
+    gate_.reset();
+}
+
+// What a submission that was not made would have signalled is nobody's promise.
+TEST_P(pending_timeline, a_submission_that_was_refused_promises_nothing) {
+    const TimelinePoint far{steps_.get(), 100};
+    ASSERT_OK_AND_ASSIGN(Recorder stuck, Recorder::create(device(), {.label = "stuck"}));
+    stuck.end_label();
+    EXPECT_TRUE(expect_error(submit(dispatcher(), stuck, {.signal_after = {&far, 1}}), ErrorKind::BadInput,
+                             "A label of the recorder [stuck]"));
+    ASSERT_OK(submit_behind_gate({5}));
+    ASSERT_OK(steps_->signal(4));
+}
+
+TEST_P(pending_timeline, values_stay_within_the_devices_difference) {
+    device().impl()->context.max_timeline_difference = 1000;
+    ASSERT_OK(steps_->signal(10));
+    EXPECT_TRUE(expect_error(steps_->signal(1011), ErrorKind::BadInput, "[steps]: its value is 10"));
+    EXPECT_TRUE(expect_error(submit_behind_gate({1011}), ErrorKind::BadInput, "allows a difference of 1000"));
+    EXPECT_TRUE(expect_error(submit_behind_gate({}, 1011), ErrorKind::BadInput, "Cannot wait for 1011"));
+    ASSERT_OK(submit_behind_gate({1010}));
+    ASSERT_OK(gate_->signal(1));
+    ASSERT_OK(steps_->wait(1010, 10s));
+    ASSERT_OK(steps_->signal(1500));
+    EXPECT_TRUE(expect_error(submit_behind_gate({}, 499), ErrorKind::BadInput, "Cannot wait for 499"));
+    gate_.reset();
+}
+
+TEST_P(shared_timeline, what_was_moved_from_is_refused) {
+    ASSERT_OK_AND_ASSIGN(SharedTimeline timeline, SharedTimeline::create(device(), {.label = "steps"}));
+    const SharedTimeline now(std::move(timeline));
+    const auto refused = [](const auto& result) {
+        return expect_error(result, ErrorKind::BadInput, "the timeline was moved from");
+    };
+    // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
+    EXPECT_TRUE(refused(timeline.value()));
+    EXPECT_TRUE(refused(timeline.signal(1)));
+    EXPECT_TRUE(refused(timeline.wait(1, 1ms)));
+    EXPECT_TRUE(refused(timeline.export_handle()));
+    const TimelinePoint point{&timeline, 1};
+    // NOLINTEND(bugprone-use-after-move)
+    ASSERT_OK_AND_ASSIGN(Recorder recorder, Recorder::create(device(), {.label = "step"}));
+    EXPECT_TRUE(expect_error(submit(dispatcher(), recorder, {.signal_after = {&point, 1}}), ErrorKind::BadInput,
+                             "has no timeline"));
+    EXPECT_OK(now.signal(1));
 }
 
 TEST_P(shared_timeline, crosses_devices_or_is_refused) {
@@ -85,6 +211,58 @@ TEST_P(shared_timeline, crosses_devices_or_is_refused) {
         EXPECT_TRUE(expect_error(SharedTimeline::import(second.device, handle), ErrorKind::BadInput, "is not open"));
     }
     EXPECT_EQ(open_descriptors(), before);
+}
+
+// Calls of several threads at the driver, in their order; each waits a little, so that another one can come between
+// its check and its call.
+std::vector<std::uint64_t> signalled_values;  // by the host under the test's mutex, by submissions under the queue's
+std::mutex signalled_mutex;
+PFN_vkSignalSemaphore real_signal = nullptr;
+PFN_vkQueueSubmit real_submit = nullptr;
+VkResult VKAPI_CALL signal_slowly(VkDevice device, const VkSemaphoreSignalInfo* info) {
+    std::this_thread::sleep_for(1ms);
+    const std::lock_guard lock(signalled_mutex);
+    signalled_values.push_back(info->value);
+    return real_signal(device, info);
+}
+VkResult VKAPI_CALL submit_and_note(VkQueue queue, std::uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
+    const auto* values = static_cast<const VkTimelineSemaphoreSubmitInfo*>(infos->pNext);
+    if (infos->signalSemaphoreCount == 2) signalled_values.push_back(values->pSignalSemaphoreValues[0]);
+    return real_submit(queue, count, infos, fence);
+}
+
+// Each thread has every fourth value, so that most come too late and are refused.
+template <class Signal>
+void signal_from_threads(const Signal& signal) {
+    signalled_values.clear();
+    std::vector<std::jthread> threads;
+    for (std::uint64_t thread = 1; thread <= 4; ++thread) {
+        threads.emplace_back([&signal, thread] {
+            for (std::uint64_t value = thread; value <= 100; value += 4) {
+                const Result<void> done = signal(value);
+                EXPECT_TRUE(done || expect_error(done, ErrorKind::BadInput, "only rise"));
+            }
+        });
+    }
+    threads.clear();
+    EXPECT_TRUE(std::ranges::is_sorted(signalled_values, std::less_equal<>()));
+    EXPECT_EQ(signalled_values.back(), 100U);
+}
+
+TEST_P(shared_timeline, threads_that_signal_take_turns) {
+    SecondDevice own(device_name());
+    VolkDeviceTable& vk = own.device.impl()->context.vk;
+    real_signal = std::exchange(vk.vkSignalSemaphore, signal_slowly);
+    real_submit = std::exchange(vk.vkQueueSubmit, submit_and_note);
+    ASSERT_OK_AND_ASSIGN(const SharedTimeline host, SharedTimeline::create(own.device));
+    signal_from_threads([&](std::uint64_t value) { return host.signal(value); });
+    ASSERT_OK_AND_ASSIGN(const SharedTimeline queue, SharedTimeline::create(own.device));
+    signal_from_threads([&](std::uint64_t value) -> Result<void> {
+        YOLK_TRY(Recorder recorder, Recorder::create(own.device));
+        const TimelinePoint point{&queue, value};
+        YOLK_TRY(const Submission made, submit(own.dispatcher, recorder, {.signal_after = {&point, 1}}));
+        return own.dispatcher.wait(made);
+    });
 }
 
 // What stands in, on a device of the test's own, for the functions of a driver that exports timelines.

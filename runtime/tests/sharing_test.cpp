@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "gpu_tables.hpp"
+#include "sharing_support.hpp"
+#include "vk_result.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -81,6 +83,21 @@ TEST(sharing, an_opaque_handle_is_for_one_device_and_one_driver) {
     origin = {.device_uuid = "ff", .driver_uuid = device.driver_uuid};
     EXPECT_TRUE(expect_error(check_origin(device, origin, "the buffer [a]"), ErrorKind::BadInput, "UUID ff"));
     EXPECT_TRUE(expect_error(check_origin(device, {}, "the buffer [a]"), ErrorKind::BadInput, "cannot import"));
+}
+
+// What the driver says of its own is for another kind of handle each time.
+TEST(sharing, a_refused_handle_is_told_what_it_must_be) {
+    const auto refused = [](HandleType type) -> Result<void> {
+        return refused_import(vk_error(VK_ERROR_INVALID_EXTERNAL_HANDLE, "import it"), type, "the buffer [a]");
+    };
+    EXPECT_TRUE(
+        expect_error(refused(HandleType::OpaqueFd), ErrorKind::BadInput,
+                     "Cannot import the buffer [a]: the driver does not take the handle as memory that it has"));
+    EXPECT_TRUE(expect_error(refused(HandleType::DmaBuf), ErrorKind::BadInput, "take the descriptor as a dma-buf"));
+    EXPECT_TRUE(expect_error(refused(HandleType::HostPointer), ErrorKind::BadInput, "take these bytes as memory"));
+    const Result<void> other =
+        refused_import(vk_error(VK_ERROR_OUT_OF_HOST_MEMORY, "import it"), HandleType::OpaqueFd, "the buffer [a]");
+    EXPECT_TRUE(expect_error(other, ErrorKind::OutOfMemory, "import it"));
 }
 
 }  // namespace

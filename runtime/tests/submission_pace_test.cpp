@@ -111,6 +111,23 @@ TEST(submission_pace, recordings_that_say_nothing_do_not_come_between) {
     EXPECT_EQ(piece_cost_after({kLate, quick_at_least, kLate}), kFirstPieceCost);
 }
 
+// An update of a tenth of the cost between the roll-outs: .05 s for it is .5 s for a full piece.
+TEST(submission_pace, small_recordings_are_judged_by_what_a_full_piece_would_take) {
+    constexpr PaceSample kTenthAtThatRate{.cost = kFirstPieceCost / 10, .seconds = 0.05};
+    EXPECT_EQ(piece_cost_after({kLate, kTenthAtThatRate, kLate}), kFirstPieceCost / 4);
+    EXPECT_EQ(piece_cost_after({kLate, kTenthAtThatRate, kTenthAtThatRate, kLate}), kFirstPieceCost / 4);
+    constexpr PaceSample kTenthInTime{.cost = kFirstPieceCost / 10, .seconds = 0.02};
+    EXPECT_EQ(piece_cost_after({kLate, kTenthInTime, kLate}), kFirstPieceCost);
+    const auto judged = [](std::uint64_t cost, double seconds) {
+        return judge_pace(power(28), {.cost = cost, .seconds = seconds});
+    };
+    EXPECT_EQ(judged(power(27), 0.25), PaceVerdict::InTime) << "full enough to be taken at its word";
+    EXPECT_EQ(judged(power(27) - 1, 0.25), PaceVerdict::SaysNothing);
+    EXPECT_EQ(judged(power(26), 0.0625), PaceVerdict::InTime);
+    EXPECT_EQ(judged(power(26), 0.0703125), PaceVerdict::SaysNothing);
+    EXPECT_EQ(judged(power(26), 0.3), PaceVerdict::Late);
+}
+
 TEST(submission_pace, stays_where_it_is_fixed) {
     SubmissionPace pace;
     EXPECT_EQ(pace.piece_cost(), kFirstPieceCost);

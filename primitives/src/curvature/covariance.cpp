@@ -182,7 +182,7 @@ Result<BindingsOf<CovarianceDesc>> bind_covariance(const Device& device, const C
 }
 
 void record_covariance(Recorder& recorder, const BindingsOf<CovarianceDesc>& bound, const CovarianceDesc& desc,
-                       OrZero<bool> first) noexcept {
+                       OrDefault<bool> first) noexcept {
     const abi_c::Params params = covariance_params(desc, first.value);
     bound->product.record(recorder);
     recorder.barrier(Barrier::ComputeToCompute);

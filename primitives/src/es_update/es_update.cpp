@@ -215,7 +215,7 @@ Result<BindingsOf<EsUpdateDesc>> bind_es_update(const Device& device, const EsUp
     return BindingsOf<EsUpdateDesc>(std::move(bound));
 }
 
-/// A view of the result has bytes, whatever it is; an unused one says nothing.
+/// There is always a result, as a gradient or as sums, so no call is empty.
 bool is_never_empty(const EsUpdateDesc& /*desc*/) { return false; }
 
 }  // namespace

@@ -43,7 +43,7 @@ struct EsUpdateBindings {
 };
 
 void record_es_update(Recorder& recorder, const BindingsOf<EsUpdateDesc>& bound, const EsUpdateDesc& desc,
-                      const NoiseContext& when, OrZero<EsUpdateShare> share) noexcept;
+                      const NoiseContext& when, OrDefault<EsUpdateShare> share) noexcept;
 
 /// Weights: one per pair; without antithetic sampling every member is a pair of its own.
 [[nodiscard]] inline std::uint32_t pairs_of(const EsUpdateDesc& desc) {

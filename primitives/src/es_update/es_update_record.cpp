@@ -132,7 +132,7 @@ void record_window(Recorder& recorder, const EsUpdateBindings& bound, const EsUp
 }  // namespace
 
 void record_es_update(Recorder& recorder, const BindingsOf<EsUpdateDesc>& bound, const EsUpdateDesc& desc,
-                      const NoiseContext& when, OrZero<EsUpdateShare> share) noexcept {
+                      const NoiseContext& when, OrDefault<EsUpdateShare> share) noexcept {
     const TileLayout& layout = bound->made->layout;
     const Result<Extent> extent = extent_of(layout, desc, share.value);
     if (!extent) return recorder.refuse(extent.error());

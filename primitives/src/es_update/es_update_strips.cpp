@@ -23,7 +23,8 @@ UpdateStrips::UpdateStrips(const ParameterTable& table) {
             pieces_.emplace_back(Piece{.first_strip = count_,
                                        .first_element = table.offset(ParameterId{id}),
                                        .element_count = elements,
-                                       .elements_per_strip = kTileEdge * columns,
+                                       .elements_per_strip = static_cast<std::uint32_t>(
+                                           std::min<std::uint64_t>(std::uint64_t{kTileEdge} * columns, elements)),
                                        .work_per_strip = is_vector ? 1 : kTileEdge * ceil_div(columns, kTileEdge),
                                        .work_before = work});
         const std::uint32_t strips = ceil_div(elements / columns, kTileEdge);

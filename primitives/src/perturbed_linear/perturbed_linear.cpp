@@ -235,7 +235,7 @@ Result<BindingsOf<PerturbedLinearDesc>> bind_perturbed_linear(const Device& devi
 
 void record_perturbed_linear(Recorder& recorder, const BindingsOf<PerturbedLinearDesc>& bound,
                              const PerturbedLinearDesc& /*desc*/, const NoiseContext& when,
-                             OrZero<std::int32_t> first_member) noexcept {
+                             OrDefault<std::int32_t> first_member) noexcept {
     YOLK_ASSERT(first_member.value >= -1);
     const abi_pl::Params params = bound->params(when, first_member.value);
     if (bound->base) bound->base->record(recorder);

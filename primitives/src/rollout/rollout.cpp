@@ -104,14 +104,26 @@ Result<BindingsOf<RolloutDesc>> bind_rollout(const Device& device, const Rollout
     return BindingsOf<RolloutDesc>(std::move(bound));
 }
 
+/// `first` and so many behind it, of which a call has `most`, and which 32 bits number.
+Result<void> check_part(const char* what, std::uint32_t first, std::uint32_t count, std::uint32_t most) {
+    if (count <= most && count - 1 <= 0xFFFFFFFFU - first) return {};
+    return bad_input(
+        "A part of [rollout] has {} {} from {} on; a call has at most {} of the description's, and numbers end at "
+        "2^32 - 1.",
+        count, what, first, most);
+}
+
 void record_rollout(Recorder& recorder, const BindingsOf<RolloutDesc>& bound, const RolloutDesc& /*desc*/,
-                    const NoiseContext& when, OrZero<RolloutPart> part) noexcept {
+                    const NoiseContext& when, OrDefault<RolloutPart> part) noexcept {
     const RolloutLayout& layout = bound->layout;
     const bool whole = part.value.members == 0 || layout.desc.mean_only;
-    const std::uint32_t members = whole ? layout.members : std::min(part.value.members, layout.members);
-    const std::uint32_t all_episodes = layout.desc.episodes;
-    const std::uint32_t episodes =
-        part.value.episodes == 0 ? all_episodes : std::min(part.value.episodes, all_episodes);
+    const std::uint32_t members = whole ? layout.members : part.value.members;
+    const std::uint32_t episodes = part.value.episodes == 0 ? layout.desc.episodes : part.value.episodes;
+    const std::uint32_t first_member = layout.desc.mean_only ? 0 : part.value.first_member;
+    if (auto ok = check_part("members", first_member, members, layout.members); !ok)
+        return recorder.refuse(std::move(ok).error());
+    if (auto ok = check_part("episodes", part.value.first_episode, episodes, layout.desc.episodes); !ok)
+        return recorder.refuse(std::move(ok).error());
     const auto sigma = static_cast<double>(when.sigma);
     abi_ro::Params params{
         .seed_low = static_cast<std::uint32_t>(when.seed),
@@ -120,7 +132,7 @@ void record_rollout(Recorder& recorder, const BindingsOf<RolloutDesc>& bound, co
         .time = when.time,
         .members = members,
         .episodes = episodes,
-        .first_member = layout.desc.mean_only ? 0 : part.value.first_member,
+        .first_member = first_member,
         .first_episode = part.value.first_episode,
         .first_step = 0,
         .step_count = 0,

@@ -65,6 +65,10 @@ Result<std::vector<CudaDeviceName>> list_cuda_devices(const CudaLibrary& cuda) {
     return devices;
 }
 
+Error moved_from(const char* action, const char* what) {
+    return bad_input("Cannot {}: the {} was moved from.", action, what);
+}
+
 std::string timeline_text(const char* action, std::uint64_t value) {
     return fmt::format("{} {} of an imported timeline semaphore", action, value);
 }
@@ -90,8 +94,11 @@ Result<CudaDevice> CudaDevice::open(const Device& device, const CudaOptions& opt
     return CudaDevice(std::move(impl));
 }
 
-int CudaDevice::ordinal() const noexcept { return impl_->ordinal; }
-const std::string& CudaDevice::name() const noexcept { return impl_->name.name; }
+int CudaDevice::ordinal() const noexcept { return impl_ == nullptr ? -1 : impl_->ordinal; }
+const std::string& CudaDevice::name() const noexcept {
+    static const std::string none = "no device";
+    return impl_ == nullptr ? none : impl_->name.name;
+}
 
 struct CudaBuffer::Impl {
     std::shared_ptr<const CudaDevice::Impl> device;
@@ -112,6 +119,7 @@ struct CudaBuffer::Impl {
 
 Result<CudaBuffer> CudaBuffer::import(const CudaDevice& device, const MemoryHandle& handle) {
     constexpr const char* kWhat = "a buffer's memory by CUDA";
+    if (device.impl() == nullptr) return moved_from("import a buffer's memory", "CUDA device");
     auto impl = std::make_shared<Impl>();
     impl->device = device.impl();
     impl->size_bytes = handle.buffer_bytes;
@@ -126,10 +134,8 @@ Result<CudaBuffer> CudaBuffer::import(const CudaDevice& device, const MemoryHand
     imported.handle.fd = fd.get();
     imported.size = handle.allocation_bytes;
     imported.flags = CUDA_EXTERNAL_MEMORY_DEDICATED;  // as create_exportable_buffer allocates
-    if (const CUresult result = cuda.import_memory(&impl->memory, &imported); result != CUDA_SUCCESS) {
-        close_refused(std::move(fd), handle.fd.get());
-        return cuda.error(result, fmt::format("import {}", kWhat));
-    }
+    // CUDA takes the descriptor where it succeeds, and only there.
+    YOLK_TRY_VOID(cuda.check(cuda.import_memory(&impl->memory, &imported), fmt::format("import {}", kWhat)));
     leave_to_driver(std::move(fd));
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC mapped{};
     mapped.offset = 0;
@@ -138,10 +144,11 @@ Result<CudaBuffer> CudaBuffer::import(const CudaDevice& device, const MemoryHand
     return CudaBuffer(std::move(impl));
 }
 
-std::uint64_t CudaBuffer::address() const noexcept { return impl_->address; }
-std::uint64_t CudaBuffer::size_bytes() const noexcept { return impl_->size_bytes; }
+std::uint64_t CudaBuffer::address() const noexcept { return impl_ == nullptr ? 0 : impl_->address; }
+std::uint64_t CudaBuffer::size_bytes() const noexcept { return impl_ == nullptr ? 0 : impl_->size_bytes; }
 
 Result<void> CudaBuffer::upload(std::uint64_t offset_bytes, std::span<const std::byte> bytes, CudaStream stream) const {
+    if (impl_ == nullptr) return moved_from("upload by CUDA", "CUDA buffer");
     YOLK_TRY_VOID(check_cuda_range(offset_bytes, bytes.size(), impl_->size_bytes));
     const CurrentContext current(*impl_->device);
     YOLK_TRY_VOID(current.check());
@@ -154,6 +161,7 @@ Result<void> CudaBuffer::upload(std::uint64_t offset_bytes, std::span<const std:
 }
 
 Result<void> CudaBuffer::download(std::uint64_t offset_bytes, std::span<std::byte> bytes, CudaStream stream) const {
+    if (impl_ == nullptr) return moved_from("download by CUDA", "CUDA buffer");
     YOLK_TRY_VOID(check_cuda_range(offset_bytes, bytes.size(), impl_->size_bytes));
     const CurrentContext current(*impl_->device);
     YOLK_TRY_VOID(current.check());
@@ -166,6 +174,7 @@ Result<void> CudaBuffer::download(std::uint64_t offset_bytes, std::span<std::byt
 }
 
 Result<DLManagedTensor*> CudaBuffer::dlpack(const DlpackDesc& desc) const {
+    if (impl_ == nullptr) return moved_from("make a tensor", "CUDA buffer");
     // NOLINTNEXTLINE(performance-no-int-to-ptr): CUDA's pointers are integers, DLPack's are not
     void* const data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(impl_->address));
     return make_dlpack({.data = data,
@@ -191,6 +200,7 @@ struct CudaTimeline::Impl {
 
 Result<CudaTimeline> CudaTimeline::import(const CudaDevice& device, const TimelineHandle& handle) {
     constexpr const char* kWhat = "a timeline semaphore by CUDA";
+    if (device.impl() == nullptr) return moved_from("import a timeline semaphore", "CUDA device");
     auto impl = std::make_shared<Impl>();
     impl->device = device.impl();
     const CudaLibrary& cuda = *impl->device->cuda;
@@ -202,15 +212,14 @@ Result<CudaTimeline> CudaTimeline::import(const CudaDevice& device, const Timeli
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC imported{};
     imported.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
     imported.handle.fd = fd.get();
-    if (const CUresult result = cuda.import_semaphore(&impl->semaphore, &imported); result != CUDA_SUCCESS) {
-        close_refused(std::move(fd), handle.fd.get());
-        return cuda.error(result, fmt::format("import {}", kWhat));
-    }
+    // CUDA takes the descriptor where it succeeds, and only there.
+    YOLK_TRY_VOID(cuda.check(cuda.import_semaphore(&impl->semaphore, &imported), fmt::format("import {}", kWhat)));
     leave_to_driver(std::move(fd));
     return CudaTimeline(std::move(impl));
 }
 
 Result<void> CudaTimeline::wait(std::uint64_t value, CudaStream stream) const {
+    if (impl_ == nullptr) return moved_from("wait for a timeline semaphore by CUDA", "CUDA timeline");
     const CurrentContext current(*impl_->device);
     YOLK_TRY_VOID(current.check());
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS params{};
@@ -221,6 +230,7 @@ Result<void> CudaTimeline::wait(std::uint64_t value, CudaStream stream) const {
 }
 
 Result<void> CudaTimeline::signal(std::uint64_t value, CudaStream stream) const {
+    if (impl_ == nullptr) return moved_from("signal a timeline semaphore by CUDA", "CUDA timeline");
     const CurrentContext current(*impl_->device);
     YOLK_TRY_VOID(current.check());
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS params{};

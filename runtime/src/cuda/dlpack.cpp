@@ -36,22 +36,26 @@ void delete_tensor(dlpack_abi::ManagedTensor* self) {
     delete static_cast<OwnedTensor*>(self->manager_ctx);  // NOLINT(cppcoreguidelines-owning-memory): DLPack's way
 }
 
-/// The elements, of which no more than `most` are allowed.
-Result<std::uint64_t> count_elements(const std::vector<std::int64_t>& shape, std::uint64_t most) {
-    std::uint64_t count = 1;
-    for (const std::int64_t extent : shape) {
-        if (extent < 0) {
-            return bad_input("A tensor of shape [{}] has a negative dimension; 0 and more are allowed.",
-                             fmt::join(shape, ", "));
-        }
-        const auto factor = static_cast<std::uint64_t>(extent);
-        if (factor != 0 && count > most / factor) {
-            return bad_input("A tensor of shape [{}] does not fit into the memory, which has room for {} elements.",
-                             fmt::join(shape, ", "), most);
-        }
-        count *= factor;
+/// No more than `most` elements; where a dimension is zero, strides that are numbers.
+Result<void> check_shape(const std::vector<std::int64_t>& shape, std::uint64_t most) {
+    if (std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) {
+        return bad_input("A tensor of shape [{}] has a negative dimension; 0 and more are allowed.",
+                         fmt::join(shape, ", "));
     }
-    if (count <= most) return count;
+    const bool is_empty = std::ranges::find(shape, 0) != shape.end();
+    const std::uint64_t limit = is_empty ? INT64_MAX : most;
+    bool fits = limit >= 1;
+    std::uint64_t product = 1;  // of what is not zero, as strides are made of
+    for (const std::int64_t extent : shape) {
+        const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1));
+        fits = fits && product <= limit / factor;
+        if (fits) product *= factor;
+    }
+    if (fits) return {};
+    if (is_empty) {
+        return bad_input("A tensor of shape [{}] has no elements, but strides that pass 2^63 - 1.",
+                         fmt::join(shape, ", "));
+    }
     return bad_input("A tensor of shape [{}] does not fit into the memory, which has room for {} elements.",
                      fmt::join(shape, ", "), most);
 }
@@ -65,7 +69,7 @@ Result<DLManagedTensor*> make_dlpack(const DlpackMemory& memory, const DlpackDes
         return bad_input("A tensor of {} cannot begin at byte {}: the memory has {} bytes, and elements have {}.",
                          to_string(desc.dtype), desc.offset_bytes, memory.size_bytes, element);
     }
-    YOLK_TRY_VOID(count_elements(desc.shape, (memory.size_bytes - desc.offset_bytes) / element));
+    YOLK_TRY_VOID(check_shape(desc.shape, (memory.size_bytes - desc.offset_bytes) / element));
     auto owned = std::make_unique<OwnedTensor>();
     owned->shape = desc.shape;
     owned->strides.resize(desc.shape.size());

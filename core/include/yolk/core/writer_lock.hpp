@@ -2,6 +2,7 @@
 // One writer at a time, over processes.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -38,8 +39,9 @@ class WriterLock {
 /// text, such as a terminal or a named pipe that has a reader.
 class LineLog {
    public:
-    /// Does not wait for a reader. Errors, Io: another process writes the file (EBUSY); it cannot be opened.
-    [[nodiscard]] static Result<LineLog> create(const std::filesystem::path& path);
+    /// Of what is in the file the first `kept_bytes` stay. Does not wait for a reader. Errors, Io: another process
+    /// writes the file (EBUSY); it cannot be opened.
+    [[nodiscard]] static Result<LineLog> create(const std::filesystem::path& path, std::uint64_t kept_bytes = 0);
     /// Adds the newline. On return the system has the line. Error: Io.
     [[nodiscard]] Result<void> append(std::string line);
 

@@ -38,7 +38,7 @@ struct CovarianceDesc {
     using Pipelines = std::shared_ptr<const CovariancePipelines>;
     using Bindings = std::shared_ptr<const CovarianceBindings>;
     /// With `average`: `first` takes C for the average and does not read what was there.
-    using Call = void(OrZero<bool> first);
+    using Call = void(OrDefault<bool> first);
 
     std::uint32_t n = 0;        ///< columns of a block of X, up to 1,024; 0 is legal, for blocks, too
     std::uint32_t samples = 0;  ///< rows; of none C is zero, and a running average stays what it is

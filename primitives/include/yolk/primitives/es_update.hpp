@@ -43,8 +43,8 @@ struct EsUpdateViews {
     BufferView sums{};
 };
 
-/// The part of an update that one recording makes; all of it. What leaves the update is refused, by an error that
-/// sticks in the recorder.
+/// The part of an update that one recording makes; by default all of it. What leaves the update is refused, by an error
+/// that sticks in the recorder.
 struct EsUpdateShare {
     static constexpr std::uint32_t kAllThatFollow = 0xFFFFFFFFU;
 
@@ -65,7 +65,7 @@ struct EsUpdateDesc {
     using Views = EsUpdateViews;
     using Pipelines = std::shared_ptr<const EsUpdatePipelines>;
     using Bindings = std::shared_ptr<const EsUpdateBindings>;
-    using Call = void(const NoiseContext& when, OrZero<EsUpdateShare> share);
+    using Call = void(const NoiseContext& when, OrDefault<EsUpdateShare> share);
 
     ParameterTable parameters;
     std::uint32_t population = 0;  ///< even where members come in pairs

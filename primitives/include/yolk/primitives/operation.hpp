@@ -76,11 +76,14 @@ struct BlockRule {
     void (*move)(Desc&, std::uint32_t first_block) = nullptr;
 };
 
-/// The last argument of a call that may be left out: the first member, the first episode.
+/// The last argument of a call, which may be left out and is then what T's own defaults say: the first member, the part
+/// of a roll-out, the share of an update.
 template <class T>
-struct OrZero {
+struct OrDefault {
     T value{};
 };
+template <class T>
+using OrZero = OrDefault<T>;
 
 namespace detail {
 
@@ -247,17 +250,17 @@ class Bound<Desc, void(Arguments...)> : public detail::BoundState<Desc> {
     }
 };
 template <class Desc, class Last>
-class Bound<Desc, void(OrZero<Last>)> : public detail::BoundState<Desc> {
+class Bound<Desc, void(OrDefault<Last>)> : public detail::BoundState<Desc> {
    public:
     void record(Recorder& recorder, Last last = Last{}) const noexcept {
-        this->record_with(recorder, OrZero<Last>{last});
+        this->record_with(recorder, OrDefault<Last>{last});
     }
 };
 template <class Desc, class First, class Last>
-class Bound<Desc, void(First, OrZero<Last>)> : public detail::BoundState<Desc> {
+class Bound<Desc, void(First, OrDefault<Last>)> : public detail::BoundState<Desc> {
    public:
     void record(Recorder& recorder, First first, Last last = Last{}) const noexcept {
-        this->record_with(recorder, first, OrZero<Last>{last});
+        this->record_with(recorder, first, OrDefault<Last>{last});
     }
 };
 

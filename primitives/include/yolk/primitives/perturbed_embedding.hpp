@@ -29,7 +29,7 @@ struct PerturbedEmbeddingDesc {
     using Views = PerturbedEmbeddingViews;
     using Params = abi::perturbed_embedding::Params;
     /// Members first_member ... first_member + members - 1; member -1 is the mean.
-    using Call = void(const NoiseContext& when, OrZero<std::int32_t> first_member);
+    using Call = void(const NoiseContext& when, OrDefault<std::int32_t> first_member);
 
     std::uint32_t members = 0;     ///< 0 is legal
     std::uint32_t rows = 0;        ///< ids per member

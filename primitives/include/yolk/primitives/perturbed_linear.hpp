@@ -54,7 +54,7 @@ struct PerturbedLinearDesc {
     using Pipelines = std::shared_ptr<const PerturbedLinearPipelines>;
     using Bindings = std::shared_ptr<const PerturbedLinearBindings>;
     /// Members first_member ... first_member + members - 1; member -1 is the mean.
-    using Call = void(const NoiseContext& when, OrZero<std::int32_t> first_member);
+    using Call = void(const NoiseContext& when, OrDefault<std::int32_t> first_member);
 
     std::uint32_t members = 0;                      ///< 0 is legal
     std::uint32_t rows = 0;                         ///< of x, per member

@@ -27,7 +27,7 @@ struct PerturbedVectorDesc {
     using Views = PerturbedVectorViews;
     using Params = abi::perturbed_vector::Params;
     /// Members first_member ... first_member + members - 1; member -1 is the mean.
-    using Call = void(const NoiseContext& when, OrZero<std::int32_t> first_member);
+    using Call = void(const NoiseContext& when, OrDefault<std::int32_t> first_member);
 
     std::uint32_t members = 0;        ///< 0 is legal
     std::uint32_t element_count = 0;  ///< of the vector

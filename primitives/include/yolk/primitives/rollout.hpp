@@ -64,10 +64,11 @@ struct RolloutViews {
 };
 inline constexpr std::uint32_t kEvaluationCounters = 256;
 
-/// What one call of a plan rolls out.
+/// What one call of a plan rolls out. More members or episodes than the description has, and numbers of either that
+/// pass 2^32, are refused, by an error that sticks in the recorder.
 struct RolloutPart {
     std::uint32_t first_episode = 0;  ///< episode e starts from the reset of (when.generation, first_episode + e)
-    std::uint32_t first_member = 0;   ///< ignored with mean_only
+    std::uint32_t first_member = 0;   ///< ignored with mean_only, as `members` is
     std::uint32_t members = 0;        ///< at most the description's, which 0 means; returns are [episodes, members]
     std::uint32_t episodes = 0;       ///< likewise
 };
@@ -81,7 +82,7 @@ struct RolloutDesc {
     using Pipelines = std::shared_ptr<const RolloutPipelines>;
     using Bindings = std::shared_ptr<const RolloutBindings>;
     /// Resets are shared by all members. A member's return depends on its number and on nothing else of the part.
-    using Call = void(const NoiseContext& when, OrZero<RolloutPart> part);
+    using Call = void(const NoiseContext& when, OrDefault<RolloutPart> part);
 
     std::string environment = "cartpole";
     /// Where set, in place of the built-in one of that name, which is then not looked for.

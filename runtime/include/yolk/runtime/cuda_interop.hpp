@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA on the memory and the timeline semaphores of a Vulkan device: what shared_memory.hpp and shared_timeline.hpp
 // export is imported by CUDA's driver API. libcuda is loaded when the first CudaDevice is opened and never linked. A
-// build without CUDA's headers has the same functions; CudaDevice::open then is an error of kind Unsupported.
+// build without CUDA's headers has the same functions; CudaDevice::open then is an error of kind Unsupported. Of an
+// object that was moved from, every call is an error (BadInput), and what cannot fail says "no device", -1 or 0.
 //
 // Compiled against CUDA 12.9 and 13.0. It has never run on an NVIDIA GPU.
 #pragma once

@@ -175,8 +175,8 @@ class Device {
     /// DeviceOptions::pipeline_capture.
     [[nodiscard]] std::vector<PipelineReport> take_pipeline_reports() const;
 
-    /// From now on pipelines with these identities (PipelineReport::identity) are not compiled, but for those that
-    /// exist: plans get a handle that cannot be bound, and there is no report. For who inspects thousands in several
+    /// From now on pipelines with these identities (PipelineReport::identity) are not compiled, unless they exist
+    /// already: plans get a handle that cannot be bound, and there is no report. For inspections that take several
     /// runs; no effect without DeviceOptions::pipeline_capture.
     void leave_out_pipelines(std::set<std::uint64_t> identities) const;
 

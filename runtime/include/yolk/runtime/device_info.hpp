@@ -109,7 +109,7 @@ struct CooperativeShape {
     friend bool operator==(const CooperativeShape&, const CooperativeShape&) = default;
 };
 
-/// As what memory, or a semaphore, leaves a VkDevice or comes to one.
+/// How memory or a semaphore is passed between devices.
 enum class HandleType {
     OpaqueFd,     ///< a file descriptor that the same driver on the same device takes, and CUDA on that device
     DmaBuf,       ///< a file descriptor of Linux, which other drivers take, too

@@ -27,7 +27,7 @@ struct DeviceNeeds {
     /// Those that are VK_TRUE must be enabled; chain it, or merge it into a structure of your own.
     VkPhysicalDeviceVulkan12Features features{};
     std::vector<const char*> extensions;  ///< to be enabled on the device; literals
-    /// Those besides that sharing buffers and semaphores takes (yolk/runtime/shared_memory.hpp); as you like.
+    /// Optional: further extensions, which sharing needs (yolk/runtime/shared_memory.hpp).
     std::vector<const char*> sharing_extensions;
     std::uint32_t queue_family = 0;  ///< a good choice; any with compute will do
 };

@@ -38,9 +38,9 @@ struct MemoryHandle {
 [[nodiscard]] Result<MemoryHandle> export_memory(const Buffer& buffer);
 
 /// A buffer over the memory of `handle`, which stays the caller's: the driver gets a duplicate of the descriptor. Both
-/// sides see the same bytes; who may use them when is for semaphores or waits to say. A mapping is as of any Device
-/// buffer. Errors: Unsupported where the device does not import the type; BadInput for a handle of another device or
-/// driver, sizes that do not belong together or exceed the memory, and a descriptor that is closed or no memory.
+/// sides see the same bytes. Order their work by semaphores or waits. It is mapped like any buffer of domain Device.
+/// Errors: Unsupported where the device does not import the type; BadInput for a handle of another device or driver,
+/// sizes that do not belong together or exceed the memory, and a descriptor that is closed or no memory.
 [[nodiscard]] Result<Buffer> import_memory(const Device& device, const MemoryHandle& handle,
                                            const std::string& label = "imported buffer");
 

@@ -28,8 +28,11 @@ struct SharedTimelineDesc {
     std::string label = "timeline";
 };
 
-/// Begins at 0 and only rises. Threading: every member from any thread. Move-only; must outlive the work that waits for
-/// it or signals it.
+/// Begins at 0 and only rises: what would set it back, or let two signals race, is refused. That covers this object's
+/// own signals, by the host and by submissions that are still to run; another device's, or those of another object that
+/// was imported from the same handle, cannot be seen and are the caller's to order. Threading: every member from any
+/// thread. Move-only; must outlive the work that waits for it or signals it. Members of one that was moved from are
+/// errors (BadInput).
 class SharedTimeline {
    public:
     /// Errors: Unsupported where it is to be exportable and the device does not export timelines; Driver.
@@ -42,7 +45,8 @@ class SharedTimeline {
     /// A new descriptor at each call. Errors: BadInput where it was not made exportable, Driver.
     [[nodiscard]] Result<TimelineHandle> export_handle() const;
     [[nodiscard]] Result<std::uint64_t> value() const;
-    /// Sets it from the host. Errors: BadInput for a value that is not above the present one.
+    /// Sets it from the host. Errors: BadInput for a value that is not above the present one, not below those that
+    /// submissions still have to signal, or further ahead than the device allows (2^31 - 1 at least).
     [[nodiscard]] Result<void> signal(std::uint64_t value) const;
     /// Errors: Driver after `timeout`; waiting again is legal.
     [[nodiscard]] Result<void> wait(std::uint64_t value, std::chrono::nanoseconds timeout) const;
@@ -67,7 +71,9 @@ struct TimelinePoints {
 };
 
 /// Dispatcher::submit, which waits for points of timelines and signals others. A point that nobody signals stops the
-/// queue; the hang limit ends that. Errors: BadInput for a timeline of another device, and those of Dispatcher::submit.
+/// queue; the hang limit ends that. Errors: BadInput for a timeline of another device, one that is signalled twice, and
+/// a signal that is not above the present value and above all that submissions so far, this one included, wait for or
+/// signal; those of Dispatcher::submit.
 [[nodiscard]] Result<Submission> submit(Dispatcher& dispatcher, Recorder& recorder, const TimelinePoints& points,
                                         std::span<const Submission> wait_for = {});
 

@@ -50,10 +50,11 @@ class FaultInjector {
     void empty_submissions(bool empty);
     /// Shader modules made from now on compute additions where they should multiply.
     void spoil_multiplications(bool spoil);
-    /// Hangs, empty submissions and spoilt modules are only of the nth device that was made since the injector was,
-    /// counted from 1; 0, as at first: of all.
+    /// Hangs, empty submissions and spoilt modules apply only to the nth device made after the injector, counted from
+    /// 1; 0, as at first: to all.
     void only_on_device(std::uint32_t nth);
-    /// Waits for semaphores end this much later: what a slow device looks like to who waits.
+    /// Waits for semaphores return this much later than the driver's, those that time out as well: the host sees the
+    /// end late. What a wait says, and which time it gives the device, stay the same.
     void delay_waits(std::chrono::milliseconds delay);
     /// Shader modules made from now on take signed bytes of dot products for unsigned ones, widen words with their
     /// sign, and leave out the products of matrix units.

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DCHECK=cuda_headers.cmake -DWORK=folder -P cuda_headers_test.cmake: lines as they are in cuda.h of CUDA 11.1, 11.3, 12 and 13.
+include(${CHECK})
+set(timelines "    CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD = 9,\n")
+set(first_uuid "CUresult CUDAAPI cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);\n")
+function(expect version text expected)
+  file(WRITE ${WORK}/cuda.h "${text}")
+  yolk_cuda_headers_suffice(${WORK}/cuda.h found)
+  if(NOT found STREQUAL expected)
+    message(SEND_ERROR "cuda.h of CUDA ${version}: found is ${found}, not ${expected}")
+  endif()
+endfunction()
+expect(11.1 "${first_uuid}" FALSE)
+expect(11.3 "${timelines}${first_uuid}" FALSE)
+expect(12 "${timelines}${first_uuid}CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev);\n" TRUE)
+expect(13 "#define cuDeviceGetUuid                     cuDeviceGetUuid_v2\n${timelines}${first_uuid}" TRUE)
