@@ -67,6 +67,23 @@ class CountLoop(unittest.TestCase):
         self.assertIsNone(loop_of("no_loop.txt"))
         self.assertIn("no loop with multiply-adds", run(os.path.join(TEXTS, "no_loop.txt")).stdout)
 
+    def test_products_that_are_added_are_pairs(self):
+        # Of 15 instructions: v6; v8; v8 once more; v10, since the sum before took v8; both of v12; and the fused one. Not v7, which is
+        # written before it is added, nor the product of integers.
+        name = os.path.join(TEXTS, "radv_pairs.txt")
+        counted = json.loads(run("--json", name).stdout)
+        self.assertEqual(counted["exact_loop"], {"instructions": 15, "multiply_adds": 7, "pairs": 6, "share": (1 + 2 * 6) / 15})
+        self.assertEqual(counted["loop"]["multiply_adds"], 1)
+        self.assertIn("6 of them pairs", run(name).stdout)
+
+    def test_pairs_of_nvk(self):
+        counted = json.loads(run("--json", os.path.join(TEXTS, "nvk_pairs.txt")).stdout)
+        self.assertIsNone(counted["loop"])
+        self.assertEqual(counted["exact_loop"], {"instructions": 9, "multiply_adds": 2, "pairs": 2, "share": 4 / 9})
+
+    def test_without_pairs_there_is_no_exact_loop(self):
+        self.assertIsNone(json.loads(run("--json", os.path.join(TEXTS, "radv.txt")).stdout)["exact_loop"])
+
     def test_other_texts_and_empty_folders_are_refused(self):
         for name, part in ((COUNTER, "neither RADV's"), (TEXTS, "says assembly"), (TEXTS + "/absent", "absent")):
             done = run(name)

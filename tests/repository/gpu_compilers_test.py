@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/gpu_compilers/judge.py finds each fault of a compiled plan, write_page.py writes before and after, and the list of shapes
-has every operation.
+"""tools/gpu_compilers/judge.py finds each fault of a compiled plan, write_page.py writes before and after, coverage.py goes on where a
+run was interrupted or the driver crashed, and the list of shapes has every operation.
 
     python3 gpu_compilers_test.py ROOT
 """
-import io
 import json
 import os
 import re
 import sys
-import tempfile
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
-from types import SimpleNamespace
-from unittest import mock
 
 ROOT = sys.argv.pop(1)
 TOOLS = os.path.join(ROOT, "tools/gpu_compilers")
-sys.path.insert(0, TOOLS)
+sys.path[:0] = [TOOLS, os.path.join(os.path.dirname(os.path.abspath(__file__)), "gpu_compilers")]
 import judge  # noqa: E402
+import shapes  # noqa: E402
+import topics  # noqa: E402
 import write_page  # noqa: E402
+from coverage_cases import Coverage  # noqa: E402, F401
+from folder import Folder  # noqa: E402
+from guard_cases import Guard, Kernels  # noqa: E402, F401
+from loops_cases import Loops  # noqa: E402, F401
+from script_cases import Scripts  # noqa: E402, F401
 
 SOFTMAX = "softmax rows=4 columns=3"
 GOOD = {
@@ -29,10 +31,15 @@ GOOD = {
 }  # fmt: skip
 REFUSED = {"number": 0, "kernel": "softmax", "shape": SOFTMAX, "default": True, "pipeline": "softmax_by_group", "refused": "VK_ERROR_UNKNOWN"}
 FEW = {"waves": 3, "occupancy": 3 / 16}
+BEGIN = json.dumps({"event": "begin"}) + "\n"
 BEFORE = """# commit 1234
 target,shape,pipeline,registers,spilled_registers,scratch_bytes,waves,waves_of,instructions,inverse_throughput
 navi31,softmax rows=4 columns=3,softmax_by_group,48,0,0,4,16,1200,400
 navi31,softmax rows=4 columns=3,softmax_by_row,20,,,,,7,
+"""
+COVERAGE = """target,mesa,kernels,seed,share,configurations,pipelines,refused
+navi31,26.1.6,k1,1,0.00390625,2380,1501,0
+vega10,26.1.6,k1,1,1,417000,90000,0
 """
 
 
@@ -45,31 +52,10 @@ def text_of(*lines, end=True):
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-class Folder(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-        return self.path(name)
-
-    def run_tool(self, module, *arguments):
-        """In this process: two dozen interpreters would take longer than all the rest."""
-        out, err = io.StringIO(), io.StringIO()
-        with mock.patch.object(sys, "argv", [module.__name__, *arguments]), redirect_stdout(out), redirect_stderr(err):
-            code = module.main()
-        return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
-
-
 class Judge(Folder):
-    def judge(self, text, target="navi31", reasons=""):
+    def judge(self, text, *options, target="navi31", reasons="", shapes=SOFTMAX):
         done = self.run_tool(
-            judge, "--shapes", self.write("shapes", f"# shapes\n{SOFTMAX}\n"), "--reasons", self.write("reasons", reasons),
+            judge, *options, "--shapes", self.write("shapes", f"# shapes\n{shapes}\n"), "--reasons", self.write("reasons", reasons),
             f"{target}={self.write('lines', text)}",
         )  # fmt: skip
         return done.returncode, done.stdout + done.stderr
@@ -99,12 +85,6 @@ class Judge(Folder):
         self.assertEqual(self.judge(text_of(GOOD, GOOD | FEW | {"default": False, "scratch_bytes": 9}))[0], 0)
         self.expect("softmax_by_group {'lanes': 1}: refused", GOOD, REFUSED | {"default": False, "configuration": {"lanes": 1}})
 
-    def test_of_refusals_alone_nothing_else_is_a_fault(self):
-        for lines, code, part in (([GOOD | FEW | {"scratch_bytes": 9}], 0, "nothing was refused"), ([GOOD, REFUSED], 1, "refused: VK_")):
-            done = self.run_tool(judge, "--refusals", f"navi31={self.write('lines', text_of(*lines))}")
-            self.assertEqual(done.returncode, code)
-            self.assertIn(part, done.stdout)
-
     def test_a_listed_reason_excuses_what_it_names_and_nothing_else(self):
         reasons = "navi31 vega10 | softmax_* | softmax rows=4* | waves | The row is kept in registers.\n"
         self.assertEqual(self.judge(text_of(GOOD | FEW), reasons=reasons)[0], 0)
@@ -124,6 +104,14 @@ class Judge(Folder):
         code, said = self.judge(text_of(GOOD), target="navi21", reasons=reasons)
         self.assertEqual(code, 0, said)
 
+    def test_a_reason_for_a_pattern_of_targets_is_judged_where_all_were_compiled(self):
+        reasons = "* | softmax_* | * | waves | The row is kept in registers.\n"
+        self.expect("* | softmax_* | * excuses no waves any more", GOOD, reasons=reasons)
+        code, said = self.judge(text_of(GOOD), "--some", reasons=reasons)
+        self.assertEqual(code, 0, said)
+        code, said = self.judge(text_of(GOOD), "--some", reasons=reasons.replace("*", "navi31", 1))
+        self.assertEqual(code, 1, said)
+
     def test_figures_that_are_missing(self):
         unknown = {"waves": None, "waves_of": None, "occupancy": None, "scratch_bytes": None, "spilled_registers": None}
         self.expect("no occupancy, which this driver reports", GOOD | unknown)
@@ -132,13 +120,38 @@ class Judge(Folder):
     def test_what_was_not_inspected_to_its_end(self):
         code, said = self.judge(text_of(GOOD, end=False))
         self.assertEqual(code, 1)
-        self.assertIn("navi31: yolk inspect did not come to its end", said)
-        self.assertIn("0 of 1 shapes were inspected", self.judge(json.dumps(summary(0, 0)))[1])
+        self.assertIn(f"navi31: yolk inspect did not come to the end of the 1 default plans, behind '{SOFTMAX}'", said)
+        self.assertIn("0 configurations were inspected, and 1 were asked for", self.judge(json.dumps(summary(0, 0)))[1])
         self.assertIn("and there are 1", self.judge(text_of(GOOD, end=False) + json.dumps(summary(2)))[1])
         self.assertIn("is no JSON", self.judge(text_of(GOOD)[:-9])[1])
 
+    def test_a_configuration_of_the_list_is_judged_as_a_default_is(self):
+        shapes = f"{SOFTMAX}\n{SOFTMAX} | lanes=64 | navi31 m1\n"
+        other = GOOD | FEW | {"default": False, "number": 5}
+        text = text_of(GOOD) + BEGIN + text_of(other)
+        code, said = self.judge(text, shapes=shapes)
+        self.assertEqual(code, 1)
+        self.assertIn(f"navi31: {SOFTMAX} with lanes=64: softmax_by_group: 3 of 16 waves", said)
+        reasons = "navi31 | softmax_* | * with lanes=64 | waves | It is no default.\n"
+        self.assertEqual(self.judge(text, shapes=shapes, reasons=reasons)[0], 0)
+        self.assertEqual(self.judge(text_of(GOOD), shapes=shapes, target="vega10")[0], 0, "which does not have it")
+
+    def test_a_configuration_of_the_list_that_is_missing_or_not_one(self):
+        shapes = f"{SOFTMAX}\n{SOFTMAX} | lanes=64\n"
+        for text, part in (
+            (text_of(GOOD), "1 of 2 runs of yolk inspect are there"),
+            (text_of(GOOD) + BEGIN, f"yolk inspect did not come to the end of '{SOFTMAX} with lanes=64'"),
+            (text_of(GOOD) + BEGIN + text_of(GOOD, end=False) + json.dumps(summary(1, 2)), "2 configurations were inspected, and 1 were asked for"),
+        ):
+            code, said = self.judge(text, shapes=shapes)
+            self.assertEqual(code, 1, part)
+            self.assertIn(part, said)
+
     def test_bad_input(self):
-        self.assertIn("it takes --shapes with --reasons, or --refusals", self.run_tool(judge, "navi31=lines").stderr)
+        for line in (f"{SOFTMAX} | lanes", f"{SOFTMAX} |", f"{SOFTMAX} | a=1 | navi31 | why"):
+            code, said = self.judge(text_of(GOOD), shapes=line)
+            self.assertEqual(code, 2)
+            self.assertIn("a line is SHAPE, or SHAPE | KNOB=VALUE ... | TARGET ...", said)
         for reasons, part in (
             ("navi31 | a | b | waves\n", "an entry is TARGETS"),
             ("navi31 | a | b | waves | \n", "reasons:1"),
@@ -154,10 +167,11 @@ class Judge(Folder):
 
 
 class Page(Folder):
-    def page(self, *lines):
+    def page(self, *lines, coverage=COVERAGE, shapes=SOFTMAX):
         done = self.run_tool(
-            write_page, "--mesa", "26.1", "--shapes", self.write("shapes", SOFTMAX), "--before", self.write("before", BEFORE), "--reasons", self.write("reasons", ""),
-            "--out", self.path("page.md"), f"navi31={self.write('lines', text_of(*lines))}",
+            write_page, "--mesa", "26.1", "--kernels", "k1", "--date", "2026-11-24", "--shapes", self.write("shapes", shapes), "--before", self.write("before", BEFORE), "--reasons", self.write("reasons", ""),
+            "--coverage", self.write("coverage", coverage), "--plans", os.path.join(TOOLS, "loops"), "--loops-before", os.path.join(TOOLS, "loops_before.csv"),
+            "--loops", os.path.join(TOOLS, "loops.csv"), "--out", self.path("page.md"), f"navi31={self.write('lines', text_of(*lines))}",
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(self.path("page.md"), encoding="utf-8") as file:
@@ -169,14 +183,47 @@ class Page(Folder):
         self.assertIn("| `softmax_totals` | navi31 | · → 24 | · → 0 | · → 0 | · → 8 of 16 | · → 1,200 | · → – |", page)
         self.assertIn("| `softmax_by_row` | navi31 | 20 → · | – → · | – → · | – → · | 7 → · | – → · |", page)
 
+    def test_the_share_that_was_compiled(self):
+        page = self.page(GOOD)
+        self.assertIn("| navi31 | 26.1.6 | these | .39 % (seed 1) | 2,380 | 1,501 | 0 |", page)
+        self.assertIn("| vega10 | 26.1.6 | these | all | 417,000 | 90,000 | 0 |", page)
+        self.assertIn(" Nothing was refused.\n", page)
+        self.assertNotIn("earlier ones", page)
+
+    def test_what_was_refused_is_told(self):
+        page = self.page(GOOD, coverage=COVERAGE.replace("1501,0", "1501,3"))
+        self.assertNotIn("Nothing was refused", page)
+        self.assertIn("Drivers refused pipelines, or crashed on them: 3 on navi31.", page)
+        self.assertIn("| 2,380 | 1,501 | 3 |", page)
+
+    def test_a_share_of_other_kernels_is_told(self):
+        page = self.page(GOOD, coverage=COVERAGE.replace("k1", "k0", 1))
+        self.assertIn("| navi31 | 26.1.6 | earlier ones | .39 %", page)
+        self.assertIn("Where the kernels are earlier ones, the row says nothing", page)
+
     def test_the_overview_has_the_worst_of_a_plan(self):
         page = self.page(GOOD, GOOD | FEW | {"scratch_bytes": 8})
         self.assertIn(f"| [{SOFTMAX}](#softmax-rows4-columns3) | 25 % → 19 % scratch |", page)
 
+    def test_a_shape_that_was_not_compiled_before_has_one_figure(self):
+        page = self.page(GOOD, shapes=f"{SOFTMAX} \n")
+        self.assertIn("48 → 24", page)
+        new = "softmax rows=9 columns=3"
+        page = self.page(GOOD, shapes=f"{new}\n")
+        self.assertIn(f"| [{new}](#softmax-rows9-columns3) | 50 % |", page)
+        self.assertIn("| `softmax_by_group` | navi31 | 24 | 0 | 0 | 8 of 16 | 1,200 | 300 |", page)
+
     def test_only_defaults_are_shown_and_nothing_that_was_refused(self):
-        self.assertNotIn("77", self.page(GOOD, GOOD | {"default": False, "registers": 77}))
+        self.assertNotIn("7,777", self.page(GOOD, GOOD | {"default": False, "registers": 7777}))
         with self.assertRaisesRegex(AssertionError, "was refused"):
             self.page(REFUSED)
+
+
+    def test_it_has_the_main_loops_and_a_date(self):
+        page = self.page(GOOD)
+        self.assertIn("26.1, on 2026-11-24.", page)
+        self.assertLess(page.index("## Other configurations"), page.index("\n\n## Main loops\n"))
+        self.assertLess(page.index("## Main loops"), page.index("|\n\n## Smallest share"))
 
 
 class Shapes(unittest.TestCase):
@@ -185,9 +232,48 @@ class Shapes(unittest.TestCase):
             operations = {m.group(1) for m in re.finditer(r"^\| \[(\w+)\]\(\w+\.md\) \| (?!not declared)", file.read(), re.M)}
         with open(os.path.join(TOOLS, "shapes"), encoding="utf-8") as file:
             lines = [line.strip() for line in file if not line.startswith("#")]
+        listed = shapes.shapes_of(os.path.join(TOOLS, "shapes"))
         self.assertGreater(len(operations), 20)
         self.assertEqual(operations, {line.split()[0] for line in lines})
-        self.assertEqual(len(lines), len(set(lines)), "a shape is listed twice")
+        self.assertEqual(len(lines), len({shape.text for shape in listed}), "a shape is listed twice")
+        targets = {target for shape in listed for target in shape.targets}
+        self.assertLessEqual(targets, set(write_page.GPUS), "a target is not one of drivers.sh")
+
+    def test_those_of_one_target(self):
+        listed = [shapes.shape_of(line) for line in ("matmul m=1", "matmul m=1 | a=1 b=2 | navi31", "matmul m=1 | a=3")]
+        self.assertEqual([one.text for one in shapes.plain_of(listed)], ["matmul m=1"])
+        self.assertEqual([one.text for one in shapes.chosen_of(listed, "navi31")], ["matmul m=1 with a=1 b=2", "matmul m=1 with a=3"])
+        self.assertEqual([one.text for one in shapes.chosen_of(listed, "m1")], ["matmul m=1 with a=3"])
+
+
+class Topics(Folder):
+    def topics(self, *texts):
+        for i, text in enumerate(texts):
+            self.write(f"{i}_test.cpp", text)
+        done = self.run_tool(topics, self.folder.name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split()
+
+    def test_those_that_take_devices(self):
+        takes = "    on(shared_device(name));\n}\n"
+        self.assertEqual(self.topics("TEST(one, a) {\n" + takes, "TEST(two, a) {\n}\nTEST(three, a) {\n" + takes), ["one", "three"])
+        self.assertEqual(self.topics("TEST(one, a) {\n}\n// shared_device(x)\n", "TEST_P(two, a) {\n" + takes), [])
+
+    def test_those_whose_fixture_does(self):
+        self.write("fixture.hpp", "Device::create(instance, 0)\n")
+        self.assertEqual(self.topics('#include "fixture.hpp"\nTEST_F(one, a) {\n}\n', "TEST(two, a) {\n}\n"), ["one"])
+
+    def test_not_those_that_start_processes(self):
+        self.assertEqual(self.topics("TEST(one, a) {\n    devices();\n    fork();\n}\n"), [])
+
+    def test_of_the_repository(self):
+        """Where there are pools, ranks and whole runs."""
+        for module, some in (("evolve", {"device_pool", "ranks"}), ("hyper", {"pooled_optimize", "pooled_population"}), ("train", {"pool", "learning"})):
+            done = self.run_tool(topics, os.path.join(ROOT, module, "tests"))
+            self.assertLessEqual(some, set(done.stdout.split()), module)
+
+    def test_bad_input(self):
+        self.assertEqual(self.run_tool(topics, self.path("absent")).returncode, 2)
 
 
 if __name__ == "__main__":

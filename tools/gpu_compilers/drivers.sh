@@ -19,12 +19,14 @@ gpu_driver() {
   printf '%s' "$file"
 }
 
-# start_on DRIVER_FILES PRELOADED PROGRAM ARGUMENT...: no caches of this machine, and no layers but the fetched one.
+# start_on DRIVER_FILES PRELOADED PROGRAM ARGUMENT...: no caches of this machine, and no layers but the fetched one and, where
+# YOLK_CRASH_GUARD is set, that of crash_guard.c.
 start_on() {
-  local drivers=$1 preloaded=$2 program=$3
+  local drivers=$1 preloaded=$2 program=$3 layers=()
   shift 3
+  [ -z "${YOLK_CRASH_GUARD:-}" ] || layers=(VK_INSTANCE_LAYERS=VK_LAYER_YOLK_crash_guard)
   env -u VK_ICD_FILENAMES -u VK_ADD_DRIVER_FILES -u VK_ADD_LAYER_PATH -u VK_INSTANCE_LAYERS VK_DRIVER_FILES="$drivers" \
-    VK_LAYER_PATH="$gpu_folder/root/usr/share/vulkan/explicit_layer.d" VK_LOADER_LAYERS_DISABLE='~implicit~' \
+    VK_LAYER_PATH="$gpu_folder/root/usr/share/vulkan/explicit_layer.d:$gpu_folder/guard" "${layers[@]}" VK_LOADER_LAYERS_DISABLE='~implicit~' \
     MESA_SHADER_CACHE_DISABLE=true YOLK_CACHE="$gpu_folder/cache" \
     "$gpu_loader" --library-path "$gpu_libraries" ${preloaded:+--preload "$preloaded"} --argv0 "$program" "$program" "$@"
 }

@@ -2,51 +2,65 @@
 """Reads what tools/gpu-check keeps of a target: lines of `yolk inspect --json`."""
 import json
 
+from shapes import BadInput, chosen_of, plain_of
+
 # Drivers that say nothing of the subgroups in flight: their occupancy is not judged.
 WITHOUT_WAVES = ("m1", "adreno")
 
 
-class BadInput(Exception):
-    """What was given, and what is needed."""
-
-
-def pipelines_of(path, shapes=None):
+def pipelines_of(path, shapes, target):
     """Lines of pipelines in their order; and what keeps the file from being complete, "" where nothing does.
 
-    shapes: texts whose default plans were inspected, in this order. They take the place of the lines' own "shape", which says more.
+    The file has the default plans of all shapes without knobs, in their order, and behind them a run for each shape with
+    knobs, after a line that begins it. Texts of the shapes take the place of the lines' own "shape", which says more.
     """
-    found, summary = [], None
+    wanted = [(f"the {len(plain)} default plans", plain) for plain in [plain_of(shapes)]]
+    wanted += [(f"'{shape.text}'", [shape]) for shape in chosen_of(shapes, target)]
+    try:
+        runs = runs_of(path)
+    except json.JSONDecodeError as error:
+        return [], f"{path} has a line that is no JSON ({error})"
+    found, broken = [], ""
+    for (name, asked), lines in zip(wanted, runs):
+        pipelines = [with_shape(line, asked) for line in lines if "kernel" in line]
+        found += pipelines
+        broken = broken or missing_of(name, asked, lines, pipelines)
+    if len(runs) != len(wanted):
+        broken = broken or f"{len(runs)} of {len(wanted)} runs of yolk inspect are there"
+    return found, broken
+
+
+def runs_of(path):
+    runs = [[]]
     with open(path, encoding="utf-8") as file:
-        for number, text in enumerate(file, 1):
-            try:
-                line = json.loads(text)
-            except json.JSONDecodeError as error:
-                return found, f"line {number} of {path} is no JSON ({error})"
-            if line.get("event") == "summary":
-                summary = line
-            elif "kernel" in line:
-                found.append(line if shapes is None else with_shape(line, shapes))
+        for line in map(json.loads, file):
+            if line.get("event") == "begin":
+                runs.append([])
+            else:
+                runs[-1].append(line)
+    return runs
+
+
+def missing_of(name, asked, lines, pipelines):
+    summary = next((line for line in lines if line.get("event") == "summary"), None)
     if summary is None:
-        return found, "yolk inspect did not come to its end"
-    if summary["pipelines"] != len(found):
-        return found, f"the summary counts {summary['pipelines']} pipelines, and there are {len(found)}"
-    if shapes is not None and summary["configurations"] != len(shapes):
-        return found, f"{summary['configurations']} of {len(shapes)} shapes were inspected"
-    return found, ""
+        behind = f", behind '{pipelines[-1]['shape']}'" if pipelines else ""
+        return f"yolk inspect did not come to the end of {name}{behind}"
+    if summary["pipelines"] != len(pipelines):
+        return f"the summary of {name} counts {summary['pipelines']} pipelines, and there are {len(pipelines)}"
+    if summary["configurations"] != len(asked):
+        return f"of {name} {summary['configurations']} configurations were inspected, and {len(asked)} were asked for"
+    return ""
 
 
-def with_shape(line, shapes):
-    """A plan for each shape: the number of its configuration is that of the shape."""
+def with_shape(line, asked):
+    """A plan for each shape: the number of its configuration is that of the shape. One that knobs chose is judged as a default is."""
     number = line["number"]
-    if number >= len(shapes) or shapes[number].split()[0] != line["kernel"]:
+    if asked and asked[0].knobs:
+        number = 0
+    if number >= len(asked) or asked[number].problem.split()[0] != line["kernel"]:
         raise BadInput(f"configuration {number} is of '{line['shape']}', which is not shape {number} of the list")
-    return line | {"shape": shapes[number]}
-
-
-def shapes_of(path):
-    """The shapes of a list: a line each, comments after #."""
-    with open(path, encoding="utf-8") as file:
-        return [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    return line | {"shape": asked[number].text, "default": line["default"] or bool(asked[number].knobs)}
 
 
 def targets_of(arguments):

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges what the compilers of GPUs made of the plans that tools/gpu-check had inspected.
 
-    judge.py --shapes FILE --reasons FILE TARGET=FILE...      the default plans of shapes that GPUs meet
-    judge.py --refusals TARGET=FILE...                        any plans: only what a driver refused is a fault
+    judge.py [--some] --shapes FILE --reasons FILE TARGET=FILE...      the plans of shapes that GPUs meet (shapes.py)
 
-Of every pipeline: the driver refused it. Of default plans: spilled registers, scratch memory, and an occupancy below a
+Of every pipeline: the driver refused it. Of default plans, and of those that the list gives knobs: spilled registers, scratch memory, and an occupancy below a
 quarter, for which the list of reasons has no entry. An entry that excuses nothing is reported, too, where its target was
-compiled. Exit code 1: something was found; 2: bad input.
+compiled; with --some, which says that other targets were not, only where it names the target in full. Exit code 1: something was found; 2: bad input.
 
 The list of reasons has a line for each: TARGETS | PIPELINE | SHAPE | FAULTS | REASON. The first three are patterns (*, ?);
 several targets are separated by spaces, and so are faults: spills, scratch, waves.
@@ -17,7 +16,8 @@ import fnmatch
 import sys
 from dataclasses import dataclass, field
 
-from inspected import WITHOUT_WAVES, BadInput, pipelines_of, shapes_of, targets_of
+from inspected import WITHOUT_WAVES, pipelines_of, targets_of
+from shapes import BadInput, shapes_of
 
 LEAST_OCCUPANCY = 0.25
 FAULTS = ("spills", "scratch", "waves")
@@ -61,10 +61,10 @@ def reasons_of(path):
 
 
 def faults_of(line, target, reasons):
-    """What is wrong with a pipeline. Without reasons, only that it was refused."""
+    """What is wrong with a pipeline."""
     if "refused" in line:
         return [f"refused: {line['refused']}"]
-    if reasons is None or not line["default"]:
+    if not line["default"]:
         return []
     found = {}
     if line["spilled_registers"]:
@@ -87,7 +87,7 @@ def faults_of(line, target, reasons):
 
 def judge_target(target, path, shapes, reasons):
     """Sentences; none: the target passes."""
-    lines, broken = pipelines_of(path, shapes)
+    lines, broken = pipelines_of(path, shapes, target)
     problems = [f"{target}: {broken}"] if broken else []
     for line in lines:
         where = f"{target}: {line['shape']}: {line['pipeline'] or 'the plan'}"
@@ -97,9 +97,11 @@ def judge_target(target, path, shapes, reasons):
     return problems
 
 
-def stale(reasons, targets, path):
-    for reason in reasons or []:
+def stale(reasons, targets, path, some):
+    for reason in reasons:
         for pattern in reason.targets:
+            if some and pattern not in targets:
+                continue
             unused = [fault for fault in reason.faults if (pattern, fault) not in reason.used]
             if unused and fnmatch.filter(targets, pattern):
                 yield (
@@ -110,23 +112,21 @@ def stale(reasons, targets, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shapes", metavar="FILE", help="the shapes that every target must have")
-    parser.add_argument("--reasons", metavar="FILE")
-    parser.add_argument("--refusals", action="store_true")
+    parser.add_argument("--shapes", metavar="FILE", required=True, help="the shapes that every target must have")
+    parser.add_argument("--reasons", metavar="FILE", required=True)
+    parser.add_argument("--some", action="store_true")
     parser.add_argument("targets", nargs="+", metavar="TARGET=FILE")
     arguments = parser.parse_args()
     try:
         targets = targets_of(arguments.targets)
-        if arguments.refusals == bool(arguments.shapes and arguments.reasons):
-            raise BadInput("it takes --shapes with --reasons, or --refusals")
-        shapes = None if arguments.refusals else shapes_of(arguments.shapes)
-        reasons = None if arguments.refusals else reasons_of(arguments.reasons)
+        shapes = shapes_of(arguments.shapes)
+        reasons = reasons_of(arguments.reasons)
         problems = [problem for name, path in targets.items() for problem in judge_target(name, path, shapes, reasons)]
     except (BadInput, OSError) as error:
         print(f"judge.py: error: {error}", file=sys.stderr)
         return 2
-    problems += stale(reasons, targets, arguments.reasons)
-    good = "nothing was refused" if arguments.refusals else f"{len(shapes)} shapes: no spills, scratch memory or few waves but those listed"
+    problems += stale(reasons, targets, arguments.reasons, arguments.some)
+    good = f"{len(shapes)} shapes: no spills, scratch memory or few waves but those listed"
     print("\n".join(problems) or f"{' '.join(targets)}: {good}")
     return 1 if problems else 0
 

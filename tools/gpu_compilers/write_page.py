@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes docs/gpu_compilers.md: what the compilers of GPUs make of the default plans, before and after.
 
-    write_page.py --mesa VERSION --shapes FILE --before FILE --reasons FILE --out FILE TARGET=FILE...
+    write_page.py --mesa VERSION --kernels HASH --date DATE --shapes FILE --before FILE --reasons FILE --coverage FILE --plans FILE
+                  --loops-before FILE --loops FILE --out FILE TARGET=FILE...
 
-`before` is a table with a line of comment on where it is from, then a line of names: target, shape, pipeline and FIGURES.
+The last three but one are of loops.py. `before` is a table with a line of comment on where it is from, then a line of names: target, shape, pipeline and FIGURES.
 An empty cell is a figure that the driver does not report. The file is written beside and renamed.
 """
 import argparse
@@ -14,8 +15,10 @@ import sys
 from collections import defaultdict
 from itertools import zip_longest
 
-from inspected import BadInput, pipelines_of, shapes_of, targets_of
+import loops
+from inspected import pipelines_of, targets_of
 from judge import LEAST_OCCUPANCY, reasons_of
+from shapes import BadInput, shapes_of
 
 FIGURES = ("registers", "spilled_registers", "scratch_bytes", "waves", "waves_of", "instructions", "inverse_throughput")
 HEAD = "| pipeline | GPU | registers | spilled | scratch | waves | instructions | inverse throughput |\n|---|---|---|---|---|---|---|---|"
@@ -36,14 +39,17 @@ GPUS = {
 PAGE = """# What the compilers of GPUs make of the kernels
 
 This page is made by `tools/gpu-check --write`, from what `yolk inspect` says: do not edit it. Nothing here ran on a GPU.
-Mesa's drivers compiled the default plan of each shape for null devices. Their version: {mesa}.
+Mesa's drivers compiled the default plan of each shape for null devices. Their version: {mesa}, on {date}.
 
 {gpus}
 
 NVK's compiler is Mesa's own, not NVIDIA's.
 
 Each cell is before → after. Before is {before}.
-One number stands for two that are equal. `·`: the plan had no such pipeline. `–`: the driver does not report it.
+One number stands for two that are equal, and for shapes that were not compiled before. `·`: the plan had no such
+pipeline. `–`: the driver does not report it.
+
+A shape "with" knobs has those in place of its default: matrix units, which are not a default, on the GPUs that have them.
 
 - registers: of an invocation. For m1 they are of 16 bits.
 - spilled: registers that did not fit; RADV's are vector and scalar registers together.
@@ -59,6 +65,16 @@ quarter of the waves, without a reason in this list:
 
 {reasons}
 
+## Other configurations
+
+What `tools/gpu-check --all` has compiled of the configurations of the check cases, which are small: every default, and a
+share of the others that is drawn by hash. {refused}
+A pipeline that several configurations need counts once. Those of a larger share that was interrupted count, too, and so do
+earlier forms of kernels that have changed since.{kernels}
+
+{coverage}
+
+{loops}
 ## Smallest share of the waves
 
 Of all pipelines of a plan. `spills` and `scratch` say that one of them has some.
@@ -85,7 +101,7 @@ def before_of(path):
 def after_of(targets, shapes):
     found = defaultdict(lambda: defaultdict(list))
     for target, path in targets.items():
-        lines, broken = pipelines_of(path, shapes)
+        lines, broken = pipelines_of(path, shapes, target)
         if broken:
             raise BadInput(f"{target}: {broken}")
         for line in lines:
@@ -94,6 +110,12 @@ def after_of(targets, shapes):
             if line["default"]:
                 found[target, line["shape"]][line["pipeline"]].append({name: line[name] for name in FIGURES})
     return found
+
+
+def compared(before, after):
+    """Before; and after in its place for shapes that before has nowhere, so that they show one figure."""
+    old = {shape for _, shape in before}
+    return defaultdict(lambda: defaultdict(list), before | {key: lines for key, lines in after.items() if key[1] not in old})
 
 
 # ---- Cells
@@ -182,16 +204,57 @@ def reasons_table(path):
     return "\n".join(rows) if len(rows) > 2 else f"Empty: no default spills, and every one has at least {100 * LEAST_OCCUPANCY:.0f} % of the waves."
 
 
+def share_text(row):
+    share = float(row["share"])
+    return "all" if share == 1.0 else f"{100 * share:.2g} % (seed {row['seed']})".removeprefix("0")
+
+
+def coverage_of(path):
+    with open(path, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def coverage_table(coverage, kernels):
+    rows = ["| GPU | Mesa | kernels | share | configurations | pipelines | refused |", "|---|---|---|---|---|---|---|"]
+    for one in coverage:
+        which = "these" if one["kernels"] == kernels else "earlier ones"
+        counts = " | ".join(f"{int(one[name]):,}" for name in ("configurations", "pipelines", "refused"))
+        rows.append(f"| {one['target']} | {one['mesa']} | {which} | {share_text(one)} | {counts} |")
+    return "\n".join(rows)
+
+
+def refused_text(coverage):
+    refused = [one for one in coverage if int(one["refused"])]
+    if not refused:
+        return "Nothing was refused."
+    told = ", ".join(f"{int(one['refused']):,} on {one['target']}" for one in refused)
+    return f"Drivers refused pipelines, or crashed on them: {told}."
+
+
+def kernels_text(coverage, kernels):
+    """Where some of it is of other kernels than the rest of the page."""
+    if all(one["kernels"] == kernels for one in coverage):
+        return ""
+    return " Where the kernels are earlier ones, the row says nothing of those that have changed."
+
+
 def page(arguments):
     targets = targets_of(arguments.targets)
+    listed = shapes_of(arguments.shapes)
     source, before = before_of(arguments.before)
-    shapes = shapes_of(arguments.shapes)
-    after = after_of(targets, shapes)
+    after, coverage = after_of(targets, listed), coverage_of(arguments.coverage)
+    shapes = [shape.text for shape in listed]
+    before = compared(before, after)
     return PAGE.format(
         mesa=arguments.mesa,
         before=source if arguments.mesa in source else source + ": another version, so that the compilers differ, too",
         gpus="\n".join(f"- {name}: {GPUS[name]}" for name in targets),
         reasons=reasons_table(arguments.reasons),
+        refused=refused_text(coverage),
+        kernels=kernels_text(coverage, arguments.kernels),
+        coverage=coverage_table(coverage, arguments.kernels),
+        loops=loops.section(arguments.plans, arguments.loops_before, arguments.loops),
+        date=arguments.date,
         overview=overview(shapes, targets, before, after),
         details=details(shapes, targets, before, after),
     )
@@ -199,7 +262,7 @@ def page(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("mesa", "shapes", "before", "reasons", "out"):
+    for name in ("mesa", "kernels", "date", "shapes", "before", "reasons", "coverage", "plans", "loops-before", "loops", "out"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("targets", nargs="+", metavar="TARGET=FILE")
     arguments = parser.parse_args()
@@ -208,7 +271,7 @@ def main():
         with open(arguments.out + ".part", "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(arguments.out + ".part", arguments.out)
-    except (BadInput, OSError) as error:
+    except (BadInput, loops.BadInput, OSError) as error:
         print(f"write_page.py: error: {error}", file=sys.stderr)
         return 2
     return 0
