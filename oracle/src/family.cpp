@@ -11,6 +11,7 @@
 
 #include "check_tools.hpp"
 #include "family_runs.hpp"
+#include "gpu_defaults.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/problem_memory.hpp"
@@ -231,11 +232,10 @@ BufferBytes Problem::buffer_bytes() const {
     return sum;
 }
 
-Result<CheckReport> check_family(const CheckContext& context, const Family& family) {
-    return check_problems(context, family, family.cases(context.seed));
-}
+namespace {
 
-Result<CheckReport> check_problems(const CheckContext& context, const Family& family, const Problems& problems) {
+Result<CheckReport> check(const CheckContext& context, const Family& family, const Problems& problems,
+                          const Problems& shapes) {
     if (context.part == 0 || context.part > context.parts) {
         return bad_input("Part {} of {} was asked of [{}]; parts are counted from 1.", context.part, context.parts,
                          family.name);
@@ -243,7 +243,7 @@ Result<CheckReport> check_problems(const CheckContext& context, const Family& fa
     CheckReport report;
     report.kernel = family.name;
     report.exactness = family.exactness;
-    const std::vector<Batch> all = choose_batches(context.device.info(), context, family, problems);
+    const std::vector<Batch> all = choose_batches(context.device.info(), context, family, problems, shapes);
     const std::vector<Batch> ours = part_of(all, context.part, context.parts);
     report.runs_of_part = runs_of(ours);
     report.configurations_of_all = different_configurations(all);
@@ -252,6 +252,17 @@ Result<CheckReport> check_problems(const CheckContext& context, const Family& fa
     report.configurations = runs.different_configurations();
     if (context.parts == 1 && report.finished()) report.output_hash = runs.hash();
     return report;
+}
+
+}  // namespace
+
+Result<CheckReport> check_family(const CheckContext& context, const Family& family) {
+    return check(context, family, family.cases(context.seed), shapes_of_gpus(family));
+}
+
+// Sizes that users give may be large: they take what is a default for them, and not those of other shapes.
+Result<CheckReport> check_problems(const CheckContext& context, const Family& family, const Problems& problems) {
+    return check(context, family, problems, {});
 }
 
 ProblemProof::ProblemProof(const Problem& problem)

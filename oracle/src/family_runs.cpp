@@ -2,10 +2,10 @@
 #include "family_runs.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
 #include <set>
+
+#include "gpu_defaults.hpp"
 
 namespace yolk::oracle {
 namespace {
@@ -65,17 +65,6 @@ std::vector<Configuration> share_of(const CheckContext& context, const TuningSpa
 }
 
 using CasesOf = std::map<Configuration, std::vector<std::size_t>>;
-
-/// Cases that compute something, or where none does, that move something. What does neither proves nothing.
-std::vector<bool> cases_with_work(const Problems& problems) {
-    const bool computes = std::ranges::any_of(problems, [](const auto& p) { return p->work().operations > 0.0; });
-    std::vector<bool> with_work;
-    for (const auto& problem : problems) {
-        const Work work = problem->work();
-        with_work.push_back((computes ? work.operations : work.bytes) > 0.0);
-    }
-    return with_work;
-}
 
 /// Every configuration of every case's space, with the cases that may take it, ascending: those with work, where there
 /// are any.
@@ -166,50 +155,38 @@ std::vector<Batch> each_once(const DeviceInfo& info, const Problems& problems, s
     return Dealer(all, problems.size(), seed).deal();
 }
 
-/// Of a CPU driver: what plans of a problem take on GPUs, so that their defaults run somewhere. Each of them is `taken`
-/// by the first case that may have it, unless it is a case's default here.
-std::vector<Configuration> defaults_of_gpus(const DeviceInfo& cpu, const Problem& problem,
-                                            std::set<Configuration>& taken) {
-    struct Model {
-        std::uint32_t vendor_id, subgroup_size, min_subgroup_size;
-    };
-    // NVIDIA; AMD before and from RDNA on; one of which nothing is known.
-    constexpr std::array<Model, 4> kModels{{{0x10de, 32, 32}, {0x1002, 64, 64}, {0x1002, 64, 32}, {0, 32, 32}}};
-    std::vector<Configuration> found;
-    for (const Model& model : kModels) {
-        DeviceInfo gpu = cpu;
-        gpu.kind = DeviceKind::Discrete;
-        gpu.vendor_id = model.vendor_id;
-        gpu.limits.subgroup_size = model.subgroup_size;
-        gpu.limits.min_subgroup_size = model.min_subgroup_size;
-        Configuration configuration = problem.default_configuration(gpu);
-        if (!problem.space(cpu).check(configuration) || !taken.insert(configuration).second) continue;
-        found.push_back(std::move(configuration));
-    }
-    return found;
-}
-
 }  // namespace
 
+std::vector<bool> cases_with_work(const Problems& problems) {
+    const bool computes = std::ranges::any_of(problems, [](const auto& p) { return p->work().operations > 0.0; });
+    std::vector<bool> with_work;
+    for (const auto& problem : problems) {
+        const Work work = problem->work();
+        with_work.push_back((computes ? work.operations : work.bytes) > 0.0);
+    }
+    return with_work;
+}
+
 std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& context, const Family& family,
-                                  const Problems& problems) {
+                                  const Problems& problems, const Problems& shapes) {
     const bool by_turns = family.each_configuration_once || family.configurations_per_case != 0;
     const bool once = by_turns && context.all_configurations;
     std::vector<Batch> batches;
     if (once) batches = each_once(info, problems, context.seed);
     Turns turns;
-    std::set<Configuration> of_gpus;
+    if (info.kind == DeviceKind::Cpu && !context.all_configurations) {
+        for (GpuDefault& of_gpu : defaults_of_gpus(info, family, problems, shapes))
+            batches.push_back({.problem = of_gpu.problem, .configurations = {std::move(of_gpu.configuration)}});
+    }
     for (std::size_t p = 0; p < problems.size(); ++p) {
         const Configuration default_one = problems[p]->default_configuration(info);
         batches.push_back({.problem = p, .is_default = true, .configurations = {default_one}});
-        of_gpus.insert(default_one);
         if (once) continue;
         const TuningSpace space = problems[p]->space(info);
         add_in_batches(batches, p,
                        family.each_configuration_once && !context.all_configurations
                            ? share_of(context, space, p, problems.size())
                            : configurations_of(context, family, *problems[p], space, default_one, turns));
-        if (info.kind == DeviceKind::Cpu) add_in_batches(batches, p, defaults_of_gpus(info, *problems[p], of_gpus));
         if (!context.all_configurations) add_in_batches(batches, p, problems[p]->also_checked(info));
     }
     std::ranges::stable_sort(batches, {},

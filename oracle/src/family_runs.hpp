@@ -20,9 +20,14 @@ struct Batch {
     std::vector<Configuration> configurations;
 };
 
-/// The batches of all parts: cases in their order, each with its default first.
+/// Cases that compute something, or where none does, that move something. What does neither proves nothing.
+[[nodiscard]] std::vector<bool> cases_with_work(const Problems& problems);
+
+/// The batches of all parts: cases in their order, each with its default first. Of drawn
+/// configurations on a CPU driver, what plans of the problems and of `shapes` take on GPUs is among them.
 [[nodiscard]] std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& context,
-                                                const Family& family, const Problems& problems);
+                                                const Family& family, const Problems& problems,
+                                                const Problems& shapes = {});
 /// Every parts-th batch from the part-th (1 ... parts) on, in the same order.
 [[nodiscard]] std::vector<Batch> part_of(std::span<const Batch> batches, std::uint32_t part, std::uint32_t parts);
 

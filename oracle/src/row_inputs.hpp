@@ -51,4 +51,8 @@ enum class RowInputs {
     return values;
 }
 
+/// Rows and columns for which GPUs give a row 32, 64, 128 and 256 lanes: fewer where rows are many or short.
+inline constexpr std::array<std::array<std::uint32_t, 2>, 5> kLargeRows{
+    {{65536, 64}, {2048, 4096}, {1024, 4096}, {512, 4096}, {16, 65536}}};
+
 }  // namespace yolk::oracle

@@ -22,6 +22,7 @@ TEST_P(named_problem, named_problems_come_back_from_their_shapes) {
                              "perturbed_linear members=6 rows=2 in=8 out=12 shared_input=1 transposed=1",
                              "fitness population=6 episodes=3",
                              "es_update elements=35 population=8 rank=2 rows=5",
+                             "es_update elements=35 population=8 output=sums",
                              "optimizer elements=11 rule=adam",
                              "block_inverse n=5 blocks=3 mode=symmetric",
                              "reduce outer=4 columns=9 inner=3 operation=argmax",
@@ -139,6 +140,16 @@ TEST_P(named_problem, other_variants_have_problems_too) {
         const auto found = make_shape_problem(family, {.variant = variant, .extents = extents});
         EXPECT_TRUE(found) << family << ": " << (found ? "" : found.error().message);
     }
+}
+
+// Shares take what was measured for the whole, and tables of before have no word for them.
+TEST_P(named_problem, sums_have_the_key_of_the_gradient) {
+    ASSERT_OK_AND_ASSIGN(const auto gradient, make_named_problem("es_update population=64"));
+    ASSERT_OK_AND_ASSIGN(const auto sums, make_named_problem("es_update population=64 output=sums"));
+    const DeviceInfo info = device().usable_info();
+    EXPECT_EQ(sums->space(info).shape(), gradient->space(info).shape());
+    EXPECT_EQ(sums->space(info).shape(), (TuningShape{.variant = "", .extents = {450, 64, 1}}));
+    EXPECT_NE(sums->name(), gradient->name());
 }
 
 TEST_P(named_problem, what_has_none_is_told) {

@@ -281,6 +281,16 @@ std::unique_ptr<Problem> make_damped_block_inverse(const BlockInverseDesc& desc)
     damped.damping = 1e-3F;
     return make_block_inverse_problem(damped);
 }
+
+Problems large_block_inverses() {
+    Problems problems;
+    for (const std::uint32_t n : {8U, 512U}) {
+        for (const InverseMode mode : {InverseMode::Spd, InverseMode::Symmetric})
+            problems.push_back(make_block_inverse_problem({.n = n, .blocks = 1024, .mode = mode}));
+    }
+    return problems;
+}
+
 }  // namespace
 
 const Family& block_inverse_family() noexcept {
@@ -289,7 +299,8 @@ const Family& block_inverse_family() noexcept {
                                     .cases = &block_inverse_cases,
                                     .benchmarks = &block_inverse_benchmarks,
                                     .each_configuration_once = true,
-                                    .operation = &kOperationText<BlockInverseDesc, &make_damped_block_inverse>};
+                                    .operation = &kOperationText<BlockInverseDesc, &make_damped_block_inverse>,
+                                    .large = &large_block_inverses};
     return kFamily;
 }
 

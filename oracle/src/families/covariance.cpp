@@ -38,7 +38,7 @@ float draw_sample(Draws& draws, SampleValues values, std::size_t index) {
 class CovarianceProblem final : public OperationProblem<CovarianceDesc> {
    public:
     CovarianceProblem(const CovarianceDesc& desc, bool first, SampleValues values, std::uint64_t seed)
-        : OperationProblem(desc, label_of(desc, first, values), OrZero<bool>{first}), values_(values), seed_(seed) {}
+        : OperationProblem(desc, label_of(desc, first, values), OrDefault<bool>{first}), values_(values), seed_(seed) {}
 
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         const reference::CovarianceInputs inputs = make_inputs();
@@ -172,6 +172,12 @@ std::unique_ptr<Problem> make_covariance_problem(const CovarianceDesc& desc) {
     return std::make_unique<CovarianceProblem>(desc, false, SampleValues::Plain, 1);
 }
 
+Problems large_covariances() {
+    Problems problems;
+    problems.push_back(make_covariance_problem({.n = 2048, .samples = 4096}));
+    return problems;
+}
+
 }  // namespace
 
 const Family& covariance_family() noexcept {
@@ -180,7 +186,8 @@ const Family& covariance_family() noexcept {
                                     .cases = &covariance_cases,
                                     .benchmarks = &covariance_benchmarks,
                                     .each_configuration_once = true,
-                                    .operation = &kOperationText<CovarianceDesc, &make_covariance_problem>};
+                                    .operation = &kOperationText<CovarianceDesc, &make_covariance_problem>,
+                                    .large = &large_covariances};
     return kFamily;
 }
 

@@ -117,7 +117,7 @@ constexpr auto kCrossEntropyCases = std::to_array<CrossEntropyCase>({
     {3, 3, 33, RowInputs::Steep},
     {1, 5, 65, RowInputs::Huge},
     {2, 2, 1021, RowInputs::Masked},
-    {1, 1, 4099, RowInputs::Plain},
+    {1, 2, 4099, RowInputs::Plain},
     {257, 3, 10, RowInputs::Plain},
     {2, 4, 40, RowInputs::Tiny},
     {5, 17, 7, RowInputs::Plain, true},
@@ -150,6 +150,13 @@ std::unique_ptr<Problem> make_cross_entropy_problem(const CrossEntropyDesc& desc
     return std::make_unique<CrossEntropyProblem>(desc, RowInputs::Plain, false, 1);
 }
 
+Problems large_cross_entropies() {
+    Problems problems;
+    for (const auto& [rows, columns] : kLargeRows)
+        problems.push_back(make_cross_entropy_problem({.rows = rows, .columns = columns}));
+    return problems;
+}
+
 }  // namespace
 
 const Family& cross_entropy_family() noexcept {
@@ -158,7 +165,8 @@ const Family& cross_entropy_family() noexcept {
                                     .cases = &cross_entropy_cases,
                                     .benchmarks = &cross_entropy_benchmarks,
                                     .configurations_per_case = 4,
-                                    .operation = &kOperationText<CrossEntropyDesc, &make_cross_entropy_problem>};
+                                    .operation = &kOperationText<CrossEntropyDesc, &make_cross_entropy_problem>,
+                                    .large = &large_cross_entropies};
     return kFamily;
 }
 

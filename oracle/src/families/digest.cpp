@@ -114,6 +114,13 @@ Problems digest_benchmarks() {
     return problems;
 }
 
+/// An invocation takes 2 and 4 blocks.
+Problems large_digests() {
+    Problems problems;
+    for (const std::uint32_t count : {1U << 19U, 1U << 20U}) problems.push_back(make_digest_problem({.count = count}));
+    return problems;
+}
+
 }  // namespace
 
 const Family& digest_family() noexcept {
@@ -121,7 +128,8 @@ const Family& digest_family() noexcept {
                                     .exactness = "E",
                                     .cases = &digest_cases,
                                     .benchmarks = &digest_benchmarks,
-                                    .operation = &kOperationText<DigestDesc, &make_digest_problem>};
+                                    .operation = &kOperationText<DigestDesc, &make_digest_problem>,
+                                    .large = &large_digests};
     return kFamily;
 }
 

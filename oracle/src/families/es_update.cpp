@@ -52,6 +52,7 @@ std::vector<EsUpdateCase> es_update_cases() {
                                            matrix("e", 7, 15)};
     const std::vector<ParameterDesc> vectors{vector("a", 1), vector("b", 7), vector("c", 8), vector("d", 9),
                                              vector("e", 16)};
+    const std::vector<ParameterDesc> long_and_wide{matrix("a", 67, 9), matrix("b", 9, 70), vector("c", 9)};
     return {
         {"1x1, population 2", {matrix("w", 1, 1)}, 2, 1, FitnessWeights::I8},
         {"tile edges, rank 1", edges, 10, 1, FitnessWeights::I8},
@@ -86,6 +87,8 @@ std::vector<EsUpdateCase> es_update_cases() {
         {"members of their own, rank 2", edges, 13, 2, FitnessWeights::I8, false},
         {"policy 4-64-2, members of their own", policy, 35, 1, FitnessWeights::I8, false},
         {"members of their own, floats", {matrix("w", 9, 17), vector("v", 9)}, 11, 3, FitnessWeights::F32, false},
+        {"slices of 128 pairs", long_and_wide, 526, 1, FitnessWeights::I8},
+        {"slices of 128 pairs, floats", long_and_wide, 526, 1, FitnessWeights::F32},
     };
 }
 
@@ -166,7 +169,7 @@ std::vector<std::uint32_t> words_of_sums(std::span<const std::int64_t> sums) {
 class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
    public:
     EsUpdateProblem(const EsUpdateCase& item, UpdateInputs inputs)
-        : OperationProblem(describe_update(item), item.name, inputs.when, OrZero<EsUpdateShare>{item.share}),
+        : OperationProblem(describe_update(item), item.name, inputs.when, OrDefault<EsUpdateShare>{item.share}),
           inputs_(std::move(inputs)),
           share_(item.share),
           zeroes_(item.share.first_strip == 0 && item.share.strip_count > 0) {
@@ -325,6 +328,28 @@ std::unique_ptr<Problem> make_es_update_problem(const EsUpdateDesc& desc) {
     return std::make_unique<EsUpdateProblem>(item, draw_inputs(item, 42, kStreams));
 }
 
+// GPUs take slices of 16 to 128 pairs, longer ones where groups of tiles are many; and the form that is not staged
+// where slices would be too many.
+Problems large_es_updates() {
+    Problems problems;
+    const auto add = [&](std::uint32_t edge, std::uint32_t population, std::uint32_t rank) {
+        EsUpdateDesc desc{
+            .parameters = *ParameterTable::create({matrix("w", edge, edge)}), .population = population, .rank = rank};
+        problems.push_back(make_es_update_problem(desc));
+        desc.output = EsUpdateOutput::Sums;
+        problems.push_back(make_es_update_problem(desc));
+        desc.output = EsUpdateOutput::Gradient;
+        desc.weights = FitnessWeights::F32;
+        problems.push_back(make_es_update_problem(desc));
+        desc.weights = FitnessWeights::I8;
+        desc.antithetic = false;
+        problems.push_back(make_es_update_problem(desc));
+    };
+    for (const std::uint32_t edge : {256U, 362U, 512U, 4096U}) add(edge, 4096, 1);
+    add(256, 32800, 32);
+    return problems;
+}
+
 }  // namespace
 
 const Family& es_update_family() noexcept {
@@ -334,7 +359,8 @@ const Family& es_update_family() noexcept {
                                     .cases = &es_update_cases,
                                     .benchmarks = &es_update_benchmarks,
                                     .configurations_per_case = 1,
-                                    .operation = &kOperationText<EsUpdateDesc, &make_es_update_problem>};
+                                    .operation = &kOperationText<EsUpdateDesc, &make_es_update_problem>,
+                                    .large = &large_es_updates};
     return kFamily;
 }
 

@@ -235,6 +235,12 @@ std::unique_ptr<Problem> make_inverse_sqrt_problem(const InverseSqrtDesc& desc) 
         1);
 }
 
+Problems large_inverse_sqrts() {
+    Problems problems;
+    problems.push_back(make_inverse_sqrt_problem({.n = 2048, .blocks = 1}));
+    return problems;
+}
+
 }  // namespace
 
 const Family& inverse_sqrt_family() noexcept {
@@ -243,7 +249,8 @@ const Family& inverse_sqrt_family() noexcept {
                                     .cases = &inverse_sqrt_cases,
                                     .benchmarks = &inverse_sqrt_benchmarks,
                                     .each_configuration_once = true,
-                                    .operation = &kOperationText<InverseSqrtDesc, &make_inverse_sqrt_problem>};
+                                    .operation = &kOperationText<InverseSqrtDesc, &make_inverse_sqrt_problem>,
+                                    .large = &large_inverse_sqrts};
     return kFamily;
 }
 

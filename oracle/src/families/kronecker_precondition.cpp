@@ -190,6 +190,12 @@ std::unique_ptr<Problem> make_kronecker_precondition_problem(const KroneckerPrec
                                               1);
 }
 
+Problems large_kronecker_preconditions() {
+    Problems problems;
+    problems.push_back(make_kronecker_precondition_problem({.n_out = 2048, .n_in = 2048, .blocks = 1}));
+    return problems;
+}
+
 }  // namespace
 
 const Family& kronecker_precondition_family() noexcept {
@@ -199,7 +205,8 @@ const Family& kronecker_precondition_family() noexcept {
         .cases = &kronecker_precondition_cases,
         .benchmarks = &kronecker_precondition_benchmarks,
         .each_configuration_once = true,
-        .operation = &kOperationText<KroneckerPreconditionDesc, &make_kronecker_precondition_problem>};
+        .operation = &kOperationText<KroneckerPreconditionDesc, &make_kronecker_precondition_problem>,
+        .large = &large_kronecker_preconditions};
     return kFamily;
 }
 

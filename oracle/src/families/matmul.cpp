@@ -322,6 +322,15 @@ Problems matmul_cases(std::uint64_t seed) {
     }
     for (const MatmulCase& c : format_cases())
         problems.push_back(std::make_unique<MatmulProblem>(c.desc, c.values, seed));
+    // The largest blocks of GPUs once whole, with a rest on every side; and k for eight pieces.
+    constexpr MatrixLayout kT{.transposed = true};
+    for (MatmulDesc desc :
+         {MatmulDesc{.m = 130, .n = 132, .k = 28, .b = kT}, MatmulDesc{.m = 20, .n = 36, .k = 516, .b = kT}}) {
+        for (const Determinism determinism : {Determinism::Exact, Determinism::Fast}) {
+            desc.determinism = determinism;
+            problems.push_back(std::make_unique<MatmulProblem>(desc, MatrixValues::Plain, seed));
+        }
+    }
     return problems;
 }
 
@@ -341,6 +350,27 @@ std::unique_ptr<Problem> make_matmul_problem(const MatmulDesc& desc) {
     return std::make_unique<MatmulProblem>(desc, MatrixValues::Uniform, 1);
 }
 
+// GPUs take blocks by how many workgroups the outputs make, flat ones for up to 16 rows or columns, and pieces of k
+// where workgroups are few; and they read four elements at a time where k is a multiple of four. Each configuration
+// goes to the kind of shape that has it first: the exact kernel reads one by one, the fast one four at a time.
+Problems large_matmuls() {
+    Problems problems;
+    for (const std::uint32_t odd : {0U, 1U}) {
+        for (const auto& [m, n, k] :
+             {std::array{4096U, 4096U, 4096U}, std::array{512U, 512U, 512U}, std::array{256U, 256U, 256U},
+              std::array{128U, 128U, 256U}, std::array{128U, 128U, 1024U}, std::array{1U, 4096U, 1024U},
+              std::array{1U, 1024U, 256U}, std::array{1U, 1024U, 1024U}, std::array{4096U, 10U, 1024U},
+              std::array{1024U, 10U, 256U}, std::array{1024U, 10U, 1024U}}) {
+            MatmulDesc desc{.m = m, .n = n, .k = k + odd, .b = {.transposed = true}};
+            for (const bool exact : {odd != 0, odd == 0}) {
+                desc.determinism = exact ? Determinism::Exact : Determinism::Fast;
+                problems.push_back(make_matmul_problem(desc));
+            }
+        }
+    }
+    return problems;
+}
+
 }  // namespace
 
 const Family& matmul_family() noexcept {
@@ -349,7 +379,8 @@ const Family& matmul_family() noexcept {
                                     .cases = &matmul_cases,
                                     .benchmarks = &matmul_benchmarks,
                                     .each_configuration_once = true,
-                                    .operation = &kOperationText<MatmulDesc, &make_matmul_problem>};
+                                    .operation = &kOperationText<MatmulDesc, &make_matmul_problem>,
+                                    .large = &large_matmuls};
     return kFamily;
 }
 

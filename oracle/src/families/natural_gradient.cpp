@@ -101,6 +101,17 @@ std::unique_ptr<Problem> make_natural_gradient_problem(const NaturalGradientDesc
     return std::make_unique<NaturalGradientProblem>(desc, RowInputs::Plain, 0.1F, 1);
 }
 
+/// A row of the product has n columns; of one large block, or a few, each has more lanes.
+Problems large_natural_gradients() {
+    Problems problems;
+    for (const auto& [blocks, n] :
+         {std::array{1024U, 32U}, std::array{1U, 512U}, std::array{1U, 1024U}, std::array{1U, 2048U}}) {
+        for (const bool project_mean : {false, true})
+            problems.push_back(make_natural_gradient_problem({.n = n, .blocks = blocks, .project_mean = project_mean}));
+    }
+    return problems;
+}
+
 }  // namespace
 
 const Family& natural_gradient_family() noexcept {
@@ -109,7 +120,8 @@ const Family& natural_gradient_family() noexcept {
                                     .cases = &natural_gradient_cases,
                                     .benchmarks = &natural_gradient_benchmarks,
                                     .configurations_per_case = 2,
-                                    .operation = &kOperationText<NaturalGradientDesc, &make_natural_gradient_problem>};
+                                    .operation = &kOperationText<NaturalGradientDesc, &make_natural_gradient_problem>,
+                                    .large = &large_natural_gradients};
     return kFamily;
 }
 

@@ -177,7 +177,7 @@ constexpr auto kNormalizeCases = std::to_array<NormalizeCase>({
     {3, 3, 33, RowInputs::Steep, RowVector::None, RowVector::Shared, 1.0F},
     {1, 5, 65, RowInputs::Huge, RowVector::Shared, RowVector::Shared},
     {2, 2, 1021, RowInputs::Plain, RowVector::PerMember, RowVector::PerMember},
-    {1, 1, 4099, RowInputs::Wide},
+    {1, 2, 4099, RowInputs::Wide},
     {257, 3, 10, RowInputs::Plain, RowVector::PerMember, RowVector::Shared},
     {2, 4, 40, RowInputs::Tiny, RowVector::Shared, RowVector::Shared},
 });
@@ -217,6 +217,16 @@ std::unique_ptr<Problem> make_normalize_problem(const NormalizeDesc& desc) {
     return std::make_unique<NormalizeProblem>(desc, RowInputs::Plain, 1);
 }
 
+Problems large_normalizations() {
+    Problems problems;
+    for (const auto& [rows, columns] : kLargeRows) {
+        problems.push_back(make_normalize_problem({.rows = rows, .columns = columns}));
+        problems.push_back(make_normalize_problem(
+            {.rule = NormalizeRule::RootMeanSquare, .rows = rows, .columns = columns, .scale = RowVector::Shared}));
+    }
+    return problems;
+}
+
 }  // namespace
 
 const Family& normalize_family() noexcept {
@@ -225,7 +235,8 @@ const Family& normalize_family() noexcept {
                                     .cases = &normalize_cases,
                                     .benchmarks = &normalize_benchmarks,
                                     .configurations_per_case = 2,
-                                    .operation = &kOperationText<NormalizeDesc, &make_normalize_problem>};
+                                    .operation = &kOperationText<NormalizeDesc, &make_normalize_problem>,
+                                    .large = &large_normalizations};
     return kFamily;
 }
 

@@ -24,7 +24,7 @@ class PerturbedLinearProblem final : public OperationProblem<PerturbedLinearDesc
                            bool plain)
         : OperationProblem(of_parameter_11(desc), fmt::format("from member {}, sigma {}", first_member, sigma),
                            NoiseContext{.seed = seed + 1, .generation = 9, .time = 4, .sigma = sigma},
-                           OrZero<std::int32_t>{first_member}),
+                           OrDefault<std::int32_t>{first_member}),
           plain_(plain) {}
 
     /// On matrix units where they may take the base.
@@ -102,8 +102,9 @@ struct PerturbedLinearCase {
 
 // Empty extents, ones, primes, around a block of 8 noise elements and tiles of 8, 16 and 64 outputs; ranks around a
 // block, up to 32; the mean; members that begin with the second side of a pair; a sigma that the operand rule makes
-// zero; and chains that lavapipe 22.3 makes a plan split, in k (rank 1) and in k * rank. Formats of 16 bits. At last
-// fast ones, one of them split, three such as matrix units take: a shared x, one of each member, and transposed.
+// zero; and chains that lavapipe 22.3 makes a plan split, in k (rank 1) and in k * rank. Formats of 16 bits. Then
+// fast ones, one of them split, three such as matrix units take: a shared x, one of each member, and transposed. At
+// last the largest blocks of GPUs, whole, with a rest on every side.
 constexpr auto kPerturbedLinearCases = std::to_array<PerturbedLinearCase>({
     {0, 1, 4, 3, 1, true, 0, 0.1F},
     {2, 0, 4, 3, 1, false, 0, 0.1F},
@@ -147,6 +148,8 @@ constexpr auto kPerturbedLinearCases = std::to_array<PerturbedLinearCase>({
     {4, 16, 32, 64, 2, true, 0, 0.1F, false, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
     {4, 8, 48, 32, 1, false, -1, 0.1F, false, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
     {16, 1, 32, 16, 4, false, 1, 0.1F, true, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
+    {33, 4, 28, 132, 1, false, 0, 0.1F},
+    {33, 4, 28, 132, 1, false, 0, 0.1F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
 });
 
 std::unique_ptr<Problem> linear_problem(const PerturbedLinearCase& c, std::uint64_t seed, bool plain) {
@@ -195,6 +198,27 @@ std::unique_ptr<Problem> make_perturbed_linear_problem(const PerturbedLinearDesc
     return std::make_unique<PerturbedLinearProblem>(desc, 0, 0.1F, 42, false);
 }
 
+// As of matmul; GPUs take smaller tiles from rank 2 and from rank 5 on.
+Problems large_perturbed_linears() {
+    Problems problems;
+    const auto add = [&](PerturbedLinearDesc desc) {
+        desc.rows = 1;
+        for (const bool exact : {desc.in % 4 != 0, desc.in % 4 == 0}) {
+            desc.determinism = exact ? Determinism::Exact : Determinism::Fast;
+            problems.push_back(make_perturbed_linear_problem(desc));
+        }
+    };
+    for (const std::uint32_t odd : {0U, 1U}) {
+        for (const std::uint32_t rank : {1U, 4U, 8U})
+            add({.members = 4096, .in = 4096 + odd, .out = 4096, .rank = rank});
+        for (const auto& [members, out] : {std::array{512U, 512U}, std::array{256U, 256U}, std::array{16U, 4096U},
+                                           std::array{4096U, 16U}, std::array{4096U, 10U}})
+            add({.members = members, .in = 512 + odd, .out = out});
+    }
+    add({.members = 4096, .in = 4096, .out = 4096, .shared_input = true});
+    return problems;
+}
+
 }  // namespace
 
 const Family& perturbed_linear_family() noexcept {
@@ -203,7 +227,8 @@ const Family& perturbed_linear_family() noexcept {
                                     .cases = &perturbed_linear_cases,
                                     .benchmarks = &perturbed_linear_benchmarks,
                                     .each_configuration_once = true,
-                                    .operation = &kOperationText<PerturbedLinearDesc, &make_perturbed_linear_problem>};
+                                    .operation = &kOperationText<PerturbedLinearDesc, &make_perturbed_linear_problem>,
+                                    .large = &large_perturbed_linears};
     return kFamily;
 }
 

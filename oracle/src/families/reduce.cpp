@@ -133,6 +133,16 @@ std::unique_ptr<Problem> make_reduce_problem(const ReduceDesc& desc) {
     return std::make_unique<ReduceProblem>(desc, RowInputs::Plain, 1);
 }
 
+Problems large_reductions() {
+    Problems problems;
+    for (const auto& [rows, columns] : kLargeRows) {
+        for (const ReduceOperation operation :
+             {ReduceOperation::Sum, ReduceOperation::Mean, ReduceOperation::Max, ReduceOperation::Argmax})
+            problems.push_back(make_reduce_problem({.operation = operation, .outer = rows, .columns = columns}));
+    }
+    return problems;
+}
+
 }  // namespace
 
 const Family& reduce_family() noexcept {
@@ -141,7 +151,8 @@ const Family& reduce_family() noexcept {
                                     .cases = &reduce_cases,
                                     .benchmarks = &reduce_benchmarks,
                                     .configurations_per_case = 2,
-                                    .operation = &kOperationText<ReduceDesc, &make_reduce_problem>};
+                                    .operation = &kOperationText<ReduceDesc, &make_reduce_problem>,
+                                    .large = &large_reductions};
     return kFamily;
 }
 

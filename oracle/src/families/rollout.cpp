@@ -180,7 +180,7 @@ void verify_trajectories(CheckReport& report, const std::string& name, const Rol
 class RolloutProblem final : public OperationProblem<RolloutDesc> {
    public:
     RolloutProblem(const RolloutDesc& desc, std::string what, const RolloutPart& part, std::uint64_t seed)
-        : OperationProblem(desc, std::move(what), kWhen, OrZero<RolloutPart>{part}),
+        : OperationProblem(desc, std::move(what), kWhen, OrDefault<RolloutPart>{part}),
           parameters_(draw_parameters(seed, desc)) {}
 
     /// A network that is wider than plans write out takes lavapipe a minute where it is written out.
@@ -268,6 +268,24 @@ std::unique_ptr<Problem> make_rollout_problem(const RolloutDesc& desc) {
     return std::make_unique<RolloutProblem>(desc, std::string(), RolloutPart{}, 42);
 }
 
+/// Of each kind of network and of rank for which GPUs take another kernel.
+Problems large_rollouts() {
+    const auto problem = [](RolloutCase c) {
+        c.members = 65536;
+        c.max_steps = 500;
+        return rollout_problem(c, 1);
+    };
+    Problems problems;
+    for (const Determinism determinism : {Determinism::Exact, Determinism::Fast}) {
+        problems.push_back(problem({.what = "4-64-2", .hidden = {64}, .determinism = determinism}));
+        problems.push_back(problem({.what = "4-64-2, rank 4", .hidden = {64}, .rank = 4, .determinism = determinism}));
+        problems.push_back(problem({.what = "4-64-64-2", .hidden = {64, 64}, .determinism = determinism}));
+    }
+    problems.push_back(problem({.what = "members of their own", .hidden = {64}, .antithetic = false}));
+    problems.push_back(problem({.what = "the mean", .hidden = {64}, .mean_only = true}));
+    return problems;
+}
+
 }  // namespace
 
 const Family& rollout_family() noexcept {
@@ -276,7 +294,8 @@ const Family& rollout_family() noexcept {
                                     .cases = &rollout_cases,
                                     .benchmarks = &rollout_benchmarks,
                                     .configurations_per_case = 1,
-                                    .operation = &kOperationText<RolloutDesc, &make_rollout_problem>};
+                                    .operation = &kOperationText<RolloutDesc, &make_rollout_problem>,
+                                    .large = &large_rollouts};
     return kFamily;
 }
 

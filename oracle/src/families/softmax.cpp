@@ -86,7 +86,7 @@ constexpr auto kSoftmaxCases = std::to_array<SoftmaxCase>({
     {3, 3, 33, RowInputs::Steep},
     {1, 5, 65, RowInputs::Huge},
     {2, 2, 1021, RowInputs::Masked},
-    {1, 1, 4099, RowInputs::Plain},
+    {1, 2, 4099, RowInputs::Plain},
     {257, 3, 10, RowInputs::Plain},
     {2, 4, 40, RowInputs::Tiny},
 });
@@ -117,6 +117,15 @@ std::unique_ptr<Problem> make_softmax_problem(const SoftmaxDesc& desc) {
     return std::make_unique<SoftmaxProblem>(desc, RowInputs::Plain, 1);
 }
 
+Problems large_softmaxes() {
+    Problems problems;
+    for (const auto& [rows, columns] : kLargeRows) {
+        for (const bool logarithm : {false, true})
+            problems.push_back(make_softmax_problem({.rows = rows, .columns = columns, .logarithm = logarithm}));
+    }
+    return problems;
+}
+
 }  // namespace
 
 const Family& softmax_family() noexcept {
@@ -125,7 +134,8 @@ const Family& softmax_family() noexcept {
                                     .cases = &softmax_cases,
                                     .benchmarks = &softmax_benchmarks,
                                     .configurations_per_case = 2,
-                                    .operation = &kOperationText<SoftmaxDesc, &make_softmax_problem>};
+                                    .operation = &kOperationText<SoftmaxDesc, &make_softmax_problem>,
+                                    .large = &large_softmaxes};
     return kFamily;
 }
 

@@ -147,11 +147,15 @@ struct Family {
     /// Where it takes very long, every drawn configuration meets one case, too; the default meets all.
     bool each_configuration_once = false;
     const OperationText* operation = nullptr;  ///< null: problems cannot be given by text
+    /// Shapes as GPUs meet them, of which `benchmarks` has no like: only asked what plans take for them on GPUs, which
+    /// check_family then runs on a case. Null: none.
+    Problems (*large)() = nullptr;
 };
 
 /// Every case with the default configuration and those that `context` draws, twice, with different poisons: guard
-/// bands, inputs, twin, oracle, and `hold`. Errors: a part that is none, what a plan refuses, and what the device
-/// does (of all configurations these are failures, and the check ends where the device cannot go on).
+/// bands, inputs, twin, oracle, and `hold`. On a CPU driver cases also take what GPUs take by default for them, for the
+/// benchmarks and for `large`. Errors: a part that is none, what a plan refuses, and what the device does (of all
+/// configurations these are failures, and the check ends where the device cannot go on).
 [[nodiscard]] Result<CheckReport> check_family(const CheckContext& context, const Family& family);
 /// The same with these in place of the family's cases.
 [[nodiscard]] Result<CheckReport> check_problems(const CheckContext& context, const Family& family,

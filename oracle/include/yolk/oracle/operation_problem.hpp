@@ -109,7 +109,7 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
         return argument;
     }
     template <class T>
-    [[nodiscard]] static T plain(const OrZero<T>& argument) noexcept {
+    [[nodiscard]] static T plain(const OrDefault<T>& argument) noexcept {
         return argument.value;
     }
     [[nodiscard]] static BufferRole role_of(ViewRole role) noexcept {

@@ -82,8 +82,6 @@ template <class T>
 struct OrDefault {
     T value{};
 };
-template <class T>
-using OrZero = OrDefault<T>;
 
 namespace detail {
 

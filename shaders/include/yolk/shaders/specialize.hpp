@@ -18,7 +18,7 @@ namespace yolk {
 [[nodiscard]] Result<std::vector<std::uint32_t>> specialize(const KernelModule& kernel,
                                                             std::span<const SpecConstant> constants);
 
-/// What its results follow from beside its arguments: SPIRV-Tools' version and the passes. For who keeps results.
+/// Changes when the same arguments may give other code: a hash of SPIRV-Tools' version and of the passes. For caches.
 [[nodiscard]] std::uint64_t specializer_fingerprint();
 
 }  // namespace yolk
