@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "select_device.hpp"
 #include "yolk/cli/run.hpp"
 #include "yolk/testing/device_test.hpp"
 #include "yolk/testing/fault_injector.hpp"
@@ -105,6 +106,24 @@ TEST_P(command_faults, a_driver_that_only_compiles_is_listed_inspected_and_refus
     EXPECT_EQ(run_here({"yolk", "check", "--devices", "all", "--kernel", "noise"}), 1);
     EXPECT_THAT(err_, HasSubstr("leaving out '"));
     EXPECT_THAT(err_, HasSubstr("No device here executes kernels"));
+}
+
+// Two ranks of a machine with two devices, of which the first executes nothing: they share the second.
+TEST(dealt_devices, are_those_that_execute) {
+    FaultInjector faults;
+    faults.empty_submissions(true);
+    std::vector<std::string> names;
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+        faults.only_on_device(1 + 2 * rank);  // each call opens both
+        ::testing::internal::CaptureStderr();
+        const Result<std::vector<Device>> devices = open_devices("all", {}, {.local_rank = rank, .local_ranks = 2});
+        EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("leaving out '"));
+        ASSERT_OK(devices);
+        ASSERT_EQ(devices->size(), 1U);
+        EXPECT_EQ(devices->front().findings().not_executing_reason, "");
+        names.push_back(devices->front().info().name);
+    }
+    EXPECT_EQ(names[0], names[1]);
 }
 
 TEST_P(command_faults, inspect_goes_on_after_a_refused_pipeline) {

@@ -46,7 +46,7 @@ class kill : public InFolder {
     }
     void kill_and_go_on(int kills);
     std::string checkpoint_every_ = "1";
-    /// Hash after each generation, by the metrics; other text where a line is none.
+    /// Hash after each generation, by the metrics; other text where a line is not JSON.
     [[nodiscard]] std::vector<std::string> states(const std::string& out) const {
         const Ran metrics{.code = 0, .out = read_text(folder_ / out / "metrics.jsonl"), .err = {}};
         std::vector<std::string> hashes;

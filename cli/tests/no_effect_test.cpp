@@ -103,6 +103,7 @@ constexpr Refusal kRefusals[]{
     {"system xor ablate --steps 3", "--steps", "goes with --how freeze"},
     {"system xor ablate --how perturb --seeds 3", "--seeds", "goes with --how freeze"},
     {"system xor ablate --noise .1", "--noise", "goes with --how perturb"},
+    {"system xor ablate --devices all", "--devices", "goes with --how freeze or perturb"},
     {"system xor ablate --how freeze --draws 8", "--draws", "goes with --how zero, reset or perturb"},
     {"system xor graph --seed 1", "--seed", kUnknown},
 };

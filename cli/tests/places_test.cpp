@@ -9,13 +9,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kScript = "#!/bin/sh\necho mine\n";
+constexpr const char* kEchoScript = "#!/bin/sh\necho mine\n";
 
 class places : public InFolder {
    protected:
     void SetUp() override {
         InFolder::SetUp();
-        write_text(script(), kScript);
+        write_text(script(), kEchoScript);
         write_text(folder_ / "shapes", "reduce outer=256 columns=64\n");
     }
     [[nodiscard]] std::filesystem::path script() const { return folder_ / "script.sh"; }
@@ -28,7 +28,7 @@ class places : public InFolder {
         EXPECT_EQ(ran.out, "");
         EXPECT_THAT(ran.err, HasSubstr(script().string()));
         EXPECT_THAT(ran.err, HasSubstr(variable));  // empty: in any
-        EXPECT_EQ(read_text(script()), kScript);
+        EXPECT_EQ(read_text(script()), kEchoScript);
         EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
     }
     [[nodiscard]] std::vector<std::string> train() const {
@@ -62,11 +62,11 @@ TEST_F(places, of_recordings_are_not_written_over) {
 TEST_F(places, of_the_last_run_are_not_written_over) {
     auto variables = only(kLavapipe);
     variables["YOLK_TABLE"] = (folder_ / "table").string();
-    write_text(folder_ / "table.last_run.json", kScript);
+    write_text(folder_ / "table.last_run.json", kEchoScript);
     const Ran ran = run_command(train(), variables);
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("table.last_run.json"));
-    EXPECT_EQ(read_text(folder_ / "table.last_run.json"), kScript);
+    EXPECT_EQ(read_text(folder_ / "table.last_run.json"), kEchoScript);
     std::filesystem::remove(folder_ / "table.last_run.json");
     EXPECT_EQ(run_command(train(), variables).err, "");
     EXPECT_EQ(run_command(train(), variables).err, "");

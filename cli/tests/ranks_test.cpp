@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <span>
+
 #include "command.hpp"
 
 namespace yolk::cli {
@@ -11,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 /// As root, with more ranks than cores, and nothing but loopback.
-constexpr const char* kMpirun =
+constexpr const char* kRankVariables =
     "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none "
     "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_orte_base_help_aggregate=0 LP_NUM_THREADS=1\n";
 
@@ -27,7 +29,7 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
 class ranks : public InFolder {
    protected:
     [[nodiscard]] Ran run(const std::string& script) const {
-        return run_shell(kMpirun + ("cd '" + folder_.string() + "'\n") + script, only(kLavapipe));
+        return run_shell(kRankVariables + ("cd '" + folder_.string() + "'\n") + script, only(kLavapipe));
     }
     [[nodiscard]] Json alone(int generations) const {
         const Ran ran = run(fmt::format("\"$YOLK\" {} --out alone --generations {}", kTask, generations));
@@ -35,6 +37,24 @@ class ranks : public InFolder {
         return ran.last();
     }
 };
+
+/// Lines of generations say what each rank evaluated and what rank 0 exchanged; the outcome has their mean.
+void expect_traffic_of_each_generation(const Ran& ran, int count) {
+    const std::vector<Json> lines = ran.lines();
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    for (const Json& line : std::span(lines).first(lines.size() - 1)) {
+        ASSERT_EQ(line["ranks"].size(), static_cast<std::size_t>(count)) << line.dump();
+        std::uint64_t members = 0;
+        for (const Json& share : line["ranks"]) members += share["members"].get<std::uint64_t>();
+        EXPECT_EQ(members, 64U);
+        EXPECT_GE(line["sent_bytes"], 1) << line.dump();
+        sent += line["sent_bytes"].get<std::uint64_t>();
+        received += line["received_bytes"].get<std::uint64_t>();
+    }
+    EXPECT_EQ(lines.back()["sent_bytes_per_generation"], sent / (lines.size() - 1));
+    EXPECT_EQ(lines.back()["received_bytes_per_generation"], received / (lines.size() - 1));
+}
 
 TEST_F(ranks, any_number_has_the_state_of_one) {
     const Json expected = alone(6);
@@ -52,7 +72,8 @@ TEST_F(ranks, any_number_has_the_state_of_one) {
         for (const Json& share : last["ranks"]) members += share["members"].get<std::uint64_t>();
         EXPECT_EQ(members, 6U * 64);
         EXPECT_GE(last["received_bytes_per_generation"], 32 / count * (count - 1));
-        EXPECT_LE(last["received_bytes_per_generation"], 1000);
+        EXPECT_LE(last["received_bytes_per_generation"], 1000 * (count - 1));
+        expect_traffic_of_each_generation(ran, count);
     }
 }
 
@@ -65,41 +86,86 @@ TEST_F(ranks, have_devices_of_different_vendors) {
     EXPECT_EQ(ran.last()["state_hash"], expected["state_hash"]);
 }
 
-TEST_F(ranks, one_that_is_killed_ends_all_and_any_number_goes_on) {
-    const Json expected = alone(60);
-    const std::string command = fmt::format("{} --out ranks --generations 60 --checkpoint-every 1", kTask);
-    const Ran killed = run("mpirun -n 3 \"$YOLK\" " + command +
-                           " > out &\nlauncher=$!\n"
-                           "while kill -0 $launcher && [ $(wc -l < out) -lt 5 ]; do sleep .01; done\n"
-                           "children=$(cat /proc/$launcher/task/*/children)\nset -- $children\nkill -9 $2\n"
-                           "wait $launcher; echo ended $?\nfor i in {1..100}; do kill -0 $children || break; sleep .1; "
-                           "done\nkill -0 $children && echo alive\ntrue");
-    ASSERT_EQ(killed.code, 0) << killed.err;
-    EXPECT_THAT(killed.out, HasSubstr("ended 137")) << killed.err;
-    EXPECT_THAT(killed.out, ::testing::Not(HasSubstr("alive")));
-    const Ran resumed = run("mpirun -n 2 \"$YOLK\" " + command + " --resume");
-    ASSERT_EQ(resumed.code, 0) << resumed.err;
-    EXPECT_GE(resumed.last()["resumed_from"], 4);
-    EXPECT_EQ(resumed.last()["state_hash"], expected["state_hash"]);
-    EXPECT_EQ(resumed.last()["eval_mean_return"], expected["eval_mean_return"]);
+/// For a script that has `launcher`: waits until `out` has so many lines. A launcher that ends before fails the script,
+/// and none outlives it.
+std::string await_lines(int count) {
+    return fmt::format(
+        "trap 'kill $launcher 2> /dev/null' EXIT\n"
+        "for ((i = 0; i < 30000; ++i)); do\n"
+        "  [ $(wc -l < out) -ge {0} ] && break\n"
+        "  kill -0 $launcher || {{ echo 'the launcher ended before line {0}' >&2; exit 100; }}\n"
+        "  sleep .01\n"
+        "done\n"
+        "[ $(wc -l < out) -ge {0} ] || {{ echo 'there is no line {0} after five minutes' >&2; exit 101; }}\n",
+        count);
 }
 
-// Where the machine lets us, hosts are network namespaces with links of 100 Mbit/s and messages go through them; else
-// through loopback.
-TEST_F(ranks, over_a_network_have_the_state_of_one) {
-    const Json expected = alone(4);
-    const Ran ran = run(fmt::format(
-        "launcher='mpirun -n 2 --mca btl self,tcp'\n"
-        // In a chroot a namespace can be made and not entered.
-        "if ip netns add yolk-probe-$$ && (ip netns exec yolk-probe-$$ true; entered=$?; ip netns del yolk-probe-$$; "
-        "exit $entered); then\n"
-        "  launcher='" YOLK_BENCH_FOLDER
-        "/distributed/namespaces.sh 2 100mbit'\nfi\n"
-        "$launcher \"$YOLK\" {} --out ranks --generations 4",
-        kTask));
+/// The launcher's processes are in the array `children` then.
+std::string find_children(int count) {
+    return fmt::format(
+        "children=($(cat /proc/$launcher/task/*/children))\n"
+        "[ ${{#children[@]}} -eq {} ] || {{ echo \"the launcher has the children ${{children[*]}}\" >&2; exit 102; "
+        "}}\n",
+        count);
+}
+
+/// For up to half a minute; one that nobody has waited for yet (a zombie) has ended, too.
+constexpr const char* kAwaitTheirEnd =
+    "for child in ${children[@]}; do\n"
+    "  for ((i = 0; i < 300; ++i)); do\n"
+    "    state=$(sed -n 's/^State:[[:space:]]*\\(.\\).*/\\1/p' /proc/$child/status 2> /dev/null)\n"
+    "    [[ \"$state\" == [ZX] || -z \"$state\" ]] && continue 2\n"
+    "    sleep .1\n"
+    "  done\n"
+    "  echo \"alive: $child, $state\"\n"
+    "done\n";
+
+int generations_in(const std::filesystem::path& metrics) {
+    const Ran read{.code = 0, .out = read_text(metrics), .err = {}};
+    int count = 0;
+    for (const Json& line : read.lines()) count += line.is_object() && line.contains("generation") ? 1 : 0;
+    return count;
+}
+
+TEST_F(ranks, one_that_is_killed_ends_all_and_any_number_goes_on) {
+    const std::string command = fmt::format("\"$YOLK\" {} --out ranks --checkpoint-every 1 --generations ", kTask);
+    const Ran killed =
+        run(fmt::format(": > out\nmpirun -n 3 {} 1000000 > out &\nlauncher=$!\n", command) + await_lines(5) +
+            find_children(3) + "kill -9 ${children[1]}\nwait $launcher; echo ended $?\n" + kAwaitTheirEnd);
+    ASSERT_EQ(killed.code, 0) << killed.err;
+    EXPECT_THAT(killed.out, HasSubstr("ended 137")) << killed.err;
+    EXPECT_THAT(killed.out, ::testing::Not(HasSubstr("alive"))) << killed.err;
+    const int done = generations_in(folder_ / "ranks" / "metrics.jsonl");
+    ASSERT_GE(done, 4) << killed.err;
+    const Json expected = alone(done + 5);
+    const Ran resumed = run(fmt::format("mpirun -n 2 {} {} --resume", command, done + 5));
+    ASSERT_EQ(resumed.code, 0) << resumed.err << killed.err;
+    EXPECT_GE(resumed.last()["resumed_from"], done - 1) << killed.err;
+    EXPECT_EQ(resumed.last()["state_hash"], expected["state_hash"]) << killed.err;
+    EXPECT_EQ(resumed.last()["eval_mean_return"], expected["eval_mean_return"]) << killed.err;
+}
+
+TEST_F(ranks, a_signal_to_one_interrupts_all) {
+    const Ran ran = run(fmt::format(": > out\nmpirun -n 2 \"$YOLK\" {} --out ranks --generations 1000000 > out &\n"
+                                    "launcher=$!\n",
+                                    kTask) +
+                        await_lines(3) + find_children(2) +
+                        "for child in ${children[@]}; do\n"
+                        "  grep -qz '^OMPI_COMM_WORLD_RANK=1$' /proc/$child/environ && kill -TERM $child\n"
+                        "done\nwait $launcher; code=$?\ncat out\nexit $code\n");
     ASSERT_EQ(ran.code, 0) << ran.err;
-    EXPECT_EQ(ran.last()["state_hash"], expected["state_hash"]);
-    EXPECT_EQ(ran.last()["ranks"].size(), 2U);
+    EXPECT_EQ(ran.last()["interrupted"], true) << ran.out;
+    EXPECT_GE(ran.last()["generations"], 2);
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "ranks" / "checkpoint.yolk"));
+}
+
+TEST_F(ranks, that_share_cores_are_told_once) {
+    // More than any machine has.
+    const Ran ran = run(
+        fmt::format("mpirun -n 2 env OMPI_COMM_WORLD_LOCAL_SIZE=99999 \"$YOLK\" {} --out '' --generations 1", kTask));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(occurrences(ran.err, "99999 ranks share "), 1U) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("waiting ranks yield (mpi_yield_when_idle)"));
 }
 
 /// One message, on the ranks together, and no output.
@@ -121,9 +187,33 @@ TEST_F(ranks, what_differs_or_does_not_fit_is_refused_once) {
                        "Rank 1: --generations is 0; at least 1 is needed.");
     expect_one_message(run(fmt::format("mpirun -n 1 {0} : -n 1 {0} --device nothing", rank)),
                        "Rank 1: There is no device 'nothing'.");
+    expect_one_message(run("cp \"$YOLK\" other && printf x >> other\n" +
+                           fmt::format("mpirun -n 2 {0} : -n 1 ./other {1}", rank, rank.substr(rank.find("train")))),
+                       "The binary of rank 2 is ");
+    const std::string text = read_text(YOLK_EXAMPLES_FOLDER "/environments/acrobot.glsl");
+    for (const char* const name : {"one", "two"}) std::filesystem::create_directory(folder_ / name);
+    write_text(folder_ / "one" / "acrobot.glsl", text);
+    write_text(folder_ / "two" / "acrobot.glsl", text + "// another\n");
+    expect_one_message(run("mpirun -n 1 \"$YOLK\" train --env one/acrobot.glsl --json --out ranks : "
+                           "-n 1 \"$YOLK\" train --env two/acrobot.glsl --json --out ranks"),
+                       "The environment_source of rank 1 is ");
     const Ran other = run("export SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=0\n" + rank);
     EXPECT_EQ(other.code, 1);
     EXPECT_THAT(other.err, HasSubstr("A launcher started 4 processes (SLURM_STEP_NUM_TASKS), but MPI sees 1"));
+}
+
+TEST_F(ranks, commands_of_one_process_are_refused_once) {
+    for (const char* const command :
+         {"eval policy.safetensors", "replay yolk-out", "check --kernel noise", "bench rollout", "tune table list",
+          "devices", "inspect", "plot metrics.jsonl --out a.svg", "system xor evaluate"}) {
+        SCOPED_TRACE(command);
+        expect_one_message(run(fmt::format("mpirun -n 3 \"$YOLK\" {}", command)),
+                           "is for one process, and a launcher started 3");
+    }
+    expect_one_message(run("mpirun -n 3 \"$YOLK\""), "The command is missing");
+    const Ran one = run("mpirun -n 1 \"$YOLK\" devices --json");
+    EXPECT_EQ(one.code, 0) << one.err;
+    EXPECT_EQ(one.lines().size(), 1U);
 }
 
 }  // namespace

@@ -161,8 +161,9 @@ TEST_P(tune_live, the_time_is_a_limit) {
     const Ran ran = run(shapes({"--budget", "1000", "--seconds", "8", "--json", "--quiet"}));
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     ASSERT_EQ(ran.code, 0) << ran.err;
-    EXPECT_LT(seconds, 8.0 + 7.0);
-    EXPECT_LT(ran.last()["seconds"], 8.0 + 5.0);
+    // With room for a machine that does other work as well; all of it would take minutes even so.
+    EXPECT_LT(seconds, 8.0 + 40.0);
+    EXPECT_LT(ran.last()["seconds"], 8.0 + 40.0);
     EXPECT_THAT(ran.last()["shapes"], SizeIs(5));
     EXPECT_GT(ran.last()["measured"], 0);
 }

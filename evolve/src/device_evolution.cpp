@@ -163,14 +163,24 @@ Result<std::vector<float>> DeviceEvolution::estimate(const ShapedGeneration& sha
     return result;
 }
 
-Result<GenerationSummary> DeviceEvolution::adopt(const ShapedGeneration& shaped, std::span<const float> parameters,
-                                                 std::span<const float> optimizer_state) {
+Result<void> DeviceEvolution::upload_state(std::span<const float> parameters, std::span<const float> optimizer_state) {
     YOLK_TRY_VOID(check_finite(parameters));
     YOLK_TRY_VOID(check_finite(optimizer_state));
-    YOLK_TRY_VOID(give(shaped, {}));
     YOLK_TRY_VOID(dispatcher->upload(values, std::as_bytes(parameters)));
     if (!optimizer_state.empty()) YOLK_TRY_VOID(dispatcher->upload(state, std::as_bytes(optimizer_state)));
     edited.clear();  // older than these
+    return {};
+}
+
+Result<void> DeviceEvolution::put_state(std::span<const float> parameters, std::span<const float> optimizer_state) {
+    YOLK_TRY_VOID(upload_state(parameters, optimizer_state));
+    return refresh();
+}
+
+Result<GenerationSummary> DeviceEvolution::adopt(const ShapedGeneration& shaped, std::span<const float> parameters,
+                                                 std::span<const float> optimizer_state) {
+    YOLK_TRY_VOID(give(shaped, {}));
+    YOLK_TRY_VOID(upload_state(parameters, optimizer_state));
     record_begin();
     recorder->copy(from_host.summary, summary);
     recorder->copy(from_host.weights, weights);

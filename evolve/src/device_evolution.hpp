@@ -30,6 +30,8 @@ struct DeviceEvolution final : EvolutionEngine {
     /// A generation whose optimizer was somebody else: the state after it.
     [[nodiscard]] Result<GenerationSummary> adopt(const ShapedGeneration& shaped, std::span<const float> parameters,
                                                   std::span<const float> optimizer_state);
+    /// Another state in place of this one, after as many generations.
+    [[nodiscard]] Result<void> put_state(std::span<const float> parameters, std::span<const float> optimizer_state);
     [[nodiscard]] Result<ShapedGeneration> shaped() const override;
     [[nodiscard]] std::uint32_t generations() const noexcept override { return schedule.generation; }
     [[nodiscard]] const ParameterTable& table() const noexcept override { return parts.parameters; }
@@ -78,11 +80,12 @@ struct DeviceEvolution final : EvolutionEngine {
     Result<void> create_readback();
     Result<void> bind();
     Result<void> upload_initial();
+    Result<void> upload_state(std::span<const float> parameters, std::span<const float> optimizer_state);
     Result<void> mirror_state();
     void record_edits() noexcept;
     Result<void> create_given();
     Result<void> give(const ShapedGeneration& shaped, std::span<const float> with_gradient);
-    /// What the update is made from, by the end of which weights, summary and gradient are there.
+    /// Each ends with the weights, the summary and the gradient in their buffers.
     void record_scored(const NoiseContext& when) noexcept;
     void record_given(const NoiseContext& when, bool with_gradient) noexcept;
     void record_begin() noexcept;

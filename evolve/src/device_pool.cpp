@@ -31,6 +31,7 @@ struct DevicePool::Impl {
     std::unique_ptr<WorkerThreads> threads;  // last: they end before what they use
 
     [[nodiscard]] std::vector<std::size_t> used() const;
+    [[nodiscard]] std::vector<std::size_t> used_devices() const;
     [[nodiscard]] Error none_left() const;
     void drop(std::size_t worker, const std::string& reason);
     void add_device(const Device& device, std::size_t index, bool has_namesake);
@@ -38,11 +39,22 @@ struct DevicePool::Impl {
 
 namespace {
 
-constexpr double kDoubt = 1.5;
+/// A handle of its own to the same hardware is a device like any other: tests have two where there is one.
+Result<void> check_devices(std::span<const Device> devices) {
+    if (devices.empty())
+        return bad_input("A pool needs at least one device, which makes the update; it was given none.");
+    for (std::size_t i = 1; i < devices.size(); ++i) {
+        for (std::size_t before = 0; before < i; ++before) {
+            if (devices[i].impl() != devices[before].impl()) continue;
+            return bad_input("Devices {} and {} of a pool are both {}; give each device once.", before, i,
+                             devices[i].info().name);
+        }
+    }
+    return {};
+}
 
 Result<void> check(std::span<const Device> devices, const DevicePoolOptions& options) {
-    if (devices.empty() && options.host_workers == 0)
-        return bad_input("A pool needs at least one device or host worker; it was given none.");
+    YOLK_TRY_VOID(check_devices(devices));
     if (!(options.audit >= 0.0 && options.audit <= 1.0)) {
         return bad_input("The audit share is {}; it must be from 0 (nothing is evaluated twice) to 1 (everything is).",
                          options.audit);
@@ -75,6 +87,12 @@ std::vector<std::size_t> DevicePool::Impl::used() const {
     return indices;
 }
 
+std::vector<std::size_t> DevicePool::Impl::used_devices() const {
+    std::vector<std::size_t> indices = used();
+    std::erase_if(indices, [this](std::size_t i) { return i >= devices; });
+    return indices;
+}
+
 void DevicePool::Impl::drop(std::size_t worker, const std::string& reason) {
     Worker& dropped = workers[worker];
     if (!dropped.used) return;
@@ -89,7 +107,10 @@ void DevicePool::Impl::drop(std::size_t worker, const std::string& reason) {
 
 Error DevicePool::Impl::none_left() const {
     std::string why;
-    for (const Worker& worker : workers) why += fmt::format(" {}: {}", worker.name, worker.reason);
+    for (const Worker& worker : workers) {
+        if (!worker.used) why += fmt::format(" {}: {}", worker.name, worker.reason);
+    }
+    if (!used().empty()) why += " The host workers that are left evaluate members, and make no update.";
     return Error{.kind = ErrorKind::DeviceLost, .message = "No device of the pool is left." + why};
 }
 
@@ -122,7 +143,7 @@ Result<DevicePool> DevicePool::create(std::span<const Device> devices, const Dev
         };
         if (const Result<void> opened = open(); !opened) impl->drop(i, opened.error().message);
     }
-    if (impl->used().empty()) return impl->none_left();
+    if (impl->used_devices().empty()) return impl->none_left();
     impl->threads = std::make_unique<WorkerThreads>(impl->workers.size());
     return DevicePool(std::move(impl));
 }
@@ -140,8 +161,7 @@ Dispatcher& DevicePool::dispatcher(std::size_t worker) noexcept { return *impl_-
 const DevicePoolOptions& DevicePool::options() const noexcept { return impl_->options; }
 
 Result<std::size_t> DevicePool::lead() const {
-    std::vector<std::size_t> candidates = impl_->used();
-    std::erase_if(candidates, [this](std::size_t i) { return i >= impl_->devices; });
+    const std::vector<std::size_t> candidates = impl_->used_devices();
     if (candidates.empty()) return impl_->none_left();
     const bool are_measured = std::ranges::all_of(candidates, [this](std::size_t i) { return rate(i) > 0.0; });
     return *std::ranges::max_element(candidates, {}, [&](std::size_t i) {
@@ -149,9 +169,7 @@ Result<std::size_t> DevicePool::lead() const {
     });
 }
 
-void DevicePool::begin_run() noexcept {
-    for (WorkerPast& past : impl_->past) past.verified.reset();
-}
+void DevicePool::begin_run() noexcept { std::ranges::fill(impl_->past, WorkerPast{}); }
 
 std::uint32_t DevicePool::verified() const noexcept {
     std::optional<std::uint32_t> least;
@@ -160,6 +178,16 @@ std::uint32_t DevicePool::verified() const noexcept {
             least = std::min(*impl_->past[i].verified, least.value_or(*impl_->past[i].verified));
     }
     return least.value_or(0);
+}
+
+std::uint32_t DevicePool::verified(std::size_t worker) const noexcept {
+    return impl_->past[worker].verified.value_or(0);
+}
+
+void DevicePool::went_back(std::uint32_t generation) noexcept {
+    for (WorkerPast& past : impl_->past) {
+        if (past.verified) past.verified = std::min(*past.verified, generation);
+    }
 }
 
 void DevicePool::drop(std::size_t worker, const std::string& reason) { impl_->drop(worker, reason); }
@@ -178,8 +206,11 @@ void DevicePool::on_each(const std::function<void(std::size_t)>& work) { impl_->
 Result<PooledResult> DevicePool::evaluate(const PooledWork& work) {
     const auto start = std::chrono::steady_clock::now();
     std::vector<WorkerShare> workers;
-    for (const Impl::Worker& worker : impl_->workers)
-        workers.push_back({.name = worker.name, .rate = worker.used ? worker.rate : -1.0});
+    for (std::size_t i = 0; i < size(); ++i) {
+        // What it was measured at before this run says little about other work.
+        const double rate = impl_->past[i].is_warm ? impl_->workers[i].rate : 0.0;
+        workers.push_back({.name = name(i), .rate = is_used(i) ? rate : -1.0});
+    }
     PoolSession session(work, std::move(workers),
                         {.granularity = work.granularity,
                          .largest_chunk = work.largest_chunk,
@@ -187,17 +218,19 @@ Result<PooledResult> DevicePool::evaluate(const PooledWork& work) {
                          .audit_seed = impl_->options.seed ^ (std::uint64_t{work.generation} << 32U)},
                         impl_->past);
     on_each([&](std::size_t worker) { session.work_loop(worker); });
-    for (std::size_t i = 0; i < size(); ++i) impl_->workers[i].rate = session.rate(i);
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (session.rate(i) > 0.0) impl_->workers[i].rate = session.rate(i);
+    }
     for (const PoolSession::Loss& loss : session.losses()) impl_->drop(loss.worker, loss.reason);
     if (session.error()) return *session.error();
     PooledResult result = session.take_result();
     if (!result.suspect_since && session.is_stuck()) return impl_->none_left();
-    for (std::size_t i = 0; i < size(); ++i) {
-        result.shares[i].dropped = !impl_->workers[i].used;
-        // Too slow for a single chunk: perhaps it only was. It is believed to be faster until it gets one.
-        if (result.shares[i].chunks == 0) impl_->workers[i].rate *= kDoubt;
-    }
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (std::size_t i = 0; i < size(); ++i) {
+        result.shares[i].dropped = !is_used(i);
+        double& waited = impl_->past[i].waited;
+        waited = result.shares[i].chunks == 0 ? waited + result.seconds : 0.0;
+    }
     return result;
 }
 

@@ -44,9 +44,14 @@ Result<EvolutionParts> single_parts(const Device& device, PoolParts parts) {
 }  // namespace
 
 Result<Evolution> Evolution::create(DevicePool& pool, PoolParts parts, const EvolutionOptions& options) {
+    if (pool.options().determinism != options.determinism) {
+        return bad_input("The run's determinism is {}, and its pool was made for {}. Make both for the same one.",
+                         to_string(options.determinism), to_string(pool.options().determinism));
+    }
     const bool has_stages = parts.stages.shape || parts.stages.update || parts.stages.optimize;
     const bool has_ranks = parts.exchange != nullptr && parts.exchange->ranks() > 1;
-    if (pool.in_use() == 1 && parts.single && !has_stages && !has_ranks) {
+    const bool is_audited = pool.options().audit > 0.0;  // a pool says where nobody is left to do it
+    if (pool.in_use() == 1 && parts.single && !has_stages && !has_ranks && !is_audited) {
         YOLK_TRY(const std::size_t only, pool.lead());
         YOLK_TRY(EvolutionParts single, single_parts(pool.device(only), std::move(parts)));
         return create(pool.device(only), pool.dispatcher(only), std::move(single), options);

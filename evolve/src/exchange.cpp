@@ -20,9 +20,9 @@ Exchange::~Exchange() = default;
 Result<std::vector<std::vector<std::byte>>> Exchange::all_gather(std::span<const std::byte> mine) {
     YOLK_TRY(std::vector<std::vector<std::byte>> all, gather(mine));
     ++traffic_.rounds;
-    if (ranks() > 1) traffic_.sent_bytes += mine.size();
+    if (ranks() > 1) traffic_.sent_bytes += carried_bytes(mine.size());
     for (std::uint32_t other = 0; other < ranks(); ++other)
-        traffic_.received_bytes += other == rank() ? 0 : all[other].size();
+        traffic_.received_bytes += other == rank() ? 0 : carried_bytes(all[other].size());
     return all;
 }
 

@@ -12,6 +12,12 @@ Result<void> check_reach(const RunLogReader& log, std::uint32_t from, std::uint3
             "of a checkpoint from generation {} on.",
             log.path().string(), first, from, first);
     }
+    if (to < from) {
+        return bad_input(
+            "The state after generation {} was asked for, but the state to go on from is that after generation {} "
+            "already. Give an earlier one: that of an earlier checkpoint, or the run's first.",
+            to, from);
+    }
     if (to > log.generations()) {
         return bad_input("'{}' ends after generation {}; generation {} was asked for. Ask for {} at most.",
                          log.path().string(), log.generations(), to, log.generations());

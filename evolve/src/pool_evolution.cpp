@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "evolution_checks.hpp"
@@ -16,20 +15,7 @@
 namespace yolk::evolve {
 namespace {
 
-/// Generations between two states that an audit may go back to: a copy of the state each, so not too often; and going
-/// back applies at most twice as many.
-constexpr std::uint32_t kGenerationsPerBase = 64;
 constexpr double kLeadFactor = 4.0;
-
-FitnessDesc fitness_of(const EvolutionOptions& options) {
-    return {.population = options.population,
-            .episodes = options.episodes,
-            .rule = options.fitness,
-            .robust = options.robust,
-            .group_size = options.group_size,
-            .antithetic = options.antithetic,
-            .config = {}};
-}
 
 }  // namespace
 
@@ -50,11 +36,18 @@ Result<std::unique_ptr<PoolEvolution>> PoolEvolution::create(DevicePool& pool, P
                              made->parts.exchange->ranks());
     }
     made->begun.assign(pool.size(), 0);
-    made->evaluations.assign(pool.size(), 0);
+    made->evaluations.assign(options.population, 0);
     made->returns.assign(std::size_t{options.population} * options.episodes, 0.0F);
     YOLK_TRY_VOID(made->make_evaluators());
     YOLK_TRY_VOID(made->make_lead());
     if (pool.options().audit > 0.0) made->history = History{.base = made->state};
+    if (made->history && pool.in_use() == 1) {
+        made->has_told_unaudited = made->has_told_unaudited_update = true;
+        log_warning(
+            fmt::format("Audits of a share of {} were asked for, but {} is the only one left of {}: nothing of "
+                        "this run is audited.",
+                        pool.options().audit, pool.name(made->lead_index), pool.size()));
+    }
     return made;
 }
 
@@ -87,6 +80,7 @@ bool PoolEvolution::is_led_too_slowly() const {
 
 /// On the best device: from the state on the host, whatever became of the lead before.
 Result<void> PoolEvolution::make_lead() {
+    if (lead) has_named_not_finite = has_named_not_finite || lead->not_finite_named;
     while (true) {
         lead.reset();
         YOLK_TRY(lead_index, pool->lead());
@@ -111,6 +105,7 @@ Result<void> PoolEvolution::make_lead() {
         const Result<void> done = make();
         if (done) {
             lead_verified = state.generation;
+            lead->not_finite_named = has_named_not_finite;
             state.optimizer.assign(lead->optimizer_state().begin(), lead->optimizer_state().end());
             return {};
         }
@@ -119,144 +114,89 @@ Result<void> PoolEvolution::make_lead() {
     }
 }
 
-/// On a worker's thread, or the caller's for the judge: the state does not change meanwhile.
-Result<std::vector<std::byte>> PoolEvolution::evaluate(MemberEvaluator& evaluator, const MemberRange& members,
-                                                       std::uint64_t& count) const {
-    std::vector<std::byte> result(std::size_t{members.count} * options.episodes * sizeof(float));
-    const std::span values(reinterpret_cast<float*>(result.data()), result.size() / sizeof(float));
-    YOLK_TRY(count, evaluator.evaluate(members, values));
-    return result;
-}
-
-void PoolEvolution::keep(const MemberRange& members, std::span<const std::byte> result) {
-    const std::size_t row_bytes = sizeof(float) * members.count;
-    for (std::size_t episode = 0; episode < options.episodes; ++episode)
-        std::memcpy(&returns[episode * options.population + members.first], result.data() + episode * row_bytes,
-                    row_bytes);
-}
-
-std::vector<std::byte> PoolEvolution::kept(const MemberRange& members) const {
-    const std::size_t row_bytes = sizeof(float) * members.count;
-    std::vector<std::byte> result(row_bytes * options.episodes);
-    for (std::size_t episode = 0; episode < options.episodes; ++episode)
-        std::memcpy(result.data() + episode * row_bytes, &returns[episode * options.population + members.first],
-                    row_bytes);
-    return result;
-}
-
-MemberRange PoolEvolution::mine() const {
-    return team ? team->mine() : MemberRange{.first = 0, .count = options.population};
-}
-
-Result<void> PoolEvolution::score() {
-    const NoiseContext when = now();
-    std::ranges::fill(evaluations, 0);
-    std::uint32_t largest = options.population;
-    for (const auto& evaluator : evaluators) {
-        if (evaluator) largest = std::min(largest, evaluator->most_members());
-    }
-    const auto on_worker = [&](std::size_t worker, const MemberRange& members) -> Result<std::vector<std::byte>> {
-        MemberEvaluator& evaluator = *evaluators[worker];
-        if (begun[worker] != state.generation + 1) {
-            YOLK_TRY_VOID(evaluator.begin(state.parameters, when));
-            begun[worker] = state.generation + 1;
-        }
-        std::uint64_t count = 0;
-        YOLK_TRY(std::vector<std::byte> result, evaluate(evaluator, members, count));
-        evaluations[worker] += count;
-        return result;
-    };
-    PooledWork work{.members = mine(),
-                    .granularity = options.antithetic ? 2U : 1U,
-                    .largest_chunk = largest,
-                    .generation = state.generation,
-                    .evaluate = on_worker,
-                    .keep = [&](const auto& members, std::span<const std::byte> result) { keep(members, result); },
-                    .kept = [&](const auto& members) { return kept(members); }};
-    if (parts.judge) {
-        work.judge = [&](const MemberRange& members) -> Result<std::vector<std::byte>> {
-            YOLK_TRY_VOID(parts.judge->begin(state.parameters, when));
-            std::uint64_t count = 0;
-            return evaluate(*parts.judge, members, count);
-        };
-    }
-    YOLK_TRY(last, pool->evaluate(work));
-    if (last.unaudited > 0 && !std::exchange(has_told_unaudited, true)) {
-        log_warning(
-            fmt::format("In generation {} {} members were drawn for an audit, and no second device is left to "
-                        "make it. Later ones go unaudited without a notice.",
-                        state.generation, last.unaudited));
-    }
-    return {};
-}
-
-Result<RankTeam::Scored> PoolEvolution::score_together() {
-    const auto scored_here = [&]() -> Result<RankTeam::Scored> {
-        YOLK_TRY_VOID(score());
-        return RankTeam::Scored{
-            .evaluations = std::accumulate(evaluations.begin(), evaluations.end(), std::uint64_t{0}),
-            .verified = pool->verified(),
-            .suspect_since = last.suspect_since.value_or(UINT32_MAX),
-            .seconds = last.seconds};
-    };
-    return team ? team->after_scores(scored_here()) : scored_here();
-}
-
-Result<void> PoolEvolution::compare_states(const Result<GenerationSummary>& updated) {
-    const Result<std::string> digest = updated ? lead->state_digest() : Result<std::string>(updated.error());
-    return team->compare(digest, pool->name(lead_index), updated ? updated->generation : state.generation);
-}
-
-/// `members` are those that were evaluated here.
-Result<ShapedGeneration> PoolEvolution::shape(const MemberRange& members) {
-    if (parts.stages.shape) return call_shape(parts.stages, returns, now(), options);
-    if (!team) return shape_scores(fitness_of(options), returns);
-    std::vector<float> mine(std::size_t{members.count} * options.episodes);
-    for (std::size_t episode = 0; episode < options.episodes; ++episode)
-        std::copy_n(returns.begin() + static_cast<std::ptrdiff_t>(episode * options.population + members.first),
-                    members.count, mine.begin() + static_cast<std::ptrdiff_t>(episode * members.count));
-    return shape_scores(fitness_of(options), members, mine, team->exchange());
-}
-
 Result<GenerationSummary> PoolEvolution::step() {
     while (true) {
         const MemberRange members = mine();  // its share of the next generation follows from this one's rates
         YOLK_TRY(const RankTeam::Scored scored, score_together());
         verified = scored.verified;
-        if (scored.suspect_since != UINT32_MAX) {
-            YOLK_TRY_VOID(go_back(scored.suspect_since));
+        if (scored.suspect_since != kNothingSuspect) {
+            YOLK_TRY_VOID(go_back_together(scored.suspect_since));
             continue;
         }
         YOLK_TRY(ShapedGeneration made, shape(members));
-        const State before = history ? state : State();
-        Result<GenerationSummary> summary = team ? update_in_team(made) : update(made, {});
-        if (team) YOLK_TRY_VOID(compare_states(summary));
-        if (!summary) return summary;
-        if (!team) {
-            YOLK_TRY(const bool passes, update_passes(before, made));
-            if (!passes) {
-                YOLK_TRY_VOID(go_back(std::min(lead_verified, before.generation)));
-                continue;
-            }
+        YOLK_TRY(Updated updated, update_and_audit(made));
+        if (updated.suspect_since != kNothingSuspect) {
+            YOLK_TRY_VOID(go_back_together(updated.suspect_since));
+            continue;
         }
-        summary->evaluations = scored.evaluations;
+        updated.summary.evaluations = scored.evaluations;
         remember(made);
         last_shaped = std::move(made);
-        return summary;
+        return updated.summary;
     }
 }
 
-/// The ranks' states were the same before it, so an audit that finds the lead's update wrong has nothing earlier to
-/// doubt, and the other ranks nothing to do.
-Result<GenerationSummary> PoolEvolution::update_in_team(const ShapedGeneration& made) {
-    while (true) {
-        const State before = history ? state : State();
-        Result<GenerationSummary> summary = update(made, {});
-        if (!summary) return summary;
-        YOLK_TRY(const bool passes, update_passes(before, made));
-        if (passes) return summary;
-        YOLK_TRY_VOID(go_back(before.generation));
+Result<PoolEvolution::Updated> PoolEvolution::update_and_audit(const ShapedGeneration& made) {
+    const auto on_this_rank = [&]() -> Result<Updated> {
+        Updated updated;
+        YOLK_TRY(updated.summary, update(made, {}));
+        YOLK_TRY(updated.suspect_since, audit_update(made));
+        return updated;
+    };
+    Result<Updated> updated = on_this_rank();
+    if (!team) return updated;
+    YOLK_TRY(const std::uint32_t suspect, compare_states(updated, made));
+    updated->suspect_since = suspect;
+    return updated;
+}
+
+/// The first generation that may be wrong on any rank.
+Result<std::uint32_t> PoolEvolution::compare_states(const Result<Updated>& updated, const ShapedGeneration& made) {
+    const Result<std::string> digest = updated ? lead->state_digest() : Result<std::string>(updated.error());
+    const auto on_this_rank = [&]() -> Result<RankTeam::State> {
+        if (!updated) return updated.error();
+        return RankTeam::State{
+            .digest = digest ? *digest : "", .device = pool->name(lead_index), .suspect_since = updated->suspect_since};
+    };
+    YOLK_TRY(const std::vector<RankTeam::State> states, team->after_update(on_this_rank()));
+    std::uint32_t suspect = kNothingSuspect;
+    for (const RankTeam::State& each : states) suspect = std::min(suspect, each.suspect_since);
+    if (suspect != kNothingSuspect) return suspect;
+    // Only now: what a wrong device did may have no digest, because it is not finite, and is not gone on with.
+    if (std::ranges::any_of(states, [](const RankTeam::State& each) { return each.digest.empty(); }))
+        YOLK_TRY_VOID(agree(team->exchange(), digest ? Result<void>() : Result<void>(digest.error())));
+    if (is_integer_rule(options.fitness)) {
+        RankTeam::Judge judge;
+        if (!has_own_update()) judge = [&] { return right_digest(made); };
+        YOLK_TRY_VOID(team->check(states, updated->summary.generation, judge));
+    } else if (std::ranges::any_of(states, [&](const auto& each) { return each.digest != states.front().digest; })) {
+        YOLK_TRY_VOID(adopt_first_rank());
     }
+    return kNothingSuspect;
+}
+
+/// Sums of float weights are the same only within a tolerance on other devices, so that ranks would drift apart.
+Result<void> PoolEvolution::adopt_first_rank() {
+    Exchange& exchange = team->exchange();
+    const std::size_t parameter_bytes = state.parameters.size() * sizeof(float);
+    const std::size_t optimizer_bytes = state.optimizer.size() * sizeof(float);
+    std::vector<std::byte> mine(exchange.rank() == 0 ? parameter_bytes + optimizer_bytes : 0);
+    if (!mine.empty()) {
+        std::memcpy(mine.data(), state.parameters.data(), parameter_bytes);
+        if (optimizer_bytes > 0) std::memcpy(mine.data() + parameter_bytes, state.optimizer.data(), optimizer_bytes);
+    }
+    YOLK_TRY(const std::vector<std::byte> first, share_from(exchange, 0, mine));
+    const auto take = [&]() -> Result<void> {
+        if (exchange.rank() == 0) return {};
+        if (first.size() != parameter_bytes + optimizer_bytes) {
+            return failed_work("Rank 0 sent a state of {} bytes; the state of this rank has {}.", first.size(),
+                               parameter_bytes + optimizer_bytes);
+        }
+        std::memcpy(state.parameters.data(), first.data(), parameter_bytes);
+        if (optimizer_bytes > 0) std::memcpy(state.optimizer.data(), first.data() + parameter_bytes, optimizer_bytes);
+        return on_lead([&] { return lead->put_state(state.parameters, state.optimizer); });
+    };
+    return agree(exchange, take());
 }
 
 Result<GenerationSummary> PoolEvolution::apply(const ShapedGeneration& given, std::span<const float> gradient) {
@@ -271,12 +211,22 @@ Result<GenerationSummary> PoolEvolution::apply(const ShapedGeneration& given, st
     return summary;
 }
 
+Result<void> PoolEvolution::on_lead(const std::function<Result<void>()>& work) {
+    while (true) {
+        if (!pool->is_used(lead_index)) YOLK_TRY_VOID(make_lead());
+        Result<void> done = work();
+        if (done || !is_of_device(done.error())) return done;
+        pool->drop(lead_index, done.error().message);
+    }
+}
+
 /// A lead that fails is followed by the next device, which begins where the last generation ended.
 Result<GenerationSummary> PoolEvolution::update(const ShapedGeneration& given, std::span<const float> gradient) {
     while (true) {
         if (!pool->is_used(lead_index) || is_led_too_slowly()) YOLK_TRY_VOID(make_lead());
         Result<GenerationSummary> summary = timed_update(given, gradient);
         if (summary) {
+            if (history || team) std::swap(before, state);
             state.parameters.assign(lead->parameters().begin(), lead->parameters().end());
             state.optimizer.assign(lead->optimizer_state().begin(), lead->optimizer_state().end());
             state.generation = lead->generations();
@@ -289,7 +239,7 @@ Result<GenerationSummary> PoolEvolution::update(const ShapedGeneration& given, s
 
 Result<GenerationSummary> PoolEvolution::update_on_lead(const ShapedGeneration& given,
                                                         std::span<const float> gradient) {
-    if (!parts.stages.update && !parts.stages.optimize) return lead->apply(given, gradient);
+    if (!has_own_update()) return lead->apply(given, gradient);
     std::vector<float> direction(gradient.begin(), gradient.end());
     if (direction.empty()) {
         YOLK_TRY(direction, parts.stages.update
@@ -306,44 +256,6 @@ Result<GenerationSummary> PoolEvolution::update_on_lead(const ShapedGeneration& 
     return lead->adopt(given, next.parameters, next.optimizer);
 }
 
-void PoolEvolution::remember(const ShapedGeneration& given) {
-    if (!history) return;
-    history->since.push_back(given);
-    if (history->later_base && verified >= history->later_base->generation) {
-        const std::uint32_t passed = history->later_base->generation - history->base.generation;
-        history->base = *std::exchange(history->later_base, std::nullopt);
-        history->since.erase(history->since.begin(), history->since.begin() + passed);
-    }
-    if (!history->later_base && state.generation - history->base.generation >= kGenerationsPerBase)
-        history->later_base = state;
-}
-
-/// What came from outside cannot be made again: an audit goes back to here and no further.
-void PoolEvolution::forget_history() {
-    if (history) history = History{.base = state};
-}
-
-/// To before this generation, by what is remembered of those since the base.
-Result<void> PoolEvolution::go_back(std::uint32_t generation) {
-    const std::uint32_t from = state.generation;
-    const std::uint32_t target = std::max(generation, history->base.generation);
-    std::vector<ShapedGeneration> again = std::exchange(history->since, {});
-    again.resize(target - history->base.generation);
-    history->later_base.reset();
-    state = history->base;
-    YOLK_TRY_VOID(make_lead());
-    for (const ShapedGeneration& given : again) {
-        YOLK_TRY_VOID(update(given, {}));
-        remember(given);
-    }
-    std::ranges::fill(begun, 0);
-    log_warning(fmt::format(
-        "The run goes back from generation {} to generation {}: what the dropped device evaluated since then may be "
-        "wrong.",
-        from, target));
-    return {};
-}
-
 Result<ShapedGeneration> PoolEvolution::shaped() const {
     if (!parts.keep_weights)
         return bad_input("This evolution keeps no weights; ask for them in PoolParts::keep_weights.");
@@ -352,17 +264,21 @@ Result<ShapedGeneration> PoolEvolution::shaped() const {
     return last_shaped;
 }
 
-Result<std::vector<float>> PoolEvolution::scores() const { return mean_scores(returns, options.episodes); }
+Result<std::vector<float>> PoolEvolution::scores() const {
+    if (!team) return mean_scores(returns, options.episodes);
+    return bad_input("This is one of {} ranks, each of which has the scores of the members that it evaluated alone.",
+                     parts.exchange->ranks());
+}
 
 Result<void> PoolEvolution::set_parameters(std::span<const float> to) {
-    YOLK_TRY_VOID(lead->set_parameters(to));
+    YOLK_TRY_VOID(on_lead([&] { return lead->set_parameters(to); }));
     state.parameters.assign(to.begin(), to.end());
     forget_history();
     return {};
 }
 
 Result<void> PoolEvolution::set_elements(std::uint32_t first, std::span<const float> to) {
-    YOLK_TRY_VOID(lead->set_elements(first, to));
+    YOLK_TRY_VOID(on_lead([&] { return lead->set_elements(first, to); }));
     std::ranges::copy(to, state.parameters.begin() + first);
     forget_history();
     return {};

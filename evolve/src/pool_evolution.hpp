@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,13 +13,17 @@
 
 #include "device_evolution.hpp"
 #include "evolution_engine.hpp"
-#include "rank_team.hpp"
 #include "update_trial.hpp"
 #include "yolk/evolve/pool_parts.hpp"
+#include "yolk/evolve/rank_team.hpp"
 #include "yolk/evolve/schedule.hpp"
 #include "yolk/evolve/shared_update.hpp"
+#include "yolk/evolve/update_twin.hpp"
 
 namespace yolk::evolve {
+
+/// In place of a generation from which on results may be wrong.
+inline constexpr std::uint32_t kNothingSuspect = UINT32_MAX;
 
 struct PoolEvolution final : EvolutionEngine {
     [[nodiscard]] static Result<std::unique_ptr<PoolEvolution>> create(DevicePool& pool, PoolParts parts,
@@ -42,11 +48,7 @@ struct PoolEvolution final : EvolutionEngine {
         return team ? team->last() : std::span<const RankShare>();
     }
 
-    /// What the next generation depends on, on the host: a lead that is lost takes nothing with it.
-    struct State {
-        std::vector<float> parameters, optimizer;
-        std::uint32_t generation = 0;
-    };
+    using State = EvolutionState;
     /// What an audit may have to go back to: a state that no device can have spoiled, and the generations since.
     struct History {
         State base;
@@ -65,21 +67,33 @@ struct PoolEvolution final : EvolutionEngine {
     std::optional<RankTeam> team;  // where there are other ranks
     PoolParts parts;
     EvolutionOptions options;
-    std::vector<std::unique_ptr<MemberEvaluator>> evaluators;  // by worker; null: dropped
-    std::vector<std::uint32_t> begun;                          // by worker: 1 + the last generation it was told of
-    std::vector<std::uint64_t> evaluations;                    // by worker, of this generation
-    std::vector<float> returns;                                // [episodes, population]
+    std::vector<std::unique_ptr<MemberEvaluator>> evaluators;  // by worker; null: dropped before it had one
+    std::uint64_t rounds = 0;          // of evaluation, those of generations that were made again included
+    std::vector<std::uint64_t> begun;  // by worker: the last round that it had a part in; 0: none
+    std::vector<float> returns;        // [episodes, population]
+    /// What a chunk took, until keep() shows that it counts: audits and what is discarded do not.
+    struct Counted {
+        MemberRange members;
+        std::uint64_t evaluations = 0;
+    };
+    std::mutex counting;                     // of `counted`, which workers add to
+    std::vector<Counted> counted;            // of this round
+    std::vector<std::uint64_t> evaluations;  // of the chunk that begins with this member; else 0
     std::unique_ptr<DeviceEvolution> lead;
     std::optional<Sharing> sharing{};
     UpdateTrial trial{UpdateBy::Measured};
     std::size_t lead_index = 0;
     std::uint32_t lead_verified = 0;  // no update of the lead before this generation can be wrong
     bool has_told_unaudited = false;
+    bool has_told_unaudited_update = false;
+    bool has_named_not_finite = false;  // by a lead before this one
     State state;
+    State before;                    // the last update, where there are audits or other ranks; on all ranks the same
     std::optional<History> history;  // where audits are on
     ShapedGeneration last_shaped;
     PooledResult last;
-    std::uint32_t verified = 0;  // no generation before it can become suspect on any rank
+    std::uint32_t verified = 0;        // no member's result of a generation before it can become suspect on any rank
+    bool was_lead_distrusted = false;  // in the last evaluation, by an audit
 
     Result<void> make_evaluators();
     Result<void> make_lead();
@@ -91,13 +105,25 @@ struct PoolEvolution final : EvolutionEngine {
     [[nodiscard]] std::vector<std::byte> kept(const MemberRange& members) const;
     [[nodiscard]] MemberRange mine() const;
     Result<void> score();
+    Result<std::vector<std::byte>> score_on_worker(std::size_t worker, const MemberRange& members);
+    PooledWork work_of_round();
     /// What became of it on all ranks; without others, on this one.
     Result<RankTeam::Scored> score_together();
-    Result<void> compare_states(const Result<GenerationSummary>& updated);
+    [[nodiscard]] std::uint32_t members_verified() const;
+    [[nodiscard]] std::uint32_t suspect_since() const;
     Result<ShapedGeneration> shape(const MemberRange& members);
     Result<GenerationSummary> update(const ShapedGeneration& given, std::span<const float> gradient);
     Result<GenerationSummary> update_on_lead(const ShapedGeneration& given, std::span<const float> gradient);
-    Result<GenerationSummary> update_in_team(const ShapedGeneration& made);
+    /// A generation's update on all ranks: where nothing is suspect, all have this state.
+    struct Updated {
+        GenerationSummary summary{};
+        std::uint32_t suspect_since = kNothingSuspect;
+    };
+    Result<Updated> update_and_audit(const ShapedGeneration& made);
+    Result<std::uint32_t> compare_states(const Result<Updated>& updated, const ShapedGeneration& made);
+    Result<void> adopt_first_rank();
+    /// Work on the lead that is done again on the next one where it fails.
+    Result<void> on_lead(const std::function<Result<void>()>& work);
     [[nodiscard]] bool can_share() const;
     Result<void> make_sharing();
     void follow_times();
@@ -105,12 +131,19 @@ struct PoolEvolution final : EvolutionEngine {
     Result<GenerationSummary> timed_update(const ShapedGeneration& given, std::span<const float> gradient);
     void remember(const ShapedGeneration& given);
     void forget_history();
+    [[nodiscard]] std::uint32_t updates_verified() const;
     Result<void> go_back(std::uint32_t generation);
-    /// Of a generation that was just made from `before`: whether the lead's update is right, as far as an audit was
-    /// drawn. Whoever is wrong is dropped.
-    Result<bool> update_passes(const State& before, const ShapedGeneration& given);
-    Result<bool> judge_update(const State& before, const ShapedGeneration& given, const State& second,
-                              std::size_t other);
+    Result<void> go_back_together(std::uint32_t generation);
+    [[nodiscard]] bool has_own_update() const { return parts.stages.update || parts.stages.optimize; }
+    /// Of the update that was just made: the first generation that may be wrong because of a device that an audit found
+    /// to be wrong. Such a device is dropped.
+    Result<std::uint32_t> audit_update(const ShapedGeneration& given);
+    Result<State> updated_on(std::size_t worker, const ShapedGeneration& given);
+    Result<std::uint32_t> judge_update(const ShapedGeneration& given, const State& second, std::size_t other);
+    /// The first generation in which this worker's scores may be wrong, if it is.
+    [[nodiscard]] std::uint32_t doubtful_since(std::size_t worker) const;
+    /// By the exact twin, of the state after an update by int8 weights.
+    [[nodiscard]] Result<std::string> right_digest(const ShapedGeneration& given) const;
     [[nodiscard]] std::optional<std::size_t> second_device() const;
 };
 

@@ -16,11 +16,20 @@ std::vector<double> rates_of(std::span<const WorkerShare> workers) {
     return rates;
 }
 
+std::vector<double> waited_of(std::span<const WorkerPast> past) {
+    std::vector<double> waited;
+    for (const WorkerPast& worker : past) waited.push_back(worker.waited);
+    return waited;
+}
+
 }  // namespace
 
 PoolSession::PoolSession(const PooledWork& work, std::vector<WorkerShare> workers, const DealerOptions& options,
                          std::vector<WorkerPast>& past)
-    : work_(&work), past_(&past), dealer_(work.members, rates_of(workers), options), shares_(std::move(workers)) {}
+    : work_(&work),
+      past_(&past),
+      dealer_(work.members, rates_of(workers), options, waited_of(past)),
+      shares_(std::move(workers)) {}
 
 bool PoolSession::has_ended() const noexcept {
     return dealer_.finished() || dealer_.stuck() || error_.has_value() || suspect_since_.has_value();
@@ -28,6 +37,10 @@ bool PoolSession::has_ended() const noexcept {
 
 bool PoolSession::is_lost(std::size_t worker) const noexcept {
     return std::ranges::any_of(losses_, [worker](const Loss& loss) { return loss.worker == worker; });
+}
+
+bool PoolSession::is_distrusted(std::size_t worker) const noexcept {
+    return std::ranges::any_of(losses_, [worker](const Loss& loss) { return loss.worker == worker && loss.is_wrong; });
 }
 
 void PoolSession::work_loop(std::size_t worker) {
@@ -67,7 +80,8 @@ void PoolSession::take(std::size_t worker, const DealtChunk& chunk, Result<std::
     if (!past.verified) past.verified = work_->generation;
     if (chunk.audits) {
         share.audited += chunk.members.count;
-        if (!is_lost(*chunk.audits)) compare(worker, chunk, *result);
+        // One that failed has left results that count; one that is wrong has not.
+        if (!is_distrusted(*chunk.audits)) compare(worker, chunk, *result);
         if (is_lost(worker)) return;
     } else {
         share.members += chunk.members.count;
@@ -102,9 +116,14 @@ void PoolSession::compare(std::size_t worker, const DealtChunk& chunk, std::span
     if (!second_is_right) distrust(worker, chunk.members, first, judged);
 }
 
-void PoolSession::lose(std::size_t worker, std::string reason) {
+/// One that failed may be found wrong afterwards: it is lost once, for both reasons.
+void PoolSession::lose(std::size_t worker, const std::string& reason) {
     shares_[worker].dropped = true;
-    losses_.push_back({.worker = worker, .reason = std::move(reason)});
+    const auto before = std::ranges::find(losses_, worker, &Loss::worker);
+    if (before == losses_.end())
+        losses_.push_back({.worker = worker, .reason = reason});
+    else
+        before->reason += " " + reason;
 }
 
 void PoolSession::distrust(std::size_t worker, const MemberRange& members, std::size_t other, bool judged) {
@@ -115,6 +134,7 @@ void PoolSession::distrust(std::size_t worker, const MemberRange& members, std::
                            work_->generation, members.first, members.first + members.count - 1)
              : fmt::format("In generation {} it and {} disagree on members {} to {}, and there is no twin to judge.",
                            work_->generation, shares_[other].name, members.first, members.first + members.count - 1));
+    std::ranges::find(losses_, worker, &Loss::worker)->is_wrong = true;
     const std::uint32_t since = (*past_)[worker].verified.value_or(work_->generation);
     if (since < work_->generation) suspect_since_ = std::min(since, suspect_since_.value_or(since));
     dealer_.distrust(worker);

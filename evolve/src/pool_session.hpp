@@ -21,7 +21,8 @@ namespace yolk::evolve {
 struct WorkerPast {
     /// Since when it is to be believed: the generation of its last verified chunk, or the first it was used in.
     std::optional<std::uint32_t> verified{};
-    bool is_warm = false;  ///< its first chunk, in which drivers compile, is behind it
+    bool is_warm = false;  ///< its first chunk of the run, in which drivers compile, is behind it
+    double waited = 0.0;   ///< seconds of evaluation since its last chunk
 };
 
 /// Everything but the constructor is called by several threads, each with its worker's number.
@@ -38,6 +39,7 @@ class PoolSession {
     struct Loss {
         std::size_t worker = 0;
         std::string reason;
+        bool is_wrong = false;  ///< nothing that it evaluated is believed
     };
     [[nodiscard]] const std::vector<Loss>& losses() const noexcept { return losses_; }
     [[nodiscard]] const std::optional<Error>& error() const noexcept { return error_; }
@@ -50,7 +52,8 @@ class PoolSession {
     void take(std::size_t worker, const DealtChunk& chunk, Result<std::vector<std::byte>> result, double seconds);
     void compare(std::size_t worker, const DealtChunk& chunk, std::span<const std::byte> result);
     [[nodiscard]] bool is_lost(std::size_t worker) const noexcept;
-    void lose(std::size_t worker, std::string reason);
+    [[nodiscard]] bool is_distrusted(std::size_t worker) const noexcept;
+    void lose(std::size_t worker, const std::string& reason);
     void distrust(std::size_t worker, const MemberRange& members, std::size_t other, bool judged);
 
     const PooledWork* work_;

@@ -3,44 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "pool_evolution.hpp"
-#include "yolk/core/philox.hpp"
-#include "yolk/reference/es_update.hpp"
-#include "yolk/reference/optimizer.hpp"
+#include "yolk/core/log.hpp"
+#include "yolk/evolve/state_digest.hpp"
+#include "yolk/evolve/update_twin.hpp"
 
 namespace yolk::evolve {
-namespace {
-
-constexpr std::uint32_t kUpdateAudits = 0x75706461U;  // apart from the members' draws
-
-bool is_drawn(const DevicePoolOptions& options, std::uint32_t generation) {
-    const PhiloxKey key{static_cast<std::uint32_t>(options.seed), static_cast<std::uint32_t>(options.seed >> 32U)};
-    return static_cast<double>(philox4x32({generation, kUpdateAudits, 0, 0}, key)[0]) * 0x1p-32 < options.audit;
-}
-
-bool same_bits(std::span<const float> left, std::span<const float> right) {
-    return left.size() == right.size() && std::memcmp(left.data(), right.data(), left.size_bytes()) == 0;
-}
-
-/// What the exact twin makes of a state.
-PoolEvolution::State updated_by_twin(PoolEvolution::State state, const ParameterTable& table,
-                                     const EvolutionOptions& options, const ShapedGeneration& given) {
-    const Schedule schedule(options, state.generation);
-    const std::vector<float> gradient = reference::es_update_twin(
-        {.parameters = table, .population = options.population, .rank = options.rank, .antithetic = options.antithetic},
-        given.integer_weights, given.summary, schedule.noise_time());
-    reference::optimizer_twin({.rule = options.optimizer,
-                               .element_count = table.element_count(),
-                               .beta1 = options.beta1,
-                               .beta2 = options.beta2},
-                              gradient, state.parameters, state.optimizer, schedule.learning_rate, state.generation);
-    ++state.generation;
-    return state;
-}
-
-}  // namespace
 
 std::optional<std::size_t> PoolEvolution::second_device() const {
     for (std::size_t i = 0; i < pool->device_count(); ++i) {
@@ -49,50 +19,72 @@ std::optional<std::size_t> PoolEvolution::second_device() const {
     return std::nullopt;
 }
 
-Result<bool> PoolEvolution::update_passes(const State& before, const ShapedGeneration& given) {
-    const bool has_stages = parts.stages.update || parts.stages.optimize;  // the caller's functions, not a device's
-    if (!history || has_stages || !is_drawn(pool->options(), before.generation)) return true;
-    while (const std::optional<std::size_t> other = second_device()) {
-        const auto make = [&]() -> Result<State> {
-            EvolutionParts again{.parameters = parts.parameters,
-                                 .initial = before.parameters,
-                                 .config = parts.config,
-                                 .optimizer_state = before.optimizer,
-                                 .generation = before.generation};
-            YOLK_TRY(const auto run, DeviceEvolution::create(pool->device(*other), pool->dispatcher(*other),
-                                                             std::move(again), options));
-            YOLK_TRY_VOID(run->apply(given, {}));
-            return State{.parameters = {run->parameters().begin(), run->parameters().end()},
-                         .optimizer = {run->optimizer_state().begin(), run->optimizer_state().end()},
-                         .generation = run->generations()};
-        };
-        const Result<State> second = make();
-        if (!second && !is_of_device(second.error())) return second.error();
-        if (!second) {
-            pool->drop(*other, second.error().message);
-            continue;
-        }
-        return judge_update(before, given, *second, *other);
-    }
-    return true;
+Result<PoolEvolution::State> PoolEvolution::updated_on(std::size_t worker, const ShapedGeneration& given) {
+    EvolutionParts again{.parameters = parts.parameters,
+                         .initial = before.parameters,
+                         .config = parts.config,
+                         .optimizer_state = before.optimizer,
+                         .generation = before.generation};
+    YOLK_TRY(const auto run,
+             DeviceEvolution::create(pool->device(worker), pool->dispatcher(worker), std::move(again), options));
+    run->not_finite_named = true;  // the lead did
+    YOLK_TRY_VOID(run->apply(given, {}));
+    return State{.parameters = {run->parameters().begin(), run->parameters().end()},
+                 .optimizer = {run->optimizer_state().begin(), run->optimizer_state().end()},
+                 .generation = run->generations()};
 }
 
-Result<bool> PoolEvolution::judge_update(const State& before, const ShapedGeneration& given, const State& second,
-                                         std::size_t other) {
-    const auto same = [](const State& a, const State& b) {
-        return same_bits(a.parameters, b.parameters) && same_bits(a.optimizer, b.optimizer);
-    };
-    if (same(state, second)) {
+Result<std::uint32_t> PoolEvolution::audit_update(const ShapedGeneration& given) {
+    // Functions of the caller's are not a device's.
+    const DevicePoolOptions& pooled = pool->options();
+    if (!history || has_own_update() || !is_update_audited(pooled.audit, pooled.seed, before.generation))
+        return kNothingSuspect;
+    while (const std::optional<std::size_t> other = second_device()) {
+        const Result<State> second = updated_on(*other, given);
+        if (second) return judge_update(given, *second, *other);
+        if (!is_of_device(second.error())) return second.error();
+        pool->drop(*other, second.error().message);
+    }
+    if (!std::exchange(has_told_unaudited_update, true)) {
+        log_warning(
+            fmt::format("The update of generation {} was drawn for an audit, and no second device is left to make it. "
+                        "Later ones go unaudited without a notice.",
+                        before.generation));
+    }
+    return kNothingSuspect;
+}
+
+std::uint32_t PoolEvolution::doubtful_since(std::size_t worker) const {
+    return begun[worker] == 0 ? kNothingSuspect : pool->verified(worker);
+}
+
+/// A device that makes wrong updates may have scored members wrongly as well. With other ranks the states before this
+/// update were compared, so that no earlier update of the lead is in doubt.
+Result<std::uint32_t> PoolEvolution::judge_update(const ShapedGeneration& given, const State& second,
+                                                  std::size_t other) {
+    if (same_bits(state, second)) {
         lead_verified = state.generation;
-        return true;
+        return kNothingSuspect;
     }
     const State right = updated_by_twin(before, parts.parameters, options, given);
-    const std::string reason =
-        fmt::format("It computes wrongly: its update of generation {} is not the exact twin's.", before.generation);
-    if (!same(second, right)) pool->drop(other, reason);
-    if (same(state, right)) return true;
-    pool->drop(lead_index, reason);
-    return false;
+    std::uint32_t suspect = kNothingSuspect;
+    const auto distrust = [&](std::size_t worker) {
+        suspect = std::min(suspect, doubtful_since(worker));
+        pool->drop(worker, fmt::format("It computes wrongly: its update of generation {} is not the exact twin's.",
+                                       before.generation));
+    };
+    if (!same_bits(second, right)) distrust(other);
+    if (same_bits(state, right)) {
+        lead_verified = state.generation;
+        return suspect;
+    }
+    distrust(lead_index);
+    return std::min({suspect, before.generation, team ? before.generation : lead_verified});
+}
+
+Result<std::string> PoolEvolution::right_digest(const ShapedGeneration& given) const {
+    const State right = updated_by_twin(before, parts.parameters, options, given);
+    return evolve::state_digest(right.parameters, right.optimizer, right.generation);
 }
 
 }  // namespace yolk::evolve

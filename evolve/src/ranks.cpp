@@ -73,7 +73,7 @@ std::vector<MemberRange> share_members(std::uint32_t population, std::uint32_t u
         const std::uint32_t end = rank + 1 == rates.size() ? free_units : dealt(before);
         shares.push_back({.first = unit * (begin + rank), .count = unit * (end - begin + 1)});
     }
-    // Where members do not divide into units there is one unit; the last rank has what is left.
+    // A population that is not a multiple of the unit ends in a part of one, which the last rank takes.
     shares.back().count = population - shares.back().first;
     return shares;
 }

@@ -67,7 +67,7 @@ std::uint64_t last_hash(std::span<const std::byte> bytes) noexcept {
     return hash;
 }
 
-std::vector<std::byte> encode_header(const RunLogHeader& header) {
+Result<std::vector<std::byte>> encode_header(const RunLogHeader& header) {
     Json settings = Json::object();
     for (const auto& [name, value] : header.settings) settings[name] = value;
     const std::string text = to_line(Json{{"weights", enum_words(header.weights)[std::size_t(header.weights)]},
@@ -76,6 +76,12 @@ std::vector<std::byte> encode_header(const RunLogHeader& header) {
                                           {"first_generation", header.first_generation},
                                           {"first_digest", header.first_digest},
                                           {"settings", std::move(settings)}});
+    if (text.size() > kMaxRunLogText) {
+        return bad_input(
+            "The log's header would have {} bytes of settings and digests; {} are allowed. The names of frozen "
+            "parameters are among them: give fewer.",
+            text.size(), kMaxRunLogText);
+    }
     std::vector<std::byte> out(kRunLogFixedBytes + text.size() + kRunLogHashBytes);
     const auto text_bytes = static_cast<std::uint32_t>(text.size());
     std::memcpy(out.data(), kRunLogMagic.data(), kRunLogMagic.size());

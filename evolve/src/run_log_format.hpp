@@ -21,8 +21,8 @@ inline constexpr std::uint32_t kMaxRunLogText = 1U << 20U;
 inline constexpr std::size_t kRunLogHashBytes = 8;
 
 [[nodiscard]] std::uint64_t record_bytes(const RunLogHeader& header) noexcept;
-/// The whole header, checksum included.
-[[nodiscard]] std::vector<std::byte> encode_header(const RunLogHeader& header);
+/// The whole header, checksum included. Error, BadInput: more text than a reader takes.
+[[nodiscard]] Result<std::vector<std::byte>> encode_header(const RunLogHeader& header);
 [[nodiscard]] std::uint64_t last_hash(std::span<const std::byte> bytes) noexcept;
 /// Of the text alone. `what` names the file in errors. Errors, BadInput: text that is not of this form.
 [[nodiscard]] Result<RunLogHeader> decode_header(std::string_view text, std::string_view what);

@@ -52,12 +52,12 @@ Result<RunLogWriter> RunLogWriter::continue_after(const RunLogReader& log, std::
 }
 
 Result<void> RunLogWriter::write_first(std::span<const std::byte> record) {
-    std::vector<std::byte> bytes = encode_header(header_);
+    YOLK_TRY(std::vector<std::byte> bytes, encode_header(header_));
     bytes.insert(bytes.end(), record.begin(), record.end());
     YOLK_TRY_VOID(write_file_atomically(path_, bytes));
     end_ = bytes.size();
     is_new_ = false;
-    return open_at_end();
+    return {};  // the next append() opens it: an error of that must not be one of this record, which is written
 }
 
 /// And drops what is behind it: first, so that no old record follows a new one that was cut off.
@@ -81,7 +81,10 @@ Result<void> RunLogWriter::append(const LoggedGeneration& generation) {
         return bad_input("Generation {} was given to the log '{}'; {} is the next.", generation.generation,
                          path_.string(), next_);
     }
-    if (is_new_) header_hash_ = last_hash(encode_header(header_));
+    if (is_new_) {
+        YOLK_TRY(const std::vector<std::byte> header, encode_header(header_));
+        header_hash_ = last_hash(header);
+    }
     YOLK_TRY(const std::vector<std::byte> record, encode_record(header_, header_hash_, generation));
     if (is_new_) {
         YOLK_TRY_VOID(write_first(record));
@@ -97,6 +100,12 @@ Result<void> RunLogWriter::append(const LoggedGeneration& generation) {
     end_ += record.size();
     ++next_;
     return {};
+}
+
+Result<void> RunLogWriter::cut() {
+    if (is_new_ || file_.is_open()) return {};
+    YOLK_TRY_VOID(open_at_end());
+    return sync();
 }
 
 Result<void> RunLogWriter::sync() {

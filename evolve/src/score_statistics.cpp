@@ -74,16 +74,20 @@ ScoreExtremes extremes_of(const MemberRange& members, std::span<const float> sco
     return found;
 }
 
+Result<void> append_members(MemberRange& all, const MemberRange& members, std::size_t rank, std::uint32_t population) {
+    if (members.first != all.count || members.count > population - members.first) {
+        return bad_input("Rank {} has {} members from member {}; those of the ranks before it end at {} of {}.", rank,
+                         members.count, members.first, all.count, population);
+    }
+    all.count += members.count;
+    return {};
+}
+
 Result<ScoreExtremes> gather_extremes(const ScoreExtremes& mine, std::uint32_t population, Exchange& exchange) {
     YOLK_TRY(const std::vector<ScoreExtremes> parts, gather_each(mine, exchange));
     ScoreExtremes all;
     for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-        const MemberRange& members = parts[rank].members;
-        if (members.first != all.members.count || members.count > population - members.first) {
-            return bad_input("Rank {} has {} members from member {}; those of the ranks before it end at {} of {}.",
-                             rank, members.count, members.first, all.members.count, population);
-        }
-        all.members.count += members.count;
+        YOLK_TRY_VOID(append_members(all.members, parts[rank].members, rank, population));
         take_extremes(all, parts[rank]);
     }
     if (all.members.count != population)

@@ -31,6 +31,9 @@ struct ScoreExtremes {
     std::uint32_t first_not_finite = UINT32_MAX;
 };
 [[nodiscard]] ScoreExtremes extremes_of(const MemberRange& members, std::span<const float> scores);
+/// The members of this rank behind those of the ranks before it, `all` from member 0 on. Error: they do not follow.
+[[nodiscard]] Result<void> append_members(MemberRange& all, const MemberRange& members, std::size_t rank,
+                                          std::uint32_t population);
 /// Errors: the ranks' members are not the population, each once and in their order.
 [[nodiscard]] Result<ScoreExtremes> gather_extremes(const ScoreExtremes& mine, std::uint32_t population,
                                                     Exchange& exchange);

@@ -164,6 +164,30 @@ Result<void> gather_all(std::vector<T>& values, Exchange& exchange) {
     return {};
 }
 
+/// Everyone's scores, behind whose they are.
+Result<void> gather_scores(const MemberRange& mine, std::uint32_t population, std::vector<float>& scores,
+                           Exchange& exchange) {
+    if (exchange.ranks() == 1) return {};
+    std::vector<std::byte> message(sizeof(mine) + scores.size() * sizeof(float));
+    std::memcpy(message.data(), &mine, sizeof(mine));
+    std::ranges::copy(std::as_bytes(std::span(scores)), message.begin() + sizeof(mine));
+    YOLK_TRY(const auto all, exchange.all_gather(message));
+    MemberRange members{};
+    scores.resize(population);
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        MemberRange part{};
+        if (all[rank].size() >= sizeof(part)) std::memcpy(&part, all[rank].data(), sizeof(part));
+        if (all[rank].size() != sizeof(part) + sizeof(float) * part.count)
+            return failed_work("Rank {} sent {} bytes, which are not its scores: the ranks are not in step.", rank,
+                               all[rank].size());
+        YOLK_TRY_VOID(append_members(members, part, rank, population));
+        std::ranges::copy(std::span(all[rank]).subspan(sizeof(part)),
+                          std::as_writable_bytes(std::span(scores).subspan(part.first)).begin());
+    }
+    scores.resize(members.count);
+    return {};
+}
+
 Result<void> check_shared(const FitnessDesc& desc, const MemberRange& mine, std::span<const float> returns) {
     if (returns.size() != std::size_t{desc.episodes} * mine.count) {
         return bad_input("There are {} returns for {} members of {} episodes each.", returns.size(), mine.count,
@@ -210,7 +234,7 @@ Result<ShapedGeneration> shape_scores(const FitnessDesc& desc, const MemberRange
     YOLK_TRY_VOID(check_shared(desc, mine, returns));
     std::vector<float> scores = mean_scores(returns, desc.episodes);
     if (desc.rule != FitnessRule::CentredRank) return shape_members(desc, mine, scores, exchange);
-    YOLK_TRY_VOID(gather_all(scores, exchange));
+    YOLK_TRY_VOID(gather_scores(mine, desc.population, scores, exchange));
     SoloExchange alone;
     return shape_members(desc, {.first = 0, .count = static_cast<std::uint32_t>(scores.size())}, scores, alone);
 }

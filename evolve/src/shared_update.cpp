@@ -11,6 +11,7 @@
 
 #include "evolution_checks.hpp"
 #include "share_maker.hpp"
+#include "share_rates.hpp"
 #include "yolk/reference/es_update.hpp"
 
 namespace yolk::evolve {
@@ -22,7 +23,8 @@ struct SharedUpdateEngine {
     std::vector<std::unique_ptr<ShareMaker>> makers;
     std::vector<Result<void>> outcomes;
     std::vector<double> seconds;
-    std::vector<std::size_t> failed;
+    std::vector<FailedShare> failed;
+    ShareRates followed;
     std::vector<std::int64_t> sums;  ///< of all shares of the pairs
 
     [[nodiscard]] bool by_pairs() const noexcept { return choice.sharing == UpdateSharing::Pairs; }
@@ -92,11 +94,10 @@ void SharedUpdateEngine::run_shares(const ShapedGeneration& shaped, const NoiseC
 Result<void> SharedUpdateEngine::first_failure() {
     failed.clear();
     for (std::size_t d = 0; d < outcomes.size(); ++d) {
-        if (!outcomes[d]) failed.push_back(d);
+        if (outcomes[d]) continue;
+        failed.push_back({d, std::move(outcomes[d]).error().while_doing(share_of(d, makers[d]->on))});
     }
-    if (failed.empty()) return {};
-    const std::size_t first = failed.front();
-    return std::move(outcomes[first]).error().while_doing(share_of(first, makers[first]->on));
+    return failed.empty() ? Result<void>() : failed.front().error;
 }
 
 void SharedUpdateEngine::join_parameters(std::span<const std::uint32_t> bounds, std::span<float> out) const {
@@ -126,7 +127,8 @@ void SharedUpdateEngine::join_pairs(const ShapedGeneration& shaped, const NoiseC
 }
 
 Result<SharedUpdate> SharedUpdate::create(std::vector<UpdateDevice> devices, const ParameterTable& parameters,
-                                          const EvolutionOptions& options, std::optional<UpdateSharing> sharing) {
+                                          const EvolutionOptions& options, std::optional<UpdateSharing> sharing,
+                                          std::vector<FailedShare>* failed) {
     YOLK_TRY_VOID(validate(options));
     if (devices.empty()) return bad_input("An update is to be shared by no devices; give at least one.");
     const auto absent =
@@ -161,8 +163,11 @@ Result<SharedUpdate> SharedUpdate::create(std::vector<UpdateDevice> devices, con
             engine->makers.push_back(std::move(maker));
             return {};
         };
-        if (Result<void> made = make(); !made) return std::move(made).error().while_doing(share_of(d, devices[d]));
+        if (Result<void> made = make(); !made)
+            engine->failed.push_back({d, std::move(made).error().while_doing(share_of(d, devices[d]))});
     }
+    if (failed != nullptr) *failed = engine->failed;
+    if (!engine->failed.empty()) return engine->failed.front().error;
     engine->outcomes.resize(devices.size());
     engine->seconds.resize(devices.size());
     return SharedUpdate(std::move(engine));
@@ -185,13 +190,15 @@ Result<void> SharedUpdate::gradient(const ShapedGeneration& shaped, const NoiseC
         engine_->join_pairs(shaped, when, bounds, out);
     else
         engine_->join_parameters(bounds, out);
+    engine_->followed.took(rates, engine_->seconds);
     return {};
 }
 
 UpdateSharing SharedUpdate::sharing() const noexcept { return engine_->choice.sharing; }
 const std::string& SharedUpdate::reason() const noexcept { return engine_->choice.reason; }
 std::size_t SharedUpdate::device_count() const noexcept { return engine_->makers.size(); }
-std::span<const std::size_t> SharedUpdate::failed() const noexcept { return engine_->failed; }
+std::span<const FailedShare> SharedUpdate::failed() const noexcept { return engine_->failed; }
 std::span<const double> SharedUpdate::seconds() const noexcept { return engine_->seconds; }
+std::span<const double> SharedUpdate::next_rates() const noexcept { return engine_->followed.next(); }
 
 }  // namespace yolk::evolve

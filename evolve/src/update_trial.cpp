@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t kTries = 3;              // of each way at first, the warm-up among them
 constexpr double kWorthTrying = 0.002;           // seconds on the lead: less than this sharing cannot gain
-constexpr std::uint32_t kUpdatesPerTrial = 256;  // the slower way is tried again so often, twice
+constexpr std::uint32_t kUpdatesPerTrial = 256;  // of the faster way, then two of the slower one
 
 }  // namespace
 
@@ -23,6 +23,12 @@ bool UpdateTrial::shares() const noexcept {
     if (shared_.count < kTries) return true;
     const bool is_trial = since_trial_ >= kUpdatesPerTrial;
     return faster_shares() != is_trial;
+}
+
+void UpdateTrial::leave_out(std::size_t worker) { left_out_.push_back(worker); }
+
+bool UpdateTrial::takes_part(std::size_t worker) const noexcept {
+    return std::ranges::find(left_out_, worker) == left_out_.end();
 }
 
 void UpdateTrial::took(double seconds) noexcept {

@@ -3,8 +3,10 @@
 // devices, on the sizes and on what they share themselves (CPU drivers have the same cores), so it is measured.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "yolk/evolve/pool_parts.hpp"
 
@@ -19,6 +21,9 @@ class UpdateTrial {
     [[nodiscard]] bool shares() const noexcept;
     /// What the last one took, done as shares() said. The first of each way is a warm-up.
     void took(double seconds) noexcept;
+    /// This worker's device cannot make a share (its memory is full, say). It goes on evaluating.
+    void leave_out(std::size_t worker);
+    [[nodiscard]] bool takes_part(std::size_t worker) const noexcept;
     /// Sharing does not work here: no more of it.
     void give_up() noexcept { by_ = UpdateBy::Lead; }
 
@@ -31,6 +36,7 @@ class UpdateTrial {
 
     UpdateBy by_;
     Way lead_, shared_;
+    std::vector<std::size_t> left_out_;
     std::uint32_t since_trial_ = 0;  // updates since the slower way was tried last
 };
 

@@ -105,6 +105,9 @@ TEST_P(log_replay, refuses_what_the_log_does_not_have) {
     EXPECT_TRUE(expect_error(replay_log(run, log, 5), ErrorKind::BadInput, "ends after generation 4; generation 5"));
     EXPECT_TRUE(expect_error(replay_log(run, log, 4, [](std::uint32_t done) { return done < 2; }), ErrorKind::Cancelled,
                              "after generation 2 of 4"));
+    EXPECT_TRUE(expect_error(replay_log(run, log, 1), ErrorKind::BadInput,
+                             "generation 1 was asked for, but the state to go on from is that after generation 2"));
+    ASSERT_OK(replay_log(run, log, 2));  // nothing is left to apply
     EvolutionOptions other = options;
     other.seed = 2;
     ASSERT_OK_AND_ASSIGN(Evolution another, create(other, false));

@@ -9,13 +9,10 @@
 #include <mutex>
 #include <numeric>
 
-#include "fixtures.hpp"
-#include "rank_team.hpp"
-#include "thread_exchange.hpp"
-#include "yolk/evolve/device_pool.hpp"
-#include "yolk/evolve/member_evaluator.hpp"
-#include "yolk/evolve/pool_parts.hpp"
+#include "pool_fixtures.hpp"
+#include "yolk/evolve/rank_team.hpp"
 #include "yolk/testing/device_test.hpp"
+#include "yolk/testing/thread_exchange.hpp"
 
 namespace yolk::evolve {
 namespace {
@@ -51,7 +48,7 @@ TEST(ranks, more_than_pairs_are_refused) {
 }
 
 TEST(ranks, an_error_of_one_is_everyones) {
-    on_ranks(3, [](Exchange& exchange) {
+    testing::on_ranks<Exchange>(3, [](Exchange& exchange) {
         EXPECT_TRUE(agree(exchange, {}).has_value());
         EXPECT_FALSE(exchange.ends_together());
         const Result<void> mine =
@@ -61,8 +58,18 @@ TEST(ranks, an_error_of_one_is_everyones) {
     });
 }
 
+TEST(ranks, one_that_has_left_is_not_waited_for) {
+    testing::on_ranks<Exchange>(3, [](Exchange& exchange) {
+        EXPECT_TRUE(agree(exchange, {}).has_value());
+        if (exchange.rank() == 1) return;
+        EXPECT_TRUE(expect_error(agree(exchange, {}), ErrorKind::Failed, "Rank 1 has left."));
+        if (exchange.rank() == 0) return;
+        EXPECT_TRUE(expect_error(agree(exchange, {}), ErrorKind::Failed, "Rank 1 has left."));
+    });
+}
+
 TEST(ranks, a_setting_that_differs_is_named) {
-    on_ranks(3, [](Exchange& exchange) {
+    testing::on_ranks<Exchange>(3, [](Exchange& exchange) {
         const NamedValues same{{"version", "1"}, {"sigma", "0.1"}};
         EXPECT_TRUE(compare_settings(exchange, same).has_value());
         const NamedValues mine{{"version", "1"}, {"sigma", exchange.rank() == 2 ? "0.2" : "0.1"}};
@@ -72,7 +79,7 @@ TEST(ranks, a_setting_that_differs_is_named) {
 }
 
 TEST(ranks, a_state_that_differs_is_named_with_its_device) {
-    on_ranks(3, [](Exchange& exchange) {
+    testing::on_ranks<Exchange>(3, [](Exchange& exchange) {
         Result<RankTeam> team = RankTeam::create(exchange, {.population = 8});
         ASSERT_TRUE(team.has_value());
         EXPECT_TRUE(team->compare(std::string("abc"), "device", 6).has_value());
@@ -83,17 +90,6 @@ TEST(ranks, a_state_that_differs_is_named_with_its_device) {
     });
 }
 
-/// Members' scores are a function of the parameters and their number, so that a wrong update or share shows.
-Result<std::uint64_t> score_on_host(const HostQuestion& question, std::span<float> returns) {
-    for (std::uint32_t i = 0; i < question.members.count; ++i) {
-        const std::uint32_t member = question.members.first + i;
-        const float parameter = question.parameters[member % question.parameters.size()];
-        returns[i] =
-            parameter + static_cast<float>(philox4x32({member, question.when.generation, 0, 0}, {3, 4})[0] >> 8U);
-    }
-    return question.members.count;
-}
-
 /// What a run comes to on a rank: its states, and what its ranks evaluated in all.
 struct RankRun {
     std::vector<std::string> hashes{};
@@ -101,14 +97,17 @@ struct RankRun {
 };
 
 Result<RankRun> run_on(const Device& device, Exchange& exchange, FitnessRule rule) {
-    EvolutionOptions options{.population = 38, .rank = 2, .fitness = rule};
-    YOLK_TRY(DevicePool pool, DevicePool::create(std::span(&device, 1)));
+    EvolutionOptions options{.population = 38, .rank = 2, .fitness = rule, .optimizer = OptimizerRule::Momentum};
+    if (!is_integer_rule(rule)) options.determinism = Determinism::Fast;
+    YOLK_TRY(DevicePool pool, DevicePool::create(std::span(&device, 1), {.determinism = options.determinism}));
     PoolParts parts;
     YOLK_TRY(parts.parameters, trained_parameters(layered_table(2), options));
     parts.initial.assign(parts.parameters.element_count(), 0.25F);
     parts.members = [](const Device*, Dispatcher*) -> Result<std::unique_ptr<MemberEvaluator>> {
         return host_members(&score_on_host);
     };
+    // Other tiles add floats in another order.
+    if (exchange.rank() == 1) parts.config.es_update = EsUpdateConfig{.pairs_per_slice = 1};
     parts.exchange = &exchange;
     YOLK_TRY(Evolution run, Evolution::create(pool, std::move(parts), options));
     RankRun made;
@@ -124,10 +123,10 @@ Result<RankRun> run_on(const Device& device, Exchange& exchange, FitnessRule rul
 
 TEST(ranks, on_devices_of_two_vendors_have_the_states_of_one) {
     const std::array devices{&testing::shared_device("lavapipe").device, &testing::shared_device("swiftshader").device};
-    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::CentredRank}) {
+    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::CentredRank, FitnessRule::ZScore}) {
         SoloExchange alone;
         ASSERT_OK_AND_ASSIGN(const RankRun expected, run_on(*devices[0], alone, rule));
-        on_ranks(3, [&](Exchange& exchange) {
+        testing::on_ranks<Exchange>(3, [&](Exchange& exchange) {
             const Result<RankRun> run = run_on(*devices[exchange.rank() % 2], exchange, rule);
             ASSERT_TRUE(run.has_value()) << run.error().message;
             EXPECT_EQ(run->hashes, expected.hashes);
@@ -135,6 +134,19 @@ TEST(ranks, on_devices_of_two_vendors_have_the_states_of_one) {
             EXPECT_EQ(run->members, 4U * 38);
         });
     }
+}
+
+TEST(ranks, have_the_scores_of_their_own_members) {
+    const Device& device = testing::shared_device("lavapipe").device;
+    testing::on_ranks<Exchange>(2, [&](Exchange& exchange) {
+        const EvolutionOptions options{.population = 8};
+        ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&device, 1)));
+        PoolParts parts = host_scored_parts(options, [](std::size_t) { return host_pairs(); });
+        parts.exchange = &exchange;
+        ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(pool, std::move(parts), options));
+        ASSERT_OK(run.step());
+        EXPECT_TRUE(expect_error(run.scores(), ErrorKind::BadInput, "of 2 ranks"));
+    });
 }
 
 }  // namespace

@@ -115,6 +115,31 @@ TEST_F(run_log, what_is_not_of_this_log_is_refused) {
     EXPECT_OK(log.append(example_generation(0)));
 }
 
+/// A reader would refuse it.
+TEST_F(run_log, a_header_that_is_too_long_is_refused) {
+    RunLogHeader header = example_header();
+    header.settings[0].second.assign(std::size_t{1} << 20U, 'x');
+    RunLogWriter log = RunLogWriter::replace(file(), header);
+    EXPECT_TRUE(expect_error(log.append(example_generation(0)), ErrorKind::BadInput, "1048576 are allowed"));
+    EXPECT_FALSE(std::filesystem::exists(file()));
+    header.settings[0].second.resize((std::size_t{1} << 20U) - 300);
+    RunLogWriter shorter = RunLogWriter::replace(file(), header);
+    ASSERT_OK(shorter.append(example_generation(0)));
+    EXPECT_OK(RunLogReader::open(file()));
+}
+
+TEST_F(run_log, a_file_that_cannot_be_opened_again_gets_each_generation_once) {
+    RunLogWriter log = RunLogWriter::replace(file(), example_header());
+    ASSERT_OK(log.append(example_generation(0)));
+    std::filesystem::rename(file(), file("elsewhere"));
+    EXPECT_TRUE(expect_error(log.append(example_generation(1)), ErrorKind::Io, "open"));
+    EXPECT_EQ(log.generations(), 1U);
+    std::filesystem::rename(file("elsewhere"), file());
+    ASSERT_OK(log.append(example_generation(1)));
+    ASSERT_OK_AND_ASSIGN(const RunLogReader read, RunLogReader::open(file()));
+    expect_example(read, 2);
+}
+
 // As on a full disk: no file may grow past the limit. A child has the limit, so that nothing else meets it.
 TEST_F(run_log, a_write_that_fails_leaves_whole_records) {
     ASSERT_OK(write_log(file(), 1));

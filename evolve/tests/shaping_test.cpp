@@ -10,11 +10,11 @@
 #include <cstring>
 #include <limits>
 
-#include "thread_exchange.hpp"
 #include "yolk/core/philox.hpp"
 #include "yolk/evolve/shaping.hpp"
 #include "yolk/reference/fitness.hpp"
 #include "yolk/testing/device_test.hpp"
+#include "yolk/testing/thread_exchange.hpp"
 
 namespace yolk::evolve {
 namespace {
@@ -103,7 +103,7 @@ void compare_with_twin(const FitnessDesc& desc, std::uint32_t seed) {
         EXPECT_EQ(alone, expected) << text_of(alone) << "\n" << text_of(expected);
         for (const std::uint32_t ranks : {2U, 3U, 7U}) {
             const std::vector<MemberRange> split = drawn_split(desc, ranks, seed + ranks);
-            on_ranks(ranks, [&](Exchange& exchange) {
+            testing::on_ranks<Exchange>(ranks, [&](Exchange& exchange) {
                 const MemberRange mine = split[exchange.rank()];
                 const Result<ShapedGeneration> shaped =
                     shape_scores(desc, mine, returns_of(desc, returns, mine), exchange);
@@ -157,7 +157,7 @@ Traffic traffic_of(const FitnessDesc& desc) {
     std::vector<float> returns(desc.population);
     for (std::uint32_t i = 0; i < returns.size(); ++i) returns[i] = drawn_return(0, i);
     Traffic traffic;
-    on_ranks(4, [&](Exchange& exchange) {
+    testing::on_ranks<Exchange>(4, [&](Exchange& exchange) {
         const MemberRange mine{.first = desc.population / 4 * exchange.rank(), .count = desc.population / 4};
         EXPECT_TRUE(shape_scores(desc, mine, returns_of(desc, returns, mine), exchange).has_value());
         if (exchange.rank() == 2) traffic = exchange.traffic();
@@ -178,7 +178,7 @@ TEST(shaping, exchanges_one_byte_per_pair_and_a_few_statistics) {
     constexpr std::uint64_t kMedian = std::uint64_t{4} * 1024;
     EXPECT_EQ(traffic(FitnessRule::PairDifference, true),
               (Traffic{.rounds = 7, .sent_bytes = kOwn + kMedian, .received_bytes = 3 * (kOwn + kMedian)}));
-    constexpr std::uint64_t kScores = 4 * std::uint64_t{kQuarter};
+    constexpr std::uint64_t kScores = 8 + 4 * std::uint64_t{kQuarter};
     EXPECT_EQ(traffic(FitnessRule::CentredRank),
               (Traffic{.rounds = 1, .sent_bytes = kScores, .received_bytes = 3 * kScores}));
     constexpr std::uint64_t kFloats = 28 + 64 + 4 * std::uint64_t{kQuarter} / 2;
@@ -196,11 +196,14 @@ TEST(shaping, refuses_what_is_not_the_population) {
                              ErrorKind::BadInput, "There are 4 members from member 1; members come in pairs"));
     EXPECT_TRUE(expect_error(shape_scores(desc, {.first = 0, .count = 6}, std::span(returns).first(6), alone),
                              ErrorKind::BadInput, "The ranks have 6 members; the population is 8."));
-    on_ranks(2, [&](Exchange& exchange) {
-        EXPECT_TRUE(expect_error(shape_scores(desc, {.first = 0, .count = 4}, std::span(returns).first(4), exchange),
-                                 ErrorKind::BadInput,
-                                 "Rank 1 has 4 members from member 0; those of the ranks before it end at 4"));
-    });
+    for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::CentredRank}) {
+        testing::on_ranks<Exchange>(2, [&](Exchange& exchange) {
+            EXPECT_TRUE(expect_error(shape_scores({.population = 8, .rule = rule, .config = {}},
+                                                  {.first = 0, .count = 4}, std::span(returns).first(4), exchange),
+                                     ErrorKind::BadInput,
+                                     "Rank 1 has 4 members from member 0; those of the ranks before it end at 4"));
+        });
+    }
 }
 
 }  // namespace

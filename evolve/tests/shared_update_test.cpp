@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::Gt;
+using ::testing::HasSubstr;
 using ::yolk::testing::expect_error;
 
 constexpr NoiseContext kWhen{.seed = 21, .generation = 4, .time = 4, .sigma = 0.3F};
@@ -137,6 +138,19 @@ TEST_P(shared_update, of_float_weights_is_one_devices) {
                              ErrorKind::BadInput, "its weights are floats"));
 }
 
+TEST_P(shared_update, says_by_which_rates_to_go_on) {
+    ASSERT_OK_AND_ASSIGN(SharedUpdate update,
+                         SharedUpdate::create(three_devices(), table_with_frozen(), {.population = 90}));
+    EXPECT_THAT(update.next_rates(), ::testing::IsEmpty());
+    std::vector<float> gradient(table_with_frozen().element_count());
+    ASSERT_OK(update.gradient(drawn_generation(45), kWhen, std::array{1.0, 1.0, 0.0}, gradient));
+    ASSERT_EQ(update.next_rates().size(), 3U);
+    EXPECT_EQ(std::ranges::max(update.next_rates()), 1.0);
+    EXPECT_EQ(update.next_rates()[2], 0.0) << "left out by the caller";
+    const bool first_is_faster = update.seconds()[0] < update.seconds()[1];
+    EXPECT_EQ(update.next_rates()[first_is_faster ? 0 : 1], 1.0);
+}
+
 TEST_P(shared_update, runs_on_the_callers_threads) {
     ASSERT_OK_AND_ASSIGN(SharedUpdate update,
                          SharedUpdate::create(three_devices(), table_with_frozen(), {.population = 90}));
@@ -154,7 +168,11 @@ TEST_P(shared_update, runs_on_the_callers_threads) {
     const auto only_first = [](const std::function<void(std::size_t)>& make_share) { make_share(0); };
     EXPECT_TRUE(expect_error(update.gradient(shaped, kWhen, std::array{1.0, 1.0, 1.0}, gradient, only_first),
                              ErrorKind::BadInput, "device 1"));
-    EXPECT_THAT(update.failed(), ElementsAre(1, 2));
+    ASSERT_EQ(update.failed().size(), 2U);
+    EXPECT_EQ(update.failed()[0].device, 1U);
+    EXPECT_EQ(update.failed()[1].device, 2U);
+    EXPECT_THAT(update.failed()[0].error.message, HasSubstr("share of device 1"));
+    EXPECT_THAT(update.failed()[1].error.message, HasSubstr("share of device 2"));
     EXPECT_THAT(gradient, ::testing::Each(7.0F));
     ASSERT_OK(update.gradient(shaped, kWhen, std::array{1.0, 1.0, 1.0}, gradient));
     EXPECT_THAT(update.failed(), ::testing::IsEmpty());
@@ -172,6 +190,13 @@ TEST_P(shared_update, refuses_what_does_not_fit) {
     devices[1].config = EsUpdateConfig{.workgroup_size = 3000};
     EXPECT_TRUE(expect_error(SharedUpdate::create(devices, table_with_frozen(), {.population = 90}),
                              ErrorKind::BadInput, "share of device 1"));
+    devices[2].config = devices[1].config;
+    std::vector<FailedShare> failed;
+    EXPECT_TRUE(expect_error(SharedUpdate::create(devices, table_with_frozen(), {.population = 90}, {}, &failed),
+                             ErrorKind::BadInput, "share of device 1"));
+    ASSERT_EQ(failed.size(), 2U);
+    EXPECT_EQ(failed[1].device, 2U);
+    EXPECT_THAT(failed[1].error.message, HasSubstr("share of device 2"));
     ASSERT_OK_AND_ASSIGN(SharedUpdate update,
                          SharedUpdate::create(three_devices(), table_with_frozen(), {.population = 90}));
     std::vector<float> gradient(table_with_frozen().element_count());
@@ -219,7 +244,7 @@ Result<void> share_on_two(const Device& left, const Device& right, UpdateSharing
     EXPECT_EQ(update.failed().size(), 1U);
     // The other one goes on alone, with the same bits.
     std::array rates{1.0, 1.0};
-    rates[update.failed()[0]] = 0.0;
+    rates[update.failed()[0].device] = 0.0;
     YOLK_TRY_VOID(update.gradient(shaped, kWhen, rates, gradient, in_turn));
     EXPECT_THAT(gradient, ElementsAreArray(expected_gradient(table, options, shaped)));
     return made;
@@ -254,7 +279,7 @@ TEST_P(shared_update_faults, a_lost_device_is_left_out) {
     const Result<void> lost = update.gradient(shaped, kWhen, std::array{1.0, 1.0}, gradient);
     faults_.fail_nothing();
     ASSERT_EQ(update.failed().size(), 1U);
-    const std::size_t gone = update.failed()[0];
+    const std::size_t gone = update.failed()[0].device;
     EXPECT_TRUE(expect_error(lost, ErrorKind::DeviceLost, "share of device " + std::to_string(gone)));
     EXPECT_TRUE(expect_error(update.gradient(shaped, kWhen, std::array{1.0, 1.0}, gradient), ErrorKind::DeviceLost,
                              "share of device " + std::to_string(gone)));

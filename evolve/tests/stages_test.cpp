@@ -44,8 +44,8 @@ class stages : public ::yolk::testing::DeviceTest {
         return run.step();
     }
     Result<Evolution> create(Stages with, const EvolutionOptions& options, const MakeMembers& members = {}) {
-        if (!pool_) {
-            YOLK_TRY(pool_, DevicePool::create(std::span(&device(), 1)));
+        if (!pool_ || pool_->options().determinism != options.determinism) {
+            YOLK_TRY(pool_, DevicePool::create(std::span(&device(), 1), {.determinism = options.determinism}));
         }
         PoolParts parts{.parameters = layered_table(1)};
         parts.initial.assign(parts.parameters.element_count(), 0.25F);

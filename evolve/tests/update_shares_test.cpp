@@ -72,7 +72,7 @@ TEST(update_shares, of_float_weights_are_of_parameters) {
     EXPECT_THAT(choice.reason, HasSubstr("its weights are floats"));
 }
 
-TEST(update_shares, refuse_rates_that_are_none) {
+TEST(update_shares, refuse_what_is_not_a_rate) {
     const auto refused = [](std::vector<double> rates, std::string_view part) {
         return expect_error(check_rates(rates, 2), ErrorKind::BadInput, part);
     };

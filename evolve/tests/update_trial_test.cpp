@@ -6,7 +6,7 @@
 namespace yolk::evolve {
 namespace {
 
-/// So many updates that take these times; how many of them were shared.
+/// Makes `updates` updates, which take these times, and returns how many of them were shared.
 int shared_of(UpdateTrial& trial, int updates, double on_lead, double shared) {
     int count = 0;
     for (int i = 0; i < updates; ++i) {
@@ -47,6 +47,15 @@ TEST(update_trial, does_as_it_is_told) {
     EXPECT_EQ(shared_of(all, 100, 0.1, 0.01), 0);
     UpdateTrial lead(UpdateBy::Lead);
     EXPECT_EQ(shared_of(lead, 100, 9.0, 0.1), 0);
+}
+
+TEST(update_trial, remembers_who_takes_no_part) {
+    UpdateTrial trial(UpdateBy::All);
+    EXPECT_TRUE(trial.takes_part(2));
+    trial.leave_out(2);
+    EXPECT_FALSE(trial.takes_part(2));
+    EXPECT_TRUE(trial.takes_part(1));
+    EXPECT_TRUE(trial.shares());
 }
 
 }  // namespace

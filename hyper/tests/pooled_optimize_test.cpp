@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "learning_systems.hpp"
 #include "pool_fixtures.hpp"
+#include "searched.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/testing/fault_injector.hpp"
 
@@ -22,30 +22,6 @@ class pooled_optimize : public ::testing::Test {
         static_cast<void>(swiftshader());
     }
 };
-
-OptimizeOptions few_steps(std::uint32_t steps = 6) {
-    return {.evolution = {.population = 32, .sigma = 0.5F, .learning_rate = 0.5F, .optimizer = OptimizerRule::Adam},
-            .steps = steps};
-}
-
-struct Searched {
-    OptimizeOutcome outcome;
-    std::vector<float> values;
-};
-Result<Searched> search(Task task, OptimizeOptions options, evolve::DevicePool* devices) {
-    if (devices != nullptr) {
-        task.system.use(*devices);
-    } else {
-        task.system.use(yolk::testing::shared_device("lavapipe").dispatcher);
-    }
-    const std::vector<Example> held_out(task.examples.begin(), task.examples.begin() + 2);
-    options.held_out = held_out;
-    Searched searched;
-    YOLK_TRY(searched.outcome, task.system.optimize(task.examples, task.metric, options));
-    for (const ParameterGroup& group : task.system.parameters().groups())
-        searched.values.insert(searched.values.end(), group.values.values().begin(), group.values.values().end());
-    return searched;
-}
 
 void expect_same(const Searched& got, const Searched& expected) {
     EXPECT_EQ(got.values, expected.values);
@@ -139,6 +115,27 @@ TEST_F(pooled_optimize, what_a_wrong_device_spoilt_is_made_again) {
         ASSERT_OK(got);
         expect_same(*got, expected);
         EXPECT_THAT(notices, HasSubstr("It computes wrongly"));
+        ++found;
+    }
+    EXPECT_GE(found, 1U);
+}
+
+/// Host functions are evaluated on the host, so that the device makes the update alone, and that is wrong.
+TEST_F(pooled_optimize, a_wrong_update_is_found_and_made_again) {
+    ASSERT_OK_AND_ASSIGN(const Searched expected, search(temperature_task(), few_steps(12)));
+    std::uint32_t found = 0;
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        testing::FaultInjector faults;
+        ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device("lavapipe"));
+        std::string notices;
+        ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
+                             pool_of({wrong, swiftshader()}, notices, {.audit = 0.3, .seed = seed}));
+        faults.spoil_multiplications(true);  // after its probe
+        ASSERT_OK_AND_ASSIGN(const Searched got, search(temperature_task(), few_steps(12), &pool));
+        if (pool.is_used(0)) continue;  // it led nothing that was drawn
+        expect_same(got, expected);
+        EXPECT_THAT(notices, HasSubstr("its update of step"));
+        EXPECT_THAT(got.outcome.notes, ::testing::Contains(HasSubstr("The search went back")));
         ++found;
     }
     EXPECT_GE(found, 1U);

@@ -14,6 +14,7 @@
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
+#include "yolk/evolve/settings.hpp"
 
 #include "task_setup.hpp"
 
@@ -151,36 +152,12 @@ const std::string* find_setting(const Settings& settings, std::string_view name)
 }  // namespace
 
 Settings run_settings(const TrainOptions& options, const EnvironmentInfo& environment) {
-    const evolve::EvolutionOptions& e = options.evolution;
-    std::vector<std::string> freeze = e.freeze;  // a set: neither order nor repetition matters
-    std::sort(freeze.begin(), freeze.end());
-    freeze.erase(std::unique(freeze.begin(), freeze.end()), freeze.end());
-    // fmt writes the shortest decimal that reads back as the same float.
     Settings settings{
         {"task", std::string(environment.name)},
         {"environment_source", environment_source(options)},
         {"network", fmt::format("{}", fmt::join(options.network.widths, ","))},
-        {"max_steps", fmt::format("{}", options.max_steps == 0 ? environment.max_steps : options.max_steps)},
-        {"population", fmt::format("{}", e.population)},
-        {"rank", fmt::format("{}", e.rank)},
-        {"sigma", fmt::format("{}", e.sigma)},
-        {"learning_rate", fmt::format("{}", e.learning_rate)},
-        {"sigma_decay", fmt::format("{}", e.sigma_decay)},
-        {"learning_rate_decay", fmt::format("{}", e.learning_rate_decay)},
-        {"noise_reuse", fmt::format("{}", e.noise_reuse)},
-        {"fitness", std::string(to_string(e.fitness))},
-        {"robust", fmt::format("{}", e.robust)},
-        {"group_size", fmt::format("{}", e.group_size)},
-        {"optimizer", std::string(to_string(e.optimizer))},
-        {"beta1", fmt::format("{}", e.beta1)},
-        {"beta2", fmt::format("{}", e.beta2)},
-        {"seed", fmt::format("{}", e.seed)},
-        {"freeze_vectors", fmt::format("{}", e.freeze_vectors)},
-        {"freeze", fmt::format("{}", fmt::join(freeze, ","))},
-        {"episodes", fmt::format("{}", e.episodes)},
-        {"determinism", std::string(to_string(e.determinism))}};
-    // Only where it is off, so that checkpoints from before there was the choice still resume.
-    if (!e.antithetic) settings.emplace_back("antithetic", "false");
+        {"max_steps", fmt::format("{}", options.max_steps == 0 ? environment.max_steps : options.max_steps)}};
+    for (auto& setting : evolve::settings_of(options.evolution)) settings.push_back(std::move(setting));
     return settings;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -34,7 +35,9 @@ Result<std::vector<std::optional<PolicyRunner>>> runners_of(evolve::DevicePool& 
 /// Returns of all episodes, dealt out in chunks.
 Result<std::vector<float>> run_on_pool(std::span<const Device> devices, const RolloutDesc& desc,
                                        std::span<const float> parameters, std::uint64_t seed) {
-    YOLK_TRY(evolve::DevicePool pool, evolve::DevicePool::create(devices, {.seed = seed}));
+    // No device has to be exact for this, as none has to be alone.
+    YOLK_TRY(evolve::DevicePool pool,
+             evolve::DevicePool::create(devices, {.determinism = Determinism::Fast, .seed = seed}));
     YOLK_TRY(std::vector<std::optional<PolicyRunner>> runners, runners_of(pool, desc));
     std::vector<float> returns(desc.episodes);
     const evolve::PooledWork work{
@@ -52,6 +55,11 @@ Result<std::vector<float>> run_on_pool(std::span<const Device> devices, const Ro
             }};
     YOLK_TRY_VOID(pool.evaluate(work));
     return returns;
+}
+
+bool depends_on_placement(std::span<const Device> devices) {
+    return devices.size() > 1 &&
+           std::ranges::any_of(devices, [](const Device& device) { return !device.findings().inexact_reason.empty(); });
 }
 
 Result<std::vector<float>> run_on_one(const Device& device, const RolloutDesc& desc, std::span<const float> parameters,
@@ -81,7 +89,8 @@ Result<EvalOutcome> evaluate_policy(std::span<const Device> devices, const std::
                        .mean_return = statistics.mean,
                        .deviation = statistics.deviation,
                        .worst_return = statistics.worst,
-                       .best_return = statistics.best};
+                       .best_return = statistics.best,
+                       .depends_on_placement = depends_on_placement(devices)};
 }
 
 Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem::path& policy,

@@ -9,15 +9,12 @@
 
 #include "yolk/evolve/parameter_setup.hpp"
 #include "yolk/hyper/rollout_lowering.hpp"
+#include "yolk/train/policy_file.hpp"
 
 #include "checkpoint.hpp"
 
 namespace yolk::train {
 namespace {
-
-/// As check_network has it; a log has no environment to ask.
-constexpr std::size_t kMostLoggedWidths = 5;
-constexpr std::uint32_t kWidestLogged = 256;
 
 /// Reads settings by name. The first that is missing or no value of its kind is the error.
 class SettingReader {
@@ -72,11 +69,12 @@ Result<PolicyNetwork> read_network(const SettingReader& settings) {
     for (const std::string& part : parts_of(given)) {
         std::uint32_t width = 0;
         const auto [end, code] = std::from_chars(part.data(), part.data() + part.size(), width);
-        if (code != std::errc() || end != part.data() + part.size() || width < 1 || width > kWidestLogged)
+        if (code != std::errc() || end != part.data() + part.size() || width < 1 || width > kMaxWidth)
             return settings.wrong("network", given);
         network.widths.push_back(width);
     }
-    if (network.widths.size() < 2 || network.widths.size() > kMostLoggedWidths) return settings.wrong("network", given);
+    if (network.widths.size() < kMinWidths || network.widths.size() > kMaxWidths)
+        return settings.wrong("network", given);
     return network;
 }
 

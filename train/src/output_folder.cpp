@@ -15,7 +15,7 @@
 namespace yolk::train {
 namespace {
 
-/// Some ten million generations.
+/// About ten million generations.
 constexpr std::size_t kMaxMetricsBytes = std::size_t{1} << 32U;
 
 Error folder_error(const std::filesystem::path& folder, int error_number) {
@@ -38,6 +38,11 @@ Result<void> check_replaceable(const std::filesystem::path& path) {
     }
     if (::access(path.c_str(), W_OK) != 0) return folder_error(path, errno);
     return {};
+}
+
+Result<void> remove_file(const std::filesystem::path& path) {
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+    return file_error("remove", path, errno);
 }
 
 /// Lines of earlier versions have no digest, those of generations whose hash was not due no hash.
@@ -89,18 +94,15 @@ Result<void> prepare_output_folder(const std::filesystem::path& folder, std::opt
     return {};
 }
 
-Result<void> remove_log(const std::filesystem::path& folder) {
-    const std::filesystem::path path = log_path(folder);
-    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
-    return file_error("remove", path, errno);
-}
+Result<void> remove_log(const std::filesystem::path& folder) { return remove_file(log_path(folder)); }
+Result<void> remove_checkpoint(const std::filesystem::path& folder) { return remove_file(checkpoint_path(folder)); }
 
 Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_t generations,
                                  const StateNames& state) {
     std::error_code code;
     if (!std::filesystem::exists(path, code)) {
-        log_info(fmt::format("'{}' is missing; the generations before the checkpoint will be missing from it.",
-                             path.string()));
+        log_info(fmt::format("'{}' is missing; the generations before generation {} will be missing from it.",
+                             path.string(), generations));
         return std::string();
     }
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(path, kMaxMetricsBytes));
@@ -121,8 +123,8 @@ Result<std::string> kept_metrics(const std::filesystem::path& path, std::uint32_
         break;
     }
     return bad_input(
-        "'{}' does not lead up to the checkpoint beside it (generation {}, state {}). Move it "
-        "away to resume without it.",
+        "'{}' does not lead up to the state to go on from (generation {}, state {}), which the checkpoint or the log "
+        "beside it has. Move it away to resume without it.",
         path.string(), generations, state.hash);
 }
 

@@ -31,6 +31,8 @@ namespace yolk::train {
 
 /// The log of a run that another one without a log replaces. Error: Io.
 [[nodiscard]] Result<void> remove_log(const std::filesystem::path& folder);
+/// A checkpoint that must not be gone on from. Error: Io.
+[[nodiscard]] Result<void> remove_checkpoint(const std::filesystem::path& folder);
 
 /// What a line of metrics may say of the state after its generation: the digest, the hash, or both.
 struct StateNames {

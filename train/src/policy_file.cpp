@@ -20,9 +20,6 @@ constexpr std::string_view kFormat = "yolk-policy-1";
 constexpr const char* kSourceKey = "environment_source";  // absent: a built-in environment
 /// Far above any policy that fits the roll-out kernel (64 KiB of parameters), far below what could hurt.
 constexpr std::size_t kMaxPolicyBytes = std::size_t{16} << 20U;
-constexpr std::size_t kMinWidths = 2;
-constexpr std::size_t kMaxWidths = 5;
-constexpr std::uint32_t kMaxWidth = 256;
 
 std::vector<std::uint64_t> shape_of(const ParameterDesc& p) {
     if (p.perturbation == Perturbation::Vector) return {p.rows};

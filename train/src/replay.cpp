@@ -87,6 +87,9 @@ Result<void> copy_log(const RunLogReader& from, const std::filesystem::path& to,
 
 Result<void> write_replayed(const Replay& replay, const ReplayedState& state, const std::filesystem::path& folder,
                             ReplayOutcome& outcome) {
+    // Of an earlier replay: they would stay beside the new ones, or lead elsewhere until these are complete.
+    YOLK_TRY_VOID(remove_checkpoint(folder));
+    YOLK_TRY_VOID(remove_log(folder));
     if (state.generation > 0) {
         YOLK_TRY_VOID(copy_log(replay.log, log_path(folder), state.generation));
         YOLK_TRY_VOID(write_file_atomically(checkpoint_path(folder),

@@ -101,6 +101,15 @@ Result<std::vector<float>> RunDevices::run_policy(PolicyRunner& runner, const Ro
     return returns;
 }
 
+std::vector<Device> RunDevices::in_use() const {
+    if (!pool_) return devices_;
+    std::vector<Device> used;
+    for (std::size_t i = 0; i < pool_->device_count(); ++i) {
+        if (pool_->is_used(i)) used.push_back(pool_->device(i));
+    }
+    return used;
+}
+
 OperationCounts RunDevices::counts() const {
     OperationCounts sum = devices_.front().counts();
     for (const Device& device : std::span(devices_).subspan(1)) sum = sum + device.counts();

@@ -30,7 +30,7 @@ class RunDevices {
                                                         std::uint32_t generation);
 
     [[nodiscard]] const std::vector<Device>& devices() const noexcept { return devices_; }
-    [[nodiscard]] bool is_pool() const noexcept { return pool_ != nullptr; }
+    [[nodiscard]] std::vector<Device> in_use() const;  ///< those that were not dropped
     [[nodiscard]] std::string losses() const { return pool_ ? pool_->losses() : std::string(); }
     [[nodiscard]] OperationCounts counts() const;
 

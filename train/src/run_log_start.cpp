@@ -25,7 +25,7 @@ bool is_there(const std::filesystem::path& path) {
 
 Result<RunLogWriter> new_log(const TrainOptions& options, const TaskSetup& setup,
                              const std::optional<Checkpoint>& from) {
-    const std::vector<float> zeros(optimizer_state_arrays(options.evolution.optimizer) * setup.initial.size(), 0.0F);
+    const std::vector<float> zeros = initial_optimizer_state(options, setup);
     YOLK_TRY(evolve::RunLogHeader header,
              evolve::run_log_header(run_settings(options, setup.environment), options.evolution,
                                     from ? from->parameters : setup.initial, from ? from->optimizer_state : zeros,
@@ -168,6 +168,10 @@ Result<void> go_on_by_log(const Device& device, const TrainOptions& options, con
 }
 
 }  // namespace
+
+std::vector<float> initial_optimizer_state(const TrainOptions& options, const TaskSetup& setup) {
+    return std::vector<float>(optimizer_state_arrays(options.evolution.optimizer) * setup.initial.size(), 0.0F);
+}
 
 Result<Start> find_start(const Device& device, const TrainOptions& options, const TaskSetup& setup) {
     if (options.out.empty() && (options.resume || options.checkpoint_every != 0)) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "checkpoint.hpp"
 #include "task_setup.hpp"
@@ -26,6 +27,9 @@ struct Start {
 /// checkpoint nor a log; a log that is damaged, foreign or of a later version; settings that are not the run's (named,
 /// with both values); a log that does not go on from the checkpoint, or whose generations lead elsewhere.
 [[nodiscard]] Result<Start> find_start(const Device& device, const TrainOptions& options, const TaskSetup& setup);
+
+/// Zeros, as the optimizer's arrays begin.
+[[nodiscard]] std::vector<float> initial_optimizer_state(const TrainOptions& options, const TaskSetup& setup);
 
 /// Says what a run that begins in this folder will replace. Whether an old checkpoint is there.
 bool note_replaced_run(const std::filesystem::path& folder);

@@ -4,35 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 
-#include "yolk/core/hash.hpp"
+#include "yolk/train/processes.hpp"
 
 namespace yolk::train {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// By pieces: the whole file would count in the process's peak memory.
-Result<std::string> binary_hash() {
-    std::ifstream file("/proc/self/exe", std::ios::binary);
-    Hasher hasher;
-    Bytes piece(std::size_t{1} << 20U);
-    while (file.read(reinterpret_cast<char*>(piece.data()), static_cast<std::streamsize>(piece.size())) ||
-           file.gcount() > 0)
-        hasher.add(std::span(piece).first(static_cast<std::size_t>(file.gcount())));
-    if (!file.eof()) return io_error("The program's own file (/proc/self/exe) cannot be read.", errno);
-    return hasher.hex();
-}
-
 /// Everything that must be the same on all ranks: what the bits depend on, and what ends the run.
 Result<evolve::NamedValues> common_settings(const TrainOptions& options, const Result<TaskSetup>& setup) {
     if (!setup) return setup.error();
-    YOLK_TRY(const std::string binary, binary_hash());
-    evolve::NamedValues values{{"version", YOLK_VERSION}, {"binary", binary}};
-    const Settings settings = run_settings(options, setup->environment);
-    values.insert(values.end(), settings.begin(), settings.end());
+    evolve::NamedValues values = run_settings(options, setup->environment);
     values.emplace_back("antithetic sampling", fmt::format("{}", options.evolution.antithetic));
     values.emplace_back("generations", fmt::format("{}", options.generations));
     values.emplace_back("stop_when_solved", fmt::format("{}", options.stop_when_solved));
@@ -54,6 +37,7 @@ TrainOptions RunRanks::options_here(const TrainOptions& options) const {
 
 Result<void> RunRanks::compare(const TrainOptions& options, const Result<TaskSetup>& setup) const {
     if (is_alone()) return setup ? Result<void>() : Result<void>(setup.error());
+    YOLK_TRY_VOID(compare_programs(*exchange_));
     YOLK_TRY_VOID(evolve::compare_settings(*exchange_, common_settings(options, setup)));
     const Result<void> enough =
         evolve::check_ranks(ranks(), options.evolution.population, options.evolution.antithetic);
@@ -75,12 +59,15 @@ Result<std::optional<Checkpoint>> RunRanks::share(Result<std::optional<Checkpoin
 
 Result<void> RunRanks::agree(Result<void> mine) const { return is_alone() ? mine : evolve::agree(*exchange_, mine); }
 
-Result<bool> RunRanks::agree_on_end(Result<bool> mine) const {
+Result<RunEnd> RunRanks::agree_on_end(Result<RunEnd> mine) const {
     if (is_alone()) return mine;
     YOLK_TRY(const std::vector<Bytes> all,
              evolve::gather_results(
                  *exchange_, mine ? Result<Bytes>(Bytes{static_cast<std::byte>(*mine)}) : Result<Bytes>(mine.error())));
-    return std::ranges::any_of(all, [](const Bytes& bytes) { return bytes == Bytes{std::byte{1}}; });
+    const auto any = [&all](RunEnd end) {
+        return std::ranges::any_of(all, [end](const Bytes& bytes) { return bytes == Bytes{std::byte(end)}; });
+    };
+    return any(RunEnd::Callback) ? RunEnd::Callback : any(RunEnd::Own) ? RunEnd::Own : RunEnd::NotYet;
 }
 
 }  // namespace yolk::train

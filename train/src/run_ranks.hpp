@@ -2,6 +2,7 @@
 // A run's other ranks, as its loop sees them: nothing but what it does anyway where there are none.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "checkpoint.hpp"
@@ -10,6 +11,9 @@
 #include "yolk/evolve/ranks.hpp"
 
 namespace yolk::train {
+
+/// Whether a run has ended, and by what; a rank whose callback ended it counts before one that came to its own end.
+enum class RunEnd : std::uint8_t { NotYet, Own, Callback };
 
 class RunRanks {
    public:
@@ -28,8 +32,8 @@ class RunRanks {
     /// Rank 0's, on all.
     [[nodiscard]] Result<std::optional<Checkpoint>> share(Result<std::optional<Checkpoint>> mine) const;
     [[nodiscard]] Result<void> agree(Result<void> mine) const;
-    /// Whether the run has ended on any rank.
-    [[nodiscard]] Result<bool> agree_on_end(Result<bool> mine) const;
+    /// Where it has ended on any rank it has on all.
+    [[nodiscard]] Result<RunEnd> agree_on_end(Result<RunEnd> mine) const;
     [[nodiscard]] evolve::Traffic traffic() const { return is_alone() ? evolve::Traffic() : exchange_->traffic(); }
 
    private:

@@ -1,22 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/train/train.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <optional>
 
 #include "run_log_start.hpp"
 #include "training_run.hpp"
+#include "yolk/core/log.hpp"
 
 namespace yolk::train {
 namespace {
 
-/// By the first device that can: resuming may apply a log.
+/// By the first device that can: resuming may apply a log, and one that computes wrongly comes to other states than the
+/// log has. Where all do, the log is what is wrong.
 Result<Start> find_start_on_any(std::span<const Device> devices, const TrainOptions& options, const TaskSetup& setup) {
     if (devices.empty()) return bad_input("Training needs at least one device; it was given none.");
     Result<Start> start = find_start(devices.front(), options, setup);
-    for (const Device& device : devices.subspan(1)) {
-        if (start || !evolve::is_of_device(start.error())) break;
-        start = find_start(device, options, setup);
+    for (std::size_t i = 1; i < devices.size() && !start; ++i) {
+        const bool is_of_states = start.error().kind == ErrorKind::Failed;
+        if (!is_of_states && !evolve::is_of_device(start.error())) break;
+        Result<Start> other = find_start(devices[i], options, setup);
+        if (other) {
+            log_warning(fmt::format("'{}' could not resume the run, so another device was asked, '{}', which could. {}",
+                                    devices.front().info().name, devices[i].info().name, start.error().message));
+        }
+        if (other || !is_of_states) start = std::move(other);
     }
     return start;
 }
@@ -73,12 +83,12 @@ Result<TrainOutcome> train(std::span<const Device> devices, const TrainOptions& 
             .options = options,
             .setup = setup,
             .evolution = prepared.evolution,
+            .from = from,
             .metrics = MetricsFile(metrics_path(options.out)),
             .lock = std::move(*lock),
             .log = std::move(start->log),
             .in_checkpoint = start->in_checkpoint};
-    run.keep_state({});
-    YOLK_TRY_VOID(ranks.agree(run.begin(from)));
+    YOLK_TRY_VOID(ranks.agree(run.begin()));
     if (auto ended = run.loop(on_generation); !ended) return run.save_what_is_good(std::move(ended).error());
     YOLK_TRY_VOID(ranks.agree(finish_run(run, prepared.final_runner)));
     run.outcome.seconds = seconds_since(run.start);

@@ -11,13 +11,13 @@ namespace yolk::train {
 using Clock = std::chrono::steady_clock;
 
 /// The last that can be refused, and then the first change to the folder.
-Result<void> Run::begin(const std::optional<Checkpoint>& from) {
+Result<void> Run::begin() {
     if (from) {
         outcome.generations = from->generation;
         outcome.resumed_from = from->generation;
         outcome.solved = from->solved;
-        keep_state(from->state_hash);
     }
+    keep_beginning();
     if (options.out.empty()) return {};
     YOLK_TRY_VOID(prepare_output_folder(options.out, lock));
     if (!from) {
@@ -35,7 +35,8 @@ Result<GenerationReport> Run::step() {
     YOLK_TRY(const evolve::GenerationSummary summary, evolution.step());
     const double step_seconds = seconds_since(step_start);
     std::string hash;
-    if (hash_due(evolution.generations())) {
+    // What was kept before an audit sent the run back may be spoilt, so that this state takes its place.
+    if (hash_due(evolution.generations()) || summary.generation < outcome.generations) {
         if (options.hash_every != 1) YOLK_TRY_VOID(evolution.refresh());
         YOLK_TRY(hash, evolution.state_hash());
     }
@@ -58,7 +59,7 @@ Result<void> Run::write_metrics(const GenerationReport& report) {
     return write_log(report);
 }
 
-/// Over all generations, those that were made again included.
+/// Sums over all generations, including those that were made again.
 void Run::count_shares(std::span<const evolve::WorkerShare> shares) {
     outcome.devices.resize(shares.size());
     for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -85,15 +86,28 @@ void Run::count_ranks(GenerationReport& report) {
     }
 }
 
-/// A device that computed wrongly may have spoiled what came after this generation: nothing of that stays in the
-/// folder. The next checkpoint is due at once.
+/// An audit found a device that computed wrongly, and what came after this generation may be its doing.
+bool Run::has_gone_back(const GenerationReport& report) const { return report.generation < outcome.generations; }
+
+/// Nothing of what may be spoilt stays in the folder, or is written to it again. The next checkpoint is due at once.
 Result<void> Run::go_back(std::uint32_t generation) {
     outcome.generations = generation;
-    if (options.out.empty()) return {};
+    if (last.generations > generation) keep_beginning();
+    return options.out.empty() ? Result<void>() : cut_files(generation);
+}
+
+/// In an order in which a kill at any point leaves something to go on from that is not spoilt, or nothing: a log that
+/// ends before the checkpoint would be passed over, and the metrics lead no further than a log that is there.
+Result<void> Run::cut_files(std::uint32_t generation) {
     replaces_checkpoint = true;
+    if (in_checkpoint > generation) {
+        YOLK_TRY_VOID(remove_checkpoint(options.out));
+        in_checkpoint = 0;
+    }
     if (log) {
         YOLK_TRY(const evolve::RunLogReader written, evolve::RunLogReader::open(log->path()));
         YOLK_TRY(log, evolve::RunLogWriter::continue_after(written, generation));
+        YOLK_TRY_VOID(log->cut());
     }
     if (generation == 0) {
         metrics = MetricsFile(metrics_path(options.out));
@@ -119,22 +133,22 @@ bool Run::at_its_end() const {
     return outcome.generations >= options.generations || (outcome.solved && options.stop_when_solved);
 }
 
-/// Whether the run has ended.
-Result<bool> Run::after_generation(const GenerationReport& report, const OnGeneration& on_generation) {
-    if (report.generation < outcome.generations) YOLK_TRY_VOID(go_back(report.generation));
+Result<RunEnd> Run::after_generation(const GenerationReport& report, const OnGeneration& on_generation) {
+    if (has_gone_back(report)) YOLK_TRY_VOID(go_back(report.generation));
     YOLK_TRY_VOID(write_metrics(report));
     ++outcome.generations;
     outcome.solved = ranks.writes() && report.policy_return >= setup.solved_at;  // others have no policy return
     if (!report.state_hash.empty()) keep_state(report.state_hash);
     if (checkpoint_due(outcome.generations)) YOLK_TRY_VOID(save_checkpoint(at_its_end()));
-    ended_by_callback = on_generation && !on_generation(report);
-    return ended_by_callback || at_its_end();
+    if (on_generation && !on_generation(report)) return RunEnd::Callback;
+    return at_its_end() ? RunEnd::Own : RunEnd::NotYet;
 }
 
 Result<void> Run::loop(const OnGeneration& on_generation) {
-    for (bool ended = at_its_end(); !ended;) {
+    for (RunEnd end = at_its_end() ? RunEnd::Own : RunEnd::NotYet; end == RunEnd::NotYet;) {
         YOLK_TRY(const GenerationReport report, step());
-        YOLK_TRY(ended, ranks.agree_on_end(after_generation(report, on_generation)));
+        YOLK_TRY(end, ranks.agree_on_end(after_generation(report, on_generation)));
+        outcome.interrupted = end == RunEnd::Callback;
     }
     return {};
 }

@@ -39,23 +39,26 @@ struct Run {
     const TrainOptions& options;
     const TaskSetup& setup;
     evolve::Evolution& evolution;
+    const std::optional<Checkpoint>& from;  ///< where it goes on; nothing where it begins
     MetricsFile metrics;
     std::optional<WriterLock> lock{};  ///< of the output folder
     SavedState last{};                 ///< that was on the host
     std::optional<evolve::RunLogWriter> log{};
     bool replaces_checkpoint = false;  ///< of another run
     evolve::Traffic traffic_before = ranks.traffic();
-    bool ended_by_callback = false;
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
     std::uint64_t evaluations = 0;
     std::uint32_t in_checkpoint = 0;  ///< generations of this run that the checkpoint in the folder has
     TrainOutcome outcome{};
 
-    Result<void> begin(const std::optional<Checkpoint>& from);
+    Result<void> begin();
     Result<GenerationReport> step();
     Result<void> write_metrics(const GenerationReport& report);
     void count_shares(std::span<const evolve::WorkerShare> shares);
+    [[nodiscard]] bool has_gone_back(const GenerationReport& report) const;
     Result<void> go_back(std::uint32_t generation);
+    Result<void> cut_files(std::uint32_t generation);
+    void keep_beginning();
     Result<void> write_log(const GenerationReport& report);
     void take_state_from_log(const Error& error);
     void keep_state(std::string state_hash);
@@ -65,10 +68,11 @@ struct Run {
     [[nodiscard]] bool hash_due(std::uint32_t generations) const;
     [[nodiscard]] bool at_its_end() const;
     Result<void> loop(const OnGeneration& on_generation);
-    Result<bool> after_generation(const GenerationReport& report, const OnGeneration& on_generation);
+    Result<RunEnd> after_generation(const GenerationReport& report, const OnGeneration& on_generation);
     void count_ranks(GenerationReport& report);
     Result<void> save_end();
     [[nodiscard]] Error save_what_is_good(Error error);
+    [[nodiscard]] Error save_last(Error error);
     [[nodiscard]] Error with_way_on(Error error) const;
 };
 

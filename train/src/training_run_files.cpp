@@ -25,27 +25,40 @@ Result<void> Run::write_log(const GenerationReport& report) {
     return log->append(logged);
 }
 
-/// The state after the last good generation, where that did not come to the host. What fails here leaves the last that
-/// did.
+/// The state after the last good generation, where that did not come to the host: by the first device in use whose
+/// states are the log's. What fails here leaves the last that did.
 void Run::take_state_from_log(const Error& error) {
     if (!log || error.kind == ErrorKind::DeviceLost || last.generations == outcome.generations) return;
     const Result<evolve::RunLogReader> reader = evolve::RunLogReader::open(log->path());
     if (!reader) return;
-    Result<ReplayedState> state = replay_on_device(devices.devices().front(),
-                                                   {.table = setup.parameters,
-                                                    .options = options.evolution,
-                                                    .parameters = last.parameters,
-                                                    .optimizer_state = last.optimizer_state,
-                                                    .generation = last.generations,
-                                                    .pairs_per_slice = options.pairs_per_slice,
-                                                    .hang_limit = options.hang_limit},
-                                                   *reader, outcome.generations);
-    if (!state || state->differs_from) return;
-    last = {.parameters = std::move(state->parameters),
-            .optimizer_state = std::move(state->optimizer_state),
-            .generations = state->generation,
-            .solved = state->solved,
-            .state_hash = std::move(state->state_hash)};
+    for (const Device& device : devices.in_use()) {
+        Result<ReplayedState> state = replay_on_device(device,
+                                                       {.table = setup.parameters,
+                                                        .options = options.evolution,
+                                                        .parameters = last.parameters,
+                                                        .optimizer_state = last.optimizer_state,
+                                                        .generation = last.generations,
+                                                        .pairs_per_slice = options.pairs_per_slice,
+                                                        .hang_limit = options.hang_limit},
+                                                       *reader, outcome.generations);
+        if (!state || state->differs_from) continue;
+        last = {.parameters = std::move(state->parameters),
+                .optimizer_state = std::move(state->optimizer_state),
+                .generations = state->generation,
+                .solved = state->solved,
+                .state_hash = std::move(state->state_hash)};
+        return;
+    }
+}
+
+/// The state from which this process began, which no device of it can have spoiled.
+void Run::keep_beginning() {
+    last = from ? SavedState{.parameters = from->parameters,
+                             .optimizer_state = from->optimizer_state,
+                             .generations = from->generation,
+                             .solved = from->solved,
+                             .state_hash = from->state_hash}
+                : SavedState{.parameters = setup.initial, .optimizer_state = initial_optimizer_state(options, setup)};
 }
 
 /// A copy: the evolution's own mirror is overwritten by a generation that fails.
@@ -123,8 +136,14 @@ Result<std::filesystem::path> save(const Run& run) {
 /// The generations before one that failed are not lost with it, whatever its reason was, as far as their state was on
 /// the host or is in the log. The error, saying so.
 Error Run::save_what_is_good(Error error) {
+    // It may have failed on its way back: then what is later than its state may be spoilt.
+    if (evolution.generations() < outcome.generations && !go_back(evolution.generations())) return error;
     if (options.out.empty()) return error;
     take_state_from_log(error);
+    return save_last(std::move(error));
+}
+
+Error Run::save_last(Error error) {
     if (last.generations == outcome.resumed_from) {
         if (error.kind == ErrorKind::Failed) {
             error.message += outcome.generations == outcome.resumed_from

@@ -170,6 +170,25 @@ TEST_F(pool, policies_are_evaluated_alike) {
     EXPECT_EQ(together.mean_return, alone.mean_return);
     EXPECT_EQ(together.deviation, alone.deviation);
     EXPECT_EQ(together.best_return, alone.best_return);
+    EXPECT_FALSE(together.depends_on_placement);
+}
+
+// Exactness is nothing that an evaluation demands of a device, alone or with others.
+TEST_F(pool, policies_are_evaluated_on_devices_that_are_not_exact) {
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(both()[1], options("policy")));
+    testing::FaultInjector faults;
+    faults.spoil_multiplications(true);
+    ASSERT_OK_AND_ASSIGN(const Device inexact, Device::create(testing::instance(), testing::device_index("lavapipe")));
+    ASSERT_OK(probe(inexact));
+    ASSERT_NE(inexact.findings().inexact_reason, "");
+    ASSERT_OK(evaluate_policy(inexact, outcome.policy, {.episodes = 33}));
+    const std::array devices{both()[0], inexact};
+    ::testing::internal::CaptureStderr();
+    const Result<EvalOutcome> together = evaluate_policy(devices, outcome.policy, {.episodes = 33});
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    ASSERT_OK(together);
+    EXPECT_TRUE(together->depends_on_placement);
+    EXPECT_EQ(said, "");
 }
 
 TEST_F(pool, bad_input_is_refused) {

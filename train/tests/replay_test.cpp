@@ -127,6 +127,12 @@ TEST_P(replaying, generation_0_is_the_beginning) {
     ASSERT_OK_AND_ASSIGN(const Policy policy, load_policy(begin.policy));
     EXPECT_EQ(policy.generations, 0U);
     EXPECT_FALSE(std::filesystem::exists(file("begin") / "checkpoint.yolk"));
+    // Nothing of an earlier replay stays beside it.
+    ASSERT_OK(replay(device(), file("out"), {.generation = 3, .out = file("twice")}));
+    ASSERT_TRUE(std::filesystem::exists(file("twice") / "checkpoint.yolk"));
+    ASSERT_OK(replay(device(), file("out"), {.generation = 0, .out = file("twice")}));
+    EXPECT_FALSE(std::filesystem::exists(file("twice") / "checkpoint.yolk"));
+    EXPECT_FALSE(std::filesystem::exists(file("twice") / "log.yolk"));
 }
 TEST_P(replaying, training_goes_on_from_any_generation) {
     TrainOptions options = logged_run_options(file("out"));

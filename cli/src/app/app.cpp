@@ -152,6 +152,10 @@ Option* App::option(const std::string& name) const {
         std::ranges::find_if(options_, [&](const auto& option) { return option->option_->check_name(name); });
     return found->get();
 }
+std::string App::named() const {
+    const std::string all = called(*app_);
+    return all.size() > app_->get_name().size() ? all.substr(app_->get_name().size() + 1) : std::string();
+}
 bool App::parsed() const noexcept { return app_->parsed(); }
 Condition App::without_subcommand() const {
     return {"goes after the subcommand, if that takes it", [this] { return app_->get_subcommands().empty(); }};

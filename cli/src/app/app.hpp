@@ -92,6 +92,8 @@ class App {
     /// The options that `add` adds go with `condition`.
     void group(Condition condition, const std::function<void()>& add);
     [[nodiscard]] Option* option(const std::string& name) const;  ///< an option that is there
+    /// The subcommands that the call named, as "tune table list"; empty where it named none.
+    [[nodiscard]] std::string named() const;
     /// Whether the call named this subcommand.
     [[nodiscard]] bool parsed() const noexcept;
     /// Holds where the call named none of this command's subcommands.

@@ -20,9 +20,12 @@ int report(const Error& error) {
     return report_on_ranks(error, error.kind == ErrorKind::BadInput ? kBadInput : kFailed);
 }
 
-Result<int> run_parsed(std::span<const Command> commands) {
-    YOLK_TRY(const int code,
-             with_last_defence([&] { return run_named(commands, "The command is missing; --help lists them."); }));
+Result<int> run_parsed(const App& app, std::span<const Command> commands) {
+    constexpr const char* kMissing = "The command is missing; --help lists them.";
+    const std::string command = app.named();
+    if (const Result<void> fits = check_command_of_ranks(command); !fits) return agree_on_mistake(fits.error());
+    if (command.empty()) return agree_on_mistake(bad_input(kMissing));
+    YOLK_TRY(const int code, with_last_defence([&] { return run_named(commands, kMissing); }));
     YOLK_TRY_VOID(finish_output());
     return code;
 }
@@ -38,7 +41,7 @@ int parse_and_run(App& app, int argc, const char* const* argv, std::span<const C
     open_standard_streams();
     const Result<std::optional<int>> parsed = app.parse(argc, argv);
     if (parsed && *parsed) return **parsed;
-    const Result<int> code = parsed ? run_parsed(commands) : Result<int>(agree_on_mistake(parsed.error()));
+    const Result<int> code = parsed ? run_parsed(app, commands) : Result<int>(agree_on_mistake(parsed.error()));
     const int exit_code = code ? *code : report(code.error());
     leave_ranks();
     return exit_code;

@@ -78,15 +78,14 @@ Result<void> check_claimed(const Result<std::vector<Device>>& devices, train::Pr
 
 Result<void> join_ranks() {
     const std::optional<train::Launch> launch = train::seen_launch();
-    if (!launch || joined()) return {};
-    if (launch->processes == 1 && !train::has_mpi()) return {};
+    if (!launch || launch->processes == 1 || joined()) return {};
     auto made = train::join_processes(*launch);
     if (!made) {
         is_said_elsewhere() = launch->number != 0;
         return std::move(made).error();
     }
     joined() = std::move(made).value();
-    return {};
+    return train::compare_programs(*joined());
 }
 
 train::Processes* ranks() noexcept { return joined().get(); }
@@ -112,9 +111,20 @@ int report_on_ranks(const Error& error, int exit_code) {
 }
 
 Error agree_on_mistake(Error error) {
-    if (const Result<void> joining = join_ranks(); !joining || ranks() == nullptr) return error;
+    if (const Result<void> joining = join_ranks(); !joining || ranks() == nullptr)
+        return ranks() == nullptr ? error : joining.error();
     const Result<void> agreed = evolve::agree(*ranks(), Result<void>(error));
     return agreed ? error : agreed.error();
+}
+
+Result<void> check_command_of_ranks(const std::string& command) {
+    const bool runs_over_ranks = command == "train" || command.ends_with("optimize");  // of a system, ours or another's
+    const std::optional<train::Launch> launch = train::seen_launch();
+    if (!launch || launch->processes == 1 || command.empty() || runs_over_ranks) return {};
+    return bad_input(
+        "`{}` is for one process, and a launcher started {} ({}). Call it without the launcher; `train` and `system "
+        "NAME optimize` run over several.",
+        command, launch->processes, launch->variable);
 }
 
 Result<std::vector<Device>> open_devices_of_rank(const std::string& list, const CommonFlags& flags,

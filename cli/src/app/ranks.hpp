@@ -13,7 +13,8 @@
 
 namespace yolk::cli {
 
-/// Where a launcher started this process: joins the others. Errors: join_processes'.
+/// Where a launcher started this process with others: joins them, and compares versions and binaries before anything
+/// else is said. Errors: join_processes', on all ranks compare_programs'.
 [[nodiscard]] Result<void> join_ranks();
 /// After it; null where this process is alone.
 [[nodiscard]] train::Processes* ranks() noexcept;
@@ -27,6 +28,9 @@ void leave_ranks() noexcept;
 [[nodiscard]] int report_on_ranks(const Error& error, int exit_code);
 /// For mistakes in the call: those of all ranks, or of one, become one message.
 [[nodiscard]] Error agree_on_mistake(Error error);
+/// Where a launcher started several processes: a command that is for one of them is a mistake. `command`: as
+/// App::named() has it.
+[[nodiscard]] Result<void> check_command_of_ranks(const std::string& command);
 
 /// The devices of this rank. Without a flag: a machine's GPUs are dealt among its ranks; where it has none, each uses
 /// its best device. With the same --devices on all ranks of a machine, the list is dealt; else each takes its own.

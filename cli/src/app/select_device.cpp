@@ -74,19 +74,34 @@ Result<std::vector<std::uint32_t>> gpu_indices(const Instance& instance) {
     return indices;
 }
 
-Result<std::vector<std::uint32_t>> dealt_indices(const Instance& instance, const std::string& list,
-                                                 const std::string& flag, const DealtTo& dealt) {
-    std::vector<std::uint32_t> shared;
-    if (dealt.local_ranks > 1 && list.empty() && requested_device(flag).empty()) {
-        YOLK_TRY(shared, gpu_indices(instance));
+/// Devices that execute nothing are left out with a notice where many are asked for, and else an error.
+Result<std::vector<Device>> open_each(const Instance& instance, std::span<const std::uint32_t> indices,
+                                      const CommonFlags& flags, bool may_not_execute) {
+    std::vector<Device> devices;
+    for (const std::uint32_t index : indices) {
+        YOLK_TRY(const Context context, Context::create(instance, {.device = std::to_string(index),
+                                                                   .tuning = !flags.no_tuning,
+                                                                   .may_not_execute = may_not_execute}));
+        if (!context.device().findings().not_executing_reason.empty()) {
+            log_warning("leaving out '" + context.device().info().name +
+                        "', which compiles kernels and executes none (see yolk devices)");
+            continue;
+        }
+        devices.push_back(context.device());
     }
-    if (shared.empty()) {
-        YOLK_TRY(shared, indices_of(instance, list, flag));
+    return devices;
+}
+
+/// What the ranks of a machine share, or this process alone has.
+Result<std::vector<Device>> open_shared(const Instance& instance, const std::string& list, const CommonFlags& flags,
+                                        const DealtTo& dealt) {
+    if (dealt.local_ranks > 1 && list.empty() && requested_device(flags.device).empty()) {
+        YOLK_TRY(const std::vector<std::uint32_t> gpus, gpu_indices(instance));
+        YOLK_TRY(std::vector<Device> devices, open_each(instance, gpus, flags, true));
+        if (!devices.empty()) return devices;
     }
-    std::vector<std::uint32_t> mine;
-    for (const std::size_t place : train::dealt_devices(shared.size(), dealt.local_rank, dealt.local_ranks))
-        mine.push_back(shared[place]);
-    return mine;
+    YOLK_TRY(const std::vector<std::uint32_t> indices, indices_of(instance, list, flags.device));
+    return open_each(instance, indices, flags, list == "all");
 }
 
 }  // namespace
@@ -113,20 +128,12 @@ Result<Device> open_untuned(CommonFlags flags) {
 Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags, const DealtTo& dealt) {
     YOLK_TRY_VOID(check_named_cache());
     YOLK_TRY(const Instance instance, Instance::create());
-    YOLK_TRY(const std::vector<std::uint32_t> indices, dealt_indices(instance, list, flags.device, dealt));
+    // Dealt only now, when it is known which of them execute: a rank may not get one that does not.
+    YOLK_TRY(const std::vector<Device> shared, open_shared(instance, list, flags, dealt));
     std::vector<Device> devices;
-    for (const std::uint32_t index : indices) {
-        YOLK_TRY(const Context context, Context::create(instance, {.device = std::to_string(index),
-                                                                   .tuning = !flags.no_tuning,
-                                                                   .may_not_execute = list == "all"}));
-        if (!context.device().findings().not_executing_reason.empty()) {
-            log_warning("leaving out '" + context.device().info().name +
-                        "', which compiles kernels and executes none (see yolk devices)");
-            continue;
-        }
-        watch_compilation(context.device(), flags);
-        devices.push_back(context.device());
-    }
+    for (const std::size_t place : train::dealt_devices(shared.size(), dealt.local_rank, dealt.local_ranks))
+        devices.push_back(shared[place]);
+    for (const Device& device : devices) watch_compilation(device, flags);
     if (devices.empty())
         return unsupported(
             "No device here executes kernels; `yolk devices` lists what there is, and `yolk inspect` works on it.");
@@ -140,6 +147,12 @@ std::string names_of(std::span<const Device> devices, bool with_drivers) {
         text += devices[i].info().name;
         if (with_drivers) text += " (" + driver_text(devices[i].info()) + ")";
     }
+    return text;
+}
+
+std::string drivers_of(std::span<const Device> devices) {
+    std::string text;
+    for (const Device& device : devices) text += (text.empty() ? "" : ", ") + driver_text(device.info());
     return text;
 }
 

@@ -29,12 +29,14 @@ struct DealtTo {
 
 /// `list`: "all" for every device above the floor, or requests separated by commas; empty: as open_device(flags)
 /// chooses; several ranks on a machine share its GPUs then, where it has some. In the order of the list; one that is
-/// named twice is an error.
+/// named twice is an error. What is dealt are devices that execute kernels.
 [[nodiscard]] Result<std::vector<Device>> open_devices(const std::string& list, const CommonFlags& flags,
                                                        const DealtTo& dealt = {});
 
 /// "llvmpipe", "llvmpipe and SwiftShader Device"; with their drivers in brackets where asked for.
 [[nodiscard]] std::string names_of(std::span<const Device> devices, bool with_drivers = false);
+/// Their drivers in the same order, separated by commas.
+[[nodiscard]] std::string drivers_of(std::span<const Device> devices);
 /// Name and version of the driver: "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)".
 [[nodiscard]] std::string driver_text(const DeviceInfo& info);
 

@@ -340,7 +340,7 @@ Command add_inspect_command(App& app) {
     command->add_repeatable("--where", flags->where, "The configurations with this value of a knob; may be repeated")
         ->type_name("KNOB=VALUE");
     const Option* const drawn = add_number(*command, "--configurations", flags->configurations,
-                                           "So many drawn configurations beside the default, or of those of --where")
+                                           "N drawn configurations beside the default, or N of those of --where")
                                     ->only(without(all));
     const Option* const share =
         add_parsed(*command, "--share", flags->share,

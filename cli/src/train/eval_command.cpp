@@ -30,24 +30,27 @@ Result<int> run_eval(const EvalFlags& flags) {
     YOLK_TRY(const std::vector<Device> devices, open_devices(flags.devices, flags.common));
     const RememberShapes remember(devices);
     YOLK_TRY(const train::EvalOutcome outcome, train::evaluate_policy(devices, flags.policy, options));
-    const Device& device = devices.front();
     if (flags.common.json) {
-        print_json({{"policy", flags.policy},
-                    {"task", outcome.task},
-                    {"device", names_of(devices)},
-                    {"driver", driver_text(device.info())},
-                    {"seed", flags.options.seed},
-                    {"episodes", outcome.episodes},
-                    {"mean_return", outcome.mean_return},
-                    {"deviation", outcome.deviation},
-                    {"worst_return", outcome.worst_return},
-                    {"best_return", outcome.best_return}});
+        Json json{{"policy", flags.policy},
+                  {"task", outcome.task},
+                  {"device", names_of(devices)},
+                  {"driver", drivers_of(devices)},
+                  {"seed", flags.options.seed},
+                  {"episodes", outcome.episodes},
+                  {"mean_return", outcome.mean_return},
+                  {"deviation", outcome.deviation},
+                  {"worst_return", outcome.worst_return},
+                  {"best_return", outcome.best_return}};
+        if (devices.size() > 1) json["depends_on_placement"] = outcome.depends_on_placement;
+        print_json(json);
         return 0;
     }
     print_line("{} on {}: {} over {} episodes, seed {}", flags.policy, names_of(devices), outcome.task,
                outcome.episodes, flags.options.seed);
     print_line("mean return {:.2f}, deviation {:.2f}, worst {:.1f}, best {:.1f}", outcome.mean_return,
                outcome.deviation, outcome.worst_return, outcome.best_return);
+    if (outcome.depends_on_placement)
+        print_line("not all of these devices are exact: the last bits depend on which of them ran which episode");
     return 0;
 }
 

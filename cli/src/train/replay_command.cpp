@@ -82,14 +82,13 @@ Result<int> run_replay(const ReplayFlags& flags) {
         return true;
     };
     Place place;
-    Result<train::ReplayOutcome> outcome = bad_input("nothing was replayed");
-    if (flags.twin) {
-        outcome = train::replay_twin(flags.log, options, progress);
-    } else {
+    const auto replay = [&]() -> Result<train::ReplayOutcome> {
+        if (flags.twin) return train::replay_twin(flags.log, options, progress);
         YOLK_TRY(const Context context, open_context(flags.common));
         place = {.device = context.device().info().name, .driver = driver_text(context.device().info())};
-        outcome = train::replay(context, flags.log, options, progress);
-    }
+        return train::replay(context, flags.log, options, progress);
+    };
+    const Result<train::ReplayOutcome> outcome = replay();
     status.finish();
     if (!outcome) return outcome.error();
     note_what_is_odd(flags, *outcome);

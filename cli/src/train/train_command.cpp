@@ -69,8 +69,8 @@ void print_ranks(const train::TrainOutcome& outcome) {
 }
 
 Json train_outcome_json(const train::TrainOptions& options, std::span<const Device> devices,
-                        const train::TrainOutcome& outcome, bool interrupted) {
-    Json json{{"task", options.task}, {"device", names_of(devices)}, {"driver", driver_text(devices.front().info())}};
+                        const train::TrainOutcome& outcome) {
+    Json json{{"task", options.task}, {"device", names_of(devices)}, {"driver", drivers_of(devices)}};
     json["seed"] = options.evolution.seed;
     json["population"] = options.evolution.population;
     json["generations"] = outcome.generations;
@@ -81,7 +81,7 @@ Json train_outcome_json(const train::TrainOptions& options, std::span<const Devi
     json["seconds"] = outcome.seconds;
     json["first_generation_seconds"] = outcome.first_generation_seconds;
     json["solved"] = outcome.solved;
-    json["interrupted"] = interrupted;
+    json["interrupted"] = outcome.interrupted;
     json["policy"] = outcome.policy.string();
     json["resumed_from"] = outcome.resumed_from;
     for (const evolve::WorkerShare& share : outcome.devices) json["devices"].push_back(train::to_json(share));
@@ -107,8 +107,8 @@ void print_shares(const train::TrainOptions& options, const train::TrainOutcome&
 
 /// `given_task` is what the user wrote: the environment's file, where it has one.
 void print_train_outcome(const train::TrainOptions& options, const std::string& given_task,
-                         const train::TrainOutcome& outcome, bool interrupted) {
-    const std::string end = interrupted ? "interrupted" : outcome.solved ? "solved" : "not solved";
+                         const train::TrainOutcome& outcome) {
+    const std::string end = outcome.interrupted ? "interrupted" : outcome.solved ? "solved" : "not solved";
     print_line(
         "{} after {} generation{} and {:.1f} s; the unperturbed policy's mean return over {} fresh episodes is {:.1f}",
         end, outcome.generations, outcome.generations == 1 ? "" : "s", outcome.seconds, options.evaluation_episodes,
@@ -123,7 +123,7 @@ void print_train_outcome(const train::TrainOptions& options, const std::string& 
     print_line("saved {}", policy);
     const std::string file = options.own_environment ? " --env " + shell_quoted(given_task) : std::string();
     print_line("look at it: {} eval {}{}", command_name(), shell_quoted(policy), file);
-    if (interrupted) print_line("to continue, run the same command with --resume");
+    if (outcome.interrupted) print_line("to continue, run the same command with --resume");
 }
 
 /// The task is given in one of two ways.
@@ -186,9 +186,8 @@ Result<int> run_train(const TrainCommandFlags& given_flags) {
 
     if (!speaks_for_ranks()) return 0;
     const std::string& given = flags.environment.empty() ? flags.train.options.task : flags.environment;
-    const bool interrupted = InterruptGuard::requested();
-    return print_outcome(flags.common.json, train_outcome_json(options, devices, *outcome, interrupted),
-                         [&] { print_train_outcome(options, given, *outcome, interrupted); });
+    return print_outcome(flags.common.json, train_outcome_json(options, devices, *outcome),
+                         [&] { print_train_outcome(options, given, *outcome); });
 }
 
 }  // namespace

@@ -13,22 +13,25 @@
 
 namespace yolk::hyper {
 
-StepReport report_of(std::uint32_t step, std::span<const double> rewards, const evolve::Schedule& schedule) {
-    StepReport report{.step = step,
-                      .mean = 0.0,
-                      .best = -std::numeric_limits<double>::infinity(),
-                      .centre = rewards.front(),
-                      .sigma = static_cast<double>(schedule.sigma),
-                      .learning_rate = static_cast<double>(schedule.learning_rate)};
-    std::size_t finite = 0;
-    for (const double reward : rewards.subspan(1)) {
+RewardSums sum_rewards(std::span<const double> rewards) {
+    RewardSums sums;
+    for (const double reward : rewards) {
         if (!std::isfinite(reward)) continue;
-        report.mean += reward;
-        report.best = std::max(report.best, reward);
-        ++finite;
+        sums.sum += reward;
+        sums.best = std::max(sums.best, reward);
+        ++sums.finite;
     }
-    report.mean = finite == 0 ? std::numeric_limits<double>::quiet_NaN() : report.mean / static_cast<double>(finite);
-    return report;
+    return sums;
+}
+
+StepReport report_of(std::uint32_t step, double centre, const RewardSums& members, const evolve::Schedule& schedule) {
+    return {.step = step,
+            .mean = members.finite == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                        : members.sum / static_cast<double>(members.finite),
+            .best = members.best,
+            .centre = centre,
+            .sigma = static_cast<double>(schedule.sigma),
+            .learning_rate = static_cast<double>(schedule.learning_rate)};
 }
 
 namespace {
@@ -81,6 +84,18 @@ class HostView {
         return {};
     }
 
+    /// All of it, as the next step finds it. Blocks.
+    [[nodiscard]] Result<CentreState> state() const {
+        YOLK_TRY_VOID(evolution_->refresh());
+        const std::span<const float> parameters = evolution_->parameters();
+        const std::span<const float> optimizer = evolution_->optimizer_state();
+        CentreState state{.parameters = {parameters.begin(), parameters.end()},
+                          .optimizer = {optimizer.begin(), optimizer.end()},
+                          .generation = evolution_->generations()};
+        objective_->clamp(state.parameters);  // on the device with the next step
+        return state;
+    }
+
    private:
     const Objective* objective_;
     evolve::Evolution* evolution_;
@@ -88,9 +103,15 @@ class HostView {
     std::vector<float> centre_;
 };
 
+Result<void> keep_checkpoint(Objective& objective, const HostView& host) {
+    YOLK_TRY(const CentreState state, host.state());
+    return objective.save_checkpoint(state);
+}
+
 Result<void> search_steps(Objective& objective, evolve::Evolution& evolution, std::span<float> returns,
                           const evolve::EvolutionOptions& options) {
-    evolve::Schedule schedule(options);
+    const bool keeps = !objective.options().checkpoint.empty();
+    evolve::Schedule schedule(options, evolution.generations());
     HostView host(objective, evolution);
     Perturbations candidates{.table = evolution.table(),
                              .centre = host.centre(),
@@ -99,32 +120,40 @@ Result<void> search_steps(Objective& objective, evolve::Evolution& evolution, st
                              .first_member = -1,
                              .members = options.population + 1,
                              .antithetic = options.antithetic};
-    for (std::uint32_t step = 0; step < objective.options().steps; ++step) {
+    for (std::uint32_t step = evolution.generations(); step < objective.options().steps; ++step) {
         candidates.when = schedule.noise_time();
         YOLK_TRY(const std::vector<double> rewards, objective.evaluate(candidates));
-        if (rewards.empty()) return {};  // the budget; the best centre so far is kept
-        std::ranges::transform(std::span(rewards).subspan(1), returns.begin(),
-                               [](double reward) { return static_cast<float>(reward); });
-        if (!objective.report(report_of(step, rewards, schedule), candidates)) return {};
+        // The budget, or the caller: the best centre so far is kept.
+        if (rewards.empty()) return keeps ? keep_checkpoint(objective, host) : Result<void>();
+        const std::span<const double> members = std::span(rewards).subspan(1);
+        std::ranges::transform(members, returns.begin(), [](double reward) { return static_cast<float>(reward); });
+        if (!objective.report(report_of(step, rewards.front(), sum_rewards(members), schedule), candidates))
+            return keeps ? keep_checkpoint(objective, host) : Result<void>();
         YOLK_TRY_VOID(evolution.step());
         YOLK_TRY_VOID(host.follow());
         schedule.advance();
+        if (objective.checkpoint_due(step + 1)) YOLK_TRY_VOID(keep_checkpoint(objective, host));
     }
     // What the last step made competes as well.
+    candidates.when = schedule.noise_time();
     candidates.members = 1;
     YOLK_TRY_VOID(objective.evaluate(candidates));
-    return {};
+    return keeps ? keep_checkpoint(objective, host) : Result<void>();
 }
 
 Result<void> Eggroll::run(Objective& objective) {
     evolve::EvolutionOptions options = objective.options().evolution;
     options.rank = objective.noise_rank();
-    if (objective.devices() != nullptr) return search_over_devices(objective, options);
+    if (objective.devices() != nullptr || has_other_ranks(objective.options()))
+        return search_over_devices(objective, options);
     const Device& device = objective.dispatcher().device();
     const ParameterTable& table = objective.space().table;
+    CentreState first = objective.first_state();
     evolve::EvolutionParts parts{.parameters = table,
-                                 .initial = objective.space().centre,
-                                 .host_elements = elements_of(table, objective.host_rows())};
+                                 .initial = std::move(first.parameters),
+                                 .host_elements = elements_of(table, objective.host_rows()),
+                                 .optimizer_state = std::move(first.optimizer),
+                                 .generation = first.generation};
     YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,
              evolve::host_scores_evaluator(device, options.population));
     const std::span<float> returns = scores->returns();

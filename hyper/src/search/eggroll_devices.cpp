@@ -1,164 +1,228 @@
 // SPDX-License-Identifier: Apache-2.0
-// EGGROLL over several devices.
+// EGGROLL over several devices, and over the ranks that each have some.
 #include <algorithm>
-#include <iterator>
+#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "eggroll_steps.hpp"
-#include "yolk/evolve/evolution.hpp"
+#include "followed_centre.hpp"
+#include "search_team.hpp"
+#include "search_trail.hpp"
+#include "yolk/evolve/shaping.hpp"
 
 namespace yolk::hyper {
 namespace {
 
-/// What the next step depends on, on the host: a device that is lost takes nothing with it.
-struct CentreState {
-    std::vector<float> parameters, optimizer;
-    std::uint32_t generation = 0;
+constexpr std::uint32_t kNoGeneration = UINT32_MAX;
+
+FitnessDesc search_fitness(const evolve::EvolutionOptions& options) {
+    return {.population = options.population,
+            .episodes = 1,
+            .rule = options.fitness,
+            .robust = options.robust,
+            .group_size = options.group_size,
+            .antithetic = options.antithetic,
+            .config = {}};
+}
+
+/// What a step knows once all of its candidates are evaluated. `mine` are this rank's; without others, all.
+struct EvaluatedStep {
+    bool is_affordable = true;
+    evolve::MemberRange mine{};
+    std::vector<float> returns{};
+    StepReport report{};
+    std::uint32_t suspect_since = kNoGeneration;  ///< generation
 };
 
-/// The centre, and the update of it on the first device that can.
-class FollowedCentre {
+class DevicesSearch {
    public:
-    FollowedCentre(Objective& objective, const evolve::EvolutionOptions& options)
+    DevicesSearch(Objective& objective, evolve::DevicePool& devices, const evolve::EvolutionOptions& options)
         : objective_(&objective),
-          devices_(objective.devices()),
+          devices_(&devices),
           options_(options),
-          state_{.parameters = objective.space().centre, .optimizer = {}} {}
+          audited_(devices.options().audit > 0.0),
+          centre_(objective, devices, options) {}
 
-    [[nodiscard]] const CentreState& state() const noexcept { return state_; }
-    /// From `rewards` of the members.
-    [[nodiscard]] Result<void> step(std::span<const double> rewards);
-    [[nodiscard]] Result<void> go_back(CentreState state) {
-        state_ = std::move(state);
-        return make_evolution();
+    [[nodiscard]] Result<void> join(evolve::Exchange& exchange) {
+        YOLK_TRY(team_, SearchTeam::create(exchange, options_));
+        return {};
     }
+    [[nodiscard]] Result<void> run();
 
    private:
-    [[nodiscard]] Result<void> make_evolution();
-    [[nodiscard]] Result<void> make_on(std::size_t lead);
-    [[nodiscard]] Result<void> step_on_lead(std::span<const double> rewards);
+    [[nodiscard]] bool is_over() const { return centre_.state().generation >= objective_->options().steps; }
+    [[nodiscard]] Perturbations candidates() const;
+    [[nodiscard]] std::uint32_t suspect_since() const;
+    [[nodiscard]] std::uint32_t verified_until() const;
+    [[nodiscard]] Result<EvaluatedStep> evaluate(const Perturbations& all);
+    [[nodiscard]] Result<EvaluatedStep> evaluate_together(const Perturbations& all);
+    [[nodiscard]] Result<bool> report(EvaluatedStep& step, const Perturbations& all);
+    [[nodiscard]] Result<std::uint32_t> update(const EvaluatedStep& step);
+    [[nodiscard]] Result<void> go_back(std::uint32_t generation);
 
     Objective* objective_;
     evolve::DevicePool* devices_;
     evolve::EvolutionOptions options_;
-    CentreState state_;
-    std::optional<evolve::Evolution> evolution_;
-    std::span<float> returns_;  // of its evaluator
-    std::size_t lead_ = 0;
+    bool audited_;
+    std::optional<SearchTeam> team_{};
+    FollowedCentre centre_;
+    SearchTrail trail_;
+    std::uint32_t verified_ = 0;  // of all ranks
 };
 
-Result<void> FollowedCentre::make_on(std::size_t lead) {
-    evolve::EvolutionParts parts{.parameters = objective_->space().table,
-                                 .initial = state_.parameters,
-                                 .optimizer_state = state_.optimizer,
-                                 .generation = state_.generation};
-    const Device& device = devices_->device(lead);
-    YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,
-             evolve::host_scores_evaluator(device, options_.population));
-    returns_ = scores->returns();
-    parts.evaluator = std::move(scores);
-    YOLK_TRY(evolve::Evolution made,
-             evolve::Evolution::create(device, devices_->dispatcher(lead), std::move(parts), options_));
-    evolution_.emplace(std::move(made));
-    return {};
+/// Of this step; the centre is member -1. What the last step made competes alone.
+Perturbations DevicesSearch::candidates() const {
+    return {.table = objective_->space().table,
+            .centre = centre_.state().parameters,
+            .when = evolve::Schedule(options_, centre_.state().generation).noise_time(),
+            .rank = options_.rank,
+            .first_member = -1,
+            .members = is_over() ? 1 : options_.population + 1,
+            .antithetic = options_.antithetic};
 }
 
-Result<void> FollowedCentre::make_evolution() {
-    while (true) {
-        evolution_.reset();
-        YOLK_TRY(lead_, devices_->lead());
-        const Result<void> made = make_on(lead_);
-        if (made || !evolve::is_of_device(made.error())) return made;
-        devices_->drop(lead_, made.error().message);
-    }
+std::uint32_t DevicesSearch::suspect_since() const {
+    const std::optional<std::uint32_t> spoilt = objective_->spoilt_since();
+    return spoilt ? trail_.generation_of(*spoilt) : kNoGeneration;
 }
 
-Result<void> FollowedCentre::step_on_lead(std::span<const double> rewards) {
-    std::ranges::transform(rewards, returns_.begin(), [](double reward) { return static_cast<float>(reward); });
-    YOLK_TRY_VOID(evolution_->step());
-    const std::span<const float> parameters = evolution_->parameters();
-    const std::span<const float> optimizer = evolution_->optimizer_state();
-    CentreState next{.parameters = {parameters.begin(), parameters.end()},
-                     .optimizer = {optimizer.begin(), optimizer.end()},
-                     .generation = state_.generation + 1};
-    if (objective_->clamp(next.parameters)) YOLK_TRY_VOID(evolution_->set_parameters(next.parameters));
-    state_ = std::move(next);
-    return {};
+std::uint32_t DevicesSearch::verified_until() const {
+    return audited_ ? trail_.generation_of(devices_->verified()) : kNoGeneration;
 }
 
-Result<void> FollowedCentre::step(std::span<const double> rewards) {
-    while (true) {
-        // It may have been dropped while it evaluated.
-        if (!evolution_ || !devices_->is_used(lead_)) YOLK_TRY_VOID(make_evolution());
-        const Result<void> done = step_on_lead(rewards);
-        if (done || !evolve::is_of_device(done.error())) return done;
-        devices_->drop(lead_, done.error().message);
-    }
+Result<EvaluatedStep> DevicesSearch::evaluate(const Perturbations& all) {
+    if (team_) return evaluate_together(all);
+    EvaluatedStep step{.mine = {.first = 0, .count = options_.population}};
+    YOLK_TRY(const std::vector<double> rewards, objective_->evaluate(all));
+    step.is_affordable = !rewards.empty();
+    step.suspect_since = suspect_since();
+    verified_ = verified_until();
+    if (!step.is_affordable) return step;
+    const std::span<const double> members = std::span(rewards).subspan(1);
+    step.returns.assign(members.begin(), members.end());
+    step.report = report_of(centre_.state().generation, rewards.front(), sum_rewards(members),
+                            evolve::Schedule(options_, centre_.state().generation));
+    return step;
 }
 
-/// States that an audit may have to go back to. Where a device computed wrongly the newest one from before it is
-/// taken; a few are kept, so that this may be a little further back than need be.
-class Trail {
-   public:
-    struct Place {
-        SearchMark mark;
-        CentreState state;
+Result<EvaluatedStep> DevicesSearch::evaluate_together(const Perturbations& all) {
+    EvaluatedStep step{.mine = team_->mine()};
+    step.is_affordable = objective_->affords(all.members);  // the same on all ranks, which know all costs
+    if (!step.is_affordable) return step;
+    const Perturbations part = team_->part_of(all);
+    const auto begin = std::chrono::steady_clock::now();
+    Result<std::vector<double>> rewards = part.members == 0 ? std::vector<double>() : objective_->evaluate_part(part);
+    const auto scored = [&]() -> Result<SearchTeam::Scored> {
+        if (!rewards) return rewards.error();
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+        return SearchTeam::Scored{.evaluations = part.members,
+                                  .verified = verified_until(),
+                                  .suspect_since = suspect_since(),
+                                  .seconds = passed.count()};
     };
-    /// `verified`: nothing evaluated before this number can turn out wrong any more.
-    void add(Place place, std::uint32_t verified) {
-        if (!places_.empty() && places_.back().mark.evaluation == place.mark.evaluation) return;
-        places_.push_back(std::move(place));
-        const auto after = std::ranges::find_if(places_, [&](const Place& p) { return p.mark.evaluation > verified; });
-        if (after != places_.begin()) places_.erase(places_.begin(), std::prev(after));
-        if (places_.size() <= kMostPlaces) return;
-        std::size_t index = 0;
-        std::erase_if(places_, [&](const Place&) { return index++ % 2 == 1; });
+    YOLK_TRY(const SearchTeam::Scored of_all, team_->after_scores(scored(), !is_over()));
+    step.suspect_since = of_all.suspect_since;
+    verified_ = of_all.verified;
+    YOLK_TRY_VOID(objective_->share_costs());
+    std::span<const double> members = *rewards;
+    SearchTeam::Rewards mine;
+    if (part.first_member == -1 && !members.empty()) {
+        mine.centre = members.front();
+        members = members.subspan(1);
     }
-    /// What is later is forgotten.
-    [[nodiscard]] const Place& back_to(std::uint32_t spoilt_since) {
-        while (places_.size() > 1 && places_.back().mark.evaluation > spoilt_since) places_.pop_back();
-        return places_.back();
-    }
+    mine.members = sum_rewards(members);
+    step.returns.assign(members.begin(), members.end());
+    YOLK_TRY(const SearchTeam::Rewards together, team_->together(mine));
+    step.report = report_of(centre_.state().generation, together.centre, together.members,
+                            evolve::Schedule(options_, centre_.state().generation));
+    team_->describe(step.report);
+    return step;
+}
 
-   private:
-    static constexpr std::size_t kMostPlaces = 16;
-    std::vector<Place> places_;
-};
+/// Whether the search goes on. Held-out examples may find a device that computes wrongly, too.
+Result<bool> DevicesSearch::report(EvaluatedStep& step, const Perturbations& all) {
+    if (!step.is_affordable || is_over() || step.suspect_since != kNoGeneration) return false;
+    const bool goes_on = objective_->report(step.report, all);
+    step.suspect_since = suspect_since();
+    if (team_) {
+        YOLK_TRY(step.suspect_since, team_->least(step.suspect_since));
+    }
+    return goes_on;
+}
+
+/// The generation that the update makes suspect. Ranks compare their states after each update, so that no earlier
+/// one of a device is in doubt there.
+Result<std::uint32_t> DevicesSearch::update(const EvaluatedStep& step) {
+    const FitnessDesc desc = search_fitness(options_);
+    const auto make = [&](const Result<evolve::ShapedGeneration>& shaped) -> Result<std::uint32_t> {
+        if (!shaped) return shaped.error();
+        YOLK_TRY(const std::optional<std::size_t> wrong, centre_.step(*shaped));
+        if (!wrong) return kNoGeneration;
+        objective_->distrust(devices_->verified(*wrong));
+        const std::uint32_t updates = team_ ? centre_.state().generation : centre_.unproven_since();
+        return std::min(suspect_since(), updates);
+    };
+    if (!team_) return make(evolve::shape_scores(desc, step.returns));
+    YOLK_TRY(const evolve::ShapedGeneration shaped, team_->shape(desc, step.mine, step.returns));
+    const Result<std::uint32_t> suspect = make(shaped);
+    if (audited_) {
+        YOLK_TRY(const std::uint32_t of_all, team_->least(suspect));
+        if (of_all != kNoGeneration) return of_all;
+    }
+    using State = Result<CentreState>;
+    YOLK_TRY(std::optional<CentreState> others,
+             team_->settle_state(suspect ? State(centre_.state()) : State(suspect.error()), centre_.lead_name()));
+    if (others) YOLK_TRY_VOID(centre_.go_back(std::move(*others)));
+    return kNoGeneration;
+}
+
+Result<void> DevicesSearch::go_back(std::uint32_t generation) {
+    const SearchTrail::Place& place = trail_.back_to(generation);
+    YOLK_TRY_VOID(objective_->go_back(place.mark));
+    const Result<void> done = centre_.go_back(place.state);
+    return team_ ? team_->agree(done) : done;
+}
+
+Result<void> DevicesSearch::run() {
+    while (true) {
+        // The first state as well where the start was spoilt: it depends on no evaluation.
+        if (audited_) {
+            const std::uint32_t proven = team_ ? verified_ : std::min(verified_, centre_.unproven_since());
+            trail_.add({.mark = objective_->mark(), .state = centre_.state()}, proven);
+        }
+        const Perturbations all = candidates();
+        YOLK_TRY(EvaluatedStep step, evaluate(all));
+        YOLK_TRY(const bool goes_on, report(step, all));
+        if (step.suspect_since != kNoGeneration) {
+            YOLK_TRY_VOID(go_back(step.suspect_since));
+            continue;
+        }
+        if (!goes_on) return objective_->save_checkpoint(centre_.state());  // the best centre so far is kept
+        YOLK_TRY(const std::uint32_t suspect, update(step));
+        if (suspect != kNoGeneration) {
+            YOLK_TRY_VOID(go_back(suspect));
+            continue;
+        }
+        if (objective_->checkpoint_due(centre_.state().generation))
+            YOLK_TRY_VOID(objective_->save_checkpoint(centre_.state()));
+    }
+}
 
 }  // namespace
 
 Result<void> search_over_devices(Objective& objective, const evolve::EvolutionOptions& options) {
-    const bool audited = objective.devices()->options().audit > 0.0;
-    FollowedCentre centre(objective, options);
-    Trail trail;
-    Perturbations candidates{.table = objective.space().table,
-                             .centre = centre.state().parameters,
-                             .rank = options.rank,
-                             .first_member = -1,
-                             .antithetic = options.antithetic};
-    while (true) {
-        const std::uint32_t step = centre.state().generation;
-        const evolve::Schedule schedule(options, step);
-        if (audited && !objective.spoilt_since())
-            trail.add({.mark = objective.mark(), .state = centre.state()}, objective.devices()->verified());
-        const bool is_over = step == objective.options().steps;  // what the last step made competes as well
-        candidates.centre = centre.state().parameters;
-        candidates.when = schedule.noise_time();
-        candidates.members = is_over ? 1 : options.population + 1;
-        YOLK_TRY(const std::vector<double> rewards, objective.evaluate(candidates));
-        const bool goes_on = !is_over && !rewards.empty() && !objective.spoilt_since() &&
-                             objective.report(report_of(step, rewards, schedule), candidates);
-        if (const std::optional<std::uint32_t> spoilt = objective.spoilt_since()) {
-            const Trail::Place& place = trail.back_to(*spoilt);
-            YOLK_TRY_VOID(objective.go_back(place.mark));
-            YOLK_TRY_VOID(centre.go_back(place.state));
-            continue;
-        }
-        if (!goes_on) return {};  // or the budget; the best centre so far is kept
-        YOLK_TRY_VOID(centre.step(std::span(rewards).subspan(1)));
+    evolve::DevicePool* devices = objective.devices();
+    std::optional<evolve::DevicePool> one;
+    if (devices == nullptr) {
+        YOLK_TRY(one, evolve::DevicePool::create(std::span(&objective.dispatcher().device(), 1),
+                                                 {.determinism = options.determinism, .seed = options.seed}));
+        devices = &*one;
     }
+    DevicesSearch search(objective, *devices, options);
+    if (has_other_ranks(objective.options())) YOLK_TRY_VOID(search.join(*objective.options().exchange));
+    return search.run();
 }
 
 }  // namespace yolk::hyper

@@ -11,9 +11,11 @@
 #include <set>
 #include <utility>
 
+#include "eggroll_steps.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/core/shape.hpp"
+#include "yolk/evolve/parameter_setup.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -41,20 +43,6 @@ void note_ranks(const ParameterSet& set, std::uint32_t rank) {
 
 std::uint64_t count_placed(std::span<const PlacedEquation> placed, Placement where) {
     return static_cast<std::uint64_t>(std::ranges::count(placed, where, &PlacedEquation::placement));
-}
-
-/// Calls that one candidate makes of each hyperfunction whose body is equations, over all examples.
-std::map<std::string, std::uint64_t> tensor_calls(std::span<const TracedExample> examples) {
-    std::map<std::string, std::uint64_t> calls;
-    for (const TracedExample& example : examples) {
-        std::set<std::pair<std::string, std::uint32_t>> distinct;
-        for (const Equation& equation : example.graph.equations) {
-            if (equation.host == nullptr && !equation.hyperfunction.empty())
-                distinct.emplace(equation.hyperfunction, equation.call);
-        }
-        for (const auto& [name, call] : distinct) ++calls[name];
-    }
-    return calls;
 }
 
 }  // namespace
@@ -85,13 +73,18 @@ Result<void> SystemObjective::plan(Prepared& prepared) {
 Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system, std::span<const Example> examples,
                                                                  const Metric& metric, const OptimizeOptions& options) {
     std::unique_ptr<SystemObjective> made(new SystemObjective(system, metric, options));
+    if (!made->is_first_rank()) {
+        made->options_.held_out = {};
+        made->options_.log.clear();
+    }
+    if (has_other_ranks(options) || !options.checkpoint.empty()) made->examples_hash_ = hash_of(examples);
     const auto trace = [&](std::span<const Example> of, Prepared& prepared) -> Result<void> {
         YOLK_TRY(prepared.traced, system.trace_all(of));
         for (const Example& example : of) prepared.expected.push_back(example.expected);
         return {};
     };
     YOLK_TRY_VOID(trace(examples, made->training_));
-    if (!options.held_out.empty()) YOLK_TRY_VOID(trace(options.held_out, made->held_out_.emplace()));
+    if (!made->options_.held_out.empty()) YOLK_TRY_VOID(trace(options.held_out, made->held_out_.emplace()));
     // Now that tracing has registered every hyperfunction.
     YOLK_TRY(made->set_, working_set(system.parameters(), options.evolution));
     YOLK_TRY(made->space_, search_space(made->set_));
@@ -143,16 +136,19 @@ bool SystemObjective::clamp(std::span<float> coordinates) const {
     return moved;
 }
 
-bool SystemObjective::affords(std::uint64_t candidates) const noexcept {
+bool SystemObjective::affords(std::uint64_t candidates) {
     if (options_.metric_budget == 0) return true;
     const std::uint64_t left = options_.metric_budget - std::min(options_.metric_budget, outcome_.cost.metric_calls);
-    return candidates <= left / options_.samples_per_example;
+    const bool does = candidates <= left / options_.samples_per_example;
+    out_of_budget_ = out_of_budget_ || !does;
+    return does;
 }
 
 void SystemObjective::count_failures(const PopulationEvaluation& evaluation) {
     for (std::size_t i = 0; i < evaluation.rewards.size(); ++i) {
         if (std::isfinite(evaluation.rewards[i])) continue;
         ++failed_in_step_;
+        ++unshared_.failed;
         if (std::exchange(failure_named_, true)) continue;
         const bool told = i < evaluation.errors.size() && evaluation.errors[i].has_value();
         log_warning(
@@ -163,16 +159,11 @@ void SystemObjective::count_failures(const PopulationEvaluation& evaluation) {
 
 template <class Evaluate>
 Result<std::vector<double>> SystemObjective::rewards_of(std::uint32_t count, Evaluate evaluate) {
-    if (!affords(count)) {
-        out_of_budget_ = true;
-        return std::vector<double>();
-    }
     std::vector<double> sums(count, 0.0);
     for (std::uint32_t sample = 0; sample < options_.samples_per_example; ++sample) {
         YOLK_TRY(PopulationOutputs outputs, evaluate());
-        outcome_.cost.dispatches += outputs.counts.dispatches;
-        outcome_.cost.host_calls += outputs.counts.host_calls;
-        outcome_.cost.metric_calls += count;
+        count_costs(
+            {.metric_calls = count, .host_calls = outputs.counts.host_calls, .dispatches = outputs.counts.dispatches});
         count_shares(outputs.pooled);
         YOLK_TRY(const PopulationEvaluation evaluation,
                  score_population(std::move(outputs), training_.expected, *metric_));
@@ -207,9 +198,25 @@ Result<void> SystemObjective::fetch_best() {
     return {};
 }
 
+Result<std::vector<double>> SystemObjective::rewards_at(const Perturbations& candidates) {
+    return rewards_of(candidates.members, [&] { return training_.evaluator->evaluate(candidates); });
+}
+
+Result<std::vector<double>> SystemObjective::evaluate_part(const Perturbations& candidates) {
+    YOLK_TRY(std::vector<double> rewards, rewards_at(candidates));
+    if (!rewards.empty() && candidates.first_member == -1) YOLK_TRY_VOID(compete(candidates, rewards.front()));
+    return rewards;
+}
+
 Result<std::vector<double>> SystemObjective::evaluate(const Perturbations& candidates) {
-    YOLK_TRY(std::vector<double> rewards,
-             rewards_of(candidates.members, [&] { return training_.evaluator->evaluate(candidates); }));
+    if (!affords(candidates.members)) return std::vector<double>();
+    const auto part_of = [&](const evolve::MemberRange& part) {
+        Perturbations mine = candidates;
+        mine.first_member += static_cast<std::int32_t>(part.first);
+        mine.members = part.count;
+        return rewards_at(mine);
+    };
+    YOLK_TRY(std::vector<double> rewards, from_all_ranks(candidates.members, part_of));
     if (!rewards.empty() && candidates.first_member == -1) YOLK_TRY_VOID(compete(candidates, rewards.front()));
     return rewards;
 }
@@ -237,7 +244,11 @@ Result<std::vector<double>> SystemObjective::evaluate(std::span<const float> poi
     for (std::uint32_t i = 0; i < count && clamped.size() == elements * count; ++i)
         clamp(std::span(clamped).subspan(elements * i, elements));
     YOLK_TRY(const std::vector<Candidate> candidates, candidates_at(clamped, count));
-    YOLK_TRY(std::vector<double> rewards, rewards_of(count, [&] { return training_.evaluator->evaluate(candidates); }));
+    if (!affords(count)) return std::vector<double>();
+    YOLK_TRY(const std::vector<double> rewards, from_all_ranks(count, [&](const evolve::MemberRange& part) {
+                 const std::span<const Candidate> mine = std::span(candidates).subspan(part.first, part.count);
+                 return rewards_of(part.count, [&] { return training_.evaluator->evaluate(mine); });
+             }));
     for (std::size_t i = 0; i < rewards.size(); ++i)
         compete(std::span(clamped).subspan(elements * i, elements), rewards[i]);
     return rewards;
@@ -276,15 +287,16 @@ bool SystemObjective::tell(const StepReport& step, HeldOut held_out) {
     const auto log = [&]() -> Result<void> {
         YOLK_TRY(told.held_out, held_out());
         told.shares = std::exchange(step_shares_, {});
+        count_ranks(told);
         outcome_.history.push_back(told);
         return log_line(to_json(told));
     };
-    if (const Result<void> done = log(); !done) {
-        report_error_ = done.error();
-        return false;
-    }
-    stopped_by_caller_ = options_.on_step && !options_.on_step(told);
-    return !stopped_by_caller_;
+    if (const Result<void> done = log(); !done) report_error_ = done.error();
+    const bool goes_on = !report_error_ && (!options_.on_step || options_.on_step(told));
+    const Result<bool> stops = agree_on_any(!goes_on);
+    if (!stops) report_error_ = stops.error();
+    stopped_by_caller_ = !report_error_ && *stops;
+    return !report_error_ && !*stops;
 }
 
 bool SystemObjective::report(const StepReport& step, std::span<const float> centre) {
@@ -336,15 +348,17 @@ Result<void> SystemObjective::score_start() {
     return {};
 }
 
-Result<OptimizeOutcome> SystemObjective::run(Search& search) {
-    YOLK_TRY_VOID(log_begin(search));
-    YOLK_TRY_VOID(score_start());
+Result<void> SystemObjective::search_by(Search& search) {
     const Result<void> searched = search.run(*this);
     const Result<void> settled = settle();  // a search that failed may not have
     YOLK_TRY_VOID(searched);
     YOLK_TRY_VOID(settled);
     if (report_error_) return *report_error_;
     outcome_.failed_candidates += std::exchange(failed_in_step_, 0);
+    return fetch_best();
+}
+
+Result<void> SystemObjective::finish(const Search& search) {
     if (!std::isfinite(outcome_.best_reward)) {
         return failed_work(
             "Neither the start nor any centre of the search has a finite reward, so there is nothing to keep. Evaluate "
@@ -353,38 +367,22 @@ Result<OptimizeOutcome> SystemObjective::run(Search& search) {
     outcome_.stopped_by = stopped_by_caller_                                  ? "caller"
                           : out_of_budget_ && outcome_.steps < options_.steps ? "budget"
                                                                               : "steps";
-    YOLK_TRY_VOID(fetch_best());
-    YOLK_TRY(outcome_.held_out_best, held_out_reward(best_ ? *best_ : space_.centre));
+    const std::vector<float>& kept = best_ ? *best_ : space_.centre;
+    YOLK_TRY(outcome_.state_hash, evolve::state_hash(kept, {}, outcome_.steps));
+    YOLK_TRY(outcome_.held_out_best, held_out_reward(kept));
     YOLK_TRY_VOID(check_spoilt(search));
     note_devices();
-    YOLK_TRY_VOID(log_end());
+    return log_end();
+}
+
+Result<OptimizeOutcome> SystemObjective::run(Search& search) {
+    YOLK_TRY_VOID(agree(begin(search)));
+    YOLK_TRY_VOID(agree(log_begin(search)));
+    if (!first_) YOLK_TRY_VOID(agree(score_start()));
+    YOLK_TRY_VOID(agree(search_by(search)));
+    YOLK_TRY_VOID(share_result());
+    YOLK_TRY_VOID(agree(finish(search)));
     return outcome_;
-}
-
-Result<void> SystemObjective::log_begin(const Search& search) {
-    if (options_.log.empty()) return {};
-    YOLK_TRY(log_, LineLog::create(options_.log));
-    return log_line(Json{{"system", system_->name()},
-                         {"optimizer", search.name()},
-                         {"steps", options_.steps},
-                         {"population", options_.evolution.population},
-                         {"seed", options_.evolution.seed},
-                         {"numbers", space_.table.element_count()},
-                         {"fallbacks", outcome_.fallbacks}});
-}
-
-Result<void> SystemObjective::log_line(const Json& line) { return log_ ? log_->append(to_line(line)) : Result<void>(); }
-
-Result<void> SystemObjective::log_end() {
-    if (!log_) return {};
-    Json functions = Json::array();
-    for (const HostStatistics& statistics : system_->pool().statistics()) functions.push_back(to_json(statistics));
-    // These run by whole populations, so a single call has no latency.
-    for (const auto& [name, calls] : tensor_calls(training_.traced))
-        functions.push_back({{"function", name}, {"calls", calls * outcome_.cost.metric_calls}, {"batched", true}});
-    Json end = to_json(outcome_);
-    end["hyperfunctions"] = std::move(functions);
-    return log_line(end);
 }
 
 }  // namespace yolk::hyper

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "kept_centre.hpp"
+#include "search_checkpoint.hpp"
 #include "yolk/core/writer_lock.hpp"
+#include "yolk/evolve/member_range.hpp"
 #include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {
@@ -17,6 +20,14 @@ namespace yolk::hyper {
 /// `set` with the groups of options.freeze not optimized, nor vectors of weights with freeze_vectors. Errors: an
 /// unknown name (lists the known ones), nothing left to optimize.
 [[nodiscard]] Result<ParameterSet> working_set(const ParameterSet& set, const evolve::EvolutionOptions& options);
+
+/// Of everything that a search is told of its examples.
+[[nodiscard]] std::string hash_of(std::span<const Example> examples);
+
+/// What evaluations have cost, as ranks tell each other.
+struct RankCosts {
+    std::uint64_t metric_calls = 0, host_calls = 0, dispatches = 0, failed = 0;
+};
 
 /// One thread at a time. System, metric, and what the options point to must outlive it.
 class SystemObjective final : public Objective {
@@ -35,12 +46,19 @@ class SystemObjective final : public Objective {
     [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept override { return host_rows_; }
     bool clamp(std::span<float> coordinates) const override;
     [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates) override;
+    [[nodiscard]] Result<std::vector<double>> evaluate_part(const Perturbations& candidates) override;
+    [[nodiscard]] bool affords(std::uint64_t candidates) override;
+    [[nodiscard]] Result<void> share_costs() override;
     [[nodiscard]] Result<void> settle() override { return kept_.settle(*dispatcher_); }
     [[nodiscard]] Result<std::vector<double>> evaluate(std::span<const float> points, std::uint32_t count) override;
     [[nodiscard]] bool report(const StepReport& step, std::span<const float> centre) override;
     [[nodiscard]] bool report(const StepReport& step, const Perturbations& around) override;
+    [[nodiscard]] CentreState first_state() const override;
+    [[nodiscard]] bool checkpoint_due(std::uint32_t steps) const override;
+    [[nodiscard]] Result<void> save_checkpoint(const CentreState& state) override;
     [[nodiscard]] SearchMark mark() const override;
     [[nodiscard]] std::optional<std::uint32_t> spoilt_since() const noexcept override { return spoilt_since_; }
+    void distrust(std::uint32_t evaluation) override;
     [[nodiscard]] Result<void> go_back(const SearchMark& mark) override;
 
     /// What the search would cost.
@@ -75,11 +93,34 @@ class SystemObjective final : public Objective {
     void compete(std::span<const float> coordinates, double reward);
     [[nodiscard]] Result<void> compete(const Perturbations& around, double reward);
     [[nodiscard]] Result<void> fetch_best();
-    [[nodiscard]] bool affords(std::uint64_t candidates) const noexcept;
     void count_failures(const PopulationEvaluation& evaluation);
     void count_shares(const PooledEvaluation& pooled);
     [[nodiscard]] Result<void> check_devices() const;
     [[nodiscard]] Result<void> score_start();
+    [[nodiscard]] Result<std::vector<double>> rewards_at(const Perturbations& candidates);
+    void count_costs(const RankCosts& costs);
+    [[nodiscard]] Result<void> search_by(Search& search);
+    [[nodiscard]] Result<void> finish(const Search& search);
+    /// Before anything is evaluated: on the ranks' settings, and from a checkpoint.
+    [[nodiscard]] Result<void> begin(const Search& search);
+    [[nodiscard]] Result<void> check_place() const;
+    /// What must be the same where a search goes on, and on all ranks.
+    [[nodiscard]] Result<evolve::NamedValues> settings(const Search& search) const;
+    [[nodiscard]] Result<std::optional<SearchCheckpoint>> read_checkpoint() const;
+    [[nodiscard]] Result<void> go_on(const std::optional<SearchCheckpoint>& from);
+    /// Of the log of the search that this one goes on with; 0: it begins anew.
+    [[nodiscard]] std::uint64_t kept_log_bytes() const;
+    // Of several ranks; where there are no others they do nothing.
+    [[nodiscard]] bool is_first_rank() const noexcept;
+    [[nodiscard]] Result<void> compare_ranks() const;
+    [[nodiscard]] Result<std::optional<SearchCheckpoint>> shared_checkpoint() const;
+    [[nodiscard]] Result<void> agree(const Result<void>& mine) const;
+    [[nodiscard]] Result<bool> agree_on_any(bool mine) const;
+    /// Rewards of `count` candidates, of which each rank evaluates a part.
+    using EvaluateRange = std::function<Result<std::vector<double>>(const evolve::MemberRange& part)>;
+    [[nodiscard]] Result<std::vector<double>> from_all_ranks(std::uint32_t count, const EvaluateRange& evaluate);
+    [[nodiscard]] Result<void> share_result();
+    void count_ranks(const StepReport& step);
     [[nodiscard]] Result<void> check_spoilt(const Search& search) const;
     void note_devices();
     [[nodiscard]] Result<void> log_begin(const Search& search);
@@ -104,6 +145,10 @@ class SystemObjective final : public Objective {
     bool out_of_budget_ = false;
     bool stopped_by_caller_ = false;
     std::uint32_t failed_in_step_ = 0;
+    RankCosts unshared_;         ///< spent here since share_costs()
+    std::string examples_hash_;  ///< where there are other ranks, or a checkpoint
+    evolve::NamedValues settings_;
+    std::optional<CentreState> first_;  ///< of a checkpoint
     // Of several devices.
     std::uint32_t next_evaluation_ = 0;
     std::uint32_t start_evaluation_ = 0;  ///< the first after those that scored the start

@@ -51,7 +51,11 @@ void SystemObjective::count_shares(const PooledEvaluation& pooled) {
     add_shares(step_shares_, pooled.devices.shares);
     add_shares(outcome_.shares, pooled.devices.shares);
     next_evaluation_ = pooled.evaluation + 1;
-    if (pooled.suspect_since) spoilt_since_ = std::min(*pooled.suspect_since, spoilt_since_.value_or(UINT32_MAX));
+    if (pooled.suspect_since) distrust(*pooled.suspect_since);
+}
+
+void SystemObjective::distrust(std::uint32_t evaluation) {
+    spoilt_since_ = std::min(evaluation, spoilt_since_.value_or(UINT32_MAX));
 }
 
 SearchMark SystemObjective::mark() const {
@@ -63,7 +67,7 @@ SearchMark SystemObjective::mark() const {
 }
 
 Result<void> SystemObjective::go_back(const SearchMark& mark) {
-    const bool start_too = spoilt_since_ && *spoilt_since_ < start_evaluation_;
+    YOLK_TRY(const bool start_too, agree_on_any(spoilt_since_ && *spoilt_since_ < start_evaluation_));
     spoilt_since_.reset();
     const std::string sentence = fmt::format(
         "The search went back from step {} to step {}: what the dropped device evaluated since then may be "
@@ -73,12 +77,13 @@ Result<void> SystemObjective::go_back(const SearchMark& mark) {
     outcome_.notes.push_back(sentence);
     YOLK_TRY_VOID(log_line(Json{{"goes_back_to_step", mark.steps}}));
     outcome_.steps = mark.steps;
-    outcome_.history.resize(mark.steps);
+    outcome_.history.resize(mark.steps - outcome_.resumed_from);
     outcome_.failed_candidates = mark.failed_candidates;
     failed_in_step_ = 0;
     outcome_.best_reward = mark.best_reward;
     best_ = mark.best;
-    return start_too ? score_start() : Result<void>();
+    unshared_.failed = 0;
+    return start_too ? agree(score_start()) : Result<void>();
 }
 
 Result<void> SystemObjective::check_spoilt(const Search& search) const {

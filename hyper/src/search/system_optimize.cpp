@@ -24,6 +24,13 @@ Json shares_json(std::span<const evolve::WorkerShare> shares) {
     return list;
 }
 
+Json ranks_json(std::span<const evolve::RankShare> ranks) {
+    Json list = Json::array();
+    for (const evolve::RankShare& share : ranks)
+        list.push_back({{"candidates", share.members}, {"seconds", share.seconds}});
+    return list;
+}
+
 }  // namespace
 
 Result<void> validate(const OptimizeOptions& options) {
@@ -37,6 +44,10 @@ Result<void> validate(const OptimizeOptions& options) {
             "candidate more than once with samples_per_example.",
             options.evolution.episodes);
     }
+    if (options.search != nullptr && !options.checkpoint.empty())
+        return bad_input("A search of your own keeps no checkpoint; leave the checkpoint's path empty.");
+    if (options.resume && options.checkpoint.empty())
+        return bad_input("The search is to resume, but has no path of a checkpoint.");
     // A search of the caller's own takes of them what it likes.
     return options.search != nullptr ? Result<void>() : evolve::validate(options.evolution);
 }
@@ -76,6 +87,10 @@ Json to_json(const StepReport& report) {
               {"seconds", report.seconds}};
     if (report.held_out) json["held_out"] = *report.held_out;
     if (!report.shares.empty()) json["devices"] = shares_json(report.shares);
+    if (report.ranks.empty()) return json;
+    json["ranks"] = ranks_json(report.ranks);
+    json["sent_bytes"] = report.traffic.sent_bytes;
+    json["received_bytes"] = report.traffic.received_bytes;
     return json;
 }
 
@@ -83,6 +98,7 @@ Json to_json(const OptimizeOutcome& outcome) {
     Json json{{"start_reward", outcome.start_reward},
               {"best_reward", outcome.best_reward},
               {"steps", outcome.steps},
+              {"resumed_from", outcome.resumed_from},
               {"stopped_by", outcome.stopped_by},
               {"metric_calls", outcome.cost.metric_calls},
               {"host_calls", outcome.cost.host_calls},
@@ -94,6 +110,13 @@ Json to_json(const OptimizeOutcome& outcome) {
     if (!outcome.shares.empty()) {
         json["devices"] = shares_json(outcome.shares);
         json["depends_on_placement"] = outcome.depends_on_placement;
+    }
+    if (!outcome.state_hash.empty()) json["state_hash"] = outcome.state_hash;
+    if (!outcome.ranks.empty()) {
+        const std::uint64_t steps = std::max(1U, outcome.steps);
+        json["ranks"] = ranks_json(outcome.ranks);
+        json["sent_bytes_per_step"] = outcome.traffic.sent_bytes / steps;
+        json["received_bytes_per_step"] = outcome.traffic.received_bytes / steps;
     }
     if (!outcome.notes.empty()) json["notes"] = outcome.notes;
     return json;

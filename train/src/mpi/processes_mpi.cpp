@@ -24,8 +24,8 @@ namespace yolk::train {
 namespace {
 
 /// A message's head travels in a slot of its own, with the length of the rest: what statistics and agreements have to
-/// say fits, so that they take one collective and not two.
-constexpr std::size_t kSlotBytes = 256;
+/// say fits, so that they take one collective and not two. Not larger: 512 ranks get 511 slots in each round.
+constexpr std::size_t kSlotBytes = 96;
 struct Slot {
     std::uint64_t size_bytes = 0;
     std::array<std::byte, kSlotBytes - sizeof(std::uint64_t)> head{};
@@ -92,6 +92,10 @@ class MpiProcesses final : public Processes {
 
    private:
     [[nodiscard]] Result<std::vector<std::vector<std::byte>>> gather(std::span<const std::byte> mine) override;
+    [[nodiscard]] std::uint64_t carried_bytes(std::uint64_t message) const noexcept override {
+        constexpr std::uint64_t kHeadBytes = kSlotBytes - sizeof(std::uint64_t);
+        return kSlotBytes + (message > kHeadBytes ? message - kHeadBytes : 0);
+    }
     [[nodiscard]] Result<void> gather_rest(std::span<const std::byte> mine, const std::vector<Slot>& slots,
                                            std::vector<std::vector<std::byte>>& all) const;
 

@@ -53,11 +53,11 @@ void begin(const DrillFault& fault, FaultInjector& faults) {
     if (fault.kind == "full") limit_files(fault.number);
 }
 
-/// One process uses both drivers; of two ranks each has one.
-Result<std::vector<Device>> open_devices(const Instance& instance, const Processes* ranks) {
+/// One process uses both drivers; of two ranks each has one, or both.
+Result<std::vector<Device>> open_devices(const Instance& instance, const Processes* ranks, bool both) {
     std::vector<Device> devices;
     for (std::uint32_t i = 0; i < instance.devices().size(); ++i) {
-        if (ranks != nullptr && i != ranks->rank() % instance.devices().size()) continue;
+        if (ranks != nullptr && !both && i != ranks->rank() % instance.devices().size()) continue;
         YOLK_TRY(const Device device, Device::create(instance, i));
         YOLK_TRY_VOID(probe(device));
         devices.push_back(device);
@@ -68,12 +68,14 @@ Result<std::vector<Device>> open_devices(const Instance& instance, const Process
 Result<std::string> run_once(const std::filesystem::path& out, const DrillFault& fault, bool resume, Processes* ranks) {
     FaultInjector faults;
     YOLK_TRY(const Instance instance, Instance::create());
-    YOLK_TRY(const std::vector<Device> devices, open_devices(instance, ranks));
+    YOLK_TRY(const std::vector<Device> devices, open_devices(instance, ranks, fault.both));
     TrainOptions options = drill_options(out);
     options.resume = resume;
     options.exchange = ranks;
     if (fault.kind == "wrong") options.audit = 1.0;
     const bool strikes_here = ranks == nullptr || ranks->rank() == fault.rank;
+    // Elsewhere a busy machine is no reason to give a device up.
+    if (fault.kind == "hung" && strikes_here) options.hang_limit = std::chrono::seconds(3);
     // Kernels are spoilt when they are made, so this one begins with the run.
     if (strikes_here && (fault.generation == 0 || fault.kind == "wrong")) begin(fault, faults);
     YOLK_TRY(const TrainOutcome outcome, train(devices, options, [&](const GenerationReport& report) {
@@ -81,19 +83,21 @@ Result<std::string> run_once(const std::filesystem::path& out, const DrillFault&
                      begin(fault, faults);
                  return true;
              }));
+    if (!outcome.losses.empty()) std::printf("dropped: %s\n", outcome.losses.c_str());
     return outcome.state_hash;
 }
 
 }  // namespace
 
 std::string to_text(const DrillFault& fault) {
-    return fmt::format("{} {} {} {} {}", fault.kind, fault.number, fault.generation, fault.rank, fault.device);
+    return fmt::format("{} {} {} {} {} {}", fault.kind, fault.number, fault.generation, fault.rank, fault.device,
+                       fault.both ? 1 : 0);
 }
 
 DrillFault parse_fault(const std::string& text) {
     DrillFault fault;
     std::istringstream words(text);
-    words >> fault.kind >> fault.number >> fault.generation >> fault.rank >> fault.device;
+    words >> fault.kind >> fault.number >> fault.generation >> fault.rank >> fault.device >> fault.both;
     return fault;
 }
 
@@ -106,7 +110,7 @@ TrainOptions drill_options(const std::filesystem::path& out) {
             .out = out,
             .checkpoint_every = 3,
             .evaluation_episodes = 4,
-            .hang_limit = std::chrono::milliseconds(1500)};
+            .rollout_config = RolloutConfig{.unrolled = false}};  // quick to compile
 }
 
 int run_drill_child(int argc, char** argv) {

@@ -20,6 +20,7 @@ struct DrillFault {
     std::uint32_t generation = 0;  ///< that has ended when it begins
     std::uint32_t rank = 0;        ///< that it strikes, under mpirun
     std::uint32_t device = 1;      ///< that it strikes, from 1
+    bool both = false;             ///< under mpirun: each rank has both devices, and not one of them
 };
 [[nodiscard]] std::string to_text(const DrillFault& fault);
 [[nodiscard]] DrillFault parse_fault(const std::string& text);
@@ -27,8 +28,8 @@ struct DrillFault {
 /// The run that each child makes: 64 members, 8 generations, momentum, checkpoints every 3 generations.
 [[nodiscard]] TrainOptions drill_options(const std::filesystem::path& out);
 
-/// Arguments: folder, fault, "resume" or "begin". Prints "state HASH" and gives 0; else the error on standard error,
-/// and 1.
+/// Arguments: folder, fault, "resume" or "begin". Prints "state HASH" and gives 0, after "dropped" and the reason where
+/// a device was; else the error on standard error, and 1.
 [[nodiscard]] int run_drill_child(int argc, char** argv);
 
 }  // namespace yolk::train

@@ -22,7 +22,7 @@
 namespace yolk::evolve {
 
 struct DevicePoolOptions {
-    /// Of each device's dispatcher: a device on which nothing has moved for so long is dropped.
+    /// Of each device's dispatcher: a device on which nothing has moved for this long is dropped.
     std::chrono::nanoseconds hang_limit = DispatcherOptions{}.hang_limit;
     /// In exact mode a device that fails the arithmetic probe is dropped at once.
     Determinism determinism = Determinism::Exact;
@@ -76,8 +76,8 @@ struct PooledResult {
 /// The work that it is given runs on its threads.
 class DevicePool {
    public:
-    /// Probes each device; one that cannot be used is dropped with a notice. Errors: no devices and no host workers,
-    /// none that can be used (says why for each), an audit share outside 0 to 1, an audit in fast mode.
+    /// Probes each device; one that cannot be used is dropped with a notice. Errors: no devices, one that is given
+    /// twice, none that can be used (says why for each), an audit share outside 0 to 1, an audit in fast mode.
     [[nodiscard]] static Result<DevicePool> create(std::span<const Device> devices,
                                                    const DevicePoolOptions& options = {});
 
@@ -98,10 +98,15 @@ class DevicePool {
     /// Why each dropped worker was dropped, as sentences; empty where all are in use.
     [[nodiscard]] std::string losses() const;
 
-    /// A run begins, whose generations are counted anew: none of them is verified yet. Rates stay.
+    /// A run begins, whose generations are counted anew: none of them is verified yet. Its rates are measured anew,
+    /// after each worker's first chunk; until then rate() says what was measured before.
     void begin_run() noexcept;
     /// No generation before this one can become suspect any more; 0 where none is verified.
     [[nodiscard]] std::uint32_t verified() const noexcept;
+    /// No generation of this worker's results before this one can be wrong any more; 0: none verified.
+    [[nodiscard]] std::uint32_t verified(std::size_t worker) const noexcept;
+    /// The run went back to before this generation: nothing from it on counts as verified.
+    void went_back(std::uint32_t generation) noexcept;
 
     /// Calls `work` once for each worker in use, on its thread, and waits for all.
     void on_each(const std::function<void(std::size_t worker)>& work);

@@ -75,8 +75,8 @@ class Evolution {
     /// The same over a pool of devices, which must outlive it: members are dealt out to all of them, the
     /// fastest makes the update and is followed by another one where it fails. In exact mode the bits do not depend on
     /// the pool. Where an audit finds a device that computed wrongly, a step goes back to the generation that it may
-    /// have spoiled first, so that generations() may fall. With one device, and where the parts allow it, this is the
-    /// run above. Errors: besides those above, no device is left.
+    /// have spoiled first, so that generations() may fall. With one device, without audits, and where the parts allow
+    /// it, this is the run above. Errors: besides those above, another determinism than the pool's, no device is left.
     [[nodiscard]] static Result<Evolution> create(DevicePool& pool, PoolParts parts, const EvolutionOptions& options);
 
     /// One generation, and waits for it. The host looks at the summary and at nothing that grows with the population or
@@ -100,7 +100,8 @@ class Evolution {
     [[nodiscard]] std::span<const float> parameters() const noexcept;
     [[nodiscard]] std::span<const float> optimizer_state()
         const noexcept;  ///< first moments, then second; empty for SGD
-    /// Scores of the last population as they came, [population]. Blocks; for tests and tools.
+    /// Scores of the last population as they came, [population]. Blocks; for tests and tools. Error: there are other
+    /// ranks, which have those of their own members.
     [[nodiscard]] Result<std::vector<float>> scores() const;
     /// Puts these in place of the parameters (moved into bounds, say): what the next step perturbs and updates. The
     /// optimizer's state stays. Blocks. Errors: another number of values, one that is not finite, the driver's.

@@ -12,8 +12,9 @@
 
 namespace yolk::evolve {
 
-/// What a rank gave to the others and got from them. What a network carries is up to the collective's algorithm: where
-/// ranks pass data on around a ring, as much leaves a rank as comes in.
+/// What a rank gave to the others and got from them, what every message takes besides its bytes included
+/// (docs/distributed.md). What a network carries is up to the collective's algorithm: where each rank sends to each
+/// other one, a rank's own bytes leave it once for each of them.
 struct Traffic {
     std::uint64_t rounds = 0;
     std::uint64_t sent_bytes = 0;      ///< its own, counted once however many ranks there are
@@ -48,6 +49,8 @@ class Exchange {
 
    private:
     [[nodiscard]] virtual Result<std::vector<std::vector<std::byte>>> gather(std::span<const std::byte> mine) = 0;
+    /// What a message of this many bytes takes on its way to one rank.
+    [[nodiscard]] virtual std::uint64_t carried_bytes(std::uint64_t message) const noexcept { return message; }
 
     Traffic traffic_{};
     bool ends_together_ = false;

@@ -25,8 +25,9 @@ using OnReplayed = std::function<bool(std::uint32_t generations)>;
 /// device or with other tiles (docs/kernels/es_update.md): for such a log the number of generations after which the
 /// state first differs is the value, and the replay goes on. For integer weights a difference is an error.
 ///
-/// Errors: a log that begins later or ends sooner, a state or a generation whose digest is not the log's (Failed, with
-/// the generation), those of RunLogReader::read and Evolution::apply.
+/// Errors: a log that begins later or ends sooner, a `run` that has done more than `generations` already, a state or a
+/// generation whose digest is not the log's (Failed, with the generation), those of RunLogReader::read and
+/// Evolution::apply.
 [[nodiscard]] Result<std::optional<std::uint32_t>> replay_log(Evolution& run, const RunLogReader& log,
                                                               std::uint32_t generations,
                                                               const OnReplayed& on_replayed = {});

@@ -16,10 +16,10 @@ namespace yolk::evolve {
 struct DealerOptions {
     std::uint32_t granularity = 2;    ///< chunks begin and end at multiples of it, counted from the first member
     std::uint32_t largest_chunk = 0;  ///< 0: no limit
-    /// A chunk takes its worker at least so long, so that what a chunk costs besides its members stays small.
+    /// The least time that a chunk takes its worker, so that what a chunk costs besides its members stays small.
     double least_seconds = 0.004;
     double audit = 0.0;            ///< share of the members that are evaluated again by another worker, 0 ... 1
-    std::uint64_t audit_seed = 0;  ///< which ones: by a hash of it and of the chunk's first member
+    std::uint64_t audit_seed = 0;  ///< which ones: whole pieces, a 1024th of all, whoever evaluates them first
 };
 
 struct DealtChunk {
@@ -32,13 +32,17 @@ struct DealtChunk {
 class MemberDealer {
    public:
     /// `rates`: members per second of each worker as measured so far; 0 where none was; negative: takes no part.
-    MemberDealer(const MemberRange& all, std::span<const double> rates, const DealerOptions& options);
+    /// `waited`: how long each has been without a chunk, in seconds of evaluation; empty: not at all.
+    MemberDealer(const MemberRange& all, std::span<const double> rates, const DealerOptions& options,
+                 std::span<const double> waited = {});
 
-    /// What an idle worker does next: about half of its share of what is left (more of it
-    /// where it is much faster than all others), and at first, while its rate is not
-    /// known, a 1024th of all. Nothing: there is nothing for it now, because everything is dealt, or because the others
-    /// will have finished all that is left before it could finish the smallest chunk. Ask again after any done() or
-    /// failed().
+    /// What an idle worker does next: about half of its share of what is left (more of it where it is much faster than
+    /// all others), and at first, while its rate is not known, a 1024th of all. Nothing: there is nothing for it now,
+    /// because everything is dealt, or because the others will have finished all that is left before it could finish
+    /// the smallest chunk. Ask again after any done() or failed().
+    /// A worker that was too slow for any chunk may have become faster. It gets a probe, a chunk of 16 members or of
+    /// least_seconds, once that takes at most a hundredth of the time it has waited: so all probes together cost a run
+    /// at most a hundredth of its time, however slow the worker is. The others leave it enough members for that.
     [[nodiscard]] std::optional<DealtChunk> next(std::size_t worker);
     /// Its chunk is evaluated. Measures the worker's rate; without a time, which what happens once (a driver compiles)
     /// would spoil, the rate stays as it was.
@@ -60,7 +64,9 @@ class MemberDealer {
    private:
     struct Worker {
         double members = 0.0, seconds = 0.0;  // of its chunks, fading
+        double waited = 0.0;                  // seconds
         bool active = true;
+        bool is_probed = false;  // by the chunk that it has
         std::optional<DealtChunk> chunk{};
         [[nodiscard]] double rate() const noexcept { return seconds > 0.0 ? members / seconds : 0.0; }
     };
@@ -75,10 +81,17 @@ class MemberDealer {
 
     [[nodiscard]] double active_rate() const noexcept;
     [[nodiscard]] std::uint64_t waiting_members() const noexcept;
+    [[nodiscard]] double first_size() const noexcept;
+    [[nodiscard]] std::uint32_t probe_size(std::size_t worker) const noexcept;
+    [[nodiscard]] double left_to_measure(std::size_t but_worker) const noexcept;
     [[nodiscard]] std::uint32_t chunk_size(std::size_t worker) const noexcept;
+    [[nodiscard]] std::uint32_t whole_granules(double members) const noexcept;
     [[nodiscard]] bool is_too_slow(std::size_t worker, std::uint32_t members) const noexcept;
+    [[nodiscard]] bool is_worth_probing(std::size_t worker, std::uint32_t members) const noexcept;
     [[nodiscard]] bool can_be_audited(std::size_t by_other_than) const noexcept;
-    [[nodiscard]] bool is_drawn(const MemberRange& members) const noexcept;
+    [[nodiscard]] bool is_drawn(std::uint32_t first_of_piece) const noexcept;
+    void draw_audits(const MemberRange& members, std::size_t worker);
+    void add_audit(const MemberRange& members, std::size_t worker);
     void put_back(const DealtChunk& chunk);
     void drop_impossible_audits();
 

@@ -42,8 +42,8 @@ struct Stages {
     std::function<Result<void>(const Step& step)> optimize{};
 };
 
-/// Who makes the update of a pool. The bits are the same; where audits are on, with a rule that ends in floats, and
-/// with own stages it is the lead.
+/// Who makes the update of a pool. With a rule that ends in int8 the bits are the same. Where audits are on, with own
+/// stages, and with a rule that ends in floats in a run of several ranks it is the lead.
 enum class UpdateBy {
     Measured,  ///< the lead, or all devices where that was measured to take less time
     Lead,
@@ -60,9 +60,11 @@ struct PoolParts {
     /// Makes what scores the unperturbed policy after the update, on the device that makes the update; may be empty.
     std::function<Result<std::unique_ptr<Evaluator>>(const Device& device)> policy{};
     /// Makes the evaluator of a run on a single device, which then needs no copy of scores to the host; may be empty.
+    /// Not used where the pool has audits: it says that nothing is audited, where one device is left.
     std::function<Result<std::unique_ptr<Evaluator>>(const Device& device)> single{};
     /// With other ranks, which call step() as often: each evaluates its share of the members, and all make the update
-    /// from everyone's weights. The state is compared after each generation. Must outlive the run; null: one rank.
+    /// from everyone's weights. The state is compared after each generation; where the rule ends in floats, all take
+    /// rank 0's, if theirs is another one. Must outlive the run; null: one rank.
     Exchange* exchange = nullptr;
     std::unique_ptr<MemberEvaluator> judge{};  ///< the exact twin, for audits; may be empty
     Stages stages{};

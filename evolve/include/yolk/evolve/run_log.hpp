@@ -102,8 +102,12 @@ class RunLogWriter {
     /// with the first append(), not before. Error: more generations than it has, fewer than it begins with.
     [[nodiscard]] static Result<RunLogWriter> continue_after(const RunLogReader& log, std::uint32_t generations);
 
-    /// Errors: another generation than the next, weights of another kind or count, a malformed digest, Io.
+    /// Errors: another generation than the next, weights of another kind or count, a malformed digest, a header of more
+    /// than a mebibyte, Io.
     [[nodiscard]] Result<void> append(const LoggedGeneration& generation);
+    /// Drops at once, and not with the next append(), what the file has after generations(); also after a power
+    /// failure. A new log's old file stays. Error: Io.
+    [[nodiscard]] Result<void> cut();
     /// What was appended survives a power failure. Error: Io.
     [[nodiscard]] Result<void> sync();
     [[nodiscard]] std::uint32_t generations() const noexcept { return next_; }

@@ -18,7 +18,7 @@ namespace yolk::evolve {
 ///
 /// Two rounds carry statistics, 28 and 64 bytes from each rank, then one carries the weights of its members: a byte per
 /// pair, or four where the rule has floats. `robust` takes four rounds more, of 1 KiB each. Centred ranks depend on
-/// every other score: one round carries four bytes per member, and nothing else travels.
+/// every other score: one round carries four bytes per member and eight per rank, and nothing else travels.
 ///
 /// A generation without a finite score is no error here: its finite_count is 0 and its weights are zeros. Errors:
 /// another number of returns than the members have, members that are not whole pairs, ranks that leave members out or

@@ -12,7 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "yolk/evolve/exchange.hpp"
 #include "yolk/evolve/options.hpp"
+#include "yolk/evolve/ranks.hpp"
+#include "yolk/evolve/update_twin.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::hyper {
@@ -30,6 +33,8 @@ struct StepReport {
     double seconds = 0.0;
     /// Over several devices: what each did since the last report, held-out examples included.
     std::vector<evolve::WorkerShare> shares{};
+    std::vector<evolve::RankShare> ranks{};  ///< over several ranks: what each evaluated
+    evolve::Traffic traffic{};               ///< and what this one exchanged since the last report
 };
 [[nodiscard]] Json to_json(const StepReport& report);
 
@@ -54,6 +59,18 @@ struct OptimizeOptions {
     std::filesystem::path log{};  ///< JSON lines: steps, and at the end calls and latencies per hyperfunction
     std::function<bool(const StepReport&)> on_step{};  ///< false: stop there, the best so far kept
     Search* search = nullptr;                          ///< nullptr: EGGROLL
+    /// Where EGGROLL keeps what it can go on from, atomically: every so many steps, and at the end. Empty: nowhere.
+    std::filesystem::path checkpoint{};
+    std::uint32_t checkpoint_every = 10;  ///< steps; 0: at the end alone
+    /// Goes on from `checkpoint`, to the parameters of a search that was never interrupted; steps, budget and held-out
+    /// examples may be others. Costs, failures and steps are counted on, and the log goes on where it fits; the history
+    /// has the steps since. Without such a file it begins anew, with a notice.
+    bool resume = false;
+    /// Ranks that make one search together, each on devices of its own. All of them call optimize() with the same
+    /// system, examples and options, and all get the parameters of a search by one. Candidates are shared by measured
+    /// rates; log, held-out examples and the best centre are rank 0's. on_step is called on each: the search ends where
+    /// one of them says so. nullptr: there are no others.
+    evolve::Exchange* exchange = nullptr;
 };
 /// The first setting outside its limits; evolve::validate's words for those of `evolution`, which a search of the
 /// caller's own may read as it likes.
@@ -72,9 +89,10 @@ struct OptimizeOutcome {
     double best_reward = 0.0;  ///< of the parameters that were kept
     std::optional<double> held_out_start{};
     std::optional<double> held_out_best{};
-    std::uint32_t steps = 0;  ///< done
-    std::string stopped_by;   ///< "steps", "budget", "caller", "dry run"
-    OptimizeCost cost{};      ///< expected for a dry run, counted otherwise
+    std::uint32_t steps = 0;         ///< done
+    std::uint32_t resumed_from = 0;  ///< of them by an earlier search, whose checkpoint this one went on from
+    std::string stopped_by;          ///< "steps", "budget", "caller", "dry run"
+    OptimizeCost cost{};             ///< expected for a dry run, counted otherwise
     std::uint64_t failed_candidates = 0;
     std::vector<StepReport> history{};
     std::vector<std::string> fallbacks{};
@@ -84,9 +102,17 @@ struct OptimizeOutcome {
     bool depends_on_placement = false;
     /// Sentences about the devices: which were dropped and why, what fast mode leaves open, what an audit undid.
     std::vector<std::string> notes{};
+    /// evolve::state_hash of the search coordinates that were kept, and of `steps`: the same for the same search on any
+    /// devices and ranks in exact mode. Empty for a dry run.
+    std::string state_hash{};
+    std::vector<evolve::RankShare> ranks{};  ///< over several ranks: what each evaluated in the steps
+    evolve::Traffic traffic{};               ///< and what this one exchanged
 };
 /// Without history and fallbacks.
 [[nodiscard]] Json to_json(const OptimizeOutcome& outcome);
+
+/// What EGGROLL's next step depends on: search coordinates, the optimizer's state, steps done.
+using CentreState = evolve::EvolutionState;
 
 /// Where a search stands, to go back to.
 struct SearchMark {
@@ -117,8 +143,16 @@ class Objective {
     virtual bool clamp(std::span<float> coordinates) const = 0;
     /// Rewards of perturbations (options().samples_per_example averaged); failed ones are NaN. An empty result: the
     /// budget does not cover them, stop. Where the centre is among them (member -1), it competes for the result; one on
-    /// the device may still be read when this returns, and its buffer stays until settle().
+    /// the device may still be read when this returns, and its buffer stays until settle(). Ranks share the work, and
+    /// all get the rewards of all candidates; so do those of points.
     [[nodiscard]] virtual Result<std::vector<double>> evaluate(const Perturbations& candidates) = 0;
+    /// Of these candidates alone, which are this rank's part of a population: without a word to the other ranks. Not
+    /// checked against the budget.
+    [[nodiscard]] virtual Result<std::vector<double>> evaluate_part(const Perturbations& candidates) = 0;
+    /// Whether the budget covers so many more candidates. Where it does not, the search is to end.
+    [[nodiscard]] virtual bool affords(std::uint64_t candidates) = 0;
+    /// All ranks know what all have spent and how many candidates failed; without other ranks, nothing happens.
+    [[nodiscard]] virtual Result<void> share_costs() = 0;
     /// Waits until nothing reads a centre on the device that evaluate() was given.
     [[nodiscard]] virtual Result<void> settle() = 0;
     /// Rewards of points in search coordinates [count, table.element_count()], clamped into the bounds. All of them
@@ -130,10 +164,19 @@ class Objective {
     /// The same at the centre of perturbations, wherever that is.
     [[nodiscard]] virtual bool report(const StepReport& step, const Perturbations& around) = 0;
 
+    /// What an interrupted search left, to begin with; the start of space() otherwise.
+    [[nodiscard]] virtual CentreState first_state() const = 0;
+    /// Whether what comes after so many steps is to be kept now.
+    [[nodiscard]] virtual bool checkpoint_due(std::uint32_t steps) const = 0;
+    /// Keeps it, with what competed so far; on rank 0, and where there is a place for it. Errors: Io.
+    [[nodiscard]] virtual Result<void> save_checkpoint(const CentreState& state) = 0;
+
     [[nodiscard]] virtual SearchMark mark() const { return {}; }
     /// An audit has found a device that computed wrongly: rewards of the evaluations from this number on, the latest
     /// aside, may be wrong. The search must go_back(); one that ends without it has failed.
     [[nodiscard]] virtual std::optional<std::uint32_t> spoilt_since() const noexcept { return std::nullopt; }
+    /// Of a device that made a wrong update: rewards of its evaluations from this number on may be wrong as well.
+    virtual void distrust(std::uint32_t /*evaluation*/) {}
     /// Forgets the steps since a mark, which must be the latest whose evaluation is not above spoilt_since(), or the
     /// first. What they cost stays counted. Errors: evaluate()'s, where the start has to be scored again.
     [[nodiscard]] virtual Result<void> go_back(const SearchMark& /*mark*/) { return {}; }

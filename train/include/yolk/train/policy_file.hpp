@@ -30,8 +30,13 @@ struct Policy {
 /// that are not finite (with the tensor's name).
 [[nodiscard]] Result<Policy> load_policy(const std::filesystem::path& path, const LoadedEnvironment* own = nullptr);
 
-/// Errors: fewer than 2 or more than 5 widths, one outside 1 ... 256, ends that are not the environment's observations
-/// and actions.
+/// Of a network that the roll-out kernel takes.
+inline constexpr std::size_t kMinWidths = 2;
+inline constexpr std::size_t kMaxWidths = 5;
+inline constexpr std::uint32_t kMaxWidth = 256;  ///< from 1
+
+/// Errors: fewer than kMinWidths or more than kMaxWidths widths, one outside 1 ... kMaxWidth, ends that are not the
+/// environment's observations and actions.
 [[nodiscard]] Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment);
 
 }  // namespace yolk::train

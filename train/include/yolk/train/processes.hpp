@@ -40,4 +40,8 @@ class Processes : public evolve::Exchange {
 /// another number of processes than the launcher started (another MPI's launcher), MPI's own.
 [[nodiscard]] Result<std::unique_ptr<Processes>> join_processes(const Launch& launch);
 
+/// What ranks say first, in a form that every version keeps: whether all run this version and this very binary. One
+/// round. Errors, on all ranks: another version or binary (with the rank and both values), a file that cannot be read.
+[[nodiscard]] Result<void> compare_programs(evolve::Exchange& exchange);
+
 }  // namespace yolk::train

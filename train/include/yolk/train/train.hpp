@@ -91,6 +91,7 @@ struct TrainOutcome {
     std::uint32_t generations = 0;        ///< done, those before a resumption included
     std::uint32_t resumed_from = 0;       ///< generations of them that the checkpoint or the log brought
     bool solved = false;                  ///< eval_mean_return is at least the environment's solved_return
+    bool interrupted = false;             ///< OnGeneration ended it, on this rank or on another one
     double evaluations_per_second = 0.0;  ///< over the generations of this process
     double eval_mean_return = 0.0;        ///< over evaluation_episodes fresh episodes of the unperturbed policy
     std::string state_hash{};
@@ -145,6 +146,9 @@ struct EvalOutcome {
     double deviation = 0.0;  ///< standard deviation over the episodes
     double worst_return = 0.0;
     double best_return = 0.0;
+    /// Several devices, of which some fail the arithmetic probe: the last bits of a return are those of the device that
+    /// happened to run the episode.
+    bool depends_on_placement = false;
 };
 /// Runs a saved policy. Errors: a file that is truncated, foreign, or does not fit its task; an own environment that is
 /// missing, not wanted, or of another text than the policy was trained on; driver errors.
@@ -152,7 +156,8 @@ struct EvalOutcome {
                                                   const EvalOptions& options = {});
 [[nodiscard]] Result<EvalOutcome> evaluate_policy(const Device& device, const std::filesystem::path& policy,
                                                   const EvalOptions& options = {});
-/// Episodes are dealt out to the devices; one that fails is dropped with a notice.
+/// Episodes are dealt out to the devices; one that fails is dropped with a notice. As with one device, none has to pass
+/// the arithmetic probe.
 [[nodiscard]] Result<EvalOutcome> evaluate_policy(std::span<const Device> devices, const std::filesystem::path& policy,
                                                   const EvalOptions& options = {});
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,15 +31,32 @@ class RankTeam {
         std::uint32_t suspect_since = UINT32_MAX;  ///< of an audit, UINT32_MAX where all is well; together: the least
         double seconds = 0.0;                      ///< of the evaluation
     };
-    /// After it, shares follow the rates of this generation. Errors: on all ranks, that of any.
-    [[nodiscard]] Result<Scored> after_scores(const Result<Scored>& mine);
-    /// Errors, on all ranks: that of any, a rank whose digest is not that of most ranks (names it and its device).
+    /// After it, shares follow the rates of this generation. `measures` = false, for a round in which the ranks did not
+    /// evaluate their shares: rates, shares and last() stay. Errors: on all ranks, that of any.
+    [[nodiscard]] Result<Scored> after_scores(const Result<Scored>& mine, bool measures = true);
+    /// What a rank has after the update.
+    struct State {
+        std::string digest{};  ///< not looked at where something is suspect
+        std::string device{};
+        std::uint32_t suspect_since = UINT32_MAX;  ///< of an audit of the update; UINT32_MAX where all is well
+    };
+    /// Everyone's, by rank. Errors: on all ranks, that of any.
+    [[nodiscard]] Result<std::vector<State>> after_update(const Result<State>& mine);
+    /// The digest of the right state, the same on all ranks.
+    using Judge = std::function<Result<std::string>()>;
+    /// Of what after_update() gave, on all ranks. Where digests differ, the state that most ranks have counts as right,
+    /// and where as many have another one, the judge's. Error, on all ranks: a rank with another state than that, its
+    /// device, and the digests; without a judge, everyone's.
+    [[nodiscard]] Result<void> check(std::span<const State> states, std::uint32_t generation, const Judge& judge = {});
+    /// Both, without a judge.
     [[nodiscard]] Result<void> compare(const Result<std::string>& digest, const std::string& device,
                                        std::uint32_t generation);
     [[nodiscard]] std::span<const RankShare> last() const noexcept { return last_; }
 
    private:
     RankTeam() = default;
+    [[nodiscard]] Result<void> check_by_judge(std::span<const State> states, std::uint32_t generation,
+                                              const Judge& judge);
     Exchange* exchange_ = nullptr;
     std::uint32_t population_ = 0, unit_ = 1;
     std::vector<double> rates_{};  ///< by rank, members per second

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize_command.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "evolution_flags.hpp"
+#include "interrupt.hpp"
+#include "open_system.hpp"
+#include "output.hpp"
+#include "ranks.hpp"
+#include "yolk/core/file.hpp"
+#include "yolk/core/json.hpp"
+#include "yolk/core/writer_lock.hpp"
+#include "yolk/evolve/ranks.hpp"
+#include "yolk/hyper/state_file.hpp"
+
+namespace yolk::cli {
+namespace {
+
+struct OptimizeFlags : PopulationFlags {
+    hyper::OptimizeOptions options;
+    std::string out, log;
+};
+
+void show_step(const hyper::StepReport& report, std::uint32_t steps) {
+    const std::string held_out = report.held_out ? fmt::format(", held out {}", reward_text(*report.held_out)) : "";
+    const std::string failed = report.failed > 0 ? fmt::format(", {} failed", report.failed) : "";
+    const std::string line = fmt::format("step {}/{}, reward {}, population mean {}, best {}{}{}, {:.1f} s",
+                                         report.step + 1, steps, reward_text(report.centre), reward_text(report.mean),
+                                         reward_text(report.best), held_out, failed, report.seconds);
+    if (!output_is_terminal()) return print_line(line);
+    print_text("\r\033[K" + line.substr(0, std::max(terminal_columns(), 2U) - 1));
+}
+
+void print_cost(const hyper::OptimizeOutcome& outcome) {
+    print_line("{} numbers; at most {} metric calls, {} host calls and about {} dispatches", outcome.cost.numbers,
+               outcome.cost.metric_calls, outcome.cost.host_calls, outcome.cost.dispatches);
+    for (const std::string& sentence : outcome.fallbacks) print_line(sentence);
+}
+
+void print_shares(const hyper::OptimizeOutcome& outcome) {
+    double all = 0.0;
+    for (const evolve::WorkerShare& share : outcome.shares) all += share.members;
+    for (const evolve::WorkerShare& share : outcome.shares) {
+        print_line("{}: {:.1f} % of the candidates, busy for {:.1f} s{}", share.name, 100.0 * share.members / all,
+                   share.busy_seconds, share.dropped ? ", dropped" : "");
+    }
+    for (const std::string& note : outcome.notes) print_line(note);
+}
+
+void print_rank_shares(const hyper::OptimizeOutcome& outcome) {
+    double all = 0.0;
+    for (const evolve::RankShare& share : outcome.ranks) all += static_cast<double>(share.members);
+    for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
+        const evolve::RankShare& share = outcome.ranks[rank];
+        print_line("rank {}: {:.1f} % of the candidates, evaluating for {:.1f} s", rank,
+                   100.0 * static_cast<double>(share.members) / all, share.seconds);
+    }
+    if (outcome.ranks.empty()) return;
+    const std::uint64_t steps = std::max(1U, outcome.steps);
+    print_line("rank 0 sent {} and received {} per step", bytes_text(outcome.traffic.sent_bytes / steps),
+               bytes_text(outcome.traffic.received_bytes / steps));
+}
+
+void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
+    if (outcome.resumed_from > 0) print_line("went on from step {}", outcome.resumed_from);
+    print_line("reward {} from {} after {} steps (stopped by {}), {} metric calls, {} host calls, {} dispatches",
+               reward_text(outcome.best_reward), reward_text(outcome.start_reward), outcome.steps, outcome.stopped_by,
+               outcome.cost.metric_calls, outcome.cost.host_calls, outcome.cost.dispatches);
+    if (outcome.held_out_best) {
+        print_line("held out: {} from {}", reward_text(*outcome.held_out_best),
+                   reward_text(outcome.held_out_start.value_or(0.0)));
+    }
+    if (outcome.failed_candidates > 0)
+        print_line("{} candidates failed and counted as the worst", outcome.failed_candidates);
+    print_shares(outcome);
+    print_rank_shares(outcome);
+}
+
+/// Keeps other commands from writing the file, and tells before the work whether it can be written at all.
+Result<WriterLock> lock_result_file(const std::string& path) {
+    YOLK_TRY_VOID(check_regular_file(path));
+    return WriterLock::acquire_for_file(path);
+}
+
+/// An error of one rank is every rank's.
+template <class T>
+Result<T> with_all_ranks(Result<T> mine) {
+    if (ranks() == nullptr || ranks()->ends_together()) return mine;
+    YOLK_TRY_VOID(evolve::agree(*ranks(), mine ? Result<void>() : Result<void>(mine.error())));
+    return mine;
+}
+
+Result<int> save_and_print(const OpenSystem& open, const OptimizeFlags& flags, const hyper::OptimizeOutcome& outcome) {
+    const bool saves = !flags.out.empty() && !flags.options.dry_run;
+    if (saves) {
+        hyper::StateInfo info{.scores = {{"reward", outcome.best_reward}}, .seed = flags.options.evolution.seed};
+        if (outcome.held_out_best) info.scores["held_out"] = *outcome.held_out_best;
+        YOLK_TRY_VOID(hyper::save_state(*open.task.system, flags.out, info));
+    }
+    if (flags.common.json) {
+        Json json = to_json(outcome);
+        json["fallbacks"] = outcome.fallbacks;
+        print_json(json);
+    } else if (flags.options.dry_run) {
+        print_cost(outcome);
+    } else {
+        print_optimize_outcome(outcome);
+        if (saves) print_line("saved {}", flags.out);
+    }
+    return 0;
+}
+
+Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given) {
+    YOLK_TRY_VOID(join_ranks());
+    OptimizeFlags flags = given;
+    if (!speaks_for_ranks()) flags.common.quiet = true;
+    YOLK_TRY(const std::unique_ptr<OpenSystem> open, with_all_ranks(open_system(make, flags, flags.options.evolution)));
+    const SystemTask& task = open->task;
+    hyper::OptimizeOptions options = flags.options;
+    options.held_out = task.held_out;
+    options.log = flags.log;
+    if (!flags.out.empty()) options.checkpoint = flags.out + ".checkpoint";
+    options.exchange = ranks();
+    const bool saves = !flags.out.empty() && !options.dry_run && speaks_for_ranks();
+    // Before the work whose result the file is to hold.
+    YOLK_TRY(const WriterLock lock, with_all_ranks(saves ? lock_result_file(flags.out) : WriterLock()));
+    const bool human = !flags.common.json && !flags.common.quiet;
+    const InterruptGuard interrupt;
+    options.on_step = [&](const hyper::StepReport& report) {
+        if (human) show_step(report, options.steps);
+        if (flags.common.json && !flags.common.quiet) print_json(to_json(report));
+        return !InterruptGuard::requested();
+    };
+    const Result<hyper::OptimizeOutcome> outcome = task.system->optimize(task.examples, *task.metric, options);
+    if (human && output_is_terminal() && outcome && outcome->steps > 0) print_line("");
+    if (!outcome) return outcome.error();
+    return speaks_for_ranks() ? save_and_print(*open, flags, *outcome) : 0;
+}
+
+}  // namespace
+
+void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
+    add_number(app, "--steps", o.steps, "Steps at most")->default_str("50");
+    add_evolution_flags(app, o.evolution, {.members = "Candidates", .generation = "step", .freeze = "Hyperfunction"});
+    add_number(app, "--samples", o.samples_per_example, "Evaluations of each candidate, averaged")->default_str("1");
+    add_number(app, "--max-batch", o.population_options.max_batch_size, "Candidates times examples at once")
+        ->default_str("1024");
+    add_number(app, "--budget", o.metric_budget, "Metric calls at most; the best so far is kept");
+}
+
+Command add_optimize_command(App& app, const MakeSystemTask& make) {
+    const auto flags = std::make_shared<OptimizeFlags>();
+    App* const command = app.add_subcommand("optimize", "Improve the system without gradients");
+    add_optimize_flags(*command, flags->options);
+    const Option* const dry =
+        command->add_flag("--dry-run", flags->options.dry_run, "Report the cost without searching");
+    command->group(without(dry), [&] {
+        command->add_option("--log", flags->log, "JSON lines: steps, then calls and latencies per hyperfunction")
+            ->type_name("FILE");
+        const Option* const out =
+            command->add_option("--out", flags->out, "Save the tuned system here")->type_name("FILE");
+        command->group(with(out), [&] {
+            add_number(*command, "--checkpoint-every", flags->options.checkpoint_every,
+                       "Steps between two checkpoints, FILE.checkpoint; 0: one at the end, interrupted or not")
+                ->default_str("10");
+            command->add_flag("--resume", flags->options.resume,
+                              "Go on from FILE.checkpoint with the same settings; --steps and --budget may be others");
+        });
+    });
+    add_system_flags(*command, *flags);
+    add_population_flags(*command, *flags);
+    return {.app = command, .run = [flags, make] { return run_optimize(make, *flags); }};
+}
+
+}  // namespace yolk::cli

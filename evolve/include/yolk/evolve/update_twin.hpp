@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The update of a generation by its exact twin on the host: what audits of updates are judged by.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "yolk/evolve/options.hpp"
+#include "yolk/evolve/shaped_generation.hpp"
+#include "yolk/primitives/parameters.hpp"
+
+namespace yolk::evolve {
+
+/// What a generation depends on, on the host: a device that is lost takes nothing with it.
+struct EvolutionState {
+    std::vector<float> parameters{};  ///< [element_count]
+    std::vector<float> optimizer{};   ///< as Evolution::optimizer_state; empty: zeros, as a run begins
+    std::uint32_t generation = 0;     ///< generations done
+};
+
+/// What the exact twin makes of a state; of an integer rule. Several times as slow as a device.
+[[nodiscard]] EvolutionState updated_by_twin(EvolutionState state, const ParameterTable& table,
+                                             const EvolutionOptions& options, const ShapedGeneration& given);
+[[nodiscard]] bool same_bits(const EvolutionState& left, const EvolutionState& right);
+
+/// Whether the update of a generation is drawn for an audit of this share, 0 to 1; apart from the draws of members.
+[[nodiscard]] bool is_update_audited(double share, std::uint64_t seed, std::uint32_t generation);
+
+}  // namespace yolk::evolve

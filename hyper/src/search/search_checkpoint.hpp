@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an interrupted search left, as a file: a safetensors container, written beside and renamed. Reading trusts
+// nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "yolk/core/result.hpp"
+#include "yolk/evolve/ranks.hpp"
+#include "yolk/hyper/optimize.hpp"
+
+namespace yolk::hyper {
+
+struct SearchCheckpoint {
+    evolve::NamedValues settings{};  ///< that the search depends on; those that may change when it goes on are not here
+    CentreState centre{};
+    double start_reward = 0.0;
+    std::optional<double> held_out_start{};
+    double best_reward = 0.0;
+    std::optional<std::vector<float>> best{};  ///< nothing: the start
+    OptimizeCost cost{};                       ///< spent so far
+    std::uint64_t failed_candidates = 0;
+};
+
+[[nodiscard]] Result<std::vector<std::byte>> encode_checkpoint(const SearchCheckpoint& checkpoint);
+/// `what` names the bytes in errors. Errors, BadInput: a foreign file, a later version, damage.
+[[nodiscard]] Result<SearchCheckpoint> decode_checkpoint(std::span<const std::byte> bytes, std::string_view what);
+
+}  // namespace yolk::hyper
