@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "yolk/evolve/device_pool.hpp"
@@ -20,6 +22,22 @@ inline Result<Device> mortal_device(const std::string& name) {
     YOLK_TRY(const Device device, Device::create(yolk::testing::instance(), yolk::testing::device_index(name)));
     YOLK_TRY_VOID(probe(device));
     return device;
+}
+
+struct RankDevice {
+    Device device;
+    Dispatcher dispatcher;
+};
+/// One for each rank that is a thread, lavapipe and SwiftShader by turns: the validation layer does not stand threads
+/// that share one (docs/quirks.md).
+inline Result<std::vector<RankDevice>> devices_of_ranks(std::uint32_t count) {
+    std::vector<RankDevice> devices;
+    for (std::uint32_t rank = 0; rank < count; ++rank) {
+        YOLK_TRY(Device device, mortal_device(rank % 2 == 0 ? "lavapipe" : "swiftshader"));
+        YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+        devices.push_back({.device = std::move(device), .dispatcher = std::move(dispatcher)});
+    }
+    return devices;
 }
 
 /// Notices go to `notices`.

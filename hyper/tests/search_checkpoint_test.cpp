@@ -115,11 +115,14 @@ TEST_F(search_checkpoint, any_number_of_ranks_goes_on) {
     ASSERT_OK_AND_ASSIGN(const Searched expected, search(rotation_task(), whole));
     std::filesystem::rename(folder_ / "killed", folder_ / "search");
     std::vector<Result<Searched>> results(3, failed_work("not run"));
+    ASSERT_OK_AND_ASSIGN(std::vector<RankDevice> devices, devices_of_ranks(3));
     yolk::testing::on_ranks<evolve::Exchange>(3, [&](evolve::Exchange& exchange) {
+        Task task = rotation_task();
+        task.system.use(devices[exchange.rank()].dispatcher);
         OptimizeOptions again = options(12);
         again.resume = true;
         again.exchange = &exchange;
-        results[exchange.rank()] = search(rotation_task(), again);
+        results[exchange.rank()] = optimized(task, again);
     });
     for (const Result<Searched>& result : results) {
         ASSERT_OK(result);

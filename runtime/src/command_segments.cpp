@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "label_guard.hpp"
 #include "vk_result.hpp"
 
 namespace yolk {
@@ -17,6 +18,7 @@ Result<void> CommandSegments::create(const DeviceContext& context, const std::st
 }
 
 void CommandSegments::destroy(const DeviceContext& context) noexcept {
+    const auto guard = guard_labels(context);
     context.vk.vkDestroyCommandPool(context.handle, pool_, nullptr);
     pool_ = VK_NULL_HANDLE;
     segments_.clear();
@@ -25,7 +27,10 @@ void CommandSegments::destroy(const DeviceContext& context) noexcept {
 
 VkResult CommandSegments::begin(const DeviceContext& context) noexcept {
     used_ = 0;
-    const VkResult result = context.vk.vkResetCommandPool(context.handle, pool_, 0);
+    const VkResult result = [&] {
+        const auto guard = guard_labels(context);
+        return context.vk.vkResetCommandPool(context.handle, pool_, 0);
+    }();
     return result == VK_SUCCESS ? open(context) : result;
 }
 
@@ -35,6 +40,7 @@ VkResult CommandSegments::open(const DeviceContext& context) noexcept {
     }
     const VkCommandBufferBeginInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                         .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
+    const auto guard = guard_labels(context);
     const VkResult result = context.vk.vkBeginCommandBuffer(segments_[used_].commands, &info);
     if (result == VK_SUCCESS) ++used_;
     return result;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "device_impl.hpp"
+#include "label_guard.hpp"
 #include "vk_result.hpp"
 #include "yolk/core/log.hpp"
 
@@ -150,12 +151,15 @@ void Recorder::Impl::open_label(const FixedLabel& text) noexcept {
     last_label = text;
     if (context().begin_label == nullptr) return;
     const VkDebugUtilsLabelEXT info{.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = text.c_str()};
+    const auto guard = guard_labels(context());
     context().begin_label(commands, &info);
 }
 
 void Recorder::Impl::close_label() noexcept {
     --label_depth;
-    if (context().end_label != nullptr) context().end_label(commands);
+    if (context().end_label == nullptr) return;
+    const auto guard = guard_labels(context());
+    context().end_label(commands);
 }
 
 bool Recorder::Impl::recording(const char* what) noexcept {

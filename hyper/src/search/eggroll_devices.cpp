@@ -83,9 +83,12 @@ Perturbations DevicesSearch::candidates() const {
             .antithetic = options_.antithetic};
 }
 
+/// A lead whose scores are wrong has made updates, too; ranks have compared theirs.
 std::uint32_t DevicesSearch::suspect_since() const {
     const std::optional<std::uint32_t> spoilt = objective_->spoilt_since();
-    return spoilt ? trail_.generation_of(*spoilt) : kNoGeneration;
+    if (!spoilt) return kNoGeneration;
+    const std::uint32_t generation = trail_.generation_of(*spoilt);
+    return !team_ && centre_.has_lost_lead() ? std::min(generation, centre_.unproven_since()) : generation;
 }
 
 std::uint32_t DevicesSearch::verified_until() const {

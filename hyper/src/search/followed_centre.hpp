@@ -28,7 +28,9 @@ class FollowedCentre {
     /// whose update is another is dropped. The value is that device: the search is to go back to unproven_since(), and
     /// to before what it evaluated. Errors: no finite score, no device is left.
     [[nodiscard]] Result<std::optional<std::size_t>> step(const evolve::ShapedGeneration& shaped);
-    /// No update before this generation can be one of a device that was found wrong by the last step().
+    /// The device that made updates is not in use any more, and no other one has made one.
+    [[nodiscard]] bool has_lost_lead() const noexcept { return evolution_ && !devices_->is_used(lead_); }
+    /// Updates before this generation are proven, or were made before the present lead.
     [[nodiscard]] std::uint32_t unproven_since() const noexcept { return unproven_since_; }
     [[nodiscard]] Result<void> go_back(CentreState state) {
         state_ = std::move(state);
