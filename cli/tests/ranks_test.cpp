@@ -86,7 +86,7 @@ TEST_F(ranks, have_devices_of_different_vendors) {
     EXPECT_EQ(ran.last()["state_hash"], expected["state_hash"]);
 }
 
-/// For a script that has `launcher`: waits until `out` has so many lines. A launcher that ends before fails the script,
+/// For a script that has `launcher`: waits until `out` has `count` lines. A launcher that ends before fails the script,
 /// and none outlives it.
 std::string await_lines(int count) {
     return fmt::format(

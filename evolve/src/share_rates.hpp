@@ -9,7 +9,7 @@ namespace yolk::evolve {
 
 class ShareRates {
    public:
-    /// An update was shared by these rates, and each device's share took so many seconds; 0: it had none.
+    /// An update was shared by these rates, and each device's share took `seconds`; 0: it had none.
     void took(std::span<const double> rates, std::span<const double> seconds);
     /// The largest is 1; empty before the first update.
     [[nodiscard]] std::span<const double> next() const noexcept { return next_; }

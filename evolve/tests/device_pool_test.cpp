@@ -132,7 +132,7 @@ TEST_F(device_pool, host_workers_alone_are_no_pool) {
     EXPECT_THAT(lead.error().message, Not(HasSubstr("host 0")));
 }
 
-/// Work on whose members workers spend so many seconds each; their results are one byte each.
+/// Work that takes each worker its seconds per member; results are one byte each.
 PooledWork slept_work(std::vector<double> seconds_per_member, std::uint32_t members, std::uint32_t generation) {
     return {.members = {.first = 0, .count = members},
             .generation = generation,

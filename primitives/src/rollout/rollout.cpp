@@ -104,7 +104,7 @@ Result<BindingsOf<RolloutDesc>> bind_rollout(const Device& device, const Rollout
     return BindingsOf<RolloutDesc>(std::move(bound));
 }
 
-/// `first` and so many behind it, of which a call has `most`, and which 32 bits number.
+/// `count` members or episodes from `first` on: at most `most`, with numbers of 32 bits.
 Result<void> check_part(const char* what, std::uint32_t first, std::uint32_t count, std::uint32_t most) {
     if (count <= most && count - 1 <= 0xFFFFFFFFU - first) return {};
     return bad_input(

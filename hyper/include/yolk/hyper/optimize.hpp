@@ -59,7 +59,8 @@ struct OptimizeOptions {
     std::filesystem::path log{};  ///< JSON lines: steps, and at the end calls and latencies per hyperfunction
     std::function<bool(const StepReport&)> on_step{};  ///< false: stop there, the best so far kept
     Search* search = nullptr;                          ///< nullptr: EGGROLL
-    /// Where EGGROLL keeps what it can go on from, atomically: every so many steps, and at the end. Empty: nowhere.
+    /// Where EGGROLL keeps what it can go on from, atomically: every `checkpoint_every` steps, and at the end. Empty:
+    /// nowhere.
     std::filesystem::path checkpoint{};
     std::uint32_t checkpoint_every = 10;  ///< steps; 0: at the end alone
     /// Goes on from `checkpoint`, to the parameters of a search that was never interrupted; steps, budget and held-out
@@ -149,7 +150,7 @@ class Objective {
     /// Of these candidates alone, which are this rank's part of a population: without a word to the other ranks. Not
     /// checked against the budget.
     [[nodiscard]] virtual Result<std::vector<double>> evaluate_part(const Perturbations& candidates) = 0;
-    /// Whether the budget covers so many more candidates. Where it does not, the search is to end.
+    /// Whether the budget covers this many more candidates. Where it does not, the search is to end.
     [[nodiscard]] virtual bool affords(std::uint64_t candidates) = 0;
     /// All ranks know what all have spent and how many candidates failed; without other ranks, nothing happens.
     [[nodiscard]] virtual Result<void> share_costs() = 0;
@@ -166,7 +167,7 @@ class Objective {
 
     /// What an interrupted search left, to begin with; the start of space() otherwise.
     [[nodiscard]] virtual CentreState first_state() const = 0;
-    /// Whether what comes after so many steps is to be kept now.
+    /// Whether the state after this many steps is to be kept now.
     [[nodiscard]] virtual bool checkpoint_due(std::uint32_t steps) const = 0;
     /// Keeps it, with what competed so far; on rank 0, and where there is a place for it. Errors: Io.
     [[nodiscard]] virtual Result<void> save_checkpoint(const CentreState& state) = 0;
