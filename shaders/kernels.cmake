@@ -185,7 +185,7 @@ yolk_kernel(block_inverse_check FAMILY block_inverse SOURCE block_inverse/block_
 yolk_kernel(block_inverse_forward FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_update.comp)
 yolk_kernel(block_inverse_backward FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_update.comp
   DEFINES BLOCK_BACKWARD=1)
-yolk_kernel(block_inverse_residual FAMILY block_inverse SOURCE block_inverse/block_inverse_residual.comp)
+yolk_kernel(block_inverse_residual FAMILY block_inverse UNROLLED SOURCE block_inverse/block_inverse_residual.comp)
 yolk_kernel(block_inverse_registers_4 FAMILY block_inverse SOURCE block_inverse/block_inverse_registers.comp
   DEFINES BLOCK_N=4 BLOCK_N_MINUS_1=3)
 yolk_kernel(block_inverse_registers_8 FAMILY block_inverse SOURCE block_inverse/block_inverse_registers.comp
