@@ -2,7 +2,8 @@
 // Two devices together beside each alone, each held to one core: the evaluation of a population, in turns.
 //     yolk_pool_bench [MEMBERS] [TURNS]        65536 members, 7 turns
 // of_sum: the rate together over the sum of the rates alone; busy: the part of the evaluation in which each worked. For
-// training the whole generation on the faster device alone, as it runs without a pool, beside the pool's.
+// training the whole generation on the faster device alone, as it runs without a pool, beside the pool's, and beside a
+// pool that deals to that one device; and a large policy, whose update one device makes, or both.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -103,17 +104,32 @@ struct Training {
     std::vector<double> seconds{};
 };
 
-/// CartPole with 4-64-2; one device makes the whole generation in one submission.
-Result<Training> make_training(std::span<const Device> devices, std::uint32_t members) {
+/// One device makes the whole generation in one submission, unless `dealt`: then the pool deals to it as it deals to
+/// several.
+struct TrainingDesc {
+    std::uint32_t members = 0;
+    std::vector<std::uint32_t> widths{4, 64, 2};
+    std::uint32_t max_steps = 0;  ///< 0: the environment's
+    bool dealt = false;
+    evolve::UpdateBy update_by = evolve::UpdateBy::Measured;
+};
+
+/// CartPole.
+Result<Training> make_training(std::span<const Device> devices, const TrainingDesc& training) {
     YOLK_TRY(evolve::DevicePool pool, evolve::DevicePool::create(devices));
     Training made{.pool = std::make_unique<evolve::DevicePool>(std::move(pool)), .run = {}};
-    const evolve::EvolutionOptions options{.population = members};
-    const PolicyNetwork network;
+    const evolve::EvolutionOptions options{.population = training.members};
+    const PolicyNetwork network{.widths = training.widths};
     evolve::PoolParts parts;
     YOLK_TRY(parts.parameters, ParameterTable::create(network.parameters()));
     parts.initial = evolve::initial_parameters(parts.parameters, options.seed);
-    const RolloutDesc desc{.network = network, .parameters = parts.parameters, .members = members};
-    parts.single = [desc](const Device& device) { return evolve::rollout_evaluator(device, desc); };
+    parts.update_by = training.update_by;
+    const RolloutDesc desc{.network = network,
+                           .parameters = parts.parameters,
+                           .members = training.members,
+                           .max_steps = training.max_steps};
+    if (!training.dealt)
+        parts.single = [desc](const Device& device) { return evolve::rollout_evaluator(device, desc); };
     parts.members = [desc](const Device* device, Dispatcher* dispatcher) {
         return evolve::rollout_members(*device, *dispatcher, desc, desc.members);
     };
@@ -122,21 +138,56 @@ Result<Training> make_training(std::span<const Device> devices, std::uint32_t me
 }
 
 Result<void> compare_training(std::span<const Device> devices, std::uint32_t members, std::uint32_t turns) {
-    YOLK_TRY(Training alone, make_training(devices.first(1), members));
-    YOLK_TRY(Training both, make_training(devices, members));
-    std::vector<double> ratios;
+    YOLK_TRY(Training alone, make_training(devices.first(1), {.members = members}));
+    YOLK_TRY(Training both, make_training(devices, {.members = members}));
+    YOLK_TRY(Training dealt, make_training(devices.first(1), {.members = members, .dealt = true}));
+    std::vector<double> ratios, costs;
     for (std::uint32_t turn = 0; turn < turns + 2; ++turn) {
-        for (Training* side : {&alone, &both}) {
+        for (Training* side : {&alone, &both, &dealt}) {
             const Clock::time_point start = Clock::now();
             YOLK_TRY_VOID(side->run->step());
             side->seconds.push_back(seconds_since(start));
         }
-        if (turn >= 2) ratios.push_back(alone.seconds.back() / both.seconds.back());  // the same generation's work
+        if (turn < 2) continue;  // warm-up
+        // Of one generation all sides do the same work.
+        ratios.push_back(alone.seconds.back() / both.seconds.back());
+        costs.push_back(dealt.seconds.back() / alone.seconds.back() - 1.0);
     }
     YOLK_TRY(const std::string hash, alone.run->state_hash());
-    YOLK_TRY(const std::string same, both.run->state_hash());
-    fmt::print("training, {} members: the pool is {:.3f} times as fast as the faster device alone; state {}\n", members,
-               median(ratios), hash == same ? "equal" : "DIFFERENT");
+    for (Training* side : {&both, &dealt}) {
+        YOLK_TRY(const std::string same, side->run->state_hash());
+        if (hash != same) return bad_input("The states of the sides differ: {} and {}.", hash, same);
+    }
+    fmt::print("training, {} members: the pool is {:.3f} times as fast as the faster device alone\n", members,
+               median(ratios));
+    fmt::print(
+        "training: dealing to a pool of one device costs {:.2f} % of a generation (not dealing to it: nothing)\n",
+        100.0 * median(costs));
+    return {};
+}
+
+/// 4-112-112-2, 13,442 parameters, and episodes of 4 steps, so that the update is most of a generation: made by the
+/// faster device, and by both where that was measured to take less time.
+Result<void> compare_update(std::span<const Device> devices, std::uint32_t turns) {
+    TrainingDesc desc{.members = 16384, .widths = {4, 112, 112, 2}, .max_steps = 4};
+    YOLK_TRY(Training measured, make_training(devices, desc));
+    desc.update_by = evolve::UpdateBy::Lead;
+    YOLK_TRY(Training lead, make_training(devices, desc));
+    constexpr std::uint32_t kTrials = 8;  // generations in which the pool finds out
+    std::vector<double> ratios;
+    for (std::uint32_t turn = 0; turn < turns + kTrials; ++turn) {
+        for (Training* side : {&lead, &measured}) {
+            const Clock::time_point start = Clock::now();
+            YOLK_TRY_VOID(side->run->step());
+            side->seconds.push_back(seconds_since(start));
+        }
+        if (turn >= kTrials) ratios.push_back(lead.seconds.back() / measured.seconds.back());
+    }
+    YOLK_TRY(const std::string hash, lead.run->state_hash());
+    YOLK_TRY(const std::string same, measured.run->state_hash());
+    if (hash != same) return bad_input("The states of the sides differ: {} and {}.", hash, same);
+    fmt::print("update, 4-112-112-2, 16,384 members of 4 steps: sharing is {:.3f} times as fast as the lead alone\n",
+               median(ratios));
     return {};
 }
 
@@ -145,7 +196,8 @@ Result<void> run(std::uint32_t members, std::uint32_t turns) {
     std::vector<Device> devices;
     for (const Context& context : contexts) devices.push_back(context.device());
     YOLK_TRY_VOID(compare_layer(devices, members, turns));
-    return compare_training(devices, members, turns);
+    YOLK_TRY_VOID(compare_training(devices, members, turns));
+    return compare_update(devices, turns);
 }
 
 }  // namespace
