@@ -77,6 +77,15 @@ TEST_F(ranks, any_number_has_the_state_of_one) {
     }
 }
 
+TEST_F(ranks, help_and_version_are_printed_once) {
+    const Ran help = run("mpirun -n 3 \"$YOLK\" train --help");
+    EXPECT_EQ(help.code, 0) << help.err;
+    EXPECT_EQ(occurrences(help.out, "--checkpoint-every"), 1U) << help.out;
+    const Ran version = run("mpirun -n 3 \"$YOLK\" --version");
+    EXPECT_EQ(version.code, 0) << version.err;
+    EXPECT_EQ(occurrences(version.out, "yolk "), 1U) << version.out;
+}
+
 TEST_F(ranks, have_devices_of_different_vendors) {
     const Json expected = alone(4);
     const std::string rank = fmt::format("\"$YOLK\" {} --out ranks --generations 4", kTask);

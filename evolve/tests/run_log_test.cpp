@@ -100,6 +100,29 @@ TEST_F(run_log, goes_on_where_it_was_cut) {
     EXPECT_TRUE(expect_error(RunLogWriter::continue_after(later, 2), ErrorKind::BadInput, "it has 3 to 5"));
 }
 
+TEST_F(run_log, cut_drops_what_follows_at_once) {
+    ASSERT_OK(write_log(file(), 6));
+    const std::vector<std::byte> whole = bytes_of(file());
+    ASSERT_OK_AND_ASSIGN(const RunLogReader before, RunLogReader::open(file()));
+    ASSERT_OK_AND_ASSIGN(RunLogWriter log, RunLogWriter::continue_after(before, 4));
+    EXPECT_EQ(bytes_of(file()), whole);
+    ASSERT_OK(log.cut());
+    ASSERT_OK_AND_ASSIGN(const RunLogReader cut, RunLogReader::open(file()));
+    EXPECT_EQ(cut.torn_bytes(), 0U);
+    expect_example(cut, 4);
+    ASSERT_OK(log.append(example_generation(4)));
+    ASSERT_OK(log.cut());
+    ASSERT_OK_AND_ASSIGN(const RunLogReader after, RunLogReader::open(file()));
+    expect_example(after, 5);
+}
+TEST_F(run_log, cutting_a_new_log_leaves_the_old_file) {
+    ASSERT_OK(write_log(file(), 2));
+    const std::vector<std::byte> old = bytes_of(file());
+    RunLogWriter log = RunLogWriter::replace(file(), example_header());
+    ASSERT_OK(log.cut());
+    EXPECT_EQ(bytes_of(file()), old);
+}
+
 TEST_F(run_log, what_is_not_of_this_log_is_refused) {
     RunLogWriter log = RunLogWriter::replace(file(), example_header());
     EXPECT_TRUE(expect_error(log.append(example_generation(1)), ErrorKind::BadInput, "0 is the next"));

@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "ranks.hpp"
+
 namespace yolk::cli {
 namespace {
 
@@ -180,9 +182,10 @@ Result<std::optional<int>> App::parse(int argc, const char* const* argv) {
     } catch (const CLI::ExtrasError&) {
         return bad_input("{} (see {} --help)", unexpected(*app_), called(*app_));
     } catch (const CLI::ParseError& error) {
-        // Help and version are printed and end well; any other outcome of parsing is bad input.
+        // Help and version are printed, by one process of a launcher's, and end well; any other outcome of parsing is
+        // bad input.
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
-            return std::optional<int>(app_->exit(error));
+            return std::optional<int>(speaks_for_ranks() ? app_->exit(error) : 0);
         return bad_input("{} (see {} --help)", error.what(), called(*app_));
     }
     if (Result<void> refused = refuse_without_effect(); !refused)
