@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Candidates per second of a traced system, scored by a metric: a population at once on the device (all 4,096 members,
-// by members per chunk), one member at a time by the same evaluator, and one candidate at a time on the host, its
-// weights formed, by the graph's executor. Items are candidates. Two systems: 8-16-16-4 over 8 examples and
-// 32-64-64-8 over 64.
+// by members per chunk, and in the chunks that it takes by default), one member at a time by the same evaluator, and
+// one candidate at a time on the host, its weights formed, by the graph's executor. Items are candidates. Two systems:
+// 8-16-16-4 over 8 examples and 32-64-64-8 over 64.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -162,8 +162,9 @@ void add(std::span<BenchDevice> devices) {
         const auto network = fmt::format("hyper_population/{0}-{1}-{1}-{2}x{3}", sizes.inputs, sizes.hidden,
                                          sizes.outputs, sizes.examples);
         for (BenchDevice& on : devices) {
-            for (const std::uint32_t chunk : {128U, 1024U, kPopulation}) {
-                add_one(fmt::format("{}/{}/population/chunk:{}", network, on.name, chunk),
+            for (const std::uint32_t chunk : {0U, 128U, 512U, 1024U, kPopulation}) {
+                add_one(fmt::format("{}/{}/population/chunk:{}", network, on.name,
+                                    chunk == 0 ? "default" : std::to_string(chunk)),
                         [&on, sizes, chunk](benchmark::State& state) {
                             return time_evaluator(state, on, sizes, chunk, kPopulation);
                         });

@@ -71,7 +71,7 @@ TEST_P(population_chunks, one_stage_takes_two_dispatches_whatever_the_population
         const Atom y = s.one("linear", {s.parameter("w"), s.input("x", drawn_tensor({3}, i))});
         examples.push_back(s.finish(y));
     }
-    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set, {.max_batch_size = 1024}));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(chunk_perturbations(space, 0, 32)));
     EXPECT_EQ(out.counts.chunks, 7U);  // 1024 / 200 candidates each
@@ -80,6 +80,32 @@ TEST_P(population_chunks, one_stage_takes_two_dispatches_whatever_the_population
     const std::uint64_t dispatches = device().counts().dispatches;
     ASSERT_OK(evaluate.evaluate(chunk_perturbations(space, 0, 32)));
     EXPECT_EQ(device().counts().dispatches - dispatches, out.counts.dispatches);  // the device counts the same
+}
+
+/// 8 MiB of intermediate values on a processor, of which a candidate over 200 examples here needs a few KiB; with 64
+/// columns in place of 2 about 100 KiB.
+TEST_P(population_chunks, by_default_have_the_memory_that_suits_the_device) {
+    for (const std::uint32_t columns : {2U, 64U}) {
+        ParameterSet set;
+        ASSERT_OK(set.add(matrix_spec("w", columns, 3), drawn_tensor({columns, 3}, 1)));
+        std::vector<TracedExample> examples;
+        for (std::uint32_t i = 0; i < 200; ++i) {
+            Sketch s(set);
+            const Atom h = s.one("linear", {s.parameter("w"), s.input("x", drawn_tensor({3}, i))});
+            examples.push_back(s.finish(s.one("tanh", {h})));
+        }
+        ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluate, evaluator(examples, set));
+        ASSERT_OK_AND_ASSIGN(PopulationEvaluator small, evaluator(examples, set, {.memory_budget_bytes = 1U << 20U}));
+        ASSERT_OK_AND_ASSIGN(const std::uint32_t many, evaluate.candidates_per_chunk());
+        ASSERT_OK_AND_ASSIGN(const std::uint32_t few, small.candidates_per_chunk());
+        EXPECT_EQ(many >= 128, columns == 2) << many;
+        EXPECT_GE(many, 32U);
+        EXPECT_NEAR(static_cast<double>(many) / few, 8.0, 1.0);
+        ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+        ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(chunk_perturbations(space, 0, 40)));
+        ASSERT_OK_AND_ASSIGN(const PopulationOutputs same, small.evaluate(chunk_perturbations(space, 0, 40)));
+        EXPECT_EQ(out.values, same.values);
+    }
 }
 
 TEST_P(population_chunks, the_second_time_makes_no_objects) {

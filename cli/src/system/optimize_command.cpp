@@ -145,8 +145,9 @@ void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
     add_number(app, "--steps", o.steps, "Steps at most")->default_str("50");
     add_evolution_flags(app, o.evolution, {.members = "Candidates", .generation = "step", .freeze = "Hyperfunction"});
     add_number(app, "--samples", o.samples_per_example, "Evaluations of each candidate, averaged")->default_str("1");
-    add_number(app, "--max-batch", o.population_options.max_batch_size, "Candidates times examples at once")
-        ->default_str("1024");
+    add_number(app, "--max-batch", o.population_options.max_batch_size,
+               "Candidates times examples at once; 0: what suits the device")
+        ->default_str("0");
     add_number(app, "--budget", o.metric_budget, "Metric calls at most; the best so far is kept");
 }
 

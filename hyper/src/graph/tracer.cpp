@@ -100,6 +100,7 @@ void Tracer::note_read(const Traced& value, std::string_view how) {
     const bool depends = from_parameter(value);
     std::string note = fmt::format("variable {} was read {}{}", value.variable_.value, how, place());
     if (depends) {
+        trace_.cuts.push_back(note);
         note +=
             "; it depends on a parameter, so values computed from it are valid for this candidate only: compute with "
             "traced values, concat, split and select instead";

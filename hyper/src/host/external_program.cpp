@@ -103,6 +103,7 @@ Result<HostFunctionPtr> host_function_from_program(std::string name, Program pro
     if (options.timeout.count() == 0) options.timeout = program.timeout;
     // Its own is for calls outside a pool, which asks it to stop.
     HostFunction function{.name = std::move(name), .run = {}, .options = options};
+    if (program.answer == ProgramAnswer::WholeText) function.stand_in = Value("");
     function.run = [program = std::move(program), fields = std::move(fields)](const HostCall& call) -> Result<Value> {
         YOLK_TRY(const std::string input, request(fields, call));
         YOLK_TRY(const ProgramRun run, run_program(program, input, call.stop));
@@ -120,9 +121,14 @@ Result<AnyHyperfunction> program_hyperfunction(std::string name, Program program
         .spec = {.name = name, .shape = {fields.size()}, .fields = fields, .optimize = options.optimize},
         .values = Tensor::vector(std::move(initial)),
         .arity = arity};
-    if (program.answer == ProgramAnswer::WholeText) parts.stand_in = Value("");
     YOLK_TRY(parts.host,
              host_function_from_program(std::move(name), std::move(program), std::move(fields), options.host));
+    if (options.stand_in) {
+        HostFunction function = *parts.host;
+        function.stand_in = *options.stand_in;
+        parts.host = std::make_shared<const HostFunction>(std::move(function));
+    }
+    parts.stand_in = parts.host->stand_in;
     return AnyHyperfunction(std::move(parts));
 }
 

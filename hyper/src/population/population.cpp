@@ -57,7 +57,6 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resourc
                                                         const PopulationOptions& options) {
     if (resources.dispatcher == nullptr && resources.devices == nullptr)
         return bad_input("A population evaluator needs a dispatcher: where tensor equations run.");
-    if (options.max_batch_size == 0) return bad_input("max_batch_size is 0; it must be at least 1.");
     YOLK_TRY(ExampleSet examples, ExampleSet::create(traced, parameters));
     auto impl = std::make_unique<Impl>(Impl{.examples = std::move(examples)});
     YOLK_TRY_VOID(impl->make_evaluator(resources, options));
@@ -81,6 +80,13 @@ Result<PopulationOutputs> PopulationEvaluator::evaluate(std::span<const Candidat
 bool PopulationEvaluator::is_pooled() const noexcept { return impl_->pooled != nullptr; }
 
 std::span<const ParameterId> PopulationEvaluator::host_rows() const noexcept { return impl_->host_rows; }
+
+Result<std::uint32_t> PopulationEvaluator::candidates_per_chunk() const {
+    YOLK_TRY(const Question question, impl_->examples.ask_for_plans());
+    YOLK_TRY(DeviceEvaluator* const device, impl_->any_device());
+    YOLK_TRY(Program* const program, device->program_for(question));
+    return program->members_per_chunk();
+}
 
 std::vector<std::string> PopulationEvaluator::fallbacks() const {
     const Result<DeviceEvaluator*> device = impl_->any_device();

@@ -45,7 +45,7 @@ struct ChunkPlan {
 class Program {
    public:
     struct Options {
-        std::uint32_t members_per_chunk = 1;
+        std::uint32_t members_per_chunk = 0;  ///< at most; 0: as many as suit the device
         std::uint64_t budget_bytes = 0;
         std::uint32_t rank = 1;
         bool antithetic = true;
@@ -85,7 +85,8 @@ class Program {
     void find_phases();
     void lay_out_centre();
     [[nodiscard]] Layout emit(std::uint32_t members);
-    [[nodiscard]] bool fits(const Layout& layout) const;
+    [[nodiscard]] bool fits(const Layout& layout, std::uint64_t bytes) const;
+    [[nodiscard]] std::uint32_t most_that_fit(std::uint32_t most, std::uint64_t bytes);
     [[nodiscard]] Result<void> choose_chunk();
     [[nodiscard]] Result<void> create_shared_buffers();
     void record_centre(Recorder& recorder) noexcept;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "eggroll_steps.hpp"
+#include "learnable.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/core/shape.hpp"
@@ -87,6 +88,7 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     if (!made->options_.held_out.empty()) YOLK_TRY_VOID(trace(options.held_out, made->held_out_.emplace()));
     // Now that tracing has registered every hyperfunction.
     YOLK_TRY(made->set_, working_set(system.parameters(), options.evolution));
+    YOLK_TRY_VOID(check_learnable(system.name(), made->training_.traced, optimized_groups(made->set_)));
     YOLK_TRY(made->space_, search_space(made->set_));
     YOLK_TRY(made->dispatcher_, system.dispatcher());
     YOLK_TRY_VOID(made->check_devices());
@@ -306,7 +308,7 @@ bool SystemObjective::report(const StepReport& step, const Perturbations& around
     return tell(step, [&] { return held_out_reward(around); });
 }
 
-OptimizeOutcome SystemObjective::expected(const Search& search) const {
+Result<OptimizeOutcome> SystemObjective::expected(const Search& search) const {
     const std::vector<std::string> groups = optimized_groups(set_);
     std::uint64_t host_equations = 0;
     std::uint64_t device_equations = 0;
@@ -322,8 +324,7 @@ OptimizeOutcome SystemObjective::expected(const Search& search) const {
     const std::uint64_t samples = options_.samples_per_example;
     const std::uint64_t per_step = search.candidates_per_step(options_);
     const std::uint64_t candidates = per_step * options_.steps + 2;
-    const std::uint64_t per_chunk =
-        std::max<std::uint64_t>(1, options_.population_options.max_batch_size / training_.traced.size());
+    YOLK_TRY(const std::uint64_t per_chunk, training_.evaluator->candidates_per_chunk());
     const std::uint64_t chunks = options_.steps * ceil_div(per_step, per_chunk) + 2;
     OptimizeOutcome outcome = outcome_;
     outcome.stopped_by = "dry run";

@@ -62,7 +62,7 @@ class SystemObjective final : public Objective {
     [[nodiscard]] Result<void> go_back(const SearchMark& mark) override;
 
     /// What the search would cost.
-    [[nodiscard]] OptimizeOutcome expected(const Search& search) const;
+    [[nodiscard]] Result<OptimizeOutcome> expected(const Search& search) const;
     /// Scores the start, runs, and says what came of it. Errors: the search's, a budget below the start, a log that
     /// cannot be written, no centre with a finite reward.
     [[nodiscard]] Result<OptimizeOutcome> run(Search& search);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "objective.hpp"
+#include "system_impl.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/hyper/optimize.hpp"
 #include "yolk/hyper/system.hpp"
@@ -36,8 +37,6 @@ Json ranks_json(std::span<const evolve::RankShare> ranks) {
 Result<void> validate(const OptimizeOptions& options) {
     if (options.steps < 1) return bad_input("The number of steps is 0; it must be at least 1.");
     if (options.samples_per_example < 1) return bad_input("The samples per example are 0; there must be at least 1.");
-    if (options.population_options.max_batch_size < 1)
-        return bad_input("The largest batch is 0; it must be at least 1 (one candidate is always taken).");
     if (options.evolution.episodes != 1) {
         return bad_input(
             "The episodes per member are {}; a system has no episodes. Leave them at 1, and evaluate each "
@@ -55,8 +54,15 @@ Result<void> validate(const OptimizeOptions& options) {
 Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, const Metric& metric,
                                          const OptimizeOptions& options) {
     YOLK_TRY_VOID(validate(options));
-    YOLK_TRY(const std::unique_ptr<SystemObjective> objective,
-             SystemObjective::create(*this, examples, metric, options));
+    impl_->is_dry = options.dry_run;
+    auto created = SystemObjective::create(*this, examples, metric, options);
+    impl_->is_dry = false;
+    if (!created) {
+        return options.dry_run ? std::move(created).error().while_doing(
+                                     "a dry run, in which HyperfunctionOptions::stand_in is a host function's result")
+                               : std::move(created).error();
+    }
+    const std::unique_ptr<SystemObjective> objective = *std::move(created);
     const std::unique_ptr<Search> house = eggroll();
     Search& search = options.search == nullptr ? *house : *options.search;
     if (options.dry_run) return objective->expected(search);

@@ -141,6 +141,7 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
     const auto tracer = Tracer::create(
         impl_->name, [impl = impl_.get()](const AnyHyperfunction& function) { return impl->values_for(function); },
         [this](const HostFunctionPtr& function, const HostCall& call) -> Result<Value> {
+            if (impl_->is_dry) return function->stand_in;
             if (function->options.timeout.count() == 0 && function->options.retries == 0)
                 return run_caught(*function, call);
             return pool().run({function, call.parameters, {call.operands.begin(), call.operands.end()}}).get();

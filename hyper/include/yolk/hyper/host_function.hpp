@@ -36,6 +36,7 @@ struct HostFunction {
     std::string name;
     std::function<Result<Value>(const HostCall&)> run;
     HostOptions options{};
+    Value stand_in{};  ///< of its result's type: what a dry run, which does not call it, goes on with
 };
 using HostFunctionPtr = std::shared_ptr<const HostFunction>;
 

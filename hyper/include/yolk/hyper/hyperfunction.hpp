@@ -88,6 +88,9 @@ template <class T, class M>
 struct HyperfunctionOptions {
     bool optimize = false;  ///< whether its numbers are searched
     HostOptions host{};     ///< of a host function
+    /// What a dry run takes for a host function's result, which it does not call; without it a number 0, an empty text,
+    /// a tensor [1]. Needed where what follows wants another shape.
+    std::optional<Value> stand_in{};
 };
 
 /// Over traced values: becomes equations, can run on the device.

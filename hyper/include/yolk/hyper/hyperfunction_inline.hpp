@@ -305,7 +305,7 @@ Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, Hyperfunc
     AnyHyperfunction::Parts parts{.spec = {.name = name, .optimize = options.optimize}};
     detail::ParameterCodec<P>::describe(parts.spec, initial);
     parts.values = detail::ParameterCodec<P>::values(initial);
-    parts.stand_in = detail::stand_in<Return>();
+    parts.stand_in = options.stand_in.value_or(detail::stand_in<Return>());
     if constexpr (detail::kFirstIsTraced<Arguments>) {
         static_assert(std::is_convertible_v<Return, Traced>, "a body over traced values returns one");
         parts.arity = kCount - (kHasParameters ? 1 : 0);
@@ -316,8 +316,8 @@ Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, Hyperfunc
             static_assert(std::is_same_v<std::tuple_element_t<0, Arguments>, P>, "a body takes its parameters first");
         }
         parts.arity = kCount - (kHasParameters ? 1 : 0) - (detail::kLastIsStop<Arguments> ? 1 : 0);
-        parts.host = std::make_shared<const HostFunction>(
-            HostFunction{std::move(name), detail::host_body<P>(std::move(body), parts.spec), options.host});
+        parts.host = std::make_shared<const HostFunction>(HostFunction{
+            std::move(name), detail::host_body<P>(std::move(body), parts.spec), options.host, parts.stand_in});
     }
     return Hyperfunction<P>(std::move(parts));
 }

@@ -26,10 +26,13 @@ struct TracedExample {
     Graph graph;
     std::vector<Value> values;         ///< by variable
     std::vector<std::string> notes{};  ///< reads past the tracer and what else was recorded, as sentences
+    std::vector<std::string> cuts{};   ///< reads past the tracer of what depends on a parameter, as clauses
 };
 
 struct PopulationOptions {
-    std::uint32_t max_batch_size = 1024;  ///< candidates x examples at once; at least one candidate
+    /// Candidates x examples at once, at most; at least one candidate. 0: as many as have their intermediate values in
+    /// what suits the device, 8 MiB of a processor and 128 MiB of a GPU.
+    std::uint32_t max_batch_size = 0;
     std::uint64_t memory_budget_bytes =
         0;  ///< of device memory for intermediate values; 0: a quarter of what is left of the heap
 };
@@ -118,6 +121,9 @@ class PopulationEvaluator {
     /// Rows of search_space(parameters).table, ascending, that the host reads of a centre: structs of fields, whose
     /// natural values it forms, and what equations on the host are given.
     [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept;
+    /// Candidates that are evaluated at once, at most; over several devices of the first of them. Error: no device
+    /// left.
+    [[nodiscard]] Result<std::uint32_t> candidates_per_chunk() const;
     /// Sentences: what runs on the host, and why.
     [[nodiscard]] std::vector<std::string> fallbacks() const;
 
