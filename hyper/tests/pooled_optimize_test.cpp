@@ -109,6 +109,7 @@ TEST_F(pooled_optimize, what_a_wrong_device_spoilt_is_made_again) {
         std::string notices;
         ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
                              pool_of({wrong, swiftshader()}, notices, {.audit = 0.2, .seed = seed}));
+        faults.only_on_device(1);            // of those made since: `wrong`
         faults.spoil_multiplications(true);  // after its probe
         const Result<Searched> got = search(rotation_task(), few_steps(12), &pool);
         if (pool.is_used(0)) continue;  // not drawn before the end
@@ -131,6 +132,7 @@ TEST_F(pooled_optimize, a_wrong_update_is_found_and_made_again) {
         std::string notices;
         ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
                              pool_of({wrong, swiftshader()}, notices, {.audit = 0.3, .seed = seed}));
+        faults.only_on_device(1);            // of those made since: `wrong`
         faults.spoil_multiplications(true);  // after its probe
         ASSERT_OK_AND_ASSIGN(const Searched got, search(temperature_task(), few_steps(12), &pool));
         if (pool.is_used(0)) continue;  // it led nothing that was drawn

@@ -208,6 +208,7 @@ TEST_F(ranks_optimize, an_audit_in_one_rank_takes_all_back) {
         const evolve::DevicePoolOptions audited{.audit = 0.2, .seed = seed};
         ASSERT_OK_AND_ASSIGN(evolve::DevicePool first, pool_of({lavapipe(), swiftshader()}, notices[0], audited));
         ASSERT_OK_AND_ASSIGN(evolve::DevicePool second, pool_of({wrong, right}, notices[1], audited));
+        faults.only_on_device(1);            // of those made since: `wrong`
         faults.spoil_multiplications(true);  // after its probe
         std::vector<Result<Searched>> results(2, failed_work("not run"));
         yolk::testing::on_ranks<evolve::Exchange>(2, [&](evolve::Exchange& exchange) {
