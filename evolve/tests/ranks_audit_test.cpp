@@ -104,6 +104,7 @@ TEST_F(ranks_audit, what_a_device_scored_before_its_update_was_wrong_is_made_aga
     ASSERT_OK_AND_ASSIGN(const Device right, probed_device("lavapipe"));  // before faults: it stays right
     testing::FaultInjector faults;
     ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device("lavapipe"));
+    faults.only_on_device(1);  // of those made since: `wrong`
     faults.spoil_multiplications(true);
     const DevicePoolOptions pool{.audit = kAudit, .seed = seed};
     std::atomic<std::uint32_t> spoilt = 0;
@@ -130,6 +131,7 @@ TEST_F(ranks_audit, what_a_device_scored_before_its_update_was_wrong_is_made_aga
 TEST_F(ranks_audit, of_two_states_the_exact_twin_says_which_is_right) {
     testing::FaultInjector faults;
     ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device("lavapipe"));
+    faults.only_on_device(1);  // of those made since: `wrong`
     faults.spoil_multiplications(true);
     for (const std::uint32_t wrong_rank : {0U, 1U}) {
         std::array<AuditedRank, 2> ranks;
