@@ -239,4 +239,6 @@ yolk_kernel(digest FAMILY digest SOURCE digest/digest.comp)
 yolk_kernel(rearrange FAMILY rearrange SOURCE rearrange/rearrange.comp)
 yolk_kernel(rearrange_quads FAMILY rearrange SOURCE rearrange/rearrange.comp DEFINES REARRANGE_QUADS=1)
 yolk_kernel(rearrange_apart FAMILY rearrange SOURCE rearrange/rearrange.comp DEFINES REARRANGE_APART=1)
+yolk_kernel(where FAMILY where SOURCE where/where.comp)
+yolk_kernel(where_quads FAMILY where SOURCE where/where.comp DEFINES WHERE_QUADS=1)
 yolk_environments(environments)  # rollout_<name>, _unrolled and _packed for each file there

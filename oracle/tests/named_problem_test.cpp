@@ -31,6 +31,7 @@ TEST_P(named_problem, named_problems_come_back_from_their_shapes) {
                              "normalize rows=6 columns=11 rule=root_mean_square scale=per_member",
                              "elementwise rows=6 columns=11 operation=add second=row",
                              "elementwise rows=6 columns=11 operation=not_equal_to",
+                             "where rows=6 columns=11 condition=row first=shared",
                              "rearrange members=2 extents=3-4 source_elements=12",
                              "rearrange extents=4-5 source_elements=20 source_extents=4,2 starts=0,-1 steps=1,2 "
                              "strides=2,1 shared_source=1",
