@@ -19,11 +19,11 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-using Words = std::vector<std::uint32_t>;
+using WordList = std::vector<std::uint32_t>;
 
 class rearrange : public testing::DeviceTest {
    protected:
-    Result<Words> run(const RearrangeDesc& desc, const Words& source) {
+    Result<WordList> run(const RearrangeDesc& desc, const WordList& source) {
         std::size_t count = desc.members;
         for (const RearrangeDimension& dimension : desc.dimensions) count *= dimension.extent;
         const RowBuffers buffers{device(), dispatcher()};
@@ -38,8 +38,8 @@ class rearrange : public testing::DeviceTest {
 YOLK_FOR_EACH_DEVICE(rearrange);
 
 /// 0, 1, 2, ...
-Words counted(std::size_t count) {
-    Words words(count);
+WordList count_up(std::size_t count) {
+    WordList words(count);
     std::iota(words.begin(), words.end(), 0U);
     return words;
 }
@@ -47,24 +47,24 @@ Words counted(std::size_t count) {
 TEST_P(rearrange, results_by_hand) {
     std::vector<RearrangeDimension> dimensions = row_major_dimensions({2, 3});
     const RearrangeDesc copy{.dimensions = dimensions, .source_elements = 6};
-    EXPECT_THAT(*run(copy, counted(6)), ElementsAre(0, 1, 2, 3, 4, 5));
+    EXPECT_THAT(*run(copy, count_up(6)), ElementsAre(0, 1, 2, 3, 4, 5));
 
     RearrangeDesc changed = copy;
     std::swap(changed.dimensions[0], changed.dimensions[1]);
-    EXPECT_THAT(*run(changed, counted(6)), ElementsAre(0, 3, 1, 4, 2, 5));
+    EXPECT_THAT(*run(changed, count_up(6)), ElementsAre(0, 3, 1, 4, 2, 5));
 
     changed = copy;
     changed.dimensions[1].start = 2, changed.dimensions[1].step = -2, changed.dimensions[1].extent = 2;
-    EXPECT_THAT(*run(changed, counted(6)), ElementsAre(2, 0, 5, 3));
+    EXPECT_THAT(*run(changed, count_up(6)), ElementsAre(2, 0, 5, 3));
 
     changed = copy;
     changed.dimensions[0].start = -1, changed.dimensions[0].extent = 4, changed.fill = 1.0F;
     constexpr std::uint32_t kOne = 0x3F800000U;
-    EXPECT_THAT(*run(changed, counted(6)), ElementsAre(kOne, kOne, kOne, 0, 1, 2, 3, 4, 5, kOne, kOne, kOne));
+    EXPECT_THAT(*run(changed, count_up(6)), ElementsAre(kOne, kOne, kOne, 0, 1, 2, 3, 4, 5, kOne, kOne, kOne));
 
     changed = {.dimensions = row_major_dimensions({3, 1}), .source_elements = 3};
     changed.dimensions[1].extent = 2, changed.dimensions[1].step = 0;
-    EXPECT_THAT(*run(changed, counted(3)), ElementsAre(0, 0, 1, 1, 2, 2));
+    EXPECT_THAT(*run(changed, count_up(3)), ElementsAre(0, 0, 1, 1, 2, 2));
 }
 
 /// Any order of dimensions, each of a source extent that it takes whole, by steps, in reverse, repeats, or pads.
@@ -96,11 +96,11 @@ TEST_P(rearrange, whatever_is_drawn_matches_the_twin) {
     std::mt19937 engine(20);
     for (int i = 0; i < 60; ++i) {
         RearrangeDesc desc = drawn_description(engine);
-        const Words source = counted(std::size_t{desc.shared_source ? 1 : desc.members} * desc.source_elements);
+        const WordList source = count_up(std::size_t{desc.shared_source ? 1 : desc.members} * desc.source_elements);
         for (const std::uint32_t width : {1U, 4U}) {
             desc.config = RearrangeConfig{.elements_per_load = width};
             if (!space_of(device().info(), desc).check(*desc.config)) continue;
-            ASSERT_OK_AND_ASSIGN(const Words got, run(desc, source));
+            ASSERT_OK_AND_ASSIGN(const WordList got, run(desc, source));
             ASSERT_EQ(got, reference::rearrange_twin(desc, source)) << operation_of<RearrangeDesc>().fields.text(desc);
         }
     }
@@ -110,8 +110,8 @@ TEST_P(rearrange, whatever_is_drawn_matches_the_twin) {
 TEST_P(rearrange, members_stay_apart_where_five_dimensions_do) {
     RearrangeDesc desc{.members = 3, .dimensions = row_major_dimensions({2, 3, 2, 3, 2}), .source_elements = 72};
     std::ranges::reverse(desc.dimensions);
-    const Words source = counted(216);
-    ASSERT_OK_AND_ASSIGN(const Words got, run(desc, source));
+    const WordList source = count_up(216);
+    ASSERT_OK_AND_ASSIGN(const WordList got, run(desc, source));
     EXPECT_EQ(got, reference::rearrange_twin(desc, source));
 }
 
