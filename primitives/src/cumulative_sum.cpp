@@ -52,30 +52,40 @@ ViewShape sums_view(const CumulativeSumDesc& desc) {
 
 std::vector<Knob<CumulativeSumConfig>> sum_knobs(const DeviceInfo& /*info*/, const CumulativeSumDesc& /*desc*/) {
     return {{"chunk_per_invocation", &CumulativeSumConfig::chunk_per_invocation, {0, 1}},
-            {"chunks_per_workgroup", &CumulativeSumConfig::chunks_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}}};
+            {"chunks_per_workgroup", &CumulativeSumConfig::chunks_per_workgroup, {1, 2, 4, 8, 16, 32, 64, 128, 256}},
+            {"lanes_per_chunk", &CumulativeSumConfig::lanes_per_chunk, {32, 64, 128, 256}}};
 }
 
 Result<void> legal_sum(const DeviceInfo& /*info*/, const CumulativeSumDesc& /*desc*/,
                        const CumulativeSumConfig& config) {
-    if (config.chunk_per_invocation != 0 || config.chunks_per_workgroup <= 4) return {};
-    return bad_input("chunks_per_workgroup of [cumulative_sum] is {}; it is 1, 2 or 4 where chunk_per_invocation is 0.",
-                     config.chunks_per_workgroup);
+    const std::uint32_t chunks = config.chunks_per_workgroup, lanes = config.lanes_per_chunk;
+    if (config.chunk_per_invocation != 0) {
+        if (lanes == abi_cs::kRuns) return {};
+        return bad_input("lanes_per_chunk of [cumulative_sum] is {}; it is 32 where chunk_per_invocation is 1.", lanes);
+    }
+    if (chunks <= 4 && chunks * lanes <= kMaxWorkgroupSize) return {};
+    return bad_input(
+        "[cumulative_sum] was given {} chunks per workgroup of {} lanes each; with chunk_per_invocation 0 up to 4 of "
+        "them, with 256 lanes in all, are allowed.",
+        chunks, lanes);
 }
 
 // Barriers are expensive on CPU drivers. On GPUs neighbours along `inner` read what lies side by side by themselves;
 // along the last dimension they do so only where they share a chunk, which pays where it has elements for them.
 CumulativeSumConfig sum_heuristic(const DeviceInfo& info, const CumulativeSumDesc& desc) {
-    if (info.kind == DeviceKind::Cpu) return {.chunk_per_invocation = 1, .chunks_per_workgroup = 16};
+    if (info.kind == DeviceKind::Cpu)
+        return {.chunk_per_invocation = 1, .chunks_per_workgroup = 16, .lanes_per_chunk = abi_cs::kRuns};
     const bool is_alone = desc.inner >= 32 || desc.columns <= 64;
-    return is_alone ? CumulativeSumConfig{.chunk_per_invocation = 1, .chunks_per_workgroup = 64}
-                    : CumulativeSumConfig{};
+    if (!is_alone) return {};
+    return {.chunk_per_invocation = 1, .chunks_per_workgroup = 64, .lanes_per_chunk = abi_cs::kRuns};
 }
 
 Result<PipelinesOf<CumulativeSumDesc>> build_sum(const Device& device, const CumulativeSumDesc& desc) {
     const bool is_alone = desc.config->chunk_per_invocation != 0;
-    const std::uint32_t invocations = is_alone ? 1 : abi_cs::kRuns;
+    const std::uint32_t lanes = desc.config->lanes_per_chunk;
     const std::array constants{
-        SpecConstant{abi_cs::kSpecWorkgroupSize, desc.config->chunks_per_workgroup * invocations}};
+        SpecConstant{abi_cs::kSpecWorkgroupSize, desc.config->chunks_per_workgroup * (is_alone ? 1 : lanes)},
+        SpecConstant{abi_cs::kSpecChunkLanes, lanes}};
     CumulativeSumDesc::Pipelines made;
     YOLK_TRY(
         made.chunks,

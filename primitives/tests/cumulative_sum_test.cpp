@@ -33,9 +33,11 @@ class cumulative_sum : public testing::DeviceTest {
 };
 YOLK_FOR_EACH_DEVICE(cumulative_sum);
 
-/// Both ways.
-constexpr std::array kConfigs{CumulativeSumConfig{.chunk_per_invocation = 0, .chunks_per_workgroup = 4},
-                              CumulativeSumConfig{.chunk_per_invocation = 1, .chunks_per_workgroup = 64}};
+/// Both ways, and the largest workgroups of the shared one.
+constexpr std::array kConfigs{
+    CumulativeSumConfig{}, CumulativeSumConfig{.chunks_per_workgroup = 4, .lanes_per_chunk = 64},
+    CumulativeSumConfig{.lanes_per_chunk = 256},
+    CumulativeSumConfig{.chunk_per_invocation = 1, .chunks_per_workgroup = 64, .lanes_per_chunk = 32}};
 
 TEST_P(cumulative_sum, results_by_hand) {
     const std::vector<float> in{1, 2, 3, 4, 5, 6};
@@ -111,9 +113,13 @@ TEST_P(cumulative_sum, bad_descriptions_are_refused) {
     const auto refused = [&](const CumulativeSumDesc& desc, const char* what) {
         return testing::expect_error(plan_cumulative_sum(device(), desc), ErrorKind::BadInput, what);
     };
-    EXPECT_TRUE(refused({.outer = 1, .columns = 2, .config = CumulativeSumConfig{0, 8}},
-                        "chunks_per_workgroup of [cumulative_sum] is 8; it is 1, 2 or 4"));
-    EXPECT_TRUE(refused({.outer = 1, .columns = 2, .config = CumulativeSumConfig{1, 512}}, "cumulative_sum"));
+    const auto configured = [](CumulativeSumConfig config) {
+        return CumulativeSumDesc{.outer = 1, .columns = 2, .config = config};
+    };
+    EXPECT_TRUE(refused(configured({0, 8, 32}), "[cumulative_sum] was given 8 chunks per workgroup of 32 lanes"));
+    EXPECT_TRUE(refused(configured({0, 4, 128}), "[cumulative_sum] was given 4 chunks per workgroup of 128 lanes"));
+    EXPECT_TRUE(refused(configured({1, 8, 64}), "lanes_per_chunk of [cumulative_sum] is 64; it is 32"));
+    EXPECT_TRUE(refused(configured({1, 512, 32}), "cumulative_sum"));
     constexpr std::uint32_t kMany = 0xFFFFFFFFU;
     EXPECT_TRUE(refused({.outer = kMany, .columns = kMany, .inner = kMany}, "the in view of [cumulative_sum]"));
 }

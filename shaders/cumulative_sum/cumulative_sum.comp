@@ -3,13 +3,14 @@
 // each chunk's total. Bindings, constants: yolk/abi/cumulative_sum.h. A chunk is 32 runs of 32 elements: within a run
 // one after the other from +0 on, then the runs' totals likewise; an element is the sum of the runs before plus the sum
 // within its run. Two ways, two modules, the same bits:
-//   by group       32 invocations per chunk, a run each; elements go through shared memory in rows of 33
+//   by group       CHUNK_LANES invocations per chunk; elements go through shared memory in rows of 33. All of them load and
+//                  store, the first 32 sum a run each
 //   by invocation  (SUM_BY_INVOCATION) one invocation per chunk; no barrier and no shared memory; neighbours in a
 //                  workgroup are neighbours along `inner`
 // Grid folded over x and y; no subgroup assumption. May write where it reads: each element by the invocations that have
 // read it.
 // Exactness: class P by the product rule: inputs below 2^-100 are zero, so that every sum is a multiple of 2^-123.
-// Loops: by group 128 iterations, by invocation 1,056.
+// Loops: by group 64 iterations and 2,048 / CHUNK_LANES, by invocation 1,056.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
@@ -55,16 +56,18 @@ void main() {
 
 #else
 
+layout(constant_id = kSpecChunkLanes) const uint CHUNK_LANES = 32;
+
 const uint kStride = kRun + 1u;
-const uint kChunksHere = WORKGROUP_SIZE / kRuns;
+const uint kChunksHere = WORKGROUP_SIZE / CHUNK_LANES;
 shared float words[kChunksHere * kRuns * kStride];
 shared float run_totals[kChunksHere * kRuns];
 shared float run_before[kChunksHere * kRuns];
 
 void main() {
     uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
-    uint lane = gl_LocalInvocationID.x % kRuns;
-    uint here = gl_LocalInvocationID.x / kRuns;
+    uint lane = gl_LocalInvocationID.x % CHUNK_LANES;
+    uint here = gl_LocalInvocationID.x / CHUNK_LANES;
     uint unit = group * kChunksHere + here;
     bool is_idle = unit >= params.count;
     uint row = unit / params.chunks;
@@ -72,33 +75,35 @@ void main() {
     uint left = is_idle ? 0u : params.columns - chunk * kChunk;
     uint place = (row / params.inner * params.columns + chunk * kChunk) * params.inner + row % params.inner;
     uint first_word = here * kRuns * kStride;
-    for (uint run = 0u; run < kRuns; ++run) {
-        uint k = run * kRun + lane;
+    for (uint k = lane; k < kChunk; k += CHUNK_LANES) {
         float element = 0.0;
         if (k < left) element = element_at(place + k * params.inner);
-        words[first_word + run * kStride + lane] = element;
+        words[first_word + k / kRun * kStride + k % kRun] = element;
     }
     barrier();
     precise float within = 0.0;
-    for (uint k = 0u; k < kRun; ++k) {
-        uint word = first_word + lane * kStride + k;
-        within = within + words[word];
-        words[word] = within;
+    if (lane < kRuns) {
+        for (uint k = 0u; k < kRun; ++k) {
+            uint word = first_word + lane * kStride + k;
+            within = within + words[word];
+            words[word] = within;
+        }
+        run_totals[here * kRuns + lane] = within;
     }
-    run_totals[here * kRuns + lane] = within;
     barrier();
-    precise float before = 0.0;
-    for (uint run = 0u; run < lane; ++run) before = before + run_totals[here * kRuns + run];
-    run_before[here * kRuns + lane] = before;
+    if (lane < kRuns) {
+        precise float before = 0.0;
+        for (uint run = 0u; run < lane; ++run) before = before + run_totals[here * kRuns + run];
+        run_before[here * kRuns + lane] = before;
+        precise float total = before + within;
+        if (lane == kRuns - 1u && !is_idle && params.has_totals != 0u)
+            totals_[row * params.chunks + chunk] = exact_number_bits(total, false);
+    }
     barrier();
-    for (uint run = 0u; run < kRuns; ++run) {
-        uint k = run * kRun + lane;
-        precise float sum = run_before[here * kRuns + run] + words[first_word + run * kStride + lane];
+    for (uint k = lane; k < kChunk; k += CHUNK_LANES) {
+        precise float sum = run_before[here * kRuns + k / kRun] + words[first_word + k / kRun * kStride + k % kRun];
         if (k < left) out_[place + k * params.inner] = exact_number_bits(sum, false);
     }
-    precise float total = before + within;
-    if (lane == kRuns - 1u && !is_idle && params.has_totals != 0u)
-        totals_[row * params.chunks + chunk] = exact_number_bits(total, false);
 }
 
 #endif

@@ -14,9 +14,11 @@ namespace yolk {
 
 /// Tuning parameters; any valid configuration gives the same bytes.
 struct CumulativeSumConfig {
-    /// 0: 32 invocations share a chunk of 1,024 elements, in shared memory; 1: each has a chunk of its own.
+    /// 0: invocations share a chunk of 1,024 elements, in shared memory; 1: each has a chunk of its own.
     std::uint32_t chunk_per_invocation = 0;
-    std::uint32_t chunks_per_workgroup = 2;  ///< 1, 2, 4; with chunk_per_invocation also 8, 16, ... 256
+    std::uint32_t chunks_per_workgroup = 1;  ///< 1, 2, 4; with chunk_per_invocation also 8, 16, ... 256
+    /// How many share a chunk: 32, 64, 128, 256, in workgroups of at most 256; 32 with chunk_per_invocation.
+    std::uint32_t lanes_per_chunk = 128;
 };
 
 struct CumulativeSumViews {

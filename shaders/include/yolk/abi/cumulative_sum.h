@@ -12,8 +12,9 @@ ABI_CONST uint kBindTotals = 2;  // fp32 [outer * inner, chunks]: of each chunk,
 ABI_CONST uint kBindingCount = 3;
 ABI_CONST uint kUniformMask = 0;
 
-ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group 32 per chunk, at most 128
+ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256; by group kSpecChunkLanes per chunk
 ABI_CONST uint kSpecElements = 1;       // of cumulative_add: elements per invocation
+ABI_CONST uint kSpecChunkLanes = 2;     // by group: invocations per chunk, 32, 64, 128 or 256
 
 ABI_CONST uint kRun = 32;      // elements that are summed one after the other
 ABI_CONST uint kRuns = 32;     // of a chunk
