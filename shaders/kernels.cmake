@@ -109,6 +109,13 @@ yolk_kernel(elementwise_unary_quads FAMILY elementwise SOURCE elementwise/elemen
 yolk_kernel(elementwise_binary FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_BINARY=1)
 yolk_kernel(elementwise_binary_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
   DEFINES ELEMENTWISE_BINARY=1 ELEMENTWISE_QUADS=1)
+yolk_kernel(elementwise_unary_long FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_LONG=1)
+yolk_kernel(elementwise_unary_long_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
+  DEFINES ELEMENTWISE_LONG=1 ELEMENTWISE_QUADS=1)
+yolk_kernel(elementwise_binary_long FAMILY elementwise SOURCE elementwise/elementwise.comp
+  DEFINES ELEMENTWISE_LONG=1 ELEMENTWISE_BINARY=1)
+yolk_kernel(elementwise_binary_long_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
+  DEFINES ELEMENTWISE_LONG=1 ELEMENTWISE_BINARY=1 ELEMENTWISE_QUADS=1)
 yolk_kernel(convert_narrow FAMILY convert SOURCE convert/convert.comp DEFINES CONVERT_NARROW=1)
 yolk_kernel(convert_widen FAMILY convert SOURCE convert/convert.comp)
 yolk_kernel(transpose_staged FAMILY transpose SOURCE transpose/transpose.comp DEFINES TRANSPOSE_STAGED=1)
@@ -236,4 +243,12 @@ yolk_kernel(kronecker_status FAMILY kronecker_precondition
             SOURCE kronecker_precondition/kronecker_finish.comp DEFINES KRONECKER_STATUS=1)
 yolk_kernel(kronecker_zero FAMILY kronecker_precondition SOURCE kronecker_precondition/kronecker_finish.comp)
 yolk_kernel(digest FAMILY digest SOURCE digest/digest.comp)
+yolk_kernel(rearrange FAMILY rearrange SOURCE rearrange/rearrange.comp)
+yolk_kernel(rearrange_quads FAMILY rearrange SOURCE rearrange/rearrange.comp DEFINES REARRANGE_QUADS=1)
+yolk_kernel(rearrange_apart FAMILY rearrange SOURCE rearrange/rearrange.comp DEFINES REARRANGE_APART=1)
+yolk_kernel(where FAMILY where SOURCE where/where.comp)
+yolk_kernel(where_quads FAMILY where SOURCE where/where.comp DEFINES WHERE_QUADS=1)
+yolk_kernel(cumulative_sum_by_group FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_sum.comp)
+yolk_kernel(cumulative_sum_by_invocation FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_sum.comp DEFINES SUM_BY_INVOCATION=1)
+yolk_kernel(cumulative_sum_add FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_add.comp)
 yolk_environments(environments)  # rollout_<name>, _unrolled and _packed for each file there

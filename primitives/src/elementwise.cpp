@@ -13,8 +13,8 @@ namespace {
 
 namespace abi_ew = abi::elementwise;
 
-// About what an activation computes: gelu, the longest, has 53 operations.
-constexpr std::uint64_t kOperationCost = 64;
+// About what an operation computes: gelu has 53 operations, the square root 60, power alone has more.
+std::uint64_t cost_of(ElementwiseOperation operation) { return operation == ElementwiseOperation::Power ? 160 : 64; }
 
 // How many elements of the second operand there are, 0 for unary operations. Fits: rows and columns are 32 bits.
 std::uint64_t second_period(const ElementwiseDesc& desc) {
@@ -88,6 +88,14 @@ ElementwiseConfig elementwise_heuristic(const DeviceInfo& info, const Elementwis
     return {.workgroup_size = workgroup, .loads_per_invocation = loads, .elements_per_load = width};
 }
 
+const Kernel<abi_ew::Params>& kernel_of(ElementwiseOperation operation, bool quads) {
+    if (is_binary(operation) && is_long(operation))
+        return quads ? kernels::kElementwiseBinaryLongQuads : kernels::kElementwiseBinaryLong;
+    if (is_binary(operation)) return quads ? kernels::kElementwiseBinaryQuads : kernels::kElementwiseBinary;
+    if (is_long(operation)) return quads ? kernels::kElementwiseUnaryLongQuads : kernels::kElementwiseUnaryLong;
+    return quads ? kernels::kElementwiseUnaryQuads : kernels::kElementwiseUnary;
+}
+
 Result<PipelinesOf<ElementwiseDesc>> build_elementwise(const Device& device, const ElementwiseDesc& desc) {
     const std::array constants{
         SpecConstant{abi_ew::kSpecWorkgroupSize, desc.config->workgroup_size},
@@ -96,15 +104,12 @@ Result<PipelinesOf<ElementwiseDesc>> build_elementwise(const Device& device, con
         SpecConstant{abi_ew::kSpecSecond, static_cast<std::uint32_t>(desc.second)},
     };
     const std::uint32_t width = desc.config->elements_per_load;
-    const bool binary = is_binary(desc.operation);
-    const auto& single = binary ? kernels::kElementwiseBinary : kernels::kElementwiseUnary;
-    const auto& quads = binary ? kernels::kElementwiseBinaryQuads : kernels::kElementwiseUnaryQuads;
     ElementwiseDesc::Pipelines made;
     if (element_count(desc) >= width) {
-        YOLK_TRY(made.whole, device.pipeline(width == 1 ? single : quads, constants));
+        YOLK_TRY(made.whole, device.pipeline(kernel_of(desc.operation, width == kQuad), constants));
     }
     if (element_count(desc) % width != 0) {
-        YOLK_TRY(made.tail, device.pipeline(single, constants));
+        YOLK_TRY(made.tail, device.pipeline(kernel_of(desc.operation, false), constants));
     }
     return made;
 }
@@ -140,12 +145,12 @@ void record_elementwise(Recorder& recorder, const BindingsOf<ElementwiseDesc>& b
         std::uint64_t{desc.config->workgroup_size} * desc.config->loads_per_invocation;
     if (params.element_count != 0) {
         recorder.dispatch(bindings.whole, params,
-                          grid_of(params.element_count / width, loads_per_group, kOperationCost * width));
+                          grid_of(params.element_count / width, loads_per_group, cost_of(desc.operation) * width));
     }
     if (tail == 0) return;
     params.first_element = params.element_count;
     params.element_count = elements;
-    recorder.dispatch(bindings.tail, params, grid_of(tail, loads_per_group, kOperationCost));
+    recorder.dispatch(bindings.tail, params, grid_of(tail, loads_per_group, cost_of(desc.operation)));
 }
 
 }  // namespace
