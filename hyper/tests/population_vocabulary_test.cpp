@@ -11,12 +11,6 @@ namespace {
 constexpr std::uint32_t kVocabularyExamples = 3;
 constexpr std::uint32_t kVocabularyCandidates = 2;
 
-class population_vocabulary : public ::yolk::testing::DeviceTest {
-   protected:
-    void check_all(void (*add)(std::vector<VocabularyCase>&, Draws&));
-};
-YOLK_FOR_EACH_DEVICE(population_vocabulary);
-
 /// Where an operand comes from.
 enum class Origin : std::uint32_t {
     Parameter,         ///< of each candidate
@@ -25,6 +19,13 @@ enum class Origin : std::uint32_t {
     Data,              ///< of each example
 };
 using Origins = std::vector<Origin>;
+class population_vocabulary : public ::yolk::testing::DeviceTest {
+   protected:
+    void check_all(void (*add)(std::vector<VocabularyCase>&, Draws&),
+                   std::vector<Origins> (*choose)(const VocabularyCase&, Draws&));
+};
+YOLK_FOR_EACH_DEVICE(population_vocabulary);
+
 bool varies(Origin origin) { return origin == Origin::Parameter || origin == Origin::ParameterAndData; }
 
 bool is_ids(const VocabularyCase& c, std::size_t operand) { return c.ids_below > 0 && operand == 1; }
@@ -89,27 +90,41 @@ void check(Dispatcher& dispatcher, const VocabularyCase& c, const Origins& origi
     }
 }
 
-/// Two choices of origins for a case, one of them varying at least.
-std::vector<Origins> origins_for(const VocabularyCase& c, Draws& draws) {
-    std::vector<Origins> all;
-    while (all.size() < 2) {
+bool any_varies(const VocabularyCase& c, const Origins& origins) {
+    for (std::size_t i = 0; i < origins.size(); ++i) {
+        if (varies(origins[i]) && !c.is_number(i)) return true;
+    }
+    return false;
+}
+
+/// Two choices of origins for a case.
+std::vector<Origins> two_origins(const VocabularyCase& c, Draws& draws) {
+    std::vector<Origins> chosen;
+    while (chosen.size() < 2) {
         Origins origins;
-        bool any = false;
-        for (std::size_t i = 0; i < c.shapes.size(); ++i) {
-            origins.push_back(static_cast<Origin>(draws.below(4)));
-            any = any || (varies(origins.back()) && !c.is_number(i));
-        }
-        if (any) all.push_back(std::move(origins));
+        for (std::size_t i = 0; i < c.shapes.size(); ++i) origins.push_back(static_cast<Origin>(draws.below(4)));
+        if (any_varies(c, origins)) chosen.push_back(std::move(origins));
+    }
+    return chosen;
+}
+
+std::vector<Origins> all_origins(const VocabularyCase& c, Draws&) {
+    std::vector<Origins> all;
+    for (std::uint32_t n = 0; n < 1U << (2 * c.shapes.size()); ++n) {
+        Origins origins;
+        for (std::size_t i = 0; i < c.shapes.size(); ++i) origins.push_back(static_cast<Origin>(n >> (2 * i) & 3U));
+        if (any_varies(c, origins)) all.push_back(std::move(origins));
     }
     return all;
 }
 
-void population_vocabulary::check_all(void (*add)(std::vector<VocabularyCase>&, Draws&)) {
+void population_vocabulary::check_all(void (*add)(std::vector<VocabularyCase>&, Draws&),
+                                      std::vector<Origins> (*choose)(const VocabularyCase&, Draws&)) {
     std::vector<VocabularyCase> cases;
     Draws draws(7);
     add(cases, draws);
     for (const VocabularyCase& c : cases) {
-        for (const Origins& origins : origins_for(c, draws)) {
+        for (const Origins& origins : choose(c, draws)) {
             std::string text = c.name() + " from";
             for (const Origin origin : origins) text += ' ' + std::to_string(static_cast<std::uint32_t>(origin));
             SCOPED_TRACE(text);
@@ -119,11 +134,12 @@ void population_vocabulary::check_all(void (*add)(std::vector<VocabularyCase>&, 
     }
 }
 
-TEST_P(population_vocabulary, elementwise) { check_all(add_elementwise); }
-TEST_P(population_vocabulary, along_dimensions) { check_all(add_along); }
-TEST_P(population_vocabulary, moves) { check_all(add_moves); }
-TEST_P(population_vocabulary, by_ids) { check_all(add_by_ids); }
-TEST_P(population_vocabulary, matmul) { check_all(add_matmuls); }
+TEST_P(population_vocabulary, elementwise) { check_all(add_elementwise, two_origins); }
+TEST_P(population_vocabulary, choices) { check_all(add_choices, all_origins); }
+TEST_P(population_vocabulary, along_dimensions) { check_all(add_along, two_origins); }
+TEST_P(population_vocabulary, moves) { check_all(add_moves, two_origins); }
+TEST_P(population_vocabulary, by_ids) { check_all(add_by_ids, all_origins); }
+TEST_P(population_vocabulary, matmul) { check_all(add_matmuls, all_origins); }
 
 }  // namespace
 }  // namespace yolk::hyper

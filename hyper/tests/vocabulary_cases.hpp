@@ -102,6 +102,9 @@ inline void add_elementwise(std::vector<VocabularyCase>& cases, Draws& draws) {
         cases.push_back({.operation = name,
                          .shapes = {draws.shape(1 + draws.below(3))},
                          .positive = name == "sqrt" || name == "rsqrt" || name == "log"});
+}
+
+inline void add_choices(std::vector<VocabularyCase>& cases, Draws& draws) {
     for (std::uint32_t i = 0; i < 6; ++i) {
         const Shape shape = draws.shape(1 + draws.below(4));
         VocabularyCase c{"where", {draws.repeated_to(shape), draws.repeated_to(shape), draws.repeated_to(shape)}};
@@ -202,6 +205,7 @@ inline std::vector<VocabularyCase> vocabulary_cases() {
     std::vector<VocabularyCase> cases;
     Draws draws(7);
     add_elementwise(cases, draws);
+    add_choices(cases, draws);
     add_along(cases, draws);
     add_moves(cases, draws);
     add_by_ids(cases, draws);

@@ -182,6 +182,11 @@ std::vector<float> rearranged(std::span<const float> source, const Rearrangement
 
 std::vector<float> repeated_to(std::span<const float> source, const Shape& from, const Shape& to) {
     if (from == to) return {source.begin(), source.end()};
+    if (is_repeated_whole(from, to)) {
+        std::vector<float> out(to.element_count().value_or(0));
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = source[i % source.size()];
+        return out;
+    }
     return rearranged(source, joined(broadcasting(from, to)));
 }
 

@@ -34,7 +34,7 @@ struct Rearrangement {
 [[nodiscard]] Result<Shape> broadcast_shape(std::span<const Shape> shapes);
 /// `from` can be repeated to `to`.
 [[nodiscard]] Rearrangement broadcasting(const Shape& from, const Shape& to);
-/// Whether repeating the elements of `from`, one whole after the other, fills `to`.
+/// Whether repeating the elements of `from`, one whole after the other, fills `to`; `from` may begin with more 1s.
 [[nodiscard]] bool is_repeated_whole(const Shape& from, const Shape& to);
 /// Of an equation that is one: broadcast_to, permute, slice, pad. Errors: attributes that do not fit the source.
 [[nodiscard]] Result<Rearrangement> rearrangement_of(const Equation& equation, const Shape& source);
