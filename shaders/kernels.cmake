@@ -109,6 +109,13 @@ yolk_kernel(elementwise_unary_quads FAMILY elementwise SOURCE elementwise/elemen
 yolk_kernel(elementwise_binary FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_BINARY=1)
 yolk_kernel(elementwise_binary_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
   DEFINES ELEMENTWISE_BINARY=1 ELEMENTWISE_QUADS=1)
+yolk_kernel(elementwise_unary_long FAMILY elementwise SOURCE elementwise/elementwise.comp DEFINES ELEMENTWISE_LONG=1)
+yolk_kernel(elementwise_unary_long_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
+  DEFINES ELEMENTWISE_LONG=1 ELEMENTWISE_QUADS=1)
+yolk_kernel(elementwise_binary_long FAMILY elementwise SOURCE elementwise/elementwise.comp
+  DEFINES ELEMENTWISE_LONG=1 ELEMENTWISE_BINARY=1)
+yolk_kernel(elementwise_binary_long_quads FAMILY elementwise SOURCE elementwise/elementwise.comp
+  DEFINES ELEMENTWISE_LONG=1 ELEMENTWISE_BINARY=1 ELEMENTWISE_QUADS=1)
 yolk_kernel(convert_narrow FAMILY convert SOURCE convert/convert.comp DEFINES CONVERT_NARROW=1)
 yolk_kernel(convert_widen FAMILY convert SOURCE convert/convert.comp)
 yolk_kernel(transpose_staged FAMILY transpose SOURCE transpose/transpose.comp DEFINES TRANSPOSE_STAGED=1)

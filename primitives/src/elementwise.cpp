@@ -88,6 +88,14 @@ ElementwiseConfig elementwise_heuristic(const DeviceInfo& info, const Elementwis
     return {.workgroup_size = workgroup, .loads_per_invocation = loads, .elements_per_load = width};
 }
 
+const Kernel<abi_ew::Params>& kernel_of(ElementwiseOperation operation, bool quads) {
+    if (is_binary(operation) && is_long(operation))
+        return quads ? kernels::kElementwiseBinaryLongQuads : kernels::kElementwiseBinaryLong;
+    if (is_binary(operation)) return quads ? kernels::kElementwiseBinaryQuads : kernels::kElementwiseBinary;
+    if (is_long(operation)) return quads ? kernels::kElementwiseUnaryLongQuads : kernels::kElementwiseUnaryLong;
+    return quads ? kernels::kElementwiseUnaryQuads : kernels::kElementwiseUnary;
+}
+
 Result<PipelinesOf<ElementwiseDesc>> build_elementwise(const Device& device, const ElementwiseDesc& desc) {
     const std::array constants{
         SpecConstant{abi_ew::kSpecWorkgroupSize, desc.config->workgroup_size},
@@ -96,15 +104,12 @@ Result<PipelinesOf<ElementwiseDesc>> build_elementwise(const Device& device, con
         SpecConstant{abi_ew::kSpecSecond, static_cast<std::uint32_t>(desc.second)},
     };
     const std::uint32_t width = desc.config->elements_per_load;
-    const bool binary = is_binary(desc.operation);
-    const auto& single = binary ? kernels::kElementwiseBinary : kernels::kElementwiseUnary;
-    const auto& quads = binary ? kernels::kElementwiseBinaryQuads : kernels::kElementwiseUnaryQuads;
     ElementwiseDesc::Pipelines made;
     if (element_count(desc) >= width) {
-        YOLK_TRY(made.whole, device.pipeline(width == 1 ? single : quads, constants));
+        YOLK_TRY(made.whole, device.pipeline(kernel_of(desc.operation, width == kQuad), constants));
     }
     if (element_count(desc) % width != 0) {
-        YOLK_TRY(made.tail, device.pipeline(single, constants));
+        YOLK_TRY(made.tail, device.pipeline(kernel_of(desc.operation, false), constants));
     }
     return made;
 }

@@ -141,7 +141,8 @@ TEST_P(reduce, bad_descriptions_are_refused) {
         return testing::expect_error(plan_reduce(device(), desc), ErrorKind::BadInput, words);
     };
     EXPECT_TRUE(refused({.outer = 1, .columns = 0}, "columns of [reduce]"));
-    EXPECT_TRUE(refused({.operation = static_cast<ReduceOperation>(4), .outer = 1}, "operation of [reduce]"));
+    EXPECT_TRUE(refused({.operation = static_cast<ReduceOperation>(abi::reduce::kOperationCount), .outer = 1},
+                        "operation of [reduce]"));
     EXPECT_TRUE(refused({.outer = 0xFFFFFFFFU, .columns = 0xFFFFFFFFU, .inner = 2}, "the in view of [reduce]"));
     EXPECT_TRUE(refused({.outer = 0x40000000U, .columns = 1}, "the in view of [reduce]"));
     EXPECT_TRUE(refused({.outer = 1, .config = RowConfig{.rows_per_workgroup = 3}}, "rows_per_workgroup"));

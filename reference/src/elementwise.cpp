@@ -30,8 +30,11 @@ void for_each_element(const ElementwiseDesc& desc, std::span<const float> first,
 
 std::uint32_t apply(const ElementwiseDesc& desc, std::uint32_t x, std::uint32_t y) {
     const auto operation = static_cast<std::uint32_t>(desc.operation);
-    return is_binary(desc.operation) ? exact::exact_binary_word(operation, x, y)
-                                     : exact::exact_unary_word(operation, x, desc.scale, desc.shift);
+    if (is_binary(desc.operation))
+        return is_long(desc.operation) ? exact::exact_long_binary_word(operation, x, y)
+                                       : exact::exact_binary_word(operation, x, y);
+    return is_long(desc.operation) ? exact::exact_long_unary_word(operation, x)
+                                   : exact::exact_unary_word(operation, x, desc.scale, desc.shift);
 }
 
 }  // namespace

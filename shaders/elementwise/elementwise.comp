@@ -22,6 +22,14 @@ layout(constant_id = kSpecOperation) const uint OPERATION = 0;
 layout(constant_id = kSpecSecond) const uint SECOND = 0;
 #endif
 
+#ifdef ELEMENTWISE_LONG
+#define UNARY(x) exact_long_unary_word(OPERATION, x)
+#define BINARY(x, y) exact_long_binary_word(OPERATION, x, y)
+#else
+#define UNARY(x) exact_unary_word(OPERATION, x, params.scale, params.shift)
+#define BINARY(x, y) exact_binary_word(OPERATION, x, y)
+#endif
+
 #ifdef ELEMENTWISE_QUADS
 #define Words uvec4
 #define COMPONENT(words, c) words[c]
@@ -61,11 +69,11 @@ void main() {
 #ifdef ELEMENTWISE_BINARY
         Words y = second_.values[second_of(element) / kWidth];
         for (uint c = 0u; c < kWidth; ++c) {
-            COMPONENT(x, c) = exact_binary_word(OPERATION, COMPONENT(x, c), COMPONENT(y, c));
+            COMPONENT(x, c) = BINARY(COMPONENT(x, c), COMPONENT(y, c));
         }
 #else
         for (uint c = 0u; c < kWidth; ++c) {
-            COMPONENT(x, c) = exact_unary_word(OPERATION, COMPONENT(x, c), params.scale, params.shift);
+            COMPONENT(x, c) = UNARY(COMPONENT(x, c));
         }
 #endif
         out_.values[element / kWidth] = x;

@@ -65,6 +65,11 @@ constexpr auto enum_words(ElementwiseOperation /*type*/) {
     return (number >= abi::elementwise::kAdd && number <= abi::elementwise::kMaximum) ||
            number >= abi::elementwise::kMinimum;
 }
+/// Whether it is one of the operations that have modules of their own, because they take long to compile.
+[[nodiscard]] constexpr bool is_long(ElementwiseOperation operation) noexcept {
+    return (operation >= ElementwiseOperation::Sqrt && operation <= ElementwiseOperation::Cos) ||
+           operation == ElementwiseOperation::Divide || operation == ElementwiseOperation::Power;
+}
 [[nodiscard]] constexpr ElementwiseOperation operation_of(Activation activation) noexcept {
     return static_cast<ElementwiseOperation>(activation);
 }
