@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,8 @@ struct Equation {
     std::vector<std::shared_ptr<const Graph>> bodies{};  ///< of higher-order equations (call, switch, loops, batch)
     std::string hyperfunction{};                         ///< whose body it comes from; empty: the system's own
     std::uint32_t call = 0;                              ///< which of that hyperfunction's calls
+    /// The line of the user's program that made it, for messages; not part of the structure.
+    std::optional<std::source_location> made_at{};
 };
 [[nodiscard]] const Attribute* find_attribute(const Equation& equation, std::string_view name) noexcept;
 

@@ -89,7 +89,7 @@ struct PopulationOutputs {
 enum class Placement { Data, Device, Host };  ///< Data: does not depend on what varies; computed once, in the trace
 struct PlacedEquation {
     Placement placement = Placement::Data;
-    std::string reason{};  ///< why on the host: "host function", "argmax over 3 dimensions has no kernel"
+    std::string reason{};  ///< why on the host: "host function", "the ids are computed as fp32"
 };
 [[nodiscard]] std::vector<PlacedEquation> place(const Graph& graph, std::span<const std::string> varying_groups);
 
