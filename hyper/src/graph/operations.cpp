@@ -60,6 +60,9 @@ Result<std::int64_t> integer_attribute(const Equation& equation, std::string_vie
 Result<std::vector<std::int64_t>> integers_attribute(const Equation& equation, std::string_view name) {
     return attribute<std::vector<std::int64_t>>(equation, name, "a list of integers");
 }
+Result<double> real_attribute(const Equation& equation, std::string_view name) {
+    return attribute<double>(equation, name, "a number");
+}
 Result<std::string> text_attribute(const Equation& equation, std::string_view name) {
     return attribute<std::string>(equation, name, "a text");
 }
@@ -94,7 +97,8 @@ Result<std::vector<Value>> evaluate_equation(const Equation& equation, std::span
 std::span<const Operation* const> operations() noexcept {
     static const std::vector<const Operation*> all = [] {
         std::vector<const Operation*> list;
-        for (const auto& part : {tensor_operations(), structure_operations(), data_operations()}) {
+        for (const auto& part : {tensor_operations(), structure_operations(), data_operations(), passing_operations(),
+                                 control_operations()}) {
             for (const Operation& operation : part) list.push_back(&operation);
         }
         return list;

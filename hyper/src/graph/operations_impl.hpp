@@ -16,6 +16,8 @@ using Values = std::vector<Value>;
 [[nodiscard]] std::span<const Operation> tensor_operations() noexcept;
 [[nodiscard]] std::span<const Operation> structure_operations() noexcept;
 [[nodiscard]] std::span<const Operation> data_operations() noexcept;
+[[nodiscard]] std::span<const Operation> passing_operations() noexcept;
+[[nodiscard]] std::span<const Operation> control_operations() noexcept;
 
 /// Errors: another number of operands.
 [[nodiscard]] Result<void> expect_operands(const Equation& equation, std::span<const ValueType> operands,

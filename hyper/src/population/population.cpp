@@ -10,7 +10,6 @@ namespace yolk::hyper {
 using population::DeviceEvaluator;
 using population::ExampleSet;
 using population::PooledEvaluator;
-using population::Program;
 using population::Question;
 
 struct PopulationEvaluator::Impl {
@@ -64,7 +63,7 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resourc
     // What a search will ask for: it says now what runs where, and whether one candidate fits.
     YOLK_TRY(const Question question, impl->examples.ask_for_plans());
     YOLK_TRY(DeviceEvaluator* const device, impl->any_device());
-    YOLK_TRY(Program* const program, device->program_for(question));
+    YOLK_TRY(population::Program* const program, device->program_for(question));
     impl->host_rows = program->host_rows();
     return PopulationEvaluator(std::move(impl));
 }

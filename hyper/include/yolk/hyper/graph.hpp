@@ -58,6 +58,8 @@ struct Equation {
     std::vector<std::shared_ptr<const Graph>> bodies{};  ///< of higher-order equations (call, switch, loops, batch)
     std::string hyperfunction{};                         ///< whose body it comes from; empty: the system's own
     std::uint32_t call = 0;                              ///< which of that hyperfunction's calls
+    std::vector<std::string>
+        tags{};  ///< of the scopes (Tag) it was traced in, outermost first; not part of the structure
 };
 [[nodiscard]] const Attribute* find_attribute(const Equation& equation, std::string_view name) noexcept;
 
@@ -89,7 +91,8 @@ struct Graph {
                                            std::optional<std::span<const std::string>> groups = std::nullopt);
 
 /// Equal structure: operations, attributes, wiring, types, hyperfunctions, host functions; not the values of literals,
-/// only their types. Equal signatures mean that the examples can be evaluated as one batch.
+/// only their types; in bodies their values as well. Equal signatures mean that the examples can be evaluated as one
+/// batch.
 [[nodiscard]] std::string signature(const Graph& graph);
 
 /// Operations by name; nullptr for none.
