@@ -236,4 +236,12 @@ yolk_kernel(kronecker_status FAMILY kronecker_precondition
             SOURCE kronecker_precondition/kronecker_finish.comp DEFINES KRONECKER_STATUS=1)
 yolk_kernel(kronecker_zero FAMILY kronecker_precondition SOURCE kronecker_precondition/kronecker_finish.comp)
 yolk_kernel(digest FAMILY digest SOURCE digest/digest.comp)
+yolk_kernel(rearrange FAMILY rearrange SOURCE rearrange/rearrange.comp)
+yolk_kernel(rearrange_quads FAMILY rearrange SOURCE rearrange/rearrange.comp DEFINES REARRANGE_QUADS=1)
+yolk_kernel(rearrange_apart FAMILY rearrange SOURCE rearrange/rearrange.comp DEFINES REARRANGE_APART=1)
+yolk_kernel(where FAMILY where SOURCE where/where.comp)
+yolk_kernel(where_quads FAMILY where SOURCE where/where.comp DEFINES WHERE_QUADS=1)
+yolk_kernel(cumulative_sum_by_group FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_sum.comp)
+yolk_kernel(cumulative_sum_by_invocation FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_sum.comp DEFINES SUM_BY_INVOCATION=1)
+yolk_kernel(cumulative_sum_add FAMILY cumulative_sum SOURCE cumulative_sum/cumulative_add.comp)
 yolk_environments(environments)  # rollout_<name>, _unrolled and _packed for each file there

@@ -93,7 +93,6 @@ void check_batch(const DerivativeCase& of, const std::vector<bool>& batched) {
 
 TEST(batch, of_every_operation_gives_what_its_elements_give) {
     for (const DerivativeCase& of : derivative_cases()) {
-        if (find_operation(of.operation) == nullptr) continue;
         check_batch(of, std::vector<bool>(of.inputs.size(), true));
         for (std::size_t i = 0; of.inputs.size() > 1 && i < of.inputs.size(); ++i) {
             std::vector<bool> one(of.inputs.size(), false);
@@ -116,7 +115,6 @@ TEST(batch, of_ids_that_differ_from_element_to_element) {
                                    {"scatter_add", {tensor({4, 2}), tensor({3}), tensor({3, 2})}, 0},
                                    {"scatter_add", {tensor({2, 4, 3}), tensor({2, 2}), tensor({2, 2, 2, 3})}, 1}};
     for (const ByIds& by : cases) {
-        if (find_operation(by.operation) == nullptr) continue;
         DerivativeCase of = plain_case(by.operation, by.inputs, 0.0, 4.0, {{"dimension", by.dimension}});
         of.build = [inner = of.build](GraphBuilder& builder, std::vector<Atom> x) -> Result<std::vector<Atom>> {
             YOLK_TRY(x[1], builder.apply("floor", {x[1]}));
@@ -125,7 +123,6 @@ TEST(batch, of_ids_that_differ_from_element_to_element) {
         for (const bool table : {false, true}) check_batch(of, {table, true, table});
         check_batch(of, {true, false, false});
     }
-    if (find_operation("gather") == nullptr) return;
     const DerivativeCase of = plain_case("gather", {tensor({4}), tensor({1})}, 0, 4, {{"dimension", std::int64_t{0}}});
     ASSERT_OK_AND_ASSIGN(const Graph graph, batch(graph_of(of), {.size = 2}));
     EXPECT_THAT(refusal(call(graph, {.inputs = {matrix(2, {1, 2, 3, 4, 5, 6, 7, 8}), matrix(2, {4, 0})}})),

@@ -45,7 +45,7 @@ Point point_of(const DerivativeCase& of, Draw& draw) {
     for (const ValueType& type : of.inputs) count += elements(type);
     std::vector<double> grid;
     for (std::size_t i = 0; i < count; ++i)
-        grid.push_back(of.low + (of.high - of.low) * (static_cast<double>(i) + .5) / static_cast<double>(count));
+        grid.push_back(of.low + (of.high - of.low) * (static_cast<double>(i) + .7) / static_cast<double>(count));
     for (std::size_t i = count; i > 1; --i)
         std::swap(grid[i - 1], grid[static_cast<std::size_t>(draw() * static_cast<double>(i))]);
     Point point;
@@ -163,7 +163,6 @@ void check_case(const DerivativeCase& of, std::uint64_t seed) {
 
 TEST(derivatives, of_every_operation_match_differences_and_each_other) {
     for (const DerivativeCase& of : derivative_cases()) {
-        if (find_operation(of.operation) == nullptr) continue;
         for (const std::uint64_t seed : {1U, 2U, 3U}) check_case(of, seed);
     }
 }
@@ -185,7 +184,6 @@ TEST(derivatives, of_kinks_are_as_stated) {
     };
     const Value zero = Tensor::vector({0.0F}), tie = Tensor::vector({1.0F, 1.0F, -1.0F});
     EXPECT_EQ(slope("relu", {zero}), std::vector<double>{0.0});
-    if (find_operation("absolute") == nullptr) return;
     EXPECT_EQ(slope("absolute", {zero}), std::vector<double>{0.0});
     EXPECT_EQ(slope("maximum", {zero, zero}), (std::vector<double>{1.0, 0.0})) << "the first of equal ones";
     EXPECT_EQ(slope("minimum", {zero, zero}), (std::vector<double>{1.0, 0.0}));

@@ -141,6 +141,14 @@ std::vector<Case> matrix_cases() {
              const Atom z = s.one("relu", {s.one("linear", {s.parameter("m"), x_of(s, e)})});
              return s.one("linear_transposed", {s.parameter("m"), s.one("add", {z, s.parameter("u")})});
          }},
+        {"a matrix on the right",
+         [](Sketch& s, std::uint32_t e) {
+             return s.one("matmul", {s.one("linear", {s.parameter("m"), x_of(s, e)}), s.parameter("m")});
+         }},
+        {"data times a matrix on the right",
+         [](Sketch& s, std::uint32_t e) {
+             return s.one("matmul", {x_of(s, e, {2, 4, 5}), s.parameter("t")});
+         }},
         {"rows of a table",
          [](Sketch& s, std::uint32_t e) {
              return s.one("embedding", {s.parameter("t"), ids_of(s, e)});

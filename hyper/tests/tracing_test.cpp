@@ -238,8 +238,8 @@ TEST(tracing, refuses_bad_shapes) {
     EXPECT_THAT(check([](const Traced& x) { return concat({x, x}, -3); }), HasSubstr("from 0 to 1"));
     EXPECT_THAT(check([](const Traced& x) { return concat(std::span<const Traced>(), 0) + x; }), HasSubstr("nothing"));
     EXPECT_THAT(check([](const Traced& x) { return reshape(x, {7}); }), HasSubstr("must be as many (6)"));
-    EXPECT_THAT(check([](const Traced& x) { return x + Tensor::vector({1, 2}); }), HasSubstr("a row [columns]"));
-    EXPECT_THAT(check([](const Traced& x) { return Tensor::vector({1, 2}) - x; }), HasSubstr("a row [columns]"));
+    EXPECT_THAT(check([](const Traced& x) { return x + Tensor::vector({1, 2}); }), HasSubstr("equal extents or 1"));
+    EXPECT_THAT(check([](const Traced& x) { return Tensor::vector({1, 2}) - x; }), HasSubstr("equal extents or 1"));
     EXPECT_THAT(check([](const Traced& x) { return relu(Traced(Value("text"))) + x; }),
                 HasSubstr("tensor or a number"));
     EXPECT_THAT(check([](const Traced& x) { return sum(reshape(x, {6, 1, 0})); }), HasSubstr("as many"));

@@ -30,6 +30,12 @@ TEST_P(named_problem, named_problems_come_back_from_their_shapes) {
                              "cross_entropy rows=6 columns=11 shared_targets=1",
                              "normalize rows=6 columns=11 rule=root_mean_square scale=per_member",
                              "elementwise rows=6 columns=11 operation=add second=row",
+                             "elementwise rows=6 columns=11 operation=not_equal_to",
+                             "where rows=6 columns=11 condition=row first=shared",
+                             "rearrange members=2 extents=3-4 source_elements=12",
+                             "rearrange extents=4-5 source_elements=20 source_extents=4,2 starts=0,-1 steps=1,2 "
+                             "strides=2,1 shared_source=1",
+                             "cumulative_sum outer=4 columns=9 inner=3",
                              "convert count=77 from=bf16 to=f32",
                              "transpose members=2 rows=5 columns=7",
                              "concat outer=3 parts=5-0-6",

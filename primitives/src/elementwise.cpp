@@ -13,8 +13,8 @@ namespace {
 
 namespace abi_ew = abi::elementwise;
 
-// About what an activation computes: gelu, the longest, has 53 operations.
-constexpr std::uint64_t kOperationCost = 64;
+// About what an operation computes: gelu has 53 operations, the square root 60, power alone has more.
+std::uint64_t cost_of(ElementwiseOperation operation) { return operation == ElementwiseOperation::Power ? 160 : 64; }
 
 // How many elements of the second operand there are, 0 for unary operations. Fits: rows and columns are 32 bits.
 std::uint64_t second_period(const ElementwiseDesc& desc) {
@@ -140,12 +140,12 @@ void record_elementwise(Recorder& recorder, const BindingsOf<ElementwiseDesc>& b
         std::uint64_t{desc.config->workgroup_size} * desc.config->loads_per_invocation;
     if (params.element_count != 0) {
         recorder.dispatch(bindings.whole, params,
-                          grid_of(params.element_count / width, loads_per_group, kOperationCost * width));
+                          grid_of(params.element_count / width, loads_per_group, cost_of(desc.operation) * width));
     }
     if (tail == 0) return;
     params.first_element = params.element_count;
     params.element_count = elements;
-    recorder.dispatch(bindings.tail, params, grid_of(tail, loads_per_group, kOperationCost));
+    recorder.dispatch(bindings.tail, params, grid_of(tail, loads_per_group, cost_of(desc.operation)));
 }
 
 }  // namespace

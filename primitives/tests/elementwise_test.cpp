@@ -18,7 +18,9 @@
 namespace yolk {
 namespace {
 
+using ::testing::_;
 using ::testing::ElementsAre;
+using ::testing::FloatNear;
 
 constexpr float kLargest = std::numeric_limits<float>::max();
 
@@ -62,6 +64,14 @@ TEST_P(elementwise, results_by_hand) {
     EXPECT_THAT(*of(ElementwiseOperation::Subtract, {1.0F, 1.0F, 1.0F}), ElementsAre(-3.0F, -1.0F, 2.0F));
     EXPECT_THAT(*of(ElementwiseOperation::Maximum, {-1.0F, 0.0F, -5.0F}), ElementsAre(-1.0F, 0.0F, 3.0F));
     EXPECT_EQ((*of(ElementwiseOperation::Sigmoid))[1], 0.5F);
+    EXPECT_THAT(*of(ElementwiseOperation::Absolute), ElementsAre(2.0F, 0.0F, 3.0F));
+    EXPECT_THAT(*of(ElementwiseOperation::Cos, {}), ElementsAre(FloatNear(-0.41614684F, 2e-7F), 1.0F, _));
+    EXPECT_THAT(*of(ElementwiseOperation::Minimum, {-1.0F, 0.0F, -5.0F}), ElementsAre(-2.0F, 0.0F, -5.0F));
+    EXPECT_THAT(*of(ElementwiseOperation::Divide, {4.0F, 8.0F, 1.5F}), ElementsAre(-0.5F, 0.0F, 2.0F));
+    EXPECT_THAT(*of(ElementwiseOperation::Power, {3.0F, 2.0F, 4.0F}), ElementsAre(-8.0F, 0.0F, 81.0F));
+    EXPECT_THAT(*of(ElementwiseOperation::LessThan, {-1.0F, 0.0F, 3.0F}), ElementsAre(1.0F, 0.0F, 0.0F));
+    EXPECT_THAT(*of(ElementwiseOperation::LessOrEqual, {-3.0F, 0.0F, 3.0F}), ElementsAre(0.0F, 1.0F, 1.0F));
+    EXPECT_THAT(*of(ElementwiseOperation::EqualTo, {-2.0F, 0.0F, -3.0F}), ElementsAre(1.0F, 1.0F, 0.0F));
 }
 
 // At the edges of the product rule: operands and products below 2^-100 are +0, sums of what is left are kept.
@@ -80,7 +90,8 @@ TEST_P(elementwise, denormals_never_arise) {
               oracle::words_of(sums));
 }
 
-// One NaN for all, whatever went in; identity and negate keep their operand's bits.
+// One NaN for all, whatever went in; identity and negate keep their operand's bits. Comparisons and power, which give
+// numbers too, are in elementwise_special_test.cpp.
 TEST_P(elementwise, what_is_not_a_number_stays_that) {
     std::vector<float> nans;
     for (const std::uint32_t bits : {0x7FC00000U, 0xFFC12345U, 0x7F800001U, 0xFFFFFFFFU, 0x7FC0A5A5U}) {
@@ -89,6 +100,7 @@ TEST_P(elementwise, what_is_not_a_number_stays_that) {
     const std::vector<float> ones(nans.size(), 1.0F);
     for (std::uint32_t id = 0; id < abi::elementwise::kOperationCount; ++id) {
         const auto operation = static_cast<ElementwiseOperation>(id);
+        if (operation >= ElementwiseOperation::Power) continue;
         const ElementwiseDesc desc{.operation = operation, .rows = 1, .columns = 5};
         ASSERT_OK_AND_ASSIGN(const auto left, run(desc, nans, is_binary(operation) ? ones : std::vector<float>{}));
         for (std::size_t i = 0; i < nans.size(); ++i) {
@@ -108,18 +120,14 @@ TEST_P(elementwise, what_is_not_a_number_stays_that) {
 // overflows, are the device's; those at hand follow IEEE.
 TEST_P(elementwise, infinities_and_overflow) {
     const std::vector<float> x{kInfinity, -kInfinity, kLargest, -kLargest};
-    for (std::uint32_t id = 0; id < abi::elementwise::kAdd; ++id) {
+    const std::vector<float> y{kInfinity, kInfinity, kLargest, kLargest};
+    for (std::uint32_t id = 0; id < abi::elementwise::kOperationCount; ++id) {
         const auto operation = static_cast<ElementwiseOperation>(id);
         const ElementwiseDesc desc{.operation = operation, .rows = 1, .columns = 4, .scale = 3.0F};
-        ASSERT_OK_AND_ASSIGN(const auto got, run(desc, x));
-        EXPECT_EQ(oracle::words_of(got), oracle::words_of(reference::elementwise_twin(desc, x)))
+        const std::vector<float> second = is_binary(operation) ? y : std::vector<float>{};
+        ASSERT_OK_AND_ASSIGN(const auto got, run(desc, x, second));
+        EXPECT_EQ(oracle::words_of(got), oracle::words_of(reference::elementwise_twin(desc, x, second)))
             << to_string(operation);
-    }
-    const std::vector<float> y{kInfinity, kInfinity, kLargest, kLargest};
-    for (std::uint32_t id = abi::elementwise::kAdd; id < abi::elementwise::kOperationCount; ++id) {
-        const ElementwiseDesc desc{.operation = static_cast<ElementwiseOperation>(id), .rows = 1, .columns = 4};
-        ASSERT_OK_AND_ASSIGN(const auto got, run(desc, x, y));
-        EXPECT_EQ(oracle::words_of(got), oracle::words_of(reference::elementwise_twin(desc, x, y))) << id;
     }
 }
 
@@ -127,7 +135,7 @@ TEST_P(elementwise, bad_descriptions_are_refused) {
     const auto refused = [&](const ElementwiseDesc& desc, const char* what) {
         return testing::expect_error(planned(desc), ErrorKind::BadInput, what);
     };
-    for (const std::uint32_t id : {14U, 0xFFFFFFFFU}) {
+    for (const std::uint32_t id : {abi::elementwise::kOperationCount, 0xFFFFFFFFU}) {
         EXPECT_TRUE(refused({.operation = static_cast<ElementwiseOperation>(id)}, "operation of [elementwise]"));
     }
     EXPECT_TRUE(refused({.operation = ElementwiseOperation::Add, .second = static_cast<SecondOperand>(4)},

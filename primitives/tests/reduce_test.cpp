@@ -45,7 +45,7 @@ TEST_P(reduce, sums_are_made_in_32_chains_and_a_tree) {
     }
 }
 
-TEST_P(reduce, maxima_of_what_is_not_finite) {
+TEST_P(reduce, maxima_and_minima_of_what_is_not_finite) {
     const std::vector<float> in{1.0F,       kInfinity,  0.5F,         // infinity
                                 -kInfinity, -kInfinity, -kInfinity,   // all of them minus infinity
                                 kInfinity,  -kNan,      kNan,         // NaN wins; its first place
@@ -57,6 +57,9 @@ TEST_P(reduce, maxima_of_what_is_not_finite) {
         desc.operation = ReduceOperation::Argmax;
         ASSERT_OK_AND_ASSIGN(const auto places, run(desc, in));
         EXPECT_THAT(places, ElementsAre(1U, 0U, 1U, 0U));
+        desc.operation = ReduceOperation::Min;
+        ASSERT_OK_AND_ASSIGN(const auto smallest, run(desc, in));
+        EXPECT_THAT(smallest, ElementsAre(0x3F000000U, 0xFF800000U, kNanBits, 0U));
     }
 }
 

@@ -3,8 +3,7 @@
 
 #include <bit>
 
-#include "yolk/abi/exact_math.h"
-#include "yolk/exact/exact_elementwise.h"
+#include "yolk/exact/exact_operations.h"
 
 namespace yolk::reference {
 
@@ -30,19 +29,9 @@ void for_each_element(const ElementwiseDesc& desc, std::span<const float> first,
 }
 
 std::uint32_t apply(const ElementwiseDesc& desc, std::uint32_t x, std::uint32_t y) {
-    switch (desc.operation) {
-        case ElementwiseOperation::Exp: return exact::exact_exp_word(x);
-        case ElementwiseOperation::Log: return exact::exact_log_word(x);
-        case ElementwiseOperation::Negate: return x ^ 0x80000000U;
-        case ElementwiseOperation::ScaleShift: return exact::exact_scale_shift_word(x, desc.scale, desc.shift);
-        case ElementwiseOperation::Add: return exact::exact_sum_word(x, y);
-        case ElementwiseOperation::Subtract: return exact::exact_difference_word(x, y);
-        case ElementwiseOperation::Multiply: return exact::exact_product_word(x, y);
-        case ElementwiseOperation::Maximum: return exact::exact_maximum_word(x, y);
-        default:
-            return std::bit_cast<std::uint32_t>(
-                exact::exact_activate(static_cast<std::uint32_t>(desc.operation), std::bit_cast<float>(x)));
-    }
+    const auto operation = static_cast<std::uint32_t>(desc.operation);
+    return is_binary(desc.operation) ? exact::exact_binary_word(operation, x, y)
+                                     : exact::exact_unary_word(operation, x, desc.scale, desc.shift);
 }
 
 }  // namespace

@@ -17,6 +17,10 @@ std::uint32_t reduce_row_twin(const ReduceDesc& desc, const float* first) {
         if (desc.operation == ReduceOperation::Argmax) return static_cast<std::uint32_t>(place);
         return std::isnan(term(place)) ? kRowNanBits : std::bit_cast<std::uint32_t>(term(place));
     }
+    if (desc.operation == ReduceOperation::Min) {
+        const std::size_t place = row_argmax_twin(desc.columns, [&](std::size_t k) { return -term(k); });
+        return std::isnan(term(place)) ? kRowNanBits : std::bit_cast<std::uint32_t>(term(place));
+    }
     const float sum = row_sum_twin(desc.columns, term);
     const float mean = sum * (1.0F / static_cast<float>(desc.columns));
     return std::bit_cast<std::uint32_t>(desc.operation == ReduceOperation::Mean ? mean : sum);

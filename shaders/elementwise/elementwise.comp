@@ -5,15 +5,14 @@
 // workgroup's size apart. Vectors of four need a second operand that is as long as the first, or whose length is a
 // multiple of four. Grid folded over x and y; no subgroup assumption, no shared memory.
 // In place each element is read before it is written, by the one invocation that does both.
-// Exactness: class P by the product rule; operations in yolk/exact/exact_elementwise.h. Everything moves as bits.
+// Exactness: class P by the product rule; operations in yolk/exact/exact_operations.h. Everything moves as bits.
 // Loops: LOADS_PER_INVOCATION iterations, in each one of 1 or 4: written as a loop so that drivers inline the operation
 // once before they specialize it: with four calls in one module SwiftShader took ten times as long to make a pipeline.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
 #include "yolk/abi/elementwise.h"
-#include "yolk/exact/exact_elementwise.h"
-#include "activation.glsl"
+#include "yolk/exact/exact_operations.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecWorkgroupSize) const uint WORKGROUP_SIZE = 64;
@@ -40,27 +39,7 @@ layout(set = 0, binding = kBindSecond, scalar) readonly buffer Second { Words va
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { Words values[]; } out_;
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 
-#ifndef ELEMENTWISE_BINARY
-uint apply(uint x) {
-    switch (OPERATION) {
-        case kActivationIdentity: return x;
-        case kExp: return exact_exp_word(x);
-        case kLog: return exact_log_word(x);
-        case kNegate: return x ^ kExactSignMask;
-        case kScaleShift: return exact_scale_shift_word(x, params.scale, params.shift);
-        default: return floatBitsToUint(activate(OPERATION, uintBitsToFloat(x)));
-    }
-}
-#else
-uint apply(uint x, uint y) {
-    switch (OPERATION) {
-        case kAdd: return exact_sum_word(x, y);
-        case kSubtract: return exact_difference_word(x, y);
-        case kMultiply: return exact_product_word(x, y);
-        default: return exact_maximum_word(x, y);
-    }
-}
-
+#ifdef ELEMENTWISE_BINARY
 // Which element of the second operand goes with `element`.
 uint second_of(uint element) {
     switch (SECOND) {
@@ -81,9 +60,13 @@ void main() {
         Words x = first_.values[element / kWidth];
 #ifdef ELEMENTWISE_BINARY
         Words y = second_.values[second_of(element) / kWidth];
-        for (uint c = 0u; c < kWidth; ++c) COMPONENT(x, c) = apply(COMPONENT(x, c), COMPONENT(y, c));
+        for (uint c = 0u; c < kWidth; ++c) {
+            COMPONENT(x, c) = exact_binary_word(OPERATION, COMPONENT(x, c), COMPONENT(y, c));
+        }
 #else
-        for (uint c = 0u; c < kWidth; ++c) COMPONENT(x, c) = apply(COMPONENT(x, c));
+        for (uint c = 0u; c < kWidth; ++c) {
+            COMPONENT(x, c) = exact_unary_word(OPERATION, COMPONENT(x, c), params.scale, params.shift);
+        }
 #endif
         out_.values[element / kWidth] = x;
     }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce: sum, mean, max or argmax over the middle dimension of in[outer, columns, inner]. Bindings, constants:
+// reduce: sum, mean, max, argmax or min over the middle dimension of in[outer, columns, inner]. Bindings, constants:
 // yolk/abi/reduce.h; how rows are shared out: rows.glsl.
 //   sum     in the order of rows.glsl
 //   mean    the sum times `factor`, the fp32 number nearest to 1 / columns
 //   max     NaN (0x7FC00000) where the row holds one, else the largest; both zeros count as +0
+//   min     likewise the smallest
 //   argmax  the lowest index of the maximum, or of the first NaN
 // Loops: ceil(columns / 32) iterations (more lanes: rows.glsl); argmax twice. No scratch, no subgroup assumption; shared memory and barriers by
 // group only. Class P by the operand rule: inputs below 2^-40 are zero when loaded, so sums are multiples of 2^-63 and
 // a mean at least 2^-95. Infinities and NaN: a sum or mean of them is not finite, and not the same bits everywhere;
-// max and argmax are exact for every input.
+// max, min and argmax are exact for every input.
 #version 460
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_GOOGLE_include_directive : require
@@ -30,16 +31,21 @@ uint base = 0u;
 uint largest = 0u;
 
 float term(uint k) { return exact_flush_operand(in_[base + k * params.inner]); }
-uint key(uint k) { return row_key(term(k)); }
+// Of a minimum the largest of the keys the other way round; NaN stays above all.
+uint turned(uint key) { return mix(~key, kRowKeyNan, key == kRowKeyNan); }
+uint key(uint k) {
+    uint key = row_key(term(k));
+    return mix(key, turned(key), OPERATION == kMin);
+}
 uint place(uint k) { return mix(0u, ~k, key(k) == largest); }  // the larger, the earlier
 
 void main() {
     ROWS_BEGIN(params.row_count, params.columns)
     base = row / params.inner * params.columns * params.inner + row % params.inner;
     uint result = 0u;
-    if (OPERATION == kMax || OPERATION == kArgmax) {
+    if (OPERATION == kMax || OPERATION == kArgmax || OPERATION == kMin) {
         ROW_MAX(largest, key)
-        result = floatBitsToUint(row_key_value(largest));
+        result = floatBitsToUint(row_key_value(OPERATION == kMin ? turned(largest) : largest));
         if (OPERATION == kArgmax) {
             ROW_MAX(result, place)
             result = ~result;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "operations_impl.hpp"
 #include "yolk/core/hash.hpp"
 
 namespace yolk::hyper {
@@ -14,9 +15,10 @@ namespace {
 std::string place_of(const Graph& graph, std::size_t index) {
     const Equation& equation = graph.equations[index];
     const std::string operation(equation.operation == nullptr ? "no operation" : equation.operation->name);
-    return equation.hyperfunction.empty()
-               ? fmt::format("equation {} ({})", index, operation)
-               : fmt::format("equation {} ({}, of '{}')", index, operation, equation.hyperfunction);
+    std::string text = fmt::format("equation {} ({}", index, operation);
+    if (!equation.hyperfunction.empty()) text += fmt::format(", of '{}'", equation.hyperfunction);
+    if (equation.made_at) text += ", " + line_of(equation);
+    return text + ')';
 }
 
 /// Which variables have been defined on the way through a graph.

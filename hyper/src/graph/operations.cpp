@@ -25,12 +25,20 @@ Result<T> attribute(const Equation& equation, std::string_view name, std::string
     return std::get<T>(*found);
 }
 
+/// "matmul of hyperfunction 'net' (model.cpp:12)"
 std::string described_equation(const Equation& equation) {
-    if (equation.hyperfunction.empty()) return std::string(equation.operation->name);
-    return fmt::format("{} of hyperfunction '{}'", equation.operation->name, equation.hyperfunction);
+    std::string text(equation.operation->name);
+    if (!equation.hyperfunction.empty()) text += fmt::format(" of hyperfunction '{}'", equation.hyperfunction);
+    return equation.made_at ? text + fmt::format(" ({})", line_of(equation)) : text;
 }
 
 }  // namespace
+
+std::string line_of(const Equation& equation) {
+    if (!equation.made_at) return {};
+    const std::string_view path = equation.made_at->file_name();
+    return fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), equation.made_at->line());
+}
 
 Result<void> expect_operands(const Equation& equation, std::span<const ValueType> operands, std::size_t count) {
     if (operands.size() == count) return {};
@@ -39,6 +47,53 @@ Result<void> expect_operands(const Equation& equation, std::span<const ValueType
 
 Error operand_error(const Equation& equation, std::span<const ValueType> operands, std::string_view allowed) {
     return bad_input("{}: it was given {}; it takes {}.", equation.operation->name, types_to_string(operands), allowed);
+}
+
+Result<void> expect_tensor(const Equation& equation, std::span<const ValueType> operands) {
+    YOLK_TRY_VOID(expect_operands(equation, operands, 1));
+    if (operands[0].kind != ValueKind::Tensor || operands[0].shape.rank() == 0)
+        return operand_error(equation, operands, "a tensor of at least one dimension");
+    YOLK_TRY_VOID(rows_of(equation, operands[0].shape));
+    return {};
+}
+
+Result<std::vector<std::uint64_t>> extents_attribute(const Equation& equation, std::string_view name) {
+    YOLK_TRY(const std::vector<std::int64_t> list, integers_attribute(equation, name));
+    std::vector<std::uint64_t> extents;
+    for (const std::int64_t extent : list) {
+        if (extent < 0)
+            return bad_input("{}: {} [{}]; none may be negative.", equation.operation->name, name,
+                             fmt::join(list, ", "));
+        extents.push_back(static_cast<std::uint64_t>(extent));
+    }
+    return extents;
+}
+
+Result<std::size_t> dimension_of(const Equation& equation, const Shape& shape) {
+    const auto rank = static_cast<std::int64_t>(shape.rank());
+    YOLK_TRY(const std::int64_t dimension, integer_attribute(equation, "dimension"));
+    if (dimension < 0 || dimension >= rank) {
+        return bad_input("{}: dimension {} of a tensor {}; it must be from 0 to {}.", equation.operation->name,
+                         dimension, shape.to_string(), rank - 1);
+    }
+    return static_cast<std::size_t>(dimension);
+}
+
+Result<std::size_t> dimension_or_last(const Equation& equation, const Shape& shape) {
+    if (find_attribute(equation, "dimension") == nullptr && shape.rank() > 0) return shape.rank() - 1;
+    return dimension_of(equation, shape);
+}
+
+Result<Values> one_tensor(Shape shape, std::vector<float> values) {
+    YOLK_TRY(Tensor tensor, Tensor::create(std::move(shape), std::move(values)));
+    return Values{std::move(tensor)};
+}
+
+Along along(const Shape& shape, std::size_t dimension) {
+    Along result{.extent = static_cast<std::uint32_t>(shape[dimension])};
+    for (std::size_t i = 0; i < dimension; ++i) result.outer *= static_cast<std::uint32_t>(shape[i]);
+    for (std::size_t i = dimension + 1; i < shape.rank(); ++i) result.inner *= static_cast<std::uint32_t>(shape[i]);
+    return result;
 }
 
 Result<RowShape> rows_of(const Equation& equation, const Shape& shape) {
@@ -85,8 +140,8 @@ Result<std::vector<Value>> evaluate_equation(const Equation& equation, std::span
     for (const Value& operand : operands) types.push_back(type_of(operand));
     if (auto checked = equation.operation->types(equation, types); !checked) {
         Error error = std::move(checked).error();
-        if (equation.hyperfunction.empty()) return error;
-        return std::move(error).while_doing(fmt::format("running hyperfunction '{}'", equation.hyperfunction));
+        if (equation.hyperfunction.empty() && !equation.made_at) return error;
+        return std::move(error).while_doing(fmt::format("checking {}", described_equation(equation)));
     }
     auto results = equation.operation->evaluate(equation, operands);
     if (!results && equation.host == nullptr)
@@ -97,8 +152,9 @@ Result<std::vector<Value>> evaluate_equation(const Equation& equation, std::span
 std::span<const Operation* const> operations() noexcept {
     static const std::vector<const Operation*> all = [] {
         std::vector<const Operation*> list;
-        for (const auto& part : {tensor_operations(), structure_operations(), data_operations(), passing_operations(),
-                                 control_operations()}) {
+        for (const auto& part :
+             {elementwise_operations(), row_operations(), tensor_operations(), move_operations(),
+              structure_operations(), data_operations(), passing_operations(), control_operations()}) {
             for (const Operation& operation : part) list.push_back(&operation);
         }
         return list;

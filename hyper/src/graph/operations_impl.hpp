@@ -2,28 +2,51 @@
 // What the files of operations share.
 #pragma once
 
+#include <algorithm>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "yolk/hyper/operations.hpp"
+#include "yolk/primitives/fields.hpp"
 
 namespace yolk::hyper {
 
 using Types = std::vector<ValueType>;
 using Values = std::vector<Value>;
 
+[[nodiscard]] std::span<const Operation> elementwise_operations() noexcept;
 [[nodiscard]] std::span<const Operation> tensor_operations() noexcept;
+[[nodiscard]] std::span<const Operation> row_operations() noexcept;
+[[nodiscard]] std::span<const Operation> move_operations() noexcept;
 [[nodiscard]] std::span<const Operation> structure_operations() noexcept;
 [[nodiscard]] std::span<const Operation> data_operations() noexcept;
 [[nodiscard]] std::span<const Operation> passing_operations() noexcept;
 [[nodiscard]] std::span<const Operation> control_operations() noexcept;
 
+/// "model.cpp:12", the line of the program that made it; empty where it is not known.
+[[nodiscard]] std::string line_of(const Equation& equation);
 /// Errors: another number of operands.
 [[nodiscard]] Result<void> expect_operands(const Equation& equation, std::span<const ValueType> operands,
                                            std::size_t count);
+/// Errors: other operands than one tensor of a dimension or more.
+[[nodiscard]] Result<void> expect_tensor(const Equation& equation, std::span<const ValueType> operands);
 [[nodiscard]] Error operand_error(const Equation& equation, std::span<const ValueType> operands,
                                   std::string_view allowed);
+/// Integers that are not negative.
+[[nodiscard]] Result<std::vector<std::uint64_t>> extents_attribute(const Equation& equation, std::string_view name);
+/// The attribute `dimension`. Errors: out of range.
+[[nodiscard]] Result<std::size_t> dimension_of(const Equation& equation, const Shape& shape);
+/// The last one where the attribute is missing.
+[[nodiscard]] Result<std::size_t> dimension_or_last(const Equation& equation, const Shape& shape);
+
+[[nodiscard]] Result<Values> one_tensor(Shape shape, std::vector<float> values);
+
+/// Errors: an id that is no whole number below the table's extent along the dimension.
+[[nodiscard]] Result<std::vector<std::uint32_t>> ids_of(const Equation& equation, const Tensor& ids, const Shape& table,
+                                                        std::size_t dimension);
 
 /// The shape with another extent along one of its dimensions.
 [[nodiscard]] inline Shape with_extent(const Shape& shape, std::size_t dimension, std::uint64_t extent) {
@@ -38,5 +61,20 @@ struct RowShape {
     std::uint32_t columns = 1;
 };
 [[nodiscard]] Result<RowShape> rows_of(const Equation& equation, const Shape& shape);
+
+/// A shape seen along one of its dimensions: [outer, extent, inner]. The shape has passed rows_of.
+struct Along {
+    std::uint32_t outer = 1;
+    std::uint32_t extent = 1;
+    std::uint32_t inner = 1;
+};
+[[nodiscard]] Along along(const Shape& shape, std::size_t dimension);
+
+/// A kernel's operations have the words of the graph's.
+template <Worded E>
+[[nodiscard]] E named_like(const Operation& operation) {
+    constexpr auto kWords = enum_words(E{});
+    return static_cast<E>(std::ranges::find(kWords, operation.name) - kWords.begin());
+}
 
 }  // namespace yolk::hyper

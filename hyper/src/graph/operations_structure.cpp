@@ -11,34 +11,12 @@
 namespace yolk::hyper {
 namespace {
 
-Result<std::vector<std::uint64_t>> extents_attribute(const Equation& equation, std::string_view name) {
-    YOLK_TRY(const std::vector<std::int64_t> list, integers_attribute(equation, name));
-    std::vector<std::uint64_t> extents;
-    for (const std::int64_t extent : list) {
-        if (extent < 0)
-            return bad_input("{}: {} [{}]; none may be negative.", equation.operation->name, name,
-                             fmt::join(list, ", "));
-        extents.push_back(static_cast<std::uint64_t>(extent));
-    }
-    return extents;
-}
-
 Result<void> all_tensors(const Equation& equation, std::span<const ValueType> operands) {
     const bool fits = !operands.empty() && std::ranges::all_of(operands, [](const ValueType& type) {
         return type.kind == ValueKind::Tensor && type.shape.rank() > 0;
     });
     if (fits) return {};
     return operand_error(equation, operands, "tensors of at least one dimension, one or more");
-}
-
-Result<std::size_t> dimension_of(const Equation& equation, const Shape& shape) {
-    YOLK_TRY(const std::int64_t dimension, integer_attribute(equation, "dimension"));
-    const auto rank = static_cast<std::int64_t>(shape.rank());
-    if (dimension < 0 || dimension >= rank) {
-        return bad_input("{}: dimension {} of a tensor {}; it must be from 0 to {}.", equation.operation->name,
-                         dimension, shape.to_string(), rank - 1);
-    }
-    return static_cast<std::size_t>(dimension);
 }
 
 Result<Types> concat_types(const Equation& equation, std::span<const ValueType> operands) {

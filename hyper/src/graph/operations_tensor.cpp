@@ -1,148 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations with kernels: on the host they are the kernels' exact twins.
-#include <algorithm>
+// Products with matrices, and rows of a table. On the host they are the kernels' exact twins.
 #include <array>
-#include <cmath>
 
 #include "operations_impl.hpp"
-#include "yolk/reference/elementwise.hpp"
+#include "rearrangement.hpp"
+#include "yolk/reference/matmul.hpp"
 #include "yolk/reference/perturbed_embedding.hpp"
 #include "yolk/reference/perturbed_linear.hpp"
-#include "yolk/reference/reduce.hpp"
-#include "yolk/reference/softmax.hpp"
 
 namespace yolk::hyper {
 namespace {
 
 constexpr std::int32_t kCentre = -1;  // member without perturbation
 
-Result<Values> one_tensor(Shape shape, std::vector<float> values) {
-    YOLK_TRY(Tensor tensor, Tensor::create(std::move(shape), std::move(values)));
-    return Values{std::move(tensor)};
-}
-
 Shape replace_last(const Shape& shape, std::uint64_t extent) { return with_extent(shape, shape.rank() - 1, extent); }
-
-Shape without_last(const Shape& shape) {
-    if (shape.rank() <= 1) return {1};
-    return Shape(std::vector<std::uint64_t>(shape.extents().begin(), shape.extents().end() - 1));
-}
-
-bool is_row_of(const Shape& row, const Shape& shape) {
-    return row.rank() == 1 && shape.rank() >= 1 && row[0] == shape[shape.rank() - 1];
-}
-
-Result<Types> binary_types(const Equation& equation, std::span<const ValueType> operands) {
-    YOLK_TRY_VOID(expect_operands(equation, operands, 2));
-    const ValueType &a = operands[0], &b = operands[1];
-    const bool numbers = a.kind == ValueKind::Number && b.kind == ValueKind::Number;
-    const bool tensors = a.kind == ValueKind::Tensor &&
-                         (b.kind == ValueKind::Number ||
-                          (b.kind == ValueKind::Tensor && (a.shape == b.shape || is_row_of(b.shape, a.shape))));
-    if (!numbers && !tensors) {
-        return operand_error(equation, operands,
-                             "two numbers, or a tensor and one of the same shape, a number, or a row [columns] of its "
-                             "last dimension");
-    }
-    YOLK_TRY_VOID(rows_of(equation, a.shape));
-    return Types{a};
-}
-
-double binary_number(ElementwiseOperation operation, double a, double b) {
-    switch (operation) {
-        case ElementwiseOperation::Add: return a + b;
-        case ElementwiseOperation::Subtract: return a - b;
-        case ElementwiseOperation::Multiply: return a * b;
-        default: return std::isnan(a) || a > b ? a : b;
-    }
-}
-
-template <ElementwiseOperation kOperation>
-Result<Values> binary(const Equation& equation, std::span<const Value> operands) {
-    if (operands[0].number() != nullptr)
-        return Values{Value(binary_number(kOperation, *operands[0].number(), *operands[1].number()))};
-    const Tensor& first = *operands[0].tensor();
-    YOLK_TRY(const RowShape size, rows_of(equation, first.shape()));
-    ElementwiseDesc desc{.operation = kOperation, .rows = size.rows, .columns = size.columns};
-    std::vector<float> row;
-    std::span<const float> second;
-    if (const double* number = operands[1].number()) {
-        row.assign(size.columns, static_cast<float>(*number));
-        second = row;
-        desc.second = SecondOperand::Row;
-    } else {
-        second = operands[1].tensor()->values();
-        const bool same = operands[1].tensor()->shape() == first.shape();
-        desc.second = same ? SecondOperand::Full : SecondOperand::Row;
-    }
-    return one_tensor(first.shape(), reference::elementwise_twin(desc, first.values(), second));
-}
-
-Result<Types> unary_types(const Equation& equation, std::span<const ValueType> operands) {
-    YOLK_TRY_VOID(expect_operands(equation, operands, 1));
-    if (operands[0].kind != ValueKind::Tensor && operands[0].kind != ValueKind::Number)
-        return operand_error(equation, operands, "a tensor or a number");
-    YOLK_TRY_VOID(rows_of(equation, operands[0].shape));
-    return Types{operands[0]};
-}
-
-template <ElementwiseOperation kOperation>
-Result<Values> unary(const Equation& equation, std::span<const Value> operands) {
-    if (const double* number = operands[0].number()) {
-        if constexpr (kOperation == ElementwiseOperation::Negate) return Values{Value(-*number)};
-        if constexpr (kOperation == ElementwiseOperation::Relu) return Values{Value(*number > 0.0 ? *number : 0.0)};
-        const std::array<float, 1> x{static_cast<float>(*number)};
-        const auto y = reference::elementwise_twin({.operation = kOperation, .rows = 1, .columns = 1}, x);
-        return Values{Value(double{y[0]})};
-    }
-    const Tensor& x = *operands[0].tensor();
-    YOLK_TRY(const RowShape size, rows_of(equation, x.shape()));
-    const ElementwiseDesc desc{.operation = kOperation, .rows = size.rows, .columns = size.columns};
-    return one_tensor(x.shape(), reference::elementwise_twin(desc, x.values()));
-}
-
-Result<void> expect_tensor(const Equation& equation, std::span<const ValueType> operands) {
-    YOLK_TRY_VOID(expect_operands(equation, operands, 1));
-    if (operands[0].kind != ValueKind::Tensor || operands[0].shape.rank() == 0)
-        return operand_error(equation, operands, "a tensor of at least one dimension");
-    YOLK_TRY_VOID(rows_of(equation, operands[0].shape));
-    return {};
-}
-
-Result<Types> softmax_types(const Equation& equation, std::span<const ValueType> operands) {
-    YOLK_TRY_VOID(expect_tensor(equation, operands));
-    return Types{operands[0]};
-}
-
-template <bool kLogarithm>
-Result<Values> softmax(const Equation& equation, std::span<const Value> operands) {
-    const Tensor& x = *operands[0].tensor();
-    YOLK_TRY(const RowShape size, rows_of(equation, x.shape()));
-    const SoftmaxDesc desc{.rows = size.rows, .columns = size.columns, .logarithm = kLogarithm};
-    return one_tensor(x.shape(), reference::softmax_twin(desc, {x.values().begin(), x.values().end()}));
-}
-
-Result<Types> reduce_types(const Equation& equation, std::span<const ValueType> operands) {
-    YOLK_TRY_VOID(expect_tensor(equation, operands));
-    const Shape& shape = operands[0].shape;
-    if (shape[shape.rank() - 1] == 0)
-        return operand_error(equation, operands, "a tensor whose last dimension is not empty");
-    return Types{{ValueKind::Tensor, without_last(shape)}};
-}
-
-template <ReduceOperation kOperation>
-Result<Values> reduce(const Equation& equation, std::span<const Value> operands) {
-    const Tensor& x = *operands[0].tensor();
-    YOLK_TRY(const RowShape size, rows_of(equation, x.shape()));
-    const ReduceDesc desc{.operation = kOperation, .outer = size.rows, .columns = size.columns};
-    const auto words = reference::reduce_twin(desc, {x.values().begin(), x.values().end()});
-    std::vector<float> values;
-    values.reserve(words.size());
-    for (const std::uint32_t word : words) {
-        values.push_back(kOperation == ReduceOperation::Argmax ? static_cast<float>(word) : std::bit_cast<float>(word));
-    }
-    return one_tensor(without_last(x.shape()), std::move(values));
-}
 
 template <bool kTransposed>
 Result<Types> linear_types(const Equation& equation, std::span<const ValueType> operands) {
@@ -187,16 +58,9 @@ Result<Types> embedding_types(const Equation& equation, std::span<const ValueTyp
     return Types{{ValueKind::Tensor, result}};
 }
 
-Result<Values> embedding(const Equation&, std::span<const Value> operands) {
+Result<Values> embedding(const Equation& equation, std::span<const Value> operands) {
     const Tensor &table = *operands[0].tensor(), &ids = *operands[1].tensor();
-    std::vector<std::uint32_t> rows;
-    for (const float id : ids.values()) {
-        if (!(id >= 0.0F) || id >= static_cast<float>(table.shape()[0]) || id != std::floor(id)) {
-            return bad_input("embedding: id {} for a table {}; ids are whole numbers below {}.", id,
-                             table.shape().to_string(), table.shape()[0]);
-        }
-        rows.push_back(static_cast<std::uint32_t>(id));
-    }
+    YOLK_TRY(const std::vector<std::uint32_t> rows, ids_of(equation, ids, table.shape(), 0));
     const PerturbedEmbeddingDesc desc{.members = 1,
                                       .rows = static_cast<std::uint32_t>(rows.size()),
                                       .table_rows = static_cast<std::uint32_t>(table.shape()[0]),
@@ -205,24 +69,64 @@ Result<Values> embedding(const Equation&, std::span<const Value> operands) {
                       reference::perturbed_embedding_twin(desc, table.values(), rows, {}, kCentre));
 }
 
+/// Of [..., rows, columns]: what is before the matrices.
+Shape leading(const Shape& shape) {
+    return Shape(std::vector<std::uint64_t>(shape.extents().begin(), shape.extents().end() - 2));
+}
+
+Result<Types> matmul_types(const Equation& equation, std::span<const ValueType> operands) {
+    YOLK_TRY_VOID(expect_operands(equation, operands, 2));
+    const Shape &a = operands[0].shape, &b = operands[1].shape;
+    const auto refused = [&] {
+        return operand_error(equation, operands,
+                             "a [..., m, k] and b [..., k, n], whose leading dimensions, compared from the last on, "
+                             "have equal extents or 1");
+    };
+    if (operands[0].kind != ValueKind::Tensor || operands[1].kind != ValueKind::Tensor || a.rank() < 2 ||
+        b.rank() < 2 || a[a.rank() - 1] != b[b.rank() - 2])
+        return refused();
+    const auto batch = broadcast_shape(std::vector{leading(a), leading(b)});
+    if (!batch) return refused();
+    std::vector<std::uint64_t> extents(batch->extents().begin(), batch->extents().end());
+    extents.push_back(a[a.rank() - 2]);
+    extents.push_back(b[b.rank() - 1]);
+    Shape shape(std::move(extents));
+    for (const Shape* each : {&a, &b, &std::as_const(shape)}) YOLK_TRY_VOID(rows_of(equation, *each));
+    return Types{{ValueKind::Tensor, std::move(shape)}};
+}
+
+/// For each matrix of `batch` which of the operand's it is.
+std::vector<std::size_t> matrices_of(const Shape& operand, const Shape& batch) {
+    const Shape own = leading(operand);
+    std::vector<std::size_t> numbers;
+    for_each_source(broadcasting(own, batch), [&](std::uint64_t from, bool) { numbers.push_back(from); });
+    return numbers;
+}
+
+Result<Values> evaluate_matmul(const Equation& equation, std::span<const Value> operands) {
+    const Tensor &a = *operands[0].tensor(), &b = *operands[1].tensor();
+    YOLK_TRY(const Types types, matmul_types(equation, std::vector{type_of(operands[0]), type_of(operands[1])}));
+    const Shape& shape = types[0].shape;
+    const MatmulDesc desc{.m = static_cast<std::uint32_t>(shape[shape.rank() - 2]),
+                          .n = static_cast<std::uint32_t>(shape[shape.rank() - 1]),
+                          .k = static_cast<std::uint32_t>(a.shape()[a.shape().rank() - 1]),
+                          .determinism = Determinism::Exact};
+    const std::vector<std::size_t> of_a = matrices_of(a.shape(), leading(shape));
+    const std::vector<std::size_t> of_b = matrices_of(b.shape(), leading(shape));
+    const std::size_t a_size = std::size_t{desc.m} * desc.k, b_size = std::size_t{desc.k} * desc.n;
+    std::vector<float> values;
+    for (std::size_t z = 0; z < of_a.size(); ++z) {
+        const auto matrix = reference::matmul_twin(desc, {.a = a.values().subspan(of_a[z] * a_size, a_size),
+                                                          .b = b.values().subspan(of_b[z] * b_size, b_size),
+                                                          .bias = {},
+                                                          .residual = {}});
+        values.insert(values.end(), matrix.begin(), matrix.end());
+    }
+    return one_tensor(shape, std::move(values));
+}
+
 constexpr std::array kTensorOperations{
-    Operation{"add", binary_types, binary<ElementwiseOperation::Add>},
-    Operation{"subtract", binary_types, binary<ElementwiseOperation::Subtract>},
-    Operation{"multiply", binary_types, binary<ElementwiseOperation::Multiply>},
-    Operation{"maximum", binary_types, binary<ElementwiseOperation::Maximum>},
-    Operation{"negate", unary_types, unary<ElementwiseOperation::Negate>},
-    Operation{"relu", unary_types, unary<ElementwiseOperation::Relu>},
-    Operation{"gelu", unary_types, unary<ElementwiseOperation::Gelu>},
-    Operation{"silu", unary_types, unary<ElementwiseOperation::Silu>},
-    Operation{"tanh", unary_types, unary<ElementwiseOperation::Tanh>},
-    Operation{"sigmoid", unary_types, unary<ElementwiseOperation::Sigmoid>},
-    Operation{"exp", unary_types, unary<ElementwiseOperation::Exp>},
-    Operation{"log", unary_types, unary<ElementwiseOperation::Log>},
-    Operation{"softmax", softmax_types, softmax<false>},
-    Operation{"log_softmax", softmax_types, softmax<true>},
-    Operation{"sum", reduce_types, reduce<ReduceOperation::Sum>},
-    Operation{"mean", reduce_types, reduce<ReduceOperation::Mean>},
-    Operation{"argmax", reduce_types, reduce<ReduceOperation::Argmax>},
+    Operation{"matmul", matmul_types, evaluate_matmul},
     Operation{"linear", linear_types<false>, linear<false>},
     Operation{"linear_transposed", linear_types<true>, linear<true>},
     Operation{"embedding", embedding_types, embedding},

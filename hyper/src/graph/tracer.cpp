@@ -233,6 +233,10 @@ std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> op
     }
     equation.tags = current_tags();
     auto results = body_ ? stand_ins(equation, values, stand_in) : evaluate(equation, values);
+    if (!results && equation.host == nullptr) {
+        return give_up(
+            std::move(results).error().while_doing(fmt::format("tracing equation {}", trace_.graph.equations.size())));
+    }
     if (!results) return give_up(std::move(results).error());
     std::vector<Traced> traced;
     for (Value& result : *results) {
@@ -332,8 +336,9 @@ std::shared_ptr<Tracer> tracer_for(std::span<const Traced> operands) {
 }
 
 std::vector<Traced> apply(std::string_view name, std::span<const Traced> operands, Attributes attributes,
-                          std::size_t result_count) {
+                          std::size_t result_count, const std::source_location& line) {
     Equation equation{.operation = find_operation(name), .attributes = std::move(attributes)};
+    if (line.line() > 0) equation.made_at = line;
     bool literal = true;
     std::vector<Value> values;
     for (const Traced& operand : operands) {
@@ -341,21 +346,27 @@ std::vector<Traced> apply(std::string_view name, std::span<const Traced> operand
         values.push_back(Tracer::value_of(operand));
     }
     const auto tracer = tracer_for(operands);
-    const Value stand_in = stand_in_for(operands);
     // What has effects (a factor) belongs to the run, even where it is a literal.
     const bool belongs = tracer != nullptr && equation.operation != nullptr && equation.operation->has_effects;
-    if (!literal || belongs) return tracer->record(std::move(equation), operands, result_count, stand_in);
+    if (!literal || belongs) return tracer->record(std::move(equation), operands, result_count, stand_in_for(operands));
     auto results = evaluate_equation(equation, values);
     if (results) return {results->begin(), results->end()};
-    const auto holder = tracer != nullptr ? tracer : Tracer::failed(results.error());
-    holder->stick(std::move(results).error());
+    return refuse(std::move(results).error(), operands, result_count);
+}
+
+std::vector<Traced> refuse(Error error, std::span<const Traced> operands, std::size_t result_count) {
+    const auto tracer = tracer_for(operands);
+    const Value stand_in = stand_in_for(operands);
+    const auto holder = tracer != nullptr ? tracer : Tracer::failed(error);
+    holder->stick(std::move(error));
     // A literal cannot say that it is none, so outside a trace the value belongs to the tracer that holds the error.
     if (tracer == nullptr) return std::vector<Traced>(result_count, holder->input("error", stand_in));
     return std::vector<Traced>(result_count, Traced(stand_in));
 }
 
-Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attributes attributes) {
-    return apply(name, std::span(operands.begin(), operands.size()), std::move(attributes), 1)[0];
+Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attributes attributes,
+             const std::source_location& line) {
+    return apply(name, std::span(operands.begin(), operands.size()), std::move(attributes), 1, line)[0];
 }
 
 }  // namespace yolk::hyper

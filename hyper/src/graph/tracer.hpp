@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 #include "yolk/hyper/graph.hpp"
 #include "yolk/hyper/hyperfunction.hpp"
 #include "yolk/hyper/population.hpp"
-#include "yolk/hyper/traced.hpp"
+#include "yolk/hyper/traced_operations.hpp"
 
 namespace yolk::hyper {
 
@@ -120,10 +121,14 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
 };
 
 /// Records one equation of the operation `name` where an operand is traced, otherwise computes it at once. Errors stick
-/// in the operands' tracer, or the current one.
+/// in the operands' tracer, or the current one. `line`: of the user's program, where it is known.
 [[nodiscard]] std::vector<Traced> apply(std::string_view name, std::span<const Traced> operands, Attributes attributes,
-                                        std::size_t result_count);
-[[nodiscard]] Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attributes attributes = {});
+                                        std::size_t result_count, const std::source_location& line = {});
+[[nodiscard]] Traced apply(std::string_view name, std::initializer_list<Traced> operands, Attributes attributes = {},
+                           const std::source_location& line = {});
+
+/// What operations come back with after this error, which sticks where theirs do.
+[[nodiscard]] std::vector<Traced> refuse(Error error, std::span<const Traced> operands, std::size_t result_count = 1);
 
 /// The tracer of the first traced operand, or the current one, or null.
 [[nodiscard]] std::shared_ptr<Tracer> tracer_for(std::span<const Traced> operands);

@@ -15,14 +15,15 @@
 namespace yolk::hyper::population {
 namespace {
 
-void append_floats(const Value& value, std::uint64_t count, std::vector<std::uint32_t>& words) {
+/// The value repeated to fill `shape`.
+void append_floats(const Value& value, const Shape& shape, std::vector<std::uint32_t>& words) {
     if (const Tensor* tensor = value.tensor()) {
-        const std::span<const float> from = tensor->values();
-        for (std::uint64_t i = 0; i < count; ++i) words.push_back(std::bit_cast<std::uint32_t>(from[i % from.size()]));
+        for (const float x : repeated_to(tensor->values(), tensor->shape(), shape))
+            words.push_back(std::bit_cast<std::uint32_t>(x));
         return;
     }
     const auto number = static_cast<float>(value.as_number().value_or(0.0));
-    words.insert(words.end(), count, std::bit_cast<std::uint32_t>(number));
+    words.insert(words.end(), shape.element_count().value_or(0), std::bit_cast<std::uint32_t>(number));
 }
 
 }  // namespace
@@ -39,6 +40,7 @@ Emitter::Emitter(const Inputs& inputs, Constants& constants)
       source_buffers_(inputs.sources.size()),
       table_buffers_(inputs.sources.size()) {
     for (const ExampleGroup& group : inputs.groups) buffers_of_.emplace_back(group.graph().variables.size());
+    numbers_of_ = buffers_of_;
 }
 
 void Emitter::begin_phase() {
@@ -109,6 +111,23 @@ BufferRef Emitter::source_values(std::int32_t index) {
 }
 
 BufferRef Emitter::varying(const Operand& operand) {
+    const BufferRef words = raw(operand);
+    if (!operand.traits.words) return words;
+    BufferRef& known = numbers_of_[group_][operand.variable->value];
+    if (known.home != BufferRef::Home::None) return known;
+    const std::uint32_t count = operand.traits.below;
+    const BufferRef numbers = store(fmt::format("numbers {}", count), [&](std::vector<std::uint32_t>& table) {
+        for (std::uint32_t i = 0; i < count; ++i) table.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(i)));
+    });
+    known = temporary(words.bytes);
+    const BufferRef status = temporary(kElementBytes);
+    step({numbers, words}, {known, status}, 0,
+         bind_gather(
+             {.table_rows = count, .columns = 1, .id_count = static_cast<std::uint32_t>(words.bytes / kElementBytes)}));
+    return known;
+}
+
+BufferRef Emitter::raw(const Operand& operand) {
     if (operand.traits.source >= 0) return source_values(operand.traits.source);
     BufferRef& known = buffers_of_[group_][operand.variable->value];
     if (known.home != BufferRef::Home::None) return known;
@@ -137,8 +156,28 @@ BufferRef Emitter::upload(Upload upload) {
     return upload.to;
 }
 
+void Emitter::rearrange(const BufferRef& from, bool own_examples, const Rearrangement& to, bool per_example,
+                        const BufferRef& out) {
+    Rearrangement whole = to;
+    if (!own_examples && per_example)  // one for all examples
+        whole.dimensions.insert(whole.dimensions.begin(), Rearranged{.extent = examples(true), .step = 0});
+    const std::uint32_t sources = members() * examples(own_examples);
+    const auto elements = static_cast<std::uint32_t>(from.bytes / kElementBytes / sources);
+    step({from}, {out}, 0, bind_rearrange(sources, elements, joined(whole)));
+}
+
+BufferRef Emitter::rearranged_copy(const BufferRef& from, bool own_examples, const Rearrangement& to,
+                                   bool per_example) {
+    const std::uint64_t elements = shape_of(to).element_count().value_or(0);
+    const BufferRef out = temporary(kElementBytes * members() * examples(per_example) * elements);
+    rearrange(from, own_examples, to, per_example, out);
+    return out;
+}
+
 BufferRef Emitter::full(const Operand& operand, bool per_example, const Shape& shape) {
     const bool own_examples = operand.traits.per_example;
+    if (operand.traits.varies && !is_repeated_whole(operand.type.shape, shape))
+        return rearranged_copy(varying(operand), own_examples, broadcasting(operand.type.shape, shape), per_example);
     const std::uint64_t wanted = shape.element_count().value_or(0);
     const std::uint64_t given = operand.traits.varies ? element_count(operand.type) : wanted;
     const BufferRef table = operand.traits.varies ? varying(operand) : constant(operand, own_examples, shape);
@@ -176,11 +215,10 @@ BufferRef Emitter::store(const std::string& key, const std::function<void(std::v
 }
 
 BufferRef Emitter::constant(const Operand& operand, bool per_example, const Shape& shape) {
-    const std::uint64_t elements = shape.element_count().value_or(0);
-    return store(fmt::format("{} to {} {}", key_of(operand), elements, per_example),
+    return store(fmt::format("{} to {} {}", key_of(operand), shape.to_string(), per_example),
                  [&](std::vector<std::uint32_t>& words) {
                      for (std::uint32_t e = 0; e < examples(per_example); ++e)
-                         append_floats(traced_value(*group().examples[e], operand.place), elements, words);
+                         append_floats(traced_value(*group().examples[e], operand.place), shape, words);
                  });
 }
 
@@ -190,6 +228,21 @@ BufferRef Emitter::constant_words(const Operand& operand, bool per_example) {
             const Value& value = traced_value(*group().examples[e], operand.place);
             // A trace that gave these was refused where they are not whole numbers in range.
             for (const float id : value.tensor()->values()) words.push_back(static_cast<std::uint32_t>(id));
+        }
+    });
+}
+
+BufferRef Emitter::constant_ids(const Operand& ids, const IdTables& tables) {
+    const std::string key =
+        fmt::format("{} as ids of {} {} {}", key_of(ids), tables.count, tables.extent, tables.per_example);
+    return store(key, [&](std::vector<std::uint32_t>& words) {
+        for (std::uint32_t e = 0; e < group().count(); ++e) {
+            const Value& value = traced_value(*group().examples[e], ids.place);
+            const std::uint32_t first = tables.per_example ? e * tables.count : 0;
+            for (std::uint32_t t = first; t < first + tables.count; ++t) {
+                for (const float id : value.tensor()->values())
+                    words.push_back(t * tables.extent + static_cast<std::uint32_t>(id));
+            }
         }
     });
 }

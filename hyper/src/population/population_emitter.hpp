@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "population_place.hpp"
+#include "rearrangement.hpp"
 #include "yolk/primitives/gather.hpp"
 #include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/parameters.hpp"
@@ -21,6 +22,8 @@
 namespace yolk::hyper::population {
 
 inline constexpr std::uint64_t kElementBytes = 4;
+/// Words are converted through a table of so many numbers at most.
+inline constexpr std::uint32_t kMostNumbers = 1U << 16U;
 
 /// A buffer before it has a place.
 struct BufferRef {
@@ -58,6 +61,11 @@ template <class Desc, class ViewsOf>
 }
 /// Views: table, ids, out, status.
 [[nodiscard]] Bind bind_gather(const GatherDesc& desc);
+/// Most dimensions that a rearrangement may have when it is joined, the one of examples among them.
+inline constexpr std::size_t kMostDimensions = 5;
+/// Views: source [members, source_elements], out. Of a rearrangement that is joined.
+[[nodiscard]] Bind bind_rearrange(std::uint32_t members, std::uint32_t source_elements,
+                                  const Rearrangement& rearrangement);
 
 struct Step {
     std::vector<BufferRef> views;  ///< those read, then those written
@@ -114,6 +122,13 @@ struct Layout {
     std::uint64_t largest_bytes = 0;  ///< of one buffer
 };
 
+/// [examples or 1, count, extent] rows, of which ids name one along the extent.
+struct IdTables {
+    bool per_example = false;
+    std::uint32_t count = 1;
+    std::uint32_t extent = 0;
+};
+
 class Emitter {
    public:
     struct Inputs {
@@ -153,19 +168,30 @@ class Emitter {
     /// The result is the same memory.
     void alias(VariableId variable, const BufferRef& buffer) { buffers_of_[group_][variable.value] = buffer; }
     [[nodiscard]] BufferRef temporary(std::uint64_t bytes);
-    /// The values of a varying operand, as they are: [members, examples or 1, elements].
+    /// The values of a varying operand: [members, examples or 1, elements], fp32; what is uint32 is converted.
     [[nodiscard]] BufferRef varying(const Operand& operand);
-    /// Of an operand of any kind [members, examples or 1, elements of shape], repeated where it lacks a dimension.
+    /// Likewise, as they are.
+    [[nodiscard]] BufferRef raw(const Operand& operand);
+    /// Of an operand of any kind [members, examples or 1, elements of shape], repeated by NumPy's rule.
     [[nodiscard]] BufferRef full(const Operand& operand, bool per_example, const Shape& shape);
-    /// Data, for each example one behind the other (or one for all), repeated to fill `shape`.
+    /// Data, for each example one behind the other (or one for all), repeated likewise.
     [[nodiscard]] BufferRef constant(const Operand& operand, bool per_example, const Shape& shape);
     /// Whole numbers as uint32, likewise.
     [[nodiscard]] BufferRef constant_words(const Operand& operand, bool per_example);
+    /// Data ids into tables that lie one behind the other, `tables` for each example, or `tables` for all: of each
+    /// example's table t, ids + t extent.
+    [[nodiscard]] BufferRef constant_ids(const Operand& ids, const IdTables& tables);
     /// A table of rows: data, or given values. The elements that perturbed_embedding counts as zero are zero.
     [[nodiscard]] BufferRef table(const Operand& operand);
     /// The unperturbed weights of a source that the device draws.
     [[nodiscard]] BufferRef centre(const Operand& operand) const;
 
+    /// Elements moved: from [members, examples or 1, ...] to [members, examples or 1, ...] of `to`, into `out`.
+    void rearrange(const BufferRef& from, bool own_examples, const Rearrangement& to, bool per_example,
+                   const BufferRef& out);
+    /// Likewise, into a new buffer.
+    [[nodiscard]] BufferRef rearranged_copy(const BufferRef& from, bool own_examples, const Rearrangement& to,
+                                            bool per_example);
     void step(std::vector<BufferRef> reads, std::vector<BufferRef> writes, std::uint64_t scratch_bytes, Bind bind);
 
    private:
@@ -185,6 +211,7 @@ class Emitter {
     std::uint32_t phase_begin_ = 0;
     std::uint32_t group_ = 0;
     std::vector<std::vector<BufferRef>> buffers_of_;  // by group and variable
+    std::vector<std::vector<BufferRef>> numbers_of_;  // the same of words, as fp32
     std::vector<BufferRef> source_buffers_;
     std::vector<BufferRef> table_buffers_;  // the same, small elements flushed
 };

@@ -13,18 +13,58 @@ namespace yolk::hyper::population {
 const Rule* rule_of(const Operation* operation) {
     static const std::unordered_map<const Operation*, const Rule*> table = [] {
         constexpr std::pair<std::string_view, const Rule*> kRules[] = {
-            {"add", &kBinary},          {"subtract", &kBinary},
-            {"multiply", &kBinary},     {"maximum", &kBinary},
-            {"negate", &kUnary},        {"relu", &kUnary},
-            {"gelu", &kUnary},          {"silu", &kUnary},
-            {"tanh", &kUnary},          {"sigmoid", &kUnary},
-            {"exp", &kUnary},           {"log", &kUnary},
-            {"linear", &kLinear},       {"linear_transposed", &kLinearTransposed},
-            {"embedding", &kEmbedding}, {"softmax", &kSoftmax},
-            {"log_softmax", &kSoftmax}, {"sum", &kReduce},
-            {"mean", &kReduce},         {"argmax", &kArgmax},
-            {"concat", &kConcat},       {"split", &kSplit},
+            {"add", &kBinary},
+            {"subtract", &kBinary},
+            {"multiply", &kBinary},
+            {"divide", &kBinary},
+            {"power", &kBinary},
+            {"maximum", &kBinary},
+            {"minimum", &kBinary},
+            {"less_than", &kBinary},
+            {"less_or_equal", &kBinary},
+            {"greater_than", &kBinary},
+            {"greater_or_equal", &kBinary},
+            {"equal_to", &kBinary},
+            {"not_equal_to", &kBinary},
+            {"where", &kWhere},
+            {"negate", &kUnary},
+            {"absolute", &kUnary},
+            {"sqrt", &kUnary},
+            {"rsqrt", &kUnary},
+            {"sin", &kUnary},
+            {"cos", &kUnary},
+            {"exp", &kUnary},
+            {"log", &kUnary},
+            {"floor", &kUnary},
+            {"round", &kUnary},
+            {"relu", &kUnary},
+            {"gelu", &kUnary},
+            {"silu", &kUnary},
+            {"tanh", &kUnary},
+            {"sigmoid", &kUnary},
+            {"linear", &kLinear},
+            {"linear_transposed", &kLinearTransposed},
+            {"embedding", &kEmbedding},
+            {"matmul", &kMatmul},
+            {"softmax", &kSoftmax},
+            {"log_softmax", &kSoftmax},
+            {"layer_norm", &kNormalize},
+            {"rms_norm", &kNormalize},
+            {"sum", &kReduce},
+            {"mean", &kReduce},
+            {"max", &kReduce},
+            {"min", &kReduce},
+            {"argmax", &kArgmax},
+            {"cumulative_sum", &kCumulativeSum},
+            {"concat", &kConcat},
+            {"split", &kSplit},
             {"reshape", &kReshape},
+            {"permute", &kRearrange},
+            {"slice", &kRearrange},
+            {"broadcast_to", &kRearrange},
+            {"pad", &kPad},
+            {"gather", &kGather},
+            {"scatter_add", &kScatter},
         };
         std::unordered_map<const Operation*, const Rule*> rules;
         for (const auto& [name, rule] : kRules) {
@@ -48,12 +88,22 @@ bool is_drawn_matrix(const Operand& operand, std::span<const Source> sources) {
     return sources[static_cast<std::size_t>(operand.traits.source)].drawn_on_device() && operand.type.shape.rank() == 2;
 }
 
-std::string refuses_matrices(std::span<const Operand> operands, std::span<const Source> sources) {
+std::string refuses_matrices(const Equation&, std::span<const Operand> operands, std::span<const Source> sources) {
     for (const Operand& operand : operands) {
         if (is_drawn_matrix(operand, sources)) {
             return fmt::format("it takes the whole of matrix '{}', whose perturbations are never formed",
                                sources[static_cast<std::size_t>(operand.traits.source)].spec.name);
         }
+    }
+    return {};
+}
+
+std::string refuses_ids(const Operand& ids, std::uint64_t extent) {
+    if (!ids.traits.varies) return {};
+    if (!ids.traits.words) return "the ids are computed as fp32";
+    if (ids.traits.below > extent) {
+        return fmt::format("ids below {} are found where {} are allowed, and only the host refuses one",
+                           ids.traits.below, extent);
     }
     return {};
 }

@@ -2,10 +2,10 @@
 // One rule per tensor operation: whether it has kernels for these operands, and which.
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <string>
 
+#include "operations_impl.hpp"
 #include "population_emitter.hpp"
 #include "population_place.hpp"
 
@@ -13,11 +13,13 @@ namespace yolk::hyper::population {
 
 struct Rule {
     /// Why it must run on the host; empty where it lowers. Kinds and empty tensors are checked before.
-    std::string (*refuses)(std::span<const Operand> operands, std::span<const Source> sources);
+    std::string (*refuses)(const Equation& equation, std::span<const Operand> operands,
+                           std::span<const Source> sources);
     /// Steps whose results are the equation's, each [members, examples or 1, elements].
     void (*emit)(Emitter& emitter, const Equation& equation, std::span<const Operand> operands);
-    bool takes_words = false;  ///< operands may be uint32
+    bool takes_words = false;  ///< operands may be uint32; for other rules they are converted to fp32
     bool gives_words = false;
+    bool keeps_words = false;  ///< of one operand: what it moves stays uint32
 };
 
 /// nullptr: the host only.
@@ -30,17 +32,18 @@ struct RowsColumns {
 };
 [[nodiscard]] RowsColumns rows_columns(const Shape& shape);
 /// Refuses operands that are the whole of a matrix which is never formed.
-[[nodiscard]] std::string refuses_matrices(std::span<const Operand> operands, std::span<const Source> sources);
+[[nodiscard]] std::string refuses_matrices(const Equation& equation, std::span<const Operand> operands,
+                                           std::span<const Source> sources);
+/// Refuses what is no rearrangement of few dimensions.
+[[nodiscard]] std::string refuses_dimensions(const Rearrangement& rearrangement);
+/// Refuses ids that are not known to be whole numbers below `extent`: only the host can refuse one that is not.
+[[nodiscard]] std::string refuses_ids(const Operand& ids, std::uint64_t extent);
 [[nodiscard]] bool is_drawn_matrix(const Operand& operand, std::span<const Source> sources);
-/// A kernel's operations have the words of the graph's.
-template <Worded E>
-[[nodiscard]] E named_like(const Operation& operation) {
-    constexpr auto kWords = enum_words(E{});
-    return static_cast<E>(std::ranges::find(kWords, operation.name) - kWords.begin());
-}
+/// (weight [out, in], x) -> x W^T, or x W where it is transposed. A weight that is drawn is never formed.
+void emit_product(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed);
 
 // The rules' files.
-extern const Rule kUnary, kBinary, kLinear, kLinearTransposed, kEmbedding, kSoftmax, kReduce, kArgmax, kConcat, kSplit,
-    kReshape;
+extern const Rule kUnary, kBinary, kWhere, kLinear, kLinearTransposed, kEmbedding, kMatmul, kSoftmax, kReduce, kArgmax,
+    kNormalize, kCumulativeSum, kConcat, kSplit, kReshape, kRearrange, kPad, kGather, kScatter;
 
 }  // namespace yolk::hyper::population

@@ -10,10 +10,11 @@
 namespace yolk::hyper::population {
 namespace {
 
-std::string refuses_linear(std::span<const Operand> operands, std::span<const Source> sources) {
+std::string refuses_linear(const Equation& equation, std::span<const Operand> operands,
+                           std::span<const Source> sources) {
     if (!operands[0].traits.varies && operands[0].traits.per_example)
         return "each example has a matrix of its own, and no candidate changes it";
-    return refuses_matrices(operands.subspan(1), sources);
+    return refuses_matrices(equation, operands.subspan(1), sources);
 }
 
 struct LinearSize {
@@ -82,30 +83,17 @@ void emit_given(Emitter& emitter, const Equation& equation, std::span<const Oper
                  }));
 }
 
-void emit_linear_as(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed) {
-    const Shape& weight = operands[0].type.shape;
-    const LinearSize size{.in = static_cast<std::uint32_t>(weight[1]),
-                          .out = static_cast<std::uint32_t>(weight[0]),
-                          .rows = rows_columns(operands[1].type.shape).rows};
-    if (is_drawn_matrix(operands[0], emitter.sources())) {
-        emit_perturbed(emitter, equation, operands, size, transposed);
-    } else {
-        emit_given(emitter, equation, operands, size, transposed);
-    }
-}
-
 void emit_linear(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
-    emit_linear_as(emitter, equation, operands, false);
+    emit_product(emitter, equation, operands, false);
 }
 void emit_linear_transposed(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
-    emit_linear_as(emitter, equation, operands, true);
+    emit_product(emitter, equation, operands, true);
 }
 
-std::string refuses_embedding(std::span<const Operand> operands, std::span<const Source>) {
+std::string refuses_embedding(const Equation&, std::span<const Operand> operands, std::span<const Source>) {
     if (operands[0].traits.source < 0 && operands[0].traits.varies) return "the table is computed";
     if (!operands[0].traits.varies && operands[0].traits.per_example) return "each example has a table of its own";
-    if (operands[1].traits.varies && !operands[1].traits.words) return "the ids are computed as fp32";
-    return {};
+    return refuses_ids(operands[1], operands[0].type.shape[0]);
 }
 
 void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
@@ -114,7 +102,7 @@ void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const 
     const Shape& shape = table.type.shape;
     const bool shared_ids = !ids.traits.varies;
     const auto rows = static_cast<std::uint32_t>(emitter.examples(ids.traits.per_example) * element_count(ids.type));
-    const BufferRef which = shared_ids ? emitter.constant_words(ids, ids.traits.per_example) : emitter.varying(ids);
+    const BufferRef which = shared_ids ? emitter.constant_words(ids, ids.traits.per_example) : emitter.raw(ids);
     const BufferRef status = emitter.temporary(kElementBytes);
     const auto table_rows = static_cast<std::uint32_t>(shape[0]);
     const auto columns = static_cast<std::uint32_t>(shape[1]);
@@ -145,6 +133,18 @@ void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const 
 }
 
 }  // namespace
+
+void emit_product(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed) {
+    const Shape& weight = operands[0].type.shape;
+    const LinearSize size{.in = static_cast<std::uint32_t>(weight[1]),
+                          .out = static_cast<std::uint32_t>(weight[0]),
+                          .rows = rows_columns(operands[1].type.shape).rows};
+    if (is_drawn_matrix(operands[0], emitter.sources())) {
+        emit_perturbed(emitter, equation, operands, size, transposed);
+    } else {
+        emit_given(emitter, equation, operands, size, transposed);
+    }
+}
 
 const Rule kLinear{refuses_linear, emit_linear};
 const Rule kLinearTransposed{refuses_linear, emit_linear_transposed};

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "graph_copy.hpp"
+#include "operations_impl.hpp"
 #include "population_lowering.hpp"
 
 namespace yolk::hyper::population {
@@ -57,10 +58,23 @@ std::string reason_for_host(const Graph& graph, const Equation& equation, std::s
         if (operand.type.kind != ValueKind::Tensor && operand.type.kind != ValueKind::Number)
             return fmt::format("{} of a {} has no kernel", equation.operation->name, to_string(operand.type.kind));
         if (element_count(operand.type) == 0) return fmt::format("{} of no element", equation.operation->name);
-        if (operand.traits.words && operand.traits.varies && !rule->takes_words)
-            return fmt::format("{} of indices that the device found has no kernel", equation.operation->name);
+        if (operand.traits.words && !rule->takes_words && operand.traits.below > kMostNumbers)
+            return fmt::format("{} of indices up to {} has no kernel", equation.operation->name, operand.traits.below);
     }
-    return rule->refuses(operands, sources);
+    return rule->refuses(equation, operands, sources);
+}
+
+/// Traits of what a kernel found or moved as uint32.
+void note_words(const Equation& equation, const Operand& first, Traits& traits) {
+    const Rule& rule = *rule_of(equation.operation);
+    if (rule.gives_words) {
+        const Shape& shape = first.type.shape;
+        traits.words = true;
+        traits.below = static_cast<std::uint32_t>(shape[dimension_or_last(equation, shape).value_or(0)]);
+    } else if (rule.keeps_words) {
+        traits.words = first.traits.words;
+        traits.below = first.traits.below;
+    }
 }
 
 }  // namespace
@@ -95,10 +109,8 @@ PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, con
         const bool per_example = has_effects(equation) ||
                                  std::ranges::any_of(operands, [](const Operand& o) { return o.traits.per_example; });
         for (const VariableId id : equation.results) {
-            placed.variables[id.value] = {.varies = true,
-                                          .per_example = per_example,
-                                          .on_device = device,
-                                          .words = device && rule_of(equation.operation)->gives_words};
+            placed.variables[id.value] = {.varies = true, .per_example = per_example, .on_device = device};
+            if (device) note_words(equation, operands.front(), placed.variables[id.value]);
         }
     }
     return placed;

@@ -63,6 +63,7 @@ struct Traits {
     bool per_example = true;  ///< otherwise all examples share it
     bool on_device = false;   ///< an equation on the device makes it
     bool words = false;       ///< uint32 on the device, whole numbers for everyone else
+    std::uint32_t below = 0;  ///< of words: every one is less
     std::int32_t source = -1;
 };
 

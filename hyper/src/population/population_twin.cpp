@@ -88,10 +88,14 @@ Result<void> CandidateWalk::call_host(std::size_t index, HostPool* pool, HostMem
     return {};
 }
 
+/// Which operand of a product a kernel may draw the perturbation of.
+std::size_t weight_of(const Equation& equation) { return equation.operation->name == "matmul" ? 1 : 0; }
+
 /// Where a kernel draws the perturbation of a matrix instead of being given the sum.
 const Source* CandidateWalk::drawn_matrix(std::size_t index) const {
     if (placed_.equations[index].placement != Placement::Device) return nullptr;
-    const auto* id = std::get_if<VariableId>(&group_.graph().equations[index].operands.front());
+    const Equation& equation = group_.graph().equations[index];
+    const auto* id = std::get_if<VariableId>(&equation.operands[weight_of(equation)]);
     if (id == nullptr || placed_.variables[id->value].source < 0) return nullptr;
     const Source& source = question_.sources[static_cast<std::size_t>(placed_.variables[id->value].source)];
     return source.drawn_on_device() && source.spec.is_matrix() ? &source : nullptr;
@@ -99,7 +103,7 @@ const Source* CandidateWalk::drawn_matrix(std::size_t index) const {
 
 Result<std::vector<Value>> CandidateWalk::perturbed(std::size_t index, std::uint32_t e, const Source& source) {
     const Equation& equation = group_.graph().equations[index];
-    const Value second = operand(e, {index, 1});
+    const Value second = operand(e, {index, 1 - weight_of(equation)});
     const Shape& shape = group_.graph().variables[equation.results.front().value].type.shape;
     const auto rows = static_cast<std::uint32_t>(source.spec.shape[0]);
     const auto columns = static_cast<std::uint32_t>(source.spec.shape[1]);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,9 +6,7 @@
 #include <vector>
 
 #include "check_tools.hpp"
-#include "error_bounds.hpp"
-#include "exact_math_table.hpp"
-#include "yolk/abi/exact_math.h"
+#include "elementwise_oracle.hpp"
 #include "yolk/oracle/families.hpp"
 #include "yolk/oracle/operation_problem.hpp"
 #include "yolk/reference/elementwise.hpp"
@@ -36,53 +33,11 @@ void for_each_element(const ElementwiseDesc& desc, std::span<const float> first,
     }
 }
 
-// Which row of the table of exact functions an operation is; null where it moves bits or is no function of one element.
-const ExactFunction* function_of(ElementwiseOperation operation) {
-    namespace abi_em = abi::exact_math;
-    const auto named = [](std::uint32_t id) { return &*std::ranges::find(exact_functions(), id, &ExactFunction::id); };
-    switch (operation) {
-        case ElementwiseOperation::Relu: return named(abi_em::kRelu);
-        case ElementwiseOperation::Silu: return named(abi_em::kSilu);
-        case ElementwiseOperation::Tanh: return named(abi_em::kTanh);
-        case ElementwiseOperation::Sigmoid: return named(abi_em::kSigmoid);
-        case ElementwiseOperation::Exp: return named(abi_em::kExp);
-        case ElementwiseOperation::Log: return named(abi_em::kLog);
-        default: return nullptr;
-    }
-}
-
-OracleValue value_of(const ElementwiseDesc& desc, float first, float second) {
-    const double x = first, y = second;
-    if (desc.operation == ElementwiseOperation::Gelu) return gelu_oracle(x);
-    if (const ExactFunction* function = function_of(desc.operation)) {
-        const double value = function->reference(first);
-        return {value, function->absolute_error + function->relative_error * std::abs(value)};
-    }
-    switch (desc.operation) {
-        case ElementwiseOperation::Negate: return {0.0 - x, 0.0};
-        case ElementwiseOperation::Maximum: return {std::max(x, y), 0.0};
-        case ElementwiseOperation::Multiply:
-            return {x * y, kFp32Rounding * std::abs(x * y) + kProductFloor * (1.0 + std::abs(x) + std::abs(y))};
-        case ElementwiseOperation::Add: return {x + y, kFp32Rounding * std::abs(x + y) + 2.0 * kProductFloor};
-        case ElementwiseOperation::Subtract: return {x - y, kFp32Rounding * std::abs(x - y) + 2.0 * kProductFloor};
-        case ElementwiseOperation::ScaleShift: {
-            const double product = desc.scale * x;
-            const double sum = product + desc.shift;
-            // The rounding of the product is rounded again with the sum: 1 + 2^-24 of it.
-            return {sum, kFp32Rounding * (std::abs(sum) + (1.0 + kFp32Rounding) * std::abs(product)) +
-                             kProductFloor * (2.0 + std::abs(static_cast<double>(desc.scale)))};
-        }
-        default: return {x, 0.0};
-    }
-}
-
-/// In double, for finite operands whose result is finite. The tolerance counts roundings (one per sum and product) and
-/// what the flushes below 2^-100 may take, or is the stated error of the exact function.
-std::vector<OracleValue> elementwise_oracle(const ElementwiseDesc& desc, std::span<const float> first,
-                                            std::span<const float> second) {
+std::vector<OracleValue> oracle_values(const ElementwiseDesc& desc, std::span<const float> first,
+                                       std::span<const float> second) {
     std::vector<OracleValue> values;
     values.reserve(first.size());
-    for_each_element(desc, first, second, [&](float x, float y) { values.push_back(value_of(desc, x, y)); });
+    for_each_element(desc, first, second, [&](float x, float y) { values.push_back(elementwise_oracle(desc, x, y)); });
     return values;
 }
 
@@ -102,8 +57,7 @@ class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
     [[nodiscard]] std::vector<Expected> expected() const override {
         const std::vector<float> x = first();
         const std::vector<float> y = second();
-        return {
-            {.twin = words_of(reference::elementwise_twin(desc(), x, y)), .oracle = elementwise_oracle(desc(), x, y)}};
+        return {{.twin = words_of(reference::elementwise_twin(desc(), x, y)), .oracle = oracle_values(desc(), x, y)}};
     }
     [[nodiscard]] Work work() const override {
         const double count = static_cast<double>(desc().members) * desc().rows * desc().columns;
@@ -133,29 +87,48 @@ class ElementwiseProblem final : public OperationProblem<ElementwiseDesc> {
         constexpr std::array kSpecial{0.0F,      -0.0F,     1.0F,      -1.0F,   0x1p-101F,
                                       0x1p-100F, 0x1p-126F, 0x1p-140F, 0x1p60F, -0x1p-63F};
         constexpr std::array kScales{4.0F, 4.0F, 4.0F, 100.0F, 0x1p-41F, 0x1p-99F, 0x1p62F};
+        // Comparisons meet equal operands.
+        const std::uint32_t often = desc().operation >= ElementwiseOperation::LessThan ? 2 : 16;
         Draws draws(seed_, stream);
         std::vector<float> values(count);
         for (float& value : values) {
             value = draws.uniform(-1.0F, 1.0F) * draws.one_of(kScales);
-            if (draws.below(16) == 0) value = draws.one_of(kSpecial);
+            if (draws.below(often) == 0) value = draws.one_of(kSpecial);
         }
         return values;
     }
+    // Neither operand makes a NaN: those are tested apart (primitives/tests/elementwise_special_test.cpp).
     [[nodiscard]] std::vector<float> first() const {
-        return values(std::size_t{desc().members} * desc().rows * desc().columns, 1);
+        std::vector<float> drawn = values(std::size_t{desc().members} * desc().rows * desc().columns, 1);
+        const ElementwiseOperation operation = desc().operation;
+        if (operation == ElementwiseOperation::Sqrt || operation == ElementwiseOperation::Rsqrt ||
+            operation == ElementwiseOperation::Power) {
+            for (float& value : drawn) value = std::abs(value);
+        }
+        return drawn;
     }
-    [[nodiscard]] std::vector<float> second() const { return values(second_count(), 2); }
+    [[nodiscard]] std::vector<float> second() const {
+        std::vector<float> drawn = values(second_count(), 2);
+        if (desc().operation != ElementwiseOperation::Divide) return drawn;
+        for (float& value : drawn) {
+            if (std::abs(value) < 0x1p-100F) value = 3.0F;
+        }
+        return drawn;
+    }
 
     bool in_place_;
     std::uint64_t seed_;
 };
 
-constexpr std::array kUnary{ElementwiseOperation::Copy,      ElementwiseOperation::Relu, ElementwiseOperation::Gelu,
-                            ElementwiseOperation::Silu,      ElementwiseOperation::Tanh, ElementwiseOperation::Sigmoid,
-                            ElementwiseOperation::Exp,       ElementwiseOperation::Log,  ElementwiseOperation::Negate,
-                            ElementwiseOperation::ScaleShift};
-constexpr std::array kBinary{ElementwiseOperation::Add, ElementwiseOperation::Subtract, ElementwiseOperation::Multiply,
-                             ElementwiseOperation::Maximum};
+using Operations = std::vector<ElementwiseOperation>;
+Operations all_operations(bool binary) {
+    Operations operations;
+    for (std::uint32_t id = 0; id < abi::elementwise::kOperationCount; ++id) {
+        const auto operation = static_cast<ElementwiseOperation>(id);
+        if (is_binary(operation) == binary) operations.push_back(operation);
+    }
+    return operations;
+}
 constexpr std::array kLayouts{SecondOperand::Full, SecondOperand::Shared, SecondOperand::MemberRows,
                               SecondOperand::Row};
 
@@ -181,15 +154,20 @@ Problems elementwise_cases(std::uint64_t seed) {
     const auto add = [&](const ElementwiseDesc& desc, bool in_place) {
         problems.push_back(std::make_unique<ElementwiseProblem>(desc, in_place, seed + problems.size()));
     };
-    for (std::size_t i = 0; i < kUnary.size(); ++i) {
-        add({.operation = kUnary[i], .members = 5, .rows = 23, .columns = 9, .scale = -0.37F, .shift = 1.25F},
+    const Operations unary = all_operations(false);
+    for (std::size_t i = 0; i < unary.size(); ++i) {
+        add({.operation = unary[i], .members = 5, .rows = 23, .columns = 9, .scale = -0.37F, .shift = 1.25F},
             i % 2 == 0);
     }
     add({.operation = ElementwiseOperation::ScaleShift, .members = 1, .rows = 31, .columns = 3, .scale = 0x1p-100F},
         false);
     // Rows that quads divide, and rows that they do not.
-    for (const ElementwiseOperation operation : kBinary) {
+    for (const ElementwiseOperation operation : all_operations(true)) {
         for (const SecondOperand second : kLayouts) {
+            // The layouts of the later operations are the same code: two of them each.
+            const bool is_odd = static_cast<std::uint32_t>(operation) % 2 != 0;
+            const bool is_later = operation > ElementwiseOperation::Maximum;
+            if (is_later && (second == SecondOperand::Shared || second == SecondOperand::Row) != is_odd) continue;
             const std::uint32_t columns =
                 second == SecondOperand::Full || operation == ElementwiseOperation::Add ? 7 : 12;
             add({.operation = operation, .members = 3, .rows = 5, .columns = columns, .second = second},
@@ -215,7 +193,8 @@ Problems elementwise_cases(std::uint64_t seed) {
 
 Problems elementwise_benchmarks() {
     Problems problems;
-    for (const ElementwiseOperation operation : {ElementwiseOperation::Gelu, ElementwiseOperation::Add}) {
+    for (const ElementwiseOperation operation : {ElementwiseOperation::Gelu, ElementwiseOperation::Add,
+                                                 ElementwiseOperation::Divide, ElementwiseOperation::Power}) {
         problems.push_back(std::make_unique<ElementwiseProblem>(
             ElementwiseDesc{
                 .operation = operation, .members = 64, .rows = 64, .columns = 256, .second = SecondOperand::MemberRows},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "check_tools.hpp"
@@ -34,6 +36,12 @@ OracleValue max_oracle(const ReduceDesc& desc, const std::vector<double>& values
     return {desc.operation == ReduceOperation::Argmax ? static_cast<double>(best) : rounded(best), 0.0};
 }
 
+OracleValue min_oracle(const std::vector<double>& values) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const double value : values) least = std::min(least, std::abs(value) < kOperandFloor ? 0.0 : value);
+    return {least, 0.0};
+}
+
 template <class Row>
 void for_each_row(const ReduceDesc& desc, const std::vector<float>& in, Row&& row) {
     for (std::size_t o = 0; o < desc.outer; ++o) {
@@ -49,8 +57,12 @@ std::vector<OracleValue> reduce_oracle(const ReduceDesc& desc, const std::vector
     for_each_row(desc, in, [&](const float* first) {
         std::vector<double> values(desc.columns);
         for (std::size_t k = 0; k < values.size(); ++k) values[k] = first[k * desc.inner];
-        const bool is_sum = desc.operation == ReduceOperation::Sum || desc.operation == ReduceOperation::Mean;
-        out.push_back(is_sum ? sum_oracle(desc, values) : max_oracle(desc, values));
+        switch (desc.operation) {
+            case ReduceOperation::Sum:
+            case ReduceOperation::Mean: out.push_back(sum_oracle(desc, values)); break;
+            case ReduceOperation::Min: out.push_back(min_oracle(values)); break;
+            default: out.push_back(max_oracle(desc, values));
+        }
     });
     return out;
 }

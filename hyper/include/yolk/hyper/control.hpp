@@ -15,7 +15,7 @@
 
 #include "yolk/core/result.hpp"
 #include "yolk/hyper/graph.hpp"
-#include "yolk/hyper/traced.hpp"
+#include "yolk/hyper/traced_operations.hpp"
 
 namespace yolk::hyper {
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,8 +59,10 @@ struct Equation {
     std::vector<std::shared_ptr<const Graph>> bodies{};  ///< of higher-order equations (call, switch, loops, batch)
     std::string hyperfunction{};                         ///< whose body it comes from; empty: the system's own
     std::uint32_t call = 0;                              ///< which of that hyperfunction's calls
-    std::vector<std::string>
-        tags{};  ///< of the scopes (Tag) it was traced in, outermost first; not part of the structure
+    /// Of the scopes (Tag) it was traced in, outermost first; not part of the structure.
+    std::vector<std::string> tags{};
+    /// The line of the user's program that made it, for messages; not part of the structure.
+    std::optional<std::source_location> made_at{};
 };
 [[nodiscard]] const Attribute* find_attribute(const Equation& equation, std::string_view name) noexcept;
 

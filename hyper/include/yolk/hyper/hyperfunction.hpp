@@ -15,7 +15,7 @@
 #include "yolk/core/result.hpp"
 #include "yolk/hyper/host_function.hpp"
 #include "yolk/hyper/parameters.hpp"
-#include "yolk/hyper/traced.hpp"
+#include "yolk/hyper/traced_operations.hpp"
 
 namespace yolk::hyper {
 

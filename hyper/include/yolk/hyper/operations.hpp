@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations that equations are made of. Operands and attributes, by name:
 //
-//   add, subtract, multiply, maximum   (a, b): b has a's shape, is a number, or is a row [columns] of a's last
-//                                      dimension. A number counts as a row of it, rounded to fp32. Of two numbers: in
-//                                      double
-//   negate, relu, gelu, silu, tanh, sigmoid, exp, log   (x): a tensor or a number
+//   add, subtract, multiply, divide, power, maximum, minimum, less_than, less_or_equal, greater_than,
+//   greater_or_equal, equal_to, not_equal_to   (a, b): tensors and numbers that go together by NumPy's rule. A number
+//                                      beside a tensor counts as fp32. Two numbers: in double. Comparisons give 1 or 0
+//   where                              (condition, a, b): likewise; a where the condition is not 0
+//   negate, absolute, sqrt, rsqrt, sin, cos, exp, log, floor, round, relu, gelu, silu, tanh, sigmoid
+//                                      (x): a tensor or a number
+//   sum, mean, max, min, argmax        (x); dimension: integer, the last if missing; keep: 1 keeps it with an extent
+//                                      of 1, otherwise it goes; of [n] comes [1]. argmax: indices in fp32
+//   cumulative_sum                     (x); dimension: integer
 //   softmax, log_softmax               (x): along the last dimension
-//   sum, mean, argmax                  (x): along the last dimension, which goes; of [n] comes [1]. argmax: indices in
-//                                      fp32
+//   layer_norm, rms_norm               (x); epsilon: real. Along the last dimension
 //
+//   matmul                             (a [..., m, k], b [..., k, n]) -> [..., m, n]; leading dimensions go together
 //   linear, linear_transposed          (weight [out, in], x [..., in]) -> [..., out]; transposed: x [..., out]
 //
 //   embedding                          (table [vocabulary, width], ids [n]) -> [n, width]
-//   concat                            (part, ...); dimension: integer, not negative
-//   split                              (whole) -> parts; dimension: integer, not negative; sizes: integers
+//   gather                             (x, ids); dimension: integer -> x.shape[:d] + ids.shape + x.shape[d + 1:]
+//   scatter_add                        (x, ids, updates of gather's shape); dimension: integer -> x with them added
+//
+//   permute                            (x); order: integers, each dimension once
+//   slice                              (x); starts, stops, steps: integers per dimension, 0 <= start <= stop <= extent,
+//                                      step >= 1
+//   pad                                (x); before, after: integers per dimension; value: real
+//   broadcast_to                       (x); shape: integers
+//   concat                             (part, ...); dimension: integer
+//   split                              (whole) -> parts; dimension: integer; sizes: integers
 //   reshape                            (x); shape: integers
 //   less                               (a, b): numbers or tensors of one element -> boolean
 //   equal                              (a, b): any two values of one kind, by bits or characters -> boolean
@@ -42,7 +55,7 @@
 //   depends                            (value, ...) -> value, after the others are there
 //   factor                             (weight): a number or tensor, finite and not negative -> weight. Never dropped
 //
-// Tensor operations give the bits of their kernels (the twins in reference/).
+// Integers are not negative. Tensor operations give the bits of their kernels (the twins in reference/).
 #pragma once
 
 #include <span>

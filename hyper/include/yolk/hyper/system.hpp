@@ -16,7 +16,7 @@
 #include "yolk/hyper/hyperfunction.hpp"
 #include "yolk/hyper/metric.hpp"
 #include "yolk/hyper/population.hpp"
-#include "yolk/hyper/traced.hpp"
+#include "yolk/hyper/traced_layers.hpp"
 
 namespace yolk {
 class Context;  // yolk/autotune/context.hpp

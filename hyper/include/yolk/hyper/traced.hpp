@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values under the tracer: they carry what they are and remember where they come from. What the user's function does
-// with them becomes a graph.
+// with them becomes a graph. The operations on them are in traced_operations.hpp and traced_layers.hpp.
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
-#include <span>
+#include <source_location>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "yolk/hyper/graph.hpp"
 #include "yolk/hyper/value.hpp"
@@ -123,52 +121,27 @@ class Traced {
     std::shared_ptr<Tracer> tracer_;  ///< null: a literal
 };
 
-// Elementwise; numbers and tensors. One operand has the other's shape, or is a number, or a row [columns] of the other.
-[[nodiscard]] Traced operator+(const Traced& a, const Traced& b);
-[[nodiscard]] Traced operator-(const Traced& a, const Traced& b);
-[[nodiscard]] Traced operator*(const Traced& a, const Traced& b);
-[[nodiscard]] Traced operator-(const Traced& a);
-[[nodiscard]] Traced maximum(const Traced& a, const Traced& b);
-[[nodiscard]] Traced relu(const Traced& x);
-[[nodiscard]] Traced gelu(const Traced& x);
-[[nodiscard]] Traced silu(const Traced& x);
-[[nodiscard]] Traced tanh(const Traced& x);
-[[nodiscard]] Traced sigmoid(const Traced& x);
-[[nodiscard]] Traced exp(const Traced& x);
-[[nodiscard]] Traced log(const Traced& x);
-// Along the last dimension. sum, mean and argmax of [n] are of shape [1].
-[[nodiscard]] Traced softmax(const Traced& x);
-[[nodiscard]] Traced log_softmax(const Traced& x);
-[[nodiscard]] Traced sum(const Traced& x);
-[[nodiscard]] Traced mean(const Traced& x);
-[[nodiscard]] Traced argmax(const Traced& x);
-/// x W^T: x is [..., in], weight [out, in], the result [..., out].
-[[nodiscard]] Traced linear(const Traced& weight, const Traced& x);
-/// x W: x is [..., out], the result [..., in].
-[[nodiscard]] Traced linear_transposed(const Traced& weight, const Traced& x);
-/// Rows of a table: [vocabulary, width], ids whole numbers [n]; the result [n, width].
-[[nodiscard]] Traced embedding(const Traced& table, const Traced& ids);
-[[nodiscard]] Traced concat(std::span<const Traced> parts, std::int64_t dimension);
-[[nodiscard]] Traced concat(std::initializer_list<Traced> parts, std::int64_t dimension = 0);
-/// hyperfunc's word for concat.
-[[nodiscard]] inline Traced combine(std::initializer_list<Traced> parts, std::int64_t dimension = 0) {
-    return concat(parts, dimension);
-}
-[[nodiscard]] std::vector<Traced> split(const Traced& whole, std::span<const std::uint64_t> sizes,
-                                        std::int64_t dimension);
-[[nodiscard]] std::vector<Traced> split(const Traced& whole, std::initializer_list<std::uint64_t> sizes,
-                                        std::int64_t dimension = 0);
-/// The same elements in another shape.
-[[nodiscard]] Traced reshape(const Traced& x, const Shape& shape);
-/// a < b as a truth value in the graph, and choosing by it: control that depends on parameters.
-[[nodiscard]] Traced less(const Traced& a, const Traced& b);
-[[nodiscard]] Traced equal(const Traced& a, const Traced& b);
-[[nodiscard]] Traced logical_and(const Traced& a, const Traced& b);  ///< of two truth values
-[[nodiscard]] Traced logical_or(const Traced& a, const Traced& b);   ///< of two truth values
-[[nodiscard]] Traced logical_not(const Traced& a);                   ///< of a truth value
-[[nodiscard]] Traced select(const Traced& condition, const Traced& if_true, const Traced& if_false);
-/// Text: each {} in the pattern takes the next value, texts as they are, others as JSON.
-[[nodiscard]] Traced format(std::string pattern, std::span<const Traced> values);
-[[nodiscard]] Traced format(std::string pattern, std::initializer_list<Traced> values);
+/// The right operand of an operator, with the line of the program that it stands in.
+class Located {
+   public:
+    template <class T>
+    requires(std::is_convertible_v<const T&, Traced>) Located(  // NOLINT(google-explicit-constructor): as Traced is
+        const T& value, std::source_location line = std::source_location::current())
+        : value_(value), line_(line) {}
+    [[nodiscard]] const Traced& value() const noexcept { return value_; }
+    [[nodiscard]] const std::source_location& line() const noexcept { return line_; }
+
+   private:
+    Traced value_;
+    std::source_location line_;
+};
+
+// Elementwise. Shapes, compared from the last dimension on, have equal extents or 1, which is repeated; a number goes
+// with every element. Two numbers: in double.
+[[nodiscard]] Traced operator+(const Traced& a, const Located& b);
+[[nodiscard]] Traced operator-(const Traced& a, const Located& b);
+[[nodiscard]] Traced operator*(const Traced& a, const Located& b);
+[[nodiscard]] Traced operator/(const Traced& a, const Located& b);
+[[nodiscard]] Traced operator-(const Located& a);
 
 }  // namespace yolk::hyper

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // elementwise: one operation on every element of a population's arrays, alone or with a second operand
-// (docs/kernels/elementwise.md). Class P; identity, relu, negate and maximum only move bits.
+// (docs/kernels/elementwise.md). Class P; what only moves or compares bits is class E.
 #pragma once
 
 #include <array>
@@ -30,10 +30,30 @@ enum class ElementwiseOperation : std::uint32_t {
     Subtract = abi::elementwise::kSubtract,      ///< first - second
     Multiply = abi::elementwise::kMultiply,
     Maximum = abi::elementwise::kMaximum,
+    Absolute = abi::elementwise::kAbsolute,
+    Sqrt = abi::elementwise::kSqrt,    ///< NaN of negative numbers
+    Rsqrt = abi::elementwise::kRsqrt,  ///< 1 / sqrt(x)
+    Sin = abi::elementwise::kSin,      ///< of every finite number
+    Cos = abi::elementwise::kCos,
+    Floor = abi::elementwise::kFloor,
+    Round = abi::elementwise::kRound,  ///< half to even
+    Minimum = abi::elementwise::kMinimum,
+    Divide = abi::elementwise::kDivide,      ///< first / second
+    Power = abi::elementwise::kPower,        ///< first to the power of second; special operands as in C
+    LessThan = abi::elementwise::kLessThan,  ///< 1 where first < second, else 0; likewise those below
+    LessOrEqual = abi::elementwise::kLessOrEqual,
+    GreaterThan = abi::elementwise::kGreaterThan,
+    GreaterOrEqual = abi::elementwise::kGreaterOrEqual,
+    EqualTo = abi::elementwise::kEqualTo,
+    NotEqualTo = abi::elementwise::kNotEqualTo,  ///< 1 where one is not a number
 };
 constexpr auto enum_words(ElementwiseOperation /*type*/) {
-    return std::to_array<std::string_view>({"copy", "relu", "gelu", "silu", "tanh", "sigmoid", "exp", "log", "negate",
-                                            "scale_shift", "add", "subtract", "multiply", "maximum"});
+    return std::to_array<std::string_view>(
+        {"copy",     "relu",        "gelu",        "silu",      "tanh",          "sigmoid",      "exp",
+         "log",      "negate",      "scale_shift", "add",       "subtract",      "multiply",     "maximum",
+         "absolute", "sqrt",        "rsqrt",       "sin",       "cos",           "floor",        "round",
+         "minimum",  "divide",      "power",       "less_than", "less_or_equal", "greater_than", "greater_or_equal",
+         "equal_to", "not_equal_to"});
 }
 /// "gelu", "scale_shift"; "?" for a number that no operation has.
 [[nodiscard]] constexpr std::string_view to_string(ElementwiseOperation operation) noexcept {
@@ -41,7 +61,9 @@ constexpr auto enum_words(ElementwiseOperation /*type*/) {
 }
 /// Whether it takes a second operand.
 [[nodiscard]] constexpr bool is_binary(ElementwiseOperation operation) noexcept {
-    return static_cast<std::uint32_t>(operation) >= abi::elementwise::kAdd;
+    const auto number = static_cast<std::uint32_t>(operation);
+    return (number >= abi::elementwise::kAdd && number <= abi::elementwise::kMaximum) ||
+           number >= abi::elementwise::kMinimum;
 }
 [[nodiscard]] constexpr ElementwiseOperation operation_of(Activation activation) noexcept {
     return static_cast<ElementwiseOperation>(activation);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce: sum, mean, maximum or its place over one dimension (docs/kernels/reduce.md). Class P: sums in an order that
-// depends on `columns` alone.
+// reduce: sum, mean, maximum, its place or minimum over one dimension (docs/kernels/reduce.md). Class P: sums in an
+// order that depends on `columns` alone.
 #pragma once
 
 #include <array>
@@ -19,9 +19,10 @@ enum class ReduceOperation : std::uint32_t {
     Mean = abi::reduce::kMean,
     Max = abi::reduce::kMax,        ///< NaN where there is one
     Argmax = abi::reduce::kArgmax,  ///< the lowest index of the maximum, or of the first NaN
+    Min = abi::reduce::kMin,        ///< NaN where there is one
 };
 constexpr auto enum_words(ReduceOperation /*type*/) {
-    return std::to_array<std::string_view>({"sum", "mean", "max", "argmax"});
+    return std::to_array<std::string_view>({"sum", "mean", "max", "argmax", "min"});
 }
 
 struct ReduceViews {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ABI of the reduce family (docs/kernels/reduce.md): out[o, j] = sum, mean, max or argmax over i of in[o, i, j].
+// ABI of the reduce family (docs/kernels/reduce.md): out[o, j] = sum, mean, max, argmax or min over i of in[o, i, j].
 #ifndef YOLK_ABI_REDUCE_H
 #define YOLK_ABI_REDUCE_H
 #include "yolk/abi/prelude.h"
@@ -18,7 +18,8 @@ ABI_CONST uint kSum = 0;
 ABI_CONST uint kMean = 1;
 ABI_CONST uint kMax = 2;
 ABI_CONST uint kArgmax = 3;
-ABI_CONST uint kOperationCount = 4;
+ABI_CONST uint kMin = 4;
+ABI_CONST uint kOperationCount = 5;
 
 struct Params {
     uint row_count;  // outer * inner

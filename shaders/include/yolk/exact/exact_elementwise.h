@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on elements as words, class P by the product rule (docs/adr/0002): operands below 2^-100 are read as zero,
-// products below that become zero, sums are multiples of 2^-123. What is not a number comes out as kExactNan. Maximum
-// only moves bits. Results that overflow are the device's (docs/kernels/elementwise.md).
+// products below that become zero, sums are multiples of 2^-123. What is not a number comes out as kExactNan. Results of
+// these that overflow are the device's (docs/kernels/elementwise.md). Quotients, roots, comparisons and what moves bits
+// are in exact_arithmetic.h.
 #ifndef YOLK_EXACT_ELEMENTWISE_H
 #define YOLK_EXACT_ELEMENTWISE_H
-#include "yolk/exact/exact_activations.h"
+#include "yolk/exact/exact_arithmetic.h"
 #include "yolk/exact/exact_log.h"
 EXACT_BEGIN
 
@@ -12,8 +13,6 @@ EXACT_BEGIN
 EXACT_FUNCTION uint exact_number_bits(float result, bool is_nan) {
     return is_nan || exact_is_nan(result) ? kExactNan : exact_bits(result);
 }
-
-EXACT_FUNCTION bool exact_is_nan_word(uint x) { return (x & kExactMagnitudeMask) > kExactInfinity; }
 
 EXACT_FUNCTION uint exact_sum_word(uint x, uint y) {
     exact_float sum = exact_flush(exact_from_bits(x)) + exact_flush(exact_from_bits(y));
@@ -28,14 +27,6 @@ EXACT_FUNCTION uint exact_difference_word(uint x, uint y) {
 EXACT_FUNCTION uint exact_product_word(uint x, uint y) {
     exact_float product = exact_flush(exact_from_bits(x)) * exact_flush(exact_from_bits(y));
     return exact_number_bits(exact_flush(product), exact_is_nan_word(x) || exact_is_nan_word(y));
-}
-
-// Words whose order as unsigned integers is that of the numbers, -0 below +0.
-EXACT_FUNCTION uint exact_order(uint x) { return (x & kExactSignMask) == 0u ? (x | kExactSignMask) : ~x; }
-
-EXACT_FUNCTION uint exact_maximum_word(uint x, uint y) {
-    uint greater = exact_order(x) < exact_order(y) ? y : x;
-    return exact_is_nan_word(x) || exact_is_nan_word(y) ? kExactNan : greater;
 }
 
 EXACT_FUNCTION uint exact_exp_word(uint x) {

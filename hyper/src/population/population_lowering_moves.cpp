@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of what moves elements to other places: reshape, permute, slice, pad, broadcast_to; and the kernels for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "population_lowering.hpp"
+#include "yolk/primitives/rearrange.hpp"
+#include "yolk/primitives/transpose.hpp"
+
+namespace yolk::hyper::population {
+namespace {
+
+bool takes_all(const Rearranged& dimension) {
+    return dimension.start == 0 && dimension.step == 1 && dimension.extent == dimension.source_extent;
+}
+
+/// [..., rows, columns] to [..., columns, rows].
+std::optional<TransposeDesc> as_transpose(std::uint32_t members, const Rearrangement& joined) {
+    const std::vector<Rearranged>& dimensions = joined.dimensions;
+    if (dimensions.size() < 2 || dimensions.size() > 3 || !std::ranges::all_of(dimensions, takes_all)) return {};
+    const Rearranged& columns = dimensions[dimensions.size() - 2];
+    const Rearranged& rows = dimensions.back();
+    if (columns.stride != 1 || rows.stride != columns.extent) return {};
+    if (dimensions.size() == 3 && dimensions[0].stride != rows.extent * columns.extent) return {};
+    const std::uint64_t matrices = dimensions.size() == 3 ? dimensions[0].extent : 1;
+    return TransposeDesc{.members = members * static_cast<std::uint32_t>(matrices),
+                         .rows = static_cast<std::uint32_t>(rows.extent),
+                         .columns = static_cast<std::uint32_t>(columns.extent)};
+}
+
+/// Whether every element stays where it is.
+bool is_idle(const Rearrangement& joined) {
+    return joined.dimensions.empty() ||
+           (joined.dimensions.size() == 1 && takes_all(joined.dimensions[0]) && joined.dimensions[0].stride == 1);
+}
+
+std::string refuses_rearrange(const Equation& equation, std::span<const Operand> operands,
+                              std::span<const Source> sources) {
+    const auto rearrangement = rearrangement_of(equation, operands[0].type.shape);
+    if (!rearrangement) return rearrangement.error().message;
+    if (const std::string reason = refuses_dimensions(*rearrangement); !reason.empty()) return reason;
+    return refuses_matrices(equation, operands, sources);
+}
+
+void emit_reshape(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+    emitter.alias(equation.results[0], emitter.raw(operands[0]));
+}
+
+void emit_rearrange(Emitter& emitter, const Equation& equation, std::span<const Operand> operands) {
+    const Operand& x = operands[0];
+    const BufferRef source = rule_of(equation.operation)->keeps_words ? emitter.raw(x) : emitter.varying(x);
+    const Rearrangement rearrangement = rearrangement_of(equation, x.type.shape).value();
+    if (is_idle(joined(rearrangement))) return emitter.alias(equation.results[0], source);
+    emitter.rearrange(source, x.traits.per_example, rearrangement, x.traits.per_example,
+                      emitter.result(equation.results[0]));
+}
+
+}  // namespace
+
+std::string refuses_dimensions(const Rearrangement& rearrangement) {
+    const std::size_t dimensions = joined(rearrangement).dimensions.size();
+    if (dimensions < kMostDimensions) return {};
+    return fmt::format("it moves along {} dimensions at once, and the kernel knows {} beside the examples", dimensions,
+                       kMostDimensions - 1);
+}
+
+Bind bind_rearrange(std::uint32_t members, std::uint32_t source_elements, const Rearrangement& rearrangement) {
+    if (const std::optional<TransposeDesc> desc = as_transpose(members, rearrangement)) {
+        return bind_operation(*desc, [](std::span<const BufferView> views) {
+            return TransposeViews{.source = views[0], .out = views[1]};
+        });
+    }
+    RearrangeDesc desc{.members = members, .source_elements = source_elements, .fill = rearrangement.fill};
+    for (const Rearranged& dimension : rearrangement.dimensions) {
+        desc.dimensions.push_back({.extent = static_cast<std::uint32_t>(dimension.extent),
+                                   .source_extent = static_cast<std::uint32_t>(dimension.source_extent),
+                                   .start = static_cast<std::int32_t>(dimension.start),
+                                   .step = static_cast<std::int32_t>(dimension.step),
+                                   .stride = static_cast<std::uint32_t>(dimension.stride)});
+    }
+    if (desc.dimensions.empty()) desc.dimensions.emplace_back();
+    return bind_operation(
+        desc, [](std::span<const BufferView> views) { return RearrangeViews{.source = views[0], .out = views[1]}; });
+}
+
+const Rule kReshape{refuses_matrices, emit_reshape, true, false, true};
+const Rule kRearrange{refuses_rearrange, emit_rearrange, true, false, true};
+const Rule kPad{refuses_rearrange, emit_rearrange};
+
+}  // namespace yolk::hyper::population

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elementwise_oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "error_bounds.hpp"
+#include "exact_math_table.hpp"
+#include "yolk/abi/exact_math.h"
+
+namespace yolk::oracle {
+namespace {
+
+constexpr double kRsqrtError = 1.2e-7;
+constexpr double kPowerError = 4e-7;
+constexpr double kSineError = 1.1e-7;
+constexpr double kFarSineError = 1.4e-7;
+constexpr double kFarSine = 4096.0;
+
+// Which row of the table of exact functions an operation is; null where it moves bits or is no function of one element.
+const ExactFunction* function_of(ElementwiseOperation operation) {
+    namespace abi_em = abi::exact_math;
+    const auto named = [](std::uint32_t id) { return &*std::ranges::find(exact_functions(), id, &ExactFunction::id); };
+    switch (operation) {
+        case ElementwiseOperation::Relu: return named(abi_em::kRelu);
+        case ElementwiseOperation::Silu: return named(abi_em::kSilu);
+        case ElementwiseOperation::Tanh: return named(abi_em::kTanh);
+        case ElementwiseOperation::Sigmoid: return named(abi_em::kSigmoid);
+        case ElementwiseOperation::Exp: return named(abi_em::kExp);
+        case ElementwiseOperation::Log: return named(abi_em::kLog);
+        case ElementwiseOperation::Round: return named(abi_em::kRoundHalfEven);
+        default: return nullptr;
+    }
+}
+
+/// An operand of what flushes to a zero of its sign.
+double operand(float x) { return std::abs(static_cast<double>(x)) < kProductFloor ? std::copysign(0.0, x) : x; }
+
+/// What rounds to no finite fp32 number is infinite there.
+double in_fp32(double x) {
+    constexpr double kPastLargest = 0x1.ffffffp127;
+    return std::abs(x) >= kPastLargest ? std::copysign(std::numeric_limits<double>::infinity(), x) : x;
+}
+
+OracleValue sine_of(double value, float x) {
+    return {value, std::abs(static_cast<double>(x)) <= kFarSine ? kSineError : kFarSineError};
+}
+
+OracleValue unary_value(const ElementwiseDesc& desc, float first) {
+    const double x = first;
+    if (desc.operation == ElementwiseOperation::Gelu) return gelu_oracle(x);
+    if (const ExactFunction* function = function_of(desc.operation)) {
+        const double value = function->reference(first);
+        return {value, function->absolute_error + function->relative_error * std::abs(value)};
+    }
+    switch (desc.operation) {
+        case ElementwiseOperation::Negate: return {0.0 - x, 0.0};
+        case ElementwiseOperation::Absolute: return {std::abs(x), 0.0};
+        case ElementwiseOperation::Floor: return {std::floor(x), 0.0};
+        case ElementwiseOperation::Sin: return sine_of(std::sin(x), first);
+        case ElementwiseOperation::Cos: return sine_of(std::cos(x), first);
+        case ElementwiseOperation::Sqrt: {
+            const double root = std::sqrt(operand(first));
+            return {root, kFp32Rounding * root};
+        }
+        case ElementwiseOperation::Rsqrt: {
+            const double inverse = 1.0 / std::sqrt(operand(first));
+            return {inverse, kRsqrtError * inverse};
+        }
+        case ElementwiseOperation::ScaleShift: {
+            const double product = desc.scale * x;
+            const double sum = product + desc.shift;
+            // The rounding of the product is rounded again with the sum: 1 + 2^-24 of it.
+            return {sum, kFp32Rounding * (std::abs(sum) + (1.0 + kFp32Rounding) * std::abs(product)) +
+                             kProductFloor * (2.0 + std::abs(static_cast<double>(desc.scale)))};
+        }
+        default: return {x, 0.0};
+    }
+}
+
+OracleValue binary_value(ElementwiseOperation operation, float first, float second) {
+    const double x = first, y = second;
+    switch (operation) {
+        case ElementwiseOperation::Maximum: return {std::max(x, y), 0.0};
+        case ElementwiseOperation::Minimum: return {std::min(x, y), 0.0};
+        case ElementwiseOperation::Multiply:
+            return {x * y, kFp32Rounding * std::abs(x * y) + kProductFloor * (1.0 + std::abs(x) + std::abs(y))};
+        case ElementwiseOperation::Add: return {x + y, kFp32Rounding * std::abs(x + y) + 2.0 * kProductFloor};
+        case ElementwiseOperation::Subtract: return {x - y, kFp32Rounding * std::abs(x - y) + 2.0 * kProductFloor};
+        case ElementwiseOperation::Divide: {
+            const double quotient = in_fp32(operand(first) / operand(second));
+            return {quotient, kFp32Rounding * std::abs(quotient) + kProductFloor};
+        }
+        case ElementwiseOperation::Power: {
+            const double power = in_fp32(std::pow(operand(first), operand(second)));
+            return {power, kPowerError * std::abs(power) + kProductFloor};
+        }
+        case ElementwiseOperation::LessThan: return {x < y ? 1.0 : 0.0, 0.0};
+        case ElementwiseOperation::LessOrEqual: return {x <= y ? 1.0 : 0.0, 0.0};
+        case ElementwiseOperation::GreaterThan: return {x > y ? 1.0 : 0.0, 0.0};
+        case ElementwiseOperation::GreaterOrEqual: return {x >= y ? 1.0 : 0.0, 0.0};
+        case ElementwiseOperation::EqualTo: return {x == y ? 1.0 : 0.0, 0.0};
+        default: return {x != y ? 1.0 : 0.0, 0.0};
+    }
+}
+
+}  // namespace
+
+OracleValue elementwise_oracle(const ElementwiseDesc& desc, float first, float second) {
+    return is_binary(desc.operation) ? binary_value(desc.operation, first, second) : unary_value(desc, first);
+}
+
+}  // namespace yolk::oracle

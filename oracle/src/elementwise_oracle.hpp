@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The oracle of elementwise: one element in double precision, by the standard library.
+#pragma once
+
+#include "yolk/oracle/family.hpp"
+#include "yolk/primitives/elementwise.hpp"
+
+namespace yolk::oracle {
+
+/// Of operands that are finite, and whose result is no NaN. The tolerance counts roundings (one per sum, product and
+/// quotient) and what the flushes below 2^-100 may take, or is the stated error of the function
+/// (docs/kernels/elementwise.md). A quotient or power beyond fp32 is infinite. `second` is 0 for unary operations.
+[[nodiscard]] OracleValue elementwise_oracle(const ElementwiseDesc& desc, float first, float second);
+
+}  // namespace yolk::oracle

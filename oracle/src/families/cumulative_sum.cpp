@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "check_tools.hpp"
+#include "error_bounds.hpp"
+#include "row_inputs.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/oracle/operation_problem.hpp"
+#include "yolk/reference/cumulative_sum.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+/// One number added to the next, in double, for finite inputs. The tolerance is the roundings on the longest way to a
+/// sum (32 within a run and 32 of runs for each level of chunks, and the sum of both), of 2^-24 of the sum of
+/// magnitudes, and 2^-100 for each input and each chunk's total that counts as zero.
+std::vector<OracleValue> cumulative_sum_oracle(const CumulativeSumDesc& desc, const std::vector<float>& in) {
+    double levels = 1.0;
+    for (std::size_t rest = desc.columns; rest > 1024; rest = (rest + 1023) / 1024) levels += 1.0;
+    const double roundings = 66.0 * levels * kFp32Rounding;
+    const double relative = roundings / (1.0 - roundings);
+    std::vector<OracleValue> out(in.size());
+    for (std::size_t o = 0; o < desc.outer; ++o) {
+        for (std::size_t j = 0; j < desc.inner; ++j) {
+            double sum = 0.0, magnitudes = 0.0;
+            for (std::size_t k = 0; k < desc.columns; ++k) {
+                const std::size_t place = (o * desc.columns + k) * desc.inner + j;
+                sum += in[place];
+                magnitudes += std::abs(static_cast<double>(in[place]));
+                out[place] = {sum, relative * magnitudes + 2.0 * static_cast<double>(k + 1) * kProductFloor};
+            }
+        }
+    }
+    return out;
+}
+
+class CumulativeSumProblem final : public OperationProblem<CumulativeSumDesc> {
+   public:
+    CumulativeSumProblem(const CumulativeSumDesc& desc, RowInputs inputs, std::uint64_t seed)
+        : OperationProblem(desc, name_of(inputs)), inputs_(inputs), seed_(seed) {}
+
+    [[nodiscard]] std::vector<Expected> expected() const override {
+        const std::vector<float> in = input();
+        return {{.twin = words_of(reference::cumulative_sum_twin(desc(), in)),
+                 .oracle = cumulative_sum_oracle(desc(), in)}};
+    }
+    [[nodiscard]] Work work() const override {
+        const double count = static_cast<double>(desc().outer) * desc().columns * desc().inner;
+        return {.operations = count, .bytes = 8.0 * count};
+    }
+
+   protected:
+    [[nodiscard]] std::vector<ByteVector> contents() const override { return {bytes_of_values(input())}; }
+
+   private:
+    [[nodiscard]] std::vector<float> input() const {
+        return row_inputs(seed_, std::size_t{desc().outer} * desc().columns * desc().inner, inputs_);
+    }
+
+    RowInputs inputs_;
+    std::uint64_t seed_;
+};
+
+struct CumulativeSumCase {
+    std::uint32_t outer, columns, inner;
+    RowInputs inputs;
+};
+
+// Nothing, one element, around the runs of 32 and the chunks of 1,024, primes, inner dimensions, more rows than a
+// workgroup has chunks; two levels of chunks' totals are in primitives/tests/cumulative_sum_test.cpp.
+constexpr auto kCumulativeSumCases = std::to_array<CumulativeSumCase>({
+    {0, 5, 3, RowInputs::Plain},
+    {3, 0, 2, RowInputs::Plain},
+    {3, 5, 0, RowInputs::Plain},
+    {1, 1, 1, RowInputs::Plain},
+    {3, 31, 1, RowInputs::Wide},
+    {2, 32, 1, RowInputs::Plain},
+    {5, 33, 7, RowInputs::Tiny},
+    {67, 5, 1, RowInputs::Plain},
+    {3, 1023, 1, RowInputs::Wide},
+    {2, 1024, 3, RowInputs::Plain},
+    {3, 1025, 1, RowInputs::Plain},
+    {1, 1025, 37, RowInputs::Wide},
+    {2, 4099, 5, RowInputs::Plain},
+});
+
+Problems cumulative_sum_cases(std::uint64_t seed) {
+    Problems problems;
+    for (const CumulativeSumCase& c : kCumulativeSumCases) {
+        const CumulativeSumDesc desc{.outer = c.outer, .columns = c.columns, .inner = c.inner};
+        problems.push_back(std::make_unique<CumulativeSumProblem>(desc, c.inputs, seed));
+    }
+    return problems;
+}
+
+std::unique_ptr<Problem> make_cumulative_sum_problem(const CumulativeSumDesc& desc) {
+    return std::make_unique<CumulativeSumProblem>(desc, RowInputs::Plain, 1);
+}
+
+Problems cumulative_sum_benchmarks() {
+    Problems problems;
+    for (const auto& [outer, columns, inner] :
+         {std::array{1U, 1U << 20U, 1U}, std::array{4096U, 256U, 1U}, std::array{64U, 256U, 64U}}) {
+        problems.push_back(make_cumulative_sum_problem({.outer = outer, .columns = columns, .inner = inner}));
+    }
+    return problems;
+}
+
+}  // namespace
+
+const Family& cumulative_sum_family() noexcept {
+    static constexpr Family kFamily{.name = "cumulative_sum",
+                                    .exactness = "P",
+                                    .cases = &cumulative_sum_cases,
+                                    .benchmarks = &cumulative_sum_benchmarks,
+                                    .operation = &kOperationText<CumulativeSumDesc, &make_cumulative_sum_problem>};
+    return kFamily;
+}
+
+}  // namespace yolk::oracle
