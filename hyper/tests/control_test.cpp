@@ -269,6 +269,24 @@ TEST(control, populations_run_loops_on_the_host) {
     EXPECT_NE(all.rewards[1], first.reward);
 }
 
+TEST(control, populations_pass_named_values_on_where_they_are) {
+    const auto layer = hyperfunction("layer", MatrixWeight{.out = 2, .in = 2}, [](const Traced& w, const Traced& x) {
+        return stop_gradient(checkpoint(linear(w, x), "hidden")) * 2.0;
+    });
+    System system("passing", [=](const Inputs& in) { return layer(in["x"]); });
+    const Example example{{{"x", Tensor::vector({1, 2})}}, Tensor::vector({0, 0})};
+    ASSERT_OK_AND_ASSIGN(const TracedExample trace, system.trace(example));
+    const std::vector<std::string> groups{"layer"};
+    for (const PlacedEquation& placed : place(trace.graph, groups))
+        EXPECT_EQ(placed.placement, Placement::Device) << placed.reason;
+    const std::vector<Candidate> candidates{{{{"layer", Tensor::create({2, 2}, {1, 2, 3, 4}).value()}}},
+                                            {{{"layer", Tensor::create({2, 2}, {5, 6, 7, 8}).value()}}}};
+    ASSERT_OK_AND_ASSIGN(const PopulationEvaluation all,
+                         system.evaluate_population(candidates, std::vector{example}, numeric_distance()));
+    EXPECT_EQ(all.rewards[0], -(100.0 + 484.0)) << "2 (1 + 4), 2 (3 + 8)";
+    EXPECT_EQ(all.rewards[1], -(1156.0 + 2116.0));
+}
+
 TEST(control, calls_in_bodies_are_inlined) {
     const Graph graph = traced("outer", {{"x", number_type()}}, [](std::span<const Traced> in) {
         return TracedValues{switch_on(

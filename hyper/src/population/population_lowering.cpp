@@ -59,6 +59,8 @@ const Rule* rule_of(const Operation* operation) {
             {"concat", &kConcat},
             {"split", &kSplit},
             {"reshape", &kReshape},
+            {"stop_gradient", &kReshape},
+            {"checkpoint", &kReshape},
             {"permute", &kRearrange},
             {"slice", &kRearrange},
             {"broadcast_to", &kRearrange},

@@ -106,8 +106,9 @@ PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, con
         placed.equations[i] = {device ? Placement::Device : Placement::Host, std::move(reason)};
         // A host function, in a body as well, may have effects, or chance: it is called for each example whatever it
         // is given.
-        const bool per_example = has_effects(equation) ||
-                                 std::ranges::any_of(operands, [](const Operand& o) { return o.traits.per_example; });
+        const bool runs_host = equation.host || (!equation.bodies.empty() && has_effects(equation));
+        const bool per_example =
+            runs_host || std::ranges::any_of(operands, [](const Operand& o) { return o.traits.per_example; });
         for (const VariableId id : equation.results) {
             placed.variables[id.value] = {.varies = true, .per_example = per_example, .on_device = device};
             if (device) note_words(equation, operands.front(), placed.variables[id.value]);

@@ -40,14 +40,15 @@
 //
 // Higher-order ones; bodies have no parameters of their own, what they read goes in as operands:
 //
-//   switch                             (key, operand, ...) -> the outputs of the body that the key picks; the bodies take
-//                                      the operands and give values of the same types. The key: a boolean (body 1 where
-//                                      true), a whole number, or a tensor of one element
+//   switch                             (key, operand, ...) -> the outputs of the body that the key picks; each body
+//                                      takes the operands, and all give the same types. The key: a boolean (body 1
+//                                      where true), a whole number, or a tensor of one element
 //   while_loop                         (carry, ..., constant, ...) -> carries; bodies: condition (-> boolean) and step
 //                                      (-> carries), both of (carries, constants); carries, limit: integers
-//   scan                               (carry, ..., sequence [length, ...], ..., constant, ...) -> carries, then stacked
-//                                      results [length, ...]; body (carries, elements, constants) -> carries, results;
-//                                      an element of [length] is [1]; carries, sequences, length: integers; reverse: 0/1
+//   scan                               (carry, ..., sequence [length, ...], ..., constant, ...) -> carries, then
+//                                      results stacked to [length, ...]; body (carries, elements, constants) ->
+//                                      carries, results; an element of [length] is [1]; carries, sequences, length:
+//                                      integers; reverse: 0 or 1
 //   while_loop_pullback                what pullback makes of a while_loop: (carries, constants, cotangents of carries)
 //   parallel, weighted                 as call: sub-equations that may overlap; with the product of the factors last
 //   stop_gradient                      (x) -> x, which does not move

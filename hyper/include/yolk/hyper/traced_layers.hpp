@@ -37,8 +37,8 @@ struct GruWeights {
 /// it at one less.
 [[nodiscard]] Traced causal_mask(std::uint32_t rows, std::uint32_t columns);
 [[nodiscard]] inline Traced causal_mask(std::uint32_t n) { return causal_mask(n, n); }
-/// softmax((q / sqrt(d)) k^T) v for q [..., n, d], k [..., m, d], v [..., m, e]: [..., n, e]. With `causal` a query does
-/// not see what comes after it (causal_mask(n, m)).
+/// softmax((q / sqrt(d)) k^T) v for q [..., n, d], k [..., m, d], v [..., m, e]: [..., n, e]. With `causal` a query
+/// does not see what comes after it (causal_mask(n, m)).
 [[nodiscard]] Traced attention(const Traced& q, const Traced& k, const Traced& v, bool causal = false,
                                Line line = Line::current());
 
