@@ -134,6 +134,7 @@ inline void add_along(std::vector<VocabularyCase>& cases, Draws& draws) {
         cases.push_back({"layer_norm", {draws.shape(rank)}, {{"epsilon", 1e-3}}});
         cases.push_back({"rms_norm", {draws.shape(rank)}, {{"epsilon", 1e-3}}});
     }
+    cases.push_back({"cumulative_sum", {{2, 1030}}, {{"dimension", std::int64_t{1}}}});  // chunks of the kernel
 }
 
 inline void add_moves(std::vector<VocabularyCase>& cases, Draws& draws) {
