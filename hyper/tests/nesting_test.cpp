@@ -8,6 +8,7 @@
 #include "fixtures.hpp"
 #include "traced_graphs.hpp"
 #include "yolk/hyper/batch.hpp"
+#include "yolk/hyper/hyperfunction.hpp"
 #include "yolk/hyper/schedule.hpp"
 #include "yolk/hyper/transforms.hpp"
 
@@ -127,6 +128,19 @@ TEST(nesting, with_dead_code_calls_and_stages) {
                                    matrix(2, {0, 0}), matrix(2, {0, 0})})
                   .back(),
               matrix(2, {20, 0}));
+}
+
+TEST(nesting, equations_belong_to_the_hyperfunctions_that_they_came_from) {
+    const auto look = hyperfunction("look", VectorWeight{.size = 3},
+                                    [](const Traced& w, const Traced& ids) { return sum(gather(w, ids) * 2.0); });
+    const Graph graph = traced("looked", {{"ids", tensor_type({2})}},
+                               [&](std::span<const Traced> in) { return TracedValues{look(in[0])}; });
+    const Graph each = batched(pulled(graph), 2);
+    for (const Equation& equation : each.equations)
+        EXPECT_EQ(equation.hyperfunction, "look") << equation.operation->name;
+    const std::vector<Value> inputs{matrix(2, {0, 1, 1, 3}), matrix(2, {1, 1})};
+    EXPECT_THAT(refusal(call(each, {.inputs = inputs, .parameters = {Tensor::vector({1, 2, 3})}})),
+                ::testing::AllOf(HasSubstr("gather"), HasSubstr("'look'"), HasSubstr("id 3")));
 }
 
 TEST(nesting, of_branches_and_loops) {

@@ -37,6 +37,7 @@ class Batch {
 
     Result<void> add_equations() {
         for (const Equation& equation : graph_.equations) {
+            builder_.stand_for(equation);
             if (auto added = add(equation); !added) {
                 return std::move(added).error().while_doing(
                     fmt::format("batching graph '{}', {}", graph_.name, named(equation)));

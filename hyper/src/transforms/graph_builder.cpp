@@ -36,8 +36,22 @@ Result<std::vector<Atom>> GraphBuilder::add(Equation equation, std::span<const V
         equation.results.push_back(id);
         results.emplace_back(id);
     }
+    if (equation.hyperfunction.empty() && !equation.made_at) {
+        equation.hyperfunction = origin_.hyperfunction;
+        equation.call = origin_.call;
+        equation.tags = origin_.tags;
+        equation.made_at = origin_.made_at;
+    }
     graph_.equations.push_back(std::move(equation));
     return results;
+}
+
+void GraphBuilder::stand_for(const Equation& origin) {
+    origin_ = {};
+    origin_.hyperfunction = origin.hyperfunction;
+    origin_.call = origin.call;
+    origin_.tags = origin.tags;
+    origin_.made_at = origin.made_at;
 }
 
 Result<Atom> GraphBuilder::apply(std::string_view operation, std::vector<Atom> operands, Attributes attributes) {

@@ -70,6 +70,7 @@ class Pullback {
     Result<ForwardEquation> add_forward(const Equation& equation) {
         const bool moves_now = std::ranges::any_of(equation.operands, [this](const Atom& a) { return moves(a); });
         for (const VariableId id : equation.results) moves_[id.value] = moves_now && can_move(type(id));
+        builder_.stand_for(equation);
         ForwardEquation done;
         if (moves_now && !has_rule(equation) && has_bodies(equation)) {
             YOLK_TRY(done, forward_bodies(builder_, graph_, equation, values_(equation.operands)));
@@ -106,6 +107,7 @@ class Pullback {
         std::vector<Tangent> given;
         for (const VariableId id : equation.results) given.push_back(cotangents_[id.value]);
         if (std::ranges::none_of(given, [](const Tangent& t) { return t.has_value(); })) return {};
+        builder_.stand_for(equation);
         std::vector<bool> wanted;
         for (const Atom& operand : equation.operands) wanted.push_back(moves(operand));
         const std::vector<Atom> operands = values_(equation.operands);

@@ -45,6 +45,7 @@ class Pushforward {
     }
 
     Result<void> add(const Equation& equation) {
+        builder_.stand_for(equation);
         const std::vector<Atom> operands = values_(equation.operands);
         std::vector<Tangent> moving;
         for (const Atom& operand : equation.operands) moving.push_back(tangent_of(operand));

@@ -29,12 +29,16 @@ class GraphBuilder {
     /// An operation of one result.
     [[nodiscard]] Result<Atom> apply(std::string_view operation, std::vector<Atom> operands,
                                      Attributes attributes = {});
+    /// Equations that are added from now on, and are of no hyperfunction themselves, belong where `origin` does: its
+    /// hyperfunction, call, tags and line, for messages.
+    void stand_for(const Equation& origin);
     [[nodiscard]] ValueType type(const Atom& atom) const;
     [[nodiscard]] Graph finish(std::vector<Atom> outputs) &&;
 
    private:
     VariableId variable(ValueType type, std::string name);
     Graph graph_;
+    Equation origin_{};  ///< no more than whose place others take
 };
 
 /// Rules of one transform.
