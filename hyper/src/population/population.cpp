@@ -83,7 +83,7 @@ std::span<const ParameterId> PopulationEvaluator::host_rows() const noexcept { r
 Result<std::uint32_t> PopulationEvaluator::candidates_per_chunk() const {
     YOLK_TRY(const Question question, impl_->examples.ask_for_plans());
     YOLK_TRY(DeviceEvaluator* const device, impl_->any_device());
-    YOLK_TRY(Program* const program, device->program_for(question));
+    YOLK_TRY(population::Program* const program, device->program_for(question));
     return program->members_per_chunk();
 }
 
