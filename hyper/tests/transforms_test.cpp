@@ -137,10 +137,12 @@ TEST(transforms, operations_without_a_rule_are_named) {
     const Atom x = builder.input("x", {ValueKind::Tensor, {2}});
     const Atom y = builder.apply("argmax", {x}).value();
     const Graph graph = std::move(builder).finish({y});
-    const auto moved = pushforward(graph);
-    ASSERT_FALSE(moved);
-    EXPECT_THAT(moved.error().message, HasSubstr("argmax has no rule"));
     RuleTable<PushRule> more = pushforward_rules();
+    more.erase(find_operation("argmax"));
+    const auto moved = pushforward(graph, more);
+    ASSERT_FALSE(moved);
+    EXPECT_THAT(moved.error().message,
+                AllOf(HasSubstr("pushforward of graph 'none'"), HasSubstr("argmax has no rule")));
     more.emplace(find_operation("argmax"),
                  [](GraphBuilder&, const Equation&, std::span<const Atom>, std::span<const Tangent>,
                     std::span<const Atom> results) -> Result<std::vector<Tangent>> {

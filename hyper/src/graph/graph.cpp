@@ -93,6 +93,28 @@ Result<void> validate_equation(const Graph& graph, std::size_t index, Defined& d
 /// Feeds a hasher with fields that cannot run into each other.
 class SignatureWriter {
    public:
+    explicit SignatureWriter(bool in_body) : in_body_(in_body) {}
+    void graph(const Graph& value) {
+        number(value.variables.size());
+        for (const Variable& variable : value.variables) type(variable.type);
+        number(value.inputs.size());
+        for (const auto& [name, id] : value.inputs) {
+            text(name);
+            number(id.value);
+        }
+        number(value.parameters.size());
+        for (const GraphParameter& parameter : value.parameters) {
+            text(parameter.group);
+            number(parameter.variable.value);
+        }
+        number(value.equations.size());
+        for (const Equation& of : value.equations) equation(of);
+        number(value.outputs.size());
+        for (const Atom& output : value.outputs) atom(output);
+    }
+    [[nodiscard]] std::string hex() const { return hasher_.hex(); }
+
+   private:
     void text(std::string_view value) {
         number(value.size());
         hasher_.add(std::as_bytes(std::span(value)));
@@ -106,7 +128,17 @@ class SignatureWriter {
     void atom(const Atom& value) {
         number(value.index());
         if (const auto* id = std::get_if<VariableId>(&value)) number(id->value);
-        if (const auto* literal = std::get_if<Value>(&value)) type(type_of(*literal));
+        const auto* literal = std::get_if<Value>(&value);
+        if (literal == nullptr) return;
+        type(type_of(*literal));
+        if (in_body_) this->literal(*literal);
+    }
+    /// Examples of one signature share the bodies of the first of them, so literals in bodies must be equal.
+    void literal(const Value& value) {
+        if (const std::string* words = value.text()) text(*words);
+        if (const double* real = value.number()) hasher_.add_values(std::span<const double>(real, 1));
+        if (const bool* truth = value.boolean()) number(*truth ? 1 : 0);
+        if (const Tensor* tensor = value.tensor()) hasher_.add_values(tensor->values());
     }
     void attribute(const Attribute& value) {
         number(value.index());
@@ -131,14 +163,16 @@ class SignatureWriter {
         }
         number(reinterpret_cast<std::uintptr_t>(value.host.get()));  // NOLINT: identity of the function
         number(value.bodies.size());
-        for (const auto& body : value.bodies) text(signature(*body));
+        for (const auto& body : value.bodies) {
+            SignatureWriter of_body(/*in_body=*/true);
+            of_body.graph(*body);
+            text(of_body.hex());
+        }
         text(value.hyperfunction);
         number(value.call);
     }
-    [[nodiscard]] std::string hex() const { return hasher_.hex(); }
-
-   private:
     Hasher hasher_;
+    bool in_body_;
 };
 
 }  // namespace
@@ -201,23 +235,8 @@ std::vector<bool> depends_on(const Graph& graph, std::optional<std::span<const s
 }
 
 std::string signature(const Graph& graph) {
-    SignatureWriter result;
-    result.number(graph.variables.size());
-    for (const Variable& variable : graph.variables) result.type(variable.type);
-    result.number(graph.inputs.size());
-    for (const auto& [name, id] : graph.inputs) {
-        result.text(name);
-        result.number(id.value);
-    }
-    result.number(graph.parameters.size());
-    for (const GraphParameter& parameter : graph.parameters) {
-        result.text(parameter.group);
-        result.number(parameter.variable.value);
-    }
-    result.number(graph.equations.size());
-    for (const Equation& equation : graph.equations) result.equation(equation);
-    result.number(graph.outputs.size());
-    for (const Atom& output : graph.outputs) result.atom(output);
+    SignatureWriter result(/*in_body=*/false);
+    result.graph(graph);
     return result.hex();
 }
 

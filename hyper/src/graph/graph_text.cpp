@@ -45,6 +45,7 @@ std::string equation_line(const Graph& graph, std::size_t index, std::uint32_t s
     if (const std::string where = label(placed, index); !where.empty()) line += ", " + where;
     if (!equation.hyperfunction.empty())
         line += fmt::format(", call {} of {}", equation.call, in_quotes(equation.hyperfunction));
+    for (const std::string& tag : equation.tags) line += fmt::format(", tag {}", in_quotes(tag));
     return line;
 }
 

@@ -23,6 +23,8 @@ using Values = std::vector<Value>;
 [[nodiscard]] std::span<const Operation> move_operations() noexcept;
 [[nodiscard]] std::span<const Operation> structure_operations() noexcept;
 [[nodiscard]] std::span<const Operation> data_operations() noexcept;
+[[nodiscard]] std::span<const Operation> passing_operations() noexcept;
+[[nodiscard]] std::span<const Operation> control_operations() noexcept;
 
 /// "model.cpp:12", the line of the program that made it; empty where it is not known.
 [[nodiscard]] std::string line_of(const Equation& equation);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "caught.hpp"
+#include "yolk/hyper/control.hpp"
 #include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper {
@@ -12,6 +13,11 @@ namespace {
 std::shared_ptr<Tracer>& current_slot() {
     thread_local std::shared_ptr<Tracer> slot;
     return slot;
+}
+
+std::vector<std::string>& current_tags() {
+    thread_local std::vector<std::string> tags;
+    return tags;
 }
 
 /// What an operation comes back with after an error: a tensor where one went in, so that a function that goes on finds
@@ -33,6 +39,18 @@ std::shared_ptr<Tracer> Tracer::create(std::string name, Registrar registrar, Ho
     return tracer;
 }
 
+std::shared_ptr<Tracer> Tracer::create_body(std::string name, std::shared_ptr<Tracer> parent, Registrar registrar) {
+    auto tracer = create(std::move(name), std::move(registrar));
+    tracer->body_ = true;
+    if (parent != nullptr) {
+        tracer->hyperfunction_ = parent->hyperfunction_;
+        tracer->call_ = parent->call_;
+        if (parent->error_) tracer->stick(*parent->error_);
+    }
+    tracer->parent_ = std::move(parent);
+    return tracer;
+}
+
 std::shared_ptr<Tracer> Tracer::current() { return current_slot(); }
 
 std::shared_ptr<Tracer> Tracer::failed(Error error) {
@@ -46,11 +64,14 @@ Tracer::Scope::Scope(std::shared_ptr<Tracer> tracer) : outer_(std::move(current_
 }
 Tracer::Scope::~Scope() { current_slot() = std::move(outer_); }
 
+Tag::Tag(std::string name) { current_tags().push_back(std::move(name)); }
+Tag::~Tag() { current_tags().pop_back(); }
+
 Traced Tracer::variable(Value value, std::string name, bool from_parameter) {
     const VariableId id(static_cast<std::uint32_t>(trace_.graph.variables.size()));
     trace_.graph.variables.push_back({type_of(value), std::move(name)});
     trace_.values.push_back(value);
-    from_parameter_.push_back(from_parameter);
+    from_parameter_.push_back(from_parameter || body_);
     return {std::move(value), id, shared_from_this()};
 }
 
@@ -69,6 +90,7 @@ Traced Tracer::parameters(const std::string& group, const Tensor& values) {
 }
 
 Traced Tracer::parameters(const AnyHyperfunction& function) {
+    if (parent_ != nullptr) return parent_->parameters(function);
     // Asked for at each call: another hyperfunction of the same name is found out here.
     auto values =
         registrar_
@@ -97,6 +119,12 @@ bool Tracer::from_parameter(const Traced& value) const {
 }
 
 void Tracer::note_read(const Traced& value, std::string_view how) {
+    if (body_ && !over_) {
+        return stick(
+            bad_input("A value inside body '{}' was read {}{}: the body is traced once, for all steps and examples, "
+                      "before there are values. Compute with traced values.",
+                      trace_.graph.name, how, place()));
+    }
     const bool depends = from_parameter(value);
     std::string note = fmt::format("variable {} was read {}{}", value.variable_.value, how, place());
     if (depends) {
@@ -112,6 +140,13 @@ bool Tracer::steer(bool truth, bool from_parameter) {
     // After an error the values are stand-ins: a loop that waits for one of them to change must end, too.
     if (error_ && !over_) return refused_++ % 2 != 0;
     if (!from_parameter) return truth;
+    if (body_) {
+        stick(
+            bad_input("Control flow depends on a value inside body '{}'{}: the body is traced once, before there are "
+                      "values. Use select, where, switch_on or while_loop there.",
+                      trace_.graph.name, place()));
+        return refused_++ % 2 != 0;
+    }
     stick(bad_input(
         "Control flow depends on a parameter{}: an if, while, ?:, && or || on a value that another candidate would "
         "change. Choose by data flow instead, with less() and select(), or put the choice into a host function.",
@@ -119,9 +154,25 @@ bool Tracer::steer(bool truth, bool from_parameter) {
     return refused_++ % 2 != 0;
 }
 
-Result<Atom> Tracer::atom_of(const Traced& value) const {
+bool Tracer::is_around(const Tracer* other) const {
+    for (const Tracer* around = parent_.get(); around != nullptr; around = around->parent_.get()) {
+        if (around == other) return true;
+    }
+    return false;
+}
+
+Result<Atom> Tracer::atom_of(const Traced& value) {
     if (value.tracer_ == nullptr) return Atom(value.value_);
     if (value.tracer_.get() == this) return Atom(value.variable_);
+    if (is_around(value.tracer_.get())) {
+        const std::pair<const Tracer*, std::uint32_t> key{value.tracer_.get(), value.variable_.value};
+        const auto known = captures_.find(key);
+        if (known != captures_.end()) return Atom(known->second);
+        const Traced inside = input(fmt::format("captured {}", captured_.size()), value.value_);
+        captured_.push_back(value);
+        captures_.emplace(key, inside.variable_);
+        return Atom(inside.variable_);
+    }
     if (value.tracer_->error()) return *value.tracer_->error();
     return bad_input(
         "A value of another trace (of '{}') was used in that of '{}'; take values from this run's inputs, or read() "
@@ -135,6 +186,29 @@ Result<std::vector<Value>> Tracer::evaluate(const Equation& equation, std::span<
         return std::vector<Value>{std::move(result)};
     }
     return evaluate_equation(equation, operands);
+}
+
+Result<std::vector<Value>> Tracer::stand_ins(const Equation& equation, std::span<const Value> operands,
+                                             const Value& stand_in) const {
+    if (equation.host != nullptr) {
+        if (stand_in.tensor() == nullptr) return std::vector<Value>{stand_in};
+        return bad_input(
+            "Hyperfunction '{}' was called inside body '{}'; a host function there cannot give a tensor, whose shape "
+            "is "
+            "not known before it runs. Call it outside, or let it give a number or text.",
+            equation.host->name, trace_.graph.name);
+    }
+    std::vector<ValueType> types;
+    for (const Value& operand : operands) types.push_back(type_of(operand));
+    YOLK_TRY(const std::vector<ValueType> results, equation.operation->types(equation, types));
+    std::vector<Value> values;
+    for (const ValueType& type : results) {
+        if (type.kind == ValueKind::Tensor) values.emplace_back(Tensor::filled(type.shape, 0.0F));
+        if (type.kind == ValueKind::Text) values.emplace_back("");
+        if (type.kind == ValueKind::Number) values.emplace_back(0.0);
+        if (type.kind == ValueKind::Boolean) values.emplace_back(false);
+    }
+    return values;
 }
 
 std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> operands, std::size_t result_count,
@@ -153,9 +227,12 @@ std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> op
         values.push_back(operand.value_);
         depends = depends || from_parameter(operand);
     }
-    equation.hyperfunction = hyperfunction_;
-    equation.call = call_;
-    auto results = evaluate(equation, values);
+    if (equation.hyperfunction.empty()) {
+        equation.hyperfunction = hyperfunction_;
+        equation.call = call_;
+    }
+    equation.tags = current_tags();
+    auto results = body_ ? stand_ins(equation, values, stand_in) : evaluate(equation, values);
     if (!results && equation.host == nullptr) {
         return give_up(
             std::move(results).error().while_doing(fmt::format("tracing equation {}", trace_.graph.equations.size())));
@@ -182,7 +259,7 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
     }
     if (error_) return Traced(parts.stand_in);
     const std::string outer_name = std::exchange(hyperfunction_, function.name());
-    const std::uint32_t outer_call = std::exchange(call_, calls_[function.name()]++);
+    const std::uint32_t outer_call = std::exchange(call_, next_call(function.name()));
     Traced result(parts.stand_in);
     if (parts.host != nullptr) {
         std::vector<Traced> all{parameters};
@@ -201,6 +278,30 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
     hyperfunction_ = outer_name;
     call_ = outer_call;
     return result;
+}
+
+std::uint32_t Tracer::next_call(const std::string& hyperfunction) {
+    return parent_ != nullptr ? parent_->next_call(hyperfunction) : calls_[hyperfunction]++;
+}
+
+Result<Tracer::TracedBody> Tracer::finish_body(std::span<const Traced> outputs) {
+    std::vector<Atom> atoms;
+    for (const Traced& output : outputs) {
+        auto atom = atom_of(output);
+        if (!atom) {
+            stick(std::move(atom).error());
+            break;
+        }
+        atoms.push_back(*std::move(atom));
+    }
+    registrar_ = {};
+    over_ = true;
+    if (error_) return *error_;
+    stick(
+        bad_input("A value from inside body '{}' was used outside of it; let the body return it.", trace_.graph.name));
+    trace_.graph.outputs = std::move(atoms);
+    captures_.clear();
+    return TracedBody{std::exchange(trace_.graph, {}), std::exchange(captured_, {})};
 }
 
 Result<TracedExample> Tracer::finish(const Traced& output) {
@@ -245,7 +346,9 @@ std::vector<Traced> apply(std::string_view name, std::span<const Traced> operand
         values.push_back(Tracer::value_of(operand));
     }
     const auto tracer = tracer_for(operands);
-    if (!literal) return tracer->record(std::move(equation), operands, result_count, stand_in_for(operands));
+    // What has effects (a factor) belongs to the run, even where it is a literal.
+    const bool belongs = tracer != nullptr && equation.operation != nullptr && equation.operation->has_effects;
+    if (!literal || belongs) return tracer->record(std::move(equation), operands, result_count, stand_in_for(operands));
     auto results = evaluate_equation(equation, values);
     if (results) return {results->begin(), results->end()};
     return refuse(std::move(results).error(), operands, result_count);

@@ -28,6 +28,11 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     using HostRunner = std::function<Result<Value>(const HostFunctionPtr&, const HostCall&)>;
 
     [[nodiscard]] static std::shared_ptr<Tracer> create(std::string name, Registrar registrar, HostRunner runner = {});
+    /// A tracer of a body (a loop's step, a branch), within `parent`'s run where there is one. It computes nothing:
+    /// values have their types and say nothing else, so reading them, or steering by them, is an error. Values of the
+    /// runs around it can be used: they become further inputs.
+    [[nodiscard]] static std::shared_ptr<Tracer> create_body(std::string name, std::shared_ptr<Tracer> parent,
+                                                             Registrar registrar = {});
     /// The tracer of the run that this thread is in; null outside.
     [[nodiscard]] static std::shared_ptr<Tracer> current();
     /// A tracer that holds nothing but an error: what operations outside any trace come back with.
@@ -67,17 +72,33 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     /// error, is false and true by turns, so that loops on either end.
     [[nodiscard]] bool steer(bool truth, bool from_parameter);
 
+    /// A body's graph, and the values of runs around it that its last inputs stand for.
+    struct TracedBody {
+        Graph graph{};
+        std::vector<Traced> captured{};
+    };
+    [[nodiscard]] Result<TracedBody> finish_body(std::span<const Traced> outputs);
+    /// Which call of a hyperfunction this is.
+    [[nodiscard]] std::uint32_t next_call(const std::string& hyperfunction);
+
     /// The trace with `output`. Errors: what stuck; an output of another trace.
     [[nodiscard]] Result<TracedExample> finish(const Traced& output);
 
     // Of Traced, whose friend this is.
     [[nodiscard]] static const std::shared_ptr<Tracer>& tracer_of(const Traced& value) { return value.tracer_; }
     [[nodiscard]] static const Value& value_of(const Traced& value) { return value.value_; }
+    [[nodiscard]] static bool same_variable(const Traced& a, const Traced& b) {
+        return a.tracer_ == b.tracer_ && a.variable_ == b.variable_;
+    }
 
    private:
     [[nodiscard]] Traced variable(Value value, std::string name, bool from_parameter);
     /// Errors: a value of another trace.
-    [[nodiscard]] Result<Atom> atom_of(const Traced& value) const;
+    [[nodiscard]] Result<Atom> atom_of(const Traced& value);
+    [[nodiscard]] bool is_around(const Tracer* other) const;
+    /// What a body's equation stands in with: values of the types of its results.
+    [[nodiscard]] Result<std::vector<Value>> stand_ins(const Equation& equation, std::span<const Value> operands,
+                                                       const Value& stand_in) const;
     [[nodiscard]] Result<std::vector<Value>> evaluate(const Equation& equation, std::span<const Value> operands);
     [[nodiscard]] std::string place() const;  ///< " in hyperfunction 'f'"
 
@@ -91,6 +112,10 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     std::uint32_t call_ = 0;
     std::uint64_t refused_ = 0;
     bool over_ = false;
+    bool body_ = false;  ///< of a body: values are stand-ins
+    std::shared_ptr<Tracer> parent_{};
+    std::vector<Traced> captured_{};
+    std::map<std::pair<const Tracer*, std::uint32_t>, VariableId> captures_{};  ///< by their variables outside
     std::vector<std::string> warnings_;
     std::optional<Error> error_;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <condition_variable>
 #include <iterator>
 #include <limits>
@@ -6,6 +7,7 @@
 #include <set>
 
 #include "evaluation.hpp"
+#include "graph_copy.hpp"
 #include "host_pool.hpp"
 
 namespace yolk::hyper {
@@ -198,6 +200,13 @@ Result<std::vector<Value>> call(const Graph& graph, const GraphArguments& argume
 }
 
 Result<std::vector<Value>> call_async(const Graph& graph, const GraphArguments& arguments, HostPool& pool) {
+    // What is inside a body waits for all of the body's operands, and runs in one thread: bodies that are parallel are
+    // unfolded, and so are calls around them.
+    if (std::ranges::any_of(graph.equations, holds_parallel)) {
+        YOLK_TRY(const Graph flat, unfold_parallel(graph));
+        YOLK_TRY(KnownValues values, bind_arguments(flat, arguments));
+        return Overlapped(flat, std::move(values), pool).run();
+    }
     YOLK_TRY(KnownValues values, bind_arguments(graph, arguments));
     return Overlapped(graph, std::move(values), pool).run();
 }

@@ -58,6 +58,8 @@ constexpr std::pair<std::string_view, const Rule*> kRules[] = {
     {"concat", &kConcat},
     {"split", &kSplit},
     {"reshape", &kReshape},
+    {"stop_gradient", &kReshape},
+    {"checkpoint", &kReshape},
     {"permute", &kRearrange},
     {"slice", &kRearrange},
     {"broadcast_to", &kRearrange},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph_copy.hpp"
 #include "operations_impl.hpp"
 #include "population_lowering.hpp"
 
@@ -103,9 +104,11 @@ PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, con
         std::string reason = reason_for_host(graph, equation, operands, sources);
         const bool device = reason.empty();
         placed.equations[i] = {device ? Placement::Device : Placement::Host, std::move(reason)};
-        // A host function may have effects, or chance: it is called for each example whatever it is given.
+        // A host function, in a body as well, may have effects, or chance: it is called for each example whatever it
+        // is given.
+        const bool runs_host = equation.host || (!equation.bodies.empty() && has_effects(equation));
         const bool per_example =
-            equation.host || std::ranges::any_of(operands, [](const Operand& o) { return o.traits.per_example; });
+            runs_host || std::ranges::any_of(operands, [](const Operand& o) { return o.traits.per_example; });
         for (const VariableId id : equation.results) {
             placed.variables[id.value] = {.varies = true, .per_example = per_example, .on_device = device};
             if (device) note_words(equation, operands.front(), placed.variables[id.value]);

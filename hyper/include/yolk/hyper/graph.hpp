@@ -59,6 +59,8 @@ struct Equation {
     std::vector<std::shared_ptr<const Graph>> bodies{};  ///< of higher-order equations (call, switch, loops, batch)
     std::string hyperfunction{};                         ///< whose body it comes from; empty: the system's own
     std::uint32_t call = 0;                              ///< which of that hyperfunction's calls
+    /// Of the scopes (Tag) it was traced in, outermost first; not part of the structure.
+    std::vector<std::string> tags{};
     /// The line of the user's program that made it, for messages; not part of the structure.
     std::optional<std::source_location> made_at{};
 };
@@ -92,7 +94,8 @@ struct Graph {
                                            std::optional<std::span<const std::string>> groups = std::nullopt);
 
 /// Equal structure: operations, attributes, wiring, types, hyperfunctions, host functions; not the values of literals,
-/// only their types. Equal signatures mean that the examples can be evaluated as one batch.
+/// only their types; in bodies their values as well. Equal signatures mean that the examples can be evaluated as one
+/// batch.
 [[nodiscard]] std::string signature(const Graph& graph);
 
 /// Operations by name; nullptr for none.

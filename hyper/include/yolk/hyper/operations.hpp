@@ -36,6 +36,25 @@
 //   host_call                          (parameters, operand, ...) -> one value; the first operand is always the
 //                                      hyperfunction's parameters (of shape [0] for one without). Equation::host runs
 //   call                               (operand, ...) -> the body's outputs; operands go to the body's inputs in order
+//   to_number                          (x): a tensor of one element or a number -> number
+//
+// Higher-order ones; bodies have no parameters of their own, what they read goes in as operands:
+//
+//   switch                             (key, operand, ...) -> the outputs of the body that the key picks; each body
+//                                      takes the operands, and all give the same types. The key: a boolean (body 1
+//                                      where true), a whole number, or a tensor of one element
+//   while_loop                         (carry, ..., constant, ...) -> carries; bodies: condition (-> boolean) and step
+//                                      (-> carries), both of (carries, constants); carries, limit: integers
+//   scan                               (carry, ..., sequence [length, ...], ..., constant, ...) -> carries, then
+//                                      results stacked to [length, ...]; body (carries, elements, constants) ->
+//                                      carries, results; an element of [length] is [1]; carries, sequences, length:
+//                                      integers; reverse: 0 or 1
+//   while_loop_pullback                what pullback makes of a while_loop: (carries, constants, cotangents of carries)
+//   parallel, weighted                 as call: sub-equations that may overlap; with the product of the factors last
+//   stop_gradient                      (x) -> x, which does not move
+//   checkpoint                         (x) -> x, by name: key, collection: texts. Never dropped
+//   depends                            (value, ...) -> value, after the others are there
+//   factor                             (weight): a number or tensor, finite and not negative -> weight. Never dropped
 //
 // Integers are not negative. Tensor operations give the bits of their kernels (the twins in reference/).
 #pragma once

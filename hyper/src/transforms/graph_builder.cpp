@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph_copy.hpp"
+
+namespace yolk::hyper {
+
+VariableId GraphBuilder::variable(ValueType type, std::string name) {
+    graph_.variables.push_back({std::move(type), std::move(name)});
+    return VariableId(static_cast<std::uint32_t>(graph_.variables.size() - 1));
+}
+VariableId GraphBuilder::input(std::string name, ValueType type) {
+    const VariableId id = variable(std::move(type), name);
+    graph_.inputs.emplace_back(std::move(name), id);
+    return id;
+}
+VariableId GraphBuilder::parameter(std::string group, ValueType type) {
+    const VariableId id = variable(std::move(type), group);
+    graph_.parameters.push_back({id, std::move(group)});
+    return id;
+}
+
+ValueType GraphBuilder::type(const Atom& atom) const { return type_of(graph_, atom); }
+
+Result<std::vector<Atom>> GraphBuilder::add(Equation equation, std::span<const ValueType> host_types) {
+    std::vector<ValueType> operands;
+    for (const Atom& operand : equation.operands) operands.push_back(type(operand));
+    YOLK_TRY(std::vector<ValueType> types, equation.operation->types(equation, operands));
+    if (equation.host != nullptr) types.assign(host_types.begin(), host_types.end());
+    equation.results.clear();
+    std::vector<Atom> results;
+    for (ValueType& of : types) {
+        const VariableId id = variable(std::move(of), {});
+        equation.results.push_back(id);
+        results.emplace_back(id);
+    }
+    if (equation.hyperfunction.empty() && !equation.made_at) {
+        equation.hyperfunction = origin_.hyperfunction;
+        equation.call = origin_.call;
+        equation.tags = origin_.tags;
+        equation.made_at = origin_.made_at;
+    }
+    graph_.equations.push_back(std::move(equation));
+    return results;
+}
+
+void GraphBuilder::stand_for(const Equation& origin) {
+    origin_ = {};
+    origin_.hyperfunction = origin.hyperfunction;
+    origin_.call = origin.call;
+    origin_.tags = origin.tags;
+    origin_.made_at = origin.made_at;
+}
+
+Result<Atom> GraphBuilder::apply(std::string_view operation, std::vector<Atom> operands, Attributes attributes) {
+    Equation equation{
+        .operation = find_operation(operation), .operands = std::move(operands), .attributes = std::move(attributes)};
+    if (equation.operation == nullptr) return bad_input("There is no operation '{}'.", operation);
+    YOLK_TRY(const std::vector<Atom> results, add(std::move(equation)));
+    if (results.size() != 1) return bad_input("Operation '{}' has {} results.", operation, results.size());
+    return results[0];
+}
+
+Graph GraphBuilder::finish(std::vector<Atom> outputs) && {
+    graph_.outputs = std::move(outputs);
+    return std::move(graph_);
+}
+
+void copy_interface(const Graph& graph, GraphBuilder& builder, Mapping& mapping) {
+    for (const auto& [name, id] : graph.inputs) mapping.set(id, builder.input(name, graph.variables[id.value].type));
+    for (const GraphParameter& parameter : graph.parameters)
+        mapping.set(parameter.variable,
+                    builder.parameter(parameter.group, graph.variables[parameter.variable.value].type));
+}
+
+Result<void> copy_equation(const Graph& graph, const Equation& equation, Mapping& mapping, GraphBuilder& builder) {
+    Equation copy = equation;
+    copy.operands = mapping(equation.operands);
+    YOLK_TRY(const std::vector<Atom> results, builder.add(std::move(copy), types_of(graph, equation.results)));
+    mapping.set_all(equation.results, results);
+    return {};
+}
+
+Result<std::vector<Atom>> splice(const Graph& body, std::span<const Atom> inputs, GraphBuilder& builder) {
+    Mapping mapping(body);
+    for (std::size_t i = 0; i < body.inputs.size(); ++i) mapping.set(body.inputs[i].second, inputs[i]);
+    for (const Equation& equation : body.equations) YOLK_TRY_VOID(copy_equation(body, equation, mapping, builder));
+    return mapping(body.outputs);
+}
+
+std::vector<ValueType> types_of(const Graph& graph, std::span<const VariableId> variables) {
+    std::vector<ValueType> types;
+    for (const VariableId id : variables) types.push_back(graph.variables[id.value].type);
+    return types;
+}
+
+ValueType type_of(const Graph& graph, const Atom& atom) {
+    const auto* id = std::get_if<VariableId>(&atom);
+    return id != nullptr ? graph.variables[id->value].type : type_of(std::get<Value>(atom));
+}
+
+std::vector<ValueType> input_types(const Graph& body) {
+    std::vector<ValueType> types;
+    for (const auto& [name, id] : body.inputs) types.push_back(body.variables[id.value].type);
+    return types;
+}
+
+std::vector<ValueType> output_types(const Graph& body) {
+    std::vector<ValueType> types;
+    for (const Atom& output : body.outputs) types.push_back(type_of(body, output));
+    return types;
+}
+
+bool is(const Equation& equation, std::string_view operation) { return equation.operation->name == operation; }
+
+bool has_effects(const Equation& equation) {
+    if (equation.operation->has_effects) return true;
+    return std::ranges::any_of(equation.bodies,
+                               [](const auto& body) { return std::ranges::any_of(body->equations, has_effects); });
+}
+
+std::vector<bool> variables_read(const Graph& graph) {
+    std::vector<bool> read(graph.variables.size(), false);
+    const auto mark = [&](std::span<const Atom> atoms) {
+        for (const Atom& atom : atoms) {
+            if (const auto* id = std::get_if<VariableId>(&atom)) read[id->value] = true;
+        }
+    };
+    for (const Equation& equation : graph.equations) mark(equation.operands);
+    mark(graph.outputs);
+    return read;
+}
+
+Value zero_of(const ValueType& type) {
+    if (type.kind == ValueKind::Tensor) return Tensor::filled(type.shape, 0.0F);
+    return 0.0;
+}
+
+Result<Tangent> sum_of(GraphBuilder& builder, const Tangent& a, const Tangent& b) {
+    if (!a) return b;
+    if (!b) return a;
+    YOLK_TRY(Atom sum, builder.apply("add", {*a, *b}));
+    return Tangent(std::move(sum));
+}
+
+std::string named(const Equation& equation) {
+    std::string text = fmt::format("operation {}", equation.operation->name);
+    if (!equation.hyperfunction.empty())
+        return text + fmt::format(" of hyperfunction '{}' (call {})", equation.hyperfunction, equation.call);
+    if (equation.host != nullptr) text += fmt::format(" of host function '{}'", equation.host->name);
+    return text;
+}
+
+Error no_rule(std::string_view transform, const Graph& graph, const Equation& equation, std::string_view advice) {
+    return unsupported("{} of graph '{}': {} has no rule; {}.", transform, graph.name, named(equation), advice);
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What transforms share: copying a graph into a builder, equation by equation, and words for errors.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "yolk/hyper/transforms.hpp"
+
+namespace yolk::hyper {
+
+using Body = std::shared_ptr<const Graph>;
+
+/// What the variables of a graph are in the one that is being built from it.
+class Mapping {
+   public:
+    explicit Mapping(const Graph& graph) : atoms_(graph.variables.size()) {}
+    void set(VariableId from, Atom to) { atoms_[from.value] = std::move(to); }
+    void set_all(std::span<const VariableId> from, std::span<const Atom> to) {
+        for (std::size_t i = 0; i < from.size(); ++i) set(from[i], to[i]);
+    }
+    [[nodiscard]] Atom operator()(const Atom& atom) const {
+        const auto* id = std::get_if<VariableId>(&atom);
+        return id != nullptr ? atoms_[id->value] : atom;
+    }
+    [[nodiscard]] std::vector<Atom> operator()(std::span<const Atom> atoms) const {
+        std::vector<Atom> mapped;
+        for (const Atom& atom : atoms) mapped.push_back((*this)(atom));
+        return mapped;
+    }
+
+   private:
+    std::vector<Atom> atoms_;
+};
+
+void copy_interface(const Graph& graph, GraphBuilder& builder, Mapping& mapping);
+/// Appends a copy of `equation` of `graph`.
+[[nodiscard]] Result<void> copy_equation(const Graph& graph, const Equation& equation, Mapping& mapping,
+                                         GraphBuilder& builder);
+/// Appends the equations of a body whose inputs are `inputs`; its outputs.
+[[nodiscard]] Result<std::vector<Atom>> splice(const Graph& body, std::span<const Atom> inputs, GraphBuilder& builder);
+/// Calls are replaced by their bodies' equations, all the way down, but for those of these hyperfunctions.
+[[nodiscard]] Result<Graph> inline_calls_except(const Graph& graph, std::span<const std::string> hyperfunctions);
+
+/// Whether the equation is `parallel`, or runs one in its body once.
+[[nodiscard]] bool holds_parallel(const Equation& equation);
+/// Those unfolded.
+[[nodiscard]] Result<Graph> unfold_parallel(const Graph& graph);
+
+[[nodiscard]] std::vector<ValueType> types_of(const Graph& graph, std::span<const VariableId> variables);
+[[nodiscard]] ValueType type_of(const Graph& graph, const Atom& atom);
+[[nodiscard]] std::vector<ValueType> input_types(const Graph& body);
+[[nodiscard]] std::vector<ValueType> output_types(const Graph& body);
+[[nodiscard]] bool is(const Equation& equation, std::string_view operation);
+/// Of the equation, or of one in its bodies.
+[[nodiscard]] bool has_effects(const Equation& equation);
+/// Which variables equations and outputs read.
+[[nodiscard]] std::vector<bool> variables_read(const Graph& graph);
+
+/// dce; `keep_effects` false: equations with effects go as well where nothing needs their results.
+[[nodiscard]] Result<Graph> without_dead_code(const Graph& graph, const std::vector<bool>& outputs_used,
+                                              bool keep_effects);
+/// The last outputs of a graph, from `first` on, and what they need.
+[[nodiscard]] Result<Body> outputs_from(const Graph& graph, std::size_t first);
+
+[[nodiscard]] inline bool can_move(const ValueType& type) {
+    return type.kind == ValueKind::Tensor || type.kind == ValueKind::Number;
+}
+[[nodiscard]] Value zero_of(const ValueType& type);
+[[nodiscard]] inline Atom or_zero(const Tangent& tangent, const ValueType& type) {
+    return tangent ? *tangent : Atom(zero_of(type));
+}
+[[nodiscard]] Result<Tangent> sum_of(GraphBuilder& builder, const Tangent& a, const Tangent& b);
+
+/// "operation relu of hyperfunction 'hidden' (call 2)".
+[[nodiscard]] std::string named(const Equation& equation);
+/// An operation that a transform has no rule for.
+[[nodiscard]] Error no_rule(std::string_view transform, const Graph& graph, const Equation& equation,
+                            std::string_view advice);
+
+}  // namespace yolk::hyper

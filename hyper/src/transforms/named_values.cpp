@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values by name: checkpoints that are given out or replaced, inputs that are fixed, and what follows from literals.
+#include <algorithm>
+#include <map>
+
+#include "graph_copy.hpp"
+#include "yolk/hyper/executor.hpp"
+#include "yolk/hyper/operations.hpp"
+#include "yolk/hyper/schedule.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+bool is_of(const Equation& equation, const std::string& collection) {
+    return is(equation, "checkpoint") && text_attribute(equation, "collection").value_or("") == collection;
+}
+
+bool holds_any(const Equation& equation, const std::string& collection) {
+    return std::ranges::any_of(equation.bodies, [&](const Body& body) {
+        return std::ranges::any_of(body->equations, [&](const Equation& inner) {
+            return is_of(inner, collection) || holds_any(inner, collection);
+        });
+    });
+}
+
+/// The graph with its calls unfolded, so that their checkpoints stand in it.
+Result<Graph> unfolded(const Graph& graph, const std::string& collection, std::string_view transform) {
+    YOLK_TRY(Graph flat, inline_calls(graph));
+    for (const Equation& equation : flat.equations) {
+        if (!holds_any(equation, collection)) continue;
+        return unsupported(
+            "{} of graph '{}': {} has a checkpoint of collection '{}' in a body, which may run any number "
+            "of times; let the body return the value, and put the checkpoint outside.",
+            transform, graph.name, named(equation), collection);
+    }
+    return flat;
+}
+
+}  // namespace
+
+Result<Collected> collect(const Graph& graph, const std::string& collection) {
+    Collected collected;
+    YOLK_TRY(collected.graph, unfolded(graph, collection, "collect"));
+    for (const Equation& equation : collected.graph.equations) {
+        if (!is_of(equation, collection)) continue;
+        YOLK_TRY(std::string key, text_attribute(equation, "key"));
+        collected.keys.push_back(std::move(key));
+        collected.graph.outputs.emplace_back(equation.results[0]);
+    }
+    return collected;
+}
+
+Result<Graph> inject(const Graph& graph, const std::string& collection,
+                     std::span<const std::pair<std::string, Value>> values) {
+    YOLK_TRY(const Graph flat, unfolded(graph, collection, "inject"));
+    std::vector<bool> used(values.size(), false);
+    GraphBuilder builder(flat.name);
+    Mapping mapping(flat);
+    copy_interface(flat, builder, mapping);
+    for (const Equation& equation : flat.equations) {
+        YOLK_TRY_VOID(copy_equation(flat, equation, mapping, builder));
+        if (!is_of(equation, collection)) continue;
+        YOLK_TRY(const std::string key, text_attribute(equation, "key"));
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (used[i] || values[i].first != key) continue;
+            const ValueType& wanted = flat.variables[equation.results[0].value].type;
+            if (const ValueType given = type_of(values[i].second); given != wanted) {
+                return bad_input("inject into graph '{}': a {} for the checkpoint '{}', which is a {}.", graph.name,
+                                 to_string(given), key, to_string(wanted));
+            }
+            used[i] = true;
+            mapping.set(equation.results[0], values[i].second);
+            break;
+        }
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (used[i]) continue;
+        return bad_input("inject into graph '{}': there is no checkpoint '{}' of collection '{}' for value {}.",
+                         graph.name, values[i].first, collection, i);
+    }
+    return std::move(builder).finish(mapping(flat.outputs));
+}
+
+Result<Graph> with_static_inputs(const Graph& graph, std::span<const std::pair<std::string, Value>> values) {
+    Graph rest = graph;
+    Mapping mapping(graph);
+    for (const auto& [name, value] : values) {
+        const auto found = std::ranges::find_if(rest.inputs, [&](const auto& input) { return input.first == name; });
+        if (found == rest.inputs.end()) {
+            return bad_input("Graph '{}' has no input '{}' that could be static.", graph.name, name);
+        }
+        const ValueType& wanted = graph.variables[found->second.value].type;
+        if (const ValueType given = type_of(value); given != wanted) {
+            return bad_input("Graph '{}': the static input '{}' is given a {}; it is a {}.", graph.name, name,
+                             to_string(given), to_string(wanted));
+        }
+        mapping.set(found->second, value);
+        rest.inputs.erase(found);
+    }
+    GraphBuilder builder(graph.name);
+    copy_interface(rest, builder, mapping);
+    for (const Equation& equation : graph.equations) YOLK_TRY_VOID(copy_equation(graph, equation, mapping, builder));
+    return std::move(builder).finish(mapping(graph.outputs));
+}
+
+Result<Graph> fold(const Graph& graph) {
+    GraphBuilder builder(graph.name);
+    Mapping mapping(graph);
+    copy_interface(graph, builder, mapping);
+    for (const Equation& equation : graph.equations) {
+        std::vector<Value> literals;
+        for (const Atom& operand : mapping(equation.operands)) {
+            if (const Value* value = std::get_if<Value>(&operand)) literals.push_back(*value);
+        }
+        if (literals.size() != equation.operands.size() || has_effects(equation)) {
+            YOLK_TRY_VOID(copy_equation(graph, equation, mapping, builder));
+            continue;
+        }
+        auto results = evaluate_equation(equation, literals);
+        if (!results) return std::move(results).error().while_doing("folding graph '" + graph.name + "'");
+        for (std::size_t i = 0; i < results->size(); ++i) mapping.set(equation.results[i], (*results)[i]);
+    }
+    return std::move(builder).finish(mapping(graph.outputs));
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Movements through bodies: the body's own pushforward takes the place of the body, and gives values and movements.
+#include <algorithm>
+
+#include "control_derivatives.hpp"
+#include "equation_writer.hpp"
+#include "yolk/hyper/operations.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+/// What every rule here is given.
+struct PushSite {
+    GraphBuilder& builder;
+    const Graph& graph;
+    const Equation& equation;
+    std::span<const Atom> operands;
+    std::span<const Tangent> tangents;
+    const PushRules& rules;
+};
+
+/// The movements of those operands that can move, zeros made.
+std::vector<Atom> movements(const PushSite& site, std::size_t first, std::size_t count) {
+    std::vector<Atom> all;
+    for (std::size_t i = first; i < first + count; ++i) {
+        const ValueType type = site.builder.type(site.operands[i]);
+        if (can_move(type)) all.push_back(or_zero(site.tangents[i], type));
+    }
+    return all;
+}
+
+/// Values first, then the movements of those of them that can move.
+PushedEquation parted(const GraphBuilder& builder, std::span<const Atom> all, std::size_t results) {
+    PushedEquation parts;
+    parts.results.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(results));
+    std::size_t next = results;
+    for (const Atom& result : parts.results)
+        parts.tangents.push_back(can_move(builder.type(result)) ? Tangent(all[next++]) : std::nullopt);
+    return parts;
+}
+
+/// call, parallel, switch: each body takes the operands behind the first `before`, then their movements.
+Result<PushedEquation> push_branches(const PushSite& site, std::size_t before) {
+    Equation pushed = site.equation;
+    pushed.operands.assign(site.operands.begin(), site.operands.end());
+    const std::vector<Atom> moving = movements(site, before, site.operands.size() - before);
+    pushed.operands.insert(pushed.operands.end(), moving.begin(), moving.end());
+    for (Body& body : pushed.bodies) {
+        YOLK_TRY(Graph moved, pushforward_by(*body, site.rules));
+        body = std::make_shared<const Graph>(std::move(moved));
+    }
+    YOLK_TRY(const std::vector<Atom> all, site.builder.add(std::move(pushed)));
+    return parted(site.builder, all, site.equation.results.size());
+}
+
+/// Adds inputs to a body: `types` under the names of the original's inputs.
+std::vector<Atom> add_inputs(GraphBuilder& inner, const Graph& body, std::size_t first, std::size_t count,
+                             bool movements_of_those) {
+    std::vector<Atom> atoms;
+    for (std::size_t i = first; i < first + count; ++i) {
+        const auto& [name, id] = body.inputs[i];
+        const ValueType& type = body.variables[id.value].type;
+        if (!movements_of_those) atoms.emplace_back(inner.input(name, type));
+        if (movements_of_those && can_move(type)) atoms.emplace_back(inner.input("d " + name, type));
+    }
+    return atoms;
+}
+
+/// Carries, their movements, sequences, theirs, constants, theirs: the order of a scan with more of each.
+Result<PushedEquation> push_scan(const PushSite& site) {
+    const Graph& body = *site.equation.bodies[0];
+    YOLK_TRY(const std::int64_t carry_count, integer_attribute(site.equation, "carries"));
+    YOLK_TRY(const std::int64_t sequence_count, integer_attribute(site.equation, "sequences"));
+    const auto carries = static_cast<std::size_t>(carry_count), sequences = static_cast<std::size_t>(sequence_count);
+    const std::size_t counts[] = {carries, sequences, body.inputs.size() - carries - sequences};
+    GraphBuilder inner(body.name);
+    Equation scan = site.equation;
+    scan.operands.clear();
+    std::vector<Atom> values, moving;  // of the inner body, in the order of its pushforward's inputs
+    std::int64_t more[3] = {};
+    for (std::size_t part = 0, first = 0; part < 3; first += counts[part++]) {
+        const auto operands = site.operands.subspan(first, counts[part]);
+        scan.operands.insert(scan.operands.end(), operands.begin(), operands.end());
+        const std::vector<Atom> moved = movements(site, first, counts[part]);
+        scan.operands.insert(scan.operands.end(), moved.begin(), moved.end());
+        more[part] = static_cast<std::int64_t>(moved.size());
+        for (Atom& atom : add_inputs(inner, body, first, counts[part], false)) values.push_back(std::move(atom));
+        for (Atom& atom : add_inputs(inner, body, first, counts[part], true)) moving.push_back(std::move(atom));
+    }
+    values.insert(values.end(), moving.begin(), moving.end());
+    YOLK_TRY(const Graph moved_body, pushforward_by(body, site.rules));
+    YOLK_TRY(const std::vector<Atom> outputs, splice(moved_body, values, inner));
+    // Outputs of the spliced body: carries, results, their movements; of the scan: carries, movements, results, theirs.
+    const PushedEquation parts = parted(inner, outputs, body.outputs.size());
+    std::vector<Atom> ordered;
+    const auto append = [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) ordered.push_back(parts.results[i]);
+        for (std::size_t i = first; i < last; ++i) {
+            if (parts.tangents[i]) ordered.push_back(*parts.tangents[i]);
+        }
+    };
+    append(0, carries);
+    append(carries, body.outputs.size());
+    scan.bodies = {std::make_shared<const Graph>(std::move(inner).finish(std::move(ordered)))};
+    scan.attributes = {{"carries", carry_count + more[0]},
+                       {"sequences", sequence_count + more[1]},
+                       {"length", *find_attribute(site.equation, "length")},
+                       {"reverse", *find_attribute(site.equation, "reverse")}};
+    YOLK_TRY(const std::vector<Atom> all, site.builder.add(std::move(scan)));
+    const std::size_t behind = carries + static_cast<std::size_t>(more[0]);
+    PushedEquation pushed = parted(site.builder, std::span(all).first(behind), carries);
+    const PushedEquation stacked =
+        parted(site.builder, std::span(all).subspan(behind), site.equation.results.size() - carries);
+    pushed.results.insert(pushed.results.end(), stacked.results.begin(), stacked.results.end());
+    pushed.tangents.insert(pushed.tangents.end(), stacked.tangents.begin(), stacked.tangents.end());
+    return pushed;
+}
+
+}  // namespace
+
+bool has_bodies(const Equation& equation) { return !equation.bodies.empty(); }
+
+Result<PushedEquation> push_bodies(GraphBuilder& builder, const Graph& graph, const Equation& equation,
+                                   std::span<const Atom> operands, std::span<const Tangent> tangents,
+                                   const PushRules& rules) {
+    const PushSite site{builder, graph, equation, operands, tangents, rules};
+    if (is(equation, "call") || is(equation, "parallel")) return push_branches(site, 0);
+    if (is(equation, "switch")) return push_branches(site, 1);
+    if (is(equation, "scan")) return push_scan(site);
+    if (is(equation, "while_loop") || is(equation, "while_loop_pullback")) {
+        return no_rule("pushforward", graph, equation,
+                       "a loop of unknown length has a pullback only; use scan where the length is known");
+    }
+    return no_rule("pushforward", graph, equation, "take the derivative of the graph itself, before this transform");
+}
+
+}  // namespace yolk::hyper

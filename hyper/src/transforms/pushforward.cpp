@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Directional derivatives, forward: one pass in the order of the equations.
+#include <algorithm>
+
+#include "control_derivatives.hpp"
+#include "derivatives.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+class Pushforward {
+   public:
+    Pushforward(const Graph& graph, const PushRules& rules)
+        : graph_(graph), rules_(rules), builder_(graph.name), values_(graph), tangents_(graph.variables.size()) {}
+
+    Result<Graph> run() {
+        add_inputs();
+        for (const Equation& equation : graph_.equations) YOLK_TRY_VOID(add(equation));
+        std::vector<Atom> outputs, moved;
+        for (const Atom& output : graph_.outputs) {
+            outputs.push_back(values_(output));
+            const ValueType type = builder_.type(outputs.back());
+            if (can_move(type)) moved.push_back(or_zero(tangent_of(output), type));
+        }
+        outputs.insert(outputs.end(), moved.begin(), moved.end());
+        return std::move(builder_).finish(std::move(outputs));
+    }
+
+   private:
+    [[nodiscard]] Tangent tangent_of(const Atom& atom) const {
+        const auto* id = std::get_if<VariableId>(&atom);
+        return id != nullptr ? tangents_[id->value] : Tangent();
+    }
+
+    void add_inputs() {
+        InputNames names(graph_);
+        for (const auto& [name, id] : graph_.inputs)
+            values_.set(id, builder_.input(name, graph_.variables[id.value].type));
+        for (const auto& [name, id] : graph_.inputs) {
+            const ValueType& type = graph_.variables[id.value].type;
+            if (can_move(type)) tangents_[id.value] = builder_.input(names.fresh("d " + name), type);
+        }
+        for (const auto& [id, group] : graph_.parameters)
+            values_.set(id, builder_.parameter(group, graph_.variables[id.value].type));
+    }
+
+    Result<void> add(const Equation& equation) {
+        builder_.stand_for(equation);
+        const std::vector<Atom> operands = values_(equation.operands);
+        std::vector<Tangent> moving;
+        for (const Atom& operand : equation.operands) moving.push_back(tangent_of(operand));
+        const std::vector<ValueType> types = types_of(graph_, equation.results);
+        // What neither moves nor can carry a movement stops here: comparisons, text.
+        const bool moves = std::ranges::any_of(moving, [](const Tangent& t) { return t.has_value(); });
+        const bool carries = std::ranges::any_of(types, can_move);
+        const PushRule* custom = custom_rule(rules_.hyperfunctions, equation);
+        const auto known = rules_.operations.find(equation.operation);
+        if (custom == nullptr && known != rules_.operations.end()) custom = &known->second;
+        std::vector<Tangent> moved(types.size());
+        if (moves && carries && custom == nullptr && has_bodies(equation)) {
+            YOLK_TRY(PushedEquation pushed, push_bodies(builder_, graph_, equation, operands, moving, rules_));
+            values_.set_all(equation.results, pushed.results);
+            moved = std::move(pushed.tangents);
+        } else {
+            Equation copy = equation;
+            copy.operands = operands;
+            YOLK_TRY(const std::vector<Atom> results, builder_.add(std::move(copy), types));
+            values_.set_all(equation.results, results);
+            if (!moves || !carries) return {};
+            if (custom == nullptr) {
+                return no_rule("pushforward", graph_, equation,
+                               "cut it off with stop_gradient, or add one to the table");
+            }
+            YOLK_TRY(moved, (*custom)(builder_, equation, operands, moving, results));
+        }
+        if (moved.size() != types.size()) {
+            return bad_input("pushforward of graph '{}': the rule of {} gave {} tangents for {} results.", graph_.name,
+                             named(equation), moved.size(), types.size());
+        }
+        for (std::size_t i = 0; i < moved.size(); ++i) tangents_[equation.results[i].value] = moved[i];
+        return {};
+    }
+
+    const Graph& graph_;
+    const PushRules& rules_;
+    GraphBuilder builder_;
+    Mapping values_;
+    std::vector<Tangent> tangents_;
+};
+
+}  // namespace
+
+const RuleTable<PushRule>& pushforward_rules() {
+    static const RuleTable<PushRule> table = [] {
+        RuleTable<PushRule> rules;
+        for (const auto& part : {elementwise_derivatives(), reduction_derivatives(), rearranging_derivatives(),
+                                 matrix_derivatives(), choice_derivatives()}) {
+            for (const Derivative& of : part) {
+                const Operation* operation = find_operation(of.operation);
+                if (operation == nullptr) continue;
+                rules.emplace(operation, [push = of.push](GraphBuilder& builder, const Equation& equation,
+                                                          std::span<const Atom> operands, Tangents tangents,
+                                                          std::span<const Atom> results) {
+                    EquationWriter emit(builder);
+                    Site site{emit, equation, operands, results};
+                    return emit.done(push(site, tangents));
+                });
+            }
+        }
+        return rules;
+    }();
+    return table;
+}
+
+Result<Graph> pushforward_by(const Graph& graph, const PushRules& rules) { return Pushforward(graph, rules).run(); }
+
+Result<Graph> pushforward(const Graph& graph, const RuleTable<PushRule>& rules,
+                          const HyperfunctionRules<PushRule>& hyperfunctions) {
+    return pushforward_by(graph, {rules, hyperfunctions});
+}
+
+}  // namespace yolk::hyper
