@@ -21,7 +21,7 @@ struct System::Impl {
     /// Which hyperfunction a name belongs to: two of one name are refused, copies of one are not.
     std::map<std::string, std::shared_ptr<const AnyHyperfunction::Parts>> functions;
     std::uint64_t function_runs = 0;
-    bool is_dry = false;  ///< host functions are not called: their stand-ins are their results
+    bool is_dry = false;               ///< host functions are not called: their stand-ins are their results
     std::set<std::string> warned{};    ///< each warning is logged once, not for every example
     std::optional<Context> context{};  ///< what `dispatcher` is of, where it is not the caller's
     Dispatcher* dispatcher = nullptr;
