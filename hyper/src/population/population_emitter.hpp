@@ -22,7 +22,7 @@
 namespace yolk::hyper::population {
 
 inline constexpr std::uint64_t kElementBytes = 4;
-/// Words are converted through a table of so many numbers at most.
+/// The most numbers in the table that converts words.
 inline constexpr std::uint32_t kMostNumbers = 1U << 16U;
 
 /// A buffer before it has a place.

@@ -34,7 +34,7 @@ struct RowsColumns {
 /// Refuses operands that are the whole of a matrix which is never formed.
 [[nodiscard]] std::string refuses_matrices(const Equation& equation, std::span<const Operand> operands,
                                            std::span<const Source> sources);
-/// Refuses what is no rearrangement of few dimensions.
+/// Refuses rearrangements of more dimensions than the kernel knows.
 [[nodiscard]] std::string refuses_dimensions(const Rearrangement& rearrangement);
 /// Refuses ids that are not known to be whole numbers below `extent`: only the host can refuse one that is not.
 [[nodiscard]] std::string refuses_ids(const Operand& ids, std::uint64_t extent);
