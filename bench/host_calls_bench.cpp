@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // 64 calls of a host function that waits 50 ms, at most 16 at the same time: as tasks of a pool, and as the equations
 // of a graph, one after another (call) and overlapped (call_async). Four rounds of 50 ms are the least that overlapped
-// calls can take; `above_least_ms` is the rest.
+// calls can take; `above_least_ms` is the rest. `sched`: 16 calls in four stages, each of which reads the stage before,
+// so that four rounds are the least there, too.
 #include <chrono>
 #include <thread>
 
 #include "bench.hpp"
+#include "yolk/hyper/control.hpp"
 #include "yolk/hyper/executor.hpp"
+#include "yolk/hyper/hyperfunction.hpp"
+#include "yolk/hyper/schedule.hpp"
 
 namespace yolk::bench {
 namespace {
@@ -44,6 +48,21 @@ hyper::Graph graph_of_calls(const hyper::HostFunctionPtr& function) {
     return graph;
 }
 
+Result<hyper::Graph> staged_calls() {
+    const auto waiting = hyper::hyperfunction("waits", hyper::NoParameters{}, [](double x) {
+        std::this_thread::sleep_for(kWait);
+        return x;
+    });
+    const std::pair<std::string, hyper::ValueType> input{"x", {hyper::ValueKind::Number, {}}};
+    YOLK_TRY(const hyper::Graph graph, hyper::trace("stages", std::span(&input, 1), [&](auto inputs) {
+                 hyper::Traced x = inputs[0];
+                 for (std::uint32_t stage = 0; stage < kRounds; ++stage)
+                     x = (waiting(x) + waiting(x + 1.0)) + (waiting(x + 2.0) + waiting(x + 3.0));
+                 return hyper::TracedValues{x};
+             }));
+    return hyper::sched(graph);
+}
+
 void time_calls(benchmark::State& state, const std::function<Result<void>(hyper::HostPool&)>& calls) {
     Result<hyper::HostPool> pool = hyper::HostPool::create();
     double seconds = 0.0;
@@ -75,6 +94,11 @@ void add(std::span<BenchDevice> /*devices*/) {
     });
     add_one("host_calls/call_async", [graph = graph_of_calls(function)](hyper::HostPool& pool) -> Result<void> {
         YOLK_TRY_VOID(hyper::call_async(graph, {}, pool));
+        return {};
+    });
+    add_one("host_calls/sched", [graph = staged_calls()](hyper::HostPool& pool) -> Result<void> {
+        if (!graph) return graph.error();
+        YOLK_TRY_VOID(hyper::call_async(*graph, {.inputs = {1.0}, .parameters = {hyper::Tensor()}}, pool));
         return {};
     });
     add_one("host_calls/call", [graph = graph_of_calls(function)](hyper::HostPool&) -> Result<void> {

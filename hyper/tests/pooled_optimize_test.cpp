@@ -125,8 +125,7 @@ TEST_F(pooled_optimize, what_a_wrong_device_spoilt_is_made_again) {
 TEST_F(pooled_optimize, a_wrong_update_is_found_and_made_again) {
     ASSERT_OK_AND_ASSIGN(const Searched expected, search(temperature_task(), few_steps(12)));
     std::uint32_t found = 0;
-    // What is drawn depends on who leads, and that on rates: on a busy machine more seeds find nothing.
-    for (std::uint64_t seed = 1; seed <= 16 && found < 2; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         testing::FaultInjector faults;
         ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device("lavapipe"));
         std::string notices;

@@ -200,8 +200,7 @@ TEST_F(ranks_optimize, an_audit_in_one_rank_takes_all_back) {
     ASSERT_OK_AND_ASSIGN(const Searched expected, search(rotation_task(), few_steps(12)));
     ASSERT_OK_AND_ASSIGN(const Device right, mortal_device("swiftshader"));  // before any faults: it stays right
     std::uint32_t found = 0;
-    // What is drawn depends on rates: on a busy machine more seeds find nothing.
-    for (std::uint64_t seed = 1; seed <= 16 && found < 2; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         testing::FaultInjector faults;
         ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device("lavapipe"));
         std::array<std::string, 2> notices;

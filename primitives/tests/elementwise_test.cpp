@@ -8,12 +8,10 @@
 #include <limits>
 #include <vector>
 
+#include "elementwise_fixture.hpp"
 #include "special_floats.hpp"
 #include "yolk/exact/exact_activations.h"
-#include "yolk/oracle/family.hpp"
-#include "yolk/oracle/guarded.hpp"
 #include "yolk/reference/elementwise.hpp"
-#include "yolk/testing/device_test.hpp"
 
 namespace yolk {
 namespace {
@@ -24,27 +22,8 @@ using ::testing::FloatNear;
 
 constexpr float kLargest = std::numeric_limits<float>::max();
 
-class elementwise : public testing::DeviceTest {
+class elementwise : public ElementwiseTest {
    protected:
-    Result<std::vector<float>> run(const ElementwiseDesc& desc, const std::vector<float>& first,
-                                   const std::vector<float>& second = {}) {
-        YOLK_TRY(const auto a, buffer(first, "first"));
-        YOLK_TRY(const auto b, buffer(second, "second"));
-        YOLK_TRY(const auto out, buffer(std::vector<float>(first.size()), "out"));
-        YOLK_TRY(const ElementwisePlan plan, plan_elementwise(device(), desc));
-        YOLK_TRY(const BoundElementwise bound, plan.bind({.first = a.view(), .second = b.view(), .out = out.view()}));
-        YOLK_TRY(Recorder recorder, Recorder::create(device()));
-        recorder.begin();
-        bound.record(recorder);
-        YOLK_TRY_VOID(dispatcher().run(recorder));
-        return out.download<float>();
-    }
-    Result<oracle::GuardedBuffer> buffer(const std::vector<float>& values, const char* label) {
-        YOLK_TRY(auto made, oracle::GuardedBuffer::create(device(), dispatcher(), sizeof(float) * values.size(),
-                                                          oracle::kPoisons[0], label));
-        YOLK_TRY_VOID(made.upload(values));
-        return made;
-    }
     /// A plan for [members 2, rows 4, columns 8] with these, or the error.
     Result<ElementwisePlan> planned(ElementwiseDesc desc) {
         desc.members = 2, desc.rows = 4, desc.columns = 8;

@@ -17,10 +17,10 @@ namespace {
 /// Of a chunk that the device chooses.
 constexpr std::uint32_t kMostOfAChunk = 65536;
 
-/// Intermediate values of such a chunk. On lavapipe 22.3.6, two cores: 8-16-16-4 over 8 examples has 219,000
-/// candidates/s in chunks of 128 (.2 MiB), 410,000 of 1,024, 457,000 of 4,096 (6 MiB); 32-64-64-8 over 64 has 17,200 in
-/// chunks of 128 (4 MiB), 15,900 of 1,024 and 14,900 of 4,096, where they leave the caches. On GPUs a guess: more work
-/// at once hides more of a submission, and nothing has been measured there.
+/// Intermediate values of such a chunk. On lavapipe 22.3.6, two cores, 8-16-16-4 over 8 examples has 219,000
+/// candidates/s in chunks of 128, 410,000 of 1,024, 457,000 of 4,096, which fit into 8 MiB. 32-64-64-8 over 64 examples
+/// has 17,200 in chunks of 128, 15,900 of 1,024 and 14,900 of 4,096; of it 8 MiB hold 241 to 256. On GPUs a guess: more
+/// work at once hides more of a submission, and nothing has been measured there.
 constexpr std::uint64_t suiting_bytes(DeviceKind kind) {
     constexpr std::uint64_t kMebibyte = 1U << 20U;
     return kind == DeviceKind::Cpu ? 8 * kMebibyte : 128 * kMebibyte;

@@ -58,9 +58,10 @@ Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, cons
     auto created = SystemObjective::create(*this, examples, metric, options);
     impl_->is_dry = false;
     if (!created) {
-        return options.dry_run ? std::move(created).error().while_doing(
-                                     "a dry run, in which HyperfunctionOptions::stand_in is a host function's result")
-                               : std::move(created).error();
+        return options.dry_run
+                   ? std::move(created).error().while_doing(
+                         "making a dry run, where a host function's result is its HyperfunctionOptions::stand_in")
+                   : std::move(created).error();
     }
     const std::unique_ptr<SystemObjective> objective = *std::move(created);
     const std::unique_ptr<Search> house = eggroll();

@@ -17,7 +17,7 @@ class EquationWriter {
 
     /// After an error a number 0, whose shape is empty: take shapes from what the rule was given.
     Atom operator()(std::string_view operation, std::vector<Atom> operands, Attributes attributes = {});
-    /// An equation with any number of results; `fallback` so many zeros after an error.
+    /// An equation with any number of results. After an error it gives `fallback` zeros.
     std::vector<Atom> all(Equation equation, std::size_t fallback, std::span<const ValueType> host_types = {});
     /// The outputs of a body whose equations are appended.
     std::vector<Atom> spliced(const Graph& body, std::span<const Atom> inputs);

@@ -36,8 +36,9 @@ using TracedValues = std::vector<Traced>;
 [[nodiscard]] TracedValues switch_on(const Traced& key, const std::vector<std::function<TracedValues()>>& branches);
 
 struct ScanOptions {
-    std::optional<std::uint64_t> length{};  ///< of sequences where not given; needed where there are none
-    bool reverse = false;                   ///< from the last element to the first
+    /// Number of steps. Unset: the extent of the sequences; without sequences it must be set.
+    std::optional<std::uint64_t> length{};
+    bool reverse = false;  ///< from the last element to the first
 };
 /// Carries, and what is stacked: a result [...] of each step to [length, ...], a number to [length].
 struct Scanned {
