@@ -7,6 +7,7 @@
 
 #include "caught.hpp"
 #include "operations_impl.hpp"
+#include "outputs.hpp"
 #include "yolk/hyper/control.hpp"
 #include "yolk/hyper/operations.hpp"
 
@@ -158,7 +159,10 @@ void Tracer::note_read(const Traced& value, std::string_view how) {
 bool Tracer::steer(bool truth, bool from_parameter) {
     // After an error the values are stand-ins: a loop that waits for one of them to change must end, too.
     if (error_ && !over_) return refused_++ % 2 != 0;
-    if (!from_parameter) return truth;
+    if (!from_parameter) {
+        if (!std::exchange(steered_, true)) trace_.notes.emplace_back("control flow followed values of the example.");
+        return truth;
+    }
     if (body_) {
         stick(
             bad_input("Control flow depends on a value inside body '{}'{}: the body is traced once, before there are "
@@ -323,6 +327,7 @@ Result<TracedExample> Tracer::finish(const Traced& output) {
         auto atom = atom_of(output);
         if (atom) {
             trace_.graph.outputs.push_back(*std::move(atom));
+            dissolve_pack(trace_);
         } else {
             stick(std::move(atom).error());
         }

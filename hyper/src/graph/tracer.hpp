@@ -114,6 +114,7 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     std::string hyperfunction_;  ///< whose body is running
     std::uint32_t call_ = 0;
     std::uint64_t refused_ = 0;
+    bool steered_ = false;
     bool over_ = false;
     bool body_ = false;  ///< of a body: values are stand-ins
     std::shared_ptr<Tracer> parent_{};

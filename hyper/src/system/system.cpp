@@ -9,6 +9,7 @@
 
 #include "caught.hpp"
 #include "population_place.hpp"
+#include "population_refresh.hpp"
 #include "system_impl.hpp"
 #include "tracer.hpp"
 #include "yolk/core/log.hpp"
@@ -24,7 +25,8 @@ std::string keys_of(const std::map<std::string, V>& inputs) {
     return keys.empty() ? "none" : keys;
 }
 
-/// All examples have the first's keys. Errors name the example.
+}  // namespace
+
 Result<void> check_keys(std::span<const Example> examples) {
     for (std::size_t i = 1; i < examples.size(); ++i) {
         const auto& first = examples[0].inputs;
@@ -36,8 +38,6 @@ Result<void> check_keys(std::span<const Example> examples) {
     }
     return {};
 }
-
-}  // namespace
 
 Traced Inputs::operator[](const std::string& key) const {
     const auto found = values_.find(key);
@@ -99,18 +99,21 @@ Result<Tensor> System::values_of(const std::string& name) const {
 }
 
 void System::use(Dispatcher& dispatcher) noexcept {
+    impl_->populations.clear();
     impl_->context.reset();
     impl_->dispatcher = &dispatcher;
     impl_->devices = nullptr;
 }
 
 void System::use(const Context& context) noexcept {
+    impl_->populations.clear();
     impl_->context = context;
     impl_->dispatcher = &context.dispatcher();
     impl_->devices = nullptr;
 }
 
 void System::use(evolve::DevicePool& devices) noexcept {
+    impl_->populations.clear();
     impl_->context.reset();
     impl_->dispatcher = nullptr;
     impl_->devices = &devices;
@@ -171,8 +174,19 @@ Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> ex
     if (examples.empty()) return bad_input("System '{}' was given no examples; give it at least one.", impl_->name);
     YOLK_TRY_VOID(check_keys(examples));
     std::vector<TracedExample> traces;
+    std::map<std::string, std::size_t> known;  // which trace has inputs of these types
+    const std::vector<std::string> none;
     for (std::size_t i = 0; i < examples.size(); ++i) {
+        const std::string types = population::types_of(examples[i].inputs);
+        if (const auto found = known.find(types); found != known.end()) {
+            TracedExample again = traces[found->second];
+            if (population::refresh(again, examples[i].inputs, none)) {
+                traces.push_back(std::move(again));
+                continue;
+            }  // otherwise the run says what is wrong, and where
+        }
         YOLK_TRY(TracedExample traced, trace(examples[i], i));
+        if (population::is_refreshable(traced)) known.emplace(types, i);
         traces.push_back(std::move(traced));
     }
     return traces;

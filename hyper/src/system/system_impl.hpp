@@ -7,11 +7,22 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "yolk/autotune/context.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::hyper {
+
+/// All examples have the first's keys. Errors name the example.
+[[nodiscard]] Result<void> check_keys(std::span<const Example> examples);
+
+/// What evaluate_population has prepared: its plans serve other examples of the same structures.
+struct KeptPopulation {
+    std::string key;
+    std::vector<TracedExample> traced;  // before what refers to it
+    std::optional<PopulationEvaluator> evaluator;
+};
 
 struct System::Impl {
     std::string name;
@@ -27,7 +38,12 @@ struct System::Impl {
     Dispatcher* dispatcher = nullptr;
     evolve::DevicePool* devices = nullptr;  ///< the caller's, in place of both
     std::shared_ptr<HostPool> pool;
+    std::vector<std::unique_ptr<KeptPopulation>> populations{};  ///< the latest last; gone before their device
 
+    /// One for these examples; the latest are kept. Errors: PopulationEvaluator::create's.
+    [[nodiscard]] Result<KeptPopulation*> population_for(const PopulationEvaluator::Resources& resources,
+                                                         std::vector<TracedExample> traced,
+                                                         const PopulationOptions& options);
     [[nodiscard]] Result<Tensor> values_for(const AnyHyperfunction& function);
     [[nodiscard]] Result<void> add(const AnyHyperfunction& function, Tensor values);
 };
