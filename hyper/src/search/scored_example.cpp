@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scored_example.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "evaluation.hpp"
+#include "graph_copy.hpp"
+#include "yolk/hyper/control.hpp"
+#include "yolk/hyper/operations.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+Result<Graph> reward_graph(const Metric& metric, const ValueType& prediction, const ValueType& expected) {
+    const std::pair<std::string, ValueType> inputs[] = {{"prediction", prediction}, {"expected", expected}};
+    auto traced = trace(metric.name, inputs, [&](std::span<const Traced> values) {
+        return TracedValues{metric.traced(values[0], values[1])};
+    });
+    if (!traced) return std::move(traced).error().while_doing(fmt::format("tracing metric '{}'", metric.name));
+    return traced;
+}
+
+/// What the metric gave, as a tensor [1].
+Result<Atom> as_reward(const Metric& metric, GraphBuilder& builder, const Atom& given) {
+    const ValueType type = builder.type(given);
+    if (type.kind == ValueKind::Number)
+        return builder.apply("broadcast_to", {given}, {{"shape", std::vector<std::int64_t>{1}}});
+    if (type.kind != ValueKind::Tensor || type.shape.element_count().value_or(0) != 1) {
+        return bad_input("Metric '{}' gives {}; a reward is a number or a tensor of one element.", metric.name,
+                         to_string(type));
+    }
+    if (type.shape == Shape{1}) return given;
+    return builder.apply("reshape", {given}, {{"shape", std::vector<std::int64_t>{1}}});
+}
+
+}  // namespace
+
+Result<TracedExample> scored_example(const TracedExample& example, const Metric& metric, const Value& expected) {
+    if (!metric.traced) {
+        return bad_input(
+            "Metric '{}' has no form over traced values, so it has no derivative. Take numeric_distance(), "
+            "cross_entropy(), sequence_cross_entropy(), or make one with traced_metric().",
+            metric.name);
+    }
+    const Graph& graph = example.graph;
+    const ValueType prediction = type_of(graph, graph.outputs.front());
+    if (metric.check) YOLK_TRY_VOID(metric.check(prediction, expected));
+    YOLK_TRY(const Graph rewards, reward_graph(metric, prediction, type_of(expected)));
+
+    GraphBuilder builder(graph.name);
+    Mapping mapping(graph);
+    copy_interface(graph, builder, mapping);
+    const VariableId wanted = builder.input(kExpectedInput, type_of(expected));
+    for (const Equation& equation : graph.equations) YOLK_TRY_VOID(copy_equation(graph, equation, mapping, builder));
+    const Atom operands[] = {mapping(graph.outputs.front()), wanted};
+    YOLK_TRY(const std::vector<Atom> made, splice(rewards, operands, builder));
+    YOLK_TRY(Atom reward, as_reward(metric, builder, made.front()));
+    TracedExample scored{.graph = std::move(builder).finish({std::move(reward)}),
+                         .values = {},
+                         .notes = example.notes,
+                         .cuts = example.cuts};
+    scored.values.resize(scored.graph.variables.size());
+    for (std::uint32_t id = 0; id < graph.variables.size(); ++id) {
+        const Atom to = mapping(Atom(VariableId(id)));
+        if (const auto* variable = std::get_if<VariableId>(&to)) scored.values[variable->value] = example.values[id];
+    }
+    std::map<std::string, Value> inputs{{kExpectedInput, expected}};
+    for (const auto& [name, id] : graph.inputs) inputs.emplace(name, example.values[id.value]);
+    std::vector<std::string> all;
+    for (const GraphParameter& parameter : graph.parameters) all.push_back(parameter.group);
+    YOLK_TRY_VOID(refresh(scored, inputs, all));
+    return scored;
+}
+
+Result<void> refresh(TracedExample& example, const std::map<std::string, Value>& inputs,
+                     std::span<const std::string> varying) {
+    const Graph& graph = example.graph;
+    std::vector<Value> values = example.values;
+    for (const auto& [name, id] : graph.inputs) {
+        const auto given = inputs.find(name);
+        const ValueType& wanted = graph.variables[id.value].type;
+        if (given == inputs.end()) return bad_input("Input '{}' is missing; the graph has it.", name);
+        if (type_of(given->second) != wanted) {
+            return bad_input("Input '{}' is {}; the other examples have {}.", name, to_string(type_of(given->second)),
+                             to_string(wanted));
+        }
+        values[id.value] = given->second;
+    }
+    const std::vector<bool> depends = depends_on(graph, varying);
+    for (std::size_t i = 0; i < graph.equations.size(); ++i) {
+        const Equation& equation = graph.equations[i];
+        if (has_effects(equation) ||
+            std::ranges::any_of(equation.results, [&](VariableId id) { return depends[id.value]; }))
+            continue;
+        std::vector<Value> operands;
+        for (const Atom& atom : equation.operands) {
+            const auto* id = std::get_if<VariableId>(&atom);
+            operands.push_back(id != nullptr ? values[id->value] : std::get<Value>(atom));
+        }
+        YOLK_TRY(std::vector<Value> results, evaluate_at(graph, i, operands));
+        YOLK_TRY_VOID(check_results(graph, i, results));
+        for (std::size_t r = 0; r < results.size(); ++r) values[equation.results[r].value] = std::move(results[r]);
+    }
+    example.values = std::move(values);
+    return {};
+}
+
+Metric output_as_reward(std::string name) {
+    return {[](const Value& reward, const Value& /*expected*/) { return reward.as_number(); }, std::move(name)};
+}
+
+}  // namespace yolk::hyper
