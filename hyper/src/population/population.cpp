@@ -56,7 +56,7 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resourc
                                                         const PopulationOptions& options) {
     if (resources.dispatcher == nullptr && resources.devices == nullptr)
         return bad_input("A population evaluator needs a dispatcher: where tensor equations run.");
-    YOLK_TRY(ExampleSet examples, ExampleSet::create(traced, parameters));
+    YOLK_TRY(ExampleSet examples, ExampleSet::create(traced, parameters, options.examples_change));
     auto impl = std::make_unique<Impl>(Impl{.examples = std::move(examples)});
     YOLK_TRY_VOID(impl->make_evaluator(resources, options));
     // What a search will ask for: it says now what runs where, and whether one candidate fits.
@@ -74,6 +74,15 @@ Result<PopulationOutputs> PopulationEvaluator::evaluate(const Perturbations& can
 Result<PopulationOutputs> PopulationEvaluator::evaluate(std::span<const Candidate> candidates) {
     YOLK_TRY(const Question question, impl_->examples.ask(candidates));
     return impl_->evaluate(question);
+}
+
+Result<void> PopulationEvaluator::set_examples(std::span<const TracedExample> examples) {
+    std::vector<const TracedExample*> list;
+    for (const TracedExample& example : examples) list.push_back(&example);
+    return impl_->examples.replace(list);
+}
+Result<void> PopulationEvaluator::set_examples(std::span<const TracedExample* const> examples) {
+    return impl_->examples.replace(examples);
 }
 
 bool PopulationEvaluator::is_pooled() const noexcept { return impl_->pooled != nullptr; }

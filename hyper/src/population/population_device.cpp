@@ -26,7 +26,10 @@ Result<Program*> DeviceEvaluator::program_for(const Question& question) {
     const auto found = std::ranges::find(programs_, key, &Known::key);
     if (found != programs_.end()) {
         std::rotate(found, found + 1, programs_.end());
-        return programs_.back().program.get();
+        Known& latest = programs_.back();
+        if (latest.version != examples_->version()) YOLK_TRY_VOID(latest.program->take_examples());
+        latest.version = examples_->version();
+        return latest.program.get();
     }
     const Program::Options wanted{
         .members_per_chunk =
@@ -38,7 +41,7 @@ Result<Program*> DeviceEvaluator::program_for(const Question& question) {
         .kept_plans = kept_plans_};
     YOLK_TRY(auto program, Program::create(*dispatcher_, examples_->groups(), question.sources, wanted));
     if (programs_.size() == kKeptPrograms) programs_.erase(programs_.begin());
-    programs_.push_back({std::move(key), std::move(program)});
+    programs_.push_back({std::move(key), std::move(program), examples_->version()});
     return programs_.back().program.get();
 }
 

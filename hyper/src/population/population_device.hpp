@@ -33,6 +33,7 @@ class DeviceEvaluator {
     struct Known {
         std::string key;
         std::unique_ptr<Program> program;
+        std::uint64_t version = 0;  ///< of the examples whose data is on the device
     };
     Dispatcher* dispatcher_;
     HostPool* pool_;

@@ -121,7 +121,7 @@ BufferRef Emitter::varying(const Operand& operand) {
     BufferRef& known = numbers_of_[group_][operand.variable->value];
     if (known.home != BufferRef::Home::None) return known;
     const std::uint32_t count = operand.traits.below;
-    const BufferRef numbers = store(fmt::format("numbers {}", count), [&](std::vector<std::uint32_t>& table) {
+    const BufferRef numbers = store(fmt::format("numbers {}", count), [count](std::vector<std::uint32_t>& table) {
         for (std::uint32_t i = 0; i < count; ++i) table.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(i)));
     });
     known = temporary(words.bytes);
@@ -142,8 +142,8 @@ BufferRef Emitter::raw(const Operand& operand) {
 
 BufferRef Emitter::table(const Operand& operand) {
     if (operand.traits.source < 0) {
-        return store(key_of(operand) + " as table", [&](std::vector<std::uint32_t>& words) {
-            for (const float x : traced_value(*group().examples.front(), operand.place).tensor()->values())
+        return store(key_of(operand) + " as table", [&of = group(), place = operand.place](auto& words) {
+            for (const float x : traced_value(*of.examples.front(), place).tensor()->values())
                 words.push_back(std::bit_cast<std::uint32_t>(exact::exact_flush_operand(x)));
         });
     }
@@ -209,42 +209,59 @@ std::string Emitter::key_of(const Operand& operand) const {
     return fmt::format("{} literal {} {}", group_, operand.place.equation, operand.place.operand);
 }
 
-BufferRef Emitter::store(const std::string& key, const std::function<void(std::vector<std::uint32_t>&)>& fill) {
-    if (const auto found = constants_.known.find(key); found != constants_.known.end()) return found->second;
+BufferRef Emitter::store(const std::string& key, Constants::Fill fill) {
+    if (const auto found = constants_.known.find(key); found != constants_.known.end()) return found->second.buffer;
     const std::size_t begin = round_up(constants_.words.size(), kViewAlignment / kElementBytes);
     constants_.words.resize(begin);
     fill(constants_.words);
     const BufferRef buffer{.home = BufferRef::Home::Constants,
                            .offset = kElementBytes * begin,
                            .bytes = kElementBytes * (constants_.words.size() - begin)};
-    constants_.known.emplace(key, buffer);
+    constants_.known.emplace(key, Constants::Piece{buffer, std::move(fill)});
     return buffer;
+}
+
+Result<void> Constants::refill() {
+    std::vector<std::uint32_t> piece;
+    for (const auto& [key, known_piece] : known) {
+        piece.clear();
+        known_piece.fill(piece);
+        if (kElementBytes * piece.size() != known_piece.buffer.bytes) {
+            return bad_input(
+                "The examples' data ({}) has {} bytes now; it had {}. Give examples of the same structure.", key,
+                kElementBytes * piece.size(), known_piece.buffer.bytes);
+        }
+        std::ranges::copy(piece,
+                          words.begin() + static_cast<std::ptrdiff_t>(known_piece.buffer.offset / kElementBytes));
+    }
+    return {};
 }
 
 BufferRef Emitter::constant(const Operand& operand, bool per_example, const Shape& shape) {
     return store(fmt::format("{} to {} {}", key_of(operand), shape.to_string(), per_example),
-                 [&](std::vector<std::uint32_t>& words) {
-                     for (std::uint32_t e = 0; e < examples(per_example); ++e)
-                         append_floats(traced_value(*group().examples[e], operand.place), shape, words);
+                 [&of = group(), count = examples(per_example), place = operand.place, shape](auto& words) {
+                     for (std::uint32_t e = 0; e < count; ++e)
+                         append_floats(traced_value(*of.examples[e], place), shape, words);
                  });
 }
 
 BufferRef Emitter::constant_words(const Operand& operand, bool per_example) {
-    return store(fmt::format("{} as words {}", key_of(operand), per_example), [&](std::vector<std::uint32_t>& words) {
-        for (std::uint32_t e = 0; e < examples(per_example); ++e) {
-            const Value& value = traced_value(*group().examples[e], operand.place);
-            // A trace that gave these was refused where they are not whole numbers in range.
-            for (const float id : value.tensor()->values()) words.push_back(static_cast<std::uint32_t>(id));
-        }
-    });
+    return store(fmt::format("{} as words {}", key_of(operand), per_example),
+                 [&of = group(), count = examples(per_example), place = operand.place](auto& words) {
+                     for (std::uint32_t e = 0; e < count; ++e) {
+                         // What is no whole number in range was refused, by the trace or with the new examples.
+                         for (const float id : traced_value(*of.examples[e], place).tensor()->values())
+                             words.push_back(static_cast<std::uint32_t>(id));
+                     }
+                 });
 }
 
 BufferRef Emitter::constant_ids(const Operand& ids, const IdTables& tables) {
     const std::string key =
         fmt::format("{} as ids of {} {} {}", key_of(ids), tables.count, tables.extent, tables.per_example);
-    return store(key, [&](std::vector<std::uint32_t>& words) {
-        for (std::uint32_t e = 0; e < group().count(); ++e) {
-            const Value& value = traced_value(*group().examples[e], ids.place);
+    return store(key, [&of = group(), place = ids.place, tables](auto& words) {
+        for (std::uint32_t e = 0; e < of.count(); ++e) {
+            const Value& value = traced_value(*of.examples[e], place);
             const std::uint32_t first = tables.per_example ? e * tables.count : 0;
             for (std::uint32_t t = first; t < first + tables.count; ++t) {
                 for (const float id : value.tensor()->values())
@@ -255,7 +272,7 @@ BufferRef Emitter::constant_ids(const Operand& ids, const IdTables& tables) {
 }
 
 BufferRef Emitter::repeated(std::uint32_t count, std::uint32_t each) {
-    return store(fmt::format("repeat {} {}", count, each), [&](std::vector<std::uint32_t>& words) {
+    return store(fmt::format("repeat {} {}", count, each), [count, each](std::vector<std::uint32_t>& words) {
         for (std::uint32_t i = 0; i < count; ++i) words.insert(words.end(), each, i);
     });
 }

@@ -106,10 +106,19 @@ struct ArenaBuffer {
     std::uint64_t offset = 0;
 };
 
-/// Data of the examples as the kernels want it, made once per program.
+/// Data of the examples as the kernels want it, made once per program, and again when the examples change.
 struct Constants {
+    /// Appends. The groups of examples must outlive it; what it refers to beside them it holds.
+    using Fill = std::function<void(std::vector<std::uint32_t>&)>;
+    struct Piece {
+        BufferRef buffer;
+        Fill fill;
+    };
     std::vector<std::uint32_t> words;
-    std::map<std::string, BufferRef> known;
+    std::map<std::string, Piece> known;
+
+    /// From the examples as they are now, each piece in its place. Errors: a piece of another size.
+    [[nodiscard]] Result<void> refill();
 };
 
 /// All phases for one number of members.
@@ -201,7 +210,7 @@ class Emitter {
     [[nodiscard]] const PlacedGraph& placed() const { return inputs_.placed[group_]; }
     [[nodiscard]] BufferRef source_values(std::int32_t source);
     BufferRef upload(Upload upload);
-    [[nodiscard]] BufferRef store(const std::string& key, const std::function<void(std::vector<std::uint32_t>&)>& fill);
+    [[nodiscard]] BufferRef store(const std::string& key, Constants::Fill fill);
     [[nodiscard]] BufferRef repeated(std::uint32_t count, std::uint32_t each);
     [[nodiscard]] std::string key_of(const Operand& operand) const;
     void touch(const BufferRef& buffer);

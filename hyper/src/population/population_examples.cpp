@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "population_refresh.hpp"
+
 namespace yolk::hyper::population {
 namespace {
 
@@ -68,6 +70,16 @@ Result<void> check(const Perturbations& p, const ParameterSet& parameters) {
     return {};
 }
 
+bool covers(const std::vector<bool>& now, const std::vector<bool>& before) {
+    return std::ranges::equal(now, before, [](bool is, bool was) { return is || !was; });
+}
+/// All that was the same still is.
+bool covers(const Uniformity& now, const Uniformity& before) {
+    return covers(now.variables, before.variables) && covers(now.outputs, before.outputs) &&
+           std::ranges::equal(now.literals, before.literals,
+                              [](const auto& is, const auto& was) { return covers(is, was); });
+}
+
 }  // namespace
 
 std::string Question::key() const {
@@ -78,19 +90,56 @@ std::string Question::key() const {
     return key;
 }
 
-Result<ExampleSet> ExampleSet::create(std::span<const TracedExample> traced, const ParameterSet& parameters) {
+Result<ExampleSet> ExampleSet::create(std::span<const TracedExample> traced, const ParameterSet& parameters,
+                                      bool examples_change) {
     if (traced.empty()) return bad_input("No examples were given; a population is evaluated on at least one.");
     ExampleSet made(parameters);
     std::map<std::string, std::size_t> known;
     for (std::size_t i = 0; i < traced.size(); ++i) {
         YOLK_TRY_VOID(check_example(traced[i], i, parameters));
         const auto [found, is_new] = known.emplace(signature(traced[i].graph), made.groups_.size());
+        if (is_new) made.signatures_.push_back(found->first);
         if (is_new) made.groups_.emplace_back();
         made.groups_[found->second].examples.push_back(&traced[i]);
         made.groups_[found->second].indices.push_back(static_cast<std::uint32_t>(i));
     }
+    for (ExampleGroup& group : made.groups_) group.uniform = uniformity_of(group.examples, examples_change);
+    made.examples_change_ = examples_change;
     made.count_ = static_cast<std::uint32_t>(traced.size());
     return made;
+}
+
+Result<void> ExampleSet::replace(std::span<const TracedExample* const> traced) {
+    if (traced.size() != count_) {
+        return bad_input("{} examples were given in place of {}; plans were made for that many. Give as many.",
+                         traced.size(), count_);
+    }
+    std::vector<std::vector<const TracedExample*>> wanted;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        std::vector<const TracedExample*>& examples = wanted.emplace_back();
+        for (std::uint32_t e = 0; e < groups_[g].count(); ++e) {
+            const std::uint32_t index = groups_[g].indices[e];
+            examples.push_back(traced[index]);
+            YOLK_TRY_VOID(check_example(*traced[index], index, *parameters_));
+            if (traced[index] != groups_[g].examples[e] && signature(traced[index]->graph) != signatures_[g]) {
+                return bad_input(
+                    "Example {} has another structure than the one in its place: other equations, or other shapes. "
+                    "Give examples of the same structures in the same order, or make another evaluator.",
+                    index);
+            }
+            if (Result<void> fits = check_ids(*traced[index]); !fits)
+                return std::move(fits).error().while_doing(fmt::format("taking example {}", index));
+        }
+        if (!covers(uniformity_of(examples, examples_change_), groups_[g].uniform)) {
+            return bad_input(
+                "The new examples differ where the first ones had the same value, which plans rely on. Create the "
+                "evaluator with PopulationOptions::examples_change{}.",
+                examples_change_ ? ", and trace literals that differ between examples as inputs" : "");
+        }
+    }
+    for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].examples = std::move(wanted[g]);
+    ++version_;
+    return {};
 }
 
 bool ExampleSet::is_used(const std::string& name) const {

@@ -28,7 +28,11 @@ class ExampleSet {
    public:
     /// Errors: no examples, one without an output, a group that the graphs name and the set lacks.
     [[nodiscard]] static Result<ExampleSet> create(std::span<const TracedExample> traced,
-                                                   const ParameterSet& parameters);
+                                                   const ParameterSet& parameters, bool examples_change = false);
+    /// Others in their places. Errors, before anything is replaced: PopulationEvaluator::set_examples'.
+    [[nodiscard]] Result<void> replace(std::span<const TracedExample* const> traced);
+    /// How often they were replaced: what was made from their data is as old as that.
+    [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
     [[nodiscard]] std::span<const ExampleGroup> groups() const noexcept { return groups_; }
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
@@ -48,6 +52,9 @@ class ExampleSet {
 
     const ParameterSet* parameters_;
     std::vector<ExampleGroup> groups_;
+    std::vector<std::string> signatures_;  // by group
+    bool examples_change_ = false;
+    std::uint64_t version_ = 0;
     std::uint32_t count_ = 0;
 };
 

@@ -117,12 +117,63 @@ PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, con
     return placed;
 }
 
-IsUniform uniform_in(const ExampleGroup& group) {
-    return [&group](const AtomPlace& place) {
-        const Value& first = traced_value(*group.examples.front(), place);
-        return std::all_of(group.examples.begin() + 1, group.examples.end(), [&](const TracedExample* example) {
-            return first == traced_value(*example, place);  // quickly where they share their elements
+namespace {
+
+/// Without looking at values: what depends on an input, or on a host function, which may have chance.
+std::vector<bool> may_differ(const Graph& graph) {
+    std::vector<bool> differs(graph.variables.size(), false);
+    for (const auto& [key, id] : graph.inputs) differs[id.value] = true;
+    for (const Equation& equation : graph.equations) {
+        const bool any = equation.host != nullptr || std::ranges::any_of(equation.operands, [&](const Atom& atom) {
+                             const auto* id = std::get_if<VariableId>(&atom);
+                             return id != nullptr && differs[id->value];
+                         });
+        for (const VariableId id : equation.results) differs[id.value] = any;
+    }
+    return differs;
+}
+
+/// Literals alone; true for variables, which are looked up by themselves.
+std::vector<bool> equal_literals(std::span<const TracedExample* const> examples, std::size_t equation,
+                                 std::size_t operands) {
+    std::vector<bool> equal(operands, true);
+    for (std::size_t i = 0; i < operands; ++i) {
+        const AtomPlace place{equation, i};
+        const Value* first = std::get_if<Value>(&atom_at(examples.front()->graph, place));
+        for (const TracedExample* example : examples.subspan(1))
+            equal[i] = equal[i] && (first == nullptr || *first == traced_value(*example, place));
+    }
+    return equal;
+}
+
+}  // namespace
+
+Uniformity uniformity_of(std::span<const TracedExample* const> examples, bool examples_change) {
+    const TracedExample& first = *examples.front();
+    Uniformity uniform;
+    uniform.variables.assign(first.graph.variables.size(), true);
+    if (examples_change && examples.size() > 1) {
+        uniform.variables = may_differ(first.graph);
+        uniform.variables.flip();
+    }
+    for (std::size_t v = 0; v < uniform.variables.size(); ++v) {
+        if (!uniform.variables[v]) continue;
+        uniform.variables[v] = std::ranges::all_of(examples.subspan(1), [&](const TracedExample* example) {
+            return first.values[v] == example->values[v];  // quickly where they share their elements
         });
+    }
+    for (std::size_t i = 0; i < first.graph.equations.size(); ++i)
+        uniform.literals.push_back(equal_literals(examples, i, first.graph.equations[i].operands.size()));
+    uniform.outputs = equal_literals(examples, kOutputs, first.graph.outputs.size());
+    return uniform;
+}
+
+IsUniform uniform_in(const ExampleGroup& group) {
+    return [&group](const AtomPlace& place) -> bool {
+        if (const auto* variable = std::get_if<VariableId>(&atom_at(group.graph(), place)))
+            return group.uniform.variables[variable->value];
+        return place.equation == kOutputs ? group.uniform.outputs[place.operand]
+                                          : group.uniform.literals[place.equation][place.operand];
     };
 }
 

@@ -40,10 +40,18 @@ struct Source {
                                                           : to_natural(spec.fields, coordinates));
 }
 
+/// Which values are taken for the same in all examples of a group.
+struct Uniformity {
+    std::vector<bool> variables;
+    std::vector<std::vector<bool>> literals;  ///< by equation and operand
+    std::vector<bool> outputs;
+};
+
 /// Examples whose graphs have one signature.
 struct ExampleGroup {
     std::vector<const TracedExample*> examples;
     std::vector<std::uint32_t> indices;  ///< among all examples
+    Uniformity uniform;                  ///< stays when the examples change: plans were made for it
     [[nodiscard]] const Graph& graph() const { return examples.front()->graph; }
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(examples.size()); }
 };
@@ -86,7 +94,10 @@ struct PlacedGraph {
 /// Whether the data atom at a place is the same in all examples.
 using IsUniform = std::function<bool(const AtomPlace&)>;
 [[nodiscard]] PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, const IsUniform& is_uniform);
-/// By comparing the examples' values.
+/// By comparing the examples' values. With `examples_change` nothing that depends on an input, or on a host function,
+/// counts as the same.
+[[nodiscard]] Uniformity uniformity_of(std::span<const TracedExample* const> examples, bool examples_change);
+/// What the group was made with. The group must outlive it.
 [[nodiscard]] IsUniform uniform_in(const ExampleGroup& group);
 
 [[nodiscard]] std::vector<Operand> operands_of(const Graph& graph, const PlacedGraph& placed, std::size_t equation,

@@ -221,6 +221,12 @@ Result<void> Program::create_shared_buffers() {
     return {};
 }
 
+Result<void> Program::take_examples() {
+    YOLK_TRY_VOID(constants_.refill());
+    if (constants_buffer_.size_bytes() == 0) return {};  // create_shared_buffers() will upload it
+    return dispatcher_->upload(constants_buffer_, std::as_bytes(std::span(constants_.words)));
+}
+
 BufferView Program::view_of(const ChunkPlan& plan, const BufferRef& ref) const {
     switch (ref.home) {
         case BufferRef::Home::Arena: return {plan.arena, plan.layout.buffers[ref.index].offset, ref.bytes};

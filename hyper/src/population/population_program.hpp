@@ -66,6 +66,8 @@ class Program {
     [[nodiscard]] std::uint32_t members_per_chunk() const noexcept { return options_.members_per_chunk; }
     /// Made on first use; a few are kept.
     [[nodiscard]] Result<ChunkPlan*> chunk_plan(std::uint32_t members);
+    /// The examples have been replaced: their data goes to the device, in one upload. Errors: the driver's.
+    [[nodiscard]] Result<void> take_examples();
     /// Centre values into their staging; the next recording copies them.
     [[nodiscard]] Result<void> stage_centre(std::span<const float> centre);
     /// The same from the device, packed as the table is: the next recording copies the rows that are drawn there.

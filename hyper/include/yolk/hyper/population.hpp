@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,7 +36,22 @@ struct PopulationOptions {
     std::uint32_t max_batch_size = 0;
     std::uint64_t memory_budget_bytes =
         0;  ///< of device memory for intermediate values; 0: a quarter of what is left of the heap
+    /// Other data may come later (PopulationEvaluator::set_examples): what depends on an input is not taken for the
+    /// same in all examples because it happens to be now. Costs room, and a few shortcuts of the kernels.
+    bool examples_change = false;
 };
+
+namespace population {
+
+/// New data in a traced graph, without running the user's function. Inputs of the types that were traced, all of them.
+/// Equations that depend on none of the groups in `varying` (not given: on no parameter) are evaluated again here, host
+/// functions among them; the values of others are left as they were, and mean nothing. An evaluator that the example
+/// was given to must be told by set_examples() before it evaluates again. Errors leave the example as it was: missing,
+/// unknown or differing inputs, an id that is out of range, a trace that read values past the tracer, an equation's.
+[[nodiscard]] Result<void> refresh(TracedExample& example, const std::map<std::string, Value>& inputs,
+                                   std::optional<std::span<const std::string>> varying = std::nullopt);
+
+}  // namespace population
 
 /// Candidates as perturbations of one centre, by the rules of design.md section 4 ("Perturbation").
 struct Perturbations {
@@ -116,6 +132,13 @@ class PopulationEvaluator {
     [[nodiscard]] Result<PopulationOutputs> evaluate(const Perturbations& candidates);
     /// Errors: unknown groups (lists the known), another shape, values outside the bounds.
     [[nodiscard]] Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
+    /// Other examples in place of the first ones: as many, of the same structures (signature) in the same order.
+    /// Nothing is planned again; each device's next evaluation begins with one upload of the data. Errors, which leave
+    /// everything as it was: another number or structure, ids out of range, values that differ between examples where
+    /// those of the first ones were the same (PopulationOptions::examples_change allows that of what depends on
+    /// inputs).
+    [[nodiscard]] Result<void> set_examples(std::span<const TracedExample> examples);
+    [[nodiscard]] Result<void> set_examples(std::span<const TracedExample* const> examples);
     /// Candidates are dealt out to several devices.
     [[nodiscard]] bool is_pooled() const noexcept;
     /// Rows of search_space(parameters).table, ascending, that the host reads of a centre: structs of fields, whose

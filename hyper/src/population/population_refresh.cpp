@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "population_refresh.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "caught.hpp"
+#include "evaluation.hpp"
+#include "operations_impl.hpp"
+#include "population_place.hpp"
+
+namespace yolk::hyper::population {
+namespace {
+
+bool takes_ids(const Equation& equation) {
+    const std::string_view name = equation.operation->name;
+    return name == "gather" || name == "scatter_add" || name == "embedding";
+}
+
+bool reads_any(const Equation& equation, const std::vector<bool>& variables) {
+    return std::ranges::any_of(equation.operands, [&](const Atom& atom) {
+        const auto* id = std::get_if<VariableId>(&atom);
+        return id != nullptr && variables[id->value];
+    });
+}
+
+/// The inputs in their variables. Errors name the key.
+Result<void> take_inputs(TracedExample& example, const std::map<std::string, Value>& inputs) {
+    const Graph& graph = example.graph;
+    for (const auto& [key, id] : graph.inputs) {
+        const auto found = inputs.find(key);
+        if (found == inputs.end())
+            return bad_input("Graph '{}' has the input '{}', which was not given; give all it was traced with.",
+                             graph.name, key);
+        const ValueType given = type_of(found->second);
+        if (given != graph.variables[id.value].type) {
+            return bad_input("Input '{}' is a {}, but a {} was traced; trace the graph again for it.", key,
+                             to_string(given), to_string(graph.variables[id.value].type));
+        }
+        example.values[id.value] = found->second;
+    }
+    if (inputs.size() == graph.inputs.size()) return {};
+    return bad_input("{} inputs were given for graph '{}', which has {}; give those it was traced with.", inputs.size(),
+                     graph.name, graph.inputs.size());
+}
+
+Result<void> evaluate_again(TracedExample& example, std::size_t index) {
+    const Graph& graph = example.graph;
+    const Equation& equation = graph.equations[index];
+    std::vector<Value> operands;
+    for (std::size_t i = 0; i < equation.operands.size(); ++i) operands.push_back(traced_value(example, {index, i}));
+    auto results = caught([&] { return describe(graph, index); }, [&] { return evaluate_at(graph, index, operands); });
+    if (!results) return std::move(results).error();
+    YOLK_TRY_VOID(check_results(graph, index, *results));
+    for (std::size_t i = 0; i < results->size(); ++i)
+        example.values[equation.results[i].value] = std::move((*results)[i]);
+    return {};
+}
+
+}  // namespace
+
+Result<void> check_ids(const TracedExample& example) {
+    const std::vector<bool> varies = depends_on(example.graph);
+    for (std::size_t i = 0; i < example.graph.equations.size(); ++i) {
+        const Equation& equation = example.graph.equations[i];
+        if (!takes_ids(equation)) continue;
+        const auto* id = std::get_if<VariableId>(&equation.operands[1]);
+        if (id != nullptr && varies[id->value]) continue;
+        const auto* table = std::get_if<VariableId>(&equation.operands[0]);
+        const Shape shape = table != nullptr ? example.graph.variables[table->value].type.shape
+                                             : type_of(std::get<Value>(equation.operands[0])).shape;
+        YOLK_TRY(const std::size_t dimension,
+                 equation.operation->name == "embedding" ? Result<std::size_t>(0) : dimension_of(equation, shape));
+        auto checked = ids_of(equation, *traced_value(example, {i, 1}).tensor(), shape, dimension);
+        if (!checked) return std::move(checked).error().while_doing(describe(example.graph, i));
+    }
+    return {};
+}
+
+Result<void> refresh(TracedExample& example, const std::map<std::string, Value>& inputs,
+                     std::optional<std::span<const std::string>> varying) {
+    if (!example.notes.empty()) {
+        return bad_input(
+            "The trace of graph '{}' read values past the tracer, so its equations may hold what an input was: {} "
+            "Trace "
+            "it again for other inputs.",
+            example.graph.name, example.notes.front());
+    }
+    TracedExample fresh{.graph = std::move(example.graph), .values = example.values};
+    const auto renew = [&]() -> Result<void> {
+        YOLK_TRY_VOID(take_inputs(fresh, inputs));
+        const std::vector<bool> varies = depends_on(fresh.graph, varying);
+        for (std::size_t i = 0; i < fresh.graph.equations.size(); ++i) {
+            if (!reads_any(fresh.graph.equations[i], varies)) YOLK_TRY_VOID(evaluate_again(fresh, i));
+        }
+        return check_ids(fresh);
+    };
+    Result<void> done = renew();
+    example.graph = std::move(fresh.graph);
+    if (done) example.values = std::move(fresh.values);
+    return done;
+}
+
+}  // namespace yolk::hyper::population
