@@ -14,13 +14,6 @@ namespace {
 
 using BodyFunction = std::function<TracedValues(std::span<const Traced>)>;
 
-Value stand_in_of(const ValueType& type) {
-    if (type.kind == ValueKind::Tensor) return Tensor::filled(type.shape, 0.0F);
-    if (type.kind == ValueKind::Text) return "";
-    if (type.kind == ValueKind::Boolean) return false;
-    return 0.0;
-}
-
 /// Traces the bodies of one equation, and gives all of them the same further inputs for what any of them captures.
 class BodyTracer {
    public:
@@ -30,7 +23,7 @@ class BodyTracer {
         const auto tracer = Tracer::create_body(name, parent_);
         std::vector<Traced> inside;
         for (std::size_t i = 0; i < inputs.size(); ++i)
-            inside.push_back(tracer->input(fmt::format("{}", i), stand_in_of(inputs[i].type())));
+            inside.push_back(tracer->input(fmt::format("{}", i), blank_of(inputs[i].type())));
         const Tracer::Scope scope(tracer);
         YOLK_TRY(const TracedValues outputs, caught([&] { return fmt::format("Body '{}'", name); },
                                                     [&]() -> Result<TracedValues> { return function(inside); }));
@@ -108,7 +101,7 @@ TracedValues recorded(const std::shared_ptr<Tracer>& tracer, Equation equation, 
 
 std::vector<Value> stand_ins_of(std::span<const Traced> like) {
     std::vector<Value> values;
-    for (const Traced& value : like) values.push_back(stand_in_of(value.type()));
+    for (const Traced& value : like) values.push_back(blank_of(value.type()));
     return values;
 }
 
@@ -116,8 +109,7 @@ std::vector<Value> stand_ins_of(const Graph& body, std::size_t first) {
     std::vector<Value> values;
     for (std::size_t i = first; i < body.outputs.size(); ++i) {
         const auto* id = std::get_if<VariableId>(&body.outputs[i]);
-        values.push_back(id != nullptr ? stand_in_of(body.variables[id->value].type)
-                                       : std::get<Value>(body.outputs[i]));
+        values.push_back(id != nullptr ? blank_of(body.variables[id->value].type) : std::get<Value>(body.outputs[i]));
     }
     return values;
 }
@@ -278,7 +270,7 @@ Result<Graph> trace(const std::string& name, std::span<const std::pair<std::stri
     });
     const Tracer::Scope scope(tracer);
     std::vector<Traced> inside;
-    for (const auto& [key, type] : inputs) inside.push_back(tracer->input(key, stand_in_of(type)));
+    for (const auto& [key, type] : inputs) inside.push_back(tracer->input(key, blank_of(type)));
     YOLK_TRY(const TracedValues outputs, caught([&] { return fmt::format("Function '{}'", name); },
                                                 [&]() -> Result<TracedValues> { return function(inside); }));
     YOLK_TRY(Tracer::TracedBody body, tracer->finish_body(outputs));

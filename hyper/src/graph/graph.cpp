@@ -111,6 +111,7 @@ class SignatureWriter {
         for (const Equation& of : value.equations) equation(of);
         number(value.outputs.size());
         for (const Atom& output : value.outputs) atom(output);
+        texts(value.output_names);
     }
     [[nodiscard]] std::string hex() const { return hasher_.hex(); }
 
@@ -119,11 +120,20 @@ class SignatureWriter {
         number(value.size());
         hasher_.add(std::as_bytes(std::span(value)));
     }
+    void texts(const std::vector<std::string>& values) {
+        number(values.size());
+        for (const std::string& value : values) text(value);
+    }
     void number(std::uint64_t value) { hasher_.add_values(std::span<const std::uint64_t>(&value, 1)); }
     void type(const ValueType& value) {
         number(static_cast<std::uint64_t>(value.kind));
         number(value.shape.rank());
         for (const std::uint64_t extent : value.shape.extents()) number(extent);
+        number(value.fields.size());
+        for (const auto& [name, field] : value.fields) {
+            text(name);
+            type(field);
+        }
     }
     void atom(const Atom& value) {
         number(value.index());
@@ -139,12 +149,16 @@ class SignatureWriter {
         if (const double* real = value.number()) hasher_.add_values(std::span<const double>(real, 1));
         if (const bool* truth = value.boolean()) number(*truth ? 1 : 0);
         if (const Tensor* tensor = value.tensor()) hasher_.add_values(tensor->values());
+        if (const Record* record = value.record()) {
+            for (const auto& [name, field] : record->fields()) literal(field);
+        }
     }
     void attribute(const Attribute& value) {
         number(value.index());
         if (const auto* integer = std::get_if<std::int64_t>(&value)) number(static_cast<std::uint64_t>(*integer));
         if (const auto* real = std::get_if<double>(&value)) hasher_.add_values(std::span<const double>(real, 1));
         if (const auto* words = std::get_if<std::string>(&value)) text(*words);
+        if (const auto* words = std::get_if<std::vector<std::string>>(&value)) texts(*words);
         if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
             number(list->size());
             hasher_.add_values(std::span<const std::int64_t>(*list));
@@ -197,6 +211,10 @@ Result<void> validate(const Graph& graph) {
         }
     }
     for (std::size_t i = 0; i < graph.equations.size(); ++i) YOLK_TRY_VOID(validate_equation(graph, i, defined));
+    if (!graph.output_names.empty() && graph.output_names.size() != graph.outputs.size()) {
+        return bad_input("Graph '{}': {} names for {} outputs; all have one, or none has.", graph.name,
+                         graph.output_names.size(), graph.outputs.size());
+    }
     for (std::size_t i = 0; i < graph.outputs.size(); ++i)
         YOLK_TRY_VOID(defined.type(graph.outputs[i], fmt::format("output {}", i)));
     return defined.all();

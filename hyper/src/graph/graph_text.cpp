@@ -64,7 +64,10 @@ void append_text(std::string& text, const Graph& graph, std::span<const PlacedEq
         for (const auto& body : graph.equations[i].bodies) append_text(text, *body, {}, indent + "    ");
     }
     std::string outputs;
-    for (const Atom& output : graph.outputs) outputs += ' ' + clean(label(output), kNameLength);
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+        outputs += ' ' + clean(label(graph.outputs[i]), kNameLength);
+        if (i < graph.output_names.size()) outputs += ' ' + in_quotes(graph.output_names[i]);
+    }
     text += fmt::format("{}  output{}\n", indent, outputs);
 }
 
@@ -102,6 +105,7 @@ std::string label(const std::pair<std::string, Attribute>& attribute) {
         std::string operator()(const std::vector<std::int64_t>& value) const {
             return fmt::format("[{}]", fmt::join(value, ", "));
         }
+        std::string operator()(const std::vector<std::string>& value) const { return to_line(Json(value)); }
     };
     return fmt::format("{}={}", attribute.first, std::visit(Visitor{}, attribute.second));
 }

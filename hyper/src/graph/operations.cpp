@@ -40,6 +40,12 @@ std::string line_of(const Equation& equation) {
     return fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), equation.made_at->line());
 }
 
+Result<Types> checked_types(const Equation& equation, std::span<const ValueType> operands) {
+    auto types = equation.operation->types(equation, operands);
+    if (types || (equation.hyperfunction.empty() && !equation.made_at)) return types;
+    return std::move(types).error().while_doing(fmt::format("checking {}", described_equation(equation)));
+}
+
 Result<void> expect_operands(const Equation& equation, std::span<const ValueType> operands, std::size_t count) {
     if (operands.size() == count) return {};
     return bad_input("{}: {} operands were given; it takes {}.", equation.operation->name, operands.size(), count);
@@ -118,6 +124,9 @@ Result<std::vector<std::int64_t>> integers_attribute(const Equation& equation, s
 Result<double> real_attribute(const Equation& equation, std::string_view name) {
     return attribute<double>(equation, name, "a number");
 }
+Result<std::vector<std::string>> texts_attribute(const Equation& equation, std::string_view name) {
+    return attribute<std::vector<std::string>>(equation, name, "a list of texts");
+}
 Result<std::string> text_attribute(const Equation& equation, std::string_view name) {
     return attribute<std::string>(equation, name, "a text");
 }
@@ -138,11 +147,7 @@ Result<std::vector<Value>> evaluate_equation(const Equation& equation, std::span
     if (equation.operation == nullptr) return bad_input("An equation without an operation cannot be evaluated.");
     std::vector<ValueType> types;
     for (const Value& operand : operands) types.push_back(type_of(operand));
-    if (auto checked = equation.operation->types(equation, types); !checked) {
-        Error error = std::move(checked).error();
-        if (equation.hyperfunction.empty() && !equation.made_at) return error;
-        return std::move(error).while_doing(fmt::format("checking {}", described_equation(equation)));
-    }
+    YOLK_TRY_VOID(checked_types(equation, types));
     auto results = equation.operation->evaluate(equation, operands);
     if (!results && equation.host == nullptr)
         return std::move(results).error().while_doing(fmt::format("evaluating {}", described_equation(equation)));

@@ -160,7 +160,10 @@ Result<Values> evaluate_while(const Equation& equation, std::span<const Value> o
     return values;
 }
 
-bool moves(const ValueType& type) { return type.kind == ValueKind::Tensor || type.kind == ValueKind::Number; }
+bool moves(const ValueType& type) {
+    if (type.kind == ValueKind::Tensor || type.kind == ValueKind::Number) return true;
+    return std::ranges::any_of(type.fields, [](const auto& field) { return moves(field.second); });
+}
 
 // Operands: carries, constants, cotangents of the carries that can move. Bodies: condition, step, the step's pullback,
 // of (carries, constants, cotangents) -> cotangents of carries, then of some constants, which add up over the steps.
@@ -178,14 +181,19 @@ Result<Types> while_pullback_types(const Equation& equation, BodyTypes operands)
 
 Result<Value> added(const Value& a, const Value& b) {
     if (a.number() != nullptr) return Value(*a.number() + *b.number());
+    if (const Record* record = a.record()) {
+        Record::Fields fields = record->fields();
+        for (auto& [name, field] : fields) {
+            if (!moves(type_of(field))) continue;
+            YOLK_TRY(field, added(field, *b.record()->find(name)));
+        }
+        YOLK_TRY(Record sum, Record::create(std::move(fields)));
+        return Value(std::move(sum));
+    }
     std::vector<float> sum(a.tensor()->values().begin(), a.tensor()->values().end());
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += b.tensor()->values()[i];
     YOLK_TRY(Tensor tensor, Tensor::create(a.tensor()->shape(), std::move(sum)));
     return Value(std::move(tensor));
-}
-
-Value zero_like(const ValueType& type) {
-    return type.kind == ValueKind::Tensor ? Value(Tensor::filled(type.shape, 0.0F)) : Value(0.0);
 }
 
 Result<Values> evaluate_while_pullback(const Equation& equation, std::span<const Value> operands) {
@@ -197,7 +205,7 @@ Result<Values> evaluate_while_pullback(const Equation& equation, std::span<const
                            [&](const Values& values) { steps.push_back(values); }));
     const Graph& back = *equation.bodies[2];
     Values cotangents(operands.end() - static_cast<std::ptrdiff_t>(moving), operands.end());
-    for (std::size_t i = moving; i < back.outputs.size(); ++i) cotangents.push_back(zero_like(output_type(back, i)));
+    for (std::size_t i = moving; i < back.outputs.size(); ++i) cotangents.push_back(blank_of(output_type(back, i)));
     for (std::size_t step = steps.size(); step-- > 0;) {
         Values inputs = std::move(steps[step]);
         inputs.insert(inputs.end(), cotangents.begin(), cotangents.begin() + static_cast<std::ptrdiff_t>(moving));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on numbers, booleans and text. They have no kernels.
+// Operations on numbers, booleans, text and records. They have no kernels.
+#include <fmt/format.h>
+
 #include <array>
 
 #include "operations_impl.hpp"
@@ -87,10 +89,53 @@ Result<Values> evaluate_format(const Equation& equation, std::span<const Value> 
     return Values{Value(std::move(text))};
 }
 
+Result<Record::Fields> named_fields(const Equation& equation, std::vector<Value> values) {
+    YOLK_TRY(const std::vector<std::string> names, texts_attribute(equation, "names"));
+    if (names.size() != values.size())
+        return bad_input("pack: {} names for {} values; each value has one.", names.size(), values.size());
+    Record::Fields fields;
+    for (std::size_t i = 0; i < names.size(); ++i) fields.emplace_back(names[i], std::move(values[i]));
+    return fields;
+}
+
+Result<Types> pack_types(const Equation& equation, std::span<const ValueType> operands) {
+    YOLK_TRY(Record::Fields fields, named_fields(equation, std::vector<Value>(operands.size())));
+    ValueType type{.kind = ValueKind::Record};
+    for (std::size_t i = 0; i < operands.size(); ++i) type.fields.emplace_back(fields[i].first, operands[i]);
+    if (auto record = Record::create(std::move(fields)); !record)
+        return std::move(record).error().while_doing("making the record of a pack");
+    return Types{std::move(type)};
+}
+
+Result<Values> evaluate_pack(const Equation& equation, std::span<const Value> operands) {
+    YOLK_TRY(Record::Fields fields, named_fields(equation, {operands.begin(), operands.end()}));
+    YOLK_TRY(Record record, Record::create(std::move(fields)));
+    return Values{Value(std::move(record))};
+}
+
+Result<Types> field_types(const Equation& equation, std::span<const ValueType> operands) {
+    YOLK_TRY_VOID(expect_operands(equation, operands, 1));
+    YOLK_TRY(const std::string name, text_attribute(equation, "name"));
+    if (operands[0].kind != ValueKind::Record) return operand_error(equation, operands, "a record");
+    std::vector<std::string> names;
+    for (const auto& [known, type] : operands[0].fields) {
+        if (known == name) return Types{type};
+        names.push_back("'" + known + "'");
+    }
+    return bad_input("field: the record has no field '{}'; it has {}.", name,
+                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+}
+
+Result<Values> evaluate_field(const Equation& equation, std::span<const Value> operands) {
+    YOLK_TRY(const std::string name, text_attribute(equation, "name"));
+    return Values{*operands[0].record()->find(name)};
+}
+
 constexpr std::array kDataOperations{
     Operation{"less", less_types, evaluate_less},   Operation{"equal", equal_types, evaluate_equal},
     Operation{"and", logic_types<2>, evaluate_and}, Operation{"or", logic_types<2>, evaluate_or},
     Operation{"not", logic_types<1>, evaluate_not}, Operation{"format", format_types, evaluate_format},
+    Operation{"pack", pack_types, evaluate_pack},   Operation{"field", field_types, evaluate_field},
 };
 
 }  // namespace

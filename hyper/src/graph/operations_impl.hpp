@@ -28,6 +28,8 @@ using Values = std::vector<Value>;
 
 /// "model.cpp:12", the line of the program that made it; empty where it is not known.
 [[nodiscard]] std::string line_of(const Equation& equation);
+/// Types of its results. Errors name the equation: its operation, hyperfunction, line.
+[[nodiscard]] Result<Types> checked_types(const Equation& equation, std::span<const ValueType> operands);
 /// Errors: another number of operands.
 [[nodiscard]] Result<void> expect_operands(const Equation& equation, std::span<const ValueType> operands,
                                            std::size_t count);

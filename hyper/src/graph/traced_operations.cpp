@@ -180,4 +180,21 @@ Traced format(std::string pattern, std::initializer_list<Traced> values, Line li
     return format(std::move(pattern), std::span(values.begin(), values.size()), line);
 }
 
+Traced pack(const NamedValues& values, Line line) {
+    std::vector<std::string> names;
+    std::vector<Traced> fields;
+    for (const auto& [name, value] : values) {
+        names.push_back(name);
+        fields.push_back(value);
+    }
+    return apply("pack", fields, {{"names", std::move(names)}}, 1, line)[0];
+}
+Traced field(const Traced& record, const std::string& name, Line line) {
+    const auto tracer = Tracer::tracer_of(record);
+    if (tracer != nullptr) {
+        if (auto known = tracer->unpacked(record, name)) return *std::move(known);
+    }
+    return apply("field", {record}, {{"name", name}}, line);
+}
+
 }  // namespace yolk::hyper

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "caught.hpp"
+#include "operations_impl.hpp"
 #include "yolk/hyper/control.hpp"
 #include "yolk/hyper/operations.hpp"
 
@@ -106,6 +109,21 @@ Traced Tracer::parameters(const AnyHyperfunction& function) {
     return parameters(function.name(), *values);
 }
 
+std::optional<Traced> Tracer::unpacked(const Traced& record, const std::string& name) {
+    if (record.tracer_.get() != this || error_ || over_) return std::nullopt;
+    const auto& equations = trace_.graph.equations;
+    const auto made = std::find_if(equations.rbegin(), equations.rend(), [&](const Equation& equation) {
+        return std::ranges::find(equation.results, record.variable_) != equation.results.end();
+    });
+    if (made == equations.rend() || made->operation->name != "pack") return std::nullopt;
+    const auto& fields = record.value_.record()->fields();
+    const auto field = std::ranges::find_if(fields, [&](const auto& of) { return of.first == name; });
+    if (field == fields.end()) return std::nullopt;
+    const Atom& atom = made->operands[static_cast<std::size_t>(field - fields.begin())];
+    if (const Value* literal = std::get_if<Value>(&atom)) return Traced(*literal);
+    return Traced(field->second, std::get<VariableId>(atom), shared_from_this());
+}
+
 void Tracer::stick(Error error) {
     if (!error_) error_ = std::move(error);
 }
@@ -201,14 +219,9 @@ Result<std::vector<Value>> Tracer::stand_ins(const Equation& equation, std::span
     }
     std::vector<ValueType> types;
     for (const Value& operand : operands) types.push_back(type_of(operand));
-    YOLK_TRY(const std::vector<ValueType> results, equation.operation->types(equation, types));
+    YOLK_TRY(const std::vector<ValueType> results, checked_types(equation, types));
     std::vector<Value> values;
-    for (const ValueType& type : results) {
-        if (type.kind == ValueKind::Tensor) values.emplace_back(Tensor::filled(type.shape, 0.0F));
-        if (type.kind == ValueKind::Text) values.emplace_back("");
-        if (type.kind == ValueKind::Number) values.emplace_back(0.0);
-        if (type.kind == ValueKind::Boolean) values.emplace_back(false);
-    }
+    for (const ValueType& type : results) values.push_back(blank_of(type));
     return values;
 }
 

@@ -61,6 +61,9 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     [[nodiscard]] std::vector<Traced> record(Equation equation, std::span<const Traced> operands,
                                              std::size_t result_count, const Value& stand_in);
 
+    /// What the field of a record is that this run has packed; nothing of other records.
+    [[nodiscard]] std::optional<Traced> unpacked(const Traced& record, const std::string& name);
+
     void stick(Error error);  ///< the first one stays
     [[nodiscard]] const std::optional<Error>& error() const noexcept { return error_; }
     /// Reading past the tracer: recorded, warned about where it depends on a parameter.

@@ -173,8 +173,32 @@ Result<std::vector<Tensor>> split(const Tensor& whole, std::span<const std::uint
     return parts;
 }
 
+Record::Record() : Record(Fields()) {}
+Record::Record(Fields fields) : fields_(std::make_shared<const Fields>(std::move(fields))) {}
+
+Result<Record> Record::create(Fields fields) {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const std::string& name = fields[i].first;
+        if (name.empty()) return bad_input("Field {} of a record has no name; give each one.", i);
+        for (std::size_t j = 0; j < i; ++j) {
+            if (fields[j].first == name)
+                return bad_input("Fields {} and {} of a record are both '{}'; each name is there once.", j, i, name);
+        }
+    }
+    return Record(std::move(fields));
+}
+
+const Record::Fields& Record::fields() const noexcept { return *fields_; }
+
+const Value* Record::find(std::string_view name) const noexcept {
+    const auto found = std::ranges::find_if(*fields_, [&](const auto& field) { return field.first == name; });
+    return found != fields_->end() ? &found->second : nullptr;
+}
+
+bool operator==(const Record& a, const Record& b) { return a.fields_ == b.fields_ || *a.fields_ == *b.fields_; }
+
 std::string_view to_string(ValueKind kind) noexcept {
-    constexpr std::array<std::string_view, 4> kWords{"tensor", "text", "number", "boolean"};
+    constexpr std::array<std::string_view, 5> kWords{"tensor", "text", "number", "boolean", "record"};
     const auto index = static_cast<std::size_t>(kind);
     return index < kWords.size() ? kWords[index] : "unknown";
 }
@@ -188,11 +212,34 @@ Result<double> Value::as_number() const {
 }
 
 ValueType type_of(const Value& value) {
-    return {value.kind(), value.tensor() != nullptr ? value.tensor()->shape() : Shape()};
+    ValueType type{.kind = value.kind()};
+    if (value.tensor() != nullptr) type.shape = value.tensor()->shape();
+    if (const Record* record = value.record()) {
+        for (const auto& [name, field] : record->fields()) type.fields.emplace_back(name, type_of(field));
+    }
+    return type;
+}
+
+Value blank_of(const ValueType& type) {
+    switch (type.kind) {
+        case ValueKind::Tensor: return Tensor::filled(type.shape, 0.0F);
+        case ValueKind::Text: return "";
+        case ValueKind::Boolean: return false;
+        case ValueKind::Number: return 0.0;
+        case ValueKind::Record: break;
+    }
+    Record::Fields fields;
+    for (const auto& [name, field] : type.fields) fields.emplace_back(name, blank_of(field));
+    return Record::create(std::move(fields)).value();
 }
 
 std::string to_string(const ValueType& type) {
     const std::string kind(to_string(type.kind));
+    if (type.kind == ValueKind::Record) {
+        std::vector<std::string> fields;
+        for (const auto& [name, field] : type.fields) fields.push_back(name + ": " + to_string(field));
+        return fmt::format("{} {{{}}}", kind, fmt::join(fields, ", "));
+    }
     return type.kind == ValueKind::Tensor ? kind + " " + type.shape.to_string() : kind;
 }
 
@@ -200,6 +247,11 @@ std::string to_string(const Value& value) {
     if (value.text() != nullptr) return to_line(Json(*value.text()));
     if (value.number() != nullptr) return fmt::format("{}", *value.number());
     if (value.boolean() != nullptr) return *value.boolean() ? "true" : "false";
+    if (const Record* record = value.record()) {
+        std::vector<std::string> fields;
+        for (const auto& [name, field] : record->fields()) fields.push_back(name + ": " + to_string(field));
+        return fmt::format("{{{}}}", fmt::join(fields, ", "));
+    }
     const Tensor& tensor = *value.tensor();
     return fmt::format("tensor {} ({})", tensor.shape().to_string(), elements_to_string(tensor.values()));
 }
@@ -208,6 +260,11 @@ Json to_json(const Value& value) {
     if (value.text() != nullptr) return *value.text();
     if (value.number() != nullptr) return *value.number();
     if (value.boolean() != nullptr) return *value.boolean();
+    if (const Record* record = value.record()) {
+        Json object = Json::object();
+        for (const auto& [name, field] : record->fields()) object[name] = to_json(field);
+        return object;
+    }
     std::size_t next = 0;
     return nested(*value.tensor(), 0, next);
 }
@@ -216,8 +273,18 @@ Result<Value> value_from_json(const Json& json) {
     if (json.is_boolean()) return Value(json.get<bool>());
     if (json.is_number()) return Value(json.get<double>());
     if (json.is_string()) return Value(json.get<std::string>());
+    if (json.is_object()) {
+        Record::Fields fields;
+        for (const auto& [name, field] : json.items()) {
+            auto value = value_from_json(field);
+            if (!value) return std::move(value).error().while_doing(fmt::format("reading field '{}'", name));
+            fields.emplace_back(name, *std::move(value));
+        }
+        YOLK_TRY(Record record, Record::create(std::move(fields)));
+        return Value(std::move(record));
+    }
     if (!json.is_array()) {
-        return bad_input("{} is not a value: values are numbers, true and false, text, and arrays of numbers.",
+        return bad_input("{} is not a value: values are numbers, true and false, text, arrays of numbers, and objects.",
                          to_line(json));
     }
     std::vector<std::uint64_t> extents;

@@ -42,6 +42,10 @@ class MemoKey {
     void add(std::int64_t value) { raw(value); }
     void add(double value) { raw(value); }
     void add(const std::string& value) { text(value); }
+    void add(const std::vector<std::string>& values) {
+        number(values.size());
+        for (const std::string& value : values) text(value);
+    }
     void add(const std::vector<std::int64_t>& values) {
         number(values.size());
         for (const std::int64_t value : values) raw(value);
@@ -51,6 +55,13 @@ class MemoKey {
         if (const std::string* words = value.text()) text(*words);
         if (const double* real = value.number()) raw(*real);
         if (const bool* truth = value.boolean()) raw(*truth);
+        if (const Record* record = value.record()) {
+            number(record->fields().size());
+            for (const auto& [name, field] : record->fields()) {
+                text(name);
+                add(field);
+            }
+        }
         if (const Tensor* tensor = value.tensor()) {
             number(tensor->shape().rank());
             for (const std::uint64_t extent : tensor->shape().extents()) number(extent);

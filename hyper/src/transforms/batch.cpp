@@ -53,7 +53,8 @@ class Batch {
     Result<Graph> finish(std::span<const Batched> outputs) {
         std::vector<Atom> atoms;
         for (const Batched& output : outputs) atoms.insert(atoms.end(), output.atoms.begin(), output.atoms.end());
-        return std::move(builder_).finish(std::move(atoms));
+        const bool as_many = atoms.size() == graph_.output_names.size();  // no text, which has one for each element
+        return std::move(builder_).finish(std::move(atoms), as_many ? graph_.output_names : std::vector<std::string>());
     }
 
    private:

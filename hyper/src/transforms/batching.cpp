@@ -73,7 +73,7 @@ std::vector<Atom> elements(EquationWriter& emit, std::uint64_t size, const Batch
 }
 
 Batched from_elements(EquationWriter& emit, std::span<const Atom> elements, const ValueType& type) {
-    if (type.kind == ValueKind::Text) return {Form::Listed, {elements.begin(), elements.end()}, type};
+    if (batched_form(type) == Form::Listed) return {Form::Listed, {elements.begin(), elements.end()}, type};
     std::vector<Atom> rows;
     for (const Atom& element : elements)
         rows.push_back(emit.reshape(as_tensor(emit, element, type.kind), prepended(1, type.shape)));
@@ -87,7 +87,7 @@ Batched in_form(EquationWriter& emit, std::uint64_t size, const Batched& value, 
 }
 
 Batched masked(EquationWriter& emit, std::uint64_t size, const Atom& mask, const Batched& a, const Batched& b) {
-    if (a.type.kind == ValueKind::Text) {
+    if (batched_form(a.type) == Form::Listed) {
         const Batched truths = stacked_value(mask, {ValueKind::Boolean, {}});
         const std::vector<Atom> conditions = elements(emit, size, truths), first = elements(emit, size, a),
                                 second = elements(emit, size, b);

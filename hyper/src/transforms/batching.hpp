@@ -50,11 +50,11 @@ struct Batching {
 /// The values of all elements, each of its own type; and the way back.
 [[nodiscard]] std::vector<Atom> elements(EquationWriter& emit, std::uint64_t size, const Batched& value);
 [[nodiscard]] Batched from_elements(EquationWriter& emit, std::span<const Atom> elements, const ValueType& type);
-/// The value in another form: shared to stacked or listed, for text always listed.
+/// The value in another form: shared to stacked or listed, for text and records always listed.
 [[nodiscard]] Batched in_form(EquationWriter& emit, std::uint64_t size, const Batched& value, Form form);
 /// How a value of this type is batched.
 [[nodiscard]] inline Form batched_form(const ValueType& type) {
-    return type.kind == ValueKind::Text ? Form::Listed : Form::Stacked;
+    return type.kind == ValueKind::Text || type.kind == ValueKind::Record ? Form::Listed : Form::Stacked;
 }
 
 /// a where the mask ([size], 1 or 0) is not 0, otherwise b; of one type, batched.

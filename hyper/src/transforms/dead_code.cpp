@@ -180,7 +180,9 @@ Result<Graph> without_dead_code(const Graph& graph, const Flags& outputs_used, b
     std::erase_if(interface.parameters, [&](const GraphParameter& p) { return !live[p.variable.value]; });
     copy_interface(interface, builder, mapping);
     for (std::size_t i = kept.size(); i-- > 0;) YOLK_TRY_VOID(copy_equation(graph, kept[i], mapping, builder));
-    return std::move(builder).finish(mapping(outputs));
+    return std::move(builder).finish(mapping(outputs), graph.output_names.empty()
+                                                           ? graph.output_names
+                                                           : chosen<std::string>(graph.output_names, outputs_used));
 }
 
 Result<Graph> dce(const Graph& graph, const Flags& outputs_used) {

@@ -24,7 +24,22 @@ VariableId GraphBuilder::parameter(std::string group, ValueType type) {
 
 ValueType GraphBuilder::type(const Atom& atom) const { return type_of(graph_, atom); }
 
+/// What the field of a record is that a pack made; nothing of other records.
+std::optional<Atom> GraphBuilder::unpacked(const Equation& equation) const {
+    if (!is(equation, "field") || equation.operands.size() != 1) return std::nullopt;
+    const auto* record = std::get_if<VariableId>(&equation.operands[0]);
+    const auto pack = record != nullptr ? packs_.find(record->value) : packs_.end();
+    const Attribute* name = find_attribute(equation, "name");
+    if (pack == packs_.end() || name == nullptr || !std::holds_alternative<std::string>(*name)) return std::nullopt;
+    const Equation& packed = graph_.equations[pack->second];
+    const auto& names = std::get<std::vector<std::string>>(*find_attribute(packed, "names"));
+    const auto found = std::ranges::find(names, std::get<std::string>(*name));
+    if (found == names.end()) return std::nullopt;
+    return packed.operands[static_cast<std::size_t>(found - names.begin())];
+}
+
 Result<std::vector<Atom>> GraphBuilder::add(Equation equation, std::span<const ValueType> host_types) {
+    if (auto known = unpacked(equation)) return std::vector<Atom>{*std::move(known)};
     std::vector<ValueType> operands;
     for (const Atom& operand : equation.operands) operands.push_back(type(operand));
     YOLK_TRY(std::vector<ValueType> types, equation.operation->types(equation, operands));
@@ -42,6 +57,7 @@ Result<std::vector<Atom>> GraphBuilder::add(Equation equation, std::span<const V
         equation.tags = origin_.tags;
         equation.made_at = origin_.made_at;
     }
+    if (is(equation, "pack")) packs_.emplace(equation.results[0].value, graph_.equations.size());
     graph_.equations.push_back(std::move(equation));
     return results;
 }
@@ -63,8 +79,9 @@ Result<Atom> GraphBuilder::apply(std::string_view operation, std::vector<Atom> o
     return results[0];
 }
 
-Graph GraphBuilder::finish(std::vector<Atom> outputs) && {
+Graph GraphBuilder::finish(std::vector<Atom> outputs, std::vector<std::string> names) && {
     graph_.outputs = std::move(outputs);
+    graph_.output_names = std::move(names);
     return std::move(graph_);
 }
 
@@ -133,14 +150,29 @@ std::vector<bool> variables_read(const Graph& graph) {
     return read;
 }
 
-Value zero_of(const ValueType& type) {
-    if (type.kind == ValueKind::Tensor) return Tensor::filled(type.shape, 0.0F);
-    return 0.0;
+bool can_move(const ValueType& type) {
+    if (type.kind == ValueKind::Tensor || type.kind == ValueKind::Number) return true;
+    return std::ranges::any_of(type.fields, [](const auto& field) { return can_move(field.second); });
 }
 
 Result<Tangent> sum_of(GraphBuilder& builder, const Tangent& a, const Tangent& b) {
     if (!a) return b;
     if (!b) return a;
+    if (const ValueType type = builder.type(*a); type.kind == ValueKind::Record) {
+        std::vector<std::string> names;
+        std::vector<Atom> sums;
+        for (const auto& [name, field] : type.fields) {
+            names.push_back(name);
+            sums.emplace_back(zero_of(field));
+            if (!can_move(field)) continue;
+            YOLK_TRY(Atom first, builder.apply("field", {*a}, {{"name", name}}));
+            YOLK_TRY(Atom second, builder.apply("field", {*b}, {{"name", name}}));
+            YOLK_TRY(const Tangent sum, sum_of(builder, first, second));
+            sums.back() = *sum;
+        }
+        YOLK_TRY(Atom packed, builder.apply("pack", std::move(sums), {{"names", std::move(names)}}));
+        return Tangent(std::move(packed));
+    }
     YOLK_TRY(Atom sum, builder.apply("add", {*a, *b}));
     return Tangent(std::move(sum));
 }

@@ -65,10 +65,10 @@ void copy_interface(const Graph& graph, GraphBuilder& builder, Mapping& mapping)
 /// The last outputs of a graph, from `first` on, and what they need.
 [[nodiscard]] Result<Body> outputs_from(const Graph& graph, std::size_t first);
 
-[[nodiscard]] inline bool can_move(const ValueType& type) {
-    return type.kind == ValueKind::Tensor || type.kind == ValueKind::Number;
-}
-[[nodiscard]] Value zero_of(const ValueType& type);
+/// Tensors, numbers, and records that have one in them: they move as records of their own type, in which what cannot
+/// move is blank.
+[[nodiscard]] bool can_move(const ValueType& type);
+[[nodiscard]] inline Value zero_of(const ValueType& type) { return blank_of(type); }
 [[nodiscard]] inline Atom or_zero(const Tangent& tangent, const ValueType& type) {
     return tangent ? *tangent : Atom(zero_of(type));
 }

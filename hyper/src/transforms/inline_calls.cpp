@@ -52,7 +52,7 @@ Result<Graph> unfolded_where(const Graph& graph, const Unfolds& unfolds) {
     Mapping mapping(graph);
     copy_interface(graph, builder, mapping);
     YOLK_TRY_VOID(Inliner(builder, unfolds).add(graph, mapping));
-    return std::move(builder).finish(mapping(graph.outputs));
+    return std::move(builder).finish(mapping(graph.outputs), graph.output_names);
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ Result<Graph> as_call(const Graph& graph) {
     for (const auto& [name, id] : body.inputs) call.operands.push_back(mapping(Atom(id)));
     call.bodies = {std::make_shared<const Graph>(std::move(body))};
     YOLK_TRY(std::vector<Atom> outputs, builder.add(std::move(call)));
-    return std::move(builder).finish(std::move(outputs));
+    return std::move(builder).finish(std::move(outputs), graph.output_names);
 }
 
 }  // namespace yolk::hyper

@@ -44,6 +44,7 @@ Result<Collected> collect(const Graph& graph, const std::string& collection) {
     for (const Equation& equation : collected.graph.equations) {
         if (!is_of(equation, collection)) continue;
         YOLK_TRY(std::string key, text_attribute(equation, "key"));
+        if (!collected.graph.output_names.empty()) collected.graph.output_names.push_back(key);
         collected.keys.push_back(std::move(key));
         collected.graph.outputs.emplace_back(equation.results[0]);
     }
@@ -78,7 +79,7 @@ Result<Graph> inject(const Graph& graph, const std::string& collection,
         return bad_input("inject into graph '{}': there is no checkpoint '{}' of collection '{}' for value {}.",
                          graph.name, values[i].first, collection, i);
     }
-    return std::move(builder).finish(mapping(flat.outputs));
+    return std::move(builder).finish(mapping(flat.outputs), flat.output_names);
 }
 
 Result<Graph> with_static_inputs(const Graph& graph, std::span<const std::pair<std::string, Value>> values) {
@@ -100,7 +101,7 @@ Result<Graph> with_static_inputs(const Graph& graph, std::span<const std::pair<s
     GraphBuilder builder(graph.name);
     copy_interface(rest, builder, mapping);
     for (const Equation& equation : graph.equations) YOLK_TRY_VOID(copy_equation(graph, equation, mapping, builder));
-    return std::move(builder).finish(mapping(graph.outputs));
+    return std::move(builder).finish(mapping(graph.outputs), graph.output_names);
 }
 
 Result<Graph> fold(const Graph& graph) {
@@ -120,7 +121,7 @@ Result<Graph> fold(const Graph& graph) {
         if (!results) return std::move(results).error().while_doing("folding graph '" + graph.name + "'");
         for (std::size_t i = 0; i < results->size(); ++i) mapping.set(equation.results[i], (*results)[i]);
     }
-    return std::move(builder).finish(mapping(graph.outputs));
+    return std::move(builder).finish(mapping(graph.outputs), graph.output_names);
 }
 
 }  // namespace yolk::hyper

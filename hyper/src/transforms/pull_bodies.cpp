@@ -173,7 +173,11 @@ class ScanPullback {
             if (!cotangents[i]) continue;
             if (i < carries_) outputs.push_back(*cotangents[i]);
             if (i >= carries_ && i < carries_ + sequences_) elements.push_back(*cotangents[i]);
-            if (i >= carries_ + sequences_) outputs.push_back(inner_.add(sums_[sum++], *cotangents[i]));
+            if (i >= carries_ + sequences_) {
+                outputs.push_back(
+                    *inner_.take(sum_of(inner_.builder(), sums_[sum], cotangents[i]), Tangent(sums_[sum])));
+                ++sum;
+            }
         }
         outputs.insert(outputs.end(), elements.begin(), elements.end());
         return outputs;
@@ -222,11 +226,11 @@ Result<ForwardEquation> keeping_scan(GraphBuilder& builder, const Graph& graph, 
     std::vector<Atom> outputs = inner.spliced(body, inputs);
     for (std::size_t i = 0; i < carries; ++i) {
         const ValueType type = inner.type(inputs[i]);
-        if (type.kind == ValueKind::Text) {
+        if (type.kind == ValueKind::Text || type.kind == ValueKind::Record) {
             return unsupported(
-                "pullback of graph '{}': carry {} of {} is a text, which cannot be kept for the way back; take it out "
+                "pullback of graph '{}': carry {} of {} is a {}, which cannot be kept for the way back; take it out "
                 "of the loop.",
-                graph.name, i, named(scan));
+                graph.name, i, named(scan), to_string(type.kind));
         }
         const bool truth = type.kind == ValueKind::Boolean;
         outputs.push_back(truth ? inner("select", {inputs[i], Value(1.0), Value(0.0)}) : inputs[i]);

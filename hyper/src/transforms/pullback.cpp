@@ -32,13 +32,18 @@ class Pullback {
         for (std::size_t i = graph_.equations.size(); i-- > 0;)
             YOLK_TRY_VOID(add_backward(graph_.equations[i], forward[i]));
         std::vector<Atom> outputs = values_(graph_.outputs);
+        std::vector<std::string> names = graph_.output_names;
+        const auto append = [&](const std::string& name, VariableId id) {
+            outputs.push_back(cotangent_of(id));
+            if (!graph_.output_names.empty()) names.push_back("d " + name);
+        };
         for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
-            if (wanted_.inputs[i]) outputs.push_back(cotangent_of(graph_.inputs[i].second));
+            if (wanted_.inputs[i]) append(graph_.inputs[i].first, graph_.inputs[i].second);
         }
         for (std::size_t i = 0; i < graph_.parameters.size(); ++i) {
-            if (wanted_.parameters[i]) outputs.push_back(cotangent_of(graph_.parameters[i].variable));
+            if (wanted_.parameters[i]) append(graph_.parameters[i].group, graph_.parameters[i].variable);
         }
-        return std::move(builder_).finish(std::move(outputs));
+        return std::move(builder_).finish(std::move(outputs), std::move(names));
     }
 
    private:

@@ -17,13 +17,17 @@ class Pushforward {
         add_inputs();
         for (const Equation& equation : graph_.equations) YOLK_TRY_VOID(add(equation));
         std::vector<Atom> outputs, moved;
-        for (const Atom& output : graph_.outputs) {
+        std::vector<std::string> names = graph_.output_names;
+        for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+            const Atom& output = graph_.outputs[i];
             outputs.push_back(values_(output));
             const ValueType type = builder_.type(outputs.back());
-            if (can_move(type)) moved.push_back(or_zero(tangent_of(output), type));
+            if (!can_move(type)) continue;
+            moved.push_back(or_zero(tangent_of(output), type));
+            if (i < graph_.output_names.size()) names.push_back("d " + graph_.output_names[i]);
         }
         outputs.insert(outputs.end(), moved.begin(), moved.end());
-        return std::move(builder_).finish(std::move(outputs));
+        return std::move(builder_).finish(std::move(outputs), std::move(names));
     }
 
    private:

@@ -83,7 +83,7 @@ Result<Graph> sched(const Graph& graph, const Eligible& eligible) {
             YOLK_TRY_VOID(copy_equation(graph, copy, mapping, builder));
         }
     }
-    return std::move(builder).finish(mapping(graph.outputs));
+    return std::move(builder).finish(mapping(graph.outputs), graph.output_names);
 }
 
 }  // namespace yolk::hyper

@@ -146,7 +146,9 @@ Result<Graph> weighted(const Graph& graph) {
     YOLK_TRY(Body weighed, weighing(body));
     equation.bodies = {std::move(weighed)};
     YOLK_TRY(std::vector<Atom> outputs, builder.add(std::move(equation)));
-    return std::move(builder).finish(std::move(outputs));
+    std::vector<std::string> names = graph.output_names;
+    if (!names.empty()) names.emplace_back("weight");
+    return std::move(builder).finish(std::move(outputs), std::move(names));
 }
 
 }  // namespace yolk::hyper

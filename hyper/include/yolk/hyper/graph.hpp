@@ -36,7 +36,7 @@ struct Variable {
 using Atom = std::variant<VariableId, Value>;
 
 /// "dimension", "sizes", "scale": what an equation knows beside its operands.
-using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>>;
+using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<std::string>>;
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
 /// One kind of equation. Instances are static and compared by address; docs/hyper.md lists them. What a transform does
@@ -79,6 +79,7 @@ struct Graph {
     std::vector<GraphParameter> parameters{};                  ///< each group once
     std::vector<Equation> equations{};                         ///< operands are defined above
     std::vector<Atom> outputs{};
+    std::vector<std::string> output_names{};  ///< empty: the outputs have no names
 };
 
 /// Every variable defined exactly once and before its use, every id in range, types as the operations say. For graphs

@@ -247,9 +247,9 @@ template <class P, class Body>
     return [body = std::move(body)](const Traced& parameters, std::span<const Traced> operands) -> Traced {
         return [&]<std::size_t... I>(std::index_sequence<I...>)->Traced {
             if constexpr (std::is_same_v<P, NoParameters>) {
-                return body(operands[I]...);
+                return packed(body(operands[I]...));
             } else {
-                return body(parameters, operands[I]...);
+                return packed(body(parameters, operands[I]...));
             }
         }
         (std::make_index_sequence<kCount - (std::is_same_v<P, NoParameters> ? 0 : 1)>());
@@ -307,7 +307,8 @@ Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, Hyperfunc
     parts.values = detail::ParameterCodec<P>::values(initial);
     parts.stand_in = options.stand_in.value_or(detail::stand_in<Return>());
     if constexpr (detail::kFirstIsTraced<Arguments>) {
-        static_assert(std::is_convertible_v<Return, Traced>, "a body over traced values returns one");
+        static_assert(Outputs<Return>,
+                      "a body over traced values returns one, a tuple of them, or a struct with outputs_of");
         parts.arity = kCount - (kHasParameters ? 1 : 0);
         parts.tensor = detail::tensor_body<P>(std::move(body));
     } else {

@@ -33,6 +33,8 @@
 //   and, or, not                       booleans
 //   select                             (condition: boolean, a, b of one type)
 //   format                             (value, ...) -> text; pattern: text, each {} in it takes the next value
+//   pack                               (value, ...) -> record; names: texts, a field for each
+//   field                              (record) -> value; name: text
 //   host_call                          (parameters, operand, ...) -> one value; the first operand is always the
 //                                      hyperfunction's parameters (of shape [0] for one without). Equation::host runs
 //   call                               (operand, ...) -> the body's outputs; operands go to the body's inputs in order
@@ -76,6 +78,7 @@ namespace yolk::hyper {
 [[nodiscard]] Result<std::int64_t> integer_attribute(const Equation& equation, std::string_view name);
 [[nodiscard]] Result<std::vector<std::int64_t>> integers_attribute(const Equation& equation, std::string_view name);
 [[nodiscard]] Result<double> real_attribute(const Equation& equation, std::string_view name);
+[[nodiscard]] Result<std::vector<std::string>> texts_attribute(const Equation& equation, std::string_view name);
 [[nodiscard]] Result<std::string> text_attribute(const Equation& equation, std::string_view name);
 
 /// A host function's result for these arguments, its exceptions caught. Errors name the function.

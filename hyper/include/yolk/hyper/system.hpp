@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "yolk/core/owned.hpp"
@@ -62,6 +64,14 @@ class System {
    public:
     using Function = std::function<Traced(const Inputs&)>;
     System(std::string name, Function function, std::uint64_t seed = 1);
+    /// Of several outputs: `function` returns a tuple of traced values, or a struct that `outputs_of` names.
+    template <class F>
+    requires(Outputs<std::invoke_result_t<F&, const Inputs&>> &&
+             !std::is_convertible_v<std::invoke_result_t<F&, const Inputs&>, Traced>)
+        System(std::string name, F function, std::uint64_t seed = 1)
+        : System(std::move(name),
+                 Function([function = std::move(function)](const Inputs& inputs) { return packed(function(inputs)); }),
+                 seed) {}
 
     [[nodiscard]] const std::string& name() const noexcept;
     /// Explicit registration, with the hyperfunction's own first values or given ones. Without it a hyperfunction is

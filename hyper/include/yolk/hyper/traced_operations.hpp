@@ -3,12 +3,16 @@
 // which is filled in, is the line that messages name. Dimensions below 0 count from the last, -1.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <source_location>
 #include <span>
 #include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "yolk/hyper/traced.hpp"
@@ -133,5 +137,38 @@ struct Range {
 /// Text: each {} in the pattern takes the next value, texts as they are, others as JSON.
 [[nodiscard]] Traced format(std::string pattern, std::span<const Traced> values, Line line = Line::current());
 [[nodiscard]] Traced format(std::string pattern, std::initializer_list<Traced> values, Line line = Line::current());
+
+/// Values by name as one: a record (value.hpp). A system's function returns one to have several outputs.
+using NamedValues = std::vector<std::pair<std::string, Traced>>;
+[[nodiscard]] Traced pack(const NamedValues& values, Line line = Line::current());
+/// One of them again. Errors: no record, no such field.
+[[nodiscard]] Traced field(const Traced& record, const std::string& name, Line line = Line::current());
+
+/// A struct of traced values that a function can return in place of a pack has `NamedValues outputs_of(const T&)`
+/// beside it, which names them.
+template <class T>
+concept HasOutputs = requires(const T& outputs) {
+    { outputs_of(outputs) } -> std::convertible_to<NamedValues>;
+};
+template <class T>
+inline constexpr bool kIsTupleOfTraced = false;
+template <class... T>
+inline constexpr bool kIsTupleOfTraced<std::tuple<T...>> = sizeof...(T) > 0 && (std::is_same_v<T, Traced> && ...);
+/// What functions over traced values return: a traced value, a tuple of them (packed as "0", "1", ...), such a struct.
+template <class T>
+concept Outputs = std::is_convertible_v<T, Traced> || kIsTupleOfTraced<T> || HasOutputs<T>;
+template <Outputs T>
+[[nodiscard]] Traced packed(const T& outputs, Line line = Line::current()) {
+    if constexpr (std::is_convertible_v<T, Traced>) {
+        return outputs;
+    } else if constexpr (kIsTupleOfTraced<T>) {
+        NamedValues values;
+        std::apply([&](const auto&... each) { (values.emplace_back(std::to_string(values.size()), each), ...); },
+                   outputs);
+        return pack(values, line);
+    } else {
+        return pack(outputs_of(outputs), line);
+    }
+}
 
 }  // namespace yolk::hyper

@@ -4,6 +4,7 @@
 // bodies. batch.hpp and schedule.hpp have the others.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -24,7 +25,7 @@ class GraphBuilder {
     VariableId input(std::string name, ValueType type);
     VariableId parameter(std::string group, ValueType type);
     /// Appends `equation` (its results are made here) and returns them. Host functions' results are of `host_types`.
-    /// Errors: operands that do not fit.
+    /// The field of a record that this graph packs is what went in: no equation. Errors: operands that do not fit.
     [[nodiscard]] Result<std::vector<Atom>> add(Equation equation, std::span<const ValueType> host_types = {});
     /// An operation of one result.
     [[nodiscard]] Result<Atom> apply(std::string_view operation, std::vector<Atom> operands,
@@ -33,12 +34,15 @@ class GraphBuilder {
     /// hyperfunction, call, tags and line, for messages.
     void stand_for(const Equation& origin);
     [[nodiscard]] ValueType type(const Atom& atom) const;
-    [[nodiscard]] Graph finish(std::vector<Atom> outputs) &&;
+    /// `names`: of the outputs, all or none.
+    [[nodiscard]] Graph finish(std::vector<Atom> outputs, std::vector<std::string> names = {}) &&;
 
    private:
     VariableId variable(ValueType type, std::string name);
+    [[nodiscard]] std::optional<Atom> unpacked(const Equation& equation) const;
     Graph graph_;
-    Equation origin_{};  ///< no more than whose place others take
+    std::map<std::uint32_t, std::size_t> packs_{};  ///< equations, by their results
+    Equation origin_{};                             ///< no more than whose place others take
 };
 
 /// Rules of one transform.

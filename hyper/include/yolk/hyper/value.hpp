@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What flows through a system: tensors, text, numbers, booleans.
+// What flows through a system: tensors, text, numbers, booleans, and records of them.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -51,7 +52,28 @@ class Tensor {
 [[nodiscard]] Result<std::vector<Tensor>> split(const Tensor& whole, std::span<const std::uint64_t> sizes,
                                                 std::int64_t dimension);
 
-enum class ValueKind { Tensor, Text, Number, Boolean };
+class Value;
+
+/// Values by name, in an order; a field may be a record again. Immutable; copies share the fields. Threads may share
+/// it.
+class Record {
+   public:
+    using Fields = std::vector<std::pair<std::string, Value>>;
+    Record();  ///< without fields
+    /// Errors: a field without a name, two of one name.
+    [[nodiscard]] static Result<Record> create(Fields fields);
+
+    [[nodiscard]] const Fields& fields() const noexcept;
+    [[nodiscard]] const Value* find(std::string_view name) const noexcept;  ///< nullptr for none
+    /// The same names in the same order, and equal values.
+    friend bool operator==(const Record& a, const Record& b);
+
+   private:
+    explicit Record(Fields fields);
+    std::shared_ptr<const Fields> fields_;
+};
+
+enum class ValueKind { Tensor, Text, Number, Boolean, Record };
 [[nodiscard]] std::string_view to_string(ValueKind kind) noexcept;
 
 class Value {
@@ -64,32 +86,38 @@ class Value {
     Value(double number) : state_(number) {}                    // NOLINT(google-explicit-constructor)
     Value(int number) : state_(static_cast<double>(number)) {}  // NOLINT(google-explicit-constructor)
     Value(bool truth) : state_(truth) {}                        // NOLINT(google-explicit-constructor)
+    Value(Record record) : state_(std::move(record)) {}         // NOLINT(google-explicit-constructor)
 
     [[nodiscard]] ValueKind kind() const noexcept { return static_cast<ValueKind>(state_.index()); }
     [[nodiscard]] const Tensor* tensor() const noexcept { return std::get_if<Tensor>(&state_); }
     [[nodiscard]] const std::string* text() const noexcept { return std::get_if<std::string>(&state_); }
     [[nodiscard]] const double* number() const noexcept { return std::get_if<double>(&state_); }
     [[nodiscard]] const bool* boolean() const noexcept { return std::get_if<bool>(&state_); }
+    [[nodiscard]] const Record* record() const noexcept { return std::get_if<Record>(&state_); }
     /// A number, a boolean as 0 or 1, the element of a tensor that has one. Error: anything else, saying what it is.
     [[nodiscard]] Result<double> as_number() const;
 
     friend bool operator==(const Value&, const Value&) = default;
 
    private:
-    std::variant<Tensor, std::string, double, bool> state_;
+    std::variant<Tensor, std::string, double, bool, Record> state_;
 };
 
-/// Kind and shape: what an equation's result must keep for all candidates. `shape` is of tensors only.
+/// Kind and shape: what an equation's result must keep for all candidates. `shape` is of tensors only, `fields` of
+/// records.
 struct ValueType {
     ValueKind kind = ValueKind::Number;
     Shape shape{};
+    std::vector<std::pair<std::string, ValueType>> fields{};
     friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 [[nodiscard]] ValueType type_of(const Value& value);
-[[nodiscard]] std::string to_string(const ValueType& type);  ///< "tensor [2, 3]", "text"
+[[nodiscard]] std::string to_string(const ValueType& type);  ///< "tensor [2, 3]", "text", "record {a: number}"
+[[nodiscard]] Value blank_of(const ValueType& type);         ///< zeros, an empty text, false, a record of those
 /// Short, for messages and graphs: tensors of more than eight elements are cut.
 [[nodiscard]] std::string to_string(const Value& value);
-/// Numbers and booleans as such, text as strings, tensors as nested arrays; and back (an array is a tensor).
+/// Numbers and booleans as such, text as strings, tensors as nested arrays, records as objects; and back (an array is a
+/// tensor).
 [[nodiscard]] Json to_json(const Value& value);
 [[nodiscard]] Result<Value> value_from_json(const Json& json);
 
