@@ -2,6 +2,7 @@
 // The graph whose outputs are the mean reward of a batch of examples and its derivatives.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -15,6 +16,11 @@ namespace yolk::hyper {
 /// Inputs of such a graph beside the examples' own, which are stacked.
 inline constexpr const char* kWeightsInput = "weights\n";  ///< tensor [size], of each example's reward
 inline constexpr const char* kSeedInput = "d output 0";    ///< tensor [1]: 1
+
+/// Whether the list has the name.
+[[nodiscard]] inline bool names_one(std::span<const std::string> list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+}
 
 /// Of the graph of one scored example (scored_example.hpp) for `size` of them: sum of weights times rewards, a tensor
 /// [1], then its derivatives by the parameters `groups`, in their order in the graph. Errors: those of batch and

@@ -56,6 +56,8 @@ class SystemObjective final : public Objective {
     [[nodiscard]] CentreState first_state() const override;
     [[nodiscard]] bool checkpoint_due(std::uint32_t steps) const override;
     [[nodiscard]] Result<void> save_checkpoint(const CentreState& state) override;
+    [[nodiscard]] Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups) override;
+    [[nodiscard]] Result<void> offer(const Perturbations& around, double reward) override;
     [[nodiscard]] SearchMark mark() const override;
     [[nodiscard]] std::optional<std::uint32_t> spoilt_since() const noexcept override { return spoilt_since_; }
     void distrust(std::uint32_t evaluation) override;
@@ -71,6 +73,7 @@ class SystemObjective final : public Objective {
     [[nodiscard]] const ParameterSet& set() const noexcept { return set_; }
 
    private:
+    [[nodiscard]] const Metric& scoring() const noexcept { return output_is_reward_ ? *output_is_reward_ : *metric_; }
     /// One set of examples, prepared. The evaluator refers to the others.
     struct Prepared {
         std::vector<TracedExample> traced;
@@ -79,6 +82,7 @@ class SystemObjective final : public Objective {
     };
     SystemObjective(System& system, const Metric& metric, const OptimizeOptions& options)
         : system_(&system), metric_(&metric), options_(options) {}
+    [[nodiscard]] Result<void> prepare(std::span<const Example> examples, Prepared& prepared);
     [[nodiscard]] Result<void> plan(Prepared& prepared);
     [[nodiscard]] Result<std::vector<Candidate>> candidates_at(std::span<const float> points,
                                                                std::uint32_t count) const;
@@ -129,6 +133,7 @@ class SystemObjective final : public Objective {
 
     System* system_;
     const Metric* metric_;
+    std::optional<Metric> output_is_reward_;  ///< where the metric is scored on the device
     OptimizeOptions options_;
     Dispatcher* dispatcher_ = nullptr;
     ParameterSet set_;

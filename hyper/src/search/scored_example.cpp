@@ -37,6 +37,25 @@ Result<Atom> as_reward(const Metric& metric, GraphBuilder& builder, const Atom& 
     return builder.apply("reshape", {given}, {{"shape", std::vector<std::int64_t>{1}}});
 }
 
+/// Of equations from `first` on, those that depend on no parameter.
+Result<void> evaluate_data(TracedExample& example, std::size_t first) {
+    const std::vector<bool> varies = depends_on(example.graph);
+    for (std::size_t i = first; i < example.graph.equations.size(); ++i) {
+        const Equation& equation = example.graph.equations[i];
+        if (std::ranges::any_of(equation.results, [&](VariableId id) { return varies[id.value]; })) continue;
+        std::vector<Value> operands;
+        for (const Atom& atom : equation.operands) {
+            const auto* id = std::get_if<VariableId>(&atom);
+            operands.push_back(id != nullptr ? example.values[id->value] : std::get<Value>(atom));
+        }
+        YOLK_TRY(std::vector<Value> results, evaluate_at(example.graph, i, operands));
+        YOLK_TRY_VOID(check_results(example.graph, i, results));
+        for (std::size_t r = 0; r < results.size(); ++r)
+            example.values[equation.results[r].value] = std::move(results[r]);
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<TracedExample> scored_example(const TracedExample& example, const Metric& metric, const Value& expected) {
@@ -68,45 +87,9 @@ Result<TracedExample> scored_example(const TracedExample& example, const Metric&
         const Atom to = mapping(Atom(VariableId(id)));
         if (const auto* variable = std::get_if<VariableId>(&to)) scored.values[variable->value] = example.values[id];
     }
-    std::map<std::string, Value> inputs{{kExpectedInput, expected}};
-    for (const auto& [name, id] : graph.inputs) inputs.emplace(name, example.values[id.value]);
-    std::vector<std::string> all;
-    for (const GraphParameter& parameter : graph.parameters) all.push_back(parameter.group);
-    YOLK_TRY_VOID(refresh(scored, inputs, all));
+    scored.values[wanted.value] = expected;
+    YOLK_TRY_VOID(evaluate_data(scored, graph.equations.size()));
     return scored;
-}
-
-Result<void> refresh(TracedExample& example, const std::map<std::string, Value>& inputs,
-                     std::span<const std::string> varying) {
-    const Graph& graph = example.graph;
-    std::vector<Value> values = example.values;
-    for (const auto& [name, id] : graph.inputs) {
-        const auto given = inputs.find(name);
-        const ValueType& wanted = graph.variables[id.value].type;
-        if (given == inputs.end()) return bad_input("Input '{}' is missing; the graph has it.", name);
-        if (type_of(given->second) != wanted) {
-            return bad_input("Input '{}' is {}; the other examples have {}.", name, to_string(type_of(given->second)),
-                             to_string(wanted));
-        }
-        values[id.value] = given->second;
-    }
-    const std::vector<bool> depends = depends_on(graph, varying);
-    for (std::size_t i = 0; i < graph.equations.size(); ++i) {
-        const Equation& equation = graph.equations[i];
-        if (has_effects(equation) ||
-            std::ranges::any_of(equation.results, [&](VariableId id) { return depends[id.value]; }))
-            continue;
-        std::vector<Value> operands;
-        for (const Atom& atom : equation.operands) {
-            const auto* id = std::get_if<VariableId>(&atom);
-            operands.push_back(id != nullptr ? values[id->value] : std::get<Value>(atom));
-        }
-        YOLK_TRY(std::vector<Value> results, evaluate_at(graph, i, operands));
-        YOLK_TRY_VOID(check_results(graph, i, results));
-        for (std::size_t r = 0; r < results.size(); ++r) values[equation.results[r].value] = std::move(results[r]);
-    }
-    example.values = std::move(values);
-    return {};
 }
 
 Metric output_as_reward(std::string name) {
