@@ -53,11 +53,13 @@ Task mixed_task() {
         "warm", LmParam{.temperature = 0.0},
         [](const LmParam& p, const Tensor& x) { return p.temperature * double{x.values()[0]}; }, {.optimize = true});
     Task task{
-        System("mixed", [=](const Inputs& in) { return matrix(in["x"]) + warm(in["x"]); }), {}, numeric_distance()};
+        System("mixed", [=](const Inputs& in) { return matrix(slice(in["x"], 0, {.start = 1})) + warm(in["x"]); }),
+        {},
+        numeric_distance()};
     std::mt19937 random(3);
     for (int i = 0; i < 8; ++i) {
-        const Tensor x = drawn(random, {2});
-        task.examples.push_back({{{"x", x}}, Tensor::vector({0.5F * x.values()[0] - 0.25F * x.values()[1]})});
+        const Tensor x = drawn(random, {3});
+        task.examples.push_back({{{"x", x}}, Tensor::vector({0.5F * x.values()[0] - 0.25F * x.values()[2]})});
     }
     return task;
 }
@@ -167,7 +169,7 @@ TEST_P(gradient, same_bits_on_every_device) {
 TEST_P(gradient, steps_are_those_of_the_rules) {
     constexpr std::array<double, 3> kX{0.5, -1.0, 2.0};
     constexpr double kTarget = 1.5;
-    constexpr double kRate = 0.02;
+    constexpr double kRate = 0.005;  // without overshooting: the last centre is the best
     const auto steps_in_double = [&](OptimizerRule rule, std::array<double, 3> w) {
         std::array<double, 3> first{};
         std::array<double, 3> second{};
@@ -211,7 +213,7 @@ TEST_P(gradient, learns_beside_what_only_eggroll_can_search) {
     const std::vector<float> matrix(task.system.parameters().find("matrix")->values.values().begin(),
                                     task.system.parameters().find("matrix")->values.values().end());
     EXPECT_NEAR(matrix[1], -0.25F, 0.1F);
-    EXPECT_GT(task.system.parameters().find("warm")->values.values()[0], 0.0F);  // no derivative moved it
+    EXPECT_NEAR(task.system.parameters().find("warm")->values.values()[0], 0.5F, 0.1F);  // no derivative moved it
 }
 
 TEST_P(gradient, named_groups_alone_are_trained_and_others_are_searched) {
@@ -292,7 +294,7 @@ TEST_P(gradient, what_has_no_derivative_is_refused) {
     OptimizeOptions options = by(OptimizerRule::Sgd, 0.1F, 1);
     options.gradient->groups = {"third"};
     EXPECT_TRUE(expect_error(task.system.optimize(task.examples, task.metric, options), ErrorKind::BadInput,
-                             "first, second, bias"));
+                             "first, bias, second"));
     for (const float rate : {0.0F, -1.0F, NAN}) {
         EXPECT_TRUE(expect_error(task.system.optimize(task.examples, task.metric, by(OptimizerRule::Sgd, rate, 1)),
                                  ErrorKind::BadInput, "learning rate is"));
@@ -315,8 +317,8 @@ TEST_P(gradient, what_has_no_derivative_is_refused) {
 
 TEST_P(gradient, a_reward_that_is_not_finite_ends_with_its_step) {
     const auto w = hyperfunction("w", VectorWeight{.size = 1, .values = Tensor::vector({0.5F})},
-                                 [](const Traced& v, const Traced& x) { return log(v * x); }, {.optimize = true});
-    System system("logarithm", [=](const Inputs& in) { return w(in["x"]); });
+                                 [](const Traced& v, const Traced& x) { return sqrt(v * x); }, {.optimize = true});
+    System system("root", [=](const Inputs& in) { return w(in["x"]); });
     system.use(dispatcher());
     const std::vector<Example> examples{{{{"x", Tensor::vector({1.0F})}}, Tensor::vector({-9.0F})}};
     EXPECT_TRUE(expect_error(system.optimize(examples, numeric_distance(), by(OptimizerRule::Sgd, 1.0F, 5)),

@@ -150,6 +150,9 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
 void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
     add_number(app, "--steps", o.steps, "Steps at most")->default_str("50");
     add_evolution_flags(app, o.evolution, {.members = "Candidates", .generation = "step", .freeze = "Hyperfunction"});
+    add_number(app, "--examples-per-step", o.examples_per_step,
+               "Examples that each step is evaluated on, drawn without replacement; 0: all")
+        ->default_str("0");
     add_number(app, "--samples", o.samples_per_example, "Evaluations of each candidate, averaged")->default_str("1");
     add_number(app, "--max-batch", o.population_options.max_batch_size,
                "Candidates times examples at once; 0: what suits the device")
