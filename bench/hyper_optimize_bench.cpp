@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seconds of one step of System::optimize at population 64, the median of a search's steps: EGGROLL, whose centre stays
-// on the device, and the same with a centre that is downloaded, clamped and uploaded in every step, as it was before.
-// Two systems: XOR (2-4-1 over 4 examples) and 32-64-64-8 over 64 examples.
+// on the device, the same with a centre that is downloaded, clamped and uploaded in every step, as it was before, and
+// Adam along the derivatives of all examples. Two systems: XOR (2-4-1 over 4 examples) and 32-64-64-8 over 64 examples.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -102,13 +102,17 @@ class HostCentredSearch final : public hyper::Search {
     }
 };
 
+enum class By { Eggroll, HostCentredEggroll, Adam };
+
 /// The median time between two reports of one search, the first steps aside, in which everything is made.
-Result<double> seconds_per_step(SearchedSystem& searched, hyper::Search* search) {
+Result<double> seconds_per_step(SearchedSystem& searched, By by) {
     using Clock = std::chrono::steady_clock;
     std::vector<Clock::time_point> reports;
     hyper::OptimizeOptions options{.evolution = {.population = kMembers, .sigma = 0.3F, .learning_rate = 0.2F},
                                    .steps = kSteps};
-    options.search = search;
+    static HostCentredSearch host_centred;
+    if (by == By::HostCentredEggroll) options.search = &host_centred;
+    if (by == By::Adam) options.gradient = hyper::GradientOptions{};
     options.on_step = [&](const hyper::StepReport&) {
         reports.push_back(Clock::now());
         return true;
@@ -122,31 +126,33 @@ Result<double> seconds_per_step(SearchedSystem& searched, hyper::Search* search)
     return *middle;
 }
 
-Result<void> time_steps(benchmark::State& state, BenchDevice& on, SearchedSystem (*make)(), hyper::Search* search) {
+Result<void> time_steps(benchmark::State& state, BenchDevice& on, SearchedSystem (*make)(), By by) {
     SearchedSystem searched = make();
     searched.system.use(on.dispatcher);
     for ([[maybe_unused]] const auto _ : state) {
-        YOLK_TRY(const double seconds, seconds_per_step(searched, search));
+        YOLK_TRY(const double seconds, seconds_per_step(searched, by));
         state.SetIterationTime(seconds);
     }
     return {};
 }
 
 void add_searches(std::span<BenchDevice> devices) {
-    static HostCentredSearch host_centred;
     struct Row {
         const char* name;
         SearchedSystem (*make)();
     };
+    struct Way {
+        const char* name;
+        By by;
+    };
     for (const Row& row : {Row{"xor", &exclusive_or}, Row{"32-64-64-8x64", &network}}) {
         for (BenchDevice& on : devices) {
-            for (hyper::Search* search :
-                 {static_cast<hyper::Search*>(nullptr), static_cast<hyper::Search*>(&host_centred)}) {
-                const std::string name = fmt::format("hyper_optimize/{}/{}/centre_on_{}", row.name, on.name,
-                                                     search == nullptr ? "device" : "host");
+            for (const Way& way : {Way{"centre_on_device", By::Eggroll}, Way{"centre_on_host", By::HostCentredEggroll},
+                                   Way{"adam", By::Adam}}) {
+                const std::string name = fmt::format("hyper_optimize/{}/{}/{}", row.name, on.name, way.name);
                 benchmark::RegisterBenchmark(name.c_str(),
-                                             [&on, row, search](benchmark::State& state) {
-                                                 if (const Result<void> timed = time_steps(state, on, row.make, search);
+                                             [&on, row, way](benchmark::State& state) {
+                                                 if (const Result<void> timed = time_steps(state, on, row.make, way.by);
                                                      !timed)
                                                      state.SkipWithError(timed.error().message.c_str());
                                              })

@@ -12,14 +12,13 @@ namespace {
 
 constexpr std::size_t kKeptPrograms = 8;
 
-/// Of what is left of it, where the driver says so.
+}  // namespace
+
 std::uint64_t quarter_of_the_heap(const Device& device) {
     std::uint64_t largest = 0;
     for (const MemoryHeapInfo& heap : device.heaps()) largest = std::max(largest, heap_room(device.info().kind, heap));
     return largest / 4;
 }
-
-}  // namespace
 
 Result<Program*> DeviceEvaluator::program_for(const Question& question) {
     std::string key = question.key();

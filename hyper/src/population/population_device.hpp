@@ -13,6 +13,9 @@
 
 namespace yolk::hyper::population {
 
+/// Of what is left of the largest heap, where the driver says so: what a program may take where nobody says.
+[[nodiscard]] std::uint64_t quarter_of_the_heap(const Device& device);
+
 /// One thread at a time. After an error it can be used again.
 class DeviceEvaluator {
    public:

@@ -92,6 +92,11 @@ BufferRef Emitter::source_values(std::int32_t index) {
     if (known.home != BufferRef::Home::None) return known;
     const Source& source = inputs_.sources[static_cast<std::size_t>(index)];
     const std::uint64_t elements = source.spec.shape.element_count().value_or(0);
+    if (source.kind == SourceKind::Centre) {
+        return known = {.home = BufferRef::Home::Centre,
+                        .offset = inputs_.centre_offsets[static_cast<std::size_t>(index)],
+                        .bytes = kElementBytes * elements};
+    }
     if (!source.drawn_on_device()) {
         known = temporary(kElementBytes * elements * members());
         return upload({.to = known, .source = index});
@@ -142,6 +147,8 @@ BufferRef Emitter::table(const Operand& operand) {
                 words.push_back(std::bit_cast<std::uint32_t>(exact::exact_flush_operand(x)));
         });
     }
+    // Small elements of the centre itself are as the optimizer left them.
+    if (source(operand).kind == SourceKind::Centre) return source_values(operand.traits.source);
     BufferRef& known = table_buffers_[static_cast<std::size_t>(operand.traits.source)];
     if (known.home != BufferRef::Home::None) return known;
     known = temporary(kElementBytes * element_count(operand.type) * members());
@@ -279,6 +286,12 @@ void Emitter::download(VariableId variable, bool output_only) {
                                                .variable = variable,
                                                .output_only = output_only});
     layout_.readback_bytes += round_up(from.bytes, kViewAlignment);
+}
+
+BufferRef Emitter::keep(VariableId variable) {
+    const BufferRef kept = buffers_of_[group_][variable.value];
+    touch(kept);
+    return kept;
 }
 
 Layout Emitter::finish() {

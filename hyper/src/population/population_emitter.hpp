@@ -156,6 +156,8 @@ class Emitter {
     void begin_group(std::uint32_t group) { group_ = group; }
     void download(VariableId variable, bool output_only);
     void end_phase();
+    /// The variable's buffer stays as it is until the end of all phases.
+    [[nodiscard]] BufferRef keep(VariableId variable);
     [[nodiscard]] Layout finish();
 
     // The rules' side.

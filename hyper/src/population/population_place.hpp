@@ -18,6 +18,7 @@ namespace yolk::hyper::population {
 enum class SourceKind {
     Perturbed,  ///< a centre and noise; a matrix is never formed
     Given,      ///< values for each candidate, from the host
+    Centre,     ///< the centre itself, as it lies on the device, for one candidate
 };
 
 /// A parameter group that differs between candidates.
@@ -29,6 +30,8 @@ struct Source {
     std::uint32_t count = 0;   ///< of coordinates
     /// Whether the device draws its noise; otherwise the host sends natural values.
     [[nodiscard]] bool drawn_on_device() const { return kind == SourceKind::Perturbed && spec.fields.empty(); }
+    /// Whether kernels read its centre.
+    [[nodiscard]] bool in_centre() const { return kind == SourceKind::Centre || drawn_on_device(); }
 };
 
 /// A group's values at search coordinates; weights are their own.

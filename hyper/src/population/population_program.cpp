@@ -109,11 +109,11 @@ void Program::find_phases() {
 void Program::lay_out_centre() {
     for (const Source& source : sources_) {
         centre_offsets_.push_back(centre_bytes_);
-        if (source.drawn_on_device()) centre_bytes_ += round_up(std::uint64_t{4} * source.count, kViewAlignment);
+        if (source.in_centre()) centre_bytes_ += round_up(std::uint64_t{4} * source.count, kViewAlignment);
     }
 }
 
-Layout Program::emit(std::uint32_t members) {
+Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
     Emitter emitter({.groups = groups_,
                      .placed = placed_,
                      .sources = sources_,
@@ -142,7 +142,31 @@ Layout Program::emit(std::uint32_t members) {
         }
         emitter.end_phase();
     }
+    if (options_.keep_outputs) keep_outputs(emitter, plan);
     return emitter.finish();
+}
+
+void Program::keep_outputs(Emitter& emitter, ChunkPlan* plan) const {
+    if (plan != nullptr) plan->kept.resize(groups_.size());
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+        emitter.begin_group(g);
+        for (const Atom& output : groups_[g].graph().outputs) {
+            const auto* id = std::get_if<VariableId>(&output);
+            const bool on_device = id != nullptr && placed_[g].variables[id->value].on_device;
+            const BufferRef kept = on_device ? emitter.keep(*id) : BufferRef{};
+            if (plan != nullptr) plan->kept[g].push_back(kept);
+        }
+    }
+}
+
+Result<std::optional<BufferView>> Program::kept_output(const ChunkPlan& plan, std::uint32_t group,
+                                                       std::size_t index) const {
+    const BufferRef& kept = plan.kept[group][index];
+    if (kept.home != BufferRef::Home::None) return std::optional(view_of(plan, kept));
+    const auto* id = std::get_if<VariableId>(&groups_[group].graph().outputs[index]);
+    if (id == nullptr || !placed_[group].variables[id->value].varies) return std::optional<BufferView>();
+    return failed_work("Output {} of '{}' is made on the host, and was to stay on the device.", index,
+                       groups_[group].graph().name);
 }
 
 bool Program::fits(const Layout& layout, std::uint64_t bytes) const {
@@ -251,7 +275,7 @@ Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
     }
     auto plan = std::make_unique<ChunkPlan>();
     plan->members = members;
-    plan->layout = emit(members);
+    plan->layout = emit(members, plan.get());
     YOLK_TRY_VOID(create_shared_buffers());
     const Device& device = dispatcher_->device();
     const auto make = [&](Buffer& buffer, std::uint64_t bytes, MemoryDomain domain, const char* label) -> Result<void> {
@@ -276,7 +300,7 @@ Result<void> Program::stage_centre(std::span<const float> centre) {
     if (centre_bytes_ == 0) return {};
     YOLK_TRY_VOID(create_shared_buffers());
     for (std::size_t s = 0; s < sources_.size(); ++s) {
-        if (!sources_[s].drawn_on_device()) continue;
+        if (!sources_[s].in_centre()) continue;
         const auto values = std::as_bytes(centre.subspan(sources_[s].offset, sources_[s].count));
         std::memcpy(centre_staging_.mapped().data() + centre_offsets_[s], values.data(), values.size());
     }
@@ -297,7 +321,7 @@ void Program::record_centre(Recorder& recorder) noexcept {
     if (!std::exchange(centre_dirty_, false)) return;
     if (device_centre_.empty()) return recorder.copy(centre_staging_, centre_buffer_);
     for (std::size_t s = 0; s < sources_.size(); ++s) {
-        if (!sources_[s].drawn_on_device()) continue;
+        if (!sources_[s].in_centre()) continue;
         const std::uint64_t bytes = std::uint64_t{4} * sources_[s].count;
         recorder.copy(device_centre_.part(std::uint64_t{4} * sources_[s].offset, bytes),
                       {centre_buffer_, centre_offsets_[s], bytes});
@@ -325,8 +349,8 @@ std::vector<ParameterId> Program::host_rows() {
     }
     std::vector<ParameterId> rows;
     for (std::size_t s = 0; s < sources_.size(); ++s) {
-        if (sources_[s].kind != SourceKind::Perturbed) continue;
-        if (!sources_[s].drawn_on_device() || sent[s] || is_read_on_host(s)) rows.push_back(sources_[s].id);
+        if (sources_[s].kind == SourceKind::Given) continue;
+        if (!sources_[s].in_centre() || sent[s] || is_read_on_host(s)) rows.push_back(sources_[s].id);
     }
     std::ranges::sort(rows);
     return rows;

@@ -32,7 +32,8 @@ struct Phase {
 /// Buffers and bound steps for one number of members.
 struct ChunkPlan {
     std::uint32_t members = 0;
-    Buffer arena;  // before what is bound to it
+    std::vector<std::vector<BufferRef>> kept{};  ///< by group and output; of Options::keep_outputs
+    Buffer arena;                                // before what is bound to it
     Layout layout;
     /// What the host writes while the device works on another chunk: two, by turns.
     struct Slot {
@@ -50,6 +51,8 @@ class Program {
         std::uint32_t rank = 1;
         bool antithetic = true;
         std::uint32_t kept_plans = 4;  ///< for so many numbers of candidates, the latest
+        /// Of one candidate: outputs behind the first stay on the device, where kept_output() finds them.
+        bool keep_outputs = false;
     };
     /// `groups` must outlive it. Errors: no memory for one candidate.
     [[nodiscard]] static Result<std::unique_ptr<Program>> create(Dispatcher& dispatcher,
@@ -69,6 +72,10 @@ class Program {
     [[nodiscard]] Result<void> stage_centre(std::span<const float> centre);
     /// The same from the device, packed as the table is: the next recording copies the rows that are drawn there.
     [[nodiscard]] Result<void> take_centre(const BufferView& centre);
+    /// Where output `index` of a group, from 1, is after a run; nothing where it is data. Errors: it is made on the
+    /// host.
+    [[nodiscard]] Result<std::optional<BufferView>> kept_output(const ChunkPlan& plan, std::uint32_t group,
+                                                                std::size_t index) const;
     /// PopulationEvaluator::host_rows().
     [[nodiscard]] std::vector<ParameterId> host_rows();
     /// Uploads of a phase, its steps, its downloads.
@@ -86,7 +93,8 @@ class Program {
             const Options& options);
     void find_phases();
     void lay_out_centre();
-    [[nodiscard]] Layout emit(std::uint32_t members);
+    [[nodiscard]] Layout emit(std::uint32_t members, ChunkPlan* plan = nullptr);
+    void keep_outputs(Emitter& emitter, ChunkPlan* plan) const;
     [[nodiscard]] bool fits(const Layout& layout, std::uint64_t bytes) const;
     [[nodiscard]] std::uint32_t most_that_fit(std::uint32_t most, std::uint64_t bytes);
     [[nodiscard]] Result<void> choose_chunk();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "eggroll_steps.hpp"
+#include "host_view.hpp"
 #include "yolk/evolve/evolution.hpp"
 #include "yolk/evolve/schedule.hpp"
 #include "yolk/hyper/optimize.hpp"
@@ -44,63 +45,6 @@ class Eggroll final : public Search {
         return std::uint64_t{options.evolution.population} + 1;
     }
     [[nodiscard]] Result<void> run(Objective& objective) override;
-};
-
-/// Where the rows of a table that the host reads are among its elements.
-std::vector<evolve::ElementRange> elements_of(const ParameterTable& table, std::span<const ParameterId> rows) {
-    std::vector<evolve::ElementRange> ranges;
-    for (const ParameterId row : rows) {
-        const ParameterDesc& desc = table.parameters()[row.value];
-        ranges.push_back({.first = table.offset(row), .count = desc.rows * desc.columns});
-    }
-    return ranges;
-}
-
-/// What the host knows of a centre that lives on the device: the rows that it reads, and their bounds.
-class HostView {
-   public:
-    HostView(const Objective& objective, evolve::Evolution& evolution)
-        : objective_(&objective),
-          evolution_(&evolution),
-          ranges_(elements_of(evolution.table(), objective.host_rows())),
-          centre_(evolution.parameters().begin(), evolution.parameters().end()) {}
-
-    [[nodiscard]] std::span<const float> centre() const noexcept { return centre_; }
-    /// After a step. What has left its bounds is moved back, here at once and on the device with the next step.
-    [[nodiscard]] Result<void> follow() {
-        if (ranges_.empty()) return {};
-        const std::span<const float> now = evolution_->parameters();
-        const auto part = [](auto values, const evolve::ElementRange& range) {
-            return values.subspan(range.first, range.count);
-        };
-        for (const evolve::ElementRange& range : ranges_)
-            std::ranges::copy(part(now, range), part(std::span(centre_), range).begin());
-        if (!objective_->clamp(centre_)) return {};
-        for (const evolve::ElementRange& range : ranges_) {
-            const std::span<const float> inside = part(std::span<const float>(centre_), range);
-            if (std::ranges::equal(inside, part(now, range))) continue;
-            YOLK_TRY_VOID(evolution_->set_elements(range.first, inside));
-        }
-        return {};
-    }
-
-    /// All of it, as the next step finds it. Blocks.
-    [[nodiscard]] Result<CentreState> state() const {
-        YOLK_TRY_VOID(evolution_->refresh());
-        const std::span<const float> parameters = evolution_->parameters();
-        const std::span<const float> optimizer = evolution_->optimizer_state();
-        CentreState state{.parameters = {parameters.begin(), parameters.end()},
-                          .optimizer = {optimizer.begin(), optimizer.end()},
-                          .generation = evolution_->generations()};
-        objective_->clamp(state.parameters);  // on the device with the next step
-        return state;
-    }
-
-   private:
-    const Objective* objective_;
-    evolve::Evolution* evolution_;
-    std::vector<evolve::ElementRange> ranges_;
-    std::vector<float> centre_;
 };
 
 Result<void> keep_checkpoint(Objective& objective, const HostView& host) {

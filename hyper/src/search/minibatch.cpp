@@ -12,6 +12,7 @@
 
 #include "objective.hpp"
 #include "population_refresh.hpp"
+#include "scored_example.hpp"
 #include "system_impl.hpp"
 #include "yolk/core/noise.hpp"
 
@@ -34,21 +35,25 @@ std::vector<std::uint32_t> draw_examples(std::uint64_t seed, std::uint32_t step,
 }
 
 Result<DrawnExamples> DrawnExamples::create(System& system, std::span<const Example> examples, std::uint32_t count,
-                                            std::uint64_t seed) {
+                                            std::uint64_t seed, const Scored& scored) {
     YOLK_TRY_VOID(check_keys(examples));
     DrawnExamples made;
     made.examples_ = examples;
     made.count_ = count;
     made.seed_ = seed;
+    made.expected_is_input_ = static_cast<bool>(scored);
     std::map<std::string, std::uint32_t> shared;      // trace by types
     std::map<std::string, std::uint32_t> structures;  // by signature
     for (std::size_t i = 0; i < examples.size(); ++i) {
-        const std::string types = population::types_of(examples[i].inputs);
+        const std::string types = population::types_of(made.inputs_of(i));
         if (const auto found = shared.find(types); found != shared.end()) {
             made.origins_.push_back({.trace = found->second, .is_own = false});
             continue;
         }
         YOLK_TRY(TracedExample traced, system.trace(examples[i], i));
+        if (scored) {
+            YOLK_TRY(traced, scored(std::move(traced), examples[i].expected));
+        }
         const auto number = static_cast<std::uint32_t>(made.traces_.size());
         if (population::is_refreshable(traced)) shared.emplace(types, number);
         made.structure_of_.push_back(
@@ -58,6 +63,12 @@ Result<DrawnExamples> DrawnExamples::create(System& system, std::span<const Exam
     }
     made.structures_ = structures.size();
     return made;
+}
+
+std::map<std::string, Value> DrawnExamples::inputs_of(std::size_t example) const {
+    std::map<std::string, Value> inputs = examples_[example].inputs;
+    if (expected_is_input_) inputs.emplace(kExpectedInput, examples_[example].expected);
+    return inputs;
 }
 
 Result<bool> DrawnExamples::draw(std::uint32_t step, std::span<const std::string> varying,
@@ -75,14 +86,21 @@ Result<bool> DrawnExamples::draw(std::uint32_t step, std::span<const std::string
         same = same && structure_of_[before] == structure_of_[origin.trace];
         if (origin.is_own || before != origin.trace) traced[i] = traces_[origin.trace];
         if (origin.is_own) continue;
-        if (Result<void> fresh = population::refresh(traced[i], examples_[drawn[i]].inputs, varying); !fresh)
+        if (Result<void> fresh = population::refresh(traced[i], inputs_of(drawn[i]), varying); !fresh)
             return std::move(fresh).error().while_doing(fmt::format("taking example {}", drawn[i]));
     }
     return same;
 }
 
 Result<void> SystemObjective::trace_training(std::span<const Example> examples) {
-    YOLK_TRY(drawn_, DrawnExamples::create(*system_, examples, options_.examples_per_step, options_.evolution.seed));
+    DrawnExamples::Scored scored;
+    if (output_is_reward_) {
+        scored = [this](const TracedExample& traced, const Value& expected) {
+            return scored_example(traced, *metric_, expected);
+        };
+    }
+    YOLK_TRY(drawn_,
+             DrawnExamples::create(*system_, examples, options_.examples_per_step, options_.evolution.seed, scored));
     return {};
 }
 

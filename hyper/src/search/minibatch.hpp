@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,9 +23,12 @@ namespace yolk::hyper {
 /// both.
 class DrawnExamples {
    public:
-    /// Runs the function where it must. The examples must outlive it. Errors: System::trace_all's.
+    /// What is evaluated of a trace: the trace itself, or that scored by a metric (scored_example.hpp).
+    using Scored = std::function<Result<TracedExample>(TracedExample traced, const Value& expected)>;
+    /// Runs the function where it must. The examples must outlive it. `scored` may be empty. Errors:
+    /// System::trace_all's.
     [[nodiscard]] static Result<DrawnExamples> create(System& system, std::span<const Example> examples,
-                                                      std::uint32_t count, std::uint64_t seed);
+                                                      std::uint32_t count, std::uint64_t seed, const Scored& scored);
     [[nodiscard]] std::span<const TracedExample> traces() const noexcept { return traces_; }
     [[nodiscard]] std::size_t structures() const noexcept { return structures_; }
     /// The examples of a step, those of one structure behind each other, and what is expected of them. Whether
@@ -32,6 +37,8 @@ class DrawnExamples {
                                     std::vector<TracedExample>& traced, std::vector<Value>& expected);
 
    private:
+    /// Of an example, and what is expected of it where that is one of them.
+    [[nodiscard]] std::map<std::string, Value> inputs_of(std::size_t example) const;
     struct Origin {
         std::uint32_t trace = 0;
         bool is_own = true;  ///< the trace is of this example; otherwise of one of its types
@@ -39,6 +46,7 @@ class DrawnExamples {
     std::span<const Example> examples_;
     std::uint32_t count_ = 0;
     std::uint64_t seed_ = 0;
+    bool expected_is_input_ = false;
     std::vector<TracedExample> traces_;
     std::vector<std::uint32_t> structure_of_;  // by trace
     std::size_t structures_ = 0;

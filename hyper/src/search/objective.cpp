@@ -13,6 +13,7 @@
 
 #include "eggroll_steps.hpp"
 #include "learnable.hpp"
+#include "scored_example.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/core/shape.hpp"
@@ -72,6 +73,18 @@ Result<void> SystemObjective::plan(Prepared& prepared) {
     return {};
 }
 
+Result<void> SystemObjective::prepare(std::span<const Example> examples, Prepared& prepared) {
+    YOLK_TRY(prepared.traced, system_->trace_all(examples));
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+        prepared.expected.push_back(examples[i].expected);
+        if (!output_is_reward_) continue;
+        auto scored = scored_example(prepared.traced[i], *metric_, examples[i].expected);
+        if (!scored) return std::move(scored).error().while_doing(fmt::format("scoring example {}", i));
+        prepared.traced[i] = *std::move(scored);
+    }
+    return {};
+}
+
 Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system, std::span<const Example> examples,
                                                                  const Metric& metric, const OptimizeOptions& options) {
     std::unique_ptr<SystemObjective> made(new SystemObjective(system, metric, options));
@@ -80,13 +93,10 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
         made->options_.log.clear();
     }
     if (has_other_ranks(options) || !options.checkpoint.empty()) made->examples_hash_ = hash_of(examples);
-    const auto trace = [&](std::span<const Example> of, Prepared& prepared) -> Result<void> {
-        YOLK_TRY(prepared.traced, system.trace_all(of));
-        for (const Example& example : of) prepared.expected.push_back(example.expected);
-        return {};
-    };
-    YOLK_TRY_VOID(options.examples_per_step > 0 ? made->trace_training(examples) : trace(examples, made->training_));
-    if (!made->options_.held_out.empty()) YOLK_TRY_VOID(trace(options.held_out, made->held_out_.emplace()));
+    if (metric.on_device) made->output_is_reward_ = output_as_reward(metric.name);
+    YOLK_TRY_VOID(options.examples_per_step > 0 ? made->trace_training(examples)
+                                                : made->prepare(examples, made->training_));
+    if (!made->options_.held_out.empty()) YOLK_TRY_VOID(made->prepare(options.held_out, made->held_out_.emplace()));
     // Now that tracing has registered every hyperfunction.
     YOLK_TRY(made->set_, working_set(system.parameters(), options.evolution));
     YOLK_TRY_VOID(check_learnable(system.name(), made->draws() ? made->drawn_->traces() : made->training_.traced,
@@ -173,7 +183,7 @@ Result<std::vector<double>> SystemObjective::rewards_of(std::uint32_t count, Eva
             {.metric_calls = count, .host_calls = outputs.counts.host_calls, .dispatches = outputs.counts.dispatches});
         count_shares(outputs.pooled);
         YOLK_TRY(const PopulationEvaluation evaluation,
-                 score_population(std::move(outputs), training_.expected, *metric_));
+                 score_population(std::move(outputs), training_.expected, scoring()));
         count_failures(evaluation);
         for (std::uint32_t i = 0; i < count; ++i) sums[i] += evaluation.rewards[i];
     }
@@ -276,7 +286,7 @@ Result<std::optional<double>> SystemObjective::held_out_reward(std::span<const f
     YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(candidates));
     count_shares(outputs.pooled);
     YOLK_TRY(const PopulationEvaluation evaluation,
-             score_population(std::move(outputs), held_out_->expected, *metric_));
+             score_population(std::move(outputs), held_out_->expected, scoring()));
     return std::optional(evaluation.rewards.front());
 }
 
@@ -288,7 +298,7 @@ Result<std::optional<double>> SystemObjective::held_out_reward(const Perturbatio
     YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(centre));
     count_shares(outputs.pooled);
     YOLK_TRY(const PopulationEvaluation evaluation,
-             score_population(std::move(outputs), held_out_->expected, *metric_));
+             score_population(std::move(outputs), held_out_->expected, scoring()));
     return std::optional(evaluation.rewards.front());
 }
 

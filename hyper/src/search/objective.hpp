@@ -60,6 +60,8 @@ class SystemObjective final : public Objective {
     [[nodiscard]] CentreState first_state() const override;
     [[nodiscard]] bool checkpoint_due(std::uint32_t steps) const override;
     [[nodiscard]] Result<void> save_checkpoint(const CentreState& state) override;
+    [[nodiscard]] Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups) override;
+    [[nodiscard]] Result<void> offer(const Perturbations& around, double reward) override;
     [[nodiscard]] SearchMark mark() const override;
     [[nodiscard]] std::optional<std::uint32_t> spoilt_since() const noexcept override { return spoilt_since_; }
     void distrust(std::uint32_t evaluation) override;
@@ -75,6 +77,7 @@ class SystemObjective final : public Objective {
     [[nodiscard]] const ParameterSet& set() const noexcept { return set_; }
 
    private:
+    [[nodiscard]] const Metric& scoring() const noexcept { return output_is_reward_ ? *output_is_reward_ : *metric_; }
     /// One set of examples, prepared. The evaluator refers to the others.
     struct Prepared {
         std::vector<TracedExample> traced;
@@ -83,6 +86,7 @@ class SystemObjective final : public Objective {
     };
     SystemObjective(System& system, const Metric& metric, const OptimizeOptions& options)
         : system_(&system), metric_(&metric), options_(options) {}
+    [[nodiscard]] Result<void> prepare(std::span<const Example> examples, Prepared& prepared);
     [[nodiscard]] Result<void> plan(Prepared& prepared);
     [[nodiscard]] Result<std::vector<Candidate>> candidates_at(std::span<const float> points,
                                                                std::uint32_t count) const;
@@ -96,6 +100,8 @@ class SystemObjective final : public Objective {
     void find_host_rows();
     // Of steps that are evaluated on some of the examples (minibatch.cpp).
     [[nodiscard]] Result<void> trace_training(std::span<const Example> examples);
+    /// Of the step, with the metric's equations behind the system's.
+    [[nodiscard]] Result<std::vector<TracedExample>> scored_training() const;
     /// The examples of the step that is next.
     [[nodiscard]] Result<void> draw_step();
     [[nodiscard]] bool draws() const noexcept { return drawn_.has_value(); }
@@ -142,6 +148,7 @@ class SystemObjective final : public Objective {
 
     System* system_;
     const Metric* metric_;
+    std::optional<Metric> output_is_reward_;  ///< where the metric is scored on the device
     OptimizeOptions options_;
     Dispatcher* dispatcher_ = nullptr;
     ParameterSet set_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An objective that goes on from a checkpoint, and keeps one.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -32,6 +33,14 @@ Result<evolve::NamedValues> SystemObjective::settings(const Search& search) cons
                                {"samples per example", fmt::format("{}", options_.samples_per_example)},
                                {"examples per step", fmt::format("{}", options_.examples_per_step)}};
     for (const auto& setting : evolve::settings_of(options_.evolution)) values.push_back(setting);
+    if (options_.gradient) {
+        const GradientOptions& g = *options_.gradient;
+        values.emplace_back(
+            "gradient",
+            fmt::format("{}, rate {} times {} per step after {}, decays {} and {}, epsilon {}", to_string(g.rule),
+                        g.learning_rate, g.learning_rate_decay, g.warm_up, g.beta1, g.beta2, g.epsilon));
+        values.emplace_back("groups of the gradient", fmt::format("{}", fmt::join(g.groups, ", ")));
+    }
     return values;
 }
 

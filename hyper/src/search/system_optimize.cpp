@@ -34,6 +34,26 @@ Json ranks_json(std::span<const evolve::RankShare> ranks) {
 
 }  // namespace
 
+Result<void> validate(const GradientOptions& options) {
+    const auto is_rate = [](float value) { return std::isfinite(value) && value >= evolve::kMinScale; };
+    if (!is_rate(options.learning_rate)) {
+        return bad_input("The gradient's learning rate is {}; it must be finite and at least {}.",
+                         options.learning_rate, evolve::kMinScale);
+    }
+    if (!(options.learning_rate_decay > 0.0F) || options.learning_rate_decay > 1.0F) {
+        return bad_input("The gradient's learning rate decays by {} per step; it must be above 0, at most 1.",
+                         options.learning_rate_decay);
+    }
+    for (const float beta : {options.beta1, options.beta2}) {
+        if (beta >= 0.0F && beta < 1.0F) continue;
+        return bad_input("A decay of the gradient's moments is {}; it must be from 0 up to and without 1.", beta);
+    }
+    if (!(options.epsilon >= evolve::kMinScale) || options.epsilon > 1.0F) {
+        return bad_input("The gradient's epsilon is {}; it must be from {} to 1.", options.epsilon, evolve::kMinScale);
+    }
+    return {};
+}
+
 Result<void> validate(const OptimizeOptions& options) {
     if (options.steps < 1) return bad_input("The number of steps is 0; it must be at least 1.");
     if (options.samples_per_example < 1) return bad_input("The samples per example are 0; there must be at least 1.");
@@ -43,6 +63,7 @@ Result<void> validate(const OptimizeOptions& options) {
             "candidate more than once with samples_per_example.",
             options.evolution.episodes);
     }
+    if (options.gradient) YOLK_TRY_VOID(validate(*options.gradient));
     if (options.search != nullptr && !options.checkpoint.empty())
         return bad_input("A search of your own keeps no checkpoint; leave the checkpoint's path empty.");
     if (options.resume && options.checkpoint.empty())
@@ -68,7 +89,7 @@ Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, cons
                    : std::move(created).error();
     }
     const std::unique_ptr<SystemObjective> objective = *std::move(created);
-    const std::unique_ptr<Search> house = eggroll();
+    const std::unique_ptr<Search> house = options.gradient ? gradient_search() : eggroll();
     Search& search = options.search == nullptr ? *house : *options.search;
     if (options.dry_run) return objective->expected(search);
     YOLK_TRY(OptimizeOutcome outcome, objective->run(search));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/hyper/metric.hpp"
 #include "caught.hpp"
+#include "traced_metric.hpp"
 #include "yolk/core/json.hpp"
 
 #include <fmt/format.h>
@@ -143,14 +144,20 @@ Metric classification(double threshold) {
 }
 
 Metric numeric_distance() {
-    return metric_of_numbers("numeric distance", [](const Numbers& given, const Numbers& wanted) {
+    Metric metric = metric_of_numbers("numeric distance", [](const Numbers& given, const Numbers& wanted) {
         double sum = 0.0;
         for (std::size_t i = 0; i < given.size(); ++i) sum += (given[i] - wanted[i]) * (given[i] - wanted[i]);
         return 0.0 - sum;
     });
+    metric.traced = traced_numeric_distance;
+    return metric;
 }
 
-Metric cross_entropy() { return {cross_entropy_of, "cross entropy"}; }
+Metric cross_entropy() {
+    Metric metric(cross_entropy_of, "cross entropy");
+    metric.traced = traced_cross_entropy;
+    return metric;
+}
 
 Metric parse_success(std::string format) {
     return {[format = std::move(format)](const Value& prediction, const Value&) -> Result<double> {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "yolk/core/result.hpp"
+#include "yolk/hyper/traced.hpp"
 #include "yolk/hyper/value.hpp"
 
 namespace yolk::hyper {
@@ -22,6 +23,14 @@ struct Metric {
     /// One example at a time; the candidate's reward is the mean.
     std::function<Result<double>(const Value& prediction, const Value& expected)> per_example{};
     bool concurrent = true;
+    /// The same reward of one example over traced values, one element: what derivatives are taken of
+    /// (OptimizeOptions::gradient). Empty: the metric has no derivative.
+    std::function<Traced(const Traced& prediction, const Traced& expected)> traced{};
+    /// Populations are scored by `traced`, on the device, so that predictions need not leave it. `per_example` gives
+    /// the same rewards on the host.
+    bool on_device = false;
+    /// Before `traced` is used: whether an expected value goes with predictions of a type. Empty: all do.
+    std::function<Result<void>(const ValueType& prediction, const Value& expected)> check{};
 
     Metric() = default;
     /// Any callable of either form, returning double or Result<double>.
@@ -51,10 +60,19 @@ struct Scores {
 [[nodiscard]] Metric exact_match();  ///< 1 or 0; numbers and tensors by bits, text by characters
 /// 1 or 0: prediction > threshold equals expected > threshold, element by element.
 [[nodiscard]] Metric classification(double threshold = 0.5);
-/// Minus the summed squared difference of all elements.
+/// Minus the summed squared difference of all elements. Has a derivative.
 [[nodiscard]] Metric numeric_distance();
-/// log of the probability of the expected class (a number, or a one-hot tensor) under softmax of the prediction.
+/// log of the probability of the expected class (a number, or a one-hot tensor) under softmax of the prediction. Has a
+/// derivative.
 [[nodiscard]] Metric cross_entropy();
+/// Of a sequence: the mean over rows of the log of the probability, in nats, that softmax of a row of the prediction
+/// [rows, classes] gives to the row's class in the expected [rows], whole numbers from 0. On the device, with a
+/// derivative.
+[[nodiscard]] Metric sequence_cross_entropy();
+/// A metric written over traced values: scored on the device, with a derivative. The reward is a number or a tensor of
+/// one element.
+[[nodiscard]] Metric traced_metric(std::string name,
+                                   std::function<Traced(const Traced& prediction, const Traced& expected)> reward);
 /// 1 where the text parses as JSON (`format` "json") or a number ("number"), else 0.
 [[nodiscard]] Metric parse_success(std::string format = "json");
 

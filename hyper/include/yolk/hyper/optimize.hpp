@@ -40,6 +40,21 @@ struct StepReport {
 
 class Search;
 
+/// Training by derivatives: `pullback` of the mean reward, on the device.
+struct GradientOptions {
+    /// Of the step along the derivatives. Adam: Kingma and Ba 2015, Algorithm 1.
+    OptimizerRule rule = OptimizerRule::Adam;
+    float learning_rate = 1e-3F;       ///< finite; at least evolve::kMinScale
+    float learning_rate_decay = 1.0F;  ///< per step, in (0, 1]
+    std::uint32_t warm_up = 0;         ///< steps over which the learning rate grows evenly from nothing
+    float beta1 = 0.9F;                ///< of momentum and Adam, in [0, 1)
+    float beta2 = 0.999F;              ///< of Adam, in [0, 1)
+    float epsilon = 1e-8F;             ///< of Adam, in [2^-40, 1]
+    /// Hyperfunctions whose parameters are trained this way; all whose parameters are weights, and have a derivative,
+    /// where none is named.
+    std::vector<std::string> groups{};
+};
+
 struct OptimizeOptions {
     /// The settings of EGGROLL, as in training (TrainOptions::evolution), with a smaller population and gentler steps
     /// by default. Written out (`.evolution = {.population = 64, ...}`), what is left out has the defaults of
@@ -60,6 +75,10 @@ struct OptimizeOptions {
     std::uint64_t metric_budget =
         0;                 ///< metric calls (one per candidate and sample; those of held_out aside); 0: no limit
     bool dry_run = false;  ///< only says what it would cost
+    /// Trains by derivatives in place of EGGROLL, or, where not all optimized hyperfunctions are trained by them,
+    /// beside it: each step first moves those along the derivatives, then makes one generation of EGGROLL over the
+    /// others. Needs a metric with a traced form.
+    std::optional<GradientOptions> gradient{};
     std::span<const Example> held_out{};
     std::filesystem::path log{};  ///< JSON lines: steps, and at the end calls and latencies per hyperfunction
     std::function<bool(const StepReport&)> on_step{};  ///< false: stop there, the best so far kept
@@ -78,6 +97,7 @@ struct OptimizeOptions {
     /// one of them says so. nullptr: there are no others.
     evolve::Exchange* exchange = nullptr;
 };
+[[nodiscard]] Result<void> validate(const GradientOptions& options);
 /// The first setting outside its limits; evolve::validate's words for those of `evolution`, which a search of the
 /// caller's own may read as it likes.
 [[nodiscard]] Result<void> validate(const OptimizeOptions& options);
@@ -130,6 +150,22 @@ struct SearchMark {
     std::optional<std::vector<float>> best{};  ///< nothing: the start
 };
 
+/// Derivatives of the mean reward of a step's examples, on the device.
+class Gradients {
+   public:
+    virtual ~Gradients() = default;
+    /// Whose parameters they are by, and why other optimized groups have none, as sentences.
+    [[nodiscard]] virtual std::span<const std::string> groups() const noexcept = 0;
+    [[nodiscard]] virtual std::span<const std::string> refused() const noexcept = 0;
+    /// The reward at the centre, which lies on the device, packed as the search table is; of rows that the host reads
+    /// `host` [element_count] has the values. gradient() is what it was for then. Waits. Errors: the driver's, host
+    /// functions'.
+    [[nodiscard]] virtual Result<double> evaluate(const BufferView& centre, std::span<const float> host,
+                                                  std::uint32_t step) = 0;
+    /// fp32 [element_count], an ascent direction; 0 for other groups.
+    [[nodiscard]] virtual BufferView gradient() const noexcept = 0;
+};
+
 /// What a search works on: it asks for rewards, counts what they cost, and remembers the best.
 class Objective {
    public:
@@ -178,6 +214,13 @@ class Objective {
     /// Keeps it, with what competed so far; on rank 0, and where there is a place for it. Errors: Io.
     [[nodiscard]] virtual Result<void> save_checkpoint(const CentreState& state) = 0;
 
+    /// Derivatives of the mean reward by these groups (all that have one where none is named). Errors: a metric without
+    /// a traced form, a named group without a derivative (why), none with one, those of planning.
+    [[nodiscard]] virtual Result<std::unique_ptr<Gradients>> gradients(std::span<const std::string> groups);
+
+    /// The centre of these perturbations competes for the result with a reward that came with its derivatives.
+    [[nodiscard]] virtual Result<void> offer(const Perturbations& /*around*/, double /*reward*/) { return {}; }
+
     [[nodiscard]] virtual SearchMark mark() const { return {}; }
     /// An audit has found a device that computed wrongly: rewards of the evaluations from this number on, the latest
     /// aside, may be wrong. The search must go_back(); one that ends without it has failed.
@@ -200,5 +243,7 @@ class Search {
 };
 /// The centre stays on the device from step to step; of it the host sees host_rows().
 [[nodiscard]] std::unique_ptr<Search> eggroll();
+/// By derivatives, and by EGGROLL for optimized groups that are not trained by them (OptimizeOptions::gradient).
+[[nodiscard]] std::unique_ptr<Search> gradient_search();
 
 }  // namespace yolk::hyper

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_gradients.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gradient_graph.hpp"
+#include "population_candidates.hpp"
+#include "population_device.hpp"
+#include "population_run.hpp"
+#include "yolk/primitives/elementwise.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+using population::Program;
+using population::Question;
+using population::Source;
+using population::SourceKind;
+
+/// Weights; of a hyperfunction's fields a candidate may be anywhere in the bounds, and steps have no gradient.
+std::vector<std::string> weight_groups(const ParameterSet& parameters) {
+    std::vector<std::string> names;
+    for (const ParameterGroup& group : parameters.groups()) {
+        const bool is_weight = group.spec.fields.empty() && !group.values.values().empty();
+        if (group.spec.optimize && is_weight) names.push_back(group.spec.name);
+    }
+    return names;
+}
+
+std::uint32_t count_of(std::span<const GradientExamples> examples) {
+    std::size_t count = 0;
+    for (const GradientExamples& each : examples) count += each.inputs.size();
+    return static_cast<std::uint32_t>(count);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceGradients>> DeviceGradients::create(Parts given, std::span<const std::string> wanted) {
+    std::unique_ptr<DeviceGradients> made(new DeviceGradients(std::move(given)));
+    const Parts& parts = made->parts_;
+    const Device& device = parts.dispatcher->device();
+    YOLK_TRY(const std::vector<GradientExamples> examples, parts.batches.of_step(0));
+    YOLK_TRY_VOID(made->find_groups(examples, wanted));
+    for (const GradientExamples& each : examples) {
+        YOLK_TRY(std::unique_ptr<Stage> stage, made->make_stage(each, count_of(examples)));
+        made->stages_.push_back(std::move(stage));
+    }
+    const std::uint64_t bytes = parts.table->size_bytes();
+    YOLK_TRY(made->gradient_, device.create_buffer({.size_bytes = bytes, .label = "gradient"}));
+    if (made->stages_.size() > 1) {
+        YOLK_TRY(made->part_, device.create_buffer({.size_bytes = bytes, .label = "gradient of a structure"}));
+        YOLK_TRY(const ElementwisePlan plan, plan_elementwise(device, {.operation = ElementwiseOperation::Add,
+                                                                       .rows = 1,
+                                                                       .columns = parts.table->element_count()}));
+        YOLK_TRY(made->sum_, plan.bind({.first = made->gradient_, .second = made->part_, .out = made->gradient_}, {}));
+    }
+    YOLK_TRY(made->recorder_, Recorder::create(device, {.label = "gradient"}));
+    return made;
+}
+
+Result<void> DeviceGradients::find_groups(std::span<const GradientExamples> examples,
+                                          std::span<const std::string> wanted) {
+    const std::vector<std::string> weights = weight_groups(*parts_.parameters);
+    for (const std::string& name : wanted) {
+        if (names_one(weights, name)) continue;
+        return bad_input(
+            "'{}' is to be trained by derivatives; that goes for optimized hyperfunctions whose parameters are "
+            "weights: "
+            "{}.",
+            name, weights.empty() ? "there are none" : fmt::format("{}", fmt::join(weights, ", ")));
+    }
+    std::vector<std::string> good = wanted.empty() ? weights : std::vector<std::string>(wanted.begin(), wanted.end());
+    for (const GradientExamples& each : examples) {
+        std::vector<std::string> refused;
+        const std::vector<std::string> here = differentiable_groups(each.scored.graph, good, &refused);
+        if (!wanted.empty() && !refused.empty()) return bad_input("{}", refused.front());
+        std::erase_if(good, [&](const std::string& name) {
+            const auto& used = each.scored.graph.parameters;
+            return !names_one(here, name) && std::ranges::find(used, name, &GraphParameter::group) != used.end();
+        });
+        for (std::string& why : refused) {
+            if (!names_one(refused_, why)) refused_.push_back(std::move(why));
+        }
+    }
+    if (good.empty()) {
+        return bad_input("Nothing can be trained by derivatives{}", refused_.empty()
+                                                                        ? ": no optimized hyperfunction has weights."
+                                                                        : fmt::format(". {}", refused_.front()));
+    }
+    groups_ = std::move(good);
+    return {};
+}
+
+/// All parameters are sources, so that what depends on one is never taken from a trace.
+Result<Question> DeviceGradients::ask(const Graph& graph) const {
+    Question question;
+    for (const GraphParameter& used : graph.parameters) {
+        const ParameterGroup* group = parts_.parameters->find(used.group);
+        if (group == nullptr) return bad_input("The set has no parameter group '{}'.", used.group);
+        Source source{.spec = group->spec, .kind = SourceKind::Given};
+        const auto rows = parts_.table->parameters();
+        const auto row = std::ranges::find(rows, used.group, &ParameterDesc::name);
+        if (row != rows.end()) {
+            source.id = ParameterId(static_cast<std::uint32_t>(row - rows.begin()));
+            source.offset = parts_.table->offset(source.id);
+            source.count = row->rows * row->columns;
+            if (source.spec.fields.empty()) source.kind = SourceKind::Centre;
+        }
+        question.sources.push_back(std::move(source));
+        question.values.emplace_back();
+        if (question.sources.back().kind == SourceKind::Given) question.values.back().push_back(group->values);
+    }
+    question.perturbations = {.table = *parts_.table, .centre = {}, .first_member = -1, .members = 1};
+    return question;
+}
+
+Result<std::unique_ptr<DeviceGradients::Stage>> DeviceGradients::make_stage(const GradientExamples& examples,
+                                                                            std::uint32_t count) {
+    auto stage = std::make_unique<Stage>();
+    const Graph& scored = examples.scored.graph;
+    stage->size = static_cast<std::uint32_t>(examples.inputs.size());
+    YOLK_TRY(Graph graph, gradient_graph(scored, stage->size, groups_));
+    for (const GraphParameter& parameter : scored.parameters) {
+        if (names_one(groups_, parameter.group)) stage->groups.push_back(parameter.group);
+    }
+    YOLK_TRY(const auto inputs, stacked_inputs(scored, examples.inputs, stage->size, count));
+    TracedExample& stacked = stage->stacked.emplace_back();
+    stacked.graph = std::move(graph);
+    stacked.values.resize(stacked.graph.variables.size());
+    YOLK_TRY_VOID(population::refresh(stacked, inputs));
+    YOLK_TRY(stage->set, population::ExampleSet::create(stage->stacked, *parts_.parameters, parts_.batches.change));
+    YOLK_TRY(stage->question, ask(stacked.graph));
+    const std::uint64_t budget = parts_.memory_budget_bytes > 0
+                                     ? parts_.memory_budget_bytes
+                                     : population::quarter_of_the_heap(parts_.dispatcher->device());
+    YOLK_TRY(stage->program, Program::create(*parts_.dispatcher, stage->set->groups(), stage->question.sources,
+                                             {.members_per_chunk = 1, .budget_bytes = budget, .keep_outputs = true}));
+    if (!stage->program->host_rows().empty()) {
+        return bad_input("Derivatives are made on the device, but weights are read on the host there: {}",
+                         fmt::join(stage->program->fallbacks(), " "));
+    }
+    return stage;
+}
+
+Result<void> DeviceGradients::take_batch(std::uint32_t step) {
+    YOLK_TRY(const std::vector<GradientExamples> examples, parts_.batches.of_step(step));
+    const std::uint32_t count = count_of(examples);
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+        Stage& stage = *stages_[s];
+        YOLK_TRY(const auto inputs, stacked_inputs(examples[s].scored.graph, examples[s].inputs, stage.size, count));
+        YOLK_TRY_VOID(population::refresh(stage.stacked.front(), inputs));
+        const TracedExample* const now = &stage.stacked.front();
+        YOLK_TRY_VOID(stage.set->replace(std::span(&now, 1)));
+        YOLK_TRY_VOID(stage.program->take_examples());
+    }
+    return {};
+}
+
+Result<void> DeviceGradients::set_given_values(Stage& stage, std::span<const float> host) const {
+    for (std::size_t s = 0; s < stage.question.sources.size(); ++s) {
+        const Source& source = stage.question.sources[s];
+        if (source.kind != SourceKind::Given || source.count == 0) continue;
+        YOLK_TRY(stage.question.values[s].front(),
+                 population::natural_tensor(source.spec, host.subspan(source.offset, source.count)));
+    }
+    return {};
+}
+
+Result<double> DeviceGradients::run(Stage& stage, const BufferView& centre) {
+    stage.question.perturbations.device_centre = centre;
+    population::Candidates candidates(stage.question, {.count = 1});
+    population::Run run(*parts_.dispatcher, parts_.pool, *stage.program, candidates, 1);
+    YOLK_TRY(const PopulationOutputs outputs, run.all());
+    if (parts_.count) parts_.count(outputs.counts);
+    if (outputs.errors.front()) return *outputs.errors.front();
+    return outputs.values.front().as_number();
+}
+
+Result<void> DeviceGradients::add_up() {
+    recorder_->begin();
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+        const BufferView to = s == 0 ? BufferView(gradient_) : BufferView(part_);
+        recorder_->barrier(Barrier::ComputeToTransfer);
+        recorder_->barrier(Barrier::TransferToTransfer);
+        recorder_->fill(to, 0);
+        recorder_->barrier(Barrier::TransferToTransfer);
+        YOLK_TRY(const population::ChunkPlan* const plan, stages_[s]->program->chunk_plan(1));
+        for (std::size_t i = 0; i < stages_[s]->groups.size(); ++i) {
+            YOLK_TRY(const std::optional<BufferView> from, stages_[s]->program->kept_output(*plan, 0, i + 1));
+            if (!from) continue;  // it is zero
+            const auto rows = parts_.table->parameters();
+            const auto row = std::ranges::find(rows, stages_[s]->groups[i], &ParameterDesc::name);
+            const ParameterId id(static_cast<std::uint32_t>(row - rows.begin()));
+            recorder_->copy(*from, to.part(std::uint64_t{4} * parts_.table->offset(id), from->size_bytes));
+        }
+        recorder_->barrier(Barrier::TransferToCompute);
+        if (s > 0) sum_.record(*recorder_);
+    }
+    return parts_.dispatcher->run(*recorder_);
+}
+
+Result<double> DeviceGradients::evaluate(const BufferView& centre, std::span<const float> host, std::uint32_t step) {
+    if (parts_.batches.change) YOLK_TRY_VOID(take_batch(step));
+    double reward = 0.0;
+    for (const std::unique_ptr<Stage>& stage : stages_) {
+        YOLK_TRY_VOID(set_given_values(*stage, host));
+        YOLK_TRY(const double part, run(*stage, centre));
+        reward += part;
+    }
+    YOLK_TRY_VOID(add_up());
+    return reward;
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Derivatives of a set of examples, as programs on the device: one per structure.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "population_examples.hpp"
+#include "population_program.hpp"
+#include "yolk/hyper/optimize.hpp"
+#include "yolk/primitives/elementwise.hpp"
+#include "yolk/runtime/recorder.hpp"
+
+namespace yolk::hyper {
+
+/// Examples of one structure.
+struct GradientExamples {
+    TracedExample scored;  ///< of one of them (scored_example.hpp)
+    /// Of each, with kExpectedInput.
+    std::vector<std::map<std::string, Value>> inputs;
+};
+
+/// Makes a step's examples; where they are the same in all steps, it is asked once. Their structures, in number and
+/// order, are the same in all steps.
+struct GradientBatches {
+    std::function<Result<std::vector<GradientExamples>>(std::uint32_t step)> of_step;
+    bool change = false;
+};
+
+/// What it is given must outlive it.
+class DeviceGradients final : public Gradients {
+   public:
+    struct Parts {
+        Dispatcher* dispatcher = nullptr;
+        HostPool* pool = nullptr;
+        const ParameterSet* parameters = nullptr;  ///< with those groups optimized that the table has
+        const ParameterTable* table = nullptr;
+        GradientBatches batches{};
+        std::function<void(const PopulationCounts&)> count{};  ///< told what each run cost
+        std::uint64_t memory_budget_bytes = 0;                 ///< 0: a quarter of what is left of the heap
+    };
+    [[nodiscard]] static Result<std::unique_ptr<DeviceGradients>> create(Parts parts,
+                                                                         std::span<const std::string> groups);
+
+    [[nodiscard]] std::span<const std::string> groups() const noexcept override { return groups_; }
+    [[nodiscard]] std::span<const std::string> refused() const noexcept override { return refused_; }
+    [[nodiscard]] Result<double> evaluate(const BufferView& centre, std::span<const float> host,
+                                          std::uint32_t step) override;
+    [[nodiscard]] BufferView gradient() const noexcept override { return gradient_; }
+
+   private:
+    /// The derivatives over the examples of one structure.
+    struct Stage {
+        std::uint32_t size = 0;
+        std::vector<TracedExample> stacked;  ///< one
+        std::vector<std::string> groups;     ///< of outputs 1, 2, ...
+        std::optional<population::ExampleSet> set;
+        std::unique_ptr<population::Program> program;
+        population::Question question;
+    };
+    explicit DeviceGradients(Parts parts) : parts_(std::move(parts)) {}
+    [[nodiscard]] Result<void> find_groups(std::span<const GradientExamples> examples,
+                                           std::span<const std::string> wanted);
+    [[nodiscard]] Result<std::unique_ptr<Stage>> make_stage(const GradientExamples& examples, std::uint32_t count);
+    [[nodiscard]] Result<population::Question> ask(const Graph& graph) const;
+    [[nodiscard]] Result<void> take_batch(std::uint32_t step);
+    [[nodiscard]] Result<void> set_given_values(Stage& stage, std::span<const float> host) const;
+    [[nodiscard]] Result<double> run(Stage& stage, const BufferView& centre);
+    [[nodiscard]] Result<void> add_up();
+
+    Parts parts_;
+    std::vector<std::string> groups_, refused_;
+    std::vector<std::unique_ptr<Stage>> stages_;
+    Buffer gradient_, part_;  ///< part_: of one stage of several
+    BoundElementwise sum_;
+    std::optional<Recorder> recorder_;
+};
+
+}  // namespace yolk::hyper

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an objective gives a search by derivatives.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "device_gradients.hpp"
+#include "objective.hpp"
+#include "scored_example.hpp"
+#include "yolk/core/log.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+std::map<std::string, Value> inputs_of(const TracedExample& example) {
+    std::map<std::string, Value> inputs;
+    for (const auto& [name, id] : example.graph.inputs) inputs.emplace(name, example.values[id.value]);
+    return inputs;
+}
+
+/// By structure, in the order in which the structures come.
+std::vector<GradientExamples> by_structure(std::span<const TracedExample> scored) {
+    std::vector<GradientExamples> groups;
+    std::map<std::string, std::size_t> known;
+    for (const TracedExample& example : scored) {
+        const auto [found, is_new] = known.emplace(signature(example.graph), groups.size());
+        if (is_new) groups.push_back({.scored = example, .inputs = {}});
+        groups[found->second].inputs.push_back(inputs_of(example));
+    }
+    return groups;
+}
+
+}  // namespace
+
+Result<std::vector<TracedExample>> SystemObjective::scored_training() const {
+    if (output_is_reward_) return training_.traced;
+    std::vector<TracedExample> scored;
+    for (std::size_t i = 0; i < training_.traced.size(); ++i) {
+        YOLK_TRY(TracedExample example, scored_example(training_.traced[i], *metric_, training_.expected[i]));
+        scored.push_back(std::move(example));
+    }
+    return scored;
+}
+
+Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const std::string> groups) {
+    if (draws() && drawn_->structures() > 1) {
+        return bad_input(
+            "Derivatives are of {} examples per step, and the examples have {} structures; they need one, so that each "
+            "step has the same. Give examples of one structure, or all of them in each step.",
+            options_.examples_per_step, drawn_->structures());
+    }
+    YOLK_TRY(const std::vector<TracedExample> scored, scored_training());
+    DeviceGradients::Parts parts{
+        .dispatcher = dispatcher_,
+        .pool = &system_->pool(),
+        .parameters = &set_,
+        .table = &space_.table,
+        .count =
+            [this](const PopulationCounts& counts) {
+                count_costs({.host_calls = counts.host_calls, .dispatches = counts.dispatches});
+            },
+        .memory_budget_bytes = options_.population_options.memory_budget_bytes};
+    parts.batches.of_step = [of = by_structure(scored)](std::uint32_t /*step*/) { return Result(of); };
+    if (draws()) {
+        parts.batches.change = true;
+        parts.batches.of_step = [this](std::uint32_t /*step*/) -> Result<std::vector<GradientExamples>> {
+            YOLK_TRY_VOID(draw_step());
+            YOLK_TRY(const std::vector<TracedExample> drawn, scored_training());
+            return by_structure(drawn);
+        };
+    }
+    YOLK_TRY(std::unique_ptr<DeviceGradients> made, DeviceGradients::create(std::move(parts), groups));
+    for (const std::string& why : made->refused()) {
+        outcome_.notes.push_back(why);
+        log_info(why);
+    }
+    return std::unique_ptr<Gradients>(std::move(made));
+}
+
+Result<void> SystemObjective::offer(const Perturbations& around, double reward) {
+    count_costs({.metric_calls = 1});
+    return compete(around, reward);
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scored_example.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "evaluation.hpp"
+#include "graph_copy.hpp"
+#include "population_place.hpp"
+#include "yolk/hyper/control.hpp"
+#include "yolk/hyper/operations.hpp"
+
+namespace yolk::hyper {
+namespace {
+
+Result<Graph> reward_graph(const Metric& metric, const ValueType& prediction, const ValueType& expected) {
+    const std::pair<std::string, ValueType> inputs[] = {{"prediction", prediction}, {"expected", expected}};
+    auto traced = trace(metric.name, inputs, [&](std::span<const Traced> values) {
+        return TracedValues{metric.traced(values[0], values[1])};
+    });
+    if (!traced) return std::move(traced).error().while_doing(fmt::format("tracing metric '{}'", metric.name));
+    return traced;
+}
+
+/// What the metric gave, as a tensor [1].
+Result<Atom> as_reward(const Metric& metric, GraphBuilder& builder, const Atom& given) {
+    const ValueType type = builder.type(given);
+    if (type.kind == ValueKind::Number) return builder.apply("multiply", {given, Value(Tensor::vector({1.0F}))});
+    if (type.kind != ValueKind::Tensor || type.shape.element_count().value_or(0) != 1) {
+        return bad_input("Metric '{}' gives {}; a reward is a number or a tensor of one element.", metric.name,
+                         to_string(type));
+    }
+    if (type.shape == Shape{1}) return given;
+    return builder.apply("reshape", {given}, {{"shape", std::vector<std::int64_t>{1}}});
+}
+
+/// Of equations from `first` on, those that depend on no parameter.
+Result<void> evaluate_data(TracedExample& example, std::size_t first) {
+    const std::vector<bool> varies = depends_on(example.graph);
+    for (std::size_t i = first; i < example.graph.equations.size(); ++i) {
+        const Equation& equation = example.graph.equations[i];
+        if (std::ranges::any_of(equation.results, [&](VariableId id) { return varies[id.value]; })) continue;
+        std::vector<Value> operands;
+        for (const Atom& atom : equation.operands) {
+            const auto* id = std::get_if<VariableId>(&atom);
+            operands.push_back(id != nullptr ? example.values[id->value] : std::get<Value>(atom));
+        }
+        YOLK_TRY(std::vector<Value> results, evaluate_at(example.graph, i, operands));
+        YOLK_TRY_VOID(check_results(example.graph, i, results));
+        for (std::size_t r = 0; r < results.size(); ++r)
+            example.values[equation.results[r].value] = std::move(results[r]);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<TracedExample> scored_example(const TracedExample& example, const Metric& metric, const Value& expected) {
+    if (!metric.traced) {
+        return bad_input(
+            "Metric '{}' has no form over traced values, so it has no derivative. Take numeric_distance(), "
+            "cross_entropy(), sequence_cross_entropy(), or make one with traced_metric().",
+            metric.name);
+    }
+    const Graph& graph = example.graph;
+    if (!population::has_one_output(graph)) {
+        return bad_input(
+            "Metric '{}' takes one traced value, and the system has {} outputs. Let it return the one that is scored, "
+            "or "
+            "score records on the host with a metric of your own.",
+            metric.name, graph.outputs.size());
+    }
+    const ValueType prediction = type_of(graph, graph.outputs.front());
+    if (metric.check) YOLK_TRY_VOID(metric.check(prediction, expected));
+    YOLK_TRY(const Graph rewards, reward_graph(metric, prediction, type_of(expected)));
+
+    GraphBuilder builder(graph.name);
+    Mapping mapping(graph);
+    copy_interface(graph, builder, mapping);
+    const VariableId wanted = builder.input(kExpectedInput, type_of(expected));
+    for (const Equation& equation : graph.equations) YOLK_TRY_VOID(copy_equation(graph, equation, mapping, builder));
+    const Atom operands[] = {mapping(graph.outputs.front()), wanted};
+    YOLK_TRY(const std::vector<Atom> made, splice(rewards, operands, builder));
+    YOLK_TRY(Atom reward, as_reward(metric, builder, made.front()));
+    TracedExample scored{.graph = std::move(builder).finish({std::move(reward)}),
+                         .values = {},
+                         .notes = example.notes,
+                         .cuts = example.cuts};
+    scored.values.resize(scored.graph.variables.size());
+    for (std::uint32_t id = 0; id < graph.variables.size(); ++id) {
+        const Atom to = mapping(Atom(VariableId(id)));
+        if (const auto* variable = std::get_if<VariableId>(&to)) scored.values[variable->value] = example.values[id];
+    }
+    scored.values[wanted.value] = expected;
+    YOLK_TRY_VOID(evaluate_data(scored, graph.equations.size()));
+    return scored;
+}
+
+Metric output_as_reward(std::string name) {
+    return {[](const Value& reward, const Value& /*expected*/) { return reward.as_number(); }, std::move(name)};
+}
+
+}  // namespace yolk::hyper

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// An example whose output is its reward: the metric's equations behind the system's.
+#pragma once
+
+#include <string>
+
+#include "yolk/hyper/metric.hpp"
+#include "yolk/hyper/population.hpp"
+
+namespace yolk::hyper {
+
+/// The input that holds the expected value in such a graph; no system's own has a name with a line break.
+inline constexpr const char* kExpectedInput = "expected\n";
+
+/// `example` with one more input, kExpectedInput, and the reward, a tensor [1], as its one output. Values of what
+/// depends on a parameter are left out. Errors: the metric's; a metric without a traced form.
+[[nodiscard]] Result<TracedExample> scored_example(const TracedExample& example, const Metric& metric,
+                                                   const Value& expected);
+
+/// Rewards of scored examples are their outputs.
+[[nodiscard]] Metric output_as_reward(std::string name);
+
+}  // namespace yolk::hyper
