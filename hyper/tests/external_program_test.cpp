@@ -93,7 +93,7 @@ TEST_F(external_program, garbage_is_an_error_that_quotes_it) {
     EXPECT_TRUE(testing::expect_error(garbage, ErrorKind::BadInput, "printed '12 of 13 passed'"));
     EXPECT_TRUE(testing::expect_error(garbage, ErrorKind::BadInput, "Its standard error ends with: careful"));
     EXPECT_TRUE(testing::expect_error(answer_of(shell("echo; echo ' '")), ErrorKind::BadInput, "printed nothing"));
-    EXPECT_TRUE(testing::expect_error(answer_of(shell("echo '{\"a\": 1}'")), ErrorKind::BadInput, "not an answer"));
+    EXPECT_TRUE(testing::expect_error(answer_of(shell("echo '{\"a\": null}'")), ErrorKind::BadInput, "not an answer"));
     EXPECT_TRUE(testing::expect_error(answer_of(shell("head -c 100000 /dev/zero; echo")), ErrorKind::BadInput, "..."));
     EXPECT_TRUE(testing::expect_error(answer_of(shell("printf '\\377\\n'")), ErrorKind::BadInput, "not an answer"));
     EXPECT_TRUE(testing::expect_error(answer_of(shell("echo why >&2; exit 7")), ErrorKind::BadInput, "why"));

@@ -20,6 +20,8 @@ namespace {
 
 struct OptimizeFlags : PopulationFlags {
     hyper::OptimizeOptions options;
+    std::string gradient;  ///< the word of its rule; empty: no derivatives
+    hyper::GradientOptions of_gradient;
     std::string out, log;
 };
 
@@ -119,6 +121,10 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
     YOLK_TRY(const std::unique_ptr<OpenSystem> open, with_all_ranks(open_system(make, flags, flags.options.evolution)));
     const SystemTask& task = open->task;
     hyper::OptimizeOptions options = flags.options;
+    if (!flags.gradient.empty()) {
+        options.gradient = flags.of_gradient;
+        YOLK_TRY(options.gradient->rule, parse_optimizer_rule(flags.gradient));
+    }
     options.held_out = task.held_out;
     options.log = flags.log;
     if (!flags.out.empty()) options.checkpoint = flags.out + ".checkpoint";
@@ -144,6 +150,9 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
 void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
     add_number(app, "--steps", o.steps, "Steps at most")->default_str("50");
     add_evolution_flags(app, o.evolution, {.members = "Candidates", .generation = "step", .freeze = "Hyperfunction"});
+    add_number(app, "--examples-per-step", o.examples_per_step,
+               "Examples that each step is evaluated on, drawn without replacement; 0: all")
+        ->default_str("0");
     add_number(app, "--samples", o.samples_per_example, "Evaluations of each candidate, averaged")->default_str("1");
     add_number(app, "--max-batch", o.population_options.max_batch_size,
                "Candidates times examples at once; 0: what suits the device")
@@ -151,10 +160,36 @@ void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
     add_number(app, "--budget", o.metric_budget, "Metric calls at most; the best so far is kept");
 }
 
+namespace {
+
+void add_gradient_flags(App& app, OptimizeFlags& flags) {
+    hyper::GradientOptions& o = flags.of_gradient;
+    const Option* const gradient =
+        app.add_option("--gradient", flags.gradient,
+                       "Train by derivatives of the metric: sgd, momentum, adam. What has none is left to EGGROLL")
+            ->type_name("RULE");
+    app.group(with(gradient), [&] {
+        const auto number = [&app](const char* name, auto& target, const char* help) {
+            add_number(app, name, target, help)->default_str(fmt::format("{}", target));
+        };
+        number("--gradient-lr", o.learning_rate, "Learning rate of the derivatives");
+        number("--gradient-lr-decay", o.learning_rate_decay, "Its factor per step, above 0, at most 1");
+        number("--gradient-warm-up", o.warm_up, "Steps over which it grows from nothing");
+        app.add_repeatable("--gradient-group", o.groups,
+                           "Hyperfunction to train by derivatives, in place of all that can be; may be given more than "
+                           "once")
+            ->type_name("NAME");
+    });
+}
+
+}  // namespace
+
 Command add_optimize_command(App& app, const MakeSystemTask& make) {
     const auto flags = std::make_shared<OptimizeFlags>();
-    App* const command = app.add_subcommand("optimize", "Improve the system without gradients");
+    App* const command =
+        app.add_subcommand("optimize", "Improve the system: without gradients by EGGROLL, or with them");
     add_optimize_flags(*command, flags->options);
+    add_gradient_flags(*command, *flags);
     const Option* const dry =
         command->add_flag("--dry-run", flags->options.dry_run, "Report the cost without searching");
     command->group(without(dry), [&] {

@@ -13,7 +13,28 @@
 namespace yolk::hyper {
 
 Error detail::operand_error(std::size_t index, const Value& value, std::string_view wanted) {
+    if (index == kInside) return bad_input("It is {}; {} is wanted.", to_string(type_of(value)), wanted);
     return bad_input("Its operand {} is {}; the body takes {}.", index, to_string(type_of(value)), wanted);
+}
+
+Result<Value> detail::field_from(const Value& record, const std::string& name) {
+    const std::string type = to_string(type_of(record));
+    if (record.record() == nullptr) return bad_input("It is {}; a record with a field '{}' is wanted.", type, name);
+    if (const Value* field = record.record()->find(name)) return *field;
+    return bad_input("It is {}, which has no field '{}'; that field is wanted.", type, name);
+}
+
+Error detail::field_error(Error error, const std::string& name, std::size_t index) {
+    if (!name.empty()) error = std::move(error).while_doing(fmt::format("reading field '{}'", name));
+    if (index == kInside) return error;
+    return std::move(error).while_doing(fmt::format("reading operand {}", index));
+}
+
+Result<double> detail::choice_from(const Value& value, const std::vector<std::string>& choices) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        if (value == Value(choices[i]) || value == Value(static_cast<double>(i))) return static_cast<double>(i);
+    }
+    return bad_input("It is {}; wanted is one of: {}.", to_string(value), fmt::join(choices, ", "));
 }
 
 Result<MatrixWeight> MatrixWeight::from_tensor(Tensor values, std::uint32_t noise_rank) {
@@ -49,7 +70,7 @@ FieldsOf<LmTokenParam> fields_of(const LmTokenParam*) {
 
 AnyHyperfunction::AnyHyperfunction(Parts parts) : parts_(std::make_shared<const Parts>(std::move(parts))) {}
 
-Traced AnyHyperfunction::operator()(std::span<const Traced> operands) const {
+Traced AnyHyperfunction::operator()(std::span<const Traced> operands, Line line) const {
     auto tracer = tracer_for(operands);
     if (tracer == nullptr) {
         tracer = Tracer::failed(bad_input(
@@ -58,7 +79,7 @@ Traced AnyHyperfunction::operator()(std::span<const Traced> operands) const {
     }
     if (tracer->error()) return Traced(parts_->stand_in);
     const Traced parameters = tracer->parameters(*this);
-    return tracer->call(*this, parameters, operands);
+    return tracer->call(*this, parameters, operands, line);
 }
 
 Result<Value> AnyHyperfunction::call_with(const Tensor& parameters, std::span<const Value> operands) const {

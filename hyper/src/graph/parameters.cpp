@@ -62,8 +62,10 @@ Result<void> validate(const Field& field) {
         if (field.lower != 0.0 || field.upper != last || field.scale == FieldScale::Log)
             return bad_input("{}: a boolean or choice has linear bounds from 0 to {}.", named(field), last);
     } else if (!std::isfinite(field.lower) || !std::isfinite(field.upper) || field.lower >= field.upper) {
-        return bad_input("{} has bounds {} to {}; give it finite ones, the lower below the upper, with between().",
-                         named(field), field.lower, field.upper);
+        return bad_input(
+            "{} has bounds {} to {}; give it finite ones, the lower below the upper, with between(). "
+            "Parameters are numbers, booleans and choices.",
+            named(field), field.lower, field.upper);
     }
     if (field.scale == FieldScale::Log && field.lower <= 0.0)
         return bad_input("{} has a log scale and the lower bound {}; it must be above 0.", named(field), field.lower);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/hyper/traced.hpp"
 
+#include <utility>
+
 #include "tracer.hpp"
 
 namespace yolk::hyper {
@@ -29,13 +31,17 @@ Traced::Traced(Tensor value) : value_(std::move(value)) {}
 Traced::Traced(Value value, VariableId variable, std::shared_ptr<Tracer> tracer)
     : value_(std::move(value)), variable_(variable), tracer_(std::move(tracer)) {}
 
-ValueType Traced::type() const { return type_of(value_); }
+const Value& Traced::value() const {
+    if (std::exchange(late_, false)) value_ = tracer_->settled(variable_, value_);
+    return value_;
+}
+ValueType Traced::type() const { return type_of(value()); }
 const Shape& Traced::shape() const {
     static const Shape none;
-    return value_.tensor() != nullptr ? value_.tensor()->shape() : none;
+    return value().tensor() != nullptr ? value().tensor()->shape() : none;
 }
 TracedNumber Traced::number() const {
-    auto number = value_.as_number();
+    auto number = value().as_number();
     const double known = number ? *number : 0.0;
     const auto tracer = tracer_ != nullptr ? tracer_ : Tracer::current();
     if (!number && tracer != nullptr) tracer->stick(std::move(number).error());
@@ -43,7 +49,7 @@ TracedNumber Traced::number() const {
 }
 const Value& Traced::read() const {
     if (tracer_ != nullptr) tracer_->note_read(*this, "past the tracer");
-    return value_;
+    return value();
 }
 
 }  // namespace yolk::hyper

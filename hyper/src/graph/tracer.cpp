@@ -27,18 +27,20 @@ std::vector<std::string>& current_tags() {
 /// the kind of value it expects.
 Value stand_in_for(std::span<const Traced> operands) {
     for (const Traced& operand : operands) {
-        if (Tracer::value_of(operand).tensor() != nullptr) return Tensor::filled({1}, 0.0F);
+        if (Tracer::known_value_of(operand).tensor() != nullptr) return Tensor::filled({1}, 0.0F);
     }
     return 0.0;
 }
 
 }  // namespace
 
-std::shared_ptr<Tracer> Tracer::create(std::string name, Registrar registrar, HostRunner runner) {
+std::shared_ptr<Tracer> Tracer::create(std::string name, Registrar registrar, HostRunner runner,
+                                       std::shared_ptr<PendingCalls> calls) {
     auto tracer = std::make_shared<Tracer>();
     tracer->trace_.graph.name = std::move(name);
     tracer->registrar_ = std::move(registrar);
     tracer->runner_ = std::move(runner);
+    tracer->calls_under_way_ = std::move(calls);
     return tracer;
 }
 
@@ -116,12 +118,15 @@ std::optional<Traced> Tracer::unpacked(const Traced& record, const std::string& 
         return std::ranges::find(equation.results, record.variable_) != equation.results.end();
     });
     if (made == equations.rend() || made->operation->name != "pack") return std::nullopt;
-    const auto& fields = record.value_.record()->fields();
-    const auto field = std::ranges::find_if(fields, [&](const auto& of) { return of.first == name; });
-    if (field == fields.end()) return std::nullopt;
-    const Atom& atom = made->operands[static_cast<std::size_t>(field - fields.begin())];
+    const auto& names = std::get<std::vector<std::string>>(*find_attribute(*made, "names"));
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) return std::nullopt;
+    const Atom& atom = made->operands[static_cast<std::size_t>(found - names.begin())];
     if (const Value* literal = std::get_if<Value>(&atom)) return Traced(*literal);
-    return Traced(field->second, std::get<VariableId>(atom), shared_from_this());
+    const VariableId id = std::get<VariableId>(atom);
+    Traced value(trace_.values[id.value], id, shared_from_this());
+    value.late_ = is_late(id);
+    return value;
 }
 
 void Tracer::stick(Error error) {
@@ -181,13 +186,13 @@ bool Tracer::is_around(const Tracer* other) const {
 }
 
 Result<Atom> Tracer::atom_of(const Traced& value) {
-    if (value.tracer_ == nullptr) return Atom(value.value_);
+    if (value.tracer_ == nullptr) return Atom(value.value());
     if (value.tracer_.get() == this) return Atom(value.variable_);
     if (is_around(value.tracer_.get())) {
         const std::pair<const Tracer*, std::uint32_t> key{value.tracer_.get(), value.variable_.value};
         const auto known = captures_.find(key);
         if (known != captures_.end()) return Atom(known->second);
-        const Traced inside = input(fmt::format("captured {}", captured_.size()), value.value_);
+        const Traced inside = input(fmt::format("captured {}", captured_.size()), value.value());
         captured_.push_back(value);
         captures_.emplace(key, inside.variable_);
         return Atom(inside.variable_);
@@ -232,13 +237,11 @@ std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> op
         return std::vector<Traced>(result_count, Traced(stand_in));
     };
     if (error_) return std::vector<Traced>(result_count, Traced(stand_in));
-    std::vector<Value> values;
     bool depends = false;
     for (const Traced& operand : operands) {
         auto atom = atom_of(operand);
         if (!atom) return give_up(std::move(atom).error());
         equation.operands.push_back(*std::move(atom));
-        values.push_back(operand.value_);
         depends = depends || from_parameter(operand);
     }
     if (equation.hyperfunction.empty()) {
@@ -246,11 +249,16 @@ std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> op
         equation.call = call_;
     }
     equation.tags = current_tags();
+    if (comes_late(equation)) return record_late(std::move(equation), result_count, depends, stand_in);
+    std::vector<Value> values;
+    for (const Traced& operand : operands) values.push_back(operand.value());
     auto results = body_ ? stand_ins(equation, values, stand_in) : evaluate(equation, values);
     if (!results && equation.host == nullptr) {
         return give_up(
             std::move(results).error().while_doing(fmt::format("tracing equation {}", trace_.graph.equations.size())));
     }
+    if (!results && equation.made_at)
+        return give_up(std::move(results).error().while_doing("running " + line_of(equation)));
     if (!results) return give_up(std::move(results).error());
     std::vector<Traced> traced;
     for (Value& result : *results) {
@@ -261,15 +269,19 @@ std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> op
     return traced;
 }
 
-Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, std::span<const Traced> operands) {
+Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, std::span<const Traced> operands,
+                    const std::source_location& line) {
     const AnyHyperfunction::Parts& parts = function.parts();
     const auto give_up = [&](Error error) {
         stick(std::move(error));
         return Traced(parts.stand_in);
     };
     if (operands.size() != parts.arity) {
-        return give_up(bad_input("Hyperfunction '{}' was called with {} operands; it takes {}.", function.name(),
-                                 operands.size(), parts.arity));
+        Equation called;
+        if (line.line() > 0) called.made_at = line;
+        const std::string where = line_of(called);
+        return give_up(bad_input("Hyperfunction '{}'{} was called with {} operands; it takes {}.", function.name(),
+                                 where.empty() ? where : " (" + where + ")", operands.size(), parts.arity));
     }
     if (error_) return Traced(parts.stand_in);
     const std::string outer_name = std::exchange(hyperfunction_, function.name());
@@ -279,6 +291,7 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
         std::vector<Traced> all{parameters};
         all.insert(all.end(), operands.begin(), operands.end());
         Equation equation{.operation = find_operation("host_call"), .host = parts.host};
+        if (line.line() > 0) equation.made_at = line;
         result = record(std::move(equation), all, 1, parts.stand_in)[0];
     } else {
         auto body = caught([&] { return fmt::format("Hyperfunction '{}'", function.name()); },
@@ -319,6 +332,7 @@ Result<Tracer::TracedBody> Tracer::finish_body(std::span<const Traced> outputs) 
 }
 
 Result<TracedExample> Tracer::finish(const Traced& output) {
+    if (calls_under_way_ != nullptr) settle_all();
     if (!error_) {
         auto atom = atom_of(output);
         if (atom) {
@@ -354,15 +368,13 @@ std::vector<Traced> apply(std::string_view name, std::span<const Traced> operand
     Equation equation{.operation = find_operation(name), .attributes = std::move(attributes)};
     if (line.line() > 0) equation.made_at = line;
     bool literal = true;
-    std::vector<Value> values;
-    for (const Traced& operand : operands) {
-        literal = literal && Tracer::tracer_of(operand) == nullptr;
-        values.push_back(Tracer::value_of(operand));
-    }
+    for (const Traced& operand : operands) literal = literal && Tracer::tracer_of(operand) == nullptr;
     const auto tracer = tracer_for(operands);
     // What has effects (a factor) belongs to the run, even where it is a literal.
     const bool belongs = tracer != nullptr && equation.operation != nullptr && equation.operation->has_effects;
     if (!literal || belongs) return tracer->record(std::move(equation), operands, result_count, stand_in_for(operands));
+    std::vector<Value> values;
+    for (const Traced& operand : operands) values.push_back(Tracer::value_of(operand));
     auto results = evaluate_equation(equation, values);
     if (results) return {results->begin(), results->end()};
     return refuse(std::move(results).error(), operands, result_count);

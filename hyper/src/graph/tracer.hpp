@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records what a function does with traced values, and evaluates each equation as it is recorded.
+// Records what a function does with traced values, and evaluates each equation as it is recorded; host calls may be
+// left under way, and what reads their results waits for them (tracer_late.cpp).
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <source_location>
 #include <span>
 #include <string>
@@ -18,6 +21,8 @@
 
 namespace yolk::hyper {
 
+class PendingCalls;  // hyper/src/host/pending_calls.hpp
+
 /// One run of one function. One thread at a time. Operations find it through their operands, and through current()
 /// where all of those are literals.
 class Tracer : public std::enable_shared_from_this<Tracer> {
@@ -27,7 +32,9 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     /// Calls a host function where that is not done right here (time-outs, retries); may be empty.
     using HostRunner = std::function<Result<Value>(const HostFunctionPtr&, const HostCall&)>;
 
-    [[nodiscard]] static std::shared_ptr<Tracer> create(std::string name, Registrar registrar, HostRunner runner = {});
+    /// With `calls`, host functions outside of bodies run there, and the function goes on meanwhile.
+    [[nodiscard]] static std::shared_ptr<Tracer> create(std::string name, Registrar registrar, HostRunner runner = {},
+                                                        std::shared_ptr<PendingCalls> calls = {});
     /// A tracer of a body (a loop's step, a branch), within `parent`'s run where there is one. It computes nothing:
     /// values have their types and say nothing else, so reading them, or steering by them, is an error. Values of the
     /// runs around it can be used: they become further inputs.
@@ -56,7 +63,7 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     [[nodiscard]] Traced parameters(const std::string& group, const Tensor& values);
     /// A call of a hyperfunction: its body's equations, or one host_call.
     [[nodiscard]] Traced call(const AnyHyperfunction& function, const Traced& parameters,
-                              std::span<const Traced> operands);
+                              std::span<const Traced> operands, const std::source_location& line = {});
     /// Records and evaluates. After an error, `stand_in` so many times.
     [[nodiscard]] std::vector<Traced> record(Equation equation, std::span<const Traced> operands,
                                              std::size_t result_count, const Value& stand_in);
@@ -89,7 +96,13 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
 
     // Of Traced, whose friend this is.
     [[nodiscard]] static const std::shared_ptr<Tracer>& tracer_of(const Traced& value) { return value.tracer_; }
-    [[nodiscard]] static const Value& value_of(const Traced& value) { return value.value_; }
+    [[nodiscard]] static const Value& value_of(const Traced& value) { return value.value(); }
+    /// The value, or what stands for it until it is there.
+    [[nodiscard]] static const Value& known_value_of(const Traced& value) { return value.value_; }
+    /// Waits for a value. After an error it is the stand-in, and the error sticks.
+    [[nodiscard]] Value settled(VariableId id, const Value& stand_in);
+    /// Whether finish() has to wait.
+    [[nodiscard]] bool has_late() const noexcept;
     [[nodiscard]] static bool same_variable(const Traced& a, const Traced& b) {
         return a.tracer_ == b.tracer_ && a.variable_ == b.variable_;
     }
@@ -103,6 +116,17 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     [[nodiscard]] Result<std::vector<Value>> stand_ins(const Equation& equation, std::span<const Value> operands,
                                                        const Value& stand_in) const;
     [[nodiscard]] Result<std::vector<Value>> evaluate(const Equation& equation, std::span<const Value> operands);
+    [[nodiscard]] bool is_late(VariableId variable) const;
+    [[nodiscard]] bool comes_late(const Equation& equation) const;
+    [[nodiscard]] std::vector<Traced> record_late(Equation equation, std::size_t result_count, bool from_parameter,
+                                                  const Value& stand_in);
+    void begin_late(std::size_t index);
+    void arrive(std::size_t index, std::vector<Value> results);
+    void fail_late(std::size_t index, Error error);
+    void run_ready();
+    void advance(bool wait);
+    void settle_all();
+    [[nodiscard]] Value value_at(const Atom& atom) const;
     [[nodiscard]] std::string place() const;  ///< " in hyperfunction 'f'"
 
     TracedExample trace_;
@@ -121,6 +145,16 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     std::map<std::pair<const Tracer*, std::uint32_t>, VariableId> captures_{};  ///< by their variables outside
     std::vector<std::string> warnings_;
     std::optional<Error> error_;
+
+    std::shared_ptr<PendingCalls> calls_under_way_{};
+    std::size_t calls_out_ = 0;                                         ///< of this trace
+    std::map<std::size_t, std::size_t> late_equations_{};               ///< operands that are missing, by equation
+    std::set<std::size_t> late_ready_{};                                ///< equations without missing ones
+    std::map<std::uint32_t, std::size_t> late_variables_{};             ///< equations that make them
+    std::map<std::uint32_t, std::vector<std::size_t>> late_readers_{};  ///< equations, by variable
+    std::map<std::uint32_t, Value> late_values_{};  ///< that have come: Traced values look them up, in the end as well
+    std::size_t late_failure_ = std::numeric_limits<std::size_t>::max();  ///< the first equation that failed
+    std::optional<Error> late_error_{};
 };
 
 /// Records one equation of the operation `name` where an operand is traced, otherwise computes it at once. Errors stick

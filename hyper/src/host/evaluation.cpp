@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "yolk/hyper/operations.hpp"
+#include "operations_impl.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -54,10 +54,13 @@ std::string describe(const Graph& graph, std::size_t equation) {
     const Equation& of = graph.equations[equation];
     std::string text =
         fmt::format("equation {}, {}", equation, of.operation == nullptr ? "no operation" : of.operation->name);
-    if (!of.hyperfunction.empty())
-        return text + fmt::format(" of hyperfunction '{}' (call {})", of.hyperfunction, of.call);
+    const std::string line = line_of(of);
+    if (!of.hyperfunction.empty()) {
+        return text + fmt::format(" of hyperfunction '{}' (call {}{})", of.hyperfunction, of.call,
+                                  line.empty() ? line : ", " + line);
+    }
     if (of.host != nullptr) text += fmt::format(" of host function '{}'", of.host->name);
-    return text;
+    return line.empty() ? text : text + " (" + line + ")";
 }
 
 Result<KnownValues> bind_arguments(const Graph& graph, const GraphArguments& arguments) {

@@ -91,8 +91,8 @@ Result<Value> program_answer(const Program& program, const ProgramRun& run) {
     Result<Value> value = json ? value_from_json(*json) : Result<Value>(json.error());
     if (value) return value;
     return bad_input(
-        "Program '{}' printed {} at the end, which is not an answer: {} Give a number, true or false, \"text\" or an "
-        "array of numbers.{}",
+        "Program '{}' printed {} at the end, which is not an answer: {} Give a number, true or false, \"text\", an "
+        "array of numbers or an object of those.{}",
         name, quoted(line), value.error().message, quoted_errors(run.error_tail));
 }
 

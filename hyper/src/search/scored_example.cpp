@@ -27,8 +27,7 @@ Result<Graph> reward_graph(const Metric& metric, const ValueType& prediction, co
 /// What the metric gave, as a tensor [1].
 Result<Atom> as_reward(const Metric& metric, GraphBuilder& builder, const Atom& given) {
     const ValueType type = builder.type(given);
-    if (type.kind == ValueKind::Number)
-        return builder.apply("broadcast_to", {given}, {{"shape", std::vector<std::int64_t>{1}}});
+    if (type.kind == ValueKind::Number) return builder.apply("multiply", {given, Value(Tensor::vector({1.0F}))});
     if (type.kind != ValueKind::Tensor || type.shape.element_count().value_or(0) != 1) {
         return bad_input("Metric '{}' gives {}; a reward is a number or a tensor of one element.", metric.name,
                          to_string(type));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caught.hpp"
+#include "pending_calls.hpp"
 #include "population_place.hpp"
 #include "system_impl.hpp"
 #include "tracer.hpp"
@@ -131,48 +132,76 @@ Result<Dispatcher*> System::dispatcher() {
     return impl_->dispatcher;
 }
 
-HostPool& System::pool() {
-    if (impl_->pool == nullptr)
-        impl_->pool = std::make_shared<HostPool>(HostPool::create({.seed = impl_->seed}).value());
-    return *impl_->pool;
+HostPool& System::Impl::host_pool() {
+    if (pool == nullptr) pool = std::make_shared<HostPool>(HostPool::create({.seed = seed}).value());
+    return *pool;
+}
+HostPool& System::pool() { return impl_->host_pool(); }
+void System::overlap_host_calls(bool overlaps) noexcept { impl_->overlaps = overlaps; }
+
+std::shared_ptr<PendingCalls> System::Impl::pending_calls() {
+    if (is_dry || !overlaps) return nullptr;
+    return std::make_shared<PendingCalls>(host_pool());
 }
 
-Result<TracedExample> System::trace(const Example& example, std::optional<std::size_t> index) {
+Result<System::Impl::Begun> System::Impl::begin(const Example& example, std::optional<std::size_t> index,
+                                                const std::shared_ptr<PendingCalls>& calls) {
     const auto tracer = Tracer::create(
-        impl_->name, [impl = impl_.get()](const AnyHyperfunction& function) { return impl->values_for(function); },
+        name, [this](const AnyHyperfunction& function) { return values_for(function); },
         [this](const HostFunctionPtr& function, const HostCall& call) -> Result<Value> {
-            if (impl_->is_dry) return function->stand_in;
+            if (is_dry) return function->stand_in;
             if (function->options.timeout.count() == 0 && function->options.retries == 0)
                 return run_caught(*function, call);
-            return pool().run({function, call.parameters, {call.operands.begin(), call.operands.end()}}).get();
-        });
-    const std::string doing = fmt::format("running system '{}' on {}", impl_->name,
-                                          index ? fmt::format("example {}", *index) : "the example");
-    if (!impl_->body) return bad_input("System '{}' has no function.", impl_->name);
+            return host_pool().run({function, call.parameters, {call.operands.begin(), call.operands.end()}}).get();
+        },
+        calls);
+    std::string doing =
+        fmt::format("running system '{}' on {}", name, index ? fmt::format("example {}", *index) : "the example");
+    if (!body) return bad_input("System '{}' has no function.", name);
     Inputs inputs;
     inputs.tracer_ = tracer;
     for (const auto& [key, value] : example.inputs) inputs.values_.emplace(key, tracer->input(key, value));
-    ++impl_->function_runs;
+    ++function_runs;
     auto output = caught([] { return "Its function"; },
                          [&]() -> Result<Traced> {
                              const Tracer::Scope scope(tracer);
-                             return impl_->body(inputs);
+                             return body(inputs);
                          });
     if (!output) tracer->stick(output.error());
     for (const std::string& warning : tracer->warnings()) {
-        if (impl_->warned.insert(warning).second) log_warning(warning);
+        if (warned.insert(warning).second) log_warning(warning);
     }
-    auto traced = tracer->finish(output ? *output : Traced(0.0));
-    if (!traced) return std::move(traced).error().while_doing(doing);
+    return Begun{tracer, output ? *output : Traced(0.0), std::move(doing)};
+}
+
+Result<TracedExample> System::Impl::finish(const Begun& begun) {
+    auto traced = begun.tracer->finish(begun.output);
+    if (!traced) return std::move(traced).error().while_doing(begun.doing);
     return traced;
+}
+
+Result<TracedExample> System::trace(const Example& example, std::optional<std::size_t> index) {
+    YOLK_TRY(const Impl::Begun begun, impl_->begin(example, index, impl_->pending_calls()));
+    return Impl::finish(begun);
 }
 
 Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> examples) {
     if (examples.empty()) return bad_input("System '{}' was given no examples; give it at least one.", impl_->name);
     YOLK_TRY_VOID(check_keys(examples));
-    std::vector<TracedExample> traces;
+    // The function runs for one example after another; host calls that nothing has asked for yet go on meanwhile.
+    const auto calls = impl_->pending_calls();
+    std::vector<Impl::Begun> begun;
     for (std::size_t i = 0; i < examples.size(); ++i) {
-        YOLK_TRY(TracedExample traced, trace(examples[i], i));
+        YOLK_TRY(Impl::Begun run, impl_->begin(examples[i], i, calls));
+        const bool failed = run.tracer->error().has_value();
+        begun.push_back(std::move(run));
+        if (failed) break;
+    }
+    std::vector<Result<TracedExample>> finished;
+    for (const Impl::Begun& run : begun) finished.push_back(Impl::finish(run));  // all: none is left under way
+    std::vector<TracedExample> traces;
+    for (Result<TracedExample>& result : finished) {
+        YOLK_TRY(TracedExample traced, std::move(result));
         traces.push_back(std::move(traced));
     }
     return traces;

@@ -13,6 +13,8 @@
 
 namespace yolk::hyper {
 
+class PendingCalls;
+
 struct System::Impl {
     std::string name;
     Function body;
@@ -21,6 +23,7 @@ struct System::Impl {
     /// Which hyperfunction a name belongs to: two of one name are refused, copies of one are not.
     std::map<std::string, std::shared_ptr<const AnyHyperfunction::Parts>> functions;
     std::uint64_t function_runs = 0;
+    bool overlaps = true;              ///< host calls of a trace, and of several, run at the same time
     bool is_dry = false;               ///< host functions are not called: their stand-ins are their results
     std::set<std::string> warned{};    ///< each warning is logged once, not for every example
     std::optional<Context> context{};  ///< what `dispatcher` is of, where it is not the caller's
@@ -28,6 +31,18 @@ struct System::Impl {
     evolve::DevicePool* devices = nullptr;  ///< the caller's, in place of both
     std::shared_ptr<HostPool> pool;
 
+    /// A run of the function whose host calls may still be under way.
+    struct Begun {
+        std::shared_ptr<Tracer> tracer;
+        Traced output;
+        std::string doing;
+    };
+    [[nodiscard]] Result<Begun> begin(const Example& example, std::optional<std::size_t> index,
+                                      const std::shared_ptr<PendingCalls>& calls);
+    [[nodiscard]] static Result<TracedExample> finish(const Begun& begun);
+    [[nodiscard]] HostPool& host_pool();
+    /// For the host calls of a trace; null where they are made one after another.
+    [[nodiscard]] std::shared_ptr<PendingCalls> pending_calls();
     [[nodiscard]] Result<Tensor> values_for(const AnyHyperfunction& function);
     [[nodiscard]] Result<void> add(const AnyHyperfunction& function, Tensor values);
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph_copy.hpp"
+#include "operations_impl.hpp"
 
 namespace yolk::hyper {
 
@@ -179,10 +180,13 @@ Result<Tangent> sum_of(GraphBuilder& builder, const Tangent& a, const Tangent& b
 
 std::string named(const Equation& equation) {
     std::string text = fmt::format("operation {}", equation.operation->name);
-    if (!equation.hyperfunction.empty())
-        return text + fmt::format(" of hyperfunction '{}' (call {})", equation.hyperfunction, equation.call);
+    const std::string line = line_of(equation);
+    if (!equation.hyperfunction.empty()) {
+        return text + fmt::format(" of hyperfunction '{}' (call {}{})", equation.hyperfunction, equation.call,
+                                  line.empty() ? line : ", " + line);
+    }
     if (equation.host != nullptr) text += fmt::format(" of host function '{}'", equation.host->name);
-    return text;
+    return line.empty() ? text : text + " (" + line + ")";
 }
 
 Error no_rule(std::string_view transform, const Graph& graph, const Equation& equation, std::string_view advice) {

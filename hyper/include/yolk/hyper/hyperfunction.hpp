@@ -55,13 +55,15 @@ struct LmTokenParam {
 };
 struct NoParameters {};
 
-/// How a parameter struct becomes numbers and back: specialize or, simpler, give the struct
-/// `static FieldsOf<T> fields()`. See field_of() and docs/hyper.md.
+/// How a struct becomes numbers or a record, and back: give it `static FieldsOf<T> fields()`, or a function
+/// `FieldsOf<T> fields_of(const T*)` beside it. See field_of() and docs/hyper.md.
 template <class T>
 struct FieldOf {
-    Field field;
-    std::function<double(const T&)> get;
-    std::function<void(T&, double)> set;
+    Field field{};
+    std::function<double(const T&)> get{};                  ///< empty where the member is no number: not of parameters
+    std::function<void(T&, double)> set{};                  ///< likewise
+    std::function<Value(const T&)> read{};                  ///< as a field of a record
+    std::function<Result<void>(T&, const Value&)> write{};  ///< errors: another kind
 
     FieldOf between(double lower, double upper) && {
         field.lower = lower;
@@ -75,13 +77,20 @@ struct FieldOf {
 };
 template <class T>
 using FieldsOf = std::vector<FieldOf<T>>;
-/// A real (floating point), an integer, a boolean by the member's type; the default is the member's in a fresh T. Reals
-/// and integers need between().
+/// A real (floating point), an integer, a boolean by the member's type; the default is the member's in a fresh T. Of
+/// parameters, reals and integers need between(). Structs that host functions take and return may also have members of
+/// std::string, Tensor, Value, and structs that are described like this themselves.
 template <class T, class M>
 [[nodiscard]] FieldOf<T> field_of(std::string name, M T::*member);
 /// One of several texts; the member is an integer, the index.
 template <class T, class M>
 [[nodiscard]] FieldOf<T> choice_of(std::string name, M T::*member, std::vector<std::string> choices);
+/// A described struct as a record, and back. Errors name the field that is missing or of another kind; fields that T
+/// does not have are passed over.
+template <class T>
+[[nodiscard]] Value to_value(const T& object);
+template <class T>
+[[nodiscard]] Result<T> from_value(const Value& value);
 [[nodiscard]] FieldsOf<LmParam> fields_of(const LmParam*);
 [[nodiscard]] FieldsOf<LmTokenParam> fields_of(const LmTokenParam*);
 
@@ -114,12 +123,13 @@ class AnyHyperfunction {
 
     /// Within a system's function: an equation (host) or the body's equations (tensor). Registers itself on its first
     /// call. Errors stick in the tracer: outside any trace, another number of operands.
-    [[nodiscard]] Traced operator()(std::span<const Traced> operands) const;
+    [[nodiscard]] Traced operator()(std::span<const Traced> operands, Line line = Line::current()) const;
+    [[nodiscard]] Traced operator()(Line line = Line::current()) const { return (*this)({}, line); }
     template <class... Operands>
     requires(std::is_convertible_v<const Operands&, Traced>&&...) [[nodiscard]] Traced operator()(
-        const Operands&... operands) const {
-        const std::vector<Traced> all{Traced(operands)...};
-        return (*this)(std::span<const Traced>(all));
+        const Located& first, const Operands&... operands) const {
+        const std::vector<Traced> all{first.value(), Traced(operands)...};
+        return (*this)(std::span<const Traced>(all), first.line());
     }
     /// Alone, with explicit natural values, in the caller's thread, without a system.
     [[nodiscard]] Result<Value> call_with(const Tensor& parameters, std::span<const Value> operands) const;
@@ -142,9 +152,9 @@ class Hyperfunction : public AnyHyperfunction {
 };
 
 /// The body decides where it runs. `(const Traced& weight, const Traced&...) -> Traced`: a tensor function, that can
-/// run on the device. `(const P&, plain...) -> plain`, plain being double, int, bool, std::string, Tensor or Value, and
-/// the result perhaps a Result of one: a host function. A last argument std::stop_token sees time-outs. NoParameters
-/// leave out the first argument.
+/// run on the device. `(const P&, plain...) -> plain`, plain being double, int, bool, std::string, Tensor, Value or a
+/// described struct (a record in the graph), and the result perhaps a Result of one: a host function. A last argument
+/// std::stop_token sees time-outs. NoParameters leave out the first argument.
 template <class P, class Body>
 [[nodiscard]] Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, HyperfunctionOptions options = {});
 

@@ -56,7 +56,8 @@ struct ParameterCodec {
     }
     static Tensor values(const P& parameters) {
         std::vector<float> natural;
-        for (const FieldOf<P>& of : fields<P>()) natural.push_back(static_cast<float>(of.get(parameters)));
+        for (const FieldOf<P>& of : fields<P>())
+            natural.push_back(of.get ? static_cast<float>(of.get(parameters)) : 0.0F);  // registration refuses it
         return Tensor::vector(std::move(natural));
     }
     static Result<P> from(const Tensor& values, const ParameterSpec&) {
@@ -93,7 +94,42 @@ struct ParameterCodec<NoParameters> {
     static Result<NoParameters> from(const Tensor&, const ParameterSpec&) { return NoParameters{}; }
 };
 
+template <class T>
+concept Described = HasFieldsMember<T> || HasFieldsFunction<T>;
+
+/// In place of an operand's number: a value inside another.
+inline constexpr std::size_t kInside = std::numeric_limits<std::size_t>::max();
 [[nodiscard]] Error operand_error(std::size_t index, const Value& value, std::string_view wanted);
+/// Errors: no record, no such field.
+[[nodiscard]] Result<Value> field_from(const Value& record, const std::string& name);
+/// The error of a field of an operand (or of a value inside one).
+[[nodiscard]] Error field_error(Error error, const std::string& name, std::size_t index);
+/// A choice by its text or its index. Errors: none of them.
+[[nodiscard]] Result<double> choice_from(const Value& value, const std::vector<std::string>& choices);
+
+template <class T>
+[[nodiscard]] const FieldsOf<T>& described_fields() {
+    static const FieldsOf<T> all = fields<T>();
+    return all;
+}
+template <class T>
+[[nodiscard]] Result<T> struct_from(const Value& value, std::size_t index) {
+    T object{};
+    for (const FieldOf<T>& of : described_fields<T>()) {
+        auto field = field_from(value, of.field.name);
+        if (!field) return field_error(std::move(field).error(), {}, index);
+        auto written = of.write(object, *field);
+        if (!written) return field_error(std::move(written).error(), of.field.name, index);
+    }
+    return object;
+}
+template <class T>
+[[nodiscard]] Value struct_to(const T& object) {
+    Record::Fields all;
+    for (const FieldOf<T>& of : described_fields<T>()) all.emplace_back(of.field.name, of.read(object));
+    auto record = Record::create(std::move(all));  // of a description that names a field twice there is none
+    return record ? Value(*std::move(record)) : Value(Record());
+}
 
 /// A plain argument out of a value.
 template <class T>
@@ -109,9 +145,12 @@ template <class T>
     } else if constexpr (std::is_same_v<T, bool>) {
         if (value.boolean() == nullptr) return operand_error(index, value, "a boolean");
         return *value.boolean();
+    } else if constexpr (Described<T>) {
+        return struct_from<T>(value, index);
     } else {
         static_assert(std::is_arithmetic_v<T>,
-                      "a host function takes numbers, bool, std::string, Tensor and Value (and std::stop_token last)");
+                      "a host function takes numbers, bool, std::string, Tensor, Value and "
+                      "structs with fields() (and std::stop_token last)");
         const Result<double> number = value.as_number();
         if (!number) return operand_error(index, value, "a number");
         if constexpr (std::is_integral_v<T>) {
@@ -138,9 +177,12 @@ template <class T>
         return Value(value);
     } else if constexpr (std::is_arithmetic_v<T>) {
         return Value(static_cast<double>(value));
+    } else if constexpr (Described<T>) {
+        return struct_to(value);
     } else {
         static_assert(std::is_constructible_v<Value, T>,
-                      "a host function returns a number, bool, std::string, Tensor or Value, or a Result of one");
+                      "a host function returns a number, bool, std::string, Tensor, "
+                      "Value or a struct with fields(), or a Result of one");
         return Value(std::move(value));
     }
 }
@@ -260,12 +302,29 @@ template <class P, class Body>
 
 template <class T, class M>
 FieldOf<T> field_of(std::string name, M T::*member) {
-    Field field{.name = std::move(name)};
-    field.kind = detail::field_kind<M>();
-    field.initial = static_cast<double>(T{}.*member);
-    if (field.kind != FieldKind::Boolean) field.lower = field.upper = detail::kNoBound;
-    return {std::move(field), [member](const T& of) { return static_cast<double>(of.*member); },
-            [member](T& of, double value) { of.*member = static_cast<M>(value); }};
+    FieldOf<T> field{.field = {.name = std::move(name)}};
+    if constexpr (std::is_arithmetic_v<M>) {
+        field.field.kind = detail::field_kind<M>();
+        field.field.initial = static_cast<double>(T{}.*member);
+        field.get = [member](const T& of) { return static_cast<double>(of.*member); };
+        field.set = [member](T& of, double value) { of.*member = static_cast<M>(value); };
+    }
+    if (field.field.kind != FieldKind::Boolean) field.field.lower = field.field.upper = detail::kNoBound;
+    field.read = [member](const T& of) { return detail::plain_to(M(of.*member)); };
+    field.write = [member](T& of, const Value& value) -> Result<void> {
+        YOLK_TRY(of.*member, detail::plain_from<M>(value, detail::kInside));
+        return {};
+    };
+    return field;
+}
+
+template <class T>
+Value to_value(const T& object) {
+    return detail::struct_to(object);
+}
+template <class T>
+Result<T> from_value(const Value& value) {
+    return detail::struct_from<T>(value, detail::kInside);
 }
 
 template <class T, class M>
@@ -274,9 +333,19 @@ FieldOf<T> choice_of(std::string name, M T::*member, std::vector<std::string> ch
     Field field{.name = std::move(name), .kind = FieldKind::Choice};
     field.initial = static_cast<double>(T{}.*member);
     field.upper = choices.empty() ? 0.0 : static_cast<double>(choices.size() - 1);
-    field.choices = std::move(choices);
-    return {std::move(field), [member](const T& of) { return static_cast<double>(of.*member); },
-            [member](T& of, double value) { of.*member = static_cast<M>(value); }};
+    field.choices = choices;
+    FieldOf<T> of{std::move(field), [member](const T& object) { return static_cast<double>(object.*member); },
+                  [member](T& object, double value) { object.*member = static_cast<M>(value); }};
+    of.read = [member, choices](const T& object) -> Value {
+        const auto index = static_cast<std::size_t>(object.*member);
+        return index < choices.size() ? Value(choices[index]) : Value(static_cast<double>(index));
+    };
+    of.write = [member, choices](T& object, const Value& value) -> Result<void> {
+        YOLK_TRY(const double index, detail::choice_from(value, choices));
+        object.*member = static_cast<M>(index);
+        return {};
+    };
+    return of;
 }
 
 template <class P>

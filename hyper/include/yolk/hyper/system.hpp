@@ -99,6 +99,10 @@ class System {
     [[nodiscard]] Result<Dispatcher*> dispatcher();
     [[nodiscard]] evolve::DevicePool* devices() const noexcept;  ///< nullptr: one device
     [[nodiscard]] HostPool& pool();
+    /// Whether host calls that do not wait for each other run at the same time, within one example and across examples,
+    /// where the function is run (call, evaluate, trace). On by default; results and errors do not depend on it. Off
+    /// for host functions whose effects must come in the order of the program (depends() orders two of them).
+    void overlap_host_calls(bool overlaps) noexcept;
 
     /// Runs the function once under the tracer. Errors: what stuck in it; they name the example by `index` where given.
     [[nodiscard]] Result<TracedExample> trace(const Example& example, std::optional<std::size_t> index = {});

@@ -116,9 +116,12 @@ class Traced {
    private:
     friend class Tracer;
     Traced(Value value, VariableId variable, std::shared_ptr<Tracer> tracer);
-    Value value_;
+    /// Waits where a host call that it depends on is under way.
+    [[nodiscard]] const Value& value() const;
+    mutable Value value_;
     VariableId variable_{};
     std::shared_ptr<Tracer> tracer_;  ///< null: a literal
+    mutable bool late_ = false;       ///< value_ stands in for what the tracer will have
 };
 
 /// The right operand of an operator, with the line of the program that it stands in.
