@@ -16,11 +16,7 @@
 #include "yolk/primitives/rearrange.hpp"
 
 namespace yolk::evolve {
-namespace {
-
-constexpr std::uint32_t kMostOfALayer = 1024;
-
-std::uint64_t aligned_floats(std::uint64_t count) { return round_up(4 * count, kViewAlignment); }
+namespace kfac_parts {
 
 /// Where the parts of scratch begin, in bytes; a part of no bytes is none.
 struct LayerScratch {
@@ -40,6 +36,27 @@ struct LayerPlans {
     LayerScratch scratch;
     std::uint64_t state_in = 0, state_out = 0;  ///< where in the state, in bytes
 };
+
+/// What a layer records, in this order, with barriers between.
+struct BoundLayer {
+    std::optional<BoundRearrange> add_ones;
+    std::optional<BoundConcat> join, split;
+    BoundCovariance average_in, average_out;
+    BoundKroneckerPrecondition precondition;
+    std::optional<BoundOptimizer> update, update_bias;
+};
+
+}  // namespace kfac_parts
+
+namespace {
+
+using kfac_parts::BoundLayer;
+using kfac_parts::LayerPlans;
+using kfac_parts::LayerScratch;
+
+constexpr std::uint32_t kMostOfALayer = 1024;
+
+std::uint64_t aligned_floats(std::uint64_t count) { return round_up(4 * count, kViewAlignment); }
 
 std::string work_on(const char* what, const KfacLayer& layer, std::size_t index) {
     return layer.label.empty() ? fmt::format("{} K-FAC of layer {}", what, index)
@@ -120,15 +137,6 @@ Result<LayerPlans> plan_layer(const Device& device, const KfacLayer& layer, floa
     plans.scratch = lay_out(plans);
     return plans;
 }
-
-/// What a layer records, in this order, with barriers between.
-struct BoundLayer {
-    std::optional<BoundRearrange> add_ones;
-    std::optional<BoundConcat> join, split;
-    BoundCovariance average_in, average_out;
-    BoundKroneckerPrecondition precondition;
-    std::optional<BoundOptimizer> update, update_bias;
-};
 
 BufferView floats_at(const BufferView& scratch, std::uint64_t offset, std::uint64_t count) {
     return scratch.part(offset, 4 * count);
@@ -236,11 +244,11 @@ void record_layer(Recorder& recorder, const BoundLayer& layer, const KfacStep& s
 }  // namespace
 
 struct KfacPlan::Impl {
-    std::vector<LayerPlans> layers;
+    std::vector<kfac_parts::LayerPlans> layers;
     MemoryNeeds scratch{}, state{};
 };
 struct BoundKfac::Impl {
-    std::vector<BoundLayer> layers;
+    std::vector<kfac_parts::BoundLayer> layers;
 };
 
 std::uint32_t kfac_status(std::span<const std::byte> statuses, std::size_t layer) {

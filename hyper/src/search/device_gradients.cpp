@@ -45,9 +45,20 @@ Result<std::unique_ptr<DeviceGradients>> DeviceGradients::create(Parts given, st
     const Device& device = parts.dispatcher->device();
     YOLK_TRY(const std::vector<GradientExamples> examples, parts.batches.of_step(0));
     YOLK_TRY_VOID(made->find_groups(examples, wanted));
+    if (parts.kfac && examples.size() != 1) {
+        return bad_input(
+            "K-FAC averages covariances over examples of one structure; these have {}. Take another rule, or let the "
+            "function make the same equations for all examples.",
+            examples.size());
+    }
     for (const GradientExamples& each : examples) {
         YOLK_TRY(std::unique_ptr<Stage> stage, made->make_stage(each, count_of(examples)));
         made->stages_.push_back(std::move(stage));
+    }
+    if (parts.kfac) {
+        YOLK_TRY(made->kfac_, DeviceKfac::create(*parts.dispatcher, *made->stages_.front()->program,
+                                                 made->layers_of(*made->stages_.front()), *parts.table, *parts.kfac));
+        if (!parts.batches.change) made->examples_ = examples;
     }
     const std::uint64_t bytes = parts.table->size_bytes();
     YOLK_TRY(made->gradient_, device.create_buffer({.size_bytes = bytes, .label = "gradient"}));
@@ -127,12 +138,14 @@ Result<std::unique_ptr<DeviceGradients::Stage>> DeviceGradients::make_stage(cons
     for (const GraphParameter& parameter : scored.parameters) {
         if (names_one(groups_, parameter.group)) stage->groups.push_back(parameter.group);
     }
-    YOLK_TRY(const auto inputs, stacked_inputs(scored, examples.inputs, stage->size, count));
+    if (parts_.kfac) YOLK_TRY_VOID(add_curvature(*stage, examples, graph));
     TracedExample& stacked = stage->stacked.emplace_back();
     stacked.graph = std::move(graph);
     stacked.values.resize(stacked.graph.variables.size());
+    YOLK_TRY(const auto inputs, inputs_of_stage(*stage, examples, count, 0));
     YOLK_TRY_VOID(population::refresh(stacked, inputs));
-    YOLK_TRY(stage->set, population::ExampleSet::create(stage->stacked, *parts_.parameters, parts_.batches.change));
+    YOLK_TRY(stage->set, population::ExampleSet::create(stage->stacked, *parts_.parameters,
+                                                        parts_.batches.change || stage->noise.has_value()));
     YOLK_TRY(stage->question, ask(stacked.graph));
     const std::uint64_t budget = parts_.memory_budget_bytes > 0
                                      ? parts_.memory_budget_bytes
@@ -146,17 +159,92 @@ Result<std::unique_ptr<DeviceGradients::Stage>> DeviceGradients::make_stage(cons
     return stage;
 }
 
+Result<void> DeviceGradients::add_curvature(Stage& stage, const GradientExamples& examples, Graph& graph) const {
+    constexpr std::uint32_t kMost = 1024;  // rows and columns of evolve::KfacLayer
+    const Graph& sampled = examples.sampled ? *examples.sampled : examples.scored.graph;
+    std::vector<std::string> matrices;
+    for (const ParameterDesc& row : parts_.table->parameters()) {
+        if (names_one(groups_, row.name) && row.rows <= kMost && row.columns <= kMost) matrices.push_back(row.name);
+    }
+    YOLK_TRY(CurvatureGraph made, curvature_graph(graph, sampled, stage.size, matrices));
+    if (made.layers.empty()) {
+        return bad_input(
+            "K-FAC has nothing to train: it takes matrices of at most {} rows and columns that one linear() multiplies "
+            "by and nothing else reads.",
+            kMost);
+    }
+    graph = std::move(made.graph);
+    stage.layers = std::move(made.layers);
+    for (const auto& [name, id] : graph.inputs) {
+        if (name == kNoiseInput) stage.noise = graph.variables[id.value].type.shape;
+    }
+    return {};
+}
+
+/// Of the stacked graph, which the stage has by now.
+Result<std::map<std::string, Value>> DeviceGradients::inputs_of_stage(const Stage& stage,
+                                                                      const GradientExamples& examples,
+                                                                      std::uint32_t count, std::uint32_t step) const {
+    YOLK_TRY(auto inputs, stacked_inputs(examples.scored.graph, examples.inputs, stage.size, count));
+    if (stage.noise)
+        inputs.insert_or_assign(kNoiseInput, sample_noise(parts_.sample_noise, *stage.noise, parts_.seed, step));
+    const Graph& graph = stage.stacked.front().graph;
+    for (const auto& [name, id] : graph.inputs) {
+        if (name.starts_with(kProbeInput)) inputs.emplace(name, blank_of(graph.variables[id.value].type));
+    }
+    return inputs;
+}
+
+std::vector<DeviceKfac::Layer> DeviceGradients::layers_of(const Stage& stage) const {
+    std::vector<DeviceKfac::Layer> layers;
+    const TracedExample& stacked = stage.stacked.front();
+    const std::vector<bool> varies = depends_on(stacked.graph);
+    for (const CurvatureLayer& of : stage.layers) {
+        const auto group = std::ranges::find(stage.groups, of.group) - stage.groups.begin();
+        const auto rows = parts_.table->parameters();
+        const auto row = std::ranges::find(rows, of.group, &ParameterDesc::name);
+        DeviceKfac::Layer layer{
+            .of = of,
+            .gradient = static_cast<std::size_t>(group) + 1,
+            .first = parts_.table->offset(ParameterId(static_cast<std::uint32_t>(row - rows.begin())))};
+        const Atom& inputs = stacked.graph.outputs[of.inputs];
+        if (const auto* id = std::get_if<VariableId>(&inputs); id == nullptr) {
+            layer.data = *std::get<Value>(inputs).tensor();
+        } else if (!varies[id->value]) {
+            layer.data = *stacked.values[id->value].tensor();
+        }
+        layers.push_back(std::move(layer));
+    }
+    return layers;
+}
+
+std::vector<std::string> DeviceGradients::layers() const {
+    std::vector<std::string> names;
+    for (const std::unique_ptr<Stage>& stage : stages_) {
+        for (const CurvatureLayer& layer : stage->layers) names.push_back(layer.group);
+    }
+    return names;
+}
+
+Result<void> DeviceGradients::move_by_kfac(const BufferView& parameters, std::uint32_t step) {
+    return kfac_ ? kfac_->step(parameters, step) : Result<void>();
+}
+
 Result<void> DeviceGradients::take_batch(std::uint32_t step) {
-    YOLK_TRY(const std::vector<GradientExamples> examples, parts_.batches.of_step(step));
+    if (parts_.batches.change) {
+        YOLK_TRY(examples_, parts_.batches.of_step(step));
+    }
+    const std::span<const GradientExamples> examples = examples_;
     const std::uint32_t count = count_of(examples);
     for (std::size_t s = 0; s < stages_.size(); ++s) {
         Stage& stage = *stages_[s];
-        YOLK_TRY(const auto inputs, stacked_inputs(examples[s].scored.graph, examples[s].inputs, stage.size, count));
+        YOLK_TRY(const auto inputs, inputs_of_stage(stage, examples[s], count, step));
         YOLK_TRY_VOID(population::refresh(stage.stacked.front(), inputs));
         const TracedExample* const now = &stage.stacked.front();
         YOLK_TRY_VOID(stage.set->replace(std::span(&now, 1)));
         YOLK_TRY_VOID(stage.program->take_examples());
     }
+    if (kfac_ && parts_.batches.change) return kfac_->take_data(layers_of(*stages_.front()));
     return {};
 }
 
@@ -192,6 +280,9 @@ Result<void> DeviceGradients::add_up() {
         for (std::size_t i = 0; i < stages_[s]->groups.size(); ++i) {
             YOLK_TRY(const std::optional<BufferView> from, stages_[s]->program->kept_output(*plan, 0, i + 1));
             if (!from) continue;  // it is zero
+            if (std::ranges::find(stages_[s]->layers, stages_[s]->groups[i], &CurvatureLayer::group) !=
+                stages_[s]->layers.end())
+                continue;
             const auto rows = parts_.table->parameters();
             const auto row = std::ranges::find(rows, stages_[s]->groups[i], &ParameterDesc::name);
             const ParameterId id(static_cast<std::uint32_t>(row - rows.begin()));
@@ -204,7 +295,7 @@ Result<void> DeviceGradients::add_up() {
 }
 
 Result<double> DeviceGradients::evaluate(const BufferView& centre, std::span<const float> host, std::uint32_t step) {
-    if (parts_.batches.change) YOLK_TRY_VOID(take_batch(step));
+    if (parts_.batches.change || (kfac_ && stages_.front()->noise)) YOLK_TRY_VOID(take_batch(step));
     double reward = 0.0;
     for (const std::unique_ptr<Stage>& stage : stages_) {
         YOLK_TRY_VOID(set_given_values(*stage, host));

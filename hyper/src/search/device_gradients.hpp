@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "device_kfac.hpp"
 #include "population_examples.hpp"
 #include "population_program.hpp"
 #include "yolk/hyper/optimize.hpp"
@@ -24,6 +25,8 @@ struct GradientExamples {
     TracedExample scored;  ///< of one of them (scored_example.hpp)
     /// Of each, with kExpectedInput.
     std::vector<std::map<std::string, Value>> inputs;
+    /// For K-FAC: sampled_graph() of that one, where the metric has one.
+    std::optional<Graph> sampled{};
 };
 
 /// Makes a step's examples; where they are the same in all steps, it is asked once. Their structures, in number and
@@ -44,6 +47,9 @@ class DeviceGradients final : public Gradients {
         GradientBatches batches{};
         std::function<void(const PopulationCounts&)> count{};  ///< told what each run cost
         std::uint64_t memory_budget_bytes = 0;                 ///< 0: a quarter of what is left of the heap
+        std::optional<GradientOptions> kfac{};                 ///< with K-FAC
+        SampleNoise sample_noise = SampleNoise::Normal;        ///< what its targets are drawn with
+        std::uint64_t seed = 0;                                ///< of those
     };
     [[nodiscard]] static Result<std::unique_ptr<DeviceGradients>> create(Parts parts,
                                                                          std::span<const std::string> groups);
@@ -53,6 +59,9 @@ class DeviceGradients final : public Gradients {
     [[nodiscard]] Result<double> evaluate(const BufferView& centre, std::span<const float> host,
                                           std::uint32_t step) override;
     [[nodiscard]] BufferView gradient() const noexcept override { return gradient_; }
+    [[nodiscard]] Result<void> move_by_kfac(const BufferView& parameters, std::uint32_t step) override;
+    /// Groups that K-FAC moves.
+    [[nodiscard]] std::vector<std::string> layers() const;
 
    private:
     /// The derivatives over the examples of one structure.
@@ -60,6 +69,8 @@ class DeviceGradients final : public Gradients {
         std::uint32_t size = 0;
         std::vector<TracedExample> stacked;  ///< one
         std::vector<std::string> groups;     ///< of outputs 1, 2, ...
+        std::vector<CurvatureLayer> layers;  ///< what K-FAC moves
+        std::optional<Shape> noise;          ///< of the input kNoiseInput
         std::optional<population::ExampleSet> set;
         std::unique_ptr<population::Program> program;
         population::Question question;
@@ -68,6 +79,12 @@ class DeviceGradients final : public Gradients {
     [[nodiscard]] Result<void> find_groups(std::span<const GradientExamples> examples,
                                            std::span<const std::string> wanted);
     [[nodiscard]] Result<std::unique_ptr<Stage>> make_stage(const GradientExamples& examples, std::uint32_t count);
+    /// Further inputs and outputs of a stage's graph, for K-FAC.
+    [[nodiscard]] Result<void> add_curvature(Stage& stage, const GradientExamples& examples, Graph& graph) const;
+    [[nodiscard]] Result<std::map<std::string, Value>> inputs_of_stage(const Stage& stage,
+                                                                       const GradientExamples& examples,
+                                                                       std::uint32_t count, std::uint32_t step) const;
+    [[nodiscard]] std::vector<DeviceKfac::Layer> layers_of(const Stage& stage) const;
     [[nodiscard]] Result<population::Question> ask(const Graph& graph) const;
     [[nodiscard]] Result<void> take_batch(std::uint32_t step);
     [[nodiscard]] Result<void> set_given_values(Stage& stage, std::span<const float> host) const;
@@ -77,6 +94,8 @@ class DeviceGradients final : public Gradients {
     Parts parts_;
     std::vector<std::string> groups_, refused_;
     std::vector<std::unique_ptr<Stage>> stages_;
+    std::vector<GradientExamples> examples_;  ///< where only K-FAC's noise changes from step to step
+    std::unique_ptr<DeviceKfac> kfac_;
     Buffer gradient_, part_;  ///< part_: of one stage of several
     BoundElementwise sum_;
     std::optional<Recorder> recorder_;

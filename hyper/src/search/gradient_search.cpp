@@ -95,6 +95,7 @@ class Alone {
             if (!objective_.report(report, centre(step))) return keep(descent, step);
             YOLK_TRY_VOID(objective_.settle());  // the copy of the best reads what the step changes
             YOLK_TRY_VOID(descent.step(step));
+            YOLK_TRY_VOID(gradients_.move_by_kfac(parameters_, step));
             if (!objective_.host_rows().empty()) YOLK_TRY_VOID(fetch());
             if (objective_.checkpoint_due(step + 1)) YOLK_TRY_VOID(keep(descent, step + 1));
         }
@@ -179,6 +180,7 @@ class Beside {
             YOLK_TRY_VOID(check_reward(reward, step));
             YOLK_TRY_VOID(objective_.settle());
             YOLK_TRY_VOID(descent.step(step));
+            YOLK_TRY_VOID(gradients_.move_by_kfac(evolution.device_parameters(), step));
             YOLK_TRY_VOID(host.fetch(trained_));
             candidates.when = schedule.noise_time();
             YOLK_TRY(const std::vector<double> rewards, objective_.evaluate(candidates));

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "curvature_graph.hpp"
 #include "device_gradients.hpp"
 #include "objective.hpp"
 #include "scored_example.hpp"
@@ -62,19 +63,45 @@ Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const st
                 count_costs({.host_calls = counts.host_calls, .dispatches = counts.dispatches});
             },
         .memory_budget_bytes = options_.population_options.memory_budget_bytes};
-    parts.batches.of_step = [of = by_structure(scored)](std::uint32_t /*step*/) { return Result(of); };
+    std::vector<GradientExamples> structures = by_structure(scored);
+    if (options_.gradient && options_.gradient->kfac) {
+        parts.kfac = options_.gradient;
+        parts.seed = options_.evolution.seed;
+        parts.sample_noise = metric_->sample_noise;
+        if (!output_is_reward_) {
+            YOLK_TRY(structures.front().sampled, sampled_graph(training_.traced.front().graph, *metric_));
+        }
+        if (!structures.front().sampled) {
+            outcome_.notes.push_back(fmt::format(
+                "Metric '{}' does not say how targets are drawn from the model; K-FAC takes the examples' own.",
+                metric_->name));
+        }
+    }
     if (draws()) {
         parts.batches.change = true;
-        parts.batches.of_step = [this](std::uint32_t /*step*/) -> Result<std::vector<GradientExamples>> {
+        parts.batches.of_step = [this, sampled = structures.front().sampled](
+                                    std::uint32_t /*step*/) -> Result<std::vector<GradientExamples>> {
             YOLK_TRY_VOID(draw_step());
             YOLK_TRY(const std::vector<TracedExample> drawn, scored_training());
-            return by_structure(drawn);
+            std::vector<GradientExamples> of = by_structure(drawn);
+            of.front().sampled = sampled;
+            return of;
         };
+    } else {
+        parts.batches.of_step = [of = std::move(structures)](std::uint32_t /*step*/) { return Result(of); };
     }
     YOLK_TRY(std::unique_ptr<DeviceGradients> made, DeviceGradients::create(std::move(parts), groups));
     for (const std::string& why : made->refused()) {
         outcome_.notes.push_back(why);
         log_info(why);
+    }
+    if (options_.gradient && options_.gradient->kfac) {
+        for (const std::string& group : made->groups()) {
+            const std::vector<std::string> layers = made->layers();
+            if (std::ranges::find(layers, group) != layers.end()) continue;
+            outcome_.notes.push_back(fmt::format("'{}' is not a layer that K-FAC can train; it is trained by {}.",
+                                                 group, to_string(options_.gradient->rule)));
+        }
     }
     return std::unique_ptr<Gradients>(std::move(made));
 }

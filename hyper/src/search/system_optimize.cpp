@@ -34,8 +34,20 @@ Json ranks_json(std::span<const evolve::RankShare> ranks) {
 
 }  // namespace
 
+Result<void> validate(const KfacOptions& options) {
+    if (!std::isfinite(options.learning_rate) || options.learning_rate < evolve::kMinScale) {
+        return bad_input("K-FAC's learning rate is {}; it must be finite and at least {}.", options.learning_rate,
+                         evolve::kMinScale);
+    }
+    if (!std::isfinite(options.damping) || options.damping < 0.0F)
+        return bad_input("K-FAC's damping is {}; it must be finite and at least 0.", options.damping);
+    if (options.decay >= 0.0F && options.decay < 1.0F) return {};
+    return bad_input("The decay of K-FAC's averages is {}; it must be from 0 up to and without 1.", options.decay);
+}
+
 Result<void> validate(const GradientOptions& options) {
     const auto is_rate = [](float value) { return std::isfinite(value) && value >= evolve::kMinScale; };
+    if (options.kfac) YOLK_TRY_VOID(validate(*options.kfac));
     if (!is_rate(options.learning_rate)) {
         return bad_input("The gradient's learning rate is {}; it must be finite and at least {}.",
                          options.learning_rate, evolve::kMinScale);
@@ -64,6 +76,9 @@ Result<void> validate(const OptimizeOptions& options) {
             options.evolution.episodes);
     }
     if (options.gradient) YOLK_TRY_VOID(validate(*options.gradient));
+    if (options.gradient && options.gradient->kfac && !options.checkpoint.empty())
+        return bad_input(
+            "A search by K-FAC keeps no checkpoint; leave the checkpoint's path empty, or take another rule.");
     if (options.search != nullptr && !options.checkpoint.empty())
         return bad_input("A search of your own keeps no checkpoint; leave the checkpoint's path empty.");
     if (options.resume && options.checkpoint.empty())

@@ -150,12 +150,16 @@ Metric numeric_distance() {
         return 0.0 - sum;
     });
     metric.traced = traced_numeric_distance;
+    // -|p - e|^2 is the log of a normal density of variance 1/2.
+    metric.sampled = [](const Traced& p, const Traced& noise) { return p + noise * std::sqrt(0.5); };
     return metric;
 }
 
 Metric cross_entropy() {
     Metric metric(cross_entropy_of, "cross entropy");
     metric.traced = traced_cross_entropy;
+    metric.sampled = [](const Traced& logits, const Traced& noise) { return argmax(logits + noise); };
+    metric.sample_noise = SampleNoise::Gumbel;
     return metric;
 }
 

@@ -15,6 +15,12 @@
 
 namespace yolk::hyper {
 
+/// What targets are drawn with.
+enum class SampleNoise {
+    Normal,  ///< of variance 1
+    Gumbel,  ///< -log(-log(u)) of uniform u: the largest of logits with it is a draw of their softmax
+};
+
 /// Called from several threads at the same time, unless `concurrent` is unset. Exceptions are caught and become errors.
 struct Metric {
     std::string name = "metric";
@@ -31,6 +37,11 @@ struct Metric {
     bool on_device = false;
     /// Before `traced` is used: whether an expected value goes with predictions of a type. Empty: all do.
     std::function<Result<void>(const ValueType& prediction, const Value& expected)> check{};
+
+    /// An expected value drawn from the model that the metric is the log likelihood of, up to constants: of a
+    /// prediction and noise of its shape. For the Fisher matrix of K-FAC; empty: expected values stand in.
+    std::function<Traced(const Traced& prediction, const Traced& noise)> sampled{};
+    SampleNoise sample_noise = SampleNoise::Normal;
 
     Metric() = default;
     /// Any callable of either form, returning double or Result<double>.

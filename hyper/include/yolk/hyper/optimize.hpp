@@ -40,6 +40,14 @@ struct StepReport {
 
 class Search;
 
+/// K-FAC (Martens and Grosse 2015): steps along the derivatives, each layer's preconditioned by the inverses of two
+/// covariances, of what goes into it and of what comes back to it for targets that are drawn from the model.
+struct KfacOptions {
+    float learning_rate = 0.1F;  ///< finite; at least evolve::kMinScale
+    float damping = 1e-3F;       ///< from 0; sqrt(damping), shared out, is added to both covariances' diagonals
+    float decay = 0.95F;         ///< of the covariances' averages, in [0, 1)
+};
+
 /// Training by derivatives: `pullback` of the mean reward, on the device.
 struct GradientOptions {
     /// Of the step along the derivatives. Adam: Kingma and Ba 2015, Algorithm 1.
@@ -50,6 +58,10 @@ struct GradientOptions {
     float beta1 = 0.9F;                ///< of momentum and Adam, in [0, 1)
     float beta2 = 0.999F;              ///< of Adam, in [0, 1)
     float epsilon = 1e-8F;             ///< of Adam, in [2^-40, 1]
+    /// K-FAC for matrices of at most 1,024 rows and columns that one `linear` multiplies by and nothing else reads;
+    /// `rule` for the others. Warm-up and decay are those above. For examples of one structure, without a checkpoint.
+    /// A metric that does not say how targets are drawn (Metric::sampled) has the examples' own stand in.
+    std::optional<KfacOptions> kfac{};
     /// Hyperfunctions whose parameters are trained this way; all whose parameters are weights, and have a derivative,
     /// where none is named.
     std::vector<std::string> groups{};
@@ -97,6 +109,7 @@ struct OptimizeOptions {
     /// one of them says so. nullptr: there are no others.
     evolve::Exchange* exchange = nullptr;
 };
+[[nodiscard]] Result<void> validate(const KfacOptions& options);
 [[nodiscard]] Result<void> validate(const GradientOptions& options);
 /// The first setting outside its limits; evolve::validate's words for those of `evolution`, which a search of the
 /// caller's own may read as it likes.
@@ -162,8 +175,12 @@ class Gradients {
     /// functions'.
     [[nodiscard]] virtual Result<double> evaluate(const BufferView& centre, std::span<const float> host,
                                                   std::uint32_t step) = 0;
-    /// fp32 [element_count], an ascent direction; 0 for other groups.
+    /// fp32 [element_count], an ascent direction; 0 for other groups, and for those that K-FAC moves.
     [[nodiscard]] virtual BufferView gradient() const noexcept = 0;
+    /// Moves the parameters of K-FAC's groups, of which evaluate() was asked last. Waits. Nothing without any.
+    [[nodiscard]] virtual Result<void> move_by_kfac(const BufferView& /*parameters*/, std::uint32_t /*step*/) {
+        return {};
+    }
 };
 
 /// What a search works on: it asks for rewards, counts what they cost, and remembers the best.
