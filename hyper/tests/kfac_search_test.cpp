@@ -87,7 +87,11 @@ TEST(curvature_graph, has_what_goes_into_a_layer_and_what_comes_back) {
     std::vector<Value> inputs;
     for (const auto& [name, id] : made.graph.inputs) {
         const ValueType& type = made.graph.variables[id.value].type;
-        inputs.push_back(name == kNoiseInput ? Value(noise) : name == "x" ? Value(x) : blank_of(type));
+        const Value ones = Tensor::filled({1}, 1.0F);
+        inputs.push_back(name == kNoiseInput  ? Value(noise)
+                         : name == "x"        ? Value(x)
+                         : name == kSeedInput ? ones
+                                              : blank_of(type));
     }
     ASSERT_OK_AND_ASSIGN(const std::vector<Value> outputs,
                          call(made.graph, {.inputs = inputs, .parameters = {drawn_tensor({2, 4}, 5)}}));
@@ -118,7 +122,7 @@ TEST_P(kfac_search, is_nearer_in_fewer_steps_than_adam) {
     ASSERT_OK_AND_ASSIGN(const OptimizeOutcome kfac,
                          task.system.optimize(task.examples, task.metric,
                                               by_kfac(40, {.learning_rate = 0.3F, .damping = 1e-3F, .decay = 0.8F})));
-    for (const float rate : {1e-3F, 1e-2F, 3e-2F, 1e-1F}) {
+    for (const float rate : {1e-2F, 3e-2F, 1e-1F}) {
         Task other = on_device(uneven_task());
         ASSERT_OK_AND_ASSIGN(const OptimizeOutcome adam,
                              other.system.optimize(other.examples, other.metric,
