@@ -78,7 +78,10 @@ std::vector<Box> boxes_of(const Graph& graph, std::span<const PlacedEquation> pl
     }
     Box output{.title = "output", .colour = kPlain, .column = last + 1};
     output.reads = reads(graph.outputs);
-    for (const Atom& atom : graph.outputs) output.detail += label(atom) + ' ';
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+        if (i < graph.output_names.size()) output.detail += graph.output_names[i] + " = ";
+        output.detail += label(graph.outputs[i]) + ' ';
+    }
     output.tooltip = output.detail;
     boxes.push_back(std::move(output));
     return boxes;

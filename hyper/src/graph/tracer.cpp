@@ -7,6 +7,8 @@
 
 #include "caught.hpp"
 #include "operations_impl.hpp"
+#include "outputs.hpp"
+#include "population_refresh.hpp"
 #include "yolk/hyper/control.hpp"
 #include "yolk/hyper/operations.hpp"
 
@@ -163,7 +165,10 @@ void Tracer::note_read(const Traced& value, std::string_view how) {
 bool Tracer::steer(bool truth, bool from_parameter) {
     // After an error the values are stand-ins: a loop that waits for one of them to change must end, too.
     if (error_ && !over_) return refused_++ % 2 != 0;
-    if (!from_parameter) return truth;
+    if (!from_parameter) {
+        if (!std::exchange(steered_, true)) trace_.notes.emplace_back("control flow followed values of the example.");
+        return truth;
+    }
     if (body_) {
         stick(
             bad_input("Control flow depends on a value inside body '{}'{}: the body is traced once, before there are "
@@ -331,12 +336,15 @@ Result<Tracer::TracedBody> Tracer::finish_body(std::span<const Traced> outputs) 
     return TracedBody{std::exchange(trace_.graph, {}), std::exchange(captured_, {})};
 }
 
+bool Tracer::is_plain() const { return population::is_refreshable(trace_); }
+
 Result<TracedExample> Tracer::finish(const Traced& output) {
     if (calls_under_way_ != nullptr) settle_all();
     if (!error_) {
         auto atom = atom_of(output);
         if (atom) {
             trace_.graph.outputs.push_back(*std::move(atom));
+            dissolve_pack(trace_);
         } else {
             stick(std::move(atom).error());
         }

@@ -93,6 +93,8 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
 
     /// The trace with `output`. Errors: what stuck; an output of another trace.
     [[nodiscard]] Result<TracedExample> finish(const Traced& output);
+    /// So far the equations are the same for other inputs of these types (population::is_refreshable).
+    [[nodiscard]] bool is_plain() const;
 
     // Of Traced, whose friend this is.
     [[nodiscard]] static const std::shared_ptr<Tracer>& tracer_of(const Traced& value) { return value.tracer_; }
@@ -138,6 +140,7 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     std::string hyperfunction_;  ///< whose body is running
     std::uint32_t call_ = 0;
     std::uint64_t refused_ = 0;
+    bool steered_ = false;
     bool over_ = false;
     bool body_ = false;  ///< of a body: values are stand-ins
     std::shared_ptr<Tracer> parent_{};

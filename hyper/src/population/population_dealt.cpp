@@ -38,6 +38,9 @@ void append_value(std::string& bytes, const Value& value) {
         bytes += *text;
     } else if (const double* number = value.number()) {
         append(bytes, with_one_nan(*number));
+    } else if (const hyper::Record* record = value.record()) {
+        append(bytes, record->fields().size());
+        for (const auto& [name, field] : record->fields()) append_value(bytes, field);
     } else {
         append(bytes, *value.boolean());
     }

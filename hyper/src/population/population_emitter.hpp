@@ -91,7 +91,7 @@ struct Download {
     std::uint64_t readback = 0;
     std::uint32_t group = 0;
     VariableId variable{};
-    bool output_only = false;  ///< no equation on the host reads it
+    bool output_only = false;  ///< the one output: no equation on the host reads it
 };
 struct DevicePhase {
     std::vector<Upload> uploads;

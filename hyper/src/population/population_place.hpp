@@ -65,9 +65,13 @@ struct AtomPlace {
 [[nodiscard]] const Atom& atom_at(const Graph& graph, const AtomPlace& place);
 /// What the atom was in that example's trace.
 [[nodiscard]] const Value& traced_value(const TracedExample& example, const AtomPlace& place);
-[[nodiscard]] inline const Value& output_of(const TracedExample& example) {
-    return traced_value(example, {kOutputs, 0});
+/// One output without a name; otherwise what comes out is a record.
+[[nodiscard]] inline bool has_one_output(const Graph& graph) {
+    return graph.outputs.size() == 1 && graph.output_names.empty();
 }
+/// Of the values of a graph's outputs: the one, or a record of them, those without names by their numbers.
+[[nodiscard]] Value output_from(const Graph& graph, std::vector<Value> outputs);
+[[nodiscard]] Value output_of(const TracedExample& example);
 
 struct Traits {
     bool varies = false;      ///< with the candidate

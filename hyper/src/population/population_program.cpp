@@ -64,8 +64,7 @@ std::vector<bool> read_on_host(const Graph& graph, const PlacedGraph& placed) {
 }
 
 bool is_output(const Graph& graph, VariableId variable) {
-    const auto* id = std::get_if<VariableId>(&graph.outputs.front());
-    return id != nullptr && *id == variable;
+    return std::ranges::find(graph.outputs, Atom(variable)) != graph.outputs.end();
 }
 
 }  // namespace
@@ -136,8 +135,9 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
         for (const auto& [group, index] : phase.equations) {
             emitter.begin_group(group);
             for (const VariableId id : groups_[group].graph().equations[index].results) {
+                const Graph& graph = groups_[group].graph();
                 const bool read = read_on_host_[group][id.value];
-                if (read || is_output(groups_[group].graph(), id)) emitter.download(id, !read);
+                if (read || is_output(graph, id)) emitter.download(id, !read && has_one_output(graph));
             }
         }
         emitter.end_phase();
@@ -379,8 +379,10 @@ void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& 
 }
 
 bool Program::output_is_direct(std::uint32_t group) const {
-    const auto* id = std::get_if<VariableId>(&groups_[group].graph().outputs.front());
-    return id != nullptr && placed_[group].variables[id->value].on_device && !read_on_host_[group][id->value];
+    const Graph& graph = groups_[group].graph();
+    const auto* id = std::get_if<VariableId>(&graph.outputs.front());
+    return has_one_output(graph) && id != nullptr && placed_[group].variables[id->value].on_device &&
+           !read_on_host_[group][id->value];
 }
 
 std::vector<std::string> Program::fallbacks() const {

@@ -82,7 +82,7 @@ class Program {
     void record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept;
     /// No equation that varies runs on the host.
     [[nodiscard]] bool is_device_only() const noexcept { return phases_.size() == 1 && phases_[0].device; }
-    /// The group's output goes from the device to the caller; no equation on the host reads it.
+    /// The group's one output goes from the device to the caller; no equation on the host reads it.
     [[nodiscard]] bool output_is_direct(std::uint32_t group) const;
     [[nodiscard]] std::vector<std::string> fallbacks() const;
     /// Of all groups of examples.

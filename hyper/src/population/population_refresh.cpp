@@ -9,6 +9,7 @@
 
 #include "caught.hpp"
 #include "evaluation.hpp"
+#include "graph_copy.hpp"
 #include "operations_impl.hpp"
 #include "population_place.hpp"
 
@@ -78,6 +79,19 @@ Result<void> check_ids(const TracedExample& example) {
         if (!checked) return std::move(checked).error().while_doing(describe(example.graph, i));
     }
     return {};
+}
+
+bool is_refreshable(const TracedExample& example) {
+    return example.notes.empty() && std::ranges::none_of(example.graph.equations, [](const Equation& equation) {
+               return equation.host != nullptr || has_effects(equation);
+           });
+}
+
+std::string types_of(const std::map<std::string, Value>& inputs) {
+    std::string types;
+    for (const auto& [key, value] : inputs)
+        types += fmt::format("{}:{} {}\n", key.size(), key, to_string(type_of(value)));
+    return types;
 }
 
 Result<void> refresh(TracedExample& example, const std::map<std::string, Value>& inputs,

@@ -2,6 +2,9 @@
 // New data in a graph that is there already: what the trace would have refused is refused.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "yolk/hyper/population.hpp"
 
 namespace yolk::hyper::population {
@@ -9,5 +12,11 @@ namespace yolk::hyper::population {
 /// Errors: an id that depends on no parameter and is no whole number below its table's extent. Of ids that a candidate
 /// steers, kernels and host see to it themselves.
 [[nodiscard]] Result<void> check_ids(const TracedExample& example);
+
+/// Whether the user's function would make the same equations of other inputs of these types: the trace read nothing
+/// past the tracer and called no host function, which may have effects.
+[[nodiscard]] bool is_refreshable(const TracedExample& example);
+/// The same for inputs of the same names and types.
+[[nodiscard]] std::string types_of(const std::map<std::string, Value>& inputs);
 
 }  // namespace yolk::hyper::population

@@ -105,17 +105,25 @@ Result<void> Run::overlapped() {
         for (std::uint32_t first = 0; first < candidates_.count(); first += chunk_.count, turn ^= 1U) {
             YOLK_TRY_VOID(begin_chunk(first, turn));
             YOLK_TRY_VOID(submit(phase));
-            host_outputs();
             candidates_.forget();
             const std::optional<Chunk> done = std::exchange(before, chunk_);
-            if (done) YOLK_TRY_VOID(collect(*done, phase));
+            if (done) YOLK_TRY_VOID(finish(*done, phase));
         }
-        return before ? collect(*std::exchange(before, {}), phase) : Result<void>();
+        return before ? finish(*std::exchange(before, {}), phase) : Result<void>();
     };
     Result<void> result = run();
     // Nothing may be left running: the buffers are used again.
     if (!result && before) (void)dispatcher_.wait(before->submission).has_value();
     return result;
+}
+
+Result<void> Run::finish(const Chunk& chunk, const Phase& phase) {
+    YOLK_TRY_VOID(collect(chunk, phase));
+    const Chunk next = std::exchange(chunk_, chunk);
+    host_outputs();
+    candidates_.forget();
+    chunk_ = next;
+    return {};
 }
 
 Result<void> Run::submit(const Phase& phase) {
@@ -292,12 +300,19 @@ void Run::evaluate(const EquationRef& ref) {
     }
 }
 
+Value Run::output(std::uint32_t group, std::uint32_t m, std::uint32_t e) {
+    const Graph& graph = program_.groups()[group].graph();
+    std::vector<Value> outputs;
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(operand(group, {kOutputs, i}, m, e));
+    return output_from(graph, std::move(outputs));
+}
+
 void Run::host_outputs() {
     for (std::uint32_t g = 0; g < program_.groups().size(); ++g) {
         const ExampleGroup& group = program_.groups()[g];
         for (std::uint32_t e = 0; !program_.output_is_direct(g) && e < group.count(); ++e) {
             Value* to = &result_.values[std::size_t{group.indices[e]} * result_.candidates + chunk_.first];
-            for (std::uint32_t m = 0; m < chunk_.count; ++m) to[m] = operand(g, {kOutputs, 0}, m, e);
+            for (std::uint32_t m = 0; m < chunk_.count; ++m) to[m] = output(g, m, e);
         }
     }
 }

@@ -41,6 +41,8 @@ class Run {
     [[nodiscard]] Result<void> begin_chunk(std::uint32_t first, std::size_t slot);
     [[nodiscard]] Result<void> submit(const Phase& phase);
     [[nodiscard]] Result<void> collect(const Chunk& chunk, const Phase& phase);
+    /// Of a chunk before the one that is prepared: its outputs as well.
+    [[nodiscard]] Result<void> finish(const Chunk& chunk, const Phase& phase);
     void host_phase(const Phase& phase);
     void call_hosts(std::span<const EquationRef> equations);
     void evaluate(const EquationRef& equation);
@@ -48,6 +50,7 @@ class Run {
 
     void fill(const Upload& upload);
     void take(const Chunk& chunk, const Download& download);
+    [[nodiscard]] Value output(std::uint32_t group, std::uint32_t m, std::uint32_t e);
     [[nodiscard]] Value operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m, std::uint32_t e);
     void keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::uint32_t e, std::vector<Value> results);
     void fail(std::uint32_t m, Error error);

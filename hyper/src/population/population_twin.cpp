@@ -30,7 +30,7 @@ class CandidateWalk {
 
     /// `number`: the group's, among the examples'.
     [[nodiscard]] Result<void> run(HostPool* pool, HostMemory* memory, std::uint32_t number, std::uint64_t& calls);
-    [[nodiscard]] Value output(std::uint32_t e) { return operand(e, {kOutputs, 0}); }
+    [[nodiscard]] Value output(std::uint32_t e);
 
    private:
     [[nodiscard]] Value operand(std::uint32_t e, const AtomPlace& place);
@@ -59,6 +59,12 @@ Value CandidateWalk::operand(std::uint32_t e, const AtomPlace& place) {
         if (traits.varies) return values_[e][id->value].value_or(Value());
     }
     return traced_value(*group_.examples[e], place);
+}
+
+Value CandidateWalk::output(std::uint32_t e) {
+    std::vector<Value> outputs;
+    for (std::size_t i = 0; i < group_.graph().outputs.size(); ++i) outputs.push_back(operand(e, {kOutputs, i}));
+    return output_from(group_.graph(), std::move(outputs));
 }
 
 Result<void> CandidateWalk::keep(std::size_t index, std::uint32_t e, std::vector<Value> results) {

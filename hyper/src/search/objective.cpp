@@ -24,14 +24,6 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-std::vector<std::string> optimized_groups(const ParameterSet& set) {
-    std::vector<std::string> names;
-    for (const ParameterGroup& group : set.groups()) {
-        if (group.spec.optimize) names.push_back(group.spec.name);
-    }
-    return names;
-}
-
 /// The largest of several noise ranks serves all matrices: a rank above what was asked for costs time and nothing else.
 void note_ranks(const ParameterSet& set, std::uint32_t rank) {
     for (const ParameterGroup& group : set.groups()) {
@@ -48,6 +40,14 @@ std::uint64_t count_placed(std::span<const PlacedEquation> placed, Placement whe
 }
 
 }  // namespace
+
+std::vector<std::string> optimized_groups(const ParameterSet& set) {
+    std::vector<std::string> names;
+    for (const ParameterGroup& group : set.groups()) {
+        if (group.spec.optimize) names.push_back(group.spec.name);
+    }
+    return names;
+}
 
 Result<ParameterSet> working_set(const ParameterSet& set, const evolve::EvolutionOptions& options) {
     ParameterSet working = set;
@@ -66,8 +66,9 @@ Result<ParameterSet> working_set(const ParameterSet& set, const evolve::Evolutio
 Result<void> SystemObjective::plan(Prepared& prepared) {
     const PopulationEvaluator::Resources resources{
         .dispatcher = dispatcher_, .pool = &system_->pool(), .devices = system_->devices()};
-    YOLK_TRY(PopulationEvaluator evaluator,
-             PopulationEvaluator::create(resources, prepared.traced, set_, options_.population_options));
+    PopulationOptions options = options_.population_options;
+    options.examples_change |= draws() && &prepared == &training_;
+    YOLK_TRY(PopulationEvaluator evaluator, PopulationEvaluator::create(resources, prepared.traced, set_, options));
     prepared.evaluator = std::make_unique<PopulationEvaluator>(std::move(evaluator));
     return {};
 }
@@ -93,15 +94,17 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     }
     if (has_other_ranks(options) || !options.checkpoint.empty()) made->examples_hash_ = hash_of(examples);
     if (metric.on_device) made->output_is_reward_ = output_as_reward(metric.name);
-    YOLK_TRY_VOID(made->prepare(examples, made->training_));
+    YOLK_TRY_VOID(options.examples_per_step > 0 ? made->trace_training(examples)
+                                                : made->prepare(examples, made->training_));
     if (!made->options_.held_out.empty()) YOLK_TRY_VOID(made->prepare(options.held_out, made->held_out_.emplace()));
     // Now that tracing has registered every hyperfunction.
     YOLK_TRY(made->set_, working_set(system.parameters(), options.evolution));
-    YOLK_TRY_VOID(check_learnable(system.name(), made->training_.traced, optimized_groups(made->set_)));
+    YOLK_TRY_VOID(check_learnable(system.name(), made->draws() ? made->drawn_->traces() : made->training_.traced,
+                                  optimized_groups(made->set_)));
     YOLK_TRY(made->space_, search_space(made->set_));
     YOLK_TRY(made->dispatcher_, system.dispatcher());
     YOLK_TRY_VOID(made->check_devices());
-    YOLK_TRY_VOID(made->plan(made->training_));
+    YOLK_TRY_VOID(made->draws() ? made->draw_step() : made->plan(made->training_));
     if (made->held_out_) YOLK_TRY_VOID(made->plan(*made->held_out_));
     made->find_host_rows();
     note_ranks(made->set_, made->noise_rank());
@@ -119,7 +122,9 @@ void SystemObjective::find_host_rows() {
     // Those with bounds, even where no example uses them.
     for (std::uint32_t id = 0; id < space_.table.parameters().size(); ++id) {
         const ParameterGroup* group = set_.find(space_.table.parameters()[id].name);
-        if (group != nullptr && !group->spec.fields.empty()) rows.insert(id);
+        // Other structures than the first step's may need others.
+        const bool all = draws() && drawn_->structures() > 1;
+        if (all || (group != nullptr && !group->spec.fields.empty())) rows.insert(id);
     }
     for (const std::uint32_t row : rows) host_rows_.emplace_back(row);
 }
@@ -170,6 +175,7 @@ void SystemObjective::count_failures(const PopulationEvaluation& evaluation) {
 
 template <class Evaluate>
 Result<std::vector<double>> SystemObjective::rewards_of(std::uint32_t count, Evaluate evaluate) {
+    YOLK_TRY_VOID(draw_step());
     std::vector<double> sums(count, 0.0);
     for (std::uint32_t sample = 0; sample < options_.samples_per_example; ++sample) {
         YOLK_TRY(PopulationOutputs outputs, evaluate());
@@ -193,6 +199,11 @@ void SystemObjective::compete(std::span<const float> coordinates, double reward)
 }
 
 Result<void> SystemObjective::compete(const Perturbations& around, double reward) {
+    if (draws()) {
+        YOLK_TRY(const bool keeps, is_to_keep([&] { return held_out_reward(around); }, reward));
+        if (!keeps) return {};
+        outcome_.best_reward = -std::numeric_limits<double>::infinity();  // whatever it was on other examples
+    }
     if (around.device_centre.empty()) {
         compete(around.centre, reward);
         return {};
@@ -260,6 +271,10 @@ Result<std::vector<double>> SystemObjective::evaluate(std::span<const float> poi
                  const std::span<const Candidate> mine = std::span(candidates).subspan(part.first, part.count);
                  return rewards_of(part.count, [&] { return training_.evaluator->evaluate(mine); });
              }));
+    if (draws()) {
+        YOLK_TRY_VOID(compete_drawn(clamped, rewards));
+        return rewards;
+    }
     for (std::size_t i = 0; i < rewards.size(); ++i)
         compete(std::span(clamped).subspan(elements * i, elements), rewards[i]);
     return rewards;
@@ -296,7 +311,9 @@ bool SystemObjective::tell(const StepReport& step, HeldOut held_out) {
     outcome_.failed_candidates += told.failed;
     ++outcome_.steps;
     const auto log = [&]() -> Result<void> {
-        YOLK_TRY(told.held_out, held_out());
+        // Where steps draw examples, the centre has been scored when it was evaluated.
+        YOLK_TRY(told.held_out, scored_ ? Result<std::optional<double>>(*scored_) : held_out());
+        scored_.reset();
         told.shares = std::exchange(step_shares_, {});
         count_ranks(told);
         outcome_.history.push_back(told);
@@ -353,7 +370,9 @@ Result<void> SystemObjective::score_start() {
     }
     best_.reset();
     outcome_.start_reward = start.front();
-    YOLK_TRY(outcome_.held_out_start, held_out_reward(space_.centre));
+    YOLK_TRY(outcome_.held_out_start,
+             scored_ ? Result<std::optional<double>>(*scored_) : held_out_reward(space_.centre));
+    scored_.reset();
     start_evaluation_ = next_evaluation_;
     return {};
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kept_centre.hpp"
+#include "minibatch.hpp"
 #include "search_checkpoint.hpp"
 #include "yolk/core/writer_lock.hpp"
 #include "yolk/evolve/member_range.hpp"
@@ -20,6 +21,9 @@ namespace yolk::hyper {
 /// `set` with the groups of options.freeze not optimized, nor vectors of weights with freeze_vectors. Errors: an
 /// unknown name (lists the known ones), nothing left to optimize.
 [[nodiscard]] Result<ParameterSet> working_set(const ParameterSet& set, const evolve::EvolutionOptions& options);
+
+/// By name.
+[[nodiscard]] std::vector<std::string> optimized_groups(const ParameterSet& set);
 
 /// Of everything that a search is told of its examples.
 [[nodiscard]] std::string hash_of(std::span<const Example> examples);
@@ -94,6 +98,17 @@ class SystemObjective final : public Objective {
     template <class HeldOut>
     [[nodiscard]] bool tell(const StepReport& step, HeldOut held_out);
     void find_host_rows();
+    // Of steps that are evaluated on some of the examples (minibatch.cpp).
+    [[nodiscard]] Result<void> trace_training(std::span<const Example> examples);
+    /// Of the step, with the metric's equations behind the system's.
+    [[nodiscard]] Result<std::vector<TracedExample>> scored_training() const;
+    /// The examples of the step that is next.
+    [[nodiscard]] Result<void> draw_step();
+    [[nodiscard]] bool draws() const noexcept { return drawn_.has_value(); }
+    /// Whether a centre of this step becomes the one to keep.
+    [[nodiscard]] Result<bool> is_to_keep(const std::function<Result<std::optional<double>>()>& held_out,
+                                          double reward);
+    [[nodiscard]] Result<void> compete_drawn(std::span<const float> points, std::span<const double> rewards);
     void compete(std::span<const float> coordinates, double reward);
     [[nodiscard]] Result<void> compete(const Perturbations& around, double reward);
     [[nodiscard]] Result<void> fetch_best();
@@ -140,6 +155,10 @@ class SystemObjective final : public Objective {
     SearchSpace space_;
     Prepared training_;
     std::optional<Prepared> held_out_;
+    std::optional<DrawnExamples> drawn_;
+    std::optional<std::uint32_t> drawn_step_;      ///< whose examples training_ has
+    std::optional<double> best_held_out_;          ///< of the centre that is kept, where steps draw examples
+    std::optional<std::optional<double>> scored_;  ///< held-out reward of this step's centre, where it is known already
     std::optional<LineLog> log_;
     std::optional<Error> report_error_;  ///< report() has no way to tell; run() does
     std::optional<std::vector<float>> best_;

@@ -30,7 +30,8 @@ Result<evolve::NamedValues> SystemObjective::settings(const Search& search) cons
                                {"hash of the examples", examples_hash_},
                                {"metric", metric_->name},
                                {"search", search.name()},
-                               {"samples per example", fmt::format("{}", options_.samples_per_example)}};
+                               {"samples per example", fmt::format("{}", options_.samples_per_example)},
+                               {"examples per step", fmt::format("{}", options_.examples_per_step)}};
     for (const auto& setting : evolve::settings_of(options_.evolution)) values.push_back(setting);
     if (options_.gradient) {
         const GradientOptions& g = *options_.gradient;
@@ -83,6 +84,10 @@ Result<void> SystemObjective::go_on(const std::optional<SearchCheckpoint>& from)
     const std::uint64_t numbers = outcome_.cost.numbers;
     outcome_.cost = from->cost;
     outcome_.cost.numbers = numbers;
+    // The held-out examples may be others now.
+    if (draws()) {
+        YOLK_TRY(best_held_out_, held_out_reward(best_ ? *best_ : space_.centre));
+    }
     return {};
 }
 

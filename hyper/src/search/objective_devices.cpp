@@ -63,6 +63,7 @@ SearchMark SystemObjective::mark() const {
             .steps = outcome_.steps,
             .failed_candidates = outcome_.failed_candidates,
             .best_reward = outcome_.best_reward,
+            .best_held_out = best_held_out_,
             .best = best_};
 }
 
@@ -81,6 +82,7 @@ Result<void> SystemObjective::go_back(const SearchMark& mark) {
     outcome_.failed_candidates = mark.failed_candidates;
     failed_in_step_ = 0;
     outcome_.best_reward = mark.best_reward;
+    best_held_out_ = mark.best_held_out;
     best_ = mark.best;
     unshared_.failed = 0;
     return start_too ? agree(score_start()) : Result<void>();

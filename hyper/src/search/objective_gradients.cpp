@@ -35,16 +35,24 @@ std::vector<GradientExamples> by_structure(std::span<const TracedExample> scored
 
 }  // namespace
 
-Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const std::string> groups) {
+Result<std::vector<TracedExample>> SystemObjective::scored_training() const {
+    if (output_is_reward_) return training_.traced;
     std::vector<TracedExample> scored;
     for (std::size_t i = 0; i < training_.traced.size(); ++i) {
-        if (output_is_reward_) {
-            scored.push_back(training_.traced[i]);
-            continue;
-        }
         YOLK_TRY(TracedExample example, scored_example(training_.traced[i], *metric_, training_.expected[i]));
         scored.push_back(std::move(example));
     }
+    return scored;
+}
+
+Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const std::string> groups) {
+    if (draws() && drawn_->structures() > 1) {
+        return bad_input(
+            "Derivatives are of {} examples per step, and the examples have {} structures; they need one, so that each "
+            "step has the same. Give examples of one structure, or all of them in each step.",
+            options_.examples_per_step, drawn_->structures());
+    }
+    YOLK_TRY(const std::vector<TracedExample> scored, scored_training());
     DeviceGradients::Parts parts{
         .dispatcher = dispatcher_,
         .pool = &system_->pool(),
@@ -69,7 +77,19 @@ Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const st
                 metric_->name));
         }
     }
-    parts.batches.of_step = [of = std::move(structures)](std::uint32_t /*step*/) { return Result(of); };
+    if (draws()) {
+        parts.batches.change = true;
+        parts.batches.of_step = [this, sampled = structures.front().sampled](
+                                    std::uint32_t /*step*/) -> Result<std::vector<GradientExamples>> {
+            YOLK_TRY_VOID(draw_step());
+            YOLK_TRY(const std::vector<TracedExample> drawn, scored_training());
+            std::vector<GradientExamples> of = by_structure(drawn);
+            of.front().sampled = sampled;
+            return of;
+        };
+    } else {
+        parts.batches.of_step = [of = std::move(structures)](std::uint32_t /*step*/) { return Result(of); };
+    }
     YOLK_TRY(std::unique_ptr<DeviceGradients> made, DeviceGradients::create(std::move(parts), groups));
     for (const std::string& why : made->refused()) {
         outcome_.notes.push_back(why);

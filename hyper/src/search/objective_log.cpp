@@ -34,6 +34,7 @@ Result<void> SystemObjective::log_begin(const Search& search) {
     return log_line(Json{{"system", system_->name()},
                          {"optimizer", search.name()},
                          {"steps", options_.steps},
+                         {"examples_per_step", options_.examples_per_step},
                          {"population", options_.evolution.population},
                          {"seed", options_.evolution.seed},
                          {"numbers", space_.table.element_count()},

@@ -9,6 +9,7 @@
 
 #include "evaluation.hpp"
 #include "graph_copy.hpp"
+#include "population_place.hpp"
 #include "yolk/hyper/control.hpp"
 #include "yolk/hyper/operations.hpp"
 
@@ -65,6 +66,13 @@ Result<TracedExample> scored_example(const TracedExample& example, const Metric&
             metric.name);
     }
     const Graph& graph = example.graph;
+    if (!population::has_one_output(graph)) {
+        return bad_input(
+            "Metric '{}' takes one traced value, and the system has {} outputs. Let it return the one that is scored, "
+            "or "
+            "score records on the host with a metric of your own.",
+            metric.name, graph.outputs.size());
+    }
     const ValueType prediction = type_of(graph, graph.outputs.front());
     if (metric.check) YOLK_TRY_VOID(metric.check(prediction, expected));
     YOLK_TRY(const Graph rewards, reward_graph(metric, prediction, type_of(expected)));

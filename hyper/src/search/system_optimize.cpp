@@ -90,6 +90,10 @@ Result<void> validate(const OptimizeOptions& options) {
 Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, const Metric& metric,
                                          const OptimizeOptions& options) {
     YOLK_TRY_VOID(validate(options));
+    if (options.examples_per_step > examples.size()) {
+        return bad_input("{} examples per step were asked for, but {} are there; give at most as many, or 0 for all.",
+                         options.examples_per_step, examples.size());
+    }
     impl_->is_dry = options.dry_run;
     auto created = SystemObjective::create(*this, examples, metric, options);
     impl_->is_dry = false;

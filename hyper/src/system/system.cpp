@@ -10,6 +10,7 @@
 #include "caught.hpp"
 #include "pending_calls.hpp"
 #include "population_place.hpp"
+#include "population_refresh.hpp"
 #include "system_impl.hpp"
 #include "tracer.hpp"
 #include "yolk/core/log.hpp"
@@ -25,7 +26,8 @@ std::string keys_of(const std::map<std::string, V>& inputs) {
     return keys.empty() ? "none" : keys;
 }
 
-/// All examples have the first's keys. Errors name the example.
+}  // namespace
+
 Result<void> check_keys(std::span<const Example> examples) {
     for (std::size_t i = 1; i < examples.size(); ++i) {
         const auto& first = examples[0].inputs;
@@ -37,8 +39,6 @@ Result<void> check_keys(std::span<const Example> examples) {
     }
     return {};
 }
-
-}  // namespace
 
 Traced Inputs::operator[](const std::string& key) const {
     const auto found = values_.find(key);
@@ -100,18 +100,21 @@ Result<Tensor> System::values_of(const std::string& name) const {
 }
 
 void System::use(Dispatcher& dispatcher) noexcept {
+    impl_->populations.clear();
     impl_->context.reset();
     impl_->dispatcher = &dispatcher;
     impl_->devices = nullptr;
 }
 
 void System::use(const Context& context) noexcept {
+    impl_->populations.clear();
     impl_->context = context;
     impl_->dispatcher = &context.dispatcher();
     impl_->devices = nullptr;
 }
 
 void System::use(evolve::DevicePool& devices) noexcept {
+    impl_->populations.clear();
     impl_->context.reset();
     impl_->dispatcher = nullptr;
     impl_->devices = &devices;
@@ -190,15 +193,30 @@ Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> ex
     YOLK_TRY_VOID(check_keys(examples));
     // The function runs for one example after another; host calls that nothing has asked for yet go on meanwhile.
     const auto calls = impl_->pending_calls();
-    std::vector<Impl::Begun> begun;
+    std::vector<Impl::Run> runs;
+    std::map<std::string, std::size_t> known;  // which run has inputs of these types
     for (std::size_t i = 0; i < examples.size(); ++i) {
+        const std::string types = population::types_of(examples[i].inputs);
+        if (const auto found = known.find(types); found != known.end()) {
+            TracedExample again = *runs[found->second].done;
+            if (population::refresh(again, examples[i].inputs, std::span<const std::string>())) {
+                runs.push_back({.begun = {}, .done = std::move(again)});
+                continue;
+            }  // otherwise the run says what is wrong, and where
+        }
         YOLK_TRY(Impl::Begun run, impl_->begin(examples[i], i, calls));
         const bool failed = run.tracer->error().has_value();
-        begun.push_back(std::move(run));
+        runs.push_back({.begun = std::move(run), .done = {}});
         if (failed) break;
+        if (!runs.back().begun->tracer->is_plain()) continue;
+        if (auto traced = Impl::finish(*runs.back().begun)) {
+            runs.back() = {.begun = {}, .done = *std::move(traced)};
+            known.emplace(types, i);
+        }
     }
     std::vector<Result<TracedExample>> finished;
-    for (const Impl::Begun& run : begun) finished.push_back(Impl::finish(run));  // all: none is left under way
+    for (Impl::Run& run : runs)  // all: none is left under way
+        finished.push_back(run.begun ? Impl::finish(*run.begun) : Result(*std::move(run.done)));
     std::vector<TracedExample> traces;
     for (Result<TracedExample>& result : finished) {
         YOLK_TRY(TracedExample traced, std::move(result));

@@ -7,11 +7,22 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "yolk/autotune/context.hpp"
 #include "yolk/hyper/system.hpp"
 
 namespace yolk::hyper {
+
+/// All examples have the first's keys. Errors name the example.
+[[nodiscard]] Result<void> check_keys(std::span<const Example> examples);
+
+/// What evaluate_population has prepared: its plans serve other examples of the same structures.
+struct KeptPopulation {
+    std::string key;
+    std::vector<TracedExample> traced;  // before what refers to it
+    std::optional<PopulationEvaluator> evaluator;
+};
 
 class PendingCalls;
 
@@ -30,12 +41,22 @@ struct System::Impl {
     Dispatcher* dispatcher = nullptr;
     evolve::DevicePool* devices = nullptr;  ///< the caller's, in place of both
     std::shared_ptr<HostPool> pool;
+    std::vector<std::unique_ptr<KeptPopulation>> populations{};  ///< the latest last; gone before their device
 
+    /// One for these examples; the latest are kept. Errors: PopulationEvaluator::create's.
+    [[nodiscard]] Result<KeptPopulation*> population_for(const PopulationEvaluator::Resources& resources,
+                                                         std::vector<TracedExample> traced,
+                                                         const PopulationOptions& options);
     /// A run of the function whose host calls may still be under way.
     struct Begun {
         std::shared_ptr<Tracer> tracer;
         Traced output;
         std::string doing;
+    };
+    /// One of several: begun, or done.
+    struct Run {
+        std::optional<Begun> begun;
+        std::optional<TracedExample> done;
     };
     [[nodiscard]] Result<Begun> begin(const Example& example, std::optional<std::size_t> index,
                                       const std::shared_ptr<PendingCalls>& calls);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <thread>
 
+#include "scored_example.hpp"
 #include "system_impl.hpp"
 #include "yolk/core/log.hpp"
 
@@ -19,6 +20,8 @@ constexpr std::chrono::microseconds kWorthThreads{500};
 /// A metric that takes so long waits for something else (a program, a service): more threads than cores.
 constexpr std::chrono::milliseconds kWaits{2};
 constexpr std::uint32_t kWaitingThreads = 16;
+/// Each holds a chunk's buffers on the device.
+constexpr std::size_t kKeptPopulations = 2;
 
 class Scoring {
    public:
@@ -89,15 +92,53 @@ Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::sp
     return evaluation;
 }
 
+Result<KeptPopulation*> System::Impl::population_for(const PopulationEvaluator::Resources& resources,
+                                                     std::vector<TracedExample> traced,
+                                                     const PopulationOptions& options) {
+    std::string key =
+        fmt::format("{} {} {}", options.max_batch_size, options.memory_budget_bytes, options.examples_change);
+    for (const TracedExample& example : traced) key += ' ' + signature(example.graph);
+    const auto found = std::ranges::find(populations, key, [](const auto& kept) { return kept->key; });
+    if (found != populations.end()) {
+        std::rotate(found, found + 1, populations.end());
+        KeptPopulation& kept = *populations.back();
+        if (kept.evaluator->set_examples(traced)) {
+            kept.traced = std::move(traced);  // where the evaluator has been told they are
+            return &kept;
+        }
+        populations.pop_back();  // what happened to be equal in all examples is not any more
+    }
+    auto made = std::make_unique<KeptPopulation>();
+    made->key = std::move(key);
+    made->traced = std::move(traced);
+    YOLK_TRY(made->evaluator, PopulationEvaluator::create(resources, made->traced, parameters, options));
+    if (populations.size() == kKeptPopulations) populations.erase(populations.begin());
+    populations.push_back(std::move(made));
+    return populations.back().get();
+}
+
 Result<PopulationEvaluation> System::evaluate_population(std::span<const Candidate> candidates,
                                                          std::span<const Example> examples, const Metric& metric,
                                                          const PopulationOptions& options) {
     if (candidates.empty()) return PopulationEvaluation{};
-    YOLK_TRY(const std::vector<TracedExample> traces, trace_all(examples));
+    YOLK_TRY(std::vector<TracedExample> traces, trace_all(examples));
+    if (metric.on_device) {
+        for (std::size_t i = 0; i < traces.size(); ++i) {
+            auto scored = scored_example(traces[i], metric, examples[i].expected);
+            if (!scored) return std::move(scored).error().while_doing(fmt::format("scoring example {}", i));
+            traces[i] = *std::move(scored);
+        }
+    }
     YOLK_TRY(Dispatcher * device, dispatcher());
-    YOLK_TRY(PopulationEvaluator evaluator,
-             PopulationEvaluator::create({device, &pool(), devices()}, traces, impl_->parameters, options));
-    YOLK_TRY(PopulationOutputs outputs, evaluator.evaluate(candidates));
+    YOLK_TRY(KeptPopulation* const kept,
+             impl_->population_for({device, &pool(), devices()}, std::move(traces), options));
+    auto evaluated = kept->evaluator->evaluate(candidates);
+    if (!evaluated) {
+        impl_->populations.clear();  // a device that is lost spoils all that was made on it
+        return std::move(evaluated).error();
+    }
+    PopulationOutputs outputs = *std::move(evaluated);
+    const std::vector<std::string> fallbacks = kept->evaluator->fallbacks();
     if (outputs.pooled.suspect_since) {
         log_warning(fmt::format(
             "Rewards of system '{}' that were evaluated before these, from evaluation {} on, may be wrong. {}",
@@ -105,7 +146,10 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
     }
     std::vector<Value> expected;
     for (const Example& example : examples) expected.push_back(example.expected);
-    return score_population(std::move(outputs), expected, metric);
+    YOLK_TRY(PopulationEvaluation scored,
+             score_population(std::move(outputs), expected, metric.on_device ? output_as_reward(metric.name) : metric));
+    scored.fallbacks = fallbacks;
+    return scored;
 }
 
 }  // namespace yolk::hyper

@@ -77,6 +77,11 @@ struct OptimizeOptions {
     /// - episodes: stays 1, as samples_per_example is what repeats an evaluation.
     evolve::EvolutionOptions evolution{.population = 32, .sigma = 0.05F, .learning_rate = 0.1F};
     std::uint32_t steps = 50;
+    /// Each step is evaluated on so many of the examples, drawn without replacement: each pass over all of them is
+    /// shuffled anew, and what is left of a pass when it does not fill a step is left out. Seed and step alone decide.
+    /// Rewards of different steps are then of different examples: the outcome's parameters are those with the best
+    /// held-out reward where `held_out` is given, otherwise the last ones. 0: all, in each step.
+    std::uint32_t examples_per_step = 0;
     std::uint32_t samples_per_example = 1;  ///< host functions and metric are run so many times, rewards averaged
     PopulationOptions population_options{};
     std::uint64_t metric_budget =
@@ -154,6 +159,7 @@ struct SearchMark {
     std::uint32_t steps = 0;       ///< reported
     std::uint64_t failed_candidates = 0;
     double best_reward = 0.0;
+    std::optional<double> best_held_out{};     ///< where steps are evaluated on some of the examples
     std::optional<std::vector<float>> best{};  ///< nothing: the start
 };
 

@@ -54,6 +54,7 @@ struct PopulationEvaluation {
     std::vector<double> rewards{};  ///< NaN where `errors` says why
     PopulationOutputs outputs{};
     std::vector<std::optional<Error>> errors{};  ///< of host functions or the metric, by candidate
+    std::vector<std::string> fallbacks{};        ///< sentences: what ran on the host, and why
 };
 
 struct OptimizeOptions;  // optimize.hpp
@@ -106,6 +107,8 @@ class System {
 
     /// Runs the function once under the tracer. Errors: what stuck in it; they name the example by `index` where given.
     [[nodiscard]] Result<TracedExample> trace(const Example& example, std::optional<std::size_t> index = {});
+    /// Of each example. The function runs once for all examples whose inputs have the same types, where it reads no
+    /// value past the tracer and calls no host function: its equations are the same then.
     [[nodiscard]] Result<std::vector<TracedExample>> trace_all(std::span<const Example> examples);
     [[nodiscard]] std::uint64_t function_runs() const noexcept;  ///< of the user's function, so far
 
@@ -114,9 +117,10 @@ class System {
     /// Errors: no examples, differing keys, the function's, the metric's (exception, not finite); they name the
     /// example.
     [[nodiscard]] Result<Evaluation> evaluate(std::span<const Example> examples, const Metric& metric);
-    /// No candidates: empty. The system's own parameters stay as they are, whatever happens. Over several devices an
-    /// audit may find one that computed wrongly: these rewards are right, but a warning says where earlier ones may not
-    /// be (PooledEvaluation::suspect_since).
+    /// No candidates: empty. Plans are kept for later calls with examples of the same structures, until another device
+    /// is used. The system's own parameters stay as they are, whatever happens. Over several devices an audit may find
+    /// one that computed wrongly: these rewards are right, but a warning says where earlier ones may not be
+    /// (PooledEvaluation::suspect_since).
     [[nodiscard]] Result<PopulationEvaluation> evaluate_population(std::span<const Candidate> candidates,
                                                                    std::span<const Example> examples,
                                                                    const Metric& metric,
