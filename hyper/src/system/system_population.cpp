@@ -8,6 +8,7 @@
 #include <limits>
 #include <thread>
 
+#include "scored_example.hpp"
 #include "system_impl.hpp"
 #include "yolk/core/log.hpp"
 
@@ -121,6 +122,13 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
                                                          const PopulationOptions& options) {
     if (candidates.empty()) return PopulationEvaluation{};
     YOLK_TRY(std::vector<TracedExample> traces, trace_all(examples));
+    if (metric.on_device) {
+        for (std::size_t i = 0; i < traces.size(); ++i) {
+            auto scored = scored_example(traces[i], metric, examples[i].expected);
+            if (!scored) return std::move(scored).error().while_doing(fmt::format("scoring example {}", i));
+            traces[i] = *std::move(scored);
+        }
+    }
     YOLK_TRY(Dispatcher * device, dispatcher());
     YOLK_TRY(KeptPopulation* const kept,
              impl_->population_for({device, &pool(), devices()}, std::move(traces), options));
@@ -138,7 +146,8 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
     }
     std::vector<Value> expected;
     for (const Example& example : examples) expected.push_back(example.expected);
-    YOLK_TRY(PopulationEvaluation scored, score_population(std::move(outputs), expected, metric));
+    YOLK_TRY(PopulationEvaluation scored,
+             score_population(std::move(outputs), expected, metric.on_device ? output_as_reward(metric.name) : metric));
     scored.fallbacks = fallbacks;
     return scored;
 }
