@@ -269,6 +269,39 @@ TEST(control, populations_run_loops_on_the_host) {
     EXPECT_NE(all.rewards[1], first.reward);
 }
 
+TEST(control, a_candidate_steers_its_own_loop) {
+    // w doubled until it is 10: each candidate makes as many steps as it needs.
+    const auto grow = hyperfunction("grow", VectorWeight{.size = 1, .values = Tensor::vector({1.0F})},
+                                    [](const Traced& w, const Traced& x) {
+                                        return while_loop(
+                                            w * x, [](const Traced& y) { return less(y, 10.0); },
+                                            [](const Traced& y) { return y * 2.0; }, 8);
+                                    },
+                                    {.optimize = true});
+    System system("steered", [=](const Inputs& in) { return grow(in["x"]) + in["x"]; });
+    const Example example{{{"x", Tensor::vector({1.0F})}}, Tensor::vector({0.0F})};
+    std::vector<Candidate> candidates;
+    for (const float w : {1.0F, 3.0F, 20.0F, -1.0F}) candidates.push_back({{{"grow", Tensor::vector({w})}}});
+    ASSERT_OK_AND_ASSIGN(const PopulationEvaluation all,
+                         system.evaluate_population(candidates, std::vector{example}, numeric_distance()));
+    EXPECT_EQ(all.outputs.values[0], vector({17})) << "1, 2, 4, 8, 16";
+    EXPECT_EQ(all.outputs.values[1], vector({13})) << "3, 6, 12";
+    EXPECT_EQ(all.outputs.values[2], vector({21})) << "no step";
+    ASSERT_TRUE(all.errors[3].has_value()) << "-1 never gets there";
+    EXPECT_THAT(all.errors[3]->message, AllOf(HasSubstr("while_loop"), HasSubstr("8 steps"), HasSubstr("'grow'"),
+                                              HasSubstr("control_test.cpp:")));
+    // It runs on the host, and that is said with the equation and its line.
+    ASSERT_OK_AND_ASSIGN(const TracedExample trace, system.trace(example));
+    const std::vector<std::string> groups{"grow"};
+    const std::vector<PlacedEquation> placed = place(trace.graph, groups);
+    const auto loop = std::ranges::find(trace.graph.equations, std::string_view("while_loop"),
+                                        [](const Equation& equation) { return equation.operation->name; });
+    ASSERT_NE(loop, trace.graph.equations.end());
+    const PlacedEquation& of_loop = placed[static_cast<std::size_t>(loop - trace.graph.equations.begin())];
+    EXPECT_EQ(of_loop.placement, Placement::Host);
+    EXPECT_THAT(of_loop.reason, AllOf(HasSubstr("while_loop"), HasSubstr("for each candidate")));
+}
+
 TEST(control, populations_pass_named_values_on_where_they_are) {
     const auto layer = hyperfunction("layer", MatrixWeight{.out = 2, .in = 2}, [](const Traced& w, const Traced& x) {
         return stop_gradient(checkpoint(linear(w, x), "hidden")) * 2.0;

@@ -176,7 +176,13 @@ TEST(nesting, of_loops_of_unknown_length) {
     const std::vector<Value> together =
         run(pulled(batched(graph, 2)), {vector({3, 1}), vector({2, 5}), vector({1, 1})});
     EXPECT_EQ(together, each);
-    EXPECT_THAT(refusal(pushforward(batched(graph, 2))), HasSubstr("while_loop"));
+    // Along x: w^n; then along w.
+    const std::vector<Value> moved{vector({24, 25}), vector({8, 25})}, by_w{vector({24, 25}), vector({36, 10})};
+    const Value xs = vector({3, 1}), ws = vector({2, 5}), ones = vector({1, 1}), none = vector({0, 0});
+    for (const Graph& forward : {pushed(batched(graph, 2)), batched(pushed(graph), 2)}) {
+        EXPECT_EQ(run(forward, {xs, ws, ones, none}), moved);
+        EXPECT_EQ(run(forward, {xs, ws, none, ones}), by_w);
+    }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "caught.hpp"
+#include "operations_impl.hpp"
 #include "tracer.hpp"
 #include "yolk/hyper/operations.hpp"
 
@@ -21,6 +22,12 @@ class BodyTracer {
 
     Result<void> add(const std::string& name, std::span<const Traced> inputs, const BodyFunction& function) {
         const auto tracer = Tracer::create_body(name, parent_);
+        if (tracer->nesting() > kMostNesting) {
+            return bad_input(
+                "Body '{}' is inside {} others; bodies may be {} deep. Use scan or while_loop in place of "
+                "functions that call themselves.",
+                name, tracer->nesting() - 1, kMostNesting);
+        }
         std::vector<Traced> inside;
         for (std::size_t i = 0; i < inputs.size(); ++i)
             inside.push_back(tracer->input(fmt::format("{}", i), blank_of(inputs[i].type())));
@@ -99,6 +106,11 @@ TracedValues recorded(const std::shared_ptr<Tracer>& tracer, Equation equation, 
     return {results->begin(), results->end()};
 }
 
+/// An error of a body, with the line of the equation that has it.
+Error of_line(Error error, const Line& line) {
+    return std::move(error).while_doing("tracing the bodies at " + line_of(line));
+}
+
 std::vector<Value> stand_ins_of(std::span<const Traced> like) {
     std::vector<Value> values;
     for (const Traced& value : like) values.push_back(blank_of(value.type()));
@@ -118,12 +130,12 @@ void append(std::vector<Traced>& all, std::span<const Traced> more) { all.insert
 
 std::int64_t integer(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-TracedValues switch_any(const Traced& key, const std::vector<BodyFunction>& branches) {
+TracedValues switch_any(const Traced& key, const std::vector<BodyFunction>& branches, const Line& line) {
     const auto tracer = tracer_for(std::span(&key, 1));
     BodyTracer bodies(tracer);
     for (std::size_t i = 0; i < branches.size(); ++i) {
         const auto added = bodies.add(fmt::format("branch {}", i), {}, branches[i]);
-        if (!added) return given_up(tracer, added.error(), std::vector<Value>{Value(0.0)});
+        if (!added) return given_up(tracer, of_line(added.error(), line), std::vector<Value>{Value(0.0)});
     }
     Equation equation{.operation = find_operation("switch"), .bodies = bodies.bodies()};
     if (equation.bodies.empty()) {
@@ -133,50 +145,52 @@ TracedValues switch_any(const Traced& key, const std::vector<BodyFunction>& bran
     std::vector<Traced> operands{key};
     append(operands, bodies.captured());
     const std::vector<Value> stand_ins = stand_ins_of(*equation.bodies[0], 0);
+    equation.made_at = line;
     return recorded(tracer, std::move(equation), operands, stand_ins);
 }
 
 }  // namespace
 
 TracedValues while_loop(std::span<const Traced> init, const std::function<Traced(std::span<const Traced>)>& condition,
-                        const BodyFunction& step, std::uint64_t limit) {
+                        const BodyFunction& step, std::uint64_t limit, Line line) {
     const auto tracer = tracer_for(init);
     BodyTracer bodies(tracer);
     auto added =
         bodies.add("condition", init, [&](std::span<const Traced> values) { return TracedValues{condition(values)}; });
     if (added) added = bodies.add("step", init, step);
-    if (!added) return given_up(tracer, added.error(), stand_ins_of(init));
+    if (!added) return given_up(tracer, of_line(added.error(), line), stand_ins_of(init));
     Equation equation{.operation = find_operation("while_loop"),
                       .attributes = {{"carries", integer(init.size())}, {"limit", integer(limit)}},
                       .bodies = bodies.bodies()};
     std::vector<Traced> operands(init.begin(), init.end());
     append(operands, bodies.captured());
+    equation.made_at = line;
     return recorded(tracer, std::move(equation), operands, stand_ins_of(init));
 }
 
 Traced while_loop(const Traced& init, const std::function<Traced(const Traced&)>& condition,
-                  const std::function<Traced(const Traced&)>& step, std::uint64_t limit) {
+                  const std::function<Traced(const Traced&)>& step, std::uint64_t limit, Line line) {
     return while_loop(
         std::span(&init, 1), [&](std::span<const Traced> values) { return condition(values[0]); },
-        [&](std::span<const Traced> values) { return TracedValues{step(values[0])}; }, limit)[0];
+        [&](std::span<const Traced> values) { return TracedValues{step(values[0])}; }, limit, line)[0];
 }
 
-Traced switch_on(const Traced& key, const std::vector<std::function<Traced()>>& branches) {
+Traced switch_on(const Traced& key, const std::vector<std::function<Traced()>>& branches, Line line) {
     std::vector<BodyFunction> all;
     for (const auto& branch : branches)
         all.push_back([&branch](std::span<const Traced>) { return TracedValues{branch()}; });
-    return switch_any(key, all)[0];
+    return switch_any(key, all, line)[0];
 }
 
-TracedValues switch_on(const Traced& key, const std::vector<std::function<TracedValues()>>& branches) {
+TracedValues switch_on(const Traced& key, const std::vector<std::function<TracedValues()>>& branches, Line line) {
     std::vector<BodyFunction> all;
     for (const auto& branch : branches) all.push_back([&branch](std::span<const Traced>) { return branch(); });
-    return switch_any(key, all);
+    return switch_any(key, all, line);
 }
 
 Scanned scan(std::span<const Traced> init, std::span<const Traced> sequences,
              const std::function<Scanned(std::span<const Traced>, std::span<const Traced>)>& step,
-             const ScanOptions& options) {
+             const ScanOptions& options, Line line) {
     std::vector<Traced> operands(init.begin(), init.end());
     append(operands, sequences);
     const auto tracer = tracer_for(operands);
@@ -205,7 +219,7 @@ Scanned scan(std::span<const Traced> init, std::span<const Traced> sequences,
         append(outputs.carries, outputs.results);
         return outputs.carries;
     });
-    if (!added) return give_up(added.error());
+    if (!added) return give_up(of_line(added.error(), line));
     if (carries != init.size()) {
         return give_up(bad_input("scan: the step gives {} carries for {}.", carries, init.size()));
     }
@@ -218,6 +232,7 @@ Scanned scan(std::span<const Traced> init, std::span<const Traced> sequences,
     append(operands, bodies.captured());
     std::vector<Value> stand_ins = stand_ins_of(init);
     for (const Value& element : stand_ins_of(*equation.bodies[0], init.size())) stand_ins.push_back(element);
+    equation.made_at = line;
     const TracedValues all = recorded(tracer, std::move(equation), operands, stand_ins);
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>(init.size());
     return Scanned{{all.begin(), middle}, {middle, all.end()}};
@@ -225,41 +240,42 @@ Scanned scan(std::span<const Traced> init, std::span<const Traced> sequences,
 
 std::pair<Traced, Traced> scan(const Traced& init, const Traced& sequence,
                                const std::function<std::pair<Traced, Traced>(const Traced&, const Traced&)>& step,
-                               const ScanOptions& options) {
+                               const ScanOptions& options, Line line) {
     const Scanned all = scan(
         std::span(&init, 1), std::span(&sequence, 1),
         [&](std::span<const Traced> carries, std::span<const Traced> elements) {
             const auto [carry, result] = step(carries[0], elements[0]);
             return Scanned{{carry}, {result}};
         },
-        options);
+        options, line);
     return {all.carries[0], all.results[0]};
 }
 
-Traced stop_gradient(const Traced& x) { return apply("stop_gradient", {x}); }
-Traced checkpoint(const Traced& x, std::string key, std::string collection) {
-    return apply("checkpoint", {x}, {{"key", std::move(key)}, {"collection", std::move(collection)}});
+Traced stop_gradient(const Traced& x, Line line) { return apply("stop_gradient", {x}, {}, line); }
+Traced checkpoint(const Traced& x, std::string key, std::string collection, Line line) {
+    return apply("checkpoint", {x}, {{"key", std::move(key)}, {"collection", std::move(collection)}}, line);
 }
-Traced depends(const Traced& value, std::initializer_list<Traced> others) {
+Traced depends(const Traced& value, std::initializer_list<Traced> others, Line line) {
     std::vector<Traced> operands{value};
     operands.insert(operands.end(), others.begin(), others.end());
-    return apply("depends", operands, {}, 1)[0];
+    return apply("depends", operands, {}, 1, line)[0];
 }
-Traced factor(const Traced& weight) { return apply("factor", {weight}); }
-Traced to_number(const Traced& x) { return apply("to_number", {x}); }
+Traced factor(const Traced& weight, Line line) { return apply("factor", {weight}, {}, line); }
+Traced to_number(const Traced& x, Line line) { return apply("to_number", {x}, {}, line); }
 
 Traced custom_call(const std::string& name, std::span<const Traced> operands,
-                   const std::function<Traced(std::span<const Traced>)>& function) {
+                   const std::function<Traced(std::span<const Traced>)>& function, Line line) {
     const auto tracer = tracer_for(operands);
     BodyTracer bodies(tracer);
     const auto added =
         bodies.add(name, operands, [&](std::span<const Traced> values) { return TracedValues{function(values)}; });
-    if (!added) return given_up(tracer, added.error(), std::vector<Value>{Value(0.0)})[0];
+    if (!added) return given_up(tracer, of_line(added.error(), line), std::vector<Value>{Value(0.0)})[0];
     Equation equation{.operation = find_operation("call"), .bodies = bodies.bodies(), .hyperfunction = name};
     if (tracer != nullptr) equation.call = tracer->next_call(name);
     std::vector<Traced> all(operands.begin(), operands.end());
     append(all, bodies.captured());
     const std::vector<Value> stand_ins = stand_ins_of(*equation.bodies[0], 0);
+    equation.made_at = line;
     return recorded(tracer, std::move(equation), all, stand_ins)[0];
 }
 

@@ -58,7 +58,9 @@ class Defined {
     std::vector<bool> defined_;
 };
 
-Result<void> validate_equation(const Graph& graph, std::size_t index, Defined& defined) {
+Result<void> validate_inside(const Graph& graph, std::size_t depth);
+
+Result<void> validate_equation(const Graph& graph, std::size_t index, Defined& defined, std::size_t depth) {
     const Equation& equation = graph.equations[index];
     const std::string where = place_of(graph, index);
     if (equation.operation == nullptr)
@@ -70,7 +72,10 @@ Result<void> validate_equation(const Graph& graph, std::size_t index, Defined& d
     }
     for (const auto& body : equation.bodies) {
         if (body == nullptr) return bad_input("Graph '{}': {} has an empty body.", graph.name, where);
-        YOLK_TRY_VOID(validate(*body));
+        if (depth >= kMostNesting)
+            return bad_input("Graph '{}': {} is inside {} bodies; they may be {} deep.", graph.name, where, depth,
+                             kMostNesting);
+        YOLK_TRY_VOID(validate_inside(*body, depth + 1));
     }
     // Results have the types that the graph gives them; host functions and bodies decide theirs when they are traced.
     auto types = equation.operation->types(equation, operands);
@@ -88,6 +93,28 @@ Result<void> validate_equation(const Graph& graph, std::size_t index, Defined& d
         }
     }
     return {};
+}
+
+Result<void> validate_inside(const Graph& graph, std::size_t depth) {
+    Defined defined(graph);
+    for (const auto& [name, id] : graph.inputs) YOLK_TRY_VOID(defined.define(id, fmt::format("input '{}'", name)));
+    for (const GraphParameter& parameter : graph.parameters)
+        YOLK_TRY_VOID(defined.define(parameter.variable, fmt::format("parameter group '{}'", parameter.group)));
+    for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (graph.parameters[i].group == graph.parameters[j].group)
+                return bad_input("Graph '{}' names the parameter group '{}' twice.", graph.name,
+                                 graph.parameters[i].group);
+        }
+    }
+    for (std::size_t i = 0; i < graph.equations.size(); ++i) YOLK_TRY_VOID(validate_equation(graph, i, defined, depth));
+    if (!graph.output_names.empty() && graph.output_names.size() != graph.outputs.size()) {
+        return bad_input("Graph '{}': {} names for {} outputs; all have one, or none has.", graph.name,
+                         graph.output_names.size(), graph.outputs.size());
+    }
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+        YOLK_TRY_VOID(defined.type(graph.outputs[i], fmt::format("output {}", i)));
+    return defined.all();
 }
 
 /// Feeds a hasher with fields that cannot run into each other.
@@ -198,27 +225,7 @@ const Attribute* find_attribute(const Equation& equation, std::string_view name)
     return nullptr;
 }
 
-Result<void> validate(const Graph& graph) {
-    Defined defined(graph);
-    for (const auto& [name, id] : graph.inputs) YOLK_TRY_VOID(defined.define(id, fmt::format("input '{}'", name)));
-    for (const GraphParameter& parameter : graph.parameters)
-        YOLK_TRY_VOID(defined.define(parameter.variable, fmt::format("parameter group '{}'", parameter.group)));
-    for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
-        for (std::size_t j = 0; j < i; ++j) {
-            if (graph.parameters[i].group == graph.parameters[j].group)
-                return bad_input("Graph '{}' names the parameter group '{}' twice.", graph.name,
-                                 graph.parameters[i].group);
-        }
-    }
-    for (std::size_t i = 0; i < graph.equations.size(); ++i) YOLK_TRY_VOID(validate_equation(graph, i, defined));
-    if (!graph.output_names.empty() && graph.output_names.size() != graph.outputs.size()) {
-        return bad_input("Graph '{}': {} names for {} outputs; all have one, or none has.", graph.name,
-                         graph.output_names.size(), graph.outputs.size());
-    }
-    for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-        YOLK_TRY_VOID(defined.type(graph.outputs[i], fmt::format("output {}", i)));
-    return defined.all();
-}
+Result<void> validate(const Graph& graph) { return validate_inside(graph, 0); }
 
 std::vector<std::uint32_t> stages(const Graph& graph) {
     // Of variables: the first stage that may read them.

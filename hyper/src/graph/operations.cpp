@@ -34,11 +34,11 @@ std::string described_equation(const Equation& equation) {
 
 }  // namespace
 
-std::string line_of(const Equation& equation) {
-    if (!equation.made_at) return {};
-    const std::string_view path = equation.made_at->file_name();
-    return fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), equation.made_at->line());
+std::string line_of(const std::source_location& line) {
+    const std::string_view path = line.file_name();
+    return fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), line.line());
 }
+std::string line_of(const Equation& equation) { return equation.made_at ? line_of(*equation.made_at) : std::string(); }
 
 Result<Types> checked_types(const Equation& equation, std::span<const ValueType> operands) {
     auto types = equation.operation->types(equation, operands);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ using Values = std::vector<Value>;
 
 /// "model.cpp:12", the line of the program that made it; empty where it is not known.
 [[nodiscard]] std::string line_of(const Equation& equation);
+[[nodiscard]] std::string line_of(const std::source_location& line);
 /// Types of its results. Errors name the equation: its operation, hyperfunction, line.
 [[nodiscard]] Result<Types> checked_types(const Equation& equation, std::span<const ValueType> operands);
 /// Errors: another number of operands.

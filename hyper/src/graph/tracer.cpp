@@ -143,15 +143,16 @@ bool Tracer::from_parameter(const Traced& value) const {
     return value.tracer_.get() == this && from_parameter_[value.variable_.value];
 }
 
-void Tracer::note_read(const Traced& value, std::string_view how) {
+void Tracer::note_read(const Traced& value, std::string_view how, const std::source_location& line) {
     if (body_ && !over_) {
-        return stick(
-            bad_input("A value inside body '{}' was read {}{}: the body is traced once, for all steps and examples, "
-                      "before there are values. Compute with traced values.",
-                      trace_.graph.name, how, place()));
+        return stick(bad_input(
+            "A value inside body '{}' was read {}{} ({}): the body is traced once, for all steps and examples, "
+            "before there are values. Compute with traced values.",
+            trace_.graph.name, how, place(), line_of(line)));
     }
     const bool depends = from_parameter(value);
-    std::string note = fmt::format("variable {} was read {}{}", value.variable_.value, how, place());
+    std::string note =
+        fmt::format("variable {} was read {}{} ({})", value.variable_.value, how, place(), line_of(line));
     if (depends) {
         trace_.cuts.push_back(note);
         note +=
@@ -162,7 +163,7 @@ void Tracer::note_read(const Traced& value, std::string_view how) {
     trace_.notes.push_back(std::move(note) + '.');
 }
 
-bool Tracer::steer(bool truth, bool from_parameter) {
+bool Tracer::steer(bool truth, bool from_parameter, const std::source_location& line) {
     // After an error the values are stand-ins: a loop that waits for one of them to change must end, too.
     if (error_ && !over_) return refused_++ % 2 != 0;
     if (!from_parameter) {
@@ -170,17 +171,24 @@ bool Tracer::steer(bool truth, bool from_parameter) {
         return truth;
     }
     if (body_) {
-        stick(
-            bad_input("Control flow depends on a value inside body '{}'{}: the body is traced once, before there are "
-                      "values. Use select, where, switch_on or while_loop there.",
-                      trace_.graph.name, place()));
+        stick(bad_input(
+            "Control flow depends on a value inside body '{}'{} ({}): the body is traced once, before there are "
+            "values. Use select, where, switch_on or while_loop there.",
+            trace_.graph.name, place(), line_of(line)));
         return refused_++ % 2 != 0;
     }
     stick(bad_input(
-        "Control flow depends on a parameter{}: an if, while, ?:, && or || on a value that another candidate would "
+        "Control flow depends on a parameter{} ({}): an if, while, ?:, && or || on a value that another candidate "
+        "would "
         "change. Choose by data flow instead, with less() and select(), or put the choice into a host function.",
-        place()));
+        place(), line_of(line)));
     return refused_++ % 2 != 0;
+}
+
+std::size_t Tracer::nesting() const noexcept {
+    std::size_t deep = 0;
+    for (const Tracer* around = parent_.get(); around != nullptr; around = around->parent_.get()) ++deep;
+    return deep;
 }
 
 bool Tracer::is_around(const Tracer* other) const {

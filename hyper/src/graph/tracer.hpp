@@ -71,16 +71,19 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     /// What the field of a record is that this run has packed; nothing of other records.
     [[nodiscard]] std::optional<Traced> unpacked(const Traced& record, const std::string& name);
 
+    /// How many runs this one is inside of, bodies in bodies.
+    [[nodiscard]] std::size_t nesting() const noexcept;
+
     void stick(Error error);  ///< the first one stays
     [[nodiscard]] const std::optional<Error>& error() const noexcept { return error_; }
     /// Reading past the tracer: recorded, warned about where it depends on a parameter.
-    void note_read(const Traced& value, std::string_view how);
+    void note_read(const Traced& value, std::string_view how, const std::source_location& line);
     /// Whether a value depends on a parameter.
     [[nodiscard]] bool from_parameter(const Traced& value) const;
     [[nodiscard]] std::span<const std::string> warnings() const noexcept { return warnings_; }
     /// A truth value is about to steer: refused where it depends on a parameter. What comes back then, and after any
     /// error, is false and true by turns, so that loops on either end.
-    [[nodiscard]] bool steer(bool truth, bool from_parameter);
+    [[nodiscard]] bool steer(bool truth, bool from_parameter, const std::source_location& line);
 
     /// A body's graph, and the values of runs around it that its last inputs stand for.
     struct TracedBody {

@@ -64,6 +64,8 @@ Operand operand_at(const Graph& graph, const PlacedGraph& placed, const AtomPlac
 std::string reason_for_host(const Graph& graph, const Equation& equation, std::span<const Operand> operands,
                             std::span<const Source> sources) {
     if (equation.host) return "host function";
+    if (!equation.bodies.empty())
+        return fmt::format("{} calls its bodies there, for each candidate and example", equation.operation->name);
     const Rule* rule = rule_of(equation.operation);
     if (rule == nullptr) return fmt::format("{} has no kernel", equation.operation->name);
     for (const VariableId id : equation.results) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "operations_impl.hpp"
 #include "population_lowering.hpp"
 #include "yolk/core/shape.hpp"
 
@@ -392,8 +393,8 @@ std::vector<std::string> Program::fallbacks() const {
         for (std::size_t i = 0; i < graph.equations.size(); ++i) {
             if (placed_[g].equations[i].placement != Placement::Host) continue;
             const Equation& equation = graph.equations[i];
-            const std::string of =
-                equation.hyperfunction.empty() ? "" : fmt::format(" of '{}'", equation.hyperfunction);
+            std::string of = equation.hyperfunction.empty() ? "" : fmt::format(" of '{}'", equation.hyperfunction);
+            if (equation.made_at) of += fmt::format(" ({})", line_of(equation));
             sentences.insert(fmt::format("{}{} runs on the host: {}.", equation.operation->name, of,
                                          placed_[g].equations[i].reason));
         }

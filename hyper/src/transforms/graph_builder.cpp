@@ -139,6 +139,16 @@ bool has_effects(const Equation& equation) {
                                [](const auto& body) { return std::ranges::any_of(body->equations, has_effects); });
 }
 
+std::size_t nesting_of(const Graph& graph, std::size_t most) {
+    std::size_t deepest = 0;
+    for (const Equation& equation : graph.equations) {
+        for (const auto& body : equation.bodies) {
+            if (most > 0) deepest = std::max(deepest, 1 + nesting_of(*body, most - 1));
+        }
+    }
+    return deepest;
+}
+
 std::vector<bool> variables_read(const Graph& graph) {
     std::vector<bool> read(graph.variables.size(), false);
     const auto mark = [&](std::span<const Atom> atoms) {

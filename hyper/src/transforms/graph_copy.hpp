@@ -57,6 +57,8 @@ void copy_interface(const Graph& graph, GraphBuilder& builder, Mapping& mapping)
 /// Of the equation, or of one in its bodies.
 [[nodiscard]] bool has_effects(const Equation& equation);
 /// Which variables equations and outputs read.
+/// Bodies inside bodies; no more than kMostNesting are counted.
+[[nodiscard]] std::size_t nesting_of(const Graph& graph, std::size_t most = kMostNesting);
 [[nodiscard]] std::vector<bool> variables_read(const Graph& graph);
 
 /// dce; `keep_effects` false: equations with effects go as well where nothing needs their results.

@@ -75,6 +75,11 @@ Result<Graph> unfold_parallel(const Graph& graph) { return unfolded_where(graph,
 Result<Graph> inline_calls(const Graph& graph) { return inline_calls_except(graph, {}); }
 
 Result<Graph> as_call(const Graph& graph) {
+    if (nesting_of(graph) >= kMostNesting) {
+        return bad_input(
+            "as_call of graph '{}': its bodies are {} deep already, and may not be deeper; inline_calls first.",
+            graph.name, kMostNesting);
+    }
     Graph body = graph;
     for (const GraphParameter& parameter : graph.parameters)
         body.inputs.emplace_back(parameter.group, parameter.variable);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values by name: checkpoints that are given out or replaced, inputs that are fixed, and what follows from literals.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -34,6 +36,31 @@ Result<Graph> unfolded(const Graph& graph, const std::string& collection, std::s
             transform, graph.name, named(equation), collection);
     }
     return flat;
+}
+
+/// Why a variable of a folded graph is not known: "operation add (model.cpp:12) reads input 'x'".
+std::string what_is_dynamic(const Graph& graph, VariableId id) {
+    for (const auto& [name, input] : graph.inputs) {
+        if (input == id) return fmt::format("it is input '{}'", name);
+    }
+    for (const auto& [parameter, group] : graph.parameters) {
+        if (parameter == id) return fmt::format("it is parameter group '{}'", group);
+    }
+    const auto makes = [&](const Equation& e) { return std::ranges::find(e.results, id) != e.results.end(); };
+    const auto maker = std::ranges::find_if(graph.equations, makes);
+    if (maker == graph.equations.end()) return "nothing makes it";
+    for (const Atom& operand : maker->operands) {
+        const auto* read = std::get_if<VariableId>(&operand);
+        if (read == nullptr) continue;
+        for (const auto& [name, input] : graph.inputs) {
+            if (input == *read) return fmt::format("{} reads input '{}'", named(*maker), name);
+        }
+        for (const auto& [parameter, group] : graph.parameters) {
+            if (parameter == *read) return fmt::format("{} reads parameter group '{}'", named(*maker), group);
+        }
+        return what_is_dynamic(graph, *read);
+    }
+    return fmt::format("{} has effects", named(*maker));
 }
 
 }  // namespace
@@ -122,6 +149,20 @@ Result<Graph> fold(const Graph& graph) {
         for (std::size_t i = 0; i < results->size(); ++i) mapping.set(equation.results[i], (*results)[i]);
     }
     return std::move(builder).finish(mapping(graph.outputs), graph.output_names);
+}
+
+Result<std::vector<Value>> folded_outputs(const Graph& graph) {
+    YOLK_TRY(const Graph folded, fold(graph));
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < folded.outputs.size(); ++i) {
+        if (const Value* value = std::get_if<Value>(&folded.outputs[i])) {
+            values.push_back(*value);
+            continue;
+        }
+        return bad_input("fold of graph '{}': output {} is not known before it runs: {}.", graph.name, i,
+                         what_is_dynamic(folded, std::get<VariableId>(folded.outputs[i])));
+    }
+    return values;
 }
 
 }  // namespace yolk::hyper

@@ -273,8 +273,9 @@ Result<std::vector<Tangent>> pull_bodies(GraphBuilder& builder, const Graph& gra
     if (is(equation, "scan")) return ScanPullback(site).run();
     if (is(equation, "while_loop")) return pull_while_loop(site);
     if (is(equation, "while_loop_pullback")) {
-        return no_rule("pullback", graph, equation,
-                       "derivatives of the second order need a loop of known length: use scan");
+        return no_rule(
+            "pullback", graph, equation,
+            "for the second order take the pullback of the pushforward, or use scan where the length is known");
     }
     return no_rule("pullback", graph, equation, "take the derivative of the graph itself, before this transform");
 }

@@ -116,6 +116,38 @@ Result<PushedEquation> push_scan(const PushSite& site) {
     return pushed;
 }
 
+/// Carries, their movements, constants, theirs. The condition does not see movements.
+Result<PushedEquation> push_while(const PushSite& site) {
+    YOLK_TRY(const std::int64_t carry_count, integer_attribute(site.equation, "carries"));
+    const auto carries = static_cast<std::size_t>(carry_count);
+    const std::size_t constants = site.operands.size() - carries;
+    Equation loop = site.equation;
+    loop.operands.clear();
+    for (const auto& [first, count] : {std::pair{std::size_t{0}, carries}, std::pair{carries, constants}}) {
+        const auto operands = site.operands.subspan(first, count);
+        loop.operands.insert(loop.operands.end(), operands.begin(), operands.end());
+        const std::vector<Atom> moved = movements(site, first, count);
+        loop.operands.insert(loop.operands.end(), moved.begin(), moved.end());
+    }
+    YOLK_TRY(const Graph step, pushforward_by(*site.equation.bodies[1], site.rules));
+    const Graph* const bodies[] = {site.equation.bodies[0].get(), &step};
+    for (std::size_t i = 0; i < 2; ++i) {
+        const Graph& original = *site.equation.bodies[i];
+        GraphBuilder inner(original.name);
+        std::vector<Atom> values = add_inputs(inner, original, 0, carries, false);
+        std::vector<Atom> moving = add_inputs(inner, original, 0, carries, true);
+        for (Atom& atom : add_inputs(inner, original, carries, constants, false)) values.push_back(std::move(atom));
+        for (Atom& atom : add_inputs(inner, original, carries, constants, true)) moving.push_back(std::move(atom));
+        if (i == 1) values.insert(values.end(), moving.begin(), moving.end());
+        YOLK_TRY(std::vector<Atom> outputs, splice(*bodies[i], values, inner));
+        loop.bodies[i] = std::make_shared<const Graph>(std::move(inner).finish(std::move(outputs)));
+    }
+    const auto moved = static_cast<std::int64_t>(movements(site, 0, carries).size());
+    loop.attributes = {{"carries", carry_count + moved}, {"limit", *find_attribute(site.equation, "limit")}};
+    YOLK_TRY(const std::vector<Atom> all, site.builder.add(std::move(loop)));
+    return parted(site.builder, all, carries);
+}
+
 }  // namespace
 
 bool has_bodies(const Equation& equation) { return !equation.bodies.empty(); }
@@ -127,9 +159,10 @@ Result<PushedEquation> push_bodies(GraphBuilder& builder, const Graph& graph, co
     if (is(equation, "call") || is(equation, "parallel")) return push_branches(site, 0);
     if (is(equation, "switch")) return push_branches(site, 1);
     if (is(equation, "scan")) return push_scan(site);
-    if (is(equation, "while_loop") || is(equation, "while_loop_pullback")) {
+    if (is(equation, "while_loop")) return push_while(site);
+    if (is(equation, "while_loop_pullback")) {
         return no_rule("pushforward", graph, equation,
-                       "a loop of unknown length has a pullback only; use scan where the length is known");
+                       "take the pullback of the pushforward in its place, or use scan where the length is known");
     }
     return no_rule("pushforward", graph, equation, "take the derivative of the graph itself, before this transform");
 }

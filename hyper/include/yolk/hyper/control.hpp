@@ -26,14 +26,17 @@ using TracedValues = std::vector<Traced>;
 [[nodiscard]] TracedValues while_loop(std::span<const Traced> init,
                                       const std::function<Traced(std::span<const Traced>)>& condition,
                                       const std::function<TracedValues(std::span<const Traced>)>& step,
-                                      std::uint64_t limit);
+                                      std::uint64_t limit, Line line = Line::current());
 [[nodiscard]] Traced while_loop(const Traced& init, const std::function<Traced(const Traced&)>& condition,
-                                const std::function<Traced(const Traced&)>& step, std::uint64_t limit);
+                                const std::function<Traced(const Traced&)>& step, std::uint64_t limit,
+                                Line line = Line::current());
 
 /// The branch of that number; of a boolean key: {if false, if true}. All branches give values of the same types and
 /// shapes, and only the one that is taken runs. Error when it runs: a key without a branch.
-[[nodiscard]] Traced switch_on(const Traced& key, const std::vector<std::function<Traced()>>& branches);
-[[nodiscard]] TracedValues switch_on(const Traced& key, const std::vector<std::function<TracedValues()>>& branches);
+[[nodiscard]] Traced switch_on(const Traced& key, const std::vector<std::function<Traced()>>& branches,
+                               Line line = Line::current());
+[[nodiscard]] TracedValues switch_on(const Traced& key, const std::vector<std::function<TracedValues()>>& branches,
+                                     Line line = Line::current());
 
 struct ScanOptions {
     /// Number of steps. Unset: the extent of the sequences; without sequences it must be set.
@@ -49,23 +52,24 @@ struct Scanned {
 [[nodiscard]] Scanned scan(
     std::span<const Traced> init, std::span<const Traced> sequences,
     const std::function<Scanned(std::span<const Traced> carries, std::span<const Traced> elements)>& step,
-    const ScanOptions& options = {});
+    const ScanOptions& options = {}, Line line = Line::current());
 /// One carry, one sequence, one result: the last carry and the stack.
 [[nodiscard]] std::pair<Traced, Traced> scan(
     const Traced& init, const Traced& sequence,
     const std::function<std::pair<Traced, Traced>(const Traced& carry, const Traced& element)>& step,
-    const ScanOptions& options = {});
+    const ScanOptions& options = {}, Line line = Line::current());
 
 /// x, through which no derivative goes.
-[[nodiscard]] Traced stop_gradient(const Traced& x);
+[[nodiscard]] Traced stop_gradient(const Traced& x, Line line = Line::current());
 /// x under a name: `collect` gives it out, `inject` puts another value in its place. Never dropped.
-[[nodiscard]] Traced checkpoint(const Traced& x, std::string key, std::string collection = {});
+[[nodiscard]] Traced checkpoint(const Traced& x, std::string key, std::string collection = {},
+                                Line line = Line::current());
 /// value, after the others are there.
-[[nodiscard]] Traced depends(const Traced& value, std::initializer_list<Traced> others);
+[[nodiscard]] Traced depends(const Traced& value, std::initializer_list<Traced> others, Line line = Line::current());
 /// A weight of this path, finite and not negative, for `weighted`; the weight itself.
-[[nodiscard]] Traced factor(const Traced& weight);
+[[nodiscard]] Traced factor(const Traced& weight, Line line = Line::current());
 /// A tensor of one element as a number.
-[[nodiscard]] Traced to_number(const Traced& x);
+[[nodiscard]] Traced to_number(const Traced& x, Line line = Line::current());
 /// While it lives, equations that this thread traces have the tag, beside those of tags around it: for predicates
 /// (sched), and to be seen in a graph's text.
 class Tag {
@@ -77,7 +81,8 @@ class Tag {
 };
 /// `function` of the operands as one equation (a call) under a name that rules can be given for.
 [[nodiscard]] Traced custom_call(const std::string& name, std::span<const Traced> operands,
-                                 const std::function<Traced(std::span<const Traced>)>& function);
+                                 const std::function<Traced(std::span<const Traced>)>& function,
+                                 Line line = Line::current());
 
 /// The graph of a function, without a system and without values. Hyperfunctions that it calls become parameters.
 /// Errors: what stuck.

@@ -82,7 +82,11 @@ struct Graph {
     std::vector<std::string> output_names{};  ///< empty: the outputs have no names
 };
 
-/// Every variable defined exactly once and before its use, every id in range, types as the operations say. For graphs
+/// Bodies inside bodies, at most: everything that goes through them does so by recursion.
+inline constexpr std::size_t kMostNesting = 100;
+
+/// Every variable defined exactly once and before its use, every id in range, types as the operations say, bodies not
+/// nested too deep. For graphs
 /// that were built or transformed by hand; the tracer makes valid ones.
 [[nodiscard]] Result<void> validate(const Graph& graph);
 

@@ -44,6 +44,9 @@ struct Collected {
                                                std::span<const std::pair<std::string, Value>> values);
 /// Equations that read literals only are computed here and now; those with effects stay.
 [[nodiscard]] Result<Graph> fold(const Graph& graph);
+/// The outputs of a graph that folds to them. Error: one that depends on an input, a parameter, or an effect, with the
+/// equation on the way and its line.
+[[nodiscard]] Result<std::vector<Value>> folded_outputs(const Graph& graph);
 
 /// Results of equations by what went in, to the bit. Threads may share it.
 class Memo {

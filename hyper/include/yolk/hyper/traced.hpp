@@ -27,10 +27,11 @@ class TracedTruth {
 
    private:
     friend class TracedNumber;
-    TracedTruth(bool truth, bool from_parameter, std::shared_ptr<Tracer> tracer);
+    TracedTruth(bool truth, bool from_parameter, std::shared_ptr<Tracer> tracer, const std::source_location& line);
     bool truth_;
     bool from_parameter_;
     std::shared_ptr<Tracer> tracer_;
+    std::source_location line_;  ///< where the number was asked for
 };
 
 /// A number read out of a traced value. Comparing it keeps the trace's eyes open; turning it into a double is noted,
@@ -86,13 +87,15 @@ class TracedNumber {
 
    private:
     friend class Traced;
-    TracedNumber(double value, bool from_parameter, std::shared_ptr<Tracer> tracer, Traced source);
+    TracedNumber(double value, bool from_parameter, std::shared_ptr<Tracer> tracer, Traced source,
+                 const std::source_location& line);
     [[nodiscard]] TracedTruth compared(bool truth) const;
     [[nodiscard]] TracedTruth compared(bool truth, const TracedNumber& other) const;
     double value_;
     bool from_parameter_;
     std::shared_ptr<Tracer> tracer_;
     std::shared_ptr<const Traced> source_;
+    std::source_location line_;
 };
 
 /// A value of a trace, or a plain one (a literal) where it was made from a Value. Cheap to copy. Operations never fail
@@ -107,11 +110,11 @@ class Traced {
     [[nodiscard]] ValueType type() const;
     [[nodiscard]] const Shape& shape() const;  ///< of a tensor; empty otherwise
     /// The value as a number (a tensor of one element counts). Recorded.
-    [[nodiscard]] TracedNumber number() const;
+    [[nodiscard]] TracedNumber number(std::source_location line = std::source_location::current()) const;
     /// The value itself, past the tracer: what is computed from it is data of this trace. Recorded, warned about where
     /// it depends on a parameter. Data (inputs, and what is made from them alone) may be read freely: that is how
     /// functions branch on data.
-    [[nodiscard]] const Value& read() const;
+    [[nodiscard]] const Value& read(std::source_location line = std::source_location::current()) const;
 
    private:
     friend class Tracer;

@@ -75,7 +75,7 @@ using PushRule = std::function<Result<std::vector<Tangent>>(
 
 /// Directional derivatives: after the graph's inputs comes "d NAME" for each tensor or number among them; after its
 /// outputs come theirs (zeros of their type where they do not move; nothing for text and booleans). Parameters do not
-/// move. Errors: an operation that moves and has no rule (while_loop, host functions), named.
+/// move. Errors: an operation that moves and has no rule (host functions, the pullback of a while_loop), named.
 [[nodiscard]] Result<Graph> pushforward(const Graph& graph, const RuleTable<PushRule>& rules = pushforward_rules(),
                                         const HyperfunctionRules<PushRule>& hyperfunctions = {});
 
