@@ -8,12 +8,10 @@
 #include <optional>
 #include <span>
 
-#include "yolk/primitives/covariance.hpp"
+#include "yolk/evolve/kfac.hpp"
 #include "yolk/primitives/elementwise.hpp"
-#include "yolk/primitives/kronecker_precondition.hpp"
 #include "yolk/primitives/matmul.hpp"
 #include "yolk/primitives/noise.hpp"
-#include "yolk/primitives/optimizer.hpp"
 #include "yolk/primitives/reduce.hpp"
 #include "yolk/runtime/recorder.hpp"
 
@@ -25,6 +23,8 @@ using yolk::Buffer;
 using yolk::BufferView;
 using yolk::Determinism;
 using yolk::Result;
+using yolk::evolve::BoundKfac;
+using yolk::evolve::KfacPlan;
 
 constexpr std::uint32_t kOuts = kExamples * kOut;
 /// Where the second half of what goes back begins: derivatives of sampled targets, for the Fisher matrix.
@@ -39,27 +39,26 @@ struct DeviceKfac::Impl {
     yolk::Context context;
     // Buffers first: what is bound to them goes before they do.
     Buffer inputs, minus_targets, hidden, slope, out_derivatives, hidden_derivatives, squares, loss, readback, scratch;
-    /// A layer's gradient, its covariances and its step.
+    Buffer state, statuses, kfac_scratch;
+    /// A layer and its gradient.
     struct Layer {
         Layer(std::uint32_t rows, std::uint32_t columns) : n_out(rows), n_in(columns) {}
         std::uint32_t n_out, n_in;
-        Buffer weights, gradient, covariance_in, covariance_out, step, status;
+        Buffer weights, gradient;
         yolk::BoundMatmul differentiate;
-        yolk::BoundCovariance average_in, average_out;
-        yolk::BoundKroneckerPrecondition precondition;
-        yolk::BoundOptimizer update;
     };
     Layer first{kHidden, kIn1}, second{kOut, kHidden1};
     yolk::BoundNoise sample;
     yolk::BoundMatmul to_hidden, to_out, back;
     yolk::BoundElementwise square_hidden, to_slope, through, square_out;
     yolk::BoundReduce sum;
+    BoundKfac steps;  // of both layers
     std::optional<yolk::Recorder> recorder;
 
     Result<void> create_buffers();
     Result<void> bind_passes();
-    Result<void> bind_layer(Layer& layer, const BufferView& in, const yolk::CovarianceDesc& out,
-                            const BufferView& derivatives);
+    Result<void> bind_gradient(Layer& layer, const BufferView& in, const BufferView& derivatives, std::uint32_t stride);
+    Result<void> bind_steps();
     Result<yolk::BoundMatmul> product(const yolk::MatmulDesc& desc, const yolk::MatmulViews& views);
     Result<yolk::BoundElementwise> elementwise(const yolk::ElementwiseDesc& desc, const yolk::ElementwiseViews& views);
     template <class Plan, class Views>
@@ -84,12 +83,6 @@ Result<void> DeviceKfac::Impl::create_buffers() {
         const std::uint64_t weights = std::uint64_t{layer->n_out} * layer->n_in;
         YOLK_TRY(layer->weights, context.allocate<float>(weights, "weights"));
         YOLK_TRY(layer->gradient, context.allocate<float>(weights, "gradient"));
-        YOLK_TRY(layer->step, context.allocate<float>(weights, "step"));
-        YOLK_TRY(layer->covariance_in,
-                 context.allocate<float>(std::uint64_t{layer->n_in} * layer->n_in, "covariance in"));
-        YOLK_TRY(layer->covariance_out,
-                 context.allocate<float>(std::uint64_t{layer->n_out} * layer->n_out, "covariance out"));
-        YOLK_TRY(layer->status, context.allocate<std::uint32_t>(1, "status"));
     }
     YOLK_TRY(readback, context.device().create_buffer({.size_bytes = 3 * yolk::kViewAlignment,
                                                        .domain = yolk::MemoryDomain::Readback,
@@ -160,33 +153,48 @@ Result<void> DeviceKfac::Impl::bind_passes() {
     return {};
 }
 
-/// `in` [kExamples, n_in] goes into the layer; `out` says where in `derivatives` the sampled ones lie. The gradient is
-/// summed over the examples, since the learning rate can take the mean.
-Result<void> DeviceKfac::Impl::bind_layer(Layer& layer, const BufferView& in, const yolk::CovarianceDesc& out,
-                                          const BufferView& derivatives) {
+/// `in` [kExamples, n_in] goes into the layer, and the errors come back to it. The gradient is summed over the
+/// examples, since the learning rate can take the mean.
+Result<void> DeviceKfac::Impl::bind_gradient(Layer& layer, const BufferView& in, const BufferView& derivatives,
+                                             std::uint32_t stride) {
     YOLK_TRY(layer.differentiate, product({.m = layer.n_out,
                                            .n = layer.n_in,
                                            .k = kExamples,
-                                           .a = {.transposed = true, .stride = out.stride},
+                                           .a = {.transposed = true, .stride = stride},
                                            .determinism = Determinism::Exact},
                                           {.a = derivatives, .b = in, .out = layer.gradient}));
-    YOLK_TRY(const auto plan_in,
-             yolk::plan_covariance(context.device(),
-                                   {.n = layer.n_in, .samples = kExamples, .average = true, .decay = kDecay}));
-    YOLK_TRY(layer.average_in, bind(plan_in, yolk::CovarianceViews{.x = in, .covariance = layer.covariance_in}));
-    YOLK_TRY(const auto plan_out, yolk::plan_covariance(context.device(), out));
-    YOLK_TRY(layer.average_out,
-             bind(plan_out, yolk::CovarianceViews{.x = derivatives, .covariance = layer.covariance_out}));
-    YOLK_TRY(const auto plan,
-             yolk::plan_kronecker_precondition(context.device(), {.n_out = layer.n_out, .n_in = layer.n_in}));
-    YOLK_TRY(layer.precondition, bind(plan, yolk::KroneckerPreconditionViews{.factor_out = layer.covariance_out,
-                                                                             .factor_in = layer.covariance_in,
-                                                                             .gradient = layer.gradient,
-                                                                             .step = layer.step,
-                                                                             .status = layer.status}));
-    YOLK_TRY(const auto optimizer, yolk::plan_optimizer(context.device(), {.element_count = layer.n_out * layer.n_in}));
-    YOLK_TRY(layer.update,
-             bind(optimizer, yolk::OptimizerViews{.gradient = layer.step, .parameters = layer.weights, .state = {}}));
+    return {};
+}
+
+/// The derivatives by sampled targets, for the Fisher matrix, lie behind the errors.
+Result<void> DeviceKfac::Impl::bind_steps() {
+    YOLK_TRY(
+        const KfacPlan plan,
+        KfacPlan::make(
+            context.device(),
+            {.layers =
+                 {{.label = "hidden",
+                   .n_out = kHidden,
+                   .n_in = kIn1,
+                   .samples = kExamples,
+                   .derivatives_offset = kExamples * kHidden1,
+                   .derivatives_stride = kHidden1},
+                  {.label = "out", .n_out = kOut, .n_in = kHidden1, .samples = kExamples, .derivatives_offset = kOuts}},
+             .decay = kDecay}));
+    YOLK_TRY(state, context.allocate<float>(plan.state().size_bytes / 4, "covariances"));
+    YOLK_TRY(statuses, context.allocate<float>(plan.statuses_bytes() / 4, "statuses"));
+    YOLK_TRY(kfac_scratch, context.allocate<float>(plan.scratch().size_bytes / 4, "scratch of K-FAC"));
+    YOLK_TRY(steps, plan.bind({.layers = {{.inputs = inputs,
+                                           .derivatives = hidden_derivatives,
+                                           .gradient = first.gradient,
+                                           .weights = first.weights},
+                                          {.inputs = hidden,
+                                           .derivatives = out_derivatives,
+                                           .gradient = second.gradient,
+                                           .weights = second.weights}},
+                               .state = state,
+                               .statuses = statuses},
+                              kfac_scratch));
     return {};
 }
 
@@ -222,20 +230,13 @@ void DeviceKfac::Impl::record_passes(std::uint32_t step) noexcept {
 }
 
 void DeviceKfac::Impl::record_update(const Settings& settings, std::uint32_t step) noexcept {
-    for (Layer* layer : {&first, &second}) {
-        recorder->barrier(Barrier::ComputeToCompute);  // the scratch is shared
-        layer->average_in.record(*recorder, step == 0);
-        recorder->barrier(Barrier::ComputeToCompute);
-        layer->average_out.record(*recorder, step == 0);
-        recorder->barrier(Barrier::ComputeToCompute);
-        layer->precondition.record(*recorder, static_cast<float>(settings.second));
-        recorder->barrier(Barrier::ComputeToCompute);
-        layer->update.record(*recorder, static_cast<float>(-settings.learning_rate / kExamples), step);
-    }
+    recorder->barrier(Barrier::ComputeToCompute);
+    steps.record(*recorder, {.learning_rate = static_cast<float>(-settings.learning_rate / kExamples),
+                             .damping = static_cast<float>(settings.second),
+                             .first = step == 0});
     recorder->barrier(Barrier::ComputeToTransfer);
     recorder->copy(loss, {readback, 0, 4});
-    recorder->copy(first.status, {readback, yolk::kViewAlignment, 4});
-    recorder->copy(second.status, {readback, 2 * yolk::kViewAlignment, 4});
+    recorder->copy(statuses, {readback, yolk::kViewAlignment, 2 * yolk::kViewAlignment});
     recorder->barrier(Barrier::ToHost);
 }
 
@@ -243,11 +244,9 @@ Result<double> DeviceKfac::Impl::read_loss(std::uint32_t& refused) {
     YOLK_TRY_VOID(readback.invalidate());
     float squared = 0.0F;
     std::memcpy(&squared, readback.mapped().data(), sizeof(squared));
-    for (const std::uint64_t place : {yolk::kViewAlignment, 2 * yolk::kViewAlignment}) {
-        std::uint32_t status = 0;
-        std::memcpy(&status, readback.mapped().data() + place, sizeof(status));
-        refused += status == 0 ? 0 : 1;
-    }
+    const auto words = readback.mapped().subspan(yolk::kViewAlignment);
+    for (const std::size_t layer : {std::size_t{0}, std::size_t{1}})
+        refused += yolk::evolve::kfac_status(words, layer) == 0 ? 0U : 1U;
     return 0.5 * double{squared} / kExamples;
 }
 
@@ -255,18 +254,9 @@ Result<DeviceKfac> DeviceKfac::create(const yolk::Context& context) {
     auto impl = std::make_unique<Impl>(context);
     YOLK_TRY_VOID(impl->create_buffers());
     YOLK_TRY_VOID(impl->bind_passes());
-    YOLK_TRY_VOID(impl->bind_layer(impl->first, impl->inputs,
-                                   {.n = kHidden,
-                                    .samples = kExamples,
-                                    .offset = kExamples * kHidden1,
-                                    .stride = kHidden1,
-                                    .average = true,
-                                    .decay = kDecay},
-                                   impl->hidden_derivatives));
-    YOLK_TRY_VOID(impl->bind_layer(
-        impl->second, impl->hidden,
-        {.n = kOut, .samples = kExamples, .offset = kOuts, .stride = kOut, .average = true, .decay = kDecay},
-        impl->out_derivatives));
+    YOLK_TRY_VOID(impl->bind_gradient(impl->first, impl->inputs, impl->hidden_derivatives, kHidden1));
+    YOLK_TRY_VOID(impl->bind_gradient(impl->second, impl->hidden, impl->out_derivatives, kOut));
+    YOLK_TRY_VOID(impl->bind_steps());
     YOLK_TRY(impl->recorder, yolk::Recorder::create(context.device(), {.label = "K-FAC"}));
     return DeviceKfac(std::move(impl));
 }

@@ -335,7 +335,7 @@ TEST_P(kfac, refuses_what_it_cannot_do) {
     EXPECT_TRUE(refused(good.bind(views, setup.scratch), "no bias apart"));
     views = views_of(setup, true);
     views.layers[2].weights = views.layers[4].weights;
-    EXPECT_TRUE(refused(good.bind(views, setup.scratch), "overlap"));
+    EXPECT_TRUE(refused(good.bind(views, setup.scratch), "shares bytes"));
     views = views_of(setup, true);
     EXPECT_TRUE(refused(good.bind(views, {}), "scratch of [kfac]"));
     EXPECT_TRUE(refused(good.bind(views, setup.state), "[kfac]"));

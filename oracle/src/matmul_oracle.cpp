@@ -12,6 +12,8 @@ namespace yolk::oracle {
 
 namespace {
 
+double sigmoid(double x) { return x < 0.0 ? std::exp(x) / (1.0 + std::exp(x)) : 1.0 / (1.0 + std::exp(-x)); }
+
 struct Index {
     std::uint32_t z = 0, row = 0, column = 0;
 };
@@ -27,30 +29,6 @@ void for_each_output(const MatmulDesc& d, Visit visit) {
 
 std::size_t bias_of(const MatmulDesc& d, const Index& at) {
     return d.bias_offset + (d.bias_per_matrix ? std::size_t{at.z} * d.n : 0) + at.column;
-}
-
-/// The activation in double, its largest slope, and the error of the exact function that kernels use (its header).
-struct ActivationOracle {
-    double value = 0.0;
-    double slope = 1.0;
-    double error = 0.0;
-};
-
-double sigmoid(double x) { return x < 0.0 ? std::exp(x) / (1.0 + std::exp(x)) : 1.0 / (1.0 + std::exp(-x)); }
-
-ActivationOracle activation_oracle(Activation activation, double x) {
-    switch (activation) {
-        case Activation::Identity: return {x, 1.0, 0.0};
-        case Activation::Relu: return {std::max(x, 0.0), 1.0, 0.0};
-        case Activation::Tanh: return {std::tanh(x), 1.0, 1.2e-6};
-        case Activation::Sigmoid: return {sigmoid(x), 0.25, 2.5e-7 * sigmoid(x) + 1e-29};
-        case Activation::Silu: return {x * sigmoid(x), 1.1, 1e-29 + 2.7e-7 * std::abs(x * sigmoid(x))};
-        case Activation::Gelu: {
-            const OracleValue gelu = gelu_oracle(x);
-            return {gelu.value, 1.13, gelu.tolerance};
-        }
-    }
-    return {};
 }
 
 struct Dot {
@@ -77,6 +55,21 @@ std::vector<Dot> dots_of(const MatmulDesc& d, const reference::MatmulInputs& inp
 }
 
 }  // namespace
+
+ActivationOracle activation_oracle(Activation activation, double x) {
+    switch (activation) {
+        case Activation::Identity: return {x, 1.0, 0.0};
+        case Activation::Relu: return {std::max(x, 0.0), 1.0, 0.0};
+        case Activation::Tanh: return {std::tanh(x), 1.0, 1.2e-6};
+        case Activation::Sigmoid: return {sigmoid(x), 0.25, 2.5e-7 * sigmoid(x) + 1e-29};
+        case Activation::Silu: return {x * sigmoid(x), 1.1, 1e-29 + 2.7e-7 * std::abs(x * sigmoid(x))};
+        case Activation::Gelu: {
+            const OracleValue gelu = gelu_oracle(x);
+            return {gelu.value, 1.13, gelu.tolerance};
+        }
+    }
+    return {};
+}
 
 std::vector<OracleValue> matmul_oracle(const MatmulDesc& desc, const reference::MatmulInputs& inputs) {
     const MatmulDesc d = reference::without_dense(desc);

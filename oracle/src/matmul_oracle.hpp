@@ -10,6 +10,14 @@
 
 namespace yolk::oracle {
 
+/// The activation in double, its largest slope, and the error of the exact function that kernels use (its header).
+struct ActivationOracle {
+    double value = 0.0;
+    double slope = 1.0;
+    double error = 0.0;
+};
+[[nodiscard]] ActivationOracle activation_oracle(Activation activation, double x);
+
 /// In double by the outer-product form, k outermost and descending, the activations by the standard library; [batch, m,
 /// n], dense. The tolerance counts the roundings that a term can meet in any order of summation against the sum of the
 /// terms' magnitudes, and what the operand rule may drop.

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "error_bounds.hpp"
+#include "matmul_oracle.hpp"
 #include "philox_oracle.hpp"
 #include "yolk/core/noise.hpp"
 #include "yolk/oracle/perturbed_linear.hpp"
@@ -126,8 +127,10 @@ PerturbedLinearOracle perturbed_linear_oracle(const PerturbedLinearDesc& desc, s
             for (std::uint32_t row = 0; row < desc.rows; ++row) {
                 const OracleDot dot = oracle_dot(input_row(desc, input, m, row), weight_row, values, magnitudes);
                 const std::size_t index = (std::size_t{m} * desc.rows + row) * outer(desc) + o;
-                oracle.values[index] = dot.sum;
-                oracle.tolerances[index] = depth * dot.norm + dot.dropped + dropped_projection;
+                const ActivationOracle active = activation_oracle(desc.activation, dot.sum);
+                oracle.values[index] = active.value;
+                oracle.tolerances[index] =
+                    active.slope * (depth * dot.norm + dot.dropped + dropped_projection) + active.error;
             }
         }
     }

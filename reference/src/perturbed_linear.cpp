@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "yolk/core/noise.hpp"
+#include "yolk/exact/exact_activations.h"
 #include "yolk/exact/exact_math.h"
 #include "yolk/reference/noise.hpp"
 
@@ -99,8 +100,9 @@ std::vector<float> perturbed_linear_twin(const PerturbedLinearDesc& desc, std::s
             const std::span<const float> x = input_row(desc, input, m, row);
             const std::vector<float> projection = project_twin(desc, x, b, twin_scale(desc, when, member));
             for (std::size_t o = 0; o < outer(desc); ++o) {
-                output.push_back(output_twin(x, row_of(desc, weights, o), projection,
-                                             std::span(a).subspan(o * desc.rank, desc.rank)));
+                const float sum = output_twin(x, row_of(desc, weights, o), projection,
+                                              std::span(a).subspan(o * desc.rank, desc.rank));
+                output.push_back(exact::exact_activate(static_cast<std::uint32_t>(desc.activation), sum));
             }
         }
     }

@@ -3,7 +3,7 @@
 // projection[instance, rho] A_n_rho, A the integers of the stream of n, regenerated here. FUSED: each invocation makes
 // the projections of its rows itself. Layout, bindings, constants: yolk/abi/perturbed_linear.h. Between the dispatches
 // of a split chain the outputs hold the partial sums.
-// With BASE the sums over k were made before, by matmul: this adds the perturbation to them.
+// With BASE the sums over k were made before, by matmul: this adds the perturbation to them. Last, the ACTIVATION.
 // Work: matmul's register tile, rows are instances; then for each pair that the tile's rows belong to, one draw for all
 // of them, both sides. With MATMUL_TEXEL x and W are texel buffers; with MATMUL_UNIFORM x is read from uniform buffers
 // in windows of 64 KiB, with MATMUL_UNIFORM_B W from one; with MATMUL_STAGED both pass through shared memory
@@ -29,6 +29,7 @@ layout(constant_id = kSpecPartial) const uint PARTIAL = 0;
 layout(constant_id = kSpecFused) const uint FUSED = 0;
 layout(constant_id = kSpecInputIsShared) const uint INPUT_IS_SHARED = 0;
 layout(constant_id = kSpecBase) const uint BASE = 0;
+layout(constant_id = kSpecActivation) const uint ACTIVATION = 0;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
 layout(set = 0, binding = kBindOut, scalar) restrict buffer Out { float values[]; } out_;
@@ -38,6 +39,7 @@ layout(set = 0, binding = kBindProjection, scalar) readonly restrict buffer Proj
 #else
 #include "matmul_tile.glsl"
 #endif
+#include "activation.glsl"
 #include "perturbed_linear.glsl"
 
 // Whether a group of four columns are neighbours, which share blocks of noise at small ranks; and eight likewise.
@@ -199,6 +201,15 @@ void add_perturbation(TilePlace place) {
     }
 }
 
+void finish_sums() {
+    if (ACTIVATION == kActivationIdentity) return;
+    [[unroll]] for (uint i = 0u; i < TILE_M * GROUPS_N; ++i) {
+        vec4 x = sums[i];
+        sums[i] = vec4(activate(ACTIVATION, x.x), activate(ACTIVATION, x.y), activate(ACTIVATION, x.z),
+                       activate(ACTIVATION, x.w));
+    }
+}
+
 void main() {
     TilePlace place = place_of_invocation(params.m, params.n, 1u);
     if (place.split != 0u) return;
@@ -208,6 +219,9 @@ void main() {
 #else
     if (BASE == 0u) add_products(params.first_k, params.end_k);
 #endif
-    if (PARTIAL == 0u || params.end_k == params.k) add_perturbation(place);
+    if (PARTIAL == 0u || params.end_k == params.k) {
+        add_perturbation(place);
+        finish_sums();
+    }
     store(place);
 }

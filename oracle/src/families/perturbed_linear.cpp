@@ -98,13 +98,14 @@ struct PerturbedLinearCase {
     FloatFormat weights = FloatFormat::F32;
     bool antithetic = true;
     Determinism determinism = Determinism::Exact;
+    Activation activation = Activation::Identity;
 };
 
 // Empty extents, ones, primes, around a block of 8 noise elements and tiles of 8, 16 and 64 outputs; ranks around a
 // block, up to 32; the mean; members that begin with the second side of a pair; a sigma that the operand rule makes
 // zero; and chains that lavapipe 22.3 makes a plan split, in k (rank 1) and in k * rank. Formats of 16 bits. Then
 // fast ones, one of them split, three such as matrix units take: a shared x, one of each member, and transposed. At
-// last the largest blocks of GPUs, whole, with a rest on every side.
+// last the largest blocks of GPUs, whole, with a rest on every side; and activations, one after a split chain.
 constexpr auto kPerturbedLinearCases = std::to_array<PerturbedLinearCase>({
     {0, 1, 4, 3, 1, true, 0, 0.1F},
     {2, 0, 4, 3, 1, false, 0, 0.1F},
@@ -150,6 +151,62 @@ constexpr auto kPerturbedLinearCases = std::to_array<PerturbedLinearCase>({
     {16, 1, 32, 16, 4, false, 1, 0.1F, true, FloatFormat::F16, FloatFormat::F16, true, Determinism::Fast},
     {33, 4, 28, 132, 1, false, 0, 0.1F},
     {33, 4, 28, 132, 1, false, 0, 0.1F, false, FloatFormat::F32, FloatFormat::F32, true, Determinism::Fast},
+    {.members = 5,
+     .rows = 3,
+     .in = 13,
+     .out = 17,
+     .rank = 1,
+     .shared_input = false,
+     .first_member = -1,
+     .sigma = 0.2F,
+     .activation = Activation::Tanh},
+    {.members = 6,
+     .rows = 4,
+     .in = 16,
+     .out = 20,
+     .rank = 2,
+     .shared_input = true,
+     .first_member = 1,
+     .sigma = 0.2F,
+     .activation = Activation::Gelu},
+    {.members = 9,
+     .rows = 2,
+     .in = 12,
+     .out = 33,
+     .rank = 4,
+     .shared_input = false,
+     .first_member = 0,
+     .sigma = 0.5F,
+     .transposed = true,
+     .activation = Activation::Silu},
+    {.members = 3,
+     .rows = 2,
+     .in = 24,
+     .out = 16,
+     .rank = 9,
+     .shared_input = false,
+     .first_member = 2,
+     .sigma = 0.3F,
+     .determinism = Determinism::Fast,
+     .activation = Activation::Relu},
+    {.members = 1,
+     .rows = 1,
+     .in = 70001,
+     .out = 2,
+     .rank = 1,
+     .shared_input = true,
+     .first_member = 3,
+     .sigma = 0.1F,
+     .activation = Activation::Sigmoid},
+    {.members = 64,
+     .rows = 64,
+     .in = 8,
+     .out = 64,
+     .rank = 1,
+     .shared_input = false,
+     .first_member = 0,
+     .sigma = 0.1F,
+     .activation = Activation::Tanh},
 });
 
 std::unique_ptr<Problem> linear_problem(const PerturbedLinearCase& c, std::uint64_t seed, bool plain) {
@@ -163,6 +220,7 @@ std::unique_ptr<Problem> linear_problem(const PerturbedLinearCase& c, std::uint6
                                                                         .input_format = c.input,
                                                                         .transposed = c.transposed,
                                                                         .antithetic = c.antithetic,
+                                                                        .activation = c.activation,
                                                                         .determinism = c.determinism},
                                                     c.first_member, c.sigma, seed, plain);
 }

@@ -58,7 +58,7 @@ std::array<SpecConstant, 8> project_constants(const PerturbedLinearLayout& layou
              {abi_pl::kSpecAntithetic, layout.desc.antithetic ? 1U : 0U}}};
 }
 
-std::array<SpecConstant, 20> output_constants(const PerturbedLinearLayout& layout) {
+std::array<SpecConstant, 21> output_constants(const PerturbedLinearLayout& layout) {
     const PerturbedLinearConfig& c = layout.config;
     const PerturbedLinearDesc& d = layout.desc;
     const std::uint32_t base = !layout.has_base() ? 0 : d.shared_input ? abi_pl::kBaseInA : abi_pl::kBaseInOut;
@@ -87,7 +87,8 @@ std::array<SpecConstant, 20> output_constants(const PerturbedLinearLayout& layou
              {abi_pl::kSpecFormatA, static_cast<std::uint32_t>(d.input_format)},
              {abi_pl::kSpecFormatB, static_cast<std::uint32_t>(d.weights_format)},
              {abi_pl::kSpecAntithetic, d.antithetic ? 1U : 0U},
-             {abi_pl::kSpecBase, base}}};
+             {abi_pl::kSpecBase, base},
+             {abi_pl::kSpecActivation, static_cast<std::uint32_t>(d.activation)}}};
 }
 
 const Kernel<abi_pl::Params>& output_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {
@@ -330,7 +331,8 @@ const Operation<PerturbedLinearDesc>& operation_of<PerturbedLinearDesc>() {
                     extent<&Desc::in>("in"), extent<&Desc::out>("out"), extent<&Desc::rank>("rank").from(1, kMaxRank),
                     variant<&Desc::shared_input>("shared_input"), variant<&Desc::transposed>("transposed"),
                     variant<&Desc::weights_format>("weights_format"), variant<&Desc::input_format>("input_format"),
-                    variant<&Desc::antithetic>("pairs"), variant<&Desc::determinism>("determinism")}},
+                    variant<&Desc::antithetic>("pairs"), variant<&Desc::activation>("activation").in_no_key(),
+                    variant<&Desc::determinism>("determinism")}},
         .views = {{"weights", ViewRole::Input, &Views::weights, &weights_view},
                   {"input", ViewRole::Input, &Views::input, &input_view},
                   {"output", ViewRole::Output, &Views::output, &output_view}},

@@ -2,7 +2,9 @@
 // The activations that kernels may end in; formulas, domains and errors are in docs/kernels/elementwise.md. Class P.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "yolk/abi/activation.h"
 
@@ -17,6 +19,10 @@ enum class Activation : std::uint32_t {
     Tanh = abi::activation::kActivationTanh,
     Sigmoid = abi::activation::kActivationSigmoid,  ///< 1 / (1 + exp(-x))
 };
+
+constexpr auto enum_words(Activation /*type*/) {
+    return std::to_array<std::string_view>({"identity", "relu", "gelu", "silu", "tanh", "sigmoid"});
+}
 
 /// "gelu"; "unknown" for a number that is none.
 [[nodiscard]] constexpr const char* to_string(Activation activation) noexcept {

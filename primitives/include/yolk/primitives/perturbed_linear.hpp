@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "yolk/core/typed_id.hpp"
+#include "yolk/primitives/activation.hpp"
 #include "yolk/primitives/determinism.hpp"
 #include "yolk/primitives/float_format.hpp"
 #include "yolk/primitives/operand_path.hpp"
@@ -67,6 +68,8 @@ struct PerturbedLinearDesc {
     FloatFormat input_format = FloatFormat::F32;    ///< of x; products and output are fp32 whatever it is
     bool transposed = false;  ///< x has `out` columns and the output `in`, else x has `in` and the output `out`
     bool antithetic = true;   ///< both sides of a pair share noise; false: every member has its own, pair = member
+    /// Of the output, in place of a dispatch of elementwise, with its bits.
+    Activation activation = Activation::Identity;
     Determinism determinism = Determinism::Exact;
     std::optional<PerturbedLinearConfig> config{};  ///< unset: the device's table, else the heuristic
 };

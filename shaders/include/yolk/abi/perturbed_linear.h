@@ -5,6 +5,7 @@
 // strides and sizes count elements. Names that matmul's tile uses are those of yolk/abi/matmul.h.
 #ifndef YOLK_ABI_PERTURBED_LINEAR_H
 #define YOLK_ABI_PERTURBED_LINEAR_H
+#include "yolk/abi/activation.h"
 #include "yolk/abi/float_format.h"
 #include "yolk/abi/prelude.h"
 ABI_BEGIN(perturbed_linear)
@@ -43,6 +44,7 @@ ABI_CONST uint kSpecFormatA = 17;  // yolk/abi/float_format.h; perturbed_linear_
 ABI_CONST uint kSpecFormatB = 18;
 ABI_CONST uint kSpecAntithetic = 19;  // 1: both sides of a pair share noise; 0: each member has its own
 ABI_CONST uint kSpecBase = 20;  // of perturbed_linear_output: who has made a b; kBase...
+ABI_CONST uint kSpecActivation = 21;  // of perturbed_linear_output: yolk/abi/activation.h, of the finished sums
 
 // 0: the output itself. Else it reads neither operand, and first_k = end_k = k.
 ABI_CONST uint kBaseInOut = 1;  // the product lies in out, [instances, n]
