@@ -22,6 +22,7 @@ struct OptimizeFlags : PopulationFlags {
     hyper::OptimizeOptions options;
     std::string gradient;  ///< the word of its rule; empty: no derivatives
     hyper::GradientOptions of_gradient;
+    hyper::KfacOptions of_kfac;
     std::string out, log;
 };
 
@@ -123,7 +124,11 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
     hyper::OptimizeOptions options = flags.options;
     if (!flags.gradient.empty()) {
         options.gradient = flags.of_gradient;
-        YOLK_TRY(options.gradient->rule, parse_optimizer_rule(flags.gradient));
+        if (flags.gradient == "kfac") {
+            options.gradient->kfac = flags.of_kfac;
+        } else {
+            YOLK_TRY(options.gradient->rule, parse_optimizer_rule(flags.gradient));
+        }
     }
     options.held_out = task.held_out;
     options.log = flags.log;
@@ -153,6 +158,9 @@ void add_optimize_flags(App& app, hyper::OptimizeOptions& o) {
     add_number(app, "--examples-per-step", o.examples_per_step,
                "Examples that each step is evaluated on, drawn without replacement; 0: all")
         ->default_str("0");
+    add_number(app, "--held-out-every", o.held_out_every,
+               "Steps between two looks at held-out examples, where there are any; 0: at the start and the end")
+        ->default_str("1");
     add_number(app, "--samples", o.samples_per_example, "Evaluations of each candidate, averaged")->default_str("1");
     add_number(app, "--max-batch", o.population_options.max_batch_size,
                "Candidates times examples at once; 0: what suits the device")
@@ -165,8 +173,9 @@ namespace {
 void add_gradient_flags(App& app, OptimizeFlags& flags) {
     hyper::GradientOptions& o = flags.of_gradient;
     const Option* const gradient =
-        app.add_option("--gradient", flags.gradient,
-                       "Train by derivatives of the metric: sgd, momentum, adam. What has none is left to EGGROLL")
+        app.add_option(
+               "--gradient", flags.gradient,
+               "Train by derivatives of the metric: sgd, momentum, adam, kfac. What has none is left to EGGROLL")
             ->type_name("RULE");
     app.group(with(gradient), [&] {
         const auto number = [&app](const char* name, auto& target, const char* help) {
@@ -175,6 +184,8 @@ void add_gradient_flags(App& app, OptimizeFlags& flags) {
         number("--gradient-lr", o.learning_rate, "Learning rate of the derivatives");
         number("--gradient-lr-decay", o.learning_rate_decay, "Its factor per step, above 0, at most 1");
         number("--gradient-warm-up", o.warm_up, "Steps over which it grows from nothing");
+        number("--kfac-lr", flags.of_kfac.learning_rate, "Learning rate of K-FAC");
+        number("--kfac-damping", flags.of_kfac.damping, "Damping of K-FAC's covariances, from 0");
         app.add_repeatable("--gradient-group", o.groups,
                            "Hyperfunction to train by derivatives, in place of all that can be; may be given more than "
                            "once")

@@ -116,6 +116,10 @@ Result<void> SystemObjective::draw_step() {
 
 Result<bool> SystemObjective::is_to_keep(const std::function<Result<std::optional<double>>()>& held_out,
                                          double reward) {
+    if (held_out_ && !held_out_due(outcome_.steps)) {
+        scored_.emplace(std::nullopt);
+        return false;
+    }
     YOLK_TRY(const std::optional<double> now, held_out());
     scored_ = now;
     if (!std::isfinite(reward)) return false;

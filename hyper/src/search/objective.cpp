@@ -280,28 +280,6 @@ Result<std::vector<double>> SystemObjective::evaluate(std::span<const float> poi
     return rewards;
 }
 
-Result<std::optional<double>> SystemObjective::held_out_reward(std::span<const float> coordinates) {
-    if (!held_out_) return std::optional<double>();
-    YOLK_TRY(const std::vector<Candidate> candidates, candidates_at(coordinates, 1));
-    YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(candidates));
-    count_shares(outputs.pooled);
-    YOLK_TRY(const PopulationEvaluation evaluation,
-             score_population(std::move(outputs), held_out_->expected, scoring()));
-    return std::optional(evaluation.rewards.front());
-}
-
-Result<std::optional<double>> SystemObjective::held_out_reward(const Perturbations& around) {
-    if (!held_out_) return std::optional<double>();
-    Perturbations centre = around;
-    centre.first_member = -1;
-    centre.members = 1;
-    YOLK_TRY(PopulationOutputs outputs, held_out_->evaluator->evaluate(centre));
-    count_shares(outputs.pooled);
-    YOLK_TRY(const PopulationEvaluation evaluation,
-             score_population(std::move(outputs), held_out_->expected, scoring()));
-    return std::optional(evaluation.rewards.front());
-}
-
 template <class HeldOut>
 bool SystemObjective::tell(const StepReport& step, HeldOut held_out) {
     StepReport told = step;
@@ -312,7 +290,11 @@ bool SystemObjective::tell(const StepReport& step, HeldOut held_out) {
     ++outcome_.steps;
     const auto log = [&]() -> Result<void> {
         // Where steps draw examples, the centre has been scored when it was evaluated.
-        YOLK_TRY(told.held_out, scored_ ? Result<std::optional<double>>(*scored_) : held_out());
+        if (scored_) {
+            told.held_out = *scored_;
+        } else if (held_out_due(told.step)) {
+            YOLK_TRY(told.held_out, held_out());
+        }
         scored_.reset();
         told.shares = std::exchange(step_shares_, {});
         count_ranks(told);

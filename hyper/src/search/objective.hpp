@@ -93,6 +93,8 @@ class SystemObjective final : public Objective {
     /// Rewards over all samples; `evaluate` makes the outputs of one.
     template <class Evaluate>
     [[nodiscard]] Result<std::vector<double>> rewards_of(std::uint32_t count, Evaluate evaluate);
+    /// Whether the centre that a step begins with is scored on the held-out examples; after the last step it is.
+    [[nodiscard]] bool held_out_due(std::uint32_t step) const noexcept;
     [[nodiscard]] Result<std::optional<double>> held_out_reward(std::span<const float> coordinates);
     [[nodiscard]] Result<std::optional<double>> held_out_reward(const Perturbations& around);
     template <class HeldOut>

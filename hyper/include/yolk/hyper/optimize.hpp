@@ -92,6 +92,7 @@ struct OptimizeOptions {
     /// others. Needs a metric with a traced form.
     std::optional<GradientOptions> gradient{};
     std::span<const Example> held_out{};
+    std::uint32_t held_out_every = 1;  ///< steps between two looks at them; 0: at the start and the end alone
     std::filesystem::path log{};  ///< JSON lines: steps, and at the end calls and latencies per hyperfunction
     std::function<bool(const StepReport&)> on_step{};  ///< false: stop there, the best so far kept
     Search* search = nullptr;                          ///< nullptr: EGGROLL
