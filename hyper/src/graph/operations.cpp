@@ -40,6 +40,11 @@ std::string line_of(const std::source_location& line) {
 }
 std::string line_of(const Equation& equation) { return equation.made_at ? line_of(*equation.made_at) : std::string(); }
 
+std::string with_line(std::string label, const Equation& equation) {
+    if (!equation.made_at) return label;
+    return std::move(label) + ", " + line_of(equation);
+}
+
 Result<Types> checked_types(const Equation& equation, std::span<const ValueType> operands) {
     auto types = equation.operation->types(equation, operands);
     if (types || (equation.hyperfunction.empty() && !equation.made_at)) return types;

@@ -30,6 +30,8 @@ using Values = std::vector<Value>;
 /// "model.cpp:12", the line of the program that made it; empty where it is not known.
 [[nodiscard]] std::string line_of(const Equation& equation);
 [[nodiscard]] std::string line_of(const std::source_location& line);
+/// "example 3, model.cpp:12": a label with the line, where it is known.
+[[nodiscard]] std::string with_line(std::string label, const Equation& equation);
 /// Types of its results. Errors name the equation: its operation, hyperfunction, line.
 [[nodiscard]] Result<Types> checked_types(const Equation& equation, std::span<const ValueType> operands);
 /// Errors: another number of operands.

@@ -10,6 +10,7 @@
 
 #include "caught.hpp"
 #include "evaluation.hpp"
+#include "operations_impl.hpp"
 #include "yolk/core/memory.hpp"
 #include "yolk/exact/exact_math.h"
 #include "yolk/hyper/operations.hpp"
@@ -262,7 +263,7 @@ void Run::call_hosts(std::span<const EquationRef> equations) {
                     calls.emplace_back(PendingHostCall{.key = {candidate, ref.group, ref.equation, e},
                                                        .function = equation.host,
                                                        .operands = {},
-                                                       .label = label_of(ref.group, m, e)});
+                                                       .label = with_line(label_of(ref.group, m, e), equation)});
                 for (std::size_t i = 0; i < equation.operands.size(); ++i)
                     call.operands.push_back(operand(ref.group, {ref.equation, i}, m, e));
                 origins.push_back({ref, m, e});

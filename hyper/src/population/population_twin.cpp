@@ -8,6 +8,7 @@
 
 #include "caught.hpp"
 #include "evaluation.hpp"
+#include "operations_impl.hpp"
 #include "population_lowering.hpp"
 #include "yolk/hyper/operations.hpp"
 #include "yolk/reference/perturbed_embedding.hpp"
@@ -83,7 +84,7 @@ Result<void> CandidateWalk::call_host(std::size_t index, HostPool* pool, HostMem
         PendingHostCall& call = calls.emplace_back(PendingHostCall{.key = {candidates_.before() + m_, number, index, e},
                                                                    .function = equation.host,
                                                                    .operands = {},
-                                                                   .label = label(e)});
+                                                                   .label = with_line(label(e), equation)});
         for (std::size_t i = 0; i < equation.operands.size(); ++i) call.operands.push_back(operand(e, {index, i}));
     }
     std::vector<Result<Value>> results = make_host_calls(pool, memory, calls, made);
