@@ -128,6 +128,9 @@ Result<void> legal_perturbed_linear(const DeviceInfo& info, const PerturbedLinea
 
 namespace {
 
+/// Rows of a member from which on small layers take the tiles of large ones.
+constexpr std::uint32_t kRowsOfATile = 16;
+
 // Measured on lavapipe 22.3 (docs/kernels/perturbed_linear.md). Small layers: lanes along the instances, two pairs to a
 // tile, W uniform, two passes; last without a uniform W.
 constexpr PerturbedLinearConfig kSmallPlain{.block_m = 32, .block_n = 16, .tile_m = 4, .tile_n = 16};
@@ -264,7 +267,11 @@ PerturbedLinearConfig default_of_one_chain(const DeviceInfo& info, const Perturb
         return PerturbedLinearConfig{};
     };
     if (info.kind != DeviceKind::Cpu) return first_legal(for_gpus(info, desc));
-    if (std::uint64_t{desc.in} * desc.out <= abi::perturbed_linear::kUniformElements) {
+    // Lanes along the instances suit members of few rows. Where a tile of 16 rows is one member's, W is read once for
+    // 16 instances and noise drawn once for them, as in large layers (docs/kernels/perturbed_linear.md,
+    // Cost).
+    const bool is_small = std::uint64_t{desc.in} * desc.out <= abi::perturbed_linear::kUniformElements;
+    if (is_small && desc.rows < kRowsOfATile) {
         for (const PerturbedLinearConfig& texel : {kSmallTexel, kSmallTexelScalars}) {
             if (space.check(texel)) return texel;
         }
