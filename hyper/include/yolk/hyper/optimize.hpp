@@ -93,7 +93,7 @@ struct OptimizeOptions {
     std::optional<GradientOptions> gradient{};
     std::span<const Example> held_out{};
     std::uint32_t held_out_every = 1;  ///< steps between two looks at them; 0: at the start and the end alone
-    std::filesystem::path log{};  ///< JSON lines: steps, and at the end calls and latencies per hyperfunction
+    std::filesystem::path log{};       ///< JSON lines: steps, and at the end calls and latencies per hyperfunction
     std::function<bool(const StepReport&)> on_step{};  ///< false: stop there, the best so far kept
     Search* search = nullptr;                          ///< nullptr: EGGROLL
     /// Where EGGROLL keeps what it can go on from, atomically: every `checkpoint_every` steps, and at the end. Empty:
