@@ -138,7 +138,8 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
             for (const VariableId id : groups_[group].graph().equations[index].results) {
                 const Graph& graph = groups_[group].graph();
                 const bool read = read_on_host_[group][id.value];
-                if (read || is_output(graph, id)) emitter.download(id, !read && has_one_output(graph));
+                const bool given = options_.keep_outputs ? graph.outputs.front() == Atom(id) : is_output(graph, id);
+                if (read || given) emitter.download(id, !read && gives_one_output(graph));
             }
         }
         emitter.end_phase();
@@ -382,7 +383,7 @@ void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& 
 bool Program::output_is_direct(std::uint32_t group) const {
     const Graph& graph = groups_[group].graph();
     const auto* id = std::get_if<VariableId>(&graph.outputs.front());
-    return has_one_output(graph) && id != nullptr && placed_[group].variables[id->value].on_device &&
+    return gives_one_output(graph) && id != nullptr && placed_[group].variables[id->value].on_device &&
            !read_on_host_[group][id->value];
 }
 

@@ -64,6 +64,10 @@ class Program {
     [[nodiscard]] std::span<const Phase> phases() const noexcept { return phases_; }
     [[nodiscard]] const PlacedGraph& placed(std::uint32_t group) const { return placed_[group]; }
     [[nodiscard]] std::uint32_t members_per_chunk() const noexcept { return options_.members_per_chunk; }
+    /// Whether a run gives one value: outputs that are kept on the device are not given.
+    [[nodiscard]] bool gives_one_output(const Graph& graph) const noexcept {
+        return options_.keep_outputs || has_one_output(graph);
+    }
     /// Made on first use; a few are kept.
     [[nodiscard]] Result<ChunkPlan*> chunk_plan(std::uint32_t members);
     /// The examples have been replaced: their data goes to the device, in one upload. Errors: the driver's.
