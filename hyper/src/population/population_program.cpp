@@ -385,15 +385,33 @@ bool Program::output_is_direct(std::uint32_t group) const {
            !read_on_host_[group][id->value];
 }
 
+std::vector<std::string> Program::formed_in(std::size_t group, std::size_t equation) const {
+    const Graph& graph = groups_[group].graph();
+    std::vector<std::string> names;
+    const std::vector<Operand> operands = operands_of(graph, placed_[group], equation, uniform_in(groups_[group]));
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (is_drawn_matrix(operands[i], sources_) && !draws_noise_of(graph.equations[equation], i))
+            names.push_back(sources_[static_cast<std::size_t>(operands[i].traits.source)].spec.name);
+    }
+    return names;
+}
+
 std::vector<std::string> Program::fallbacks() const {
     std::set<std::string> sentences;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         const Graph& graph = groups_[g].graph();
         for (std::size_t i = 0; i < graph.equations.size(); ++i) {
-            if (placed_[g].equations[i].placement != Placement::Host) continue;
             const Equation& equation = graph.equations[i];
             const std::string of =
                 equation.hyperfunction.empty() ? "" : fmt::format(" of '{}'", equation.hyperfunction);
+            if (placed_[g].equations[i].placement == Placement::Device) {
+                for (const std::string& name : formed_in(g, i)) {
+                    sentences.insert(
+                        fmt::format("Matrix '{}' is formed for each candidate: {}{} takes the whole of it.", name,
+                                    equation.operation->name, of));
+                }
+            }
+            if (placed_[g].equations[i].placement != Placement::Host) continue;
             sentences.insert(fmt::format("{}{} runs on the host: {}.", equation.operation->name, of,
                                          placed_[g].equations[i].reason));
         }

@@ -101,6 +101,8 @@ class Program {
     [[nodiscard]] Result<void> create_shared_buffers();
     void record_centre(Recorder& recorder) noexcept;
     [[nodiscard]] bool is_read_on_host(std::size_t source) const;
+    /// Names of drawn matrices that an equation on the device takes whole.
+    [[nodiscard]] std::vector<std::string> formed_in(std::size_t group, std::size_t equation) const;
     [[nodiscard]] Result<void> bind(ChunkPlan& plan);
     [[nodiscard]] BufferView view_of(const ChunkPlan& plan, const BufferRef& ref) const;
 
