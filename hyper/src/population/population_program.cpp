@@ -63,15 +63,18 @@ std::vector<bool> read_on_host(const Graph& graph, const PlacedGraph& placed) {
     return needed;
 }
 
-bool is_output(const Graph& graph, VariableId variable) {
-    return std::ranges::find(graph.outputs, Atom(variable)) != graph.outputs.end();
-}
-
 }  // namespace
 
 Program::Program(Dispatcher& dispatcher, std::span<const ExampleGroup> groups, std::vector<Source> sources,
                  const Options& options)
     : dispatcher_(&dispatcher), groups_(groups), sources_(std::move(sources)), options_(options) {}
+
+bool Program::hands_out_one(const Graph& graph) const { return options_.keep_outputs || has_one_output(graph); }
+
+bool Program::is_handed_out(const Graph& graph, VariableId variable) const {
+    if (hands_out_one(graph)) return graph.outputs.front() == Atom(variable);
+    return std::ranges::find(graph.outputs, Atom(variable)) != graph.outputs.end();
+}
 
 Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::span<const ExampleGroup> groups,
                                                  std::vector<Source> sources, const Options& options) {
@@ -137,7 +140,7 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
             for (const VariableId id : groups_[group].graph().equations[index].results) {
                 const Graph& graph = groups_[group].graph();
                 const bool read = read_on_host_[group][id.value];
-                if (read || is_output(graph, id)) emitter.download(id, !read && has_one_output(graph));
+                if (read || is_handed_out(graph, id)) emitter.download(id, !read && hands_out_one(graph));
             }
         }
         emitter.end_phase();
@@ -334,7 +337,7 @@ bool Program::is_read_on_host(std::size_t source) const {
         const Graph& graph = groups_[g].graph();
         for (const GraphParameter& parameter : graph.parameters) {
             if (parameter.group != sources_[source].spec.name) continue;
-            if (read_on_host_[g][parameter.variable.value] || is_output(graph, parameter.variable)) return true;
+            if (read_on_host_[g][parameter.variable.value] || is_handed_out(graph, parameter.variable)) return true;
         }
     }
     return false;
@@ -381,7 +384,7 @@ void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& 
 bool Program::output_is_direct(std::uint32_t group) const {
     const Graph& graph = groups_[group].graph();
     const auto* id = std::get_if<VariableId>(&graph.outputs.front());
-    return has_one_output(graph) && id != nullptr && placed_[group].variables[id->value].on_device &&
+    return hands_out_one(graph) && id != nullptr && placed_[group].variables[id->value].on_device &&
            !read_on_host_[group][id->value];
 }
 

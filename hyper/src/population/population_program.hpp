@@ -82,6 +82,8 @@ class Program {
     void record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept;
     /// No equation that varies runs on the host.
     [[nodiscard]] bool is_device_only() const noexcept { return phases_.size() == 1 && phases_[0].device; }
+    /// What a candidate gives is the graph's first output alone: the only one, or others are kept on the device.
+    [[nodiscard]] bool hands_out_one(const Graph& graph) const;
     /// The group's one output goes from the device to the caller; no equation on the host reads it.
     [[nodiscard]] bool output_is_direct(std::uint32_t group) const;
     [[nodiscard]] std::vector<std::string> fallbacks() const;
@@ -100,6 +102,7 @@ class Program {
     [[nodiscard]] Result<void> choose_chunk();
     [[nodiscard]] Result<void> create_shared_buffers();
     void record_centre(Recorder& recorder) noexcept;
+    [[nodiscard]] bool is_handed_out(const Graph& graph, VariableId variable) const;
     [[nodiscard]] bool is_read_on_host(std::size_t source) const;
     /// Names of drawn matrices that an equation on the device takes whole.
     [[nodiscard]] std::vector<std::string> formed_in(std::size_t group, std::size_t equation) const;
