@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "population_candidates.hpp"
 
-#include "yolk/reference/perturbed_linear.hpp"
+#include "yolk/reference/perturbed_matrix.hpp"
 #include "yolk/reference/perturbed_vector.hpp"
 
 namespace yolk::hyper::population {
@@ -28,8 +28,8 @@ Tensor Candidates::form(const Source& source, std::uint32_t candidate) const {
                                        .rank = rank(),
                                        .parameter = source.id,
                                        .antithetic = antithetic()};
-        const std::vector<double> weights = reference::perturbed_weights(desc, centre(source), when(), member);
-        return Tensor::create(source.spec.shape, {weights.begin(), weights.end()}).value_or(Tensor());
+        return Tensor::create(source.spec.shape, reference::perturbed_matrix_twin(desc, centre(source), when(), member))
+            .value_or(Tensor());
     }
     const std::vector<float> values = reference::perturbed_vector_twin(
         {.members = 1, .element_count = source.count, .parameter = source.id, .antithetic = antithetic()},

@@ -10,6 +10,7 @@
 #include "yolk/core/shape.hpp"
 #include "yolk/exact/exact_math.h"
 #include "yolk/primitives/gather.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
 #include "yolk/primitives/perturbed_vector.hpp"
 
 namespace yolk::hyper::population {
@@ -27,6 +28,12 @@ void append_floats(const Value& value, const Shape& shape, std::vector<std::uint
 }
 
 }  // namespace
+
+std::uint64_t perturbed_linear_scratch(const PerturbedLinearDesc& desc) {
+    const std::uint64_t base =
+        desc.shared_input ? kElementBytes * desc.rows * (desc.transposed ? desc.in : desc.out) : 0;
+    return round_up(kElementBytes * desc.members * desc.rows * desc.rank, kViewAlignment) + base;
+}
 
 Bind bind_gather(const GatherDesc& desc) {
     return bind_operation(desc, [](std::span<const BufferView> views) {
@@ -104,6 +111,7 @@ BufferRef Emitter::source_values(std::int32_t index) {
     const BufferRef vector{.home = BufferRef::Home::Centre,
                            .offset = inputs_.centre_offsets[static_cast<std::size_t>(index)],
                            .bytes = kElementBytes * elements};
+    if (source.spec.is_matrix()) return known = formed_matrix(source, vector);
     known = temporary(vector.bytes * members());
     const PerturbedVectorDesc desc{.members = members(),
                                    .element_count = static_cast<std::uint32_t>(elements),
@@ -113,6 +121,30 @@ BufferRef Emitter::source_values(std::int32_t index) {
              return PerturbedVectorViews{.vector = views[0], .output = views[1]};
          }));
     return known;
+}
+
+BufferRef Emitter::formed_matrix(const Source& source, const BufferRef& centre) {
+    const auto out = static_cast<std::uint32_t>(source.spec.shape[0]);
+    const BufferRef identity = store(fmt::format("identity {}", out), [out](std::vector<std::uint32_t>& words) {
+        const std::size_t begin = words.size();
+        words.resize(begin + std::size_t{out} * out, 0);
+        for (std::size_t i = 0; i < out; ++i) words[begin + i * (out + 1)] = std::bit_cast<std::uint32_t>(1.0F);
+    });
+    const PerturbedLinearDesc desc{.members = members(),
+                                   .rows = out,
+                                   .in = static_cast<std::uint32_t>(source.spec.shape[1]),
+                                   .out = out,
+                                   .rank = rank(),
+                                   .parameter = source.id,
+                                   .shared_input = true,
+                                   .transposed = true,
+                                   .antithetic = antithetic()};
+    const BufferRef formed = temporary(centre.bytes * members());
+    step({centre, identity}, {formed}, perturbed_linear_scratch(desc),
+         bind_operation(desc, [](std::span<const BufferView> views) {
+             return PerturbedLinearViews{.weights = views[0], .input = views[1], .output = views[2]};
+         }));
+    return formed;
 }
 
 BufferRef Emitter::varying(const Operand& operand) {

@@ -16,12 +16,15 @@
 #include "yolk/primitives/gather.hpp"
 #include "yolk/primitives/operation.hpp"
 #include "yolk/primitives/parameters.hpp"
+#include "yolk/primitives/perturbed_linear.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
 
 namespace yolk::hyper::population {
 
 inline constexpr std::uint64_t kElementBytes = 4;
+/// A drawn matrix is formed as the product of the identity, which takes rows^2 elements, with it.
+inline constexpr std::uint32_t kMostFormedRows = 1024;
 /// The most numbers in the table that converts words.
 inline constexpr std::uint32_t kMostNumbers = 1U << 16U;
 
@@ -59,6 +62,8 @@ template <class Desc, class ViewsOf>
         });
     };
 }
+/// x B, and x W^T where that is a product of its own of an x that all members share.
+[[nodiscard]] std::uint64_t perturbed_linear_scratch(const PerturbedLinearDesc& desc);
 /// Views: table, ids, out, status.
 [[nodiscard]] Bind bind_gather(const GatherDesc& desc);
 /// Most dimensions that a rearrangement may have when it is joined, the one of examples among them.
@@ -209,6 +214,8 @@ class Emitter {
     [[nodiscard]] const ExampleGroup& group() const { return inputs_.groups[group_]; }
     [[nodiscard]] const PlacedGraph& placed() const { return inputs_.placed[group_]; }
     [[nodiscard]] BufferRef source_values(std::int32_t source);
+    /// [members, out, in]: the sums of the centre and each candidate's noise, with the bits of Candidates::natural.
+    [[nodiscard]] BufferRef formed_matrix(const Source& source, const BufferRef& centre);
     BufferRef upload(Upload upload);
     [[nodiscard]] BufferRef store(const std::string& key, Constants::Fill fill);
     [[nodiscard]] BufferRef repeated(std::uint32_t count, std::uint32_t each);

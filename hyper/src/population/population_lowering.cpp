@@ -96,12 +96,18 @@ bool is_drawn_matrix(const Operand& operand, std::span<const Source> sources) {
 
 std::string refuses_matrices(const Equation&, std::span<const Operand> operands, std::span<const Source> sources) {
     for (const Operand& operand : operands) {
-        if (is_drawn_matrix(operand, sources)) {
-            return fmt::format("it takes the whole of matrix '{}', whose perturbations are never formed",
-                               sources[static_cast<std::size_t>(operand.traits.source)].spec.name);
+        if (is_drawn_matrix(operand, sources) && operand.type.shape[0] > kMostFormedRows) {
+            return fmt::format("it takes the whole of matrix '{}', and candidates' matrices are formed up to {} rows",
+                               sources[static_cast<std::size_t>(operand.traits.source)].spec.name, kMostFormedRows);
         }
     }
     return {};
+}
+
+bool draws_noise_of(const Equation& equation, std::size_t operand) {
+    const std::string_view name = equation.operation->name;
+    if (name == "matmul") return operand == 1;
+    return operand == 0 && (name == "linear" || name == "linear_transposed" || name == "embedding");
 }
 
 std::string refuses_ids(const Operand& ids, std::uint64_t extent) {

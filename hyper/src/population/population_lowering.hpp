@@ -31,13 +31,15 @@ struct RowsColumns {
     std::uint32_t columns = 1;
 };
 [[nodiscard]] RowsColumns rows_columns(const Shape& shape);
-/// Refuses operands that are the whole of a matrix which is never formed.
+/// Refuses operands that are the whole of a drawn matrix which is too large to be formed for each candidate.
 [[nodiscard]] std::string refuses_matrices(const Equation& equation, std::span<const Operand> operands,
                                            std::span<const Source> sources);
 /// Refuses rearrangements of more dimensions than the kernel knows.
 [[nodiscard]] std::string refuses_dimensions(const Rearrangement& rearrangement);
 /// Refuses ids that are not known to be whole numbers below `extent`: only the host can refuse one that is not.
 [[nodiscard]] std::string refuses_ids(const Operand& ids, std::uint64_t extent);
+/// Whether a kernel draws the noise of this operand where it is a drawn matrix; other equations are given the sum.
+[[nodiscard]] bool draws_noise_of(const Equation& equation, std::size_t operand);
 [[nodiscard]] bool is_drawn_matrix(const Operand& operand, std::span<const Source> sources);
 /// (weight [out, in], x) -> x W^T, or x W where it is transposed. A weight that is drawn is never formed.
 void emit_product(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed);

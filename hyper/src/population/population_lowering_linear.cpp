@@ -29,10 +29,6 @@ void emit_perturbed(Emitter& emitter, const Equation& equation, std::span<const 
     const std::uint32_t rows = emitter.examples(x.traits.per_example) * size.rows;
     const bool shared = !x.traits.varies;
     const BufferRef input = shared ? emitter.constant(x, x.traits.per_example, x.type.shape) : emitter.varying(x);
-    // x B, and x W^T where that is a product of its own of an x that all members share.
-    const std::uint64_t base = shared ? kElementBytes * rows * (transposed ? size.in : size.out) : 0;
-    const std::uint64_t scratch =
-        round_up(kElementBytes * emitter.members() * rows * emitter.rank(), kViewAlignment) + base;
     const PerturbedLinearDesc desc{.members = emitter.members(),
                                    .rows = rows,
                                    .in = size.in,
@@ -42,8 +38,8 @@ void emit_perturbed(Emitter& emitter, const Equation& equation, std::span<const 
                                    .shared_input = shared,
                                    .transposed = transposed,
                                    .antithetic = emitter.antithetic()};
-    emitter.step({emitter.centre(operands[0]), input}, {emitter.result(equation.results[0])}, scratch,
-                 bind_operation(desc, [](std::span<const BufferView> views) {
+    emitter.step({emitter.centre(operands[0]), input}, {emitter.result(equation.results[0])},
+                 perturbed_linear_scratch(desc), bind_operation(desc, [](std::span<const BufferView> views) {
                      return PerturbedLinearViews{.weights = views[0], .input = views[1], .output = views[2]};
                  }));
 }

@@ -16,7 +16,7 @@
 namespace yolk::hyper::population {
 
 enum class SourceKind {
-    Perturbed,  ///< a centre and noise; a matrix is never formed
+    Perturbed,  ///< a centre and noise; a matrix is formed only where an equation takes the whole of it
     Given,      ///< values for each candidate, from the host
     Centre,     ///< the centre itself, as it lies on the device, for one candidate
 };

@@ -64,15 +64,18 @@ std::vector<bool> read_on_host(const Graph& graph, const PlacedGraph& placed) {
     return needed;
 }
 
-bool is_output(const Graph& graph, VariableId variable) {
-    return std::ranges::find(graph.outputs, Atom(variable)) != graph.outputs.end();
-}
-
 }  // namespace
 
 Program::Program(Dispatcher& dispatcher, std::span<const ExampleGroup> groups, std::vector<Source> sources,
                  const Options& options)
     : dispatcher_(&dispatcher), groups_(groups), sources_(std::move(sources)), options_(options) {}
+
+bool Program::hands_out_one(const Graph& graph) const { return options_.keep_outputs || has_one_output(graph); }
+
+bool Program::is_handed_out(const Graph& graph, VariableId variable) const {
+    if (hands_out_one(graph)) return graph.outputs.front() == Atom(variable);
+    return std::ranges::find(graph.outputs, Atom(variable)) != graph.outputs.end();
+}
 
 Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::span<const ExampleGroup> groups,
                                                  std::vector<Source> sources, const Options& options) {
@@ -138,8 +141,7 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
             for (const VariableId id : groups_[group].graph().equations[index].results) {
                 const Graph& graph = groups_[group].graph();
                 const bool read = read_on_host_[group][id.value];
-                const bool given = options_.keep_outputs ? graph.outputs.front() == Atom(id) : is_output(graph, id);
-                if (read || given) emitter.download(id, !read && gives_one_output(graph));
+                if (read || is_handed_out(graph, id)) emitter.download(id, !read && hands_out_one(graph));
             }
         }
         emitter.end_phase();
@@ -336,7 +338,7 @@ bool Program::is_read_on_host(std::size_t source) const {
         const Graph& graph = groups_[g].graph();
         for (const GraphParameter& parameter : graph.parameters) {
             if (parameter.group != sources_[source].spec.name) continue;
-            if (read_on_host_[g][parameter.variable.value] || is_output(graph, parameter.variable)) return true;
+            if (read_on_host_[g][parameter.variable.value] || is_handed_out(graph, parameter.variable)) return true;
         }
     }
     return false;
@@ -383,33 +385,8 @@ void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& 
 bool Program::output_is_direct(std::uint32_t group) const {
     const Graph& graph = groups_[group].graph();
     const auto* id = std::get_if<VariableId>(&graph.outputs.front());
-    return gives_one_output(graph) && id != nullptr && placed_[group].variables[id->value].on_device &&
+    return hands_out_one(graph) && id != nullptr && placed_[group].variables[id->value].on_device &&
            !read_on_host_[group][id->value];
-}
-
-std::vector<std::string> Program::fallbacks() const {
-    std::set<std::string> sentences;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-        const Graph& graph = groups_[g].graph();
-        for (std::size_t i = 0; i < graph.equations.size(); ++i) {
-            if (placed_[g].equations[i].placement != Placement::Host) continue;
-            const Equation& equation = graph.equations[i];
-            std::string of = equation.hyperfunction.empty() ? "" : fmt::format(" of '{}'", equation.hyperfunction);
-            if (equation.made_at) of += fmt::format(" ({})", line_of(equation));
-            sentences.insert(fmt::format("{}{} runs on the host: {}.", equation.operation->name, of,
-                                         placed_[g].equations[i].reason));
-        }
-    }
-    return {sentences.begin(), sentences.end()};
-}
-
-std::uint64_t Program::equations(Placement placement) const {
-    std::uint64_t count = 0;
-    for (const PlacedGraph& placed : placed_) {
-        count +=
-            static_cast<std::uint64_t>(std::ranges::count(placed.equations, placement, &PlacedEquation::placement));
-    }
-    return count;
 }
 
 }  // namespace yolk::hyper::population

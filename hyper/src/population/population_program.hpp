@@ -64,10 +64,6 @@ class Program {
     [[nodiscard]] std::span<const Phase> phases() const noexcept { return phases_; }
     [[nodiscard]] const PlacedGraph& placed(std::uint32_t group) const { return placed_[group]; }
     [[nodiscard]] std::uint32_t members_per_chunk() const noexcept { return options_.members_per_chunk; }
-    /// Whether a run gives one value: outputs that are kept on the device are not given.
-    [[nodiscard]] bool gives_one_output(const Graph& graph) const noexcept {
-        return options_.keep_outputs || has_one_output(graph);
-    }
     /// Made on first use; a few are kept.
     [[nodiscard]] Result<ChunkPlan*> chunk_plan(std::uint32_t members);
     /// The examples have been replaced: their data goes to the device, in one upload. Errors: the driver's.
@@ -86,6 +82,8 @@ class Program {
     void record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept;
     /// No equation that varies runs on the host.
     [[nodiscard]] bool is_device_only() const noexcept { return phases_.size() == 1 && phases_[0].device; }
+    /// What a candidate gives is the graph's first output alone: the only one, or others are kept on the device.
+    [[nodiscard]] bool hands_out_one(const Graph& graph) const;
     /// The group's one output goes from the device to the caller; no equation on the host reads it.
     [[nodiscard]] bool output_is_direct(std::uint32_t group) const;
     [[nodiscard]] std::vector<std::string> fallbacks() const;
@@ -104,7 +102,10 @@ class Program {
     [[nodiscard]] Result<void> choose_chunk();
     [[nodiscard]] Result<void> create_shared_buffers();
     void record_centre(Recorder& recorder) noexcept;
+    [[nodiscard]] bool is_handed_out(const Graph& graph, VariableId variable) const;
     [[nodiscard]] bool is_read_on_host(std::size_t source) const;
+    /// Names of drawn matrices that an equation on the device takes whole.
+    [[nodiscard]] std::vector<std::string> formed_in(std::size_t group, std::size_t equation) const;
     [[nodiscard]] Result<void> bind(ChunkPlan& plan);
     [[nodiscard]] BufferView view_of(const ChunkPlan& plan, const BufferRef& ref) const;
 

@@ -303,7 +303,7 @@ void Run::evaluate(const EquationRef& ref) {
 
 Value Run::output(std::uint32_t group, std::uint32_t m, std::uint32_t e) {
     const Graph& graph = program_.groups()[group].graph();
-    if (program_.gives_one_output(graph)) return operand(group, {kOutputs, 0}, m, e);
+    if (program_.hands_out_one(graph)) return operand(group, {kOutputs, 0}, m, e);
     std::vector<Value> outputs;
     for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(operand(group, {kOutputs, i}, m, e));
     return output_from(graph, std::move(outputs));

@@ -102,6 +102,7 @@ std::size_t weight_of(const Equation& equation) { return equation.operation->nam
 const Source* CandidateWalk::drawn_matrix(std::size_t index) const {
     if (placed_.equations[index].placement != Placement::Device) return nullptr;
     const Equation& equation = group_.graph().equations[index];
+    if (!draws_noise_of(equation, weight_of(equation))) return nullptr;
     const auto* id = std::get_if<VariableId>(&equation.operands[weight_of(equation)]);
     if (id == nullptr || placed_.variables[id->value].source < 0) return nullptr;
     const Source& source = question_.sources[static_cast<std::size_t>(placed_.variables[id->value].source)];

@@ -19,7 +19,7 @@
 
 namespace yolk::hyper {
 
-/// A matrix, perturbed at low rank and never formed.
+/// A matrix, perturbed at low rank; formed only where an equation takes the whole of it.
 struct MatrixWeight {
     std::uint32_t out = 0;
     std::uint32_t in = 0;

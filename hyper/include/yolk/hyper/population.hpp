@@ -147,7 +147,7 @@ class PopulationEvaluator {
     /// Candidates that are evaluated at once, at most; over several devices of the first of them. Error: no device
     /// left.
     [[nodiscard]] Result<std::uint32_t> candidates_per_chunk() const;
-    /// Sentences: what runs on the host, and why.
+    /// Sentences: what runs on the host, and why; which perturbed matrices are formed for each candidate.
     [[nodiscard]] std::vector<std::string> fallbacks() const;
 
    private:

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program says of itself: where its equations run, and why there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "operations_impl.hpp"
+#include "population_lowering.hpp"
+#include "population_program.hpp"
+
+namespace yolk::hyper::population {
+
+std::vector<std::string> Program::formed_in(std::size_t group, std::size_t equation) const {
+    const Graph& graph = groups_[group].graph();
+    std::vector<std::string> names;
+    const std::vector<Operand> operands = operands_of(graph, placed_[group], equation, uniform_in(groups_[group]));
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (is_drawn_matrix(operands[i], sources_) && !draws_noise_of(graph.equations[equation], i))
+            names.push_back(sources_[static_cast<std::size_t>(operands[i].traits.source)].spec.name);
+    }
+    return names;
+}
+
+std::vector<std::string> Program::fallbacks() const {
+    std::set<std::string> sentences;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const Graph& graph = groups_[g].graph();
+        for (std::size_t i = 0; i < graph.equations.size(); ++i) {
+            const Equation& equation = graph.equations[i];
+            std::string of = equation.hyperfunction.empty() ? "" : fmt::format(" of '{}'", equation.hyperfunction);
+            if (equation.made_at) of += fmt::format(" ({})", line_of(equation));
+            if (placed_[g].equations[i].placement == Placement::Device) {
+                for (const std::string& name : formed_in(g, i)) {
+                    sentences.insert(
+                        fmt::format("Matrix '{}' is formed for each candidate: {}{} takes the whole of it.", name,
+                                    equation.operation->name, of));
+                }
+            }
+            if (placed_[g].equations[i].placement != Placement::Host) continue;
+            sentences.insert(fmt::format("{}{} runs on the host: {}.", equation.operation->name, of,
+                                         placed_[g].equations[i].reason));
+        }
+    }
+    return {sentences.begin(), sentences.end()};
+}
+
+std::uint64_t Program::equations(Placement placement) const {
+    std::uint64_t count = 0;
+    for (const PlacedGraph& placed : placed_) {
+        count +=
+            static_cast<std::uint64_t>(std::ranges::count(placed.equations, placement, &PlacedEquation::placement));
+    }
+    return count;
+}
+
+}  // namespace yolk::hyper::population
