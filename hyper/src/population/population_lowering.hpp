@@ -7,6 +7,7 @@
 
 #include "operations_impl.hpp"
 #include "population_emitter.hpp"
+#include "population_fusion.hpp"
 #include "population_place.hpp"
 
 namespace yolk::hyper::population {
@@ -43,6 +44,9 @@ struct RowsColumns {
 [[nodiscard]] bool is_drawn_matrix(const Operand& operand, std::span<const Source> sources);
 /// (weight [out, in], x) -> x W^T, or x W where it is transposed. A weight that is drawn is never formed.
 void emit_product(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed);
+/// The same of a drawn weight with the activation that was fused into it.
+void emit_fused_layer(Emitter& emitter, const Equation& equation, std::span<const Operand> operands,
+                      const Fused& fused);
 
 // The rules' files.
 extern const Rule kUnary, kBinary, kWhere, kLinear, kLinearTransposed, kEmbedding, kMatmul, kSoftmax, kReduce, kArgmax,

@@ -23,8 +23,15 @@ struct LinearSize {
     std::uint32_t rows = 0;
 };
 
-void emit_perturbed(Emitter& emitter, const Equation& equation, std::span<const Operand> operands,
-                    const LinearSize& size, bool transposed) {
+LinearSize linear_size(std::span<const Operand> operands) {
+    const Shape& weight = operands[0].type.shape;
+    return {.in = static_cast<std::uint32_t>(weight[1]),
+            .out = static_cast<std::uint32_t>(weight[0]),
+            .rows = rows_columns(operands[1].type.shape).rows};
+}
+
+void emit_perturbed(Emitter& emitter, const Fused& fused, std::span<const Operand> operands, const LinearSize& size,
+                    bool transposed) {
     const Operand& x = operands[1];
     const std::uint32_t rows = emitter.examples(x.traits.per_example) * size.rows;
     const bool shared = !x.traits.varies;
@@ -37,9 +44,10 @@ void emit_perturbed(Emitter& emitter, const Equation& equation, std::span<const 
                                    .parameter = emitter.source(operands[0]).id,
                                    .shared_input = shared,
                                    .transposed = transposed,
-                                   .antithetic = emitter.antithetic()};
-    emitter.step({emitter.centre(operands[0]), input}, {emitter.result(equation.results[0])},
-                 perturbed_linear_scratch(desc), bind_operation(desc, [](std::span<const BufferView> views) {
+                                   .antithetic = emitter.antithetic(),
+                                   .activation = fused.activation};
+    emitter.step({emitter.centre(operands[0]), input}, {emitter.result(*fused.result)}, perturbed_linear_scratch(desc),
+                 bind_operation(desc, [](std::span<const BufferView> views) {
                      return PerturbedLinearViews{.weights = views[0], .input = views[1], .output = views[2]};
                  }));
 }
@@ -131,15 +139,17 @@ void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const 
 }  // namespace
 
 void emit_product(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed) {
-    const Shape& weight = operands[0].type.shape;
-    const LinearSize size{.in = static_cast<std::uint32_t>(weight[1]),
-                          .out = static_cast<std::uint32_t>(weight[0]),
-                          .rows = rows_columns(operands[1].type.shape).rows};
+    const LinearSize size = linear_size(operands);
     if (is_drawn_matrix(operands[0], emitter.sources())) {
-        emit_perturbed(emitter, equation, operands, size, transposed);
+        emit_perturbed(emitter, {.result = &equation.results[0]}, operands, size, transposed);
     } else {
         emit_given(emitter, equation, operands, size, transposed);
     }
+}
+
+void emit_fused_layer(Emitter& emitter, const Equation& equation, std::span<const Operand> operands,
+                      const Fused& fused) {
+    emit_perturbed(emitter, fused, operands, linear_size(operands), equation.operation->name == "linear_transposed");
 }
 
 const Rule kLinear{refuses_linear, emit_linear};

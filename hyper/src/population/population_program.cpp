@@ -83,6 +83,8 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::sp
     for (const ExampleGroup& group : groups) {
         program->placed_.push_back(place_graph(group.graph(), program->sources_, uniform_in(group)));
         program->read_on_host_.push_back(read_on_host(group.graph(), program->placed_.back()));
+        program->fused_.push_back(
+            fuse(group.graph(), program->placed_.back(), program->sources_, program->read_on_host_.back()));
     }
     program->find_phases();
     program->lay_out_centre();
@@ -134,7 +136,12 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
             emitter.begin_group(group);
             const std::vector<Operand> operands =
                 operands_of(groups_[group].graph(), placed_[group], index, uniform_in(groups_[group]));
-            rule_of(equation.operation)->emit(emitter, equation, operands);
+            const Fused& fused = fused_[group][index];
+            if (fused.is_absorbed) continue;
+            if (fused.result != nullptr)
+                emit_fused_layer(emitter, equation, operands, fused);
+            else
+                rule_of(equation.operation)->emit(emitter, equation, operands);
         }
         for (const auto& [group, index] : phase.equations) {
             emitter.begin_group(group);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "population_emitter.hpp"
+#include "population_fusion.hpp"
 #include "population_place.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
@@ -114,6 +115,7 @@ class Program {
     std::vector<Source> sources_;
     std::vector<PlacedGraph> placed_;
     std::vector<std::vector<bool>> read_on_host_;  // by group and variable: by an equation
+    std::vector<std::vector<Fused>> fused_;        // by group and equation
     std::vector<Phase> phases_;
     Constants constants_;
     Buffer constants_buffer_, centre_buffer_, centre_staging_;
