@@ -63,7 +63,7 @@ std::vector<Fused> fuse(const Graph& graph, const PlacedGraph& placed, std::span
         if (!activation || after.operands.size() != 1) continue;
         if (placed.variables[after.results[0].value].per_example != placed.variables[between.value].per_example)
             continue;
-        fused[i] = {.activation = *activation, .result = &after.results[0]};
+        fused[i] = {.activation = *activation, .result = after.results[0]};
         fused[*reader].is_absorbed = true;
     }
     return fused;

@@ -3,6 +3,7 @@
 // between are never written, which is most of what a small layer costs on a CPU driver.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "population_emitter.hpp"
@@ -15,7 +16,7 @@ struct Fused {
     bool is_absorbed = false;  ///< an earlier equation's kernel does it
     /// The kernel's result is that of the absorbed activation, where there is one.
     Activation activation = Activation::Identity;
-    const VariableId* result = nullptr;  ///< null: nothing was absorbed
+    std::optional<VariableId> result{};  ///< none: nothing was absorbed. Examples, and their graphs, may be replaced
 };
 
 /// By equation. `read_on_host` says of each variable whether an equation on the host reads it. A layer takes the

@@ -141,7 +141,7 @@ void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const 
 void emit_product(Emitter& emitter, const Equation& equation, std::span<const Operand> operands, bool transposed) {
     const LinearSize size = linear_size(operands);
     if (is_drawn_matrix(operands[0], emitter.sources())) {
-        emit_perturbed(emitter, {.result = &equation.results[0]}, operands, size, transposed);
+        emit_perturbed(emitter, {.result = equation.results[0]}, operands, size, transposed);
     } else {
         emit_given(emitter, equation, operands, size, transposed);
     }

@@ -138,7 +138,7 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
                 operands_of(groups_[group].graph(), placed_[group], index, uniform_in(groups_[group]));
             const Fused& fused = fused_[group][index];
             if (fused.is_absorbed) continue;
-            if (fused.result != nullptr)
+            if (fused.result)
                 emit_fused_layer(emitter, equation, operands, fused);
             else
                 rule_of(equation.operation)->emit(emitter, equation, operands);
