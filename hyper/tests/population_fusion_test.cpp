@@ -10,7 +10,7 @@ namespace yolk::hyper {
 namespace {
 
 constexpr NoiseContext kFusionNoise{.seed = 5, .generation = 2, .time = 2, .sigma = 0.3F};
-constexpr std::uint32_t kCandidates = 6, kFusionExamples = 3, kRows = 2;
+constexpr std::uint32_t kFusionCandidates = 6, kFusionExamples = 3, kFusionRows = 2;
 
 enum class Between { ReadByTheActivation, ReadByAnother, IsTheOutput, ReadTwice };
 
@@ -20,7 +20,7 @@ std::vector<TracedExample> layer_examples(const ParameterSet& set, const std::st
     std::vector<TracedExample> examples;
     for (std::uint32_t e = 0; e < kFusionExamples; ++e) {
         Sketch sketch(set);
-        const Atom x = sketch.input("x", drawn_tensor({kRows, transposed ? 5U : 4U}, 60 + e));
+        const Atom x = sketch.input("x", drawn_tensor({kFusionRows, transposed ? 5U : 4U}, 60 + e));
         const Atom layer = sketch.one(transposed ? "linear_transposed" : "linear", {sketch.parameter("w1"), x});
         Atom out = layer;
         if (between == Between::ReadTwice) {
@@ -47,7 +47,7 @@ class population_fusion : public ::yolk::testing::DeviceTest {
                                                 .when = kFusionNoise,
                                                 .rank = rank,
                                                 .first_member = -1,
-                                                .members = kCandidates});
+                                                .members = kFusionCandidates});
     }
     /// The layer by its twin, then `after` by that of elementwise.
     static std::vector<float> twin(const ParameterSet& set, const TracedExample& example, std::int32_t member,
@@ -55,15 +55,15 @@ class population_fusion : public ::yolk::testing::DeviceTest {
         const auto x = example.values[example.graph.inputs[0].second.value].tensor()->values();
         const std::vector<float> sums =
             reference::perturbed_linear_twin({.members = 1,
-                                              .rows = kRows,
+                                              .rows = kFusionRows,
                                               .in = 4,
                                               .out = 5,
                                               .rank = rank,
                                               .parameter = ParameterId(0),
                                               .transposed = transposed},
                                              set.find("w1")->values.values(), x, kFusionNoise, member);
-        return reference::elementwise_twin({.operation = after, .rows = kRows, .columns = transposed ? 4U : 5U}, sums,
-                                           {});
+        return reference::elementwise_twin({.operation = after, .rows = kFusionRows, .columns = transposed ? 4U : 5U},
+                                           sums, {});
     }
 };
 YOLK_FOR_EACH_DEVICE(population_fusion);
@@ -79,8 +79,8 @@ TEST_P(population_fusion, bits_are_those_of_the_two_kernels) {
             const std::uint32_t rank = transposed ? 4 : 1;
             ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, outputs(examples, set, rank));
             for (std::uint32_t e = 0; e < kFusionExamples; ++e) {
-                for (std::uint32_t c = 0; c < kCandidates; ++c) {
-                    const auto got = out.values[e * kCandidates + c].tensor()->values();
+                for (std::uint32_t c = 0; c < kFusionCandidates; ++c) {
+                    const auto got = out.values[e * kFusionCandidates + c].tensor()->values();
                     EXPECT_EQ(std::vector<float>(got.begin(), got.end()),
                               twin(set, examples[e], static_cast<std::int32_t>(c) - 1, rank, transposed, operation))
                         << name << (transposed ? " transposed" : "") << ", example " << e << ", candidate " << c;
