@@ -98,7 +98,7 @@ TEST_P(population_chunks, by_default_have_the_memory_that_suits_the_device) {
         ASSERT_OK_AND_ASSIGN(PopulationEvaluator small, evaluator(examples, set, {.memory_budget_bytes = 1U << 20U}));
         ASSERT_OK_AND_ASSIGN(const std::uint32_t many, evaluate.candidates_per_chunk());
         ASSERT_OK_AND_ASSIGN(const std::uint32_t few, small.candidates_per_chunk());
-        EXPECT_EQ(many >= 128, columns == 2) << many;
+        EXPECT_EQ(many >= 256, columns == 2) << many;
         EXPECT_GE(many, 32U);
         EXPECT_NEAR(static_cast<double>(many) / few, 8.0, 1.0);
         ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));

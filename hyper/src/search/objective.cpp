@@ -74,7 +74,12 @@ Result<void> SystemObjective::plan(Prepared& prepared) {
 }
 
 Result<void> SystemObjective::prepare(std::span<const Example> examples, Prepared& prepared) {
-    YOLK_TRY(prepared.traced, system_->trace_all(examples));
+    // What candidates change is computed for each of them; the traces need not have it.
+    const auto searched = [this]() -> Result<std::vector<std::string>> {
+        YOLK_TRY(const ParameterSet set, working_set(system_->parameters(), options_.evolution));
+        return optimized_groups(set);
+    };
+    YOLK_TRY(prepared.traced, system_->trace_all(examples, searched));
     for (std::size_t i = 0; i < examples.size(); ++i) {
         prepared.expected.push_back(examples[i].expected);
         if (!output_is_reward_) continue;

@@ -188,18 +188,22 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
     return Impl::finish(begun);
 }
 
-Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> examples) {
+Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> examples, const LeftOut& left_out) {
     if (examples.empty()) return bad_input("System '{}' was given no examples; give it at least one.", impl_->name);
     YOLK_TRY_VOID(check_keys(examples));
     // The function runs for one example after another; host calls that nothing has asked for yet go on meanwhile.
     const auto calls = impl_->pending_calls();
     std::vector<Impl::Run> runs;
     std::map<std::string, std::size_t> known;  // which run has inputs of these types
+    std::optional<std::vector<std::string>> groups;
     for (std::size_t i = 0; i < examples.size(); ++i) {
         const std::string types = population::types_of(examples[i].inputs);
         if (const auto found = known.find(types); found != known.end()) {
+            if (left_out && !groups) YOLK_TRY(groups, left_out());
             TracedExample again = *runs[found->second].done;
-            if (population::refresh(again, examples[i].inputs, std::span<const std::string>())) {
+            const std::span<const std::string> missing =
+                groups ? std::span<const std::string>(*groups) : std::span<const std::string>();
+            if (population::refresh(again, examples[i].inputs, missing)) {
                 runs.push_back({.begun = {}, .done = std::move(again)});
                 continue;
             }  // otherwise the run says what is wrong, and where

@@ -109,7 +109,11 @@ class System {
     [[nodiscard]] Result<TracedExample> trace(const Example& example, std::optional<std::size_t> index = {});
     /// Of each example. The function runs once for all examples whose inputs have the same types, where it reads no
     /// value past the tracer and calls no host function: its equations are the same then.
-    [[nodiscard]] Result<std::vector<TracedExample>> trace_all(std::span<const Example> examples);
+    /// `left_out` is asked once functions have registered, and names groups; values of what depends on them may be
+    /// missing in examples whose graph another one had: for populations, which make them anew.
+    using LeftOut = std::function<Result<std::vector<std::string>>()>;
+    [[nodiscard]] Result<std::vector<TracedExample>> trace_all(std::span<const Example> examples,
+                                                               const LeftOut& left_out = {});
     [[nodiscard]] std::uint64_t function_runs() const noexcept;  ///< of the user's function, so far
 
     /// The system's answer.
