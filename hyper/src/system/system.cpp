@@ -199,7 +199,9 @@ Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> ex
     for (std::size_t i = 0; i < examples.size(); ++i) {
         const std::string types = population::types_of(examples[i].inputs);
         if (const auto found = known.find(types); found != known.end()) {
-            if (left_out && !groups) YOLK_TRY(groups, left_out());
+            if (left_out && !groups) {
+                YOLK_TRY(groups, left_out());
+            }
             TracedExample again = *runs[found->second].done;
             const std::span<const std::string> missing =
                 groups ? std::span<const std::string>(*groups) : std::span<const std::string>();
