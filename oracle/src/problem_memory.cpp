@@ -19,8 +19,9 @@ struct Copies {
     double written = 0.0;
 };
 constexpr Copies kMaking{6.5, 15.0};
-/// A run that is compared: contents and expectations, and what came back as words, as doubles, between guard bands.
-constexpr Copies kProving{4.5, 17.5};
+/// A run that is compared: contents and expectations, and what came back as words, as doubles, between guard bands. Up
+/// to 18.7 of what is written (perturbed_linear of few inputs and many outputs).
+constexpr Copies kProving{4.5, 19.0};
 /// Of all buffers on the device: those that are timed, and those of the proof.
 constexpr double kDeviceCopies = 2.0;
 
