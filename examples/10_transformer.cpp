@@ -3,10 +3,10 @@
 // argument is a text, or a folder of texts; Debian's package `fortunes` has 2.5 MB of them. The others are those of
 // every system:
 //
-//     10_transformer /usr/share/games/fortunes optimize --gradient adam --examples-per-step 16 --steps 2000
-//     10_transformer /usr/share/games/fortunes optimize --population 512 --examples-per-step 8 --steps 2000
+//     10_transformer /usr/share/games/fortunes optimize --gradient adam --gradient-lr 0.003 --examples-per-step 16
+//     10_transformer /usr/share/games/fortunes optimize --population 512 --optimizer adam --examples-per-step 4
 //
-// Rewards are in nats per byte, below zero; docs/transformer.md has the curves, beside unigrams and bigrams.
+// Rewards are in nats per byte, below zero; docs/transformer.md says what to expect, beside unigrams and bigrams.
 #include <cstdio>
 #include <utility>
 
