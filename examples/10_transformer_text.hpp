@@ -20,7 +20,7 @@ struct Windows {
     double bigrams = 0.0;
 };
 
-/// Of a text, or of the texts in a folder by name; files that hold a zero byte are none. Nothing where there is not
+/// Of a text, or of the texts in a folder by name; files that hold a zero byte are left out. Nothing where there is not
 /// enough text for a window on either side.
 [[nodiscard]] std::optional<Windows> read_windows(const std::filesystem::path& path, std::uint32_t context);
 

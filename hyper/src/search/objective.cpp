@@ -73,23 +73,6 @@ Result<void> SystemObjective::plan(Prepared& prepared) {
     return {};
 }
 
-Result<void> SystemObjective::prepare(std::span<const Example> examples, Prepared& prepared) {
-    // What candidates change is computed for each of them; the traces need not have it.
-    const auto searched = [this]() -> Result<std::vector<std::string>> {
-        YOLK_TRY(const ParameterSet set, working_set(system_->parameters(), options_.evolution));
-        return optimized_groups(set);
-    };
-    YOLK_TRY(prepared.traced, system_->trace_all(examples, searched));
-    for (std::size_t i = 0; i < examples.size(); ++i) {
-        prepared.expected.push_back(examples[i].expected);
-        if (!output_is_reward_) continue;
-        auto scored = scored_example(prepared.traced[i], *metric_, examples[i].expected);
-        if (!scored) return std::move(scored).error().while_doing(fmt::format("scoring example {}", i));
-        prepared.traced[i] = *std::move(scored);
-    }
-    return {};
-}
-
 Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system, std::span<const Example> examples,
                                                                  const Metric& metric, const OptimizeOptions& options) {
     std::unique_ptr<SystemObjective> made(new SystemObjective(system, metric, options));

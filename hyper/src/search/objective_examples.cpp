@@ -1,10 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewards on examples that a search does not learn from.
+// A search's examples: traced, and the rewards on those that it does not learn from.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "objective.hpp"
+#include "scored_example.hpp"
 
 namespace yolk::hyper {
+
+Result<void> SystemObjective::prepare(std::span<const Example> examples, Prepared& prepared) {
+    // What candidates change is computed for each of them; the traces need not have it.
+    const auto searched = [this]() -> Result<std::vector<std::string>> {
+        YOLK_TRY(const ParameterSet set, working_set(system_->parameters(), options_.evolution));
+        return optimized_groups(set);
+    };
+    YOLK_TRY(prepared.traced, system_->trace_all(examples, searched));
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+        prepared.expected.push_back(examples[i].expected);
+        if (!output_is_reward_) continue;
+        auto scored = scored_example(prepared.traced[i], *metric_, examples[i].expected);
+        if (!scored) return std::move(scored).error().while_doing(fmt::format("scoring example {}", i));
+        prepared.traced[i] = *std::move(scored);
+    }
+    return {};
+}
 
 bool SystemObjective::held_out_due(std::uint32_t step) const noexcept {
     const std::uint32_t every = options_.held_out_every;
