@@ -18,7 +18,7 @@
 namespace yolk::evolve {
 namespace kfac_parts {
 
-/// Where the parts of scratch begin, in bytes; a part of no bytes is none.
+/// Where the parts of scratch begin, in bytes; empty parts take no room.
 struct LayerScratch {
     std::uint64_t inputs = 0, gradient = 0, joined_step = 0, step = 0, bias_step = 0, of_plans = 0, end = 0;
 };

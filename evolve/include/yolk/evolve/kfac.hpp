@@ -87,7 +87,7 @@ class KfacPlan {
     [[nodiscard]] std::uint64_t statuses_bytes() const noexcept;
 
     /// Errors, each with the layer's label: another number of layers, views that are too short, misaligned, outside of
-    /// their buffers or overlapping, views of a bias where there is none, or none where there is one.
+    /// their buffers or overlapping, views of a bias that the layer lacks, or a missing view of one that it has.
     [[nodiscard]] Result<BoundKfac> bind(const KfacViews& views, const BufferView& scratch) const;
 
    private:

@@ -127,7 +127,7 @@ template <class T>
 [[nodiscard]] Value struct_to(const T& object) {
     Record::Fields all;
     for (const FieldOf<T>& of : described_fields<T>()) all.emplace_back(of.field.name, of.read(object));
-    auto record = Record::create(std::move(all));  // of a description that names a field twice there is none
+    auto record = Record::create(std::move(all));  // an error where the description names a field twice
     return record ? Value(*std::move(record)) : Value(Record());
 }
 
