@@ -88,9 +88,10 @@ Result<void> probe_device(const Device& device, Determinism determinism) {
 
 void note_useless_rank(const ParameterTable& table, std::uint32_t rank) {
     for (const ParameterDesc& p : table.parameters()) {
-        if (p.perturbation != Perturbation::LowRank || rank <= std::min(p.rows, p.columns)) continue;
+        const std::uint32_t own = rank_of(p, rank);
+        if (p.perturbation != Perturbation::LowRank || own <= std::min(p.rows, p.columns)) continue;
         log_info(fmt::format("Rank {} is above the smaller side of {} [{}, {}]; that is legal, but buys nothing there.",
-                             rank, p.name, p.rows, p.columns));
+                             own, p.name, p.rows, p.columns));
         return;
     }
 }

@@ -10,8 +10,6 @@
 namespace yolk::evolve {
 namespace {
 
-constexpr std::uint32_t kLargestRank = 32;
-
 /// The first `count` elements of a stream.
 std::vector<float> noise_of(const NoiseStream& stream, std::size_t count) {
     std::vector<float> noise;
@@ -80,7 +78,7 @@ Result<std::vector<float>> member_parameters(const ParameterTable& table, std::s
         return bad_input("There are {} parameter elements; the table has {}.", parameters.size(),
                          table.element_count());
     }
-    if (rank < 1 || rank > kLargestRank) return bad_input("The rank is {}; 1 to {} are allowed.", rank, kLargestRank);
+    if (rank < 1 || rank > kMaxRank) return bad_input("The rank is {}; 1 to {} are allowed.", rank, kMaxRank);
     if (member < -1) return bad_input("The member is {}; members count from 0, and -1 is the mean.", member);
     std::vector<float> values(parameters.size());
     std::ranges::transform(parameters, values.begin(), exact::exact_flush_operand);
@@ -96,7 +94,7 @@ Result<std::vector<float>> member_parameters(const ParameterTable& table, std::s
         noise.stream.parameter = id;
         if (parameter.perturbation == Perturbation::Vector) add_vector_noise(noise, of_parameter);
         if (parameter.perturbation == Perturbation::LowRank)
-            add_low_rank_noise(noise, rank, parameter.rows, of_parameter);
+            add_low_rank_noise(noise, rank_of(parameter, rank), parameter.rows, of_parameter);
     }
     return values;
 }

@@ -3,11 +3,12 @@
 
 #include <cmath>
 
+#include "yolk/primitives/parameters.hpp"
+
 namespace yolk::evolve {
 namespace {
 
 constexpr std::uint32_t kMaxPopulation = 1U << 20U;
-constexpr std::uint32_t kMaxRank = 32;
 constexpr std::uint32_t kMaxEpisodes = 1U << 20U;
 /// The returns are one binding of fp32, and no binding may pass 128 MiB on the portable floor.
 constexpr std::uint64_t kMaxReturns = (std::uint64_t{128} << 20U) / 4;

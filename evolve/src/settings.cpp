@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 namespace yolk::evolve {
 
@@ -35,6 +36,19 @@ std::vector<std::pair<std::string, std::string>> settings_of(const EvolutionOpti
     // Only where it is off, so that checkpoints from before there was the choice still resume.
     if (!options.antithetic) settings.emplace_back("antithetic", "false");
     return settings;
+}
+
+std::string matrix_ranks(const ParameterTable& table, std::uint32_t run_rank) {
+    std::vector<std::string> named;
+    std::set<std::uint32_t> ranks;
+    for (const ParameterDesc& parameter : table.parameters()) {
+        if (parameter.perturbation != Perturbation::LowRank) continue;
+        const std::uint32_t rank = rank_of(parameter, run_rank);
+        named.push_back(fmt::format("{} {}", parameter.name, rank));
+        ranks.insert(rank);
+    }
+    if (ranks.size() > 1) return fmt::format("{}", fmt::join(named, ", "));
+    return fmt::format("{}", ranks.empty() ? run_rank : *ranks.begin());
 }
 
 }  // namespace yolk::evolve

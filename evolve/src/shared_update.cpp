@@ -155,7 +155,7 @@ Result<SharedUpdate> SharedUpdate::create(std::vector<UpdateDevice> devices, con
                                      .integer_weights = integers});
     if (sharing) engine->choice = {*sharing, fmt::format("The update is shared by {}, as asked.", to_string(*sharing))};
     engine->desc.output = engine->by_pairs() ? EsUpdateOutput::Sums : EsUpdateOutput::Gradient;
-    engine->strips = UpdateStrips(parameters);
+    engine->strips = UpdateStrips(parameters, options.rank);
     for (std::size_t d = 0; d < devices.size(); ++d) {
         const auto make = [&]() -> Result<void> {
             YOLK_TRY_VOID(probe_device(*devices[d].device, options.determinism));

@@ -17,7 +17,7 @@ namespace {
 /// (lavapipe: 6 G multiply-adds/s, 2 GB/s) and a GPU's 200 (4 T/s, 20 GB/s over PCIe 4), which no measurement of one
 /// device settles: where the two ways are near, either will do.
 constexpr double kCostOfByte = 64.0;
-/// A unit of work, per pair and rank column (yolk/primitives/es_update_strips.hpp).
+/// A unit of work, per pair (yolk/primitives/es_update_strips.hpp).
 constexpr double kProductsOfUnit = 8.0;
 
 /// For each device the share of `total` where its items end, as a number of items that `nearest` finds.
@@ -52,15 +52,14 @@ const char* to_string(UpdateSharing sharing) noexcept {
 }
 
 SharingChoice choose_sharing(const SharingProblem& problem) {
-    const UpdateStrips strips(problem.parameters);
+    const UpdateStrips strips(problem.parameters, problem.rank);
     const auto work = static_cast<double>(std::max<std::uint64_t>(strips.work_before(strips.count()), 1));
     const auto largest = static_cast<double>(largest_share(strips, problem.devices));
     const auto devices = static_cast<double>(problem.devices);
     const double elements = problem.parameters.element_count();
     const double most_pairs = std::ceil(problem.pairs / devices);
-    const double products = kProductsOfUnit * problem.rank;
-    const double by_parameters = problem.pairs * products * largest + kCostOfByte * 4.0 * elements;
-    const double by_pairs = most_pairs * products * work + kCostOfByte * 8.0 * elements * devices;
+    const double by_parameters = problem.pairs * kProductsOfUnit * largest + kCostOfByte * 4.0 * elements;
+    const double by_pairs = most_pairs * kProductsOfUnit * work + kCostOfByte * 8.0 * elements * devices;
     const std::string figures = fmt::format(
         "of {} shares the largest has {:.1f} % of the sums by parameters and {:.1f} % by pairs, and {:.0f} "
         "bytes come to the host, or {:.0f}",

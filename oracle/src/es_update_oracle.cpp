@@ -36,13 +36,14 @@ Perturbed perturbation_element(const EsUpdateDesc& desc, std::uint32_t id, std::
     }
     const std::size_t row = index / parameter.columns;
     const std::size_t column = index % parameter.columns;
+    const std::size_t rank = parameter.rank != 0 ? parameter.rank : desc.rank;
     Perturbed sum;
-    for (std::size_t k = desc.rank; k-- > 0;) {
+    for (std::size_t k = rank; k-- > 0;) {
         const double a =
-            noise_f32_oracle(stream_of(when, id, Domain::A, pair), static_cast<std::uint32_t>(row * desc.rank + k));
+            noise_f32_oracle(stream_of(when, id, Domain::A, pair), static_cast<std::uint32_t>(row * rank + k));
         const double b =
-            noise_f32_oracle(stream_of(when, id, Domain::B, pair), static_cast<std::uint32_t>(column * desc.rank + k));
-        const double term = a * b / std::sqrt(static_cast<double>(desc.rank));
+            noise_f32_oracle(stream_of(when, id, Domain::B, pair), static_cast<std::uint32_t>(column * rank + k));
+        const double term = a * b / std::sqrt(static_cast<double>(rank));
         sum.value += term;
         sum.magnitude += std::abs(term);
     }

@@ -21,6 +21,17 @@ Result<std::uint64_t> element_count_of(const ParameterDesc& parameter) {
     return elements;
 }
 
+Result<void> check_rank(const ParameterDesc& parameter) {
+    if (parameter.rank > kMaxRank) {
+        return bad_input(
+            "Parameter \"{}\" has noise of rank {}; it must be from 1 to {}, or 0 for the rank of the run.",
+            parameter.name, parameter.rank, kMaxRank);
+    }
+    if (parameter.rank == 0 || parameter.perturbation != Perturbation::Vector) return {};
+    return bad_input("Parameter \"{}\" is a vector, whose noise has no rank, and was given rank {}. Leave it at 0.",
+                     parameter.name, parameter.rank);
+}
+
 }  // namespace
 
 Result<ParameterTable> ParameterTable::create(std::vector<ParameterDesc> parameters) {
@@ -35,6 +46,7 @@ Result<ParameterTable> ParameterTable::create(std::vector<ParameterDesc> paramet
     std::uint64_t total = 0;
     for (const ParameterDesc& parameter : parameters) {
         YOLK_TRY(const std::uint64_t elements, element_count_of(parameter));
+        YOLK_TRY_VOID(check_rank(parameter));
         if (!names.insert(parameter.name).second) {
             return bad_input("Two parameters are named \"{}\"; names must differ.", parameter.name);
         }

@@ -48,6 +48,7 @@ void add_low_rank(std::span<std::int64_t> sum, const ParameterDesc& parameter, s
 void add_pairs(std::span<std::int64_t> sum, const EsUpdateDesc& desc, std::uint32_t id,
                std::span<const std::int8_t> weights, PairRange pairs, const NoiseContext& when) {
     const ParameterDesc& parameter = desc.parameters.parameters()[id];
+    const std::uint32_t rank = rank_of(parameter, desc.rank);
     for (std::size_t pair = pairs.first; pair < std::size_t{pairs.first} + pairs.count; ++pair) {
         const std::int32_t weight = weights[pair];
         if (weight == 0) continue;
@@ -55,10 +56,9 @@ void add_pairs(std::span<std::int64_t> sum, const EsUpdateDesc& desc, std::uint3
             const auto noise = elements_of(stream_of(when, id, Domain::Vector, pair), sum.size());
             for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += std::int64_t{weight} * noise[i];
         } else {
-            const auto a = elements_of(stream_of(when, id, Domain::A, pair), std::uint64_t{parameter.rows} * desc.rank);
-            const auto b =
-                elements_of(stream_of(when, id, Domain::B, pair), std::uint64_t{parameter.columns} * desc.rank);
-            add_low_rank(sum, parameter, desc.rank, weight, a, b);
+            const auto a = elements_of(stream_of(when, id, Domain::A, pair), std::uint64_t{parameter.rows} * rank);
+            const auto b = elements_of(stream_of(when, id, Domain::B, pair), std::uint64_t{parameter.columns} * rank);
+            add_low_rank(sum, parameter, rank, weight, a, b);
         }
     }
 }
@@ -81,7 +81,9 @@ void es_update_gradient(const EsUpdateDesc& desc, std::span<const std::int64_t> 
                         const abi::fitness::Summary& summary, const NoiseContext& when, std::span<float> gradient) {
     const double members = desc.population;
     const double scale = std::sqrt(members) / members * static_cast<double>(when.sigma);
-    const auto matrix_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance);
+    const auto matrix_factor = [&](const ParameterDesc& matrix) {
+        return static_cast<float>(scale / std::sqrt(static_cast<double>(rank_of(matrix, desc.rank))) / kNoiseVariance);
+    };
     const auto vector_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(kNoiseVariance)));
     for (std::uint32_t id = 0; id < desc.parameters.parameters().size(); ++id) {
         const ParameterDesc& parameter = desc.parameters.parameters()[id];
@@ -91,7 +93,7 @@ void es_update_gradient(const EsUpdateDesc& desc, std::span<const std::int64_t> 
             std::ranges::fill(gradient.subspan(offset, end - offset), 0.0F);
             continue;
         }
-        const float factor = parameter.perturbation == Perturbation::Vector ? vector_factor : matrix_factor;
+        const float factor = parameter.perturbation == Perturbation::Vector ? vector_factor : matrix_factor(parameter);
         const float step = exact::exact_flush(factor * summary.coefficient);
         // The conversion of a 64-bit integer rounds to nearest, ties to even.
         for (std::size_t i = offset; i < end; ++i) gradient[i] = exact::exact_flush(step * static_cast<float>(sums[i]));

@@ -11,11 +11,10 @@
 #include "yolk/abi/noise.h"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/noise.hpp"
+#include "yolk/primitives/parameters.hpp"
 
 namespace yolk::hyper {
 namespace {
-
-constexpr std::uint32_t kMaxNoiseRank = 32;
 
 const std::string& name_of(const ParameterGroup& group) { return group.spec.name; }
 
@@ -99,8 +98,10 @@ Result<void> validate(const ParameterSpec& spec) {
                          spec.shape.to_string());
     if (spec.is_matrix() && (spec.shape[0] == 0 || spec.shape[1] == 0))
         return bad_input("{} has a matrix {}; neither extent may be 0.", who, spec.shape.to_string());
-    if (spec.noise_rank < 1 || spec.noise_rank > kMaxNoiseRank)
-        return bad_input("{} has the noise rank {}; it must be from 1 to {}.", who, spec.noise_rank, kMaxNoiseRank);
+    if (spec.noise_rank > kMaxRank) {
+        return bad_input("{} has the noise rank {}; it must be from 1 to {}, or 0 for the rank of the run.", who,
+                         spec.noise_rank, kMaxRank);
+    }
     return {};
 }
 

@@ -25,7 +25,7 @@ Tensor Candidates::form(const Source& source, std::uint32_t candidate) const {
         const PerturbedLinearDesc desc{.members = 1,
                                        .in = static_cast<std::uint32_t>(source.spec.shape[1]),
                                        .out = static_cast<std::uint32_t>(source.spec.shape[0]),
-                                       .rank = rank(),
+                                       .rank = source.rank,
                                        .parameter = source.id,
                                        .antithetic = antithetic()};
         return Tensor::create(source.spec.shape, reference::perturbed_matrix_twin(desc, centre(source), when(), member))

@@ -29,7 +29,6 @@ class Candidates {
         return question_->perturbations.first_member + static_cast<std::int32_t>(part_.first);
     }
     [[nodiscard]] NoiseContext when() const noexcept { return question_->perturbations.when; }
-    [[nodiscard]] std::uint32_t rank() const noexcept { return question_->perturbations.rank; }
     [[nodiscard]] bool antithetic() const noexcept { return question_->perturbations.antithetic; }
     [[nodiscard]] std::span<const float> centre() const noexcept { return question_->perturbations.centre; }
     [[nodiscard]] std::span<const float> centre(const Source& source) const noexcept {

@@ -35,7 +35,6 @@ Result<Program*> DeviceEvaluator::program_for(const Question& question) {
             options_.max_batch_size == 0 ? 0 : std::max(1U, options_.max_batch_size / examples_->count()),
         .budget_bytes = options_.memory_budget_bytes > 0 ? options_.memory_budget_bytes
                                                          : quarter_of_the_heap(dispatcher_->device()),
-        .rank = question.perturbations.rank,
         .antithetic = question.perturbations.antithetic,
         .kept_plans = kept_plans_};
     YOLK_TRY(auto program, Program::create(*dispatcher_, examples_->groups(), question.sources, wanted));

@@ -134,7 +134,7 @@ BufferRef Emitter::formed_matrix(const Source& source, const BufferRef& centre) 
                                    .rows = out,
                                    .in = static_cast<std::uint32_t>(source.spec.shape[1]),
                                    .out = out,
-                                   .rank = rank(),
+                                   .rank = source.rank,
                                    .parameter = source.id,
                                    .shared_input = true,
                                    .transposed = true,

@@ -151,7 +151,6 @@ class Emitter {
         std::span<const Source> sources;
         std::span<const std::uint64_t> centre_offsets;  ///< bytes, by source
         std::uint32_t members = 0;
-        std::uint32_t rank = 1;
         bool antithetic = true;
     };
     Emitter(const Inputs& inputs, Constants& constants);
@@ -168,7 +167,6 @@ class Emitter {
     // The rules' side.
     [[nodiscard]] std::uint32_t members() const { return inputs_.members; }
     [[nodiscard]] std::uint32_t examples(bool per_example) const { return per_example ? group().count() : 1; }
-    [[nodiscard]] std::uint32_t rank() const { return inputs_.rank; }
     [[nodiscard]] bool antithetic() const { return inputs_.antithetic; }
     [[nodiscard]] const Source& source(const Operand& operand) const {
         return inputs_.sources[static_cast<std::size_t>(operand.traits.source)];

@@ -12,8 +12,6 @@
 namespace yolk::hyper::population {
 namespace {
 
-constexpr std::uint32_t kMaxRank = 32;
-
 std::string names_of(const ParameterSet& parameters) {
     std::string names;
     for (const ParameterGroup& group : parameters.groups())
@@ -83,10 +81,11 @@ bool covers(const Uniformity& now, const Uniformity& before) {
 }  // namespace
 
 std::string Question::key() const {
-    std::string key =
-        fmt::format("rank {}{}", perturbations.rank, perturbations.antithetic ? "" : ", each member its own noise");
-    for (const Source& source : sources)
-        key += fmt::format("\n{} {} {}", source.spec.name, static_cast<int>(source.kind), source.id.value);
+    std::string key = perturbations.antithetic ? "pairs" : "each member its own noise";
+    for (const Source& source : sources) {
+        key += fmt::format("\n{} {} {} rank {}", source.spec.name, static_cast<int>(source.kind), source.id.value,
+                           source.rank);
+    }
     return key;
 }
 
@@ -166,7 +165,7 @@ std::vector<const ParameterGroup*> ExampleSet::changed_since_trace(const std::se
     return changed;
 }
 
-std::vector<Source> ExampleSet::sources_of(const ParameterTable& table) const {
+std::vector<Source> ExampleSet::sources_of(const ParameterTable& table, std::uint32_t rank) const {
     std::vector<Source> sources;
     for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
         const ParameterDesc& desc = table.parameters()[id];
@@ -177,21 +176,22 @@ std::vector<Source> ExampleSet::sources_of(const ParameterTable& table) const {
              .kind = desc.perturbation == Perturbation::Frozen ? SourceKind::Given : SourceKind::Perturbed,
              .id = ParameterId(id),
              .offset = table.offset(ParameterId(id)),
-             .count = desc.rows * desc.columns});
+             .count = desc.rows * desc.columns,
+             .rank = rank_of(desc, rank)});
     }
     return sources;
 }
 
 Result<Question> ExampleSet::ask_for_plans() const {
     YOLK_TRY(const ParameterTable table, search_table(*parameters_));
-    Question question{.sources = sources_of(table)};
+    Question question{.sources = sources_of(table, 1)};
     question.values.resize(question.sources.size());
     return question;
 }
 
 Result<Question> ExampleSet::ask(const Perturbations& perturbations) const {
     YOLK_TRY_VOID(check(perturbations, *parameters_));
-    Question question{.sources = sources_of(perturbations.table), .perturbations = perturbations};
+    Question question{.sources = sources_of(perturbations.table, perturbations.rank), .perturbations = perturbations};
     std::set<std::string> varying;
     for (const Source& source : question.sources) {
         std::vector<Tensor>& values = question.values.emplace_back();

@@ -46,7 +46,7 @@ class ExampleSet {
     explicit ExampleSet(const ParameterSet& parameters) : parameters_(&parameters) {}
     [[nodiscard]] bool is_used(const std::string& group) const;
     /// A source of each row of the table that some graph uses; frozen ones are given, the same for all.
-    [[nodiscard]] std::vector<Source> sources_of(const ParameterTable& table) const;
+    [[nodiscard]] std::vector<Source> sources_of(const ParameterTable& table, std::uint32_t rank) const;
     /// Groups that are the same for all candidates, but not what they were in the trace.
     [[nodiscard]] std::vector<const ParameterGroup*> changed_since_trace(const std::set<std::string>& varying) const;
 

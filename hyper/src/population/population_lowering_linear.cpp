@@ -36,12 +36,13 @@ void emit_perturbed(Emitter& emitter, const Fused& fused, std::span<const Operan
     const std::uint32_t rows = emitter.examples(x.traits.per_example) * size.rows;
     const bool shared = !x.traits.varies;
     const BufferRef input = shared ? emitter.constant(x, x.traits.per_example, x.type.shape) : emitter.varying(x);
+    const Source& weight = emitter.source(operands[0]);
     const PerturbedLinearDesc desc{.members = emitter.members(),
                                    .rows = rows,
                                    .in = size.in,
                                    .out = size.out,
-                                   .rank = emitter.rank(),
-                                   .parameter = emitter.source(operands[0]).id,
+                                   .rank = weight.rank,
+                                   .parameter = weight.id,
                                    .shared_input = shared,
                                    .transposed = transposed,
                                    .antithetic = emitter.antithetic(),
@@ -111,12 +112,13 @@ void emit_embedding(Emitter& emitter, const Equation& equation, std::span<const 
     const auto table_rows = static_cast<std::uint32_t>(shape[0]);
     const auto columns = static_cast<std::uint32_t>(shape[1]);
     if (is_drawn_matrix(table, emitter.sources())) {
+        const Source& source = emitter.source(table);
         const PerturbedEmbeddingDesc desc{.members = emitter.members(),
                                           .rows = rows,
                                           .table_rows = table_rows,
                                           .columns = columns,
-                                          .rank = emitter.rank(),
-                                          .parameter = emitter.source(table).id,
+                                          .rank = source.rank,
+                                          .parameter = source.id,
                                           .shared_ids = shared_ids,
                                           .antithetic = emitter.antithetic()};
         emitter.step({emitter.centre(table), which}, {emitter.result(equation.results[0]), status}, 0,

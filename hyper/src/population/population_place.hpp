@@ -28,6 +28,7 @@ struct Source {
     ParameterId id{};          ///< in the search table
     std::uint32_t offset = 0;  ///< of its coordinates in the centre
     std::uint32_t count = 0;   ///< of coordinates
+    std::uint32_t rank = 1;    ///< of a matrix' noise
     /// Whether the device draws its noise; otherwise the host sends natural values.
     [[nodiscard]] bool drawn_on_device() const { return kind == SourceKind::Perturbed && spec.fields.empty(); }
     /// Whether kernels read its centre.

@@ -125,7 +125,6 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
                      .sources = sources_,
                      .centre_offsets = centre_offsets_,
                      .members = members,
-                     .rank = options_.rank,
                      .antithetic = options_.antithetic},
                     constants_);
     for (const Phase& phase : phases_) {

@@ -49,7 +49,6 @@ class Program {
     struct Options {
         std::uint32_t members_per_chunk = 0;  ///< at most; 0: as many as suit the device
         std::uint64_t budget_bytes = 0;
-        std::uint32_t rank = 1;
         bool antithetic = true;
         std::uint32_t kept_plans = 4;  ///< for so many numbers of candidates, the latest
         /// Of one candidate: outputs behind the first stay on the device, where kept_output() finds them.

@@ -17,7 +17,8 @@ ParameterDesc desc_of(const ParameterGroup& group) {
     if (spec.is_matrix()) {
         return {.name = spec.name,
                 .rows = static_cast<std::uint32_t>(spec.shape[0]),
-                .columns = static_cast<std::uint32_t>(spec.shape[1])};
+                .columns = static_cast<std::uint32_t>(spec.shape[1]),
+                .rank = spec.noise_rank};
     }
     return {.name = spec.name, .rows = coordinates_in(group), .perturbation = Perturbation::Vector};
 }

@@ -124,7 +124,7 @@ Result<std::vector<Value>> CandidateWalk::perturbed(std::size_t index, std::uint
                                                       .rows = static_cast<std::uint32_t>(ids.size()),
                                                       .table_rows = rows,
                                                       .columns = columns,
-                                                      .rank = candidates_.rank(),
+                                                      .rank = source.rank,
                                                       .parameter = source.id,
                                                       .antithetic = candidates_.antithetic()},
                                                      candidates_.centre(source), ids, candidates_.when(), member);
@@ -133,7 +133,7 @@ Result<std::vector<Value>> CandidateWalk::perturbed(std::size_t index, std::uint
                                                    .rows = rows_columns(second.tensor()->shape()).rows,
                                                    .in = columns,
                                                    .out = rows,
-                                                   .rank = candidates_.rank(),
+                                                   .rank = source.rank,
                                                    .parameter = source.id,
                                                    .transposed = equation.operation != find_operation("linear"),
                                                    .antithetic = candidates_.antithetic()},

@@ -129,7 +129,6 @@ Result<AblationRow> perturb(System& system, const std::string& name, std::span<c
     const Perturbations candidates{.table = space.table,
                                    .centre = space.centre,
                                    .when = {.seed = options.seed, .sigma = options.sigma},
-                                   .rank = set.find(name)->spec.noise_rank,
                                    .first_member = -1,
                                    .members = options.draws + 1};
     YOLK_TRY(PopulationOutputs outputs, evaluator.evaluate(candidates));

@@ -86,8 +86,7 @@ Result<void> search_steps(Objective& objective, evolve::Evolution& evolution, st
 }
 
 Result<void> Eggroll::run(Objective& objective) {
-    evolve::EvolutionOptions options = objective.options().evolution;
-    options.rank = objective.noise_rank();
+    const evolve::EvolutionOptions& options = objective.options().evolution;
     if (objective.devices() != nullptr || has_other_ranks(objective.options()))
         return search_over_devices(objective, options);
     const Device& device = objective.dispatcher().device();

@@ -136,8 +136,7 @@ class Beside {
 
     Result<void> run() {
         const OptimizeOptions& options = objective_.options();
-        evolve::EvolutionOptions evolution = options.evolution;
-        evolution.rank = objective_.noise_rank();
+        const evolve::EvolutionOptions& evolution = options.evolution;
         CentreState first = objective_.first_state();
         const std::size_t own = std::size_t{optimizer_state_arrays(evolution.optimizer)} * table_.element_count();
         // The moments of both, EGGROLL's first.

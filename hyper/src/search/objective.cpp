@@ -24,17 +24,6 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// The largest of several noise ranks serves all matrices: a rank above what was asked for costs time and nothing else.
-void note_ranks(const ParameterSet& set, std::uint32_t rank) {
-    for (const ParameterGroup& group : set.groups()) {
-        if (!group.spec.optimize || !group.spec.is_matrix() || group.spec.noise_rank == rank) continue;
-        log_info(
-            fmt::format("'{}' asks for noise of rank {}; all matrices are perturbed at rank {}, the largest asked for.",
-                        group.spec.name, group.spec.noise_rank, rank));
-        return;
-    }
-}
-
 std::uint64_t count_placed(std::span<const PlacedEquation> placed, Placement where) {
     return static_cast<std::uint64_t>(std::ranges::count(placed, where, &PlacedEquation::placement));
 }
@@ -95,7 +84,6 @@ Result<std::unique_ptr<SystemObjective>> SystemObjective::create(System& system,
     YOLK_TRY_VOID(made->draws() ? made->draw_step() : made->plan(made->training_));
     if (made->held_out_) YOLK_TRY_VOID(made->plan(*made->held_out_));
     made->find_host_rows();
-    note_ranks(made->set_, made->noise_rank());
     made->outcome_.cost.numbers = made->space_.table.element_count();
     made->outcome_.fallbacks = made->training_.evaluator->fallbacks();
     return made;
@@ -115,14 +103,6 @@ void SystemObjective::find_host_rows() {
         if (all || (group != nullptr && !group->spec.fields.empty())) rows.insert(id);
     }
     for (const std::uint32_t row : rows) host_rows_.emplace_back(row);
-}
-
-std::uint32_t SystemObjective::noise_rank() const noexcept {
-    std::uint32_t largest = options_.evolution.rank;
-    for (const ParameterGroup& group : set_.groups()) {
-        if (group.spec.optimize && group.spec.is_matrix()) largest = std::max(largest, group.spec.noise_rank);
-    }
-    return largest;
 }
 
 bool SystemObjective::clamp(std::span<float> coordinates) const {

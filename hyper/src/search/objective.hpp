@@ -46,7 +46,6 @@ class SystemObjective final : public Objective {
     [[nodiscard]] const OptimizeOptions& options() const noexcept override { return options_; }
     [[nodiscard]] Dispatcher& dispatcher() noexcept override;
     [[nodiscard]] evolve::DevicePool* devices() noexcept override;
-    [[nodiscard]] std::uint32_t noise_rank() const noexcept override;
     [[nodiscard]] std::span<const ParameterId> host_rows() const noexcept override { return host_rows_; }
     bool clamp(std::span<float> coordinates) const override;
     [[nodiscard]] Result<std::vector<double>> evaluate(const Perturbations& candidates) override;

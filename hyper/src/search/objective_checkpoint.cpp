@@ -20,6 +20,15 @@ namespace yolk::hyper {
 namespace {
 
 constexpr std::size_t kMaxSearchFileBytes = std::size_t{4} << 30U;
+constexpr std::string_view kMatrixRanks = "ranks of the matrices' noise";
+
+/// Before matrices had ranks of their own, they all had the largest, and checkpoints did not say so.
+void add_matrix_ranks(evolve::NamedValues& settings, const ParameterTable& table, std::uint32_t rank) {
+    if (std::ranges::find(settings, kMatrixRanks, &std::pair<std::string, std::string>::first) != settings.end())
+        return;
+    for (const ParameterDesc& parameter : table.parameters()) rank = std::max(rank, parameter.rank);
+    settings.emplace_back(kMatrixRanks, fmt::format("{}", rank));
+}
 
 }  // namespace
 
@@ -33,6 +42,7 @@ Result<evolve::NamedValues> SystemObjective::settings(const Search& search) cons
                                {"samples per example", fmt::format("{}", options_.samples_per_example)},
                                {"examples per step", fmt::format("{}", options_.examples_per_step)}};
     for (const auto& setting : evolve::settings_of(options_.evolution)) values.push_back(setting);
+    values.emplace_back(kMatrixRanks, evolve::matrix_ranks(space_.table, options_.evolution.rank));
     if (options_.gradient) {
         const GradientOptions& g = *options_.gradient;
         values.emplace_back(
@@ -54,6 +64,7 @@ Result<std::optional<SearchCheckpoint>> SystemObjective::read_checkpoint() const
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(options_.checkpoint, kMaxSearchFileBytes));
     const std::string what = fmt::format("'{}'", options_.checkpoint.string());
     YOLK_TRY(SearchCheckpoint checkpoint, decode_checkpoint(bytes, what));
+    add_matrix_ranks(checkpoint.settings, space_.table, options_.evolution.rank);
     for (const auto& [name, value] : checkpoint.settings) {
         const auto here = std::ranges::find(settings_, name, &std::pair<std::string, std::string>::first);
         const std::string now = here == settings_.end() ? "-" : here->second;

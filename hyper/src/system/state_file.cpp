@@ -50,10 +50,9 @@ Json describe(const ParameterSpec& spec) {
         if (!field.choices.empty()) described["choices"] = field.choices;
         fields.push_back(std::move(described));
     }
-    return {{"name", spec.name},
-            {"noise_rank", spec.noise_rank},
-            {"optimize", spec.optimize},
-            {"fields", std::move(fields)}};
+    Json described{{"name", spec.name}, {"optimize", spec.optimize}, {"fields", std::move(fields)}};
+    if (spec.noise_rank != 0) described["noise_rank"] = spec.noise_rank;
+    return described;
 }
 
 std::vector<std::uint64_t> extents_of(const Shape& shape) { return {shape.extents().begin(), shape.extents().end()}; }

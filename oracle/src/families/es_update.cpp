@@ -32,14 +32,16 @@ struct EsUpdateCase {
     [[nodiscard]] std::uint32_t weight_count() const { return antithetic ? population / 2 : population; }
 };
 
-ParameterDesc matrix(std::string name, std::uint32_t rows, std::uint32_t columns) {
-    return {.name = std::move(name), .rows = rows, .columns = columns, .perturbation = Perturbation::LowRank};
+ParameterDesc matrix(std::string name, std::uint32_t rows, std::uint32_t columns, std::uint32_t rank = 0) {
+    return {
+        .name = std::move(name), .rows = rows, .columns = columns, .perturbation = Perturbation::LowRank, .rank = rank};
 }
 ParameterDesc vector(std::string name, std::uint32_t length) {
     return {.name = std::move(name), .rows = length, .columns = 1, .perturbation = Perturbation::Vector};
 }
-ParameterDesc frozen(std::string name, std::uint32_t rows, std::uint32_t columns) {
-    return {.name = std::move(name), .rows = rows, .columns = columns, .perturbation = Perturbation::Frozen};
+ParameterDesc frozen(std::string name, std::uint32_t rows, std::uint32_t columns, std::uint32_t rank = 0) {
+    return {
+        .name = std::move(name), .rows = rows, .columns = columns, .perturbation = Perturbation::Frozen, .rank = rank};
 }
 
 std::vector<ParameterDesc> policy_4_64_2() {
@@ -113,6 +115,26 @@ std::vector<EsUpdateCase> es_update_shares() {
         {"sums of no pairs", small, 14, 1, kInt8, true, kSums, {0, kRest, 7, 0}},
         {"sums of strips and pairs", all, 34, 1, kInt8, true, kSums, {2, 9, 3, 13}},
         {"sums of members of their own", small, 13, 2, kInt8, false, kSums, {0, kRest, 6, 5}},
+    };
+}
+
+/// Matrices of several ranks, in runs and by turns, vectors and frozen ones between them.
+std::vector<EsUpdateCase> es_updates_of_ranks() {
+    constexpr auto kInt8 = FitnessWeights::I8;
+    constexpr auto kSums = EsUpdateOutput::Sums;
+    constexpr std::uint32_t kRest = EsUpdateShare::kAllThatFollow;
+    const std::vector<ParameterDesc> by_turns{frozen("first", 2, 2), matrix("a", 9, 17, 1),   vector("b", 9),
+                                              matrix("c", 17, 5, 4), matrix("d", 8, 9, 2),    frozen("e", 3, 5),
+                                              matrix("f", 11, 3, 1), matrix("g", 5, 9),       vector("h", 11),
+                                              matrix("i", 9, 7, 32), matrix("j", 10, 10, 32), frozen("last", 1, 1, 4)};
+    const std::vector<ParameterDesc> one_rank{matrix("a", 9, 9, 3), vector("b", 9), matrix("c", 5, 9, 3)};
+    return {
+        {"ranks by turns", by_turns, 46, 3, kInt8},
+        {"ranks by turns, floats", by_turns, 26, 3, FitnessWeights::F32},
+        {"ranks by turns, members of their own", by_turns, 19, 4, kInt8, false},
+        {"strips within, ranks by turns", by_turns, 22, 3, kInt8, true, {}, {3, 8}},
+        {"sums of pairs within, ranks by turns", by_turns, 60, 3, kInt8, true, kSums, {0, kRest, 5, 18}},
+        {"a rank of all, not the run's", one_rank, 30, 1, kInt8},
     };
 }
 
@@ -228,7 +250,8 @@ class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
             const std::uint64_t begin = std::max<std::uint64_t>(first, made.first);
             const std::uint64_t end = std::min(first + elements, std::uint64_t{made.first} + made.count);
             const double shared = end > begin ? static_cast<double>(end - begin) : 0.0;
-            products += (parameter.perturbation == Perturbation::Vector ? 1.0 : desc().rank) * shared;
+            products +=
+                (parameter.perturbation == Perturbation::Vector ? 1.0 : rank_of(parameter, desc().rank)) * shared;
             written += shared;
         }
         const auto pairs = static_cast<double>(share_.pair_count);
@@ -239,17 +262,17 @@ class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
    private:
     [[nodiscard]] bool integer() const { return desc().weights == FitnessWeights::I8; }
     [[nodiscard]] bool sums() const { return desc().output == EsUpdateOutput::Sums; }
-    [[nodiscard]] Perturbation perturbation_of(std::uint32_t element) const {
+    [[nodiscard]] const ParameterDesc& parameter_of(std::uint32_t element) const {
         std::size_t id = desc().parameters.parameters().size() - 1;
         while (desc().parameters.offset(ParameterId{static_cast<std::uint32_t>(id)}) > element) --id;
-        return desc().parameters.parameters()[id].perturbation;
+        return desc().parameters.parameters()[id];
     }
     /// Elements, of so many words, that the share leaves as they were.
     [[nodiscard]] std::vector<bool> kept(std::size_t words) const {
         const ElementSpan made = UpdateStrips(desc().parameters).elements(share_.first_strip, share_.strip_count);
         std::vector<bool> kept;
         for (std::uint32_t i = 0; i < desc().parameters.element_count(); ++i) {
-            const bool is_frozen = perturbation_of(i) == Perturbation::Frozen;
+            const bool is_frozen = parameter_of(i).perturbation == Perturbation::Frozen;
             const bool is_made = i >= made.first && i < made.first + made.count;
             kept.insert(kept.end(), words, is_frozen ? !zeroes_ : !is_made);
         }
@@ -260,8 +283,9 @@ class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
         const double members = desc().population;
         const double scale = static_cast<double>(inputs_.summary.coefficient) *
                              static_cast<double>(inputs_.when.sigma) * std::sqrt(members) / members;
-        const bool is_vector = perturbation_of(element) == Perturbation::Vector;
-        return is_vector ? scale / std::sqrt(85.0) : scale / (85.0 * std::sqrt(static_cast<double>(desc().rank)));
+        const ParameterDesc& parameter = parameter_of(element);
+        if (parameter.perturbation == Perturbation::Vector) return scale / std::sqrt(85.0);
+        return scale / (85.0 * std::sqrt(static_cast<double>(rank_of(parameter, desc().rank))));
     }
 
     /// Four roundings in class P (factor, its product with the coefficient, the sum, the last product), of sums none,
@@ -273,9 +297,10 @@ class EsUpdateProblem final : public OperationProblem<EsUpdateDesc> {
         const EsUpdateOracle oracle =
             es_update_oracle(desc(), weights, static_cast<double>(inputs_.summary.coefficient), inputs_.when);
         const double half_ulp = std::ldexp(1.0, -24);
-        const double terms = static_cast<double>(inputs_.values.size()) * desc().rank;
         std::vector<OracleValue> values;
         for (std::size_t i = 0; i < oracle.gradient.size(); ++i) {
+            const std::uint32_t rank = rank_of(parameter_of(static_cast<std::uint32_t>(i)), desc().rank);
+            const double terms = static_cast<double>(inputs_.values.size()) * rank;
             double tolerance = (terms + 16.0) * std::ldexp(oracle.magnitude[i], -53);
             if (!sums()) tolerance += 4.1 * half_ulp * std::abs(oracle.gradient[i]);
             if (!integer()) tolerance += 1.01 * half_ulp * (3.0 * terms + 1.0) * oracle.magnitude[i];
@@ -296,6 +321,7 @@ Problems es_update_cases(std::uint64_t seed) {
     Problems problems;
     std::vector<EsUpdateCase> items = es_update_cases();
     std::ranges::move(es_update_shares(), std::back_inserter(items));
+    std::ranges::move(es_updates_of_ranks(), std::back_inserter(items));
     for (const EsUpdateCase& item : items) {
         const auto index = static_cast<std::uint32_t>(problems.size());
         problems.push_back(std::make_unique<EsUpdateProblem>(item, draw_inputs(item, seed, kStreams + index)));

@@ -40,8 +40,10 @@ Result<void> check_es_update(const EsUpdateDesc& desc) {
         return bad_input(
             "The output of [es_update] is sums and its weights are f32; sums are exact, and so of i8 weights only.");
     }
-    return {};
+    return check_range(desc.rank, 1, kMaxRank, "rank of [es_update]");  // no matrix may have it
 }
+
+std::uint32_t largest_rank(const EsUpdateDesc& desc) { return rank_passes(desc.parameters, desc.rank).back().rank; }
 
 /// One byte per pair, in whole words; or one float.
 std::uint64_t weights_bytes(const EsUpdateDesc& desc) {
@@ -50,10 +52,11 @@ std::uint64_t weights_bytes(const EsUpdateDesc& desc) {
 }
 
 /// What the plan and the layout decide of the parameters of both kernels.
-Result<abi_eu::Params> fixed_params(const Device& device, const EsUpdateDesc& desc, const TileLayout& layout) {
+Result<abi_eu::Params> fixed_params(const Device& device, const EsUpdateDesc& desc, const EsUpdatePass& pass) {
+    const TileLayout& layout = pass.layout;
     YOLK_TRY(const std::uint64_t loops, loop_budget(device));
     YOLK_TRY(const Slices slices, choose_slices({.pair_count = pairs_of(desc),
-                                                 .rank = desc.rank,
+                                                 .rank = pass.rank,
                                                  .wanted_pairs_per_slice = desc.config->pairs_per_slice,
                                                  .tile_blocks = layout.tile_blocks,
                                                  .staged = desc.config->staged != 0,
@@ -73,7 +76,15 @@ Result<abi_eu::Params> fixed_params(const Device& device, const EsUpdateDesc& de
 /// those of es_update_sum are longer.
 bool fits_staged(const EsUpdateDesc& desc) {
     const std::uint64_t most = std::uint64_t{kExactProductsPerStagedSlice} * kEnoughSlices;
-    return pairs_of(desc) * std::uint64_t{std::bit_ceil(desc.rank)} <= most;
+    return pairs_of(desc) * std::uint64_t{std::bit_ceil(largest_rank(desc))} <= most;
+}
+
+/// Groups of tiles that a dispatch has, of the pass that has most.
+std::uint64_t most_groups(const EsUpdateDesc& desc) {
+    std::uint64_t most = 0;
+    for (const RankPass& pass : rank_passes(desc.parameters, desc.rank))
+        most = std::max<std::uint64_t>(most, lay_out_tiles(desc.parameters, 1, pass).group_count);
+    return most;
 }
 
 /// One invocation for each tile and slice fills no GPU with a policy's few tiles, so slices are short where groups are
@@ -84,8 +95,7 @@ EsUpdateConfig for_gpus(const EsUpdateDesc& desc) {
     constexpr std::uint64_t kLongest = kExactProductsPerStagedSlice;
     const std::uint64_t pairs = pairs_of(desc);
     if (!fits_staged(desc)) return {.workgroup_size = kGroupTiles};
-    const std::uint64_t groups = lay_out_tiles(desc.parameters, 1).group_count;
-    const std::uint64_t wanted = std::bit_floor(pairs * groups / kEnoughGroups);
+    const std::uint64_t wanted = std::bit_floor(pairs * most_groups(desc) / kEnoughGroups);
     return {.workgroup_size = kGroupTiles,
             .pairs_per_slice = static_cast<std::uint32_t>(std::clamp(wanted, kShortest, kLongest)),
             .staged = 1};
@@ -116,7 +126,7 @@ Result<void> legal_es_update(const DeviceInfo& /*info*/, const EsUpdateDesc& des
     if (fits_staged(desc)) return {};
     return bad_input(
         "staged is 1, which takes at most {} products of a pair and a column; {} pairs at rank {} are more.",
-        std::uint64_t{kExactProductsPerStagedSlice} * kEnoughSlices, pairs_of(desc), desc.rank);
+        std::uint64_t{kExactProductsPerStagedSlice} * kEnoughSlices, pairs_of(desc), largest_rank(desc));
 }
 
 ViewShape pair_weights_view(const EsUpdateDesc& desc) {
@@ -138,7 +148,7 @@ ViewShape update_sums_view(const EsUpdateDesc& desc) {
 }
 
 /// Of a gradient.
-Result<void> make_pipelines(const Device& device, const EsUpdateDesc& desc, EsUpdatePipelines& made) {
+Result<void> make_pipelines(const Device& device, const EsUpdateDesc& desc, EsUpdatePass& made) {
     const bool integer = desc.weights == FitnessWeights::I8;
     const auto& narrow = integer ? kernels::kEsUpdateSumI8 : kernels::kEsUpdateSumF32;
     const auto& wide = integer ? kernels::kEsUpdateSumWideI8 : kernels::kEsUpdateSumWideF32;
@@ -146,7 +156,7 @@ Result<void> make_pipelines(const Device& device, const EsUpdateDesc& desc, EsUp
     const auto& sum = desc.config->staged != 0 ? staged : desc.config->tile_blocks == 1 ? narrow : wide;
     const SpecConstant workgroup_size{abi_eu::kSpecWorkgroupSize, desc.config->workgroup_size};
     YOLK_TRY(made.kernels.sum,
-             device.pipeline(sum, std::array{workgroup_size, SpecConstant{abi_eu::kSpecRank, desc.rank}}));
+             device.pipeline(sum, std::array{workgroup_size, SpecConstant{abi_eu::kSpecRank, made.rank}}));
     YOLK_TRY(
         made.kernels.combine,
         device.pipeline(integer ? kernels::kEsUpdateCombineI8 : kernels::kEsUpdateCombineF32,
@@ -155,13 +165,13 @@ Result<void> make_pipelines(const Device& device, const EsUpdateDesc& desc, EsUp
 }
 
 /// Of sums.
-Result<void> make_share_pipelines(const Device& device, const EsUpdateDesc& desc, EsUpdatePipelines& made) {
+Result<void> make_share_pipelines(const Device& device, const EsUpdateDesc& desc, EsUpdatePass& made) {
     const auto& sum = desc.config->staged != 0        ? kernels::kUpdateShareSumStaged
                       : desc.config->tile_blocks == 1 ? kernels::kUpdateShareSum
                                                       : kernels::kUpdateShareSumWide;
     const SpecConstant workgroup_size{abi_us::kSpecWorkgroupSize, desc.config->workgroup_size};
     YOLK_TRY(made.kernels.share_sum,
-             device.pipeline(sum, std::array{workgroup_size, SpecConstant{abi_us::kSpecRank, desc.rank}}));
+             device.pipeline(sum, std::array{workgroup_size, SpecConstant{abi_us::kSpecRank, made.rank}}));
     YOLK_TRY(
         made.kernels.share_combine,
         device.pipeline(kernels::kUpdateShareCombine,
@@ -170,21 +180,42 @@ Result<void> make_share_pipelines(const Device& device, const EsUpdateDesc& desc
 }
 
 MemoryNeeds partial_sums(const Device& device, const EsUpdatePipelines& made) {
-    const std::uint64_t all = made.unit_bytes() * made.layout.unit_count;
-    const std::uint64_t least = made.unit_bytes() * made.layout.largest_tile;
+    std::uint64_t all = 0;
+    std::uint64_t least = 0;
+    for (const EsUpdatePass& pass : made.passes) {
+        all = std::max(all, pass.unit_bytes() * pass.layout.unit_count);
+        least = std::max(least, pass.unit_bytes() * pass.layout.largest_tile);
+    }
     const std::uint64_t enough = std::min(kEnoughScratchBytes, device.info().limits.max_storage_buffer_range);
     return {.size_bytes = std::min(all, std::max(least, enough)), .least_bytes = least};
 }
 
+/// The tables of all passes, in one buffer.
+Result<void> upload_entries(const Device& device, EsUpdatePipelines& made) {
+    const auto bytes_of = [](const EsUpdatePass& pass) { return std::as_bytes(std::span(pass.layout.entries)); };
+    const std::uint64_t stride = round_up(bytes_of(made.passes.front()).size(), kViewAlignment);
+    const std::uint64_t all = stride * (made.passes.size() - 1) + bytes_of(made.passes.back()).size();
+    YOLK_TRY(made.entries, device.create_buffer({.size_bytes = all, .label = "parameters of [es_update]"}));
+    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
+    std::uint64_t offset = 0;
+    for (EsUpdatePass& pass : made.passes) {
+        pass.entries = {made.entries, offset, bytes_of(pass).size()};
+        YOLK_TRY_VOID(dispatcher.upload(pass.entries, bytes_of(pass)));
+        offset += stride;
+    }
+    return {};
+}
+
 Result<PipelinesOf<EsUpdateDesc>> build_es_update(const Device& device, const EsUpdateDesc& desc) {
     auto made = std::make_shared<EsUpdatePipelines>();
-    made->layout = lay_out_tiles(desc.parameters, desc.config->tile_blocks);
-    YOLK_TRY(made->params, fixed_params(device, desc, made->layout));
-    const auto bytes = std::as_bytes(std::span(made->layout.entries));
-    YOLK_TRY(made->entries, device.create_buffer({.size_bytes = bytes.size(), .label = "parameters of [es_update]"}));
-    YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
-    YOLK_TRY_VOID(dispatcher.upload(made->entries, bytes));
-    YOLK_TRY_VOID((makes_sums(desc) ? make_share_pipelines : make_pipelines)(device, desc, *made));
+    for (const RankPass& of : rank_passes(desc.parameters, desc.rank)) {
+        EsUpdatePass& pass = made->passes.emplace_back();
+        pass.rank = of.rank;
+        pass.layout = lay_out_tiles(desc.parameters, desc.config->tile_blocks, of);
+        YOLK_TRY(pass.params, fixed_params(device, desc, pass));
+        YOLK_TRY_VOID((makes_sums(desc) ? make_share_pipelines : make_pipelines)(device, desc, pass));
+    }
+    YOLK_TRY_VOID(upload_entries(device, *made));
     made->scratch = partial_sums(device, *made);
     return PipelinesOf<EsUpdateDesc>(std::move(made));
 }
@@ -198,20 +229,23 @@ Result<BindingsOf<EsUpdateDesc>> bind_es_update(const Device& device, const EsUp
                                                 const BufferView& scratch) {
     auto bound = std::make_shared<EsUpdateBindings>();
     bound->made = made;
-    bound->windows = made->windows(scratch.size_bytes);
-    EsUpdateKernels<BindingOf>& kernels = bound->kernels;
     // Where every parameter is frozen there are no partial sums, and a binding must hold something.
     const BufferView& out = makes_sums(desc) ? views.sums : views.gradient;
     const BufferView partials = made->scratch.size_bytes == 0 ? out : scratch;
-    if (makes_sums(desc)) {
-        const std::array<BufferView, abi_us::kBindingCount> all{views.weights, made->entries, partials, out};
-        YOLK_TRY(kernels.share_sum, device.bind(made->kernels.share_sum, all));
-        YOLK_TRY(kernels.share_combine, device.bind(made->kernels.share_combine, all));
-        return BindingsOf<EsUpdateDesc>(std::move(bound));
+    for (const EsUpdatePass& pass : made->passes) {
+        auto& [windows, kernels] = bound->passes.emplace_back();
+        windows = pass.windows(made->usable(scratch.size_bytes));
+        if (makes_sums(desc)) {
+            const std::array<BufferView, abi_us::kBindingCount> all{views.weights, pass.entries, partials, out};
+            YOLK_TRY(kernels.share_sum, device.bind(pass.kernels.share_sum, all));
+            YOLK_TRY(kernels.share_combine, device.bind(pass.kernels.share_combine, all));
+        } else {
+            const std::array<BufferView, abi_eu::kBindingCount> all{views.weights, views.summary, pass.entries,
+                                                                    partials, out};
+            YOLK_TRY(kernels.sum, device.bind(pass.kernels.sum, all));
+            YOLK_TRY(kernels.combine, device.bind(pass.kernels.combine, all));
+        }
     }
-    const std::array<BufferView, abi_eu::kBindingCount> all{views.weights, views.summary, made->entries, partials, out};
-    YOLK_TRY(kernels.sum, device.bind(made->kernels.sum, all));
-    YOLK_TRY(kernels.combine, device.bind(made->kernels.combine, all));
     return BindingsOf<EsUpdateDesc>(std::move(bound));
 }
 
@@ -221,7 +255,10 @@ bool is_never_empty(const EsUpdateDesc& /*desc*/) { return false; }
 }  // namespace
 
 std::uint64_t es_update_dispatches(const EsUpdatePlan& plan, std::uint64_t scratch_bytes) {
-    return std::max<std::uint64_t>(1, 2 * plan.pipelines()->windows(scratch_bytes).size());
+    const EsUpdatePipelines& made = *plan.pipelines();
+    std::uint64_t windows = 0;
+    for (const EsUpdatePass& pass : made.passes) windows += pass.windows(made.usable(scratch_bytes)).size();
+    return std::max<std::uint64_t>(1, 2 * windows);
 }
 
 template <>

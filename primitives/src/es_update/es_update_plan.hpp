@@ -21,25 +21,39 @@ struct EsUpdateKernels {
     Of<abi::update_share::Params> share_sum{}, share_combine{};
 };
 
-struct EsUpdatePipelines {
+/// The parameters of one rank.
+struct EsUpdatePass {
+    std::uint32_t rank = 1;
     TileLayout layout;
     abi::es_update::Params params{};  ///< of all pairs; all but what a generation and a window decide
-    Buffer entries;
+    BufferView entries{};
     EsUpdateKernels<PipelineOf> kernels;
-    MemoryNeeds scratch{};
 
     /// Of one unit, in all slices.
     [[nodiscard]] std::uint64_t unit_bytes() const noexcept { return kUnitBytes * params.slice_count; }
     [[nodiscard]] std::vector<TileWindow> windows(std::uint64_t scratch_bytes) const {
         if (layout.tile_count == 0) return {};
-        return cut_tiles(layout, std::min(scratch_bytes, scratch.size_bytes) / unit_bytes());
+        return cut_tiles(layout, scratch_bytes / unit_bytes());
+    }
+};
+
+struct EsUpdatePipelines {
+    std::vector<EsUpdatePass> passes;  ///< at least one; they share the scratch
+    Buffer entries;                    ///< of all passes
+    MemoryNeeds scratch{};
+
+    [[nodiscard]] std::uint64_t usable(std::uint64_t scratch_bytes) const noexcept {
+        return std::min(scratch_bytes, scratch.size_bytes);
     }
 };
 
 struct EsUpdateBindings {
+    struct Pass {
+        std::vector<TileWindow> windows;
+        EsUpdateKernels<BindingOf> kernels;
+    };
     std::shared_ptr<const EsUpdatePipelines> made;  // keeps the entries alive
-    std::vector<TileWindow> windows;
-    EsUpdateKernels<BindingOf> kernels;
+    std::vector<Pass> passes;                       // as there
 };
 
 void record_es_update(Recorder& recorder, const BindingsOf<EsUpdateDesc>& bound, const EsUpdateDesc& desc,

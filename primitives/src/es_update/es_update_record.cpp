@@ -55,15 +55,15 @@ Result<Extent> extent_of(const TileLayout& layout, const EsUpdateDesc& desc, con
                   .has_frozen = share.first_strip == 0 && share.strip_count != 0};
 }
 
-abi_eu::Params params_at(const EsUpdatePipelines& made, const EsUpdateDesc& desc, const NoiseContext& when) noexcept {
-    abi_eu::Params at = made.params;
+abi_eu::Params params_at(const EsUpdatePass& pass, const EsUpdateDesc& desc, const NoiseContext& when) noexcept {
+    abi_eu::Params at = pass.params;
     at.seed_low = static_cast<std::uint32_t>(when.seed);
     at.seed_high = static_cast<std::uint32_t>(when.seed >> 32U);
     at.time = when.time;
     // Divisions and square roots of double are correctly rounded, so every host gives the same two factors.
     const double members = desc.population;
     const double scale = std::sqrt(members) / members * static_cast<double>(when.sigma);
-    at.matrix_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(desc.rank)) / kNoiseVariance);
+    at.matrix_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(pass.rank)) / kNoiseVariance);
     at.vector_factor = static_cast<float>(scale / std::sqrt(static_cast<double>(kNoiseVariance)));
     return at;
 }
@@ -96,58 +96,76 @@ void put_window(abi_eu::Params& at, const TileWindow& window, std::uint32_t zero
     at.frozen_count = zeroed;
 }
 
-LinearGrid sum_grid(const EsUpdateDesc& desc, const abi_eu::Params& at) noexcept {
+LinearGrid sum_grid(const EsUpdateDesc& desc, std::uint32_t rank, const abi_eu::Params& at) noexcept {
     constexpr std::uint64_t kEdge = abi_eu::kTileEdge;
     // Per pair and rank column the noise of both sides, or a group's share of it, and the products of a tile.
     const bool staged = desc.config->staged != 0;
     const std::uint64_t blocks = desc.config->tile_blocks;
     const std::uint64_t noise_cost = staged ? kNoiseBlockCost / 4 : (1 + blocks) * kNoiseBlockCost;
-    const std::uint64_t pair_cost = desc.rank * (noise_cost + blocks * kEdge * kEdge);
+    const std::uint64_t pair_cost = rank * (noise_cost + blocks * kEdge * kEdge);
     const std::uint64_t tiles = staged ? std::uint64_t{at.group_count} * kGroupTiles : at.tile_count;
     return grid_of(tiles * at.slice_count, desc.config->workgroup_size, pair_cost * at.pairs_per_slice);
 }
 
+/// Windows of one pass.
+struct WindowRecording {
+    const EsUpdateDesc* desc;
+    const EsUpdateKernels<BindingOf>* kernels;
+    std::uint32_t rank;
+    abi_eu::Params params;  // but for the window
+};
+
 /// `zeroed`: how many elements of frozen parameters, too.
-void record_window(Recorder& recorder, const EsUpdateBindings& bound, const EsUpdateDesc& desc, abi_eu::Params at,
-                   const Extent& extent, const TileWindow& window, std::uint32_t zeroed) noexcept {
+void record_window(Recorder& recorder, const WindowRecording& of, const Extent& extent, const TileWindow& window,
+                   std::uint32_t zeroed) noexcept {
+    const EsUpdateDesc& desc = *of.desc;
+    abi_eu::Params at = of.params;
     put_window(at, window, zeroed);
     const bool sums = desc.output == EsUpdateOutput::Sums;
     const abi_us::Params share_at = share_params(at, extent);
     if (window.tile_count > 0 && at.slice_count > 0) {
-        const LinearGrid grid = sum_grid(desc, at);
+        const LinearGrid grid = sum_grid(desc, of.rank, at);
         if (sums)
-            recorder.dispatch(bound.kernels.share_sum, share_at, grid);
+            recorder.dispatch(of.kernels->share_sum, share_at, grid);
         else
-            recorder.dispatch(bound.kernels.sum, at, grid);
+            recorder.dispatch(of.kernels->sum, at, grid);
         recorder.barrier(Barrier::ComputeToCompute);
     }
     const LinearGrid grid = grid_of(std::uint64_t{abi_eu::kTileEdge} * window.unit_count + zeroed,
                                     desc.config->workgroup_size, kCombineCost * at.slice_count);
     if (sums)
-        recorder.dispatch(bound.kernels.share_combine, share_at, grid);
+        recorder.dispatch(of.kernels->share_combine, share_at, grid);
     else
-        recorder.dispatch(bound.kernels.combine, at, grid);
+        recorder.dispatch(of.kernels->combine, at, grid);
 }
 
 }  // namespace
 
 void record_es_update(Recorder& recorder, const BindingsOf<EsUpdateDesc>& bound, const EsUpdateDesc& desc,
                       const NoiseContext& when, OrDefault<EsUpdateShare> share) noexcept {
-    const TileLayout& layout = bound->made->layout;
-    const Result<Extent> extent = extent_of(layout, desc, share.value);
-    if (!extent) return recorder.refuse(extent.error());
-    abi_eu::Params params = params_at(*bound->made, desc, when);
-    params.slice_count = ceil_div(extent->end_pair - extent->first_pair, params.pairs_per_slice);
-    std::uint32_t zeroed = extent->has_frozen ? layout.frozen_count : 0;
+    const std::vector<EsUpdatePass>& passes = bound->made->passes;
+    std::uint32_t zeroed = passes.front().layout.frozen_count;
     bool is_first = true;
-    for (const TileWindow& window : bound->windows) {
-        const TileWindow part = part_of(layout, window, extent->tiles);
-        if (part.tile_count == 0) continue;
-        // Windows share the scratch: the next one overwrites what the last one has added up.
-        if (!std::exchange(is_first, false)) recorder.barrier(Barrier::ComputeToCompute);
-        record_window(recorder, *bound, desc, params, *extent, part, std::exchange(zeroed, 0));
+    for (std::size_t i = 0; i < passes.size(); ++i) {
+        const EsUpdatePass& pass = passes[i];
+        const Result<Extent> extent = extent_of(pass.layout, desc, share.value);
+        if (!extent) return recorder.refuse(extent.error());
+        if (!extent->has_frozen) zeroed = 0;
+        WindowRecording of{.desc = &desc,
+                           .kernels = &bound->passes[i].kernels,
+                           .rank = pass.rank,
+                           .params = params_at(pass, desc, when)};
+        of.params.slice_count = ceil_div(extent->end_pair - extent->first_pair, of.params.pairs_per_slice);
+        for (const TileWindow& window : bound->passes[i].windows) {
+            const TileWindow part = part_of(pass.layout, window, extent->tiles);
+            if (part.tile_count == 0) continue;
+            // Windows share the scratch: the next one overwrites what the last one has added up.
+            if (!std::exchange(is_first, false)) recorder.barrier(Barrier::ComputeToCompute);
+            record_window(recorder, of, *extent, part, std::exchange(zeroed, 0));
+        }
+        const bool is_last = i + 1 == passes.size();
+        if (is_last && is_first && zeroed > 0) record_window(recorder, of, *extent, {}, zeroed);
     }
-    if (is_first && zeroed > 0) record_window(recorder, *bound, desc, params, *extent, {}, zeroed);
 }
 
 }  // namespace yolk

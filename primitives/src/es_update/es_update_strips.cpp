@@ -11,7 +11,7 @@ namespace yolk {
 
 using abi::es_update::kTileEdge;
 
-UpdateStrips::UpdateStrips(const ParameterTable& table) {
+UpdateStrips::UpdateStrips(const ParameterTable& table, std::uint32_t rank) {
     std::uint64_t work = 0;
     for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
         const ParameterDesc& parameter = table.parameters()[id];
@@ -19,14 +19,14 @@ UpdateStrips::UpdateStrips(const ParameterTable& table) {
         const bool is_vector = parameter.perturbation == Perturbation::Vector;
         const std::uint32_t elements = parameter.rows * parameter.columns;
         const std::uint32_t columns = is_vector ? 1 : parameter.columns;
-        const Piece& piece =
-            pieces_.emplace_back(Piece{.first_strip = count_,
-                                       .first_element = table.offset(ParameterId{id}),
-                                       .element_count = elements,
-                                       .elements_per_strip = static_cast<std::uint32_t>(
-                                           std::min<std::uint64_t>(std::uint64_t{kTileEdge} * columns, elements)),
-                                       .work_per_strip = is_vector ? 1 : kTileEdge * ceil_div(columns, kTileEdge),
-                                       .work_before = work});
+        const Piece& piece = pieces_.emplace_back(
+            Piece{.first_strip = count_,
+                  .first_element = table.offset(ParameterId{id}),
+                  .element_count = elements,
+                  .elements_per_strip =
+                      static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{kTileEdge} * columns, elements)),
+                  .work_per_strip = is_vector ? 1 : kTileEdge * ceil_div(columns, kTileEdge) * rank_of(parameter, rank),
+                  .work_before = work});
         const std::uint32_t strips = ceil_div(elements / columns, kTileEdge);
         count_ += strips;
         work += std::uint64_t{strips} * piece.work_per_strip;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "es_update_text.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -36,6 +38,18 @@ bool parse_elements(EsUpdateDesc& desc, std::string_view text) {
     return table.has_value();
 }
 
+/// That of most of the sums, where matrices have several.
+std::string print_rank(const EsUpdateDesc& desc) {
+    std::map<std::uint32_t, std::uint64_t> sums;
+    for (const ParameterDesc& parameter : desc.parameters.parameters()) {
+        if (parameter.perturbation != Perturbation::LowRank) continue;
+        const std::uint32_t rank = rank_of(parameter, desc.rank);
+        sums[rank] += std::uint64_t{rank} * parameter.rows * parameter.columns;
+    }
+    const auto most = std::ranges::max_element(sums, {}, [](const auto& of) { return of.second; });
+    return std::to_string(most == sums.end() ? desc.rank : most->first);
+}
+
 /// 0: the table that `elements` alone gives, and tables of which no text tells.
 std::string print_rows(const EsUpdateDesc& desc) {
     const auto parameters = desc.parameters.parameters();
@@ -58,6 +72,8 @@ bool parse_rows(EsUpdateDesc& desc, std::string_view text) {
 
 Fields<EsUpdateDesc> es_update_fields() {
     using Desc = EsUpdateDesc;
+    Field<Desc> rank = extent<&Desc::rank>("rank").from(1, kMaxRank);
+    rank.print = &print_rank;
     return {"es_update",
             {Field<Desc>{.info = {.name = "elements",
                                   .role = FieldRole::Extent,
@@ -65,7 +81,7 @@ Fields<EsUpdateDesc> es_update_fields() {
                                   .fallback = "450"},
                          .print = &print_elements,
                          .parse = &parse_elements},
-             extent<&Desc::population>("population").from(2), extent<&Desc::rank>("rank").from(1, kMaxRank),
+             extent<&Desc::population>("population").from(2), rank,
              Field<Desc>{.info = {.name = "rows",
                                   .role = FieldRole::Neither,
                                   .allowed = "0, or a divisor of elements: of the one matrix that they are",

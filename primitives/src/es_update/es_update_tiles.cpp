@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "yolk/core/shape.hpp"
 
@@ -15,6 +16,11 @@ using abi::es_update::ParameterEntry;
 std::uint32_t kind_of(Perturbation perturbation) {
     if (perturbation == Perturbation::Frozen) return abi::es_update::kKindFrozen;
     return perturbation == Perturbation::Vector ? abi::es_update::kKindVector : abi::es_update::kKindMatrix;
+}
+
+bool is_of(const RankPass& pass, const ParameterDesc& parameter) {
+    if (parameter.perturbation == Perturbation::Vector) return pass.has_vectors;
+    return rank_of(parameter, pass.run_rank) == pass.rank;
 }
 
 std::uint32_t tiles_of(const ParameterEntry& entry, std::uint32_t tile_blocks) {
@@ -72,6 +78,7 @@ std::uint32_t first_tile_of(const TileLayout& layout, std::uint32_t strip) noexc
     const auto after = std::ranges::upper_bound(layout.first_strips, strip);
     const auto at = static_cast<std::size_t>(after - layout.first_strips.begin()) - 1;
     const ParameterEntry& entry = layout.entries[at];
+    if (entry.kind == abi::es_update::kKindFrozen) return entry.first_tile;  // of another pass
     return entry.first_tile + (strip - layout.first_strips[at]) * tiles_across(entry, layout.tile_blocks);
 }
 
@@ -82,14 +89,28 @@ std::uint32_t first_unit_of(const TileLayout& layout, std::uint32_t tile) noexce
 
 }  // namespace
 
-TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks) {
+std::vector<RankPass> rank_passes(const ParameterTable& table, std::uint32_t run_rank) {
+    std::set<std::uint32_t> ranks;
+    for (const ParameterDesc& parameter : table.parameters())
+        if (parameter.perturbation == Perturbation::LowRank) ranks.insert(rank_of(parameter, run_rank));
+    if (ranks.empty()) ranks.insert(run_rank);
+    std::vector<RankPass> passes;
+    for (const std::uint32_t rank : ranks)
+        passes.push_back({.rank = rank, .run_rank = run_rank, .has_vectors = passes.empty()});
+    return passes;
+}
+
+TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks, const RankPass& pass) {
     TileLayout layout{.entries = {}, .first_strips = {}, .tile_blocks = tile_blocks};
     for (std::uint32_t id = 0; id < table.parameters().size(); ++id) {
         const ParameterDesc& parameter = table.parameters()[id];
         const std::uint32_t elements = parameter.rows * parameter.columns;
         const bool is_vector = parameter.perturbation == Perturbation::Vector;
+        const bool is_here = is_of(pass, parameter);
+        // What other passes sum is as frozen here, but no element of it is zeroed.
+        const std::uint32_t kind = is_here ? kind_of(parameter.perturbation) : abi::es_update::kKindFrozen;
         const ParameterEntry& entry =
-            layout.entries.emplace_back(ParameterEntry{.kind = kind_of(parameter.perturbation),
+            layout.entries.emplace_back(ParameterEntry{.kind = kind,
                                                        .rows = is_vector ? elements : parameter.rows,
                                                        .columns = is_vector ? 1 : parameter.columns,
                                                        .offset = table.offset(ParameterId{id}),
@@ -98,14 +119,15 @@ TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks)
                                                        .first_unit = layout.unit_count,
                                                        .first_frozen = layout.frozen_count});
         layout.first_strips.push_back(layout.strip_count);
-        if (entry.kind == abi::es_update::kKindFrozen) {
+        if (parameter.perturbation == Perturbation::Frozen) {
             layout.frozen_count += elements;
             continue;
         }
+        layout.strip_count += ceil_div(entry.rows, kTileEdge);
+        if (!is_here) continue;
         const std::uint32_t tiles = tiles_of(entry, tile_blocks);
         const std::uint32_t units = units_of_tile(entry, tile_blocks);
         layout.tile_count += tiles;
-        layout.strip_count += ceil_div(entry.rows, kTileEdge);
         layout.unit_count += tiles * units;
         layout.group_count +=
             ceil_div(tiles, tiles_of_group_row(entry, tile_blocks)) * groups_across(entry, tile_blocks);

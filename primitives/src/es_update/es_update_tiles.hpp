@@ -14,16 +14,26 @@ namespace yolk {
 /// Of the partial sums of one unit, in each slice.
 inline constexpr std::uint64_t kUnitBytes = std::uint64_t{4} * abi::es_update::kTileEdge;
 
+/// The parameters whose noise has one rank; vectors, whose noise has none, are in one of a table's.
+struct RankPass {
+    std::uint32_t rank = 1;
+    std::uint32_t run_rank = 1;  ///< of matrices that say nothing
+    bool has_vectors = true;
+};
+
+/// By rank, ascending; the first has the vectors. One with the run's rank where no matrix is perturbed.
+[[nodiscard]] std::vector<RankPass> rank_passes(const ParameterTable& table, std::uint32_t run_rank);
+
 struct TileLayout {
-    std::vector<abi::es_update::ParameterEntry> entries;
-    std::vector<std::uint32_t> first_strips;  ///< of each entry (yolk/primitives/es_update_strips.hpp)
+    std::vector<abi::es_update::ParameterEntry> entries;  ///< of the whole table; those of other passes have no tiles
+    std::vector<std::uint32_t> first_strips;              ///< of each entry (yolk/primitives/es_update_strips.hpp)
     std::uint32_t tile_blocks = 1;
     std::uint32_t tile_count = 0;
     std::uint32_t unit_count = 0;
     std::uint32_t group_count = 0;
     std::uint32_t largest_tile = 0;  ///< in units; 0 where all is frozen
     std::uint32_t frozen_count = 0;  ///< elements
-    std::uint32_t strip_count = 0;
+    std::uint32_t strip_count = 0;   ///< of the whole table
 };
 
 /// Tiles [first, end).
@@ -46,7 +56,8 @@ struct TileWindow {
 };
 
 /// `tile_blocks`: 1 or 2. The table has fewer than 2^30 elements (4 GiB, the largest binding there is), so counts fit.
-[[nodiscard]] TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks);
+[[nodiscard]] TileLayout lay_out_tiles(const ParameterTable& table, std::uint32_t tile_blocks,
+                                       const RankPass& pass = {});
 
 /// Windows of at most `most_units` units, at least the largest tile; together all tiles, in order.
 [[nodiscard]] std::vector<TileWindow> cut_tiles(const TileLayout& layout, std::uint64_t most_units);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "yolk/core/result.hpp"
+#include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/buffer.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
@@ -23,8 +24,6 @@ inline constexpr std::uint32_t kMaxWorkgroupSize = 256;
 inline constexpr std::uint64_t kElementBytes = 4;
 /// Elements that an invocation loads at once where rows divide by it.
 inline constexpr std::uint32_t kQuad = 4;
-/// The largest rank of a perturbation.
-inline constexpr std::uint32_t kMaxRank = 32;
 /// Of one parameter and domain: element indices are 32-bit words in the kernels.
 inline constexpr std::uint64_t kMaxNoiseElements = 0xFFFFFFFFU;
 

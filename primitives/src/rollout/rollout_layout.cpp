@@ -35,7 +35,7 @@ Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& 
         widths.front(), widths.back(), environment.name, environment.observation_count, environment.action_count);
 }
 
-Result<void> check_parameter(const ParameterDesc& given, const ParameterDesc& expected) {
+Result<void> check_parameter(const ParameterDesc& given, const ParameterDesc& expected, const RolloutDesc& desc) {
     const bool same_shape =
         given.name == expected.name && given.rows == expected.rows && given.columns == expected.columns;
     if (!same_shape) {
@@ -44,7 +44,14 @@ Result<void> check_parameter(const ParameterDesc& given, const ParameterDesc& ex
             "network's parameters() in their order.",
             given.name, given.rows, given.columns, expected.name, expected.rows, expected.columns);
     }
-    if (given.perturbation == expected.perturbation || given.perturbation == Perturbation::Frozen) return {};
+    if (given.perturbation == Perturbation::Frozen) return {};
+    if (!desc.mean_only && rank_of(given, desc.rank) != desc.rank) {
+        return bad_input(
+            "Parameter \"{}\" of [rollout] has noise of rank {}; all matrices of a network have one rank, here {}. "
+            "Leave theirs at 0, or evaluate the population otherwise.",
+            given.name, given.rank, desc.rank);
+    }
+    if (given.perturbation == expected.perturbation) return {};
     return bad_input(
         "Parameter \"{}\" of [rollout] has a perturbation that is not its own; only freezing it is allowed.",
         given.name);
@@ -56,7 +63,7 @@ Result<void> check_parameters(const RolloutDesc& desc) {
     if (given.size() != expected.size()) {
         return bad_input("[rollout] was given {} parameters; its network has {}.", given.size(), expected.size());
     }
-    for (std::size_t p = 0; p < given.size(); ++p) YOLK_TRY_VOID(check_parameter(given[p], expected[p]));
+    for (std::size_t p = 0; p < given.size(); ++p) YOLK_TRY_VOID(check_parameter(given[p], expected[p], desc));
     if (desc.parameters.element_count() <= abi_ro::kMaxParameterCount) return {};
     return bad_input(
         "The network of [rollout] has {} parameter elements; at most {} fit in a uniform buffer (64 KiB). Use smaller "

@@ -24,7 +24,7 @@ struct EvolutionOptions {
     std::uint32_t population = 4096;  ///< members; 2 ... 2^20, even where they come in pairs
     /// Members in pairs of opposite noise; false: each has its own, and the rules that compare pairs are refused.
     bool antithetic = true;
-    std::uint32_t rank = 1;            ///< 1 ... 32
+    std::uint32_t rank = 1;            ///< of matrices that say none (ParameterDesc::rank); 1 ... 32
     float sigma = 0.2F;                ///< finite; at least kMinScale
     float learning_rate = 0.2F;        ///< finite; at least kMinScale
     float sigma_decay = 1.0F;          ///< per generation, in (0, 1]

@@ -24,7 +24,7 @@ enum class UpdateSharing {
 struct SharingProblem {
     const ParameterTable& parameters;
     std::uint32_t pairs = 0;  ///< or members, where they come without pairs
-    std::uint32_t rank = 1;
+    std::uint32_t rank = 1;   ///< of matrices that say none
     std::size_t devices = 1;
     bool integer_weights = true;  ///< sums of float weights are not exact, so that only their parameters are shared
 };

@@ -23,9 +23,9 @@ namespace yolk::hyper {
 struct MatrixWeight {
     std::uint32_t out = 0;
     std::uint32_t in = 0;
-    std::uint32_t noise_rank = 1;
-    Tensor values{};  ///< [out, in]; empty: initial_weights at registration
-    [[nodiscard]] static Result<MatrixWeight> from_tensor(Tensor values, std::uint32_t noise_rank = 1);
+    std::uint32_t noise_rank = 0;  ///< of its perturbations, 1 ... 32; 0: that of the run (OptimizeOptions::evolution)
+    Tensor values{};               ///< [out, in]; empty: initial_weights at registration
+    [[nodiscard]] static Result<MatrixWeight> from_tensor(Tensor values, std::uint32_t noise_rank = 0);
 };
 using LoraWeight = MatrixWeight;  ///< hyperfunc's word
 

@@ -72,7 +72,7 @@ struct OptimizeOptions {
     /// by default. Written out (`.evolution = {.population = 64, ...}`), what is left out has the defaults of
     /// EvolutionOptions: give population, sigma and learning_rate. Over a system they mean:
     /// - sigma: in search coordinates (parameters.hpp);
-    /// - rank: of all matrices' noise, where none of them declares a larger one;
+    /// - rank: of the noise of matrices that declare none (MatrixWeight::noise_rank);
     /// - freeze: hyperfunctions; freeze_vectors: those whose parameters are a vector of weights;
     /// - episodes: stays 1, as samples_per_example is what repeats an evaluation.
     evolve::EvolutionOptions evolution{.population = 32, .sigma = 0.05F, .learning_rate = 0.1F};
@@ -194,8 +194,9 @@ class Objective {
     [[nodiscard]] virtual Dispatcher& dispatcher() noexcept = 0;
     /// Where candidates are dealt out to several devices: those. nullptr: there is one.
     [[nodiscard]] virtual evolve::DevicePool* devices() noexcept { return nullptr; }
-    /// Of the matrices' low-rank perturbations: the largest that the options or an optimized matrix ask for.
-    [[nodiscard]] virtual std::uint32_t noise_rank() const noexcept = 0;
+    /// Perturbations::rank, and EvolutionOptions::rank of an update: of matrices that declare none. space().table has
+    /// the ranks of the others.
+    [[nodiscard]] std::uint32_t noise_rank() const noexcept { return options().evolution.rank; }
     /// Rows of space().table, ascending, that the host reads of a centre on the device: those with bounds, and what
     /// host functions are given.
     [[nodiscard]] virtual std::span<const ParameterId> host_rows() const noexcept = 0;

@@ -48,7 +48,7 @@ struct ParameterSpec {
     std::string name;              ///< the hyperfunction's
     Shape shape{};                 ///< [out, in] of a matrix, [n] of a vector or of n fields; [0] for none
     std::vector<Field> fields{};   ///< of a struct; empty for weights
-    std::uint32_t noise_rank = 1;  ///< of a matrix, 1 ... 32
+    std::uint32_t noise_rank = 0;  ///< of a matrix, 1 ... 32; 0: that of the run
     bool optimize = false;
     [[nodiscard]] bool is_matrix() const noexcept { return shape.rank() == 2; }
 };

@@ -61,7 +61,7 @@ struct Perturbations {
     /// need hold no other rows than PopulationEvaluator::host_rows() and frozen ones.
     BufferView device_centre{};
     NoiseContext when{};
-    std::uint32_t rank = 1;
+    std::uint32_t rank = 1;         ///< of matrices whose row of the table says none
     std::int32_t first_member = 0;  ///< -1: the centre itself
     std::uint32_t members = 0;      ///< 0 is legal
     bool antithetic = true;         ///< otherwise pair = member, side +

@@ -69,7 +69,7 @@ struct EsUpdateDesc {
 
     ParameterTable parameters;
     std::uint32_t population = 0;  ///< even where members come in pairs
-    std::uint32_t rank = 1;        ///< 1 ... 32
+    std::uint32_t rank = 1;        ///< of matrices that say none (ParameterDesc::rank), 1 ... 32
     FitnessWeights weights = FitnessWeights::I8;
     bool antithetic = true;  ///< weights are one per pair; false: one per member, whose noise is its own
     /// Sums take int8 weights, and are converted by es_update_gradient (yolk/reference/es_update.hpp).
@@ -83,15 +83,16 @@ template <>
 const Operation<EsUpdateDesc>& operation_of<EsUpdateDesc>();
 /// A barrier between its own dispatches inside; the caller puts one before and after.
 using BoundEsUpdate = Bound<EsUpdateDesc>;
-/// Owns a small device buffer with the parameter table (made with the plan, uploaded once). Scratch: partial sums, 4
-/// bytes per slice and element that is not frozen, up to whole tiles; 128 MiB at most. With less, down to all slices of
-/// one tile, the gradient is made in more windows, with the same bits. Errors: population odd or zero, rank out of
+/// Owns a small device buffer with the parameter table, once for each rank (made with the plan, uploaded once).
+/// Parameters of one rank are summed together, rank by rank. Scratch: partial sums, 4 bytes per slice and element that
+/// is not frozen, up to whole tiles, of the rank that needs most; 128 MiB at most. With less, down to all slices of one
+/// tile, the gradient is made in more windows, with the same bits. Errors: population odd or zero, rank out of
 /// range, a configuration outside the space, an empty table, sums of float weights, a gradient (or its sums) above the
 /// device's binding limit, more slices than a loop of the device may take (above 2^25 members), driver errors.
 using EsUpdatePlan = Plan<EsUpdateDesc>;
 inline constexpr Planner<EsUpdateDesc> plan_es_update;
-/// Dispatches that one record() of the whole makes with so much scratch: 2 per window (1 where all is frozen), whatever
-/// the number of parameters.
+/// Dispatches that one record() of the whole makes with so much scratch: 2 per window (1 where all is frozen), one
+/// window at least for each rank that the table has, whatever the number of parameters.
 [[nodiscard]] std::uint64_t es_update_dispatches(const EsUpdatePlan& plan, std::uint64_t scratch_bytes);
 
 }  // namespace yolk

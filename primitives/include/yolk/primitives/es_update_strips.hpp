@@ -21,14 +21,15 @@ struct ElementSpan {
 class UpdateStrips {
    public:
     UpdateStrips() = default;
-    explicit UpdateStrips(const ParameterTable& table);
+    /// `rank`: of matrices that say none; only the work depends on it.
+    explicit UpdateStrips(const ParameterTable& table, std::uint32_t rank = 1);
 
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
     /// From the first element of strip `first` to the last of strip `first + strips - 1`, with the frozen parameters
     /// that lie between them. `first + strips` is at most count().
     [[nodiscard]] ElementSpan elements(std::uint32_t first, std::uint32_t strips) const noexcept;
-    /// Work of the strips before this one, at most count(): 8 for each 8 x 8 elements of a matrix that are begun, 1 for
-    /// each 8 of a vector.
+    /// Work of the strips before this one, at most count(): 8 r for each 8 x 8 elements of a matrix of rank r that are
+    /// begun, 1 for each 8 of a vector.
     [[nodiscard]] std::uint64_t work_before(std::uint32_t strip) const noexcept;
 
    private:

@@ -18,17 +18,27 @@ enum class Perturbation {
     Frozen,   ///< neither perturbed nor updated
 };
 
+/// The largest rank of a perturbation.
+inline constexpr std::uint32_t kMaxRank = 32;
+
 struct ParameterDesc {
     std::string name;           ///< "layer0.weight"; unique
     std::uint32_t rows = 0;     ///< out; the length of a vector
     std::uint32_t columns = 1;  ///< in; 1 for a vector
     Perturbation perturbation = Perturbation::LowRank;
+    std::uint32_t rank = 0;  ///< r of a low-rank matrix, 1 ... kMaxRank; 0: the rank of the run
 };
+
+/// r of a low-rank matrix in a run whose matrices have `run_rank` where they say nothing.
+[[nodiscard]] constexpr std::uint32_t rank_of(const ParameterDesc& parameter, std::uint32_t run_rank) noexcept {
+    return parameter.rank == 0 ? run_rank : parameter.rank;
+}
 
 /// Parameters laid out one behind the other as fp32, in id order, without padding; id = position. Immutable.
 class ParameterTable {
    public:
-    /// Errors: empty or duplicate name, zero extent, more than 2^24 parameters, 2^31 elements or more in all.
+    /// Errors: empty or duplicate name, zero extent, a rank above kMaxRank, a vector with one, more than 2^24
+    /// parameters, 2^31 elements or more in all.
     [[nodiscard]] static Result<ParameterTable> create(std::vector<ParameterDesc> parameters);
 
     [[nodiscard]] std::span<const ParameterDesc> parameters() const noexcept { return parameters_; }

@@ -111,7 +111,7 @@ const Operation<RolloutDesc>& operation_of<RolloutDesc>();
 using BoundRollout = Bound<RolloutDesc>;
 /// With less scratch than size_bytes, down to least(), fewer episodes run at once. Errors: unknown environment, a
 /// network that does not fit it, parameters that are not the network's or pass the uniform range (64 KiB), rank outside
-/// 1 ... 32, no members or episodes, a configuration outside the space.
+/// 1 ... 32, a matrix with another one, no members or episodes, a configuration outside the space.
 using RolloutPlan = Plan<RolloutDesc>;
 inline constexpr Planner<RolloutDesc> plan_rollout;
 /// Dispatches that one record() makes with all of the scratch (size_bytes); long work is cut into more.
