@@ -88,6 +88,12 @@ TEST_P(shared_update, has_the_bits_of_one_device) {
     expect_same(table_with_frozen(), {.population = 90}, kRates);
     expect_same(table_with_frozen(),
                 {.population = 37, .antithetic = false, .rank = 3, .fitness = FitnessRule::CentredRank}, kRates);
+    expect_same(*ParameterTable::create({{.name = "u", .rows = 37, .columns = 19, .rank = 4},
+                                         {.name = "v", .rows = 21, .perturbation = Perturbation::Vector},
+                                         {.name = "w", .rows = 10, .columns = 9},
+                                         {.name = "x", .rows = 17, .columns = 5, .rank = 32},
+                                         {.name = "y", .rows = 9, .columns = 9, .rank = 4}}),
+                {.population = 90, .rank = 2}, kRates);
 }
 
 TEST_P(shared_update, of_less_than_there_are_devices) {

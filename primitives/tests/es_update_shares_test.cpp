@@ -64,6 +64,22 @@ ParameterTable shared_table() {
     return *std::move(table);
 }
 
+/// Ranks by turns, the run's among them; vectors and frozen parameters between them. 36 strips.
+ParameterTable table_of_ranks() {
+    auto table =
+        ParameterTable::create({{.name = "a", .rows = 67, .columns = 9, .rank = 1},
+                                {.name = "b", .rows = 19, .perturbation = Perturbation::Vector},
+                                {.name = "c", .rows = 19, .columns = 83, .rank = 4},
+                                {.name = "frozen", .rows = 3, .columns = 7, .perturbation = Perturbation::Frozen},
+                                {.name = "d", .rows = 20, .columns = 21, .rank = 2},
+                                {.name = "e", .rows = 35, .columns = 5, .rank = 1},
+                                {.name = "f", .rows = 9, .columns = 9},
+                                {.name = "g", .rows = 17, .columns = 7, .rank = 32},
+                                {.name = "h", .rows = 9, .perturbation = Perturbation::Vector}});
+    EXPECT_OK(table);
+    return *std::move(table);
+}
+
 std::vector<std::int8_t> shared_weights(std::uint32_t pairs) {
     std::vector<std::int8_t> weights(pairs);
     for (std::uint32_t pair = 0; pair < pairs; ++pair) weights[pair] = static_cast<std::int8_t>(pair * 167 % 255 - 127);
@@ -114,6 +130,51 @@ TEST_P(es_update_shares, of_the_pairs_add_up_to_the_whole) {
         std::vector<float> gradient(sums.size());
         reference::es_update_gradient(desc, sums, kShareSummary, kShareTime, gradient);
         EXPECT_THAT(gradient, ElementsAreArray(reference::es_update_twin(desc, weights, kShareSummary, kShareTime)));
+    }
+}
+
+/// The elements of each parameter, where all matrices have its rank.
+std::vector<float> rank_by_rank(const EsUpdateDesc& desc, const std::vector<std::int8_t>& weights) {
+    std::vector<float> all(desc.parameters.element_count());
+    for (std::uint32_t id = 0; id < desc.parameters.parameters().size(); ++id) {
+        const ParameterDesc& parameter = desc.parameters.parameters()[id];
+        std::vector<ParameterDesc> alike(desc.parameters.parameters().begin(), desc.parameters.parameters().end());
+        for (ParameterDesc& other : alike) other.rank = 0;
+        EsUpdateDesc of_rank = desc;
+        of_rank.parameters = *ParameterTable::create(alike);
+        of_rank.rank = parameter.rank == 0 ? desc.rank : parameter.rank;
+        const std::vector<float> twin = reference::es_update_twin(of_rank, weights, kShareSummary, kShareTime);
+        const auto first = static_cast<std::ptrdiff_t>(desc.parameters.offset(ParameterId{id}));
+        std::copy_n(twin.begin() + first, parameter.rows * parameter.columns, all.begin() + first);
+    }
+    return all;
+}
+
+TEST_P(es_update_shares, of_matrices_of_several_ranks) {
+    constexpr std::uint32_t kPairs = 45;
+    const std::uint32_t strips = UpdateStrips(table_of_ranks()).count();
+    const std::vector<EsUpdateShare> shares{{0, 1}, {1, 9}, {10, 0}, {10, 9}, {19, strips - 21}, {strips - 2}};
+    const std::vector<std::int8_t> weights = shared_weights(kPairs);
+    for (const EsUpdateConfig& config : kShareConfigs) {
+        EsUpdateDesc desc{.parameters = table_of_ranks(), .population = 2 * kPairs, .rank = 3, .config = config};
+        const std::vector<float> expected = rank_by_rank(desc, weights);
+        for (const bool least : {false, true}) {
+            for (const std::vector<EsUpdateShare>& cut : {std::vector<EsUpdateShare>{{}}, shares}) {
+                ASSERT_OK_AND_ASSIGN(const auto words, words_of(desc, weights, cut, least));
+                const auto* floats = reinterpret_cast<const float*>(words.data());
+                EXPECT_THAT(std::vector<float>(floats, floats + words.size()), ElementsAreArray(expected)) << least;
+            }
+        }
+        desc.output = EsUpdateOutput::Sums;
+        std::vector<std::int64_t> sums(desc.parameters.element_count());
+        for (const EsUpdateShare& share : {EsUpdateShare{.pair_count = 17}, EsUpdateShare{.first_pair = 17}}) {
+            ASSERT_OK_AND_ASSIGN(const auto words, words_of(desc, weights, {share}, true));
+            for (std::size_t i = 0; i < sums.size(); ++i)
+                sums[i] += static_cast<std::int64_t>(words[2 * i] | std::uint64_t{words[2 * i + 1]} << 32U);
+        }
+        std::vector<float> gradient(sums.size());
+        reference::es_update_gradient(desc, sums, kShareSummary, kShareTime, gradient);
+        EXPECT_THAT(gradient, ElementsAreArray(expected));
     }
 }
 

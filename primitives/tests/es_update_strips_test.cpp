@@ -99,5 +99,18 @@ TEST(es_update_strips, cut_windows_into_their_tiles) {
     }
 }
 
+TEST(es_update_strips, of_larger_ranks_have_more_work) {
+    ASSERT_OK_AND_ASSIGN(const ParameterTable table,
+                         ParameterTable::create({{.name = "a", .rows = 9, .columns = 9, .rank = 4},
+                                                 {.name = "v", .rows = 9, .perturbation = Perturbation::Vector},
+                                                 {.name = "b", .rows = 8, .columns = 8}}));
+    const UpdateStrips strips(table, 2);
+    EXPECT_EQ(strips.count(), 5U);
+    EXPECT_EQ(strips.work_before(1), 16U * 4);
+    EXPECT_EQ(strips.work_before(2), 2 * 16U * 4);
+    EXPECT_EQ(strips.work_before(4), 2 * 16U * 4 + 2);
+    EXPECT_EQ(strips.work_before(5), 2 * 16U * 4 + 2 + 8 * 2);
+}
+
 }  // namespace
 }  // namespace yolk

@@ -299,6 +299,28 @@ TEST_P(es_update, dispatches_do_not_grow_with_the_layers) {
     }
 }
 
+/// Two for each rank, whatever the order and the number of matrices; a table of one rank is as one that says none.
+TEST_P(es_update, dispatches_grow_with_the_ranks_alone) {
+    const auto plan_of = [&](std::uint32_t layers, const std::vector<std::uint32_t>& ranks, std::uint32_t run_rank) {
+        std::vector<ParameterDesc> parameters{{.name = "f", .rows = 2, .perturbation = Perturbation::Frozen}};
+        for (std::uint32_t i = 0; i < layers; ++i)
+            parameters.push_back(
+                {.name = "w" + std::to_string(i), .rows = 3, .columns = 9, .rank = ranks[i % ranks.size()]});
+        return plan_es_update(device(), {.parameters = table_of(parameters), .population = 90, .rank = run_rank});
+    };
+    for (const std::uint32_t layers : {4U, 64U}) {
+        ASSERT_OK_AND_ASSIGN(const EsUpdatePlan mixed, plan_of(layers, {4, 0, 1, 2}, 2));
+        EXPECT_EQ(es_update_dispatches(mixed, mixed.scratch().size_bytes), 6U);
+        ASSERT_OK_AND_ASSIGN(const EsUpdatePlan own, plan_of(layers, {4}, 1));
+        ASSERT_OK_AND_ASSIGN(const EsUpdatePlan of_run, plan_of(layers, {0}, 4));
+        EXPECT_EQ(es_update_dispatches(own, own.scratch().size_bytes), 2U);
+        EXPECT_EQ(own.scratch().size_bytes, of_run.scratch().size_bytes);
+        const auto& fields = operation_of<EsUpdateDesc>().fields;
+        EXPECT_EQ(fields.text(own.desc()), fields.text(of_run.desc()));
+    }
+    EXPECT_TRUE(expect_error(plan_of(4, {4}, 33), ErrorKind::BadInput, "rank of [es_update] is 33"));
+}
+
 /// Elements, population, rank; workgroup, pairs per slice, tile blocks, staged.
 TEST(es_update_defaults, follow_the_device_and_the_size) {
     struct Case {

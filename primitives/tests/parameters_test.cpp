@@ -39,6 +39,21 @@ TEST(parameters, bad_descriptions_are_refused) {
                              "\"a\" is 1 by 0"));
 }
 
+TEST(parameters, ranks_are_the_matrices_own_or_the_runs) {
+    ASSERT_OK_AND_ASSIGN(
+        const ParameterTable table,
+        ParameterTable::create({{.name = "a", .rows = 3, .columns = 5, .rank = 32},
+                                {.name = "b", .rows = 3, .columns = 5},
+                                {.name = "c", .rows = 3, .perturbation = Perturbation::Frozen, .rank = 2}}));
+    EXPECT_EQ(rank_of(table.parameters()[0], 4), 32U);
+    EXPECT_EQ(rank_of(table.parameters()[1], 4), 4U);
+    EXPECT_TRUE(expect_error(ParameterTable::create({{.name = "a", .rows = 3, .columns = 5, .rank = 33}}),
+                             ErrorKind::BadInput, "\"a\" has noise of rank 33; it must be from 1 to 32"));
+    EXPECT_TRUE(expect_error(
+        ParameterTable::create({{.name = "v", .rows = 3, .perturbation = Perturbation::Vector, .rank = 1}}),
+        ErrorKind::BadInput, "\"v\" is a vector"));
+}
+
 // 2^31 - 1 elements are the most, in one parameter or in several; products beyond 64 bits cannot arise from 32-bit
 // extents.
 TEST(parameters, element_count_is_limited) {

@@ -266,6 +266,13 @@ TEST_P(rollout, descriptions_outside_their_limits_are_refused) {
     };
     EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.environment = "carpole"; }), "\"carpole\"; known ones: cartpole"));
     EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.members = 0; }), "members of [rollout]"));
+    const auto of_ranks = [](RolloutDesc& d) {
+        std::vector<ParameterDesc> parameters = d.network.parameters();
+        parameters[2].rank = 2;
+        d.parameters = *ParameterTable::create(parameters);
+    };
+    EXPECT_TRUE(refused(with(of_ranks), "\"layer1.weight\" of [rollout] has noise of rank 2; all matrices"));
+    EXPECT_OK(plan_rollout(device(), with([&](RolloutDesc& d) { of_ranks(d), d.mean_only = true; })));
     EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.episodes = 0; }), "episodes of [rollout]"));
     EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.rank = 0; }), "rank of [rollout] is 0"));
     EXPECT_TRUE(refused(with([](RolloutDesc& d) { d.rank = 33; }), "rank of [rollout] is 33"));
