@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrices of a system that have noise ranks of their own.
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
-#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "fixtures.hpp"
@@ -12,13 +12,14 @@
 #include "search_checkpoint.hpp"
 #include "searched.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/evolve/exchange.hpp"
 #include "yolk/reference/perturbed_matrix.hpp"
 #include "yolk/testing/device_test.hpp"
+#include "yolk/testing/thread_exchange.hpp"
 
 namespace yolk::hyper {
 namespace {
 
-using ::testing::HasSubstr;
 using ::yolk::testing::expect_error;
 
 constexpr NoiseContext kRankedNoise{.seed = 9, .generation = 2, .time = 2, .sigma = 0.2F};
@@ -139,6 +140,30 @@ TEST(matrix_ranks_search, has_the_same_bits_on_any_devices) {
     EXPECT_EQ(values_on(lavapipe(), {0, 1, 4}), expected);
     EXPECT_NE(values_on(lavapipe(), {1, 1, 1}).first, expected.first);
     EXPECT_NE(values_on(lavapipe(), {4, 4, 4}).first, expected.first);
+}
+
+/// Two processes, as threads; then two that were given other systems.
+TEST(matrix_ranks_search, has_the_same_bits_over_processes) {
+    ASSERT_OK_AND_ASSIGN(const Searched expected, search(ranked_task({1, 0, 4}), few_steps()));
+    ASSERT_OK_AND_ASSIGN(std::vector<RankDevice> devices, devices_of_ranks(2));
+    for (const std::uint32_t of_second : {4U, 2U}) {
+        std::vector<Result<Searched>> results(2, failed_work("not run"));
+        yolk::testing::on_ranks<evolve::Exchange>(2, [&](evolve::Exchange& exchange) {
+            Task task = ranked_task({1, 0, exchange.rank() == 0 ? 4 : of_second});
+            task.system.use(devices[exchange.rank()].dispatcher);
+            OptimizeOptions options = few_steps();
+            options.exchange = &exchange;
+            results[exchange.rank()] = optimized(task, options);
+        });
+        for (const Result<Searched>& result : results) {
+            if (of_second != 4) {
+                EXPECT_TRUE(expect_error(result, ErrorKind::BadInput, "ranks of the matrices' noise of rank 1 is"));
+            } else {
+                ASSERT_OK(result);
+                EXPECT_EQ(result->values, expected.values);
+            }
+        }
+    }
 }
 
 class matrix_ranks_checkpoint : public ::testing::Test {
