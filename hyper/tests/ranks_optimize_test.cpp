@@ -94,6 +94,32 @@ TEST_F(ranks_optimize, any_number_ends_with_the_parameters_of_one) {
     }
 }
 
+/// Every rank draws the same examples; only the first has those that are held out, and says which centre is kept.
+TEST_F(ranks_optimize, steps_over_some_of_the_examples_are_shared) {
+    for (const bool holds_out : {true, false}) {
+        SCOPED_TRACE(holds_out);
+        const auto some = [&](OptimizeOptions& options, std::uint32_t /*rank*/) {
+            options.examples_per_step = 3;
+            options.held_out_every = 2;
+            if (!holds_out) options.held_out = {};
+        };
+        Task task = xor_task();
+        task.system.use(yolk::testing::shared_device("lavapipe").dispatcher);
+        const std::vector<Example> held_out(task.examples.begin(), task.examples.begin() + 2);
+        OptimizeOptions options = few_steps();
+        options.held_out = held_out;
+        some(options, 0);
+        ASSERT_OK_AND_ASSIGN(const Searched expected, optimized(task, options));
+        const auto results = search_on_ranks(
+            holds_out ? 3 : 2, [] { return xor_task(); }, some);
+        for (const Result<Searched>& result : results) {
+            ASSERT_OK(result);
+            expect_same_on_ranks(*result, expected);
+        }
+        EXPECT_EQ(results.front()->outcome.held_out_best, expected.outcome.held_out_best);
+    }
+}
+
 TEST_F(ranks_optimize, float_rules_take_the_state_of_the_first_rank) {
     const auto results = search_on_ranks(
         2, [] { return xor_task(); },
@@ -183,6 +209,9 @@ TEST_F(ranks_optimize, what_differs_is_refused_on_all) {
     expect_refused(search_on_ranks(2, xor_system, [](OptimizeOptions& o, std::uint32_t rank) { o.steps = 3 + rank; }),
                    "The steps of rank 1 is 4; that of rank 0 is 3.");
     expect_refused(
+        search_on_ranks(2, xor_system, [](OptimizeOptions& o, std::uint32_t rank) { o.examples_per_step = 2 + rank; }),
+        "The examples per step of rank 1 is 3; that of rank 0 is 2.");
+    expect_refused(
         search_on_ranks(3, xor_system, [](OptimizeOptions& o, std::uint32_t) { o.evolution.population = 4; }),
         "There are 3 ranks, but a population of 4 has 2 pairs.");
     std::atomic<int> made{0};
@@ -195,12 +224,25 @@ TEST_F(ranks_optimize, what_differs_is_refused_on_all) {
                    "The hash of the examples of rank 1");
 }
 
+TEST_F(ranks_optimize, derivatives_are_refused_on_all) {
+    for (const std::vector<std::string>& groups : {std::vector<std::string>{}, std::vector<std::string>{"hidden"}}) {
+        for (const Result<Searched>&result : search_on_ranks(
+                 2, [] { return xor_task(); },
+                 [&](OptimizeOptions&o, std::uint32_t) { o.gradient.emplace().groups = groups; })) {
+            EXPECT_TRUE(
+                expect_error(result, ErrorKind::BadInput,
+                             "Derivatives are taken on one device by one process; here are several ranks. Leave "
+                             "out the other ranks, or the gradient."));
+        }
+    }
+}
+
 /// Two devices in each rank, one of which computes wrongly: both ranks go back together.
 TEST_F(ranks_optimize, an_audit_in_one_rank_takes_all_back) {
     ASSERT_OK_AND_ASSIGN(const Searched expected, search(rotation_task(), few_steps(12)));
     ASSERT_OK_AND_ASSIGN(const Device right, mortal_device("swiftshader"));  // before any faults: it stays right
     std::uint32_t found = 0;
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; found < 2 && seed <= 40; ++seed) {  // a busy machine may give it nothing that is drawn
         testing::FaultInjector faults;
         ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device("lavapipe"));
         std::array<std::string, 2> notices;
@@ -226,7 +268,7 @@ TEST_F(ranks_optimize, an_audit_in_one_rank_takes_all_back) {
         EXPECT_THAT(notices[1], HasSubstr("It computes wrongly"));
         ++found;
     }
-    EXPECT_GE(found, 1U);
+    EXPECT_EQ(found, 2U);
 }
 
 }  // namespace

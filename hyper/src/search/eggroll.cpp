@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// EGGROLL over a system: the population is evaluated through the objective, everything after the scores is evolve's, on
-// the device. So is the centre: it is made there, perturbed there, and kept there where it is the best so far.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "eggroll_steps.hpp"
-#include "host_view.hpp"
-#include "yolk/evolve/evolution.hpp"
-#include "yolk/evolve/schedule.hpp"
+#include "generations.hpp"
 #include "yolk/hyper/optimize.hpp"
 
 namespace yolk::hyper {
@@ -35,6 +32,51 @@ StepReport report_of(std::uint32_t step, double centre, const RewardSums& member
             .learning_rate = static_cast<double>(schedule.learning_rate)};
 }
 
+Result<void> Generations::begin(CentreState first) {
+    options_ = objective_->options().evolution;
+    options_.rank = objective_->noise_rank();
+    const Device& device = objective_->dispatcher().device();
+    evolve::EvolutionParts parts{.parameters = table_,
+                                 .initial = std::move(first.parameters),
+                                 .host_elements = elements_of(table_, objective_->host_rows()),
+                                 .optimizer_state = std::move(first.optimizer),
+                                 .generation = first.generation};
+    YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,
+             evolve::host_scores_evaluator(device, options_.population));
+    returns_ = scores->returns();
+    parts.evaluator = std::move(scores);
+    YOLK_TRY(evolution_, evolve::Evolution::create(device, objective_->dispatcher(), std::move(parts), options_));
+    schedule_ = evolve::Schedule(options_, evolution_->generations());
+    host_.emplace(*objective_, *evolution_);
+    return {};
+}
+
+Perturbations Generations::candidates() const {
+    return {.table = table_,
+            .centre = host_->centre(),
+            .device_centre = evolution_->device_parameters(),
+            .when = schedule_.noise_time(),
+            .rank = options_.rank,
+            .first_member = -1,
+            .members = is_over() ? 1 : options_.population + 1,
+            .antithetic = options_.antithetic};
+}
+
+Result<std::optional<StepReport>> Generations::evaluate(const Perturbations& candidates) {
+    YOLK_TRY(const std::vector<double> rewards, objective_->evaluate(candidates));
+    if (rewards.empty() || is_over()) return std::optional<StepReport>();
+    const std::span<const double> members = std::span(rewards).subspan(1);
+    std::ranges::transform(members, returns_.begin(), [](double reward) { return static_cast<float>(reward); });
+    return std::optional(report_of(done(), rewards.front(), sum_rewards(members), schedule_));
+}
+
+Result<bool> Generations::update() {
+    YOLK_TRY_VOID(evolution_->step());
+    YOLK_TRY_VOID(host_->follow());
+    schedule_.advance();
+    return true;
+}
+
 namespace {
 
 class Eggroll final : public Search {
@@ -44,69 +86,14 @@ class Eggroll final : public Search {
     [[nodiscard]] std::uint64_t candidates_per_step(const OptimizeOptions& options) const override {
         return std::uint64_t{options.evolution.population} + 1;
     }
-    [[nodiscard]] Result<void> run(Objective& objective) override;
-};
-
-Result<void> keep_checkpoint(Objective& objective, const HostView& host) {
-    YOLK_TRY(const CentreState state, host.state());
-    return objective.save_checkpoint(state);
-}
-
-Result<void> search_steps(Objective& objective, evolve::Evolution& evolution, std::span<float> returns,
-                          const evolve::EvolutionOptions& options) {
-    const bool keeps = !objective.options().checkpoint.empty();
-    evolve::Schedule schedule(options, evolution.generations());
-    HostView host(objective, evolution);
-    Perturbations candidates{.table = evolution.table(),
-                             .centre = host.centre(),
-                             .device_centre = evolution.device_parameters(),
-                             .rank = options.rank,
-                             .first_member = -1,
-                             .members = options.population + 1,
-                             .antithetic = options.antithetic};
-    for (std::uint32_t step = evolution.generations(); step < objective.options().steps; ++step) {
-        candidates.when = schedule.noise_time();
-        YOLK_TRY(const std::vector<double> rewards, objective.evaluate(candidates));
-        // The budget, or the caller: the best centre so far is kept.
-        if (rewards.empty()) return keeps ? keep_checkpoint(objective, host) : Result<void>();
-        const std::span<const double> members = std::span(rewards).subspan(1);
-        std::ranges::transform(members, returns.begin(), [](double reward) { return static_cast<float>(reward); });
-        if (!objective.report(report_of(step, rewards.front(), sum_rewards(members), schedule), candidates))
-            return keeps ? keep_checkpoint(objective, host) : Result<void>();
-        YOLK_TRY_VOID(evolution.step());
-        YOLK_TRY_VOID(host.follow());
-        schedule.advance();
-        if (objective.checkpoint_due(step + 1)) YOLK_TRY_VOID(keep_checkpoint(objective, host));
+    [[nodiscard]] Result<void> run(Objective& objective) override {
+        if (objective.devices() != nullptr || has_other_ranks(objective.options()))
+            return search_over_devices(objective);
+        Generations generations(objective, objective.space().table);
+        YOLK_TRY_VOID(generations.begin(objective.first_state()));
+        return run_steps(objective, generations);
     }
-    // What the last step made competes as well.
-    candidates.when = schedule.noise_time();
-    candidates.members = 1;
-    YOLK_TRY_VOID(objective.evaluate(candidates));
-    return keeps ? keep_checkpoint(objective, host) : Result<void>();
-}
-
-Result<void> Eggroll::run(Objective& objective) {
-    const evolve::EvolutionOptions& options = objective.options().evolution;
-    if (objective.devices() != nullptr || has_other_ranks(objective.options()))
-        return search_over_devices(objective, options);
-    const Device& device = objective.dispatcher().device();
-    const ParameterTable& table = objective.space().table;
-    CentreState first = objective.first_state();
-    evolve::EvolutionParts parts{.parameters = table,
-                                 .initial = std::move(first.parameters),
-                                 .host_elements = elements_of(table, objective.host_rows()),
-                                 .optimizer_state = std::move(first.optimizer),
-                                 .generation = first.generation};
-    YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,
-             evolve::host_scores_evaluator(device, options.population));
-    const std::span<float> returns = scores->returns();
-    parts.evaluator = std::move(scores);
-    YOLK_TRY(evolve::Evolution evolution,
-             evolve::Evolution::create(device, objective.dispatcher(), std::move(parts), options));
-    const Result<void> done = search_steps(objective, evolution, returns, options);
-    const Result<void> settled = objective.settle();  // whatever came of it: the evolution's buffers go now
-    return done ? settled : done;
-}
+};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "eggroll_steps.hpp"
 #include "followed_centre.hpp"
+#include "search_steps.hpp"
 #include "search_team.hpp"
 #include "search_trail.hpp"
 #include "yolk/evolve/shaping.hpp"
@@ -36,7 +37,7 @@ struct EvaluatedStep {
     std::uint32_t suspect_since = kNoGeneration;  ///< generation
 };
 
-class DevicesSearch {
+class DevicesSearch final : public SearchSteps {
    public:
     DevicesSearch(Objective& objective, evolve::DevicePool& devices, const evolve::EvolutionOptions& options)
         : objective_(&objective),
@@ -49,18 +50,22 @@ class DevicesSearch {
         YOLK_TRY(team_, SearchTeam::create(exchange, options_));
         return {};
     }
-    [[nodiscard]] Result<void> run();
+    [[nodiscard]] Perturbations candidates() const override;
+    [[nodiscard]] Result<std::optional<StepReport>> evaluate(const Perturbations& all) override;
+    [[nodiscard]] Result<bool> stands(bool was_reported) override;
+    [[nodiscard]] Result<bool> update() override;
+    [[nodiscard]] std::uint32_t done() const override { return centre_.state().generation; }
+    [[nodiscard]] Result<CentreState> state() const override { return centre_.state(); }
 
    private:
-    [[nodiscard]] bool is_over() const { return centre_.state().generation >= objective_->options().steps; }
-    [[nodiscard]] Perturbations candidates() const;
+    [[nodiscard]] bool is_over() const { return done() >= objective_->options().steps; }
     [[nodiscard]] std::uint32_t suspect_since() const;
     [[nodiscard]] std::uint32_t verified_until() const;
-    [[nodiscard]] Result<EvaluatedStep> evaluate(const Perturbations& all);
+    [[nodiscard]] Result<EvaluatedStep> evaluate_here(const Perturbations& all);
     [[nodiscard]] Result<EvaluatedStep> evaluate_together(const Perturbations& all);
-    [[nodiscard]] Result<bool> report(EvaluatedStep& step, const Perturbations& all);
-    [[nodiscard]] Result<std::uint32_t> update(const EvaluatedStep& step);
-    [[nodiscard]] Result<void> go_back(std::uint32_t generation);
+    [[nodiscard]] Result<std::uint32_t> update_centre();
+    /// Whether there was no need to.
+    [[nodiscard]] Result<bool> go_back(std::uint32_t suspect);
 
     Objective* objective_;
     evolve::DevicePool* devices_;
@@ -69,6 +74,7 @@ class DevicesSearch {
     std::optional<SearchTeam> team_{};
     FollowedCentre centre_;
     SearchTrail trail_;
+    EvaluatedStep step_;
     std::uint32_t verified_ = 0;  // of all ranks
 };
 
@@ -95,8 +101,7 @@ std::uint32_t DevicesSearch::verified_until() const {
     return audited_ ? trail_.generation_of(devices_->verified()) : kNoGeneration;
 }
 
-Result<EvaluatedStep> DevicesSearch::evaluate(const Perturbations& all) {
-    if (team_) return evaluate_together(all);
+Result<EvaluatedStep> DevicesSearch::evaluate_here(const Perturbations& all) {
     EvaluatedStep step{.mine = {.first = 0, .count = options_.population}};
     YOLK_TRY(const std::vector<double> rewards, objective_->evaluate(all));
     step.is_affordable = !rewards.empty();
@@ -144,20 +149,29 @@ Result<EvaluatedStep> DevicesSearch::evaluate_together(const Perturbations& all)
     return step;
 }
 
-/// Whether the search goes on. Held-out examples may find a device that computes wrongly, too.
-Result<bool> DevicesSearch::report(EvaluatedStep& step, const Perturbations& all) {
-    if (!step.is_affordable || is_over() || step.suspect_since != kNoGeneration) return false;
-    const bool goes_on = objective_->report(step.report, all);
-    step.suspect_since = suspect_since();
-    if (team_) {
-        YOLK_TRY(step.suspect_since, team_->least(step.suspect_since));
+Result<std::optional<StepReport>> DevicesSearch::evaluate(const Perturbations& all) {
+    // The first state as well where the start was spoilt: it depends on no evaluation.
+    if (audited_) {
+        const std::uint32_t proven = team_ ? verified_ : std::min(verified_, centre_.unproven_since());
+        trail_.add({.mark = objective_->mark(), .state = centre_.state()}, proven);
     }
-    return goes_on;
+    YOLK_TRY(step_, team_ ? evaluate_together(all) : evaluate_here(all));
+    const bool reports = step_.is_affordable && !is_over() && step_.suspect_since == kNoGeneration;
+    return reports ? std::optional(step_.report) : std::nullopt;
+}
+
+/// Held-out examples, which a report is made of, may find a device that computes wrongly, too.
+Result<bool> DevicesSearch::stands(bool was_reported) {
+    if (was_reported) step_.suspect_since = suspect_since();
+    if (was_reported && team_) {
+        YOLK_TRY(step_.suspect_since, team_->least(step_.suspect_since));
+    }
+    return go_back(step_.suspect_since);
 }
 
 /// The generation that the update makes suspect. Ranks compare their states after each update, so that no earlier
 /// one of a device is in doubt there.
-Result<std::uint32_t> DevicesSearch::update(const EvaluatedStep& step) {
+Result<std::uint32_t> DevicesSearch::update_centre() {
     const FitnessDesc desc = search_fitness(options_);
     const auto make = [&](const Result<evolve::ShapedGeneration>& shaped) -> Result<std::uint32_t> {
         if (!shaped) return shaped.error();
@@ -167,8 +181,8 @@ Result<std::uint32_t> DevicesSearch::update(const EvaluatedStep& step) {
         const std::uint32_t updates = team_ ? centre_.state().generation : centre_.unproven_since();
         return std::min(suspect_since(), updates);
     };
-    if (!team_) return make(evolve::shape_scores(desc, step.returns));
-    YOLK_TRY(const evolve::ShapedGeneration shaped, team_->shape(desc, step.mine, step.returns));
+    if (!team_) return make(evolve::shape_scores(desc, step_.returns));
+    YOLK_TRY(const evolve::ShapedGeneration shaped, team_->shape(desc, step_.mine, step_.returns));
     const Result<std::uint32_t> suspect = make(shaped);
     if (audited_) {
         YOLK_TRY(const std::uint32_t of_all, team_->least(suspect));
@@ -181,41 +195,25 @@ Result<std::uint32_t> DevicesSearch::update(const EvaluatedStep& step) {
     return kNoGeneration;
 }
 
-Result<void> DevicesSearch::go_back(std::uint32_t generation) {
-    const SearchTrail::Place& place = trail_.back_to(generation);
-    YOLK_TRY_VOID(objective_->go_back(place.mark));
-    const Result<void> done = centre_.go_back(place.state);
-    return team_ ? team_->agree(done) : done;
+Result<bool> DevicesSearch::update() {
+    YOLK_TRY(const std::uint32_t suspect, update_centre());
+    return go_back(suspect);
 }
 
-Result<void> DevicesSearch::run() {
-    while (true) {
-        // The first state as well where the start was spoilt: it depends on no evaluation.
-        if (audited_) {
-            const std::uint32_t proven = team_ ? verified_ : std::min(verified_, centre_.unproven_since());
-            trail_.add({.mark = objective_->mark(), .state = centre_.state()}, proven);
-        }
-        const Perturbations all = candidates();
-        YOLK_TRY(EvaluatedStep step, evaluate(all));
-        YOLK_TRY(const bool goes_on, report(step, all));
-        if (step.suspect_since != kNoGeneration) {
-            YOLK_TRY_VOID(go_back(step.suspect_since));
-            continue;
-        }
-        if (!goes_on) return objective_->save_checkpoint(centre_.state());  // the best centre so far is kept
-        YOLK_TRY(const std::uint32_t suspect, update(step));
-        if (suspect != kNoGeneration) {
-            YOLK_TRY_VOID(go_back(suspect));
-            continue;
-        }
-        if (objective_->checkpoint_due(centre_.state().generation))
-            YOLK_TRY_VOID(objective_->save_checkpoint(centre_.state()));
-    }
+Result<bool> DevicesSearch::go_back(std::uint32_t suspect) {
+    if (suspect == kNoGeneration) return true;
+    const SearchTrail::Place& place = trail_.back_to(suspect);
+    YOLK_TRY_VOID(objective_->go_back(place.mark));
+    const Result<void> done = centre_.go_back(place.state);
+    YOLK_TRY_VOID(team_ ? team_->agree(done) : done);
+    return false;
 }
 
 }  // namespace
 
-Result<void> search_over_devices(Objective& objective, const evolve::EvolutionOptions& options) {
+Result<void> search_over_devices(Objective& objective) {
+    evolve::EvolutionOptions options = objective.options().evolution;
+    options.rank = objective.noise_rank();
     evolve::DevicePool* devices = objective.devices();
     std::optional<evolve::DevicePool> one;
     if (devices == nullptr) {
@@ -225,7 +223,7 @@ Result<void> search_over_devices(Objective& objective, const evolve::EvolutionOp
     }
     DevicesSearch search(objective, *devices, options);
     if (has_other_ranks(objective.options())) YOLK_TRY_VOID(search.join(*objective.options().exchange));
-    return search.run();
+    return run_steps(objective, search);
 }
 
 }  // namespace yolk::hyper

@@ -28,6 +28,6 @@ struct RewardSums {
 /// The whole search over objective.devices(), and with the ranks of OptimizeOptions::exchange: the centre is on the
 /// host from step to step, the update on the fastest device in use. One that is lost is followed by the next, from the
 /// host's copy.
-[[nodiscard]] Result<void> search_over_devices(Objective& objective, const evolve::EvolutionOptions& options);
+[[nodiscard]] Result<void> search_over_devices(Objective& objective);
 
 }  // namespace yolk::hyper

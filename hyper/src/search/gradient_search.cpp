@@ -6,14 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "descent.hpp"
 #include "eggroll_steps.hpp"
+#include "generations.hpp"
 #include "gradient_graph.hpp"
-#include "host_view.hpp"
-#include "yolk/evolve/evolution.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -50,168 +50,125 @@ class GradientSearch final : public Search {
 };
 
 /// All groups by derivatives.
-class Alone {
+class Alone final : public SearchSteps {
    public:
     Alone(Objective& objective, Gradients& gradients) : objective_(objective), gradients_(gradients) {}
 
-    Result<void> run() {
-        const CentreState first = objective_.first_state();
+    Result<void> begin(const CentreState& first) {
         host_ = first.parameters;
-        const Device& device = objective_.dispatcher().device();
+        done_ = first.generation;
         const std::uint64_t bytes = objective_.space().table.size_bytes();
-        YOLK_TRY(parameters_, device.create_buffer({.size_bytes = bytes, .label = "parameters"}));
+        YOLK_TRY(parameters_,
+                 objective_.dispatcher().device().create_buffer({.size_bytes = bytes, .label = "parameters"}));
         YOLK_TRY_VOID(objective_.dispatcher().upload(parameters_, std::as_bytes(std::span(host_))));
-        const GradientOptions& options = *objective_.options().gradient;
-        YOLK_TRY(Descent descent, Descent::create(objective_.dispatcher(), options, parameters_, gradients_.gradient(),
-                                                  first.optimizer));
-        const Result<void> done = steps(descent, first.generation);
-        const Result<void> settled = objective_.settle();
-        return done ? settled : done;
+        YOLK_TRY(descent_, Descent::create(objective_.dispatcher(), *objective_.options().gradient, parameters_,
+                                           gradients_.gradient(), first.optimizer));
+        return {};
     }
 
-   private:
-    [[nodiscard]] Perturbations centre(std::uint32_t step) const {
+    [[nodiscard]] Perturbations candidates() const override {
         return {.table = objective_.space().table,
                 .centre = host_,
                 .device_centre = parameters_,
-                .when = {.seed = objective_.options().evolution.seed, .generation = step, .time = step},
+                .when = {.seed = objective_.options().evolution.seed, .generation = done_, .time = done_},
                 .rank = objective_.noise_rank(),
                 .first_member = -1,
                 .members = 1};
     }
-
-    Result<void> steps(Descent& descent, std::uint32_t first) {
+    [[nodiscard]] Result<std::optional<StepReport>> evaluate(const Perturbations& candidates) override {
         const OptimizeOptions& options = objective_.options();
-        for (std::uint32_t step = first; step < options.steps; ++step) {
-            if (!objective_.affords(1)) return keep(descent, step);
-            YOLK_TRY(const double reward, gradients_.evaluate(parameters_, host_, step));
-            YOLK_TRY_VOID(check_reward(reward, step));
-            YOLK_TRY_VOID(objective_.offer(centre(step), reward));
-            const StepReport report{.step = step,
-                                    .mean = reward,
-                                    .best = reward,
-                                    .centre = reward,
-                                    .learning_rate = double{learning_rate_at(*options.gradient, step)}};
-            if (!objective_.report(report, centre(step))) return keep(descent, step);
-            YOLK_TRY_VOID(objective_.settle());  // the copy of the best reads what the step changes
-            YOLK_TRY_VOID(descent.step(step));
-            YOLK_TRY_VOID(gradients_.move_by_kfac(parameters_, step));
-            if (!objective_.host_rows().empty()) YOLK_TRY_VOID(fetch());
-            if (objective_.checkpoint_due(step + 1)) YOLK_TRY_VOID(keep(descent, step + 1));
+        if (done_ >= options.steps) {
+            YOLK_TRY_VOID(objective_.evaluate(candidates));
+            return std::optional<StepReport>();
         }
-        YOLK_TRY_VOID(objective_.evaluate(centre(options.steps)));  // what the last step made competes as well
-        return keep(descent, options.steps);
+        if (!objective_.affords(1)) return std::optional<StepReport>();
+        YOLK_TRY(const double reward, gradients_.evaluate(parameters_, host_, done_));
+        YOLK_TRY_VOID(check_reward(reward, done_));
+        YOLK_TRY_VOID(objective_.offer(candidates, reward));
+        return std::optional(StepReport{.step = done_,
+                                        .mean = reward,
+                                        .best = reward,
+                                        .centre = reward,
+                                        .learning_rate = double{learning_rate_at(*options.gradient, done_)}});
     }
-
-    Result<void> fetch() {
-        return objective_.dispatcher().download(parameters_, std::as_writable_bytes(std::span(host_)));
+    [[nodiscard]] Result<bool> update() override {
+        YOLK_TRY_VOID(objective_.settle());  // the copy of the best reads what the step changes
+        YOLK_TRY_VOID(descent_->step(done_));
+        YOLK_TRY_VOID(gradients_.move_by_kfac(parameters_, done_));
+        ++done_;
+        if (!objective_.host_rows().empty()) YOLK_TRY_VOID(fetch(host_));
+        return true;
     }
-
-    Result<void> keep(const Descent& descent, std::uint32_t steps) {
-        if (objective_.options().checkpoint.empty()) return {};
+    [[nodiscard]] std::uint32_t done() const override { return done_; }
+    [[nodiscard]] Result<CentreState> state() const override {
         YOLK_TRY_VOID(objective_.settle());
-        YOLK_TRY_VOID(fetch());
-        CentreState state{.parameters = host_, .optimizer = {}, .generation = steps};
-        YOLK_TRY(state.optimizer, descent.state());
-        return objective_.save_checkpoint(state);
+        CentreState state{.parameters = host_, .optimizer = {}, .generation = done_};
+        YOLK_TRY_VOID(fetch(state.parameters));
+        YOLK_TRY(state.optimizer, descent_->state());
+        return state;
+    }
+
+   private:
+    Result<void> fetch(std::span<float> values) const {
+        return objective_.dispatcher().download(parameters_, std::as_writable_bytes(values));
     }
 
     Objective& objective_;
     Gradients& gradients_;
     Buffer parameters_;
+    std::optional<Descent> descent_;
     std::vector<float> host_;
+    std::uint32_t done_ = 0;
 };
 
 /// Some groups by derivatives, the others by EGGROLL.
-class Beside {
+class Beside final : public Generations {
    public:
     Beside(Objective& objective, Gradients& gradients, ParameterTable table)
-        : objective_(objective), gradients_(gradients), table_(std::move(table)) {
-        for (std::uint32_t id = 0; id < table_.parameters().size(); ++id) {
-            const ParameterDesc& row = table_.parameters()[id];
+        : Generations(objective, std::move(table)), gradients_(gradients) {
+        for (std::uint32_t id = 0; id < this->table().parameters().size(); ++id) {
+            const ParameterDesc& row = this->table().parameters()[id];
             if (row.perturbation == Perturbation::Frozen)
-                trained_.push_back({.first = table_.offset(ParameterId(id)), .count = row.rows * row.columns});
+                trained_.push_back({.first = this->table().offset(ParameterId(id)), .count = row.rows * row.columns});
         }
     }
 
-    Result<void> run() {
-        const OptimizeOptions& options = objective_.options();
-        const evolve::EvolutionOptions& evolution = options.evolution;
-        CentreState first = objective_.first_state();
-        const std::size_t own = std::size_t{optimizer_state_arrays(evolution.optimizer)} * table_.element_count();
+    Result<void> begin(CentreState first) {
+        const OptimizeOptions& options = objective().options();
+        const std::size_t own =
+            std::size_t{optimizer_state_arrays(options.evolution.optimizer)} * table().element_count();
         // The moments of both, EGGROLL's first.
         const auto cut = first.optimizer.begin() + static_cast<std::ptrdiff_t>(std::min(own, first.optimizer.size()));
         const std::vector<float> moments(cut, first.optimizer.end());
         first.optimizer.erase(cut, first.optimizer.end());
-        YOLK_TRY(std::unique_ptr<evolve::HostScoresEvaluator> scores,
-                 evolve::host_scores_evaluator(objective_.dispatcher().device(), evolution.population));
-        returns_ = scores->returns();
-        evolve::EvolutionParts parts{.parameters = table_,
-                                     .initial = std::move(first.parameters),
-                                     .evaluator = std::move(scores),
-                                     .host_elements = elements_of(table_, objective_.host_rows()),
-                                     .optimizer_state = std::move(first.optimizer),
-                                     .generation = first.generation};
-        YOLK_TRY(evolve::Evolution made,
-                 evolve::Evolution::create(objective_.dispatcher().device(), objective_.dispatcher(), std::move(parts),
-                                           evolution));
-        YOLK_TRY(Descent descent, Descent::create(objective_.dispatcher(), *options.gradient, made.device_parameters(),
-                                                  gradients_.gradient(), moments));
-        const Result<void> done = steps(made, descent, evolution);
-        const Result<void> settled = objective_.settle();
-        return done ? settled : done;
+        YOLK_TRY_VOID(Generations::begin(std::move(first)));
+        YOLK_TRY(descent_, Descent::create(objective().dispatcher(), *options.gradient, device_centre(),
+                                           gradients_.gradient(), moments));
+        return {};
+    }
+
+    [[nodiscard]] Result<std::optional<StepReport>> evaluate(const Perturbations& candidates) override {
+        if (is_over()) return Generations::evaluate(candidates);
+        if (!objective().affords(std::uint64_t{1} + candidates.members)) return std::optional<StepReport>();
+        YOLK_TRY(const double reward, gradients_.evaluate(device_centre(), candidates.centre, done()));
+        YOLK_TRY_VOID(check_reward(reward, done()));
+        YOLK_TRY_VOID(objective().settle());
+        YOLK_TRY_VOID(descent_->step(done()));
+        YOLK_TRY_VOID(gradients_.move_by_kfac(device_centre(), done()));
+        YOLK_TRY_VOID(host().fetch(trained_));
+        return Generations::evaluate(candidates);
+    }
+    [[nodiscard]] Result<CentreState> state() const override {
+        YOLK_TRY(CentreState state, Generations::state());
+        YOLK_TRY(const std::vector<float> moments, descent_->state());
+        state.optimizer.insert(state.optimizer.end(), moments.begin(), moments.end());
+        return state;
     }
 
    private:
-    Result<void> steps(evolve::Evolution& evolution, Descent& descent, const evolve::EvolutionOptions& options) {
-        evolve::Schedule schedule(options, evolution.generations());
-        HostView host(objective_, evolution);
-        Perturbations candidates{.table = table_,
-                                 .centre = host.centre(),
-                                 .device_centre = evolution.device_parameters(),
-                                 .rank = options.rank,
-                                 .first_member = -1,
-                                 .members = options.population + 1,
-                                 .antithetic = options.antithetic};
-        for (std::uint32_t step = evolution.generations(); step < objective_.options().steps; ++step) {
-            if (!objective_.affords(std::uint64_t{1} + candidates.members)) return keep(host, descent);
-            YOLK_TRY(const double reward, gradients_.evaluate(evolution.device_parameters(), host.centre(), step));
-            YOLK_TRY_VOID(check_reward(reward, step));
-            YOLK_TRY_VOID(objective_.settle());
-            YOLK_TRY_VOID(descent.step(step));
-            YOLK_TRY_VOID(gradients_.move_by_kfac(evolution.device_parameters(), step));
-            YOLK_TRY_VOID(host.fetch(trained_));
-            candidates.when = schedule.noise_time();
-            YOLK_TRY(const std::vector<double> rewards, objective_.evaluate(candidates));
-            if (rewards.empty()) return keep(host, descent);
-            const std::span<const double> members = std::span(rewards).subspan(1);
-            std::ranges::transform(members, returns_.begin(), [](double each) { return static_cast<float>(each); });
-            if (!objective_.report(report_of(step, rewards.front(), sum_rewards(members), schedule), candidates))
-                return keep(host, descent);
-            YOLK_TRY_VOID(evolution.step());
-            YOLK_TRY_VOID(host.follow());
-            schedule.advance();
-            if (objective_.checkpoint_due(step + 1)) YOLK_TRY_VOID(keep(host, descent));
-        }
-        candidates.when = schedule.noise_time();
-        candidates.members = 1;
-        YOLK_TRY_VOID(objective_.evaluate(candidates));
-        return keep(host, descent);
-    }
-
-    Result<void> keep(const HostView& host, const Descent& descent) {
-        if (objective_.options().checkpoint.empty()) return {};
-        YOLK_TRY(CentreState state, host.state());
-        YOLK_TRY(const std::vector<float> moments, descent.state());
-        state.optimizer.insert(state.optimizer.end(), moments.begin(), moments.end());
-        return objective_.save_checkpoint(state);
-    }
-
-    Objective& objective_;
     Gradients& gradients_;
-    ParameterTable table_;
+    std::optional<Descent> descent_;
     std::vector<evolve::ElementRange> trained_;
-    std::span<float> returns_;
 };
 
 Result<void> GradientSearch::run(Objective& objective) {
@@ -225,8 +182,14 @@ Result<void> GradientSearch::run(Objective& objective) {
     }
     YOLK_TRY(const std::unique_ptr<Gradients> gradients, objective.gradients(options.gradient->groups));
     YOLK_TRY(ParameterTable table, frozen_in(objective.space().table, gradients->groups()));
-    if (all_are_frozen(table)) return Alone(objective, *gradients).run();
-    return Beside(objective, *gradients, std::move(table)).run();
+    if (all_are_frozen(table)) {
+        Alone alone(objective, *gradients);
+        YOLK_TRY_VOID(alone.begin(objective.first_state()));
+        return run_steps(objective, alone);
+    }
+    Beside beside(objective, *gradients, std::move(table));
+    YOLK_TRY_VOID(beside.begin(objective.first_state()));
+    return run_steps(objective, beside);
 }
 
 }  // namespace

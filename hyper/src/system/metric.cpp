@@ -3,6 +3,7 @@
 #include "caught.hpp"
 #include "traced_metric.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/hyper/traced_operations.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// EGGROLL's steps on one device: the population is evaluated through the objective, everything after the scores is
+// evolve's, on the device. So is the centre: it is made there, perturbed there, and kept there where it is the best so
+// far.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "host_view.hpp"
+#include "search_steps.hpp"
+#include "yolk/evolve/evolution.hpp"
+#include "yolk/evolve/schedule.hpp"
+
+namespace yolk::hyper {
+
+/// The objective must outlive it.
+class Generations : public SearchSteps {
+   public:
+    /// Frozen rows of the table, which is the objective's else, are left as they are.
+    Generations(Objective& objective, ParameterTable table) : objective_(&objective), table_(std::move(table)) {}
+    /// Before anything else. Errors: evolve's.
+    [[nodiscard]] Result<void> begin(CentreState first);
+
+    [[nodiscard]] Perturbations candidates() const override;
+    [[nodiscard]] Result<std::optional<StepReport>> evaluate(const Perturbations& candidates) override;
+    [[nodiscard]] Result<bool> update() override;
+    [[nodiscard]] std::uint32_t done() const override { return evolution_->generations(); }
+    [[nodiscard]] Result<CentreState> state() const override { return host_->state(); }
+
+   protected:
+    [[nodiscard]] Objective& objective() const noexcept { return *objective_; }
+    [[nodiscard]] const ParameterTable& table() const noexcept { return table_; }
+    [[nodiscard]] BufferView device_centre() const { return evolution_->device_parameters(); }
+    [[nodiscard]] HostView& host() noexcept { return *host_; }
+    [[nodiscard]] bool is_over() const { return done() >= objective_->options().steps; }
+
+   private:
+    Objective* objective_;
+    ParameterTable table_;
+    evolve::EvolutionOptions options_;
+    evolve::Schedule schedule_;
+    std::span<float> returns_;
+    std::optional<evolve::Evolution> evolution_;
+    std::optional<HostView> host_;
+};
+
+}  // namespace yolk::hyper
