@@ -84,7 +84,7 @@ Result<void> time_transfers(benchmark::State& state, const BenchDevice& on, bool
         of_ring.push_back(after);
         state.SetIterationTime(after);
     }
-    state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * size));
+    state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
     state.counters["per_call_us"] = 1e6 * median(of_calls);
     state.counters["ring_us"] = 1e6 * median(of_ring);
     state.counters["times_per_call"] = median(of_calls) / median(of_ring);

@@ -7,16 +7,14 @@ peers; a side that is missing is a row that says so.
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
-import sys
-import time
+
+import turns
 
 WIDTHS = (32, 64, 64, 8)
 EXAMPLES = 64
 RATE = 1e-3  # yolk's default; betas and epsilon are those of the paper on all sides
-QUIET_LOAD = 0.25  # of the last minute
+STEPS = 200  # after which losses are compared
 
 
 def data():
@@ -116,80 +114,35 @@ SIDES = {
 
 
 def serve(side, seconds):
-    """One row: the first loss, the loss after 200 steps, then steps for some seconds."""
+    """One row: the first loss, the loss after some steps, then steps for some seconds."""
     step, device = SIDES[side]()
-    losses = [step() for _ in range(201)]
-    rates = []
-    for _ in range(3):
-        started, steps = time.perf_counter(), 0
-        while time.perf_counter() - started < seconds / 3:
-            step()
-            steps += 1
-        rates.append(steps / (time.perf_counter() - started))
-    row = {"device": device, "steps_per_second": statistics.median(rates), "loss": losses[0], "loss_200": losses[200]}
-    print(json.dumps(row))
+    losses = [step() for _ in range(STEPS + 1)]
+    rate = statistics.median(turns.rate_for(step, seconds / 3) for _ in range(3))
+    print(json.dumps({"steps_per_second": rate, "loss_before": losses[0], "loss": losses[-1], "how": device}))
 
 
-def yolk_row(program, driver):
-    name = f"^hyper_optimize/32-64-64-8x64/{driver}.*/adam"
-    ran = subprocess.run(
-        [program, f"--benchmark_filter={name}", "--benchmark_format=json"], stdout=subprocess.PIPE, text=True, check=True
-    )
-    rows = json.loads(ran.stdout)["benchmarks"]
-    unit = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-    times = [row["real_time"] * unit[row["time_unit"]] for row in rows]
-    return {"device": driver, "steps_per_second": 1.0 / statistics.median(times)}
-
-
-def row_of(side, options):
-    if side == "yolk":
-        return yolk_row(options.yolk, options.driver)
-    ran = subprocess.run(
-        [sys.executable, __file__, "--side", side, "--seconds", str(options.seconds)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    if ran.returncode != 0:
-        lines = (ran.stderr.strip() or f"ended with {ran.returncode}").splitlines()
-        return {"failed": lines[-1][:200]}
-    return json.loads(ran.stdout.splitlines()[-1])
+def yolk_row(options):
+    name = f"^hyper_optimize/32-64-64-8x64/.*{options.driver}.*/adam"
+    rows, peak = turns.yolk_rows(options, name)
+    time = statistics.median(row["real_time"] * turns.SECONDS[row["time_unit"]] for row in rows.values())
+    return {"steps_per_second": 1.0 / time, "how": "System::optimize", "peak_memory_bytes": peak}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    turns.add_options(parser)
     parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
-    parser.add_argument("--sides", default="torch,torch.compile,computeml,ferrotensor", help="separated by commas")
-    parser.add_argument("--rounds", type=int, default=3, help="times that each side runs")
-    parser.add_argument("--seconds", type=float, default=3.0, help="that a turn is timed")
-    parser.add_argument("--yolk", help="build/bench/bench/yolk_bench; without it yolk has no row")
-    parser.add_argument("--driver", default="lavapipe", help="yolk's, as its benches are named")
-    parser.add_argument("--busy", action="store_true", help="only warn on a busy machine")
+    parser.add_argument("--sides", default=",".join(SIDES), help="separated by commas")
     options = parser.parse_args()
     if options.side:
         return serve(options.side, options.seconds)
-    load = os.getloadavg()[0]
-    if load > QUIET_LOAD:
-        told = f"The load average of the last minute is {load:.2f}; a quiet machine has {QUIET_LOAD} at most."
-        if not options.busy:
-            sys.exit(f"{told} Wait a minute, or say --busy to go on.")
-        print(f"warning: {told} These figures are no measurement.", file=sys.stderr)
-    sides = (["yolk"] if options.yolk else []) + options.sides.split(",")
-    rows = {side: [] for side in sides}
-    for _ in range(options.rounds):
-        for side in sides:
-            rows[side].append(row_of(side, options))
-    for side, turns in rows.items():
-        failed = [turn["failed"] for turn in turns if "failed" in turn]
-        if failed:
-            print(f"{side:14} {failed[0]}")
-            continue
-        rates = sorted(turn["steps_per_second"] for turn in turns)
-        losses = f"  loss {turns[0]['loss']:.4f}, after 200 steps {turns[0]['loss_200']:.4f}" if "loss" in turns[0] else ""
-        print(
-            f"{side:14} {statistics.median(rates):9.1f} steps/s ({rates[0]:.1f} to {rates[-1]:.1f}){losses}  "
-            f"{turns[0]['device']}"
-        )
+    turns.prepare(options)
+    sides = {"yolk": lambda: yolk_row(options)}
+    for side in options.sides.split(","):
+        arguments = ["--side", side, "--seconds", str(options.seconds)]
+        sides[side] = lambda arguments=arguments: turns.own_turn(__file__, arguments)
+    made, failed = turns.in_turns(sides, options.rounds)
+    turns.show_sides(made, failed, "steps_per_second", options, ("loss_before", "loss", "how"))
     return None
 
 

@@ -11,13 +11,10 @@ Run it with the Python that has both: it starts itself once per turn.
 import argparse
 import asyncio
 import json
-import os
-import pathlib
-import resource
-import statistics
-import subprocess
 import sys
 import time
+
+import turns
 
 POPULATION = 4096
 SIGMA = 0.05
@@ -26,16 +23,6 @@ SIZES = {"hyperfunc": (8, 16, 4, 8), "vmap": (32, 64, 8, 64)}  # inputs, hidden,
 
 def layer_shapes(inputs, hidden, outputs):
     return [(hidden, inputs), (hidden, hidden), (outputs, hidden)]
-
-
-def repeated(run, seconds):
-    """Candidates per second of whole populations: the first warms up, the rest fill the time."""
-    run()
-    count, started = 0, time.perf_counter()
-    while count == 0 or time.perf_counter() - started < seconds:
-        run()
-        count += 1
-    return POPULATION * count / (time.perf_counter() - started)
 
 
 def hyperfunc_rate(seconds):
@@ -115,86 +102,82 @@ def vmap_rate(seconds):
         member = [weight + SIGMA * torch.randn(weight.shape) for weight in weights]
         if not torch.allclose(population(*[w.expand(2, -1, -1) for w in member])[1], reward(*member), atol=1e-4):
             sys.exit("vmap: a member of the population has another reward than alone")
-        return repeated(run, seconds)
+        return turns.rate_for(run, seconds, POPULATION, least=1)
 
 
-def own_turn(side, seconds):
-    rate = {"hyperfunc": hyperfunc_rate, "vmap": vmap_rate}[side](seconds)
-    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"rate": rate, "peak_memory_bytes": peak}))
-
-
-def peer_turn(options, side):
-    command = [sys.executable, __file__, "--turn", side, "--seconds", str(options.seconds)]
-    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if ran.returncode != 0:
-        sys.exit(f"{side} ended with {ran.returncode}:\n{ran.stderr[-2000:]}")
-    return json.loads(ran.stdout.splitlines()[-1])
+def network_of(side):
+    inputs, hidden, outputs, examples = SIZES[side]
+    return f"{inputs}-{hidden}-{hidden}-{outputs}x{examples}"
 
 
 def yolk_turn(options, side):
-    """yolk_bench over this network; its rates by name, and its peak."""
-    inputs, hidden, outputs, examples = SIZES[side]
-    network = f"hyper_population/{inputs}-{hidden}-{hidden}-{outputs}x{examples}/"
-    which = f"(.*{options.device}.*/population/chunk:{options.chunk}|.*/one_by_one)"
-    command = [*options.yolk_bench.split(), f"--benchmark_filter={network}{which}", "--benchmark_format=json"]
-    command += [f"--benchmark_min_time={options.seconds}"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    text = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        sys.exit(f"{' '.join(command)} ended with {status}")
-    rows = json.loads(text)["benchmarks"]
-    rates = {row["name"].removeprefix(network): row["items_per_second"] for row in rows if "items_per_second" in row}
-    if not any("population" in name for name in rates):
-        sys.exit(f"yolk_bench gave no population: {[row.get('error_message', row['name']) for row in rows]}")
-    return {"rates": rates, "peak_memory_bytes": 1024 * usage.ru_maxrss}
+    """yolk_bench over this network: populations in every chunk size that it has, and candidates one by one."""
+    network = f"hyper_population/{network_of(side)}/"
+    name = f"^{network}(.*{options.driver}.*/|host/one_by_one)"
+    rows, peak = turns.yolk_rows(options, name, options.seconds)
+    names = {row: row.removeprefix(network).removesuffix("/real_time") for row in rows}
+    return {"rates": {names[row]: rows[row]["items_per_second"] for row in rows}, "peak_memory_bytes": peak}
+
+
+def named(rates, part):
+    return {name: rate for name, rate in rates.items() if part in name}
 
 
 def compare(options, side):
-    turns = [(yolk_turn(options, side), peer_turn(options, side)) for _ in range(options.rounds)]
-    rates = {name: statistics.median(yolk["rates"][name] for yolk, _ in turns) for name in turns[0][0]["rates"]}
-    row = {
-        "network": "-".join(map(str, (*SIZES[side][:2], *SIZES[side][1:3]))) + f" x {SIZES[side][3]}",
-        "peer": side,
-        "peer_candidates_per_second": statistics.median(peer["rate"] for _, peer in turns),
-        "peer_peak_memory_bytes": max(peer["peak_memory_bytes"] for _, peer in turns),
-        "yolk_candidates_per_second": rates,
-        "yolk_peak_memory_bytes": max(yolk["peak_memory_bytes"] for yolk, _ in turns),
-    }
-    fastest = max(rate for name, rate in rates.items() if "population" in name)
-    row["ratio"] = fastest / row["peer_candidates_per_second"]
-    row["ratio_to_one_by_one"] = fastest / max(rate for name, rate in rates.items() if "one_by_one" in name)
+    """Medians of both sides' turns, and the ratios that they are judged by; a side that failed has none."""
+    sides = {"yolk": lambda: yolk_turn(options, side)}
+    sides[side] = lambda: turns.own_turn(__file__, ["--turn", side, "--seconds", str(options.seconds)])
+    made, failed = turns.in_turns(sides, options.rounds)
+    row = {"network": network_of(side), "population": POPULATION, "peer": side, "failed": failed}
+    if side not in failed:
+        row["peer_candidates_per_second"] = turns.spread(made[side], "rate")
+        row["peer_peak_memory_bytes"] = max(turn["peak_memory_bytes"] for turn in made[side])
+    if "yolk" in failed:
+        return row
+    rates = {name: turns.spread([turn["rates"] for turn in made["yolk"]], name) for name in made["yolk"][0]["rates"]}
+    row["yolk_candidates_per_second"] = rates
+    row["yolk_peak_memory_bytes"] = max(turn["peak_memory_bytes"] for turn in made["yolk"])
+    middles = {name: rate[0] for name, rate in rates.items()}
+    populations, one_by_one = named(middles, "population"), named(middles, "one_by_one")
+    default = next(iter(named(populations, "chunk:default").values()))
+    row["default_over_best_chunk"] = default / max(populations.values())
+    row["default_over_fastest_one_by_one"] = default / max(one_by_one.values())
+    if side not in failed:
+        row[f"default_over_{side}"] = default / row["peer_candidates_per_second"][0]
     return row
 
 
 def shown(row):
-    print(f"{row['network']}, population {POPULATION}")
-    for name, rate in row["yolk_candidates_per_second"].items():
-        print(f"  yolk {name:60} {rate:12,.0f} candidates/s")
-    print(f"  {row['peer']:65} {row['peer_candidates_per_second']:12,.0f} candidates/s")
-    print(f"  yolk over {row['peer']}: {row['ratio']:.2f}; over its own one by one: {row['ratio_to_one_by_one']:.1f}")
-    peaks = (row["yolk_peak_memory_bytes"] >> 20, row["peer_peak_memory_bytes"] >> 20)
-    print(f"  peak memory: yolk {peaks[0]} MiB, {row['peer']} {peaks[1]} MiB", flush=True)
+    print(f"{row['network']}, population {row['population']}: candidates/s, median (lowest to highest)")
+    rates = {f"yolk {name}": rate for name, rate in row.get("yolk_candidates_per_second", {}).items()}
+    if "peer_candidates_per_second" in row:
+        rates[row["peer"]] = row["peer_candidates_per_second"]
+    for name, (middle, lowest, highest) in rates.items():
+        print(f"  {name:50} {middle:12,.0f} ({lowest:,.0f} to {highest:,.0f})")
+    for name, why in row["failed"].items():
+        print(f"  {name:50} {why}")
+    for name, ratio in row.items():
+        if name.startswith("default_over"):
+            print(f"  {name.replace('_', ' '):50} {ratio:12.2f}")
+    for name in ("yolk", "peer"):
+        if f"{name}_peak_memory_bytes" in row:
+            print(f"  {name + ' peak memory':50} {row[f'{name}_peak_memory_bytes'] >> 20:12,} MiB", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    repository = pathlib.Path(__file__).resolve().parents[2]
-    parser.add_argument("--yolk-bench", default=str(repository / "build/bench/bench/yolk_bench"), metavar="COMMAND")
+    turns.add_options(parser, seconds=2.0)
     parser.add_argument("--sides", default="hyperfunc,vmap", help="comma-separated (default: both)")
-    parser.add_argument("--device", default="llvmpipe", help="part of yolk's driver's name (default: llvmpipe)")
-    parser.add_argument("--chunk", type=int, default=1024, choices=(128, 1024, 4096), help="candidates per chunk")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2.0, help="per rate")
-    parser.add_argument("--json", action="store_true", help="one object per comparison")
     parser.add_argument("--turn", choices=SIZES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.turn:
-        return own_turn(options.turn, options.seconds)
+        rate = {"hyperfunc": hyperfunc_rate, "vmap": vmap_rate}[options.turn](options.seconds)
+        return print(json.dumps({"rate": rate}))
+    turns.prepare(options)
     for side in options.sides.split(","):
         row = compare(options, side)
         print(json.dumps(row), flush=True) if options.json else shown(row)
+    return None
 
 
 if __name__ == "__main__":

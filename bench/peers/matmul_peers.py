@@ -3,40 +3,17 @@
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
-import subprocess
 import sys
+
+import turns
+from turns import Failed, objects_of
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 PEERS = ("kompute", "taichi", "wgpu", "numba-vulkan")
 TEXTBOOK = "textbook 16x16"
 FINALISTS = 3  # kernels of a peer that run in every round
-QUIET_LOAD = 0.25  # of the last minute: one process that runs a quarter of the time
-LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
-
-
-class Failed(Exception):
-    """A side that cannot run here; its text is the row's."""
-
-
-def last_words(text):
-    lines = [line for line in text.splitlines() if line.strip() and "XDG_RUNTIME_DIR" not in line]
-    return lines[-1][:300] if lines else "no output"
-
-
-def objects_of(command, limit):
-    """The JSON lines of a command's standard output."""
-    try:
-        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit)
-    except OSError as error:
-        raise Failed(f"cannot start {command[0]}: {error.strerror}") from error
-    except subprocess.TimeoutExpired as error:
-        raise Failed(f"still ran after {limit} s") from error
-    if ran.returncode != 0:
-        raise Failed(f"ended with {ran.returncode}: {last_words(ran.stderr)}")
-    return [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
 
 
 def yolk_gflops(command, size):
@@ -55,16 +32,6 @@ def peer_rows(options, peer, size, kernels=()):
     command += [str(options.seconds), *(word for kernel in kernels for word in ("--kernel", kernel))]
     head, *rows = objects_of(command, options.limit)
     return head["device"], rows
-
-
-def refuse_a_busy_machine(options):
-    load = os.getloadavg()[0]
-    if load <= QUIET_LOAD:
-        return
-    told = f"The load average of the last minute is {load:.2f}; a quiet machine has {QUIET_LOAD} at most."
-    if not options.busy:
-        sys.exit(f"{told} Other work halves rates, and not all sides' alike: wait a minute, or say --busy to go on.")
-    print(f"warning: {told} These figures are no measurement.", file=sys.stderr)
 
 
 def choose(options, peer, size):
@@ -175,10 +142,7 @@ def main():
         parser.error("--sizes are of 128, 256, 512 and 1024: the kernels have no edges, panels 16 rows or more.")
     if options.rounds < 1 or set(options.peers) - set(PEERS):
         parser.error(f"--rounds is 1 or more, --peers of {', '.join(PEERS)}.")
-    if "VK_ICD_FILENAMES" not in os.environ and pathlib.Path(LAVAPIPE).exists():
-        os.environ["VK_ICD_FILENAMES"] = LAVAPIPE  # every side on the same driver
-    os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")  # no __pycache__ among the sources
-    refuse_a_busy_machine(options)
+    turns.prepare(options)
     if not options.json:
         print(f"{'size':>5}  {'peer':<13} {'kind':<9} {'kernel':<24} {'GFLOP/s':>8}  (lowest to highest)  cores busy")
     for size in sizes:
