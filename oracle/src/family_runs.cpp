@@ -174,7 +174,7 @@ std::vector<Batch> choose_batches(const DeviceInfo& info, const CheckContext& co
     std::vector<Batch> batches;
     if (once) batches = each_once(info, problems, context.seed);
     Turns turns;
-    if (info.kind == DeviceKind::Cpu && !context.all_configurations) {
+    if (info.kind == DeviceKind::Cpu && !context.all_configurations && context.defaults_of_gpus) {
         for (GpuDefault& of_gpu : defaults_of_gpus(info, family, problems, shapes))
             batches.push_back({.problem = of_gpu.problem, .configurations = {std::move(of_gpu.configuration)}});
     }

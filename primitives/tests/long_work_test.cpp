@@ -32,7 +32,11 @@ TEST_P(long_work, of_every_kernel_is_cut_without_a_trace) {
             continue;
         ASSERT_OK_AND_ASSIGN(
             const oracle::CheckReport report,
-            oracle::check_family({.device = impatient, .dispatcher = dispatcher, .seed = 9, .configurations = 1},
+            oracle::check_family({.device = impatient,
+                                  .dispatcher = dispatcher,
+                                  .seed = 9,
+                                  .configurations = 1,
+                                  .defaults_of_gpus = false},  // every_family has them, and they take long to compile
                                  *family));
         EXPECT_TRUE(report.passed()) << report.kernel << ": "
                                      << (report.failures.empty() ? "no cases" : report.failures.front());
@@ -60,7 +64,9 @@ TEST_P(long_work, of_the_slow_ones_is_cut_without_a_trace) {
         const std::uint64_t before = impatient.counts().submissions;
         ASSERT_OK_AND_ASSIGN(
             const oracle::CheckReport report,
-            oracle::check_family({.device = impatient, .dispatcher = dispatcher, .configurations = 1}, family));
+            oracle::check_family(
+                {.device = impatient, .dispatcher = dispatcher, .configurations = 1, .defaults_of_gpus = false},
+                family));
         EXPECT_THAT(report.failures, ::testing::IsEmpty());
         EXPECT_TRUE(report.passed());
         EXPECT_GT(impatient.counts().submissions - before, report.cases);
@@ -73,8 +79,9 @@ TEST_P(long_work, is_more_submissions_on_a_device_that_takes_little) {
         YOLK_TRY(const Device own,
                  Device::create(testing::instance(), device().info().index, {.max_submission_cost = max_cost}));
         YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(own));
-        YOLK_TRY_VOID(oracle::check_family({.device = own, .dispatcher = dispatcher, .seed = 9, .configurations = 1},
-                                           oracle::es_update_family()));
+        YOLK_TRY_VOID(oracle::check_family(
+            {.device = own, .dispatcher = dispatcher, .seed = 9, .configurations = 1, .defaults_of_gpus = false},
+            oracle::es_update_family()));
         return own.counts().submissions;
     };
     ASSERT_OK_AND_ASSIGN(const std::uint64_t whole, submissions(0));

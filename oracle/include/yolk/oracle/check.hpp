@@ -31,6 +31,8 @@ struct CheckContext {
     /// Instead of drawn ones the whole space. Pipelines are let go as soon as may be, and a configuration that is
     /// refused is a failure, not the end.
     bool all_configurations = false;
+    /// On a CPU driver, where configurations are drawn: what plans would take by default on GPUs as well.
+    bool defaults_of_gpus = true;
     std::uint32_t part = 1;   ///< 1 ... parts: only this share of the runs; all parts together are all runs
     std::uint32_t parts = 1;  ///< the same seed and configurations give the same shares, on any device of a kind
     std::function<void(const CheckProgress&)> progress{};                              ///< told before each run
