@@ -258,8 +258,12 @@ TEST_F(exchange, memory_is_flat_over_ten_thousand_calls) {
     calls(4);
     const std::size_t before = resident_bytes();
     calls(16);
-    // 8,000 calls of 4 kB of text: keeping a hundredth of each would show.
-    EXPECT_LT(resident_bytes(), before + (4U << 20U));
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    constexpr std::size_t kAllowed = 512U << 20U;  // sanitizers keep what was freed for a while
+#else
+    constexpr std::size_t kAllowed = 4U << 20U;  // 8,000 calls of 4 kB of text: keeping a seventh of it would show
+#endif
+    EXPECT_LT(resident_bytes(), before + kAllowed);
     EXPECT_EQ(client.counts().answered, 10'000U);
 }
 
