@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint.hpp"
+
+#include <string.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "text.hpp"
+
+namespace yolk::chat {
+namespace {
+
+struct FreeUrl {
+    void operator()(CURLU* url) const noexcept { curl_url_cleanup(url); }
+};
+
+std::string part_of(CURLU* url, CURLUPart part) {
+    char* text = nullptr;
+    if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return {};
+    std::string copy = text;
+    curl_free(text);
+    return copy;
+}
+
+bool is_loopback(const std::string& host) {
+    return host == "localhost" || host == "[::1]" ||
+           (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos);
+}
+
+struct Place {
+    std::string url;
+    bool loopback = false;
+    bool encrypted = false;
+};
+
+Result<Place> read_url(const std::string& text) {
+    const std::unique_ptr<CURLU, FreeUrl> url(curl_url());
+    if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK)
+        return bad_input("base_url is not a URL; write it as https://host/v1.");
+    // What is wrong with the rest is said without the text: it may have a password in it.
+    if (!part_of(url.get(), CURLUPART_USER).empty() || !part_of(url.get(), CURLUPART_PASSWORD).empty())
+        return bad_input("base_url has a name or a password in it; leave it out, and give the key by key_variable.");
+    const std::string scheme = part_of(url.get(), CURLUPART_SCHEME);
+    if (scheme != "https" && scheme != "http")
+        return bad_input("base_url is '{}'; it must begin with https:// or http://.", text);
+    if (!part_of(url.get(), CURLUPART_QUERY).empty() || !part_of(url.get(), CURLUPART_FRAGMENT).empty())
+        return bad_input("base_url has a '?' or '#' in it; give the part before /chat/completions.");
+    std::string whole = part_of(url.get(), CURLUPART_URL);
+    while (whole.ends_with('/')) whole.pop_back();
+    return Place{.url = whole + "/chat/completions",
+                 .loopback = is_loopback(part_of(url.get(), CURLUPART_HOST)),
+                 .encrypted = scheme == "https"};
+}
+
+Result<Secret> read_key(const std::string& variable, const Place& place) {
+    if (variable.empty()) return Secret();
+    const char* const text =
+        std::getenv(variable.c_str());  // NOLINT(concurrency-mt-unsafe): as the logger reads its own
+    if (text == nullptr || *text == '\0') {
+        if (place.loopback) return Secret();
+        return bad_input(
+            "The environment variable {}, which has the key for {}, is not set. Set it, or name another by "
+            "key_variable; an empty name sends no key.",
+            variable, place.url);
+    }
+    const std::string_view key(text);
+    if (!std::ranges::all_of(key, [](char c) { return c > 0x20 && c < 0x7F; }))
+        return bad_input(
+            "The key in {} has a blank, a line end or another character that a header cannot have; is there "
+            "one at its end?",
+            variable);
+    if (!place.encrypted && !place.loopback)
+        return bad_input("{} would send the key in {} unencrypted. Use https, or leave key_variable empty.", place.url,
+                         variable);
+    return Secret(key);
+}
+
+}  // namespace
+
+void FreeHeaders::operator()(curl_slist* list) const noexcept {
+    for (const curl_slist* line = list; line != nullptr; line = line->next)
+        ::explicit_bzero(line->data, ::strlen(line->data));
+    curl_slist_free_all(list);
+}
+
+Result<Endpoint> make_endpoint(const ClientOptions& options) {
+    YOLK_TRY(Place place, read_url(options.base_url));
+    YOLK_TRY(Secret key, read_key(options.key_variable, place));
+    Endpoint endpoint{.url = std::move(place.url),
+                      .loopback = place.loopback,
+                      .key = std::move(key),
+                      .headers = nullptr,
+                      .user_agent = options.user_agent.empty() ? "yolk/" YOLK_VERSION : options.user_agent,
+                      .certificates = options.certificates.string()};
+    // "Expect:" takes away a header with which libcurl would wait for a second before large bodies.
+    curl_slist* headers = curl_slist_append(nullptr, "Content-Type: application/json");
+    headers = curl_slist_append(headers, "Expect:");
+    if (!endpoint.key.empty()) {
+        std::string line = "Authorization: Bearer ";
+        line.reserve(line.size() + endpoint.key.reveal().size());
+        line.append(endpoint.key.reveal());
+        headers = curl_slist_append(headers, line.c_str());
+        ::explicit_bzero(line.data(), line.size());
+    }
+    endpoint.headers.reset(headers);
+    return endpoint;
+}
+
+}  // namespace yolk::chat
