@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chunks, groups of examples, host functions in between, and what an evaluation leaves behind.
+#include <algorithm>
 #include <atomic>
 #include <limits>
 #include <stdexcept>
 
 #include "population_fixtures.hpp"
+#include "yolk/hyper/batch.hpp"
 #include "yolk/reference/perturbed_linear.hpp"
 #include "yolk/reference/perturbed_vector.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -80,6 +82,63 @@ TEST_P(population_chunks, one_stage_takes_two_dispatches_whatever_the_population
     const std::uint64_t dispatches = device().counts().dispatches;
     ASSERT_OK(evaluate.evaluate(chunk_perturbations(space, 0, 32)));
     EXPECT_EQ(device().counts().dispatches - dispatches, out.counts.dispatches);  // the device counts the same
+}
+
+/// A graph of one input "x" over stacked inputs, with the values that a trace would have.
+Result<TracedExample> batched_example(const TracedExample& one, const std::map<std::string, Tensor>& parameters,
+                                      const Tensor& stacked) {
+    TracedExample made;
+    YOLK_TRY(made.graph, batch(one.graph, {.size = stacked.shape().extents().front()}));
+    made.values.resize(made.graph.variables.size());
+    made.values[made.graph.inputs.front().second.value] = stacked;
+    for (const GraphParameter& parameter : made.graph.parameters)
+        made.values[parameter.variable.value] = parameters.at(parameter.group);
+    for (const Equation& equation : made.graph.equations) {
+        std::vector<Value> operands;
+        for (const Atom& atom : equation.operands) {
+            const auto* id = std::get_if<VariableId>(&atom);
+            operands.push_back(id == nullptr ? std::get<Value>(atom) : made.values[id->value]);
+        }
+        YOLK_TRY(std::vector<Value> results, evaluate_equation(equation, operands));
+        for (std::size_t i = 0; i < results.size(); ++i) made.values[equation.results[i].value] = std::move(results[i]);
+    }
+    return made;
+}
+
+TEST_P(population_chunks, a_batch_of_a_thousand_takes_the_dispatches_of_one) {
+    constexpr std::uint64_t kSize = 1000;
+    const ParameterSet set = two_layers();
+    std::map<std::string, Tensor> parameters;
+    for (const char* group : {"w1", "b1", "w2"}) parameters.emplace(group, set.find(group)->values);
+    const Tensor x = drawn_tensor({kSize, 4}, 7);
+    const TracedExample one = two_layer_example(set, drawn_tensor({4}, 8));
+    ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
+    const auto evaluate = [&](const TracedExample& example, std::int32_t member) -> Result<PopulationOutputs> {
+        const std::vector<TracedExample> examples{example};
+        YOLK_TRY(PopulationEvaluator evaluate_one, evaluator(examples, set));
+        return evaluate_one.evaluate(chunk_perturbations(space, member, 1));
+    };
+    ASSERT_OK_AND_ASSIGN(const TracedExample thousand, batched_example(one, parameters, x));
+    for (const std::int32_t member : {-1, 5}) {
+        ASSERT_OK_AND_ASSIGN(const PopulationOutputs of_one, evaluate(one, member));
+        const std::uint64_t before = device().counts().dispatches;
+        ASSERT_OK_AND_ASSIGN(const PopulationOutputs of_thousand, evaluate(thousand, member));
+        EXPECT_GT(of_one.counts.dispatches, 0U);
+        // Of one's 3 or 5 elements some are left over by vectors of four, in a dispatch more; of 5,000 none.
+        EXPECT_LE(of_thousand.counts.dispatches, of_one.counts.dispatches);
+        EXPECT_EQ(device().counts().dispatches - before, of_thousand.counts.dispatches);
+        EXPECT_EQ(of_thousand.counts.chunks, 1U);
+        EXPECT_EQ(of_thousand.counts.host_equations, 0U);
+        const Tensor& outputs = *of_thousand.values[0].tensor();
+        ASSERT_EQ(outputs.shape(), (Shape{kSize, 3}));
+        for (const std::size_t row : {std::size_t{0}, std::size_t{1}, std::size_t{617}, kSize - 1}) {
+            const auto in = x.values().subspan(4 * row, 4);
+            const TracedExample alone = two_layer_example(set, Tensor::vector({in.begin(), in.end()}));
+            ASSERT_OK_AND_ASSIGN(const PopulationOutputs wanted, evaluate(alone, member));
+            EXPECT_TRUE(std::ranges::equal(outputs.values().subspan(3 * row, 3), wanted.values[0].tensor()->values()))
+                << row << ", member " << member;
+        }
+    }
 }
 
 /// 8 MiB of intermediate values on a processor, of which a candidate over 200 examples here needs a few KiB; with 64
