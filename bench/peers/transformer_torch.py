@@ -119,7 +119,7 @@ def adam_turn(side, seconds):
     first = step()
     rate = turns.rate_for(step, seconds, least=1)
     row = {"steps_per_second": rate, "loss_before": first, "how": how}
-    if side.startswith("torch"):  # the peers take minutes for so many steps
+    if side.startswith("torch"):  # the other peers would take minutes for 100 steps
         step, _ = made[side]()
         row["loss"] = [step() for _ in range(STEPS + 1)][-1]
     return row

@@ -120,7 +120,7 @@ def spread(turns, key):
 
 
 def rate_for(run, seconds, items=1, least=2):
-    """Items per second over some seconds, after one run that warms up; at least so many runs."""
+    """Items per second over some seconds and at least `least` runs, after one run that warms up."""
     run()
     count, started = 0, time.perf_counter()
     while count < least or time.perf_counter() - started < seconds:

@@ -24,8 +24,8 @@ std::string string_in(const ServerJson& object, const char* name) {
                                                                              : std::string();
 }
 
-/// The words of an error reply in the forms that servers use, with the parameter that was refused; the body's beginning
-/// where it is none of them.
+/// The words of an error reply in the forms that servers use, with the parameter that was refused. A body in no known
+/// form is given by its beginning.
 std::string server_words(const Received& received, const Secret& key) {
     const ServerJson body = ServerJson::parse(received.body, nullptr, false);
     const ServerJson* error = &body;

@@ -14,7 +14,7 @@ namespace yolk::chat {
 /// Of a reply; names in small letters.
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-/// The first value of that name; none where there is none.
+/// The first value of that name, if there is one.
 [[nodiscard]] std::optional<std::string_view> find_header(const Headers& headers, std::string_view name) noexcept;
 
 /// Seconds that the server asks to wait, never negative: retry-after-ms, else retry-after (seconds or an HTTP date),

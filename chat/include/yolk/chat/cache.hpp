@@ -16,8 +16,8 @@ namespace yolk::chat {
 /// One thread at a time; another process may have the same file open. Prompts and replies are in it, the key never is.
 class AnswerCache {
    public:
-    /// Makes the file where there is none. Errors: Io for a file that cannot be opened or is damaged; it is left as it
-    /// is.
+    /// Creates the file if it does not exist. Errors: Io, if it cannot be opened or is damaged; a damaged file is not
+    /// changed.
     [[nodiscard]] static Result<AnswerCache> open(const std::filesystem::path& path);
     ~AnswerCache();
     AnswerCache(AnswerCache&& other) noexcept;

@@ -40,7 +40,7 @@ struct ClientOptions {
     std::uint32_t most_at_once = 16;              ///< requests under way at a time; the rest waits for a turn
     std::optional<double> requests_per_minute{};  ///< that leave, retries included
     std::optional<double> tokens_per_minute{};    ///< estimated when a request leaves, corrected by its answer's usage
-    std::filesystem::path cache{};  ///< a file of answers (cache.hpp), made where there is none; empty: none
+    std::filesystem::path cache{};  ///< a file of answers (cache.hpp), created if missing; empty: no cache
     std::uint64_t most_reply_bytes = std::uint64_t{16} << 20U;  ///< a larger reply is an error, and is not read on
     double backoff_seconds = 0.5;  ///< before the second attempt, where the server names no time; doubles from there
     std::uint64_t seed = 0;        ///< of the backoffs' jitter
