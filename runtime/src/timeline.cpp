@@ -70,8 +70,8 @@ VkResult Timeline::poll(std::uint64_t value) const noexcept {
 VkResult Timeline::wait_while_it_moves(std::uint64_t value, OnError on_error) const noexcept {
     using Clock = std::chrono::steady_clock;
     const auto slice = std::clamp<std::chrono::nanoseconds>(hang_limit / 8, kShortestSlice, kLongestSlice);
-    const Clock::time_point start = Clock::now();
-    Clock::time_point moved = start;
+    Clock::time_point looked = Clock::now();
+    std::chrono::nanoseconds still{0};      // for how long nothing has moved
     std::optional<std::uint64_t> progress;  // not asked for while work is short
     for (;;) {
         const VkResult result = wait(value, slice);
@@ -81,13 +81,17 @@ VkResult Timeline::wait_while_it_moves(std::uint64_t value, OnError on_error) co
             std::this_thread::sleep_for(kShortestSlice);
         }
         if (!device->context.health.good()) return VK_ERROR_DEVICE_LOST;  // another thread found out
+        // Much more than a slice went by where the process was stopped (Ctrl-Z, a debugger, a machine that slept): a
+        // CPU driver stood still with it, and a GPU's progress was not looked at.
         const Clock::time_point now = Clock::now();
+        still += std::min<std::chrono::nanoseconds>(now - looked, 2 * slice);
+        looked = now;
         const std::uint64_t progress_now = device->progress.total();
         if (progress_now != progress) {
-            moved = progress.has_value() ? now : start;
+            if (progress.has_value()) still = std::chrono::nanoseconds(0);
             progress = progress_now;
         }
-        if (now - moved >= hang_limit) return VK_TIMEOUT;
+        if (still >= hang_limit) return VK_TIMEOUT;
     }
 }
 

@@ -43,7 +43,8 @@ struct Timeline {
         Retry,   ///< the value must be known to be reached: whatever the driver objects to may pass
     };
     /// VK_SUCCESS once `value` is reached; VK_TIMEOUT when no timeline of the device has moved for hang_limit (another
-    /// one's work may be what this one waits behind); or what the driver says.
+    /// one's work may be what this one waits behind), not counting time in which the process was stopped; or what the
+    /// driver says.
     [[nodiscard]] VkResult wait_while_it_moves(std::uint64_t value, OnError on_error) const noexcept;
     /// For whoever is about to destroy what the work uses. False where it may still run: the device must then be marked
     /// hung. A lost device's work counts as finished, but it is given a second to be so.

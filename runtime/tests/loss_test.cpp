@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices that are lost, and devices that hang: what every later call says, what is left behind, and that the process
 // goes on.
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -25,6 +31,7 @@ using yolk::testing::Sweep;
 
 constexpr std::uint32_t kLostNumbers = 300;
 constexpr milliseconds kLimit{40};
+constexpr milliseconds kSecond{1000};
 
 /// A device with work recorded on it, [generation], last labelled [rollout].
 struct Worker {
@@ -303,6 +310,63 @@ TEST_P(hanging, does_not_keep_the_process_from_ending) {
         std::exit(0);
     };
     EXPECT_EXIT(hang_and_end(), ::testing::ExitedWithCode(0), "");
+}
+
+/// Stops the process that starts it, once, for twice `limit`; then says so. It calls nothing but the kernel, as a child
+/// of a process with threads must.
+class Stopper {
+   public:
+    explicit Stopper(milliseconds limit) {
+        const bool piped = pipe(begin_) == 0 && pipe(over_) == 0;
+        const timespec time{.tv_sec = 2 * limit.count() / 1000, .tv_nsec = 2 * limit.count() % 1000 * 1'000'000};
+        const pid_t stopped = getpid();
+        if (!piped || (child_ = fork()) < 0) std::_Exit(5);
+        if (child_ > 0) return;
+        char byte = 0;
+        if (read(begin_[0], &byte, 1) == 1 && kill(stopped, SIGSTOP) == 0) {
+            nanosleep(&time, nullptr);
+            kill(stopped, SIGCONT);
+            static_cast<void>(write(over_[1], &byte, 1) == 1);
+        }
+        _exit(0);
+    }
+    [[nodiscard]] bool begin() const { return write(begin_[1], "", 1) == 1; }
+    [[nodiscard]] bool wait_until_over() const {
+        char byte = 0;
+        return read(over_[0], &byte, 1) == 1;
+    }
+
+   private:
+    int begin_[2] = {-1, -1};
+    int over_[2] = {-1, -1};
+    pid_t child_ = -1;
+};
+
+// Ctrl-Z in the midst of a wait, and fg later than the limit. What the child waits for comes a little after it goes on.
+TEST_P(hanging, is_not_a_process_that_was_stopped) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto stop_and_go_on = [this] {
+        bool finished = false;
+        {
+            const Stopper stopper(kSecond);
+            Result<Worker> slow = worker();
+            if (!slow) std::_Exit(2);
+            Result<Dispatcher> patient = Dispatcher::create(slow->device, {.hang_limit = kSecond});
+            if (!patient) std::_Exit(3);
+            slow->record();
+            Gate gate(slow->device);
+            std::thread opener([&] {
+                std::this_thread::sleep_for(kSecond / 20);  // into the wait
+                if (!stopper.begin() || !stopper.wait_until_over()) std::_Exit(4);
+                std::this_thread::sleep_for(kSecond / 5);  // the waiter looks once or twice
+                gate.open();
+            });
+            finished = patient->run(slow->recorder).has_value();
+            opener.join();
+        }
+        std::exit(finished ? 0 : 1);
+    };
+    EXPECT_EXIT(stop_and_go_on(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_P(hanging, limit_is_at_least_a_millisecond) {
