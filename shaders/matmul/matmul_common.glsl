@@ -55,6 +55,8 @@ const bool COLUMNS_APART = false;
 #else
 const bool COLUMNS_APART = TRANSPOSE_B == 1u;
 #endif
+// Whether a group of four columns are neighbours.
+const bool NEIGHBOURS = !COLUMNS_APART || LANES_N == 1u;
 uint row_of(TilePlace place, uint i) { return place.block_row + place.lane_m * TILE_M + i; }
 uint column_of(TilePlace place, uint j) {
     if (COLUMNS_APART) return place.block_column + j * LANES_N + place.lane_n;

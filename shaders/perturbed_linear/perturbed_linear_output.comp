@@ -30,9 +30,12 @@ layout(constant_id = kSpecFused) const uint FUSED = 0;
 layout(constant_id = kSpecInputIsShared) const uint INPUT_IS_SHARED = 0;
 layout(constant_id = kSpecBase) const uint BASE = 0;
 layout(constant_id = kSpecActivation) const uint ACTIVATION = 0;
+layout(constant_id = kSpecVectorOut) const uint VECTOR_OUT = 0;
 
 layout(push_constant, scalar) uniform PushConstants { Params params; };
-layout(set = 0, binding = kBindOut, scalar) restrict buffer Out { float values[]; } out_;
+// One buffer, element by element and four at a time.
+layout(set = 0, binding = kBindOut, scalar) buffer Out { float values[]; } out_;
+layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out4 { vec4 values[]; } out4_;
 layout(set = 0, binding = kBindProjection, scalar) readonly restrict buffer Projection { float values[]; } projection_;
 #ifdef MATMUL_STAGED
 #include "matmul_staging.glsl"
@@ -42,8 +45,7 @@ layout(set = 0, binding = kBindProjection, scalar) readonly restrict buffer Proj
 #include "activation.glsl"
 #include "perturbed_linear.glsl"
 
-// Whether a group of four columns are neighbours, which share blocks of noise at small ranks; and eight likewise.
-#define NEIGHBOURS (!COLUMNS_APART || LANES_N == 1u)
+// Whether eight columns are neighbours; as NEIGHBOURS, four of which share blocks of noise at small ranks.
 #define EIGHT_NEIGHBOURS (TRANSPOSE_B == 1u && LANES_N == 1u && TILE_N % 8u == 0u)
 
 float projections[TILE_M * CHUNK];  // of the tile's rows
@@ -100,6 +102,11 @@ void store(TilePlace place) {
             uint start = (params.first_instance + row_of(place, i)) * params.n;
             [[unroll]] for (uint j = 0u; j < GROUPS_N; ++j) {
                 vec4 four = sums[i * GROUPS_N + j];
+                if (VECTOR_OUT == 1u && NEIGHBOURS) {
+                    uint column = column_of(place, 4u * j);
+                    if (column_is_inside(column)) out4_.values[(start + column) / 4u] = four;
+                    continue;
+                }
                 store_element(start, column_of(place, 4u * j), four.x);
                 store_element(start, column_of(place, 4u * j + 1u), four.y);
                 store_element(start, column_of(place, 4u * j + 2u), four.z);

@@ -124,6 +124,7 @@ std::vector<SpecConstant> matmul_constants(const MatmulDesc& desc, const MatmulC
     const bool split = config.split_k > 1;
     // Windows of rows are multiples of block_m, but for the last one.
     const bool ragged = desc.m % config.block_m != 0 || desc.n % config.block_n != 0;
+    const bool vectors = !split && (desc.out.offset | desc.out.stride | desc.out.batch_stride) % 4 == 0;
     return {{abi_mm::kSpecWorkgroupSize, config.workgroup_size},
             {abi_mm::kSpecBlockM, config.block_m},
             {abi_mm::kSpecBlockN, config.block_n},
@@ -141,7 +142,8 @@ std::vector<SpecConstant> matmul_constants(const MatmulDesc& desc, const MatmulC
             {abi_mm::kSpecRagged, ragged ? 1U : 0U},
             {abi_mm::kSpecWholeK, desc.k % config.block_k == 0 ? 1U : 0U},
             {abi_mm::kSpecFormatA, static_cast<std::uint32_t>(desc.a.format)},
-            {abi_mm::kSpecFormatB, static_cast<std::uint32_t>(desc.b.format)}};
+            {abi_mm::kSpecFormatB, static_cast<std::uint32_t>(desc.b.format)},
+            {abi_mm::kSpecVectorOut, vectors ? 1U : 0U}};
 }
 
 Result<PipelineOf<abi_mm::Params>> combine_pipeline(const Device& device, const MatmulDesc& desc) {

@@ -91,15 +91,19 @@ Result<void> check_matmul_config(const DeviceInfo& info, const MatmulDesc& desc,
 /// texel buffers, else a from uniform ones (docs/kernels/matmul.md). Small tiles where large ones would be mostly past
 /// the edge. Large products give the eight lanes four tiles of rows by two of columns: all of b is read once per
 /// block_m rows, which from 512 x 512 on costs more than anything else (lavapipe, 1,024: 54 ms with 1 x 8 tiles, 39.5
-/// with 4 x 2). Uniform rows are the same for all lanes, so those stay 1 x 8.
+/// with 4 x 2). Uniform rows are the same for all lanes, so those stay 1 x 8. Where k is short, or there are many small
+/// products, storing costs as much as multiplying: lanes one above the other have whole rows of a tile to store.
 std::array<MatmulConfig, 5> for_cpus(const MatmulDesc& desc) {
     MatmulConfig texel{.workgroup_size = 8, .operand_path = kTexelOperands};
-    const bool large = desc.m >= 128 && desc.n >= 64;
+    const bool large = desc.m >= 128 && desc.n >= 64 && desc.k > 128;
+    const bool high = !large && desc.m >= 64 && desc.n >= 16;             // eight tiles by one
+    const bool square = !large && !high && desc.m >= 32 && desc.n >= 32;  // four by two
     texel.block_k = desc.k % 16 == 0 ? 16 : desc.k % 8 == 0 ? 8 : 4;
+    if ((high || square) && desc.k <= 128) texel.block_k = std::min(texel.block_k, 8U);
     texel.tile_m = large ? 16 : desc.m >= 8 ? 8 : desc.m >= 4 ? 4 : 1;
-    texel.tile_n = large ? 8 : 4;
-    texel.block_m = (large ? 4 : 1) * texel.tile_m;
-    texel.block_n = (large ? 2 : 8) * texel.tile_n;
+    texel.tile_n = large ? 8 : high || square ? 16 : 4;
+    texel.block_m = (high ? 8 : large || square ? 4 : 1) * texel.tile_m;
+    texel.block_n = (high ? 1 : large || square ? 2 : 8) * texel.tile_n;
     MatmulConfig scalars = texel;
     scalars.vector_width = 1;
     MatmulConfig blocked = texel;
@@ -107,13 +111,15 @@ std::array<MatmulConfig, 5> for_cpus(const MatmulDesc& desc) {
     blocked.block_k = 4;
     MatmulConfig uniform = blocked;
     uniform.operand_path = kUniformOperand;
+    uniform.tile_n = large ? 8 : 4;
     uniform.block_m = uniform.tile_m;
     uniform.block_n = 8 * uniform.tile_n;
     MatmulConfig plain = uniform;
     plain.operand_path = kDirectOperands;
     plain.vector_width = 1;
     // What a device's texel buffers do not hold: SwiftShader's end between 512 and 1,024 (there 354 ms, uniform 399).
-    const bool past_texels = large && desc.a.format == FloatFormat::F32 && desc.b.format == FloatFormat::F32;
+    const bool past_texels =
+        (large || high || square) && desc.a.format == FloatFormat::F32 && desc.b.format == FloatFormat::F32;
     return {texel, scalars, past_texels ? blocked : uniform, uniform, plain};
 }
 

@@ -58,7 +58,7 @@ std::array<SpecConstant, 8> project_constants(const PerturbedLinearLayout& layou
              {abi_pl::kSpecAntithetic, layout.desc.antithetic ? 1U : 0U}}};
 }
 
-std::array<SpecConstant, 21> output_constants(const PerturbedLinearLayout& layout) {
+std::array<SpecConstant, 22> output_constants(const PerturbedLinearLayout& layout) {
     const PerturbedLinearConfig& c = layout.config;
     const PerturbedLinearDesc& d = layout.desc;
     const std::uint32_t base = !layout.has_base() ? 0 : d.shared_input ? abi_pl::kBaseInA : abi_pl::kBaseInOut;
@@ -88,7 +88,8 @@ std::array<SpecConstant, 21> output_constants(const PerturbedLinearLayout& layou
              {abi_pl::kSpecFormatB, static_cast<std::uint32_t>(d.weights_format)},
              {abi_pl::kSpecAntithetic, d.antithetic ? 1U : 0U},
              {abi_pl::kSpecBase, base},
-             {abi_pl::kSpecActivation, static_cast<std::uint32_t>(d.activation)}}};
+             {abi_pl::kSpecActivation, static_cast<std::uint32_t>(d.activation)},
+             {abi_pl::kSpecVectorOut, layout.n() % 4 == 0 ? 1U : 0U}}};
 }
 
 const Kernel<abi_pl::Params>& output_kernel(const PerturbedLinearDesc& desc, const PerturbedLinearConfig& config) {

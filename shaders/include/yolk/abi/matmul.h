@@ -39,6 +39,7 @@ ABI_CONST uint kSpecRagged = 14;        // 1: m or n is no multiple of BLOCK_M o
 ABI_CONST uint kSpecWholeK = 15;        // 1: k (and split_k) is a multiple of BLOCK_K
 ABI_CONST uint kSpecFormatA = 16;       // yolk/abi/float_format.h; matmul_*_formats_*, matmul_*_storage16_*
 ABI_CONST uint kSpecFormatB = 17;
+ABI_CONST uint kSpecVectorOut = 21;    // 1: rows of out begin at multiples of four elements
 ABI_CONST uint kSpecShapeM = 18;        // of a fragment: matmul_cooperative_*
 ABI_CONST uint kSpecShapeN = 19;
 ABI_CONST uint kSpecShapeK = 20;

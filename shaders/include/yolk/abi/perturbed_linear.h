@@ -45,6 +45,7 @@ ABI_CONST uint kSpecFormatB = 18;
 ABI_CONST uint kSpecAntithetic = 19;  // 1: both sides of a pair share noise; 0: each member has its own
 ABI_CONST uint kSpecBase = 20;  // of perturbed_linear_output: who has made a b; kBase...
 ABI_CONST uint kSpecActivation = 21;  // of perturbed_linear_output: yolk/abi/activation.h, of the finished sums
+ABI_CONST uint kSpecVectorOut = 22;  // of perturbed_linear_output: 1 where n is a multiple of four
 
 // 0: the output itself. Else it reads neither operand, and first_k = end_k = k.
 ABI_CONST uint kBaseInOut = 1;  // the product lies in out, [instances, n]
