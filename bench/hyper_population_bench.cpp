@@ -91,12 +91,13 @@ Result<void> evaluate_members(hyper::PopulationEvaluator& evaluator, const Setup
 
 /// `members` at a time until all of a population have been scored, or, one by one, some of them.
 Result<void> time_evaluator(benchmark::State& state, BenchDevice& on, const Sizes& sizes, std::uint32_t chunk,
-                            std::uint32_t members) {
+                            std::uint32_t members, Determinism determinism = Determinism::Exact) {
     YOLK_TRY(const Setup setup, set_up(sizes));
     YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
     YOLK_TRY(hyper::PopulationEvaluator evaluator,
-             hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher, .pool = &pool}, setup.traces,
-                                                setup.system.parameters(), {.max_batch_size = chunk * sizes.examples}));
+             hyper::PopulationEvaluator::create(
+                 {.dispatcher = &on.dispatcher, .pool = &pool}, setup.traces, setup.system.parameters(),
+                 {.max_batch_size = chunk * sizes.examples, .determinism = determinism}));
     hyper::PopulationCounts counts;
     YOLK_TRY_VOID(evaluate_members(evaluator, setup, 0, members, counts));
     std::uint32_t first = 0;
@@ -169,6 +170,9 @@ void add(std::span<BenchDevice> devices) {
                             return time_evaluator(state, on, sizes, chunk, kPopulation);
                         });
             }
+            add_one(fmt::format("{}/{}/fast/chunk:default", network, on.name), [&on, sizes](benchmark::State& state) {
+                return time_evaluator(state, on, sizes, 0, kPopulation, Determinism::Fast);
+            });
             add_one(fmt::format("{}/{}/one_by_one", network, on.name),
                     [&on, sizes](benchmark::State& state) { return time_evaluator(state, on, sizes, 1, 1); });
         }

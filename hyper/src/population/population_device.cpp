@@ -36,6 +36,7 @@ Result<Program*> DeviceEvaluator::program_for(const Question& question) {
         .budget_bytes = options_.memory_budget_bytes > 0 ? options_.memory_budget_bytes
                                                          : quarter_of_the_heap(dispatcher_->device()),
         .antithetic = question.perturbations.antithetic,
+        .determinism = options_.determinism,
         .kept_plans = kept_plans_};
     YOLK_TRY(auto program, Program::create(*dispatcher_, examples_->groups(), question.sources, wanted));
     if (programs_.size() == kKeptPrograms) programs_.erase(programs_.begin());

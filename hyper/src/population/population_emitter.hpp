@@ -152,6 +152,7 @@ class Emitter {
         std::span<const std::uint64_t> centre_offsets;  ///< bytes, by source
         std::uint32_t members = 0;
         bool antithetic = true;
+        Determinism determinism = Determinism::Exact;
     };
     Emitter(const Inputs& inputs, Constants& constants);
 
@@ -168,6 +169,7 @@ class Emitter {
     [[nodiscard]] std::uint32_t members() const { return inputs_.members; }
     [[nodiscard]] std::uint32_t examples(bool per_example) const { return per_example ? group().count() : 1; }
     [[nodiscard]] bool antithetic() const { return inputs_.antithetic; }
+    [[nodiscard]] Determinism determinism() const { return inputs_.determinism; }
     [[nodiscard]] const Source& source(const Operand& operand) const {
         return inputs_.sources[static_cast<std::size_t>(operand.traits.source)];
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of products with a matrix, and of rows of a table. A perturbed matrix goes to the kernels that regenerate its
-// noise; any other to the exact matmul, whose chain is theirs without a perturbation.
+// noise; any other to matmul, whose exact chain is theirs without a perturbation.
 #include "population_lowering.hpp"
 #include "yolk/primitives/gather.hpp"
 #include "yolk/primitives/matmul.hpp"
@@ -46,7 +46,8 @@ void emit_perturbed(Emitter& emitter, const Fused& fused, std::span<const Operan
                                    .shared_input = shared,
                                    .transposed = transposed,
                                    .antithetic = emitter.antithetic(),
-                                   .activation = fused.activation};
+                                   .activation = fused.activation,
+                                   .determinism = emitter.determinism()};
     emitter.step({emitter.centre(operands[0]), input}, {emitter.result(*fused.result)}, perturbed_linear_scratch(desc),
                  bind_operation(desc, [](std::span<const BufferView> views) {
                      return PerturbedLinearViews{.weights = views[0], .input = views[1], .output = views[2]};
@@ -63,7 +64,7 @@ void emit_given(Emitter& emitter, const Equation& equation, std::span<const Oper
     MatmulDesc desc{.n = transposed ? size.in : size.out,
                     .k = transposed ? size.out : size.in,
                     .b = {.transposed = !transposed},
-                    .determinism = Determinism::Exact};
+                    .determinism = emitter.determinism()};
     BufferRef matrices;
     BufferRef input;
     if (!weight.traits.varies) {

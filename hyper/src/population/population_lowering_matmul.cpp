@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of matmul: products of two tensors of matrices, by the exact kernel.
+// The rule of matmul: products of two tensors of matrices.
 #include <array>
 #include <string>
 #include <vector>
@@ -54,7 +54,7 @@ void emit_matmul(Emitter& emitter, const Equation& equation, std::span<const Ope
     MatmulDesc desc{.m = static_cast<std::uint32_t>(shape[shape.rank() - 2]),
                     .n = static_cast<std::uint32_t>(shape[shape.rank() - 1]),
                     .k = static_cast<std::uint32_t>(a_shape[a_shape.rank() - 1]),
-                    .determinism = Determinism::Exact};
+                    .determinism = emitter.determinism()};
     const auto matrices = static_cast<std::uint32_t>(emitter.examples(per_example) * element_count(emitter.type(out)) /
                                                      (std::uint64_t{desc.m} * desc.n));
     BufferRef first, second;

@@ -28,6 +28,11 @@ std::uint32_t next_evaluation() {
 Result<std::unique_ptr<PooledEvaluator>> PooledEvaluator::create(evolve::DevicePool& devices, HostPool& pool,
                                                                  const ExampleSet& examples,
                                                                  const PopulationOptions& options) {
+    if (options.determinism == Determinism::Fast && devices.options().determinism == Determinism::Exact) {
+        return bad_input(
+            "A fast population over a pool of devices that promises the same bits was asked for. Give "
+            "DevicePoolOptions::determinism Fast, or the population Exact.");
+    }
     std::unique_ptr<PooledEvaluator> made(new PooledEvaluator(devices, pool, examples));
     made->evaluators_.resize(devices.size());
     for (std::size_t i = 0; i < devices.device_count(); ++i) {

@@ -125,7 +125,8 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
                      .sources = sources_,
                      .centre_offsets = centre_offsets_,
                      .members = members,
-                     .antithetic = options_.antithetic},
+                     .antithetic = options_.antithetic,
+                     .determinism = options_.determinism},
                     constants_);
     for (const Phase& phase : phases_) {
         if (!phase.device) continue;

@@ -50,6 +50,7 @@ class Program {
         std::uint32_t members_per_chunk = 0;  ///< at most; 0: as many as suit the device
         std::uint64_t budget_bytes = 0;
         bool antithetic = true;
+        Determinism determinism = Determinism::Exact;
         std::uint32_t kept_plans = 4;  ///< for so many numbers of candidates, the latest
         /// Of one candidate: outputs behind the first stay on the device, where kept_output() finds them.
         bool keep_outputs = false;

@@ -57,6 +57,10 @@ Result<void> SystemObjective::plan(Prepared& prepared) {
         .dispatcher = dispatcher_, .pool = &system_->pool(), .devices = system_->devices()};
     PopulationOptions options = options_.population_options;
     options.examples_change |= draws() && &prepared == &training_;
+    const evolve::DevicePool* const several = system_->devices();
+    if (several == nullptr || several->options().determinism == Determinism::Fast) {
+        if (options_.evolution.determinism == Determinism::Fast) options.determinism = Determinism::Fast;
+    }
     YOLK_TRY(PopulationEvaluator evaluator, PopulationEvaluator::create(resources, prepared.traced, set_, options));
     prepared.evaluator = std::make_unique<PopulationEvaluator>(std::move(evaluator));
     return {};

@@ -96,7 +96,8 @@ Result<KeptPopulation*> System::Impl::population_for(const PopulationEvaluator::
                                                      std::vector<TracedExample> traced,
                                                      const PopulationOptions& options) {
     std::string key =
-        fmt::format("{} {} {}", options.max_batch_size, options.memory_budget_bytes, options.examples_change);
+        fmt::format("{} {} {} {}", options.max_batch_size, options.memory_budget_bytes,
+                                  options.examples_change, to_string(options.determinism));
     for (const TracedExample& example : traced) key += ' ' + signature(example.graph);
     const auto found = std::ranges::find(populations, key, [](const auto& kept) { return kept->key; });
     if (found != populations.end()) {

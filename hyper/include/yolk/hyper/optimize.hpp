@@ -73,6 +73,7 @@ struct OptimizeOptions {
     /// EvolutionOptions: give population, sigma and learning_rate. Over a system they mean:
     /// - sigma: in search coordinates (parameters.hpp);
     /// - rank: of the noise of matrices that declare none (MatrixWeight::noise_rank);
+    /// - determinism: of the update, and of populations (PopulationOptions), unless a pool of devices is exact;
     /// - freeze: hyperfunctions; freeze_vectors: those whose parameters are a vector of weights;
     /// - episodes: stays 1, as samples_per_example is what repeats an evaluation.
     evolve::EvolutionOptions evolution{.population = 32, .sigma = 0.05F, .learning_rate = 0.1F};

@@ -17,6 +17,7 @@
 #include "yolk/hyper/executor.hpp"
 #include "yolk/hyper/graph.hpp"
 #include "yolk/hyper/parameters.hpp"
+#include "yolk/primitives/determinism.hpp"
 #include "yolk/primitives/parameters.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
@@ -39,6 +40,10 @@ struct PopulationOptions {
     /// Other data may come later (PopulationEvaluator::set_examples): what depends on an input is not taken for the
     /// same in all examples because it happens to be now. Costs room, and a few shortcuts of the kernels.
     bool examples_change = false;
+    /// Exact: the bits of the host and of every device. Fast: layers and products are fused multiply-adds where the
+    /// device has them, and operands are not flushed, within the tolerance of matmul and perturbed_linear; devices may
+    /// then differ in bits, so that a pool must be fast as well. Derivatives are always exact.
+    Determinism determinism = Determinism::Exact;
 };
 
 namespace population {
