@@ -20,6 +20,11 @@ std::chrono::nanoseconds as_duration(double seconds) {
     return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(seconds, 1e8) * 1e9));
 }
 
+double cost_of(const Usage& usage, const Prices& prices) {
+    return 1e-6 * (prices.prompt * static_cast<double>(usage.prompt_tokens) +
+                   prices.completion * static_cast<double>(usage.completion_tokens));
+}
+
 double thread_seconds() {
     timespec time{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -261,8 +266,7 @@ void Driver::decide(FlightPtr flight, Verdict verdict) {
     count([&](CallCounts& counts) {
         counts.prompt_tokens += usage.prompt_tokens;
         counts.completion_tokens += usage.completion_tokens;
-        counts.cost += 1e-6 * (options_.prices.prompt * static_cast<double>(usage.prompt_tokens) +
-                               options_.prices.completion * static_cast<double>(usage.completion_tokens));
+        counts.cost += cost_of(usage, options_.prices);
         if (verdict.kind == Verdict::Kind::Schema) ++counts.schema_failures;
     });
     if (verdict.kind == Verdict::Kind::Answered) return answer(std::move(flight), std::move(verdict.answer));
@@ -321,6 +325,7 @@ void Driver::end_all(const Flight& flight, const Result<Answer>& result) {
     for (std::size_t i = 0; i < flight.waiters.size(); ++i) {
         Result<Answer> own = result;
         if (own && i > 0) own->from_cache = true;
+        if (own) own->cost = cost_of(own->usage, options_.prices);
         count([&](CallCounts& counts) {
             ++(own ? counts.answered : counts.failed);
             if (own && own->from_cache) ++counts.from_cache;

@@ -224,11 +224,12 @@ TEST(pullback, gives_what_was_chosen_and_refuses_other_names) {
     const Atom w = builder.parameter("w", tensor({2}));
     const Atom xy = builder.apply("multiply", {x, y}).value();
     const Atom out = builder.apply("multiply", {w, xy}).value();
+    static_cast<void>(builder.input("truth", {ValueKind::Boolean, {}}));
     const Graph graph = std::move(builder).finish({out, word});
     ASSERT_OK_AND_ASSIGN(const Graph one, pullback(graph, {.inputs = {{"y"}}, .parameters = {{"w"}}}));
     const Value weight = Tensor::vector({2.0F, 3.0F});
     ASSERT_OK_AND_ASSIGN(const auto results,
-                         call(one, {.inputs = {2.0, 5.0, "hi", Value(Tensor::vector({1.0F, 10.0F}))},
+                         call(one, {.inputs = {2.0, 5.0, "hi", true, Value(Tensor::vector({1.0F, 10.0F})), "well"},
                                     .parameters = {*weight.tensor()}}));
     ASSERT_EQ(results.size(), 4U);
     EXPECT_EQ(results[2], Value(64.0)) << "x (w . d)";
@@ -236,7 +237,8 @@ TEST(pullback, gives_what_was_chosen_and_refuses_other_names) {
     EXPECT_THAT(
         refusal(pullback(graph, {.inputs = {{"z"}}})),
         ::testing::AllOf(HasSubstr("pullback of graph 'chosen'"), HasSubstr("no input 'z'"), HasSubstr("x, y")));
-    EXPECT_THAT(refusal(pullback(graph, {.inputs = {{"word"}}})), HasSubstr("no input 'word' that is a tensor"));
+    EXPECT_THAT(refusal(pullback(graph, {.inputs = {{"truth"}}})),
+                HasSubstr("no input 'truth' that is a tensor, a number or a text"));
     EXPECT_THAT(refusal(pullback(graph, {.parameters = {{"v"}}})), HasSubstr("no parameter group 'v'"));
 }
 

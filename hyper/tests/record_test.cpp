@@ -114,7 +114,7 @@ Graph of_record() {
 }
 Value given_record(float a) { return record_of({{"a", Tensor::vector({a})}, {"why", "w"}}); }
 /// How such a record moves.
-Value movement(float a) { return record_of({{"a", Tensor::vector({a})}, {"why", ""}}); }
+Value movement(float a, const char* why) { return record_of({{"a", Tensor::vector({a})}, {"why", why}}); }
 
 TEST(record, moves_as_a_record) {
     ASSERT_OK_AND_ASSIGN(const Graph pushed, pushforward(program(true)));
@@ -125,11 +125,11 @@ TEST(record, moves_as_a_record) {
     EXPECT_EQ(run(pulled, {vector({1, 3}), back})[1], vector({2, 60}));
     // a = 3, y = 2: a^2 y = 18; 2 a y = 12, a^2 = 9.
     ASSERT_OK_AND_ASSIGN(const Graph pulled_record, pullback(of_record()));
-    EXPECT_EQ(run(pulled_record, {given_record(3), vector({2}), vector({10})}),
-              (std::vector<Value>{vector({18}), "w", movement(120), vector({90})}));
+    EXPECT_EQ(run(pulled_record, {given_record(3), vector({2}), vector({10}), "vague"}),
+              (std::vector<Value>{vector({18}), "w", movement(120, "vague"), vector({90})}));
     ASSERT_OK_AND_ASSIGN(const Graph pushed_record, pushforward(of_record()));
-    EXPECT_EQ(run(pushed_record, {given_record(3), vector({2}), movement(1), vector({10})}),
-              (std::vector<Value>{vector({18}), "w", vector({102})}));
+    EXPECT_EQ(run(pushed_record, {given_record(3), vector({2}), movement(1, "v"), vector({10})}),
+              (std::vector<Value>{vector({18}), "w", vector({102}), "v"}));
 }
 
 TEST(record, adds_up_where_it_is_read_twice) {

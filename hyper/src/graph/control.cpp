@@ -188,6 +188,16 @@ TracedValues switch_on(const Traced& key, const std::vector<std::function<Traced
     return switch_any(key, all, line);
 }
 
+Traced switch_on(const Traced& key, const NamedBranches& branches, Line line) {
+    std::vector<std::string> names;
+    std::vector<std::function<Traced()>> all;
+    for (const auto& [name, branch] : branches) {
+        names.push_back(name);
+        all.push_back(branch);
+    }
+    return switch_on(word_index(key, std::move(names), line), all, line);
+}
+
 Scanned scan(std::span<const Traced> init, std::span<const Traced> sequences,
              const std::function<Scanned(std::span<const Traced>, std::span<const Traced>)>& step,
              const ScanOptions& options, Line line) {

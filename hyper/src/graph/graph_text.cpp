@@ -8,6 +8,7 @@
 #include <array>
 
 #include "graph_labels.hpp"
+#include "operations_impl.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -120,7 +121,7 @@ std::string label(std::span<const PlacedEquation> placed, std::size_t equation) 
 
 std::string title(const Equation& equation) {
     if (equation.host == nullptr) return std::string(equation.operation->name);
-    return fmt::format("{} {}", equation.operation->name, in_quotes(equation.host->name));
+    return fmt::format("{} {}", shown_name(equation), in_quotes(equation.host->name));
 }
 
 std::string to_text(const Graph& graph, std::span<const PlacedEquation> placed) {

@@ -5,8 +5,10 @@
 
 #include <limits>
 
+#include "body_calls.hpp"
 #include "caught.hpp"
 #include "operations_impl.hpp"
+#include "yolk/hyper/model_calls.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -27,12 +29,21 @@ Result<T> attribute(const Equation& equation, std::string_view name, std::string
 
 /// "matmul of hyperfunction 'net' (model.cpp:12)"
 std::string described_equation(const Equation& equation) {
-    std::string text(equation.operation->name);
+    std::string text(shown_name(equation));
     if (!equation.hyperfunction.empty()) text += fmt::format(" of hyperfunction '{}'", equation.hyperfunction);
     return equation.made_at ? text + fmt::format(" ({})", line_of(equation)) : text;
 }
 
 }  // namespace
+
+std::string_view shown_name(const Equation& equation) {
+    if (equation.host == nullptr || equation.host->model == nullptr) return equation.operation->name;
+    return equation.host->model->schema ? "schema_call" : "model_call";
+}
+
+std::string described(const HostFunction& function) {
+    return fmt::format("{} '{}'", function.model != nullptr ? "Model call" : "Host function", function.name);
+}
 
 std::string line_of(const std::source_location& line) {
     const std::string_view path = line.file_name();
@@ -138,14 +149,15 @@ Result<std::string> text_attribute(const Equation& equation, std::string_view na
 
 Result<Value> run_caught(const HostFunction& function, const HostCall& call) {
     if (!function.run) return bad_input("Hyperfunction '{}' has no body: give it a callable.", function.name);
-    return caught(
-        [&] { return fmt::format("Hyperfunction '{}'", function.name); },
-        [&]() -> Result<Value> {
-            auto result = function.run(call);
-            if (!result)
-                return std::move(result).error().while_doing(fmt::format("calling hyperfunction '{}'", function.name));
-            return result;
-        });
+    if (DryRun::is_on()) return function.stand_in;
+    const bool asks = function.model != nullptr;
+    return caught([&] { return fmt::format("{} '{}'", asks ? "Model call" : "Hyperfunction", function.name); },
+                  [&]() -> Result<Value> {
+                      auto result = function.run(call);
+                      if (result) return result;
+                      return std::move(result).error().while_doing(
+                          fmt::format("calling {} '{}'", asks ? "model" : "hyperfunction", function.name));
+                  });
 }
 
 Result<std::vector<Value>> evaluate_equation(const Equation& equation, std::span<const Value> operands) {

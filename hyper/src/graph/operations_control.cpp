@@ -161,7 +161,7 @@ Result<Values> evaluate_while(const Equation& equation, std::span<const Value> o
 }
 
 bool moves(const ValueType& type) {
-    if (type.kind == ValueKind::Tensor || type.kind == ValueKind::Number) return true;
+    if (type.kind != ValueKind::Record) return type.kind != ValueKind::Boolean;
     return std::ranges::any_of(type.fields, [](const auto& field) { return moves(field.second); });
 }
 
@@ -179,8 +179,10 @@ Result<Types> while_pullback_types(const Equation& equation, BodyTypes operands)
     return output_types_of(*equation.bodies[2]);
 }
 
+/// b is of an earlier step than a; texts are put in the order of the steps.
 Result<Value> added(const Value& a, const Value& b) {
     if (a.number() != nullptr) return Value(*a.number() + *b.number());
+    if (a.text() != nullptr) return Value(*b.text() + *a.text());
     if (const Record* record = a.record()) {
         Record::Fields fields = record->fields();
         for (auto& [name, field] : fields) {
@@ -267,7 +269,7 @@ Result<Types> scan_types(const Equation& equation, BodyTypes operands) {
     Types types(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(layout.carries));
     for (std::size_t i = layout.carries; i < body.outputs.size(); ++i) {
         const ValueType element = output_type(body, i);
-        if (!moves(element)) {
+        if (element.kind != ValueKind::Tensor && element.kind != ValueKind::Number) {
             return bad_input("scan: result {} of body '{}' is a {}; tensors and numbers can be stacked.",
                              i - layout.carries, body.name, to_string(element));
         }

@@ -2,6 +2,7 @@
 // Operations on numbers, booleans, text and records. They have no kernels.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "operations_impl.hpp"
@@ -89,6 +90,55 @@ Result<Values> evaluate_format(const Equation& equation, std::span<const Value> 
     return Values{Value(std::move(text))};
 }
 
+Result<Types> edit_types(const Equation& equation, std::span<const ValueType> operands) {
+    for (const ValueType& type : operands) {
+        if (type.kind != ValueKind::Text)
+            return operand_error(equation, operands, "texts, a place of the pattern each");
+    }
+    return format_types(equation, operands);
+}
+
+Result<Values> evaluate_edit(const Equation& equation, std::span<const Value> operands) {
+    if (std::ranges::all_of(operands, [](const Value& operand) { return operand.text()->empty(); }))
+        return Values{Value("")};
+    return evaluate_format(equation, operands);
+}
+
+constexpr std::array<std::string_view, 4> kMatches{"equal", "contains", "starts", "ends"};
+
+Result<Types> match_types(const Equation& equation, std::span<const ValueType> operands) {
+    YOLK_TRY_VOID(expect_operands(equation, operands, 2));
+    YOLK_TRY(const std::string how, text_attribute(equation, "how"));
+    if (std::ranges::find(kMatches, how) == kMatches.end())
+        return bad_input("match: how is '{}'; it is one of {}.", how, fmt::join(kMatches, ", "));
+    if (operands[0].kind != ValueKind::Text || operands[1].kind != ValueKind::Text)
+        return operand_error(equation, operands, "two texts: where to look, and what for");
+    return Types{{ValueKind::Boolean, {}}};
+}
+
+Result<Values> evaluate_match(const Equation& equation, std::span<const Value> operands) {
+    YOLK_TRY(const std::string how, text_attribute(equation, "how"));
+    const std::string &text = *operands[0].text(), &wanted = *operands[1].text();
+    if (how == "contains") return Values{Value(text.find(wanted) != std::string::npos)};
+    if (how == "starts") return Values{Value(text.starts_with(wanted))};
+    if (how == "ends") return Values{Value(text.ends_with(wanted))};
+    return Values{Value(text == wanted)};
+}
+
+Result<Types> word_types(const Equation& equation, std::span<const ValueType> operands) {
+    YOLK_TRY_VOID(expect_operands(equation, operands, 1));
+    YOLK_TRY_VOID(texts_attribute(equation, "words"));
+    if (operands[0].kind != ValueKind::Text) return operand_error(equation, operands, "a text");
+    return Types{{ValueKind::Number, {}}};
+}
+
+Result<Values> evaluate_word(const Equation& equation, std::span<const Value> operands) {
+    YOLK_TRY(const std::vector<std::string> words, texts_attribute(equation, "words"));
+    const auto found = std::ranges::find(words, *operands[0].text());
+    if (found != words.end()) return Values{Value(static_cast<double>(found - words.begin()))};
+    return bad_input("word_index: {} is none of the words '{}'.", to_string(operands[0]), fmt::join(words, "', '"));
+}
+
 Result<Record::Fields> named_fields(const Equation& equation, std::vector<Value> values) {
     YOLK_TRY(const std::vector<std::string> names, texts_attribute(equation, "names"));
     if (names.size() != values.size())
@@ -132,10 +182,12 @@ Result<Values> evaluate_field(const Equation& equation, std::span<const Value> o
 }
 
 constexpr std::array kDataOperations{
-    Operation{"less", less_types, evaluate_less},   Operation{"equal", equal_types, evaluate_equal},
-    Operation{"and", logic_types<2>, evaluate_and}, Operation{"or", logic_types<2>, evaluate_or},
-    Operation{"not", logic_types<1>, evaluate_not}, Operation{"format", format_types, evaluate_format},
-    Operation{"pack", pack_types, evaluate_pack},   Operation{"field", field_types, evaluate_field},
+    Operation{"less", less_types, evaluate_less},         Operation{"equal", equal_types, evaluate_equal},
+    Operation{"and", logic_types<2>, evaluate_and},       Operation{"or", logic_types<2>, evaluate_or},
+    Operation{"not", logic_types<1>, evaluate_not},       Operation{"format", format_types, evaluate_format},
+    Operation{"pack", pack_types, evaluate_pack},         Operation{"field", field_types, evaluate_field},
+    Operation{"format_edits", edit_types, evaluate_edit}, Operation{"match", match_types, evaluate_match},
+    Operation{"word_index", word_types, evaluate_word},
 };
 
 }  // namespace

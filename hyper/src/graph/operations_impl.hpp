@@ -32,6 +32,10 @@ using Values = std::vector<Value>;
 [[nodiscard]] std::string line_of(const std::source_location& line);
 /// "example 3, model.cpp:12": a label with the line, where it is known.
 [[nodiscard]] std::string with_line(std::string label, const Equation& equation);
+/// The operation's name; of a model call, which is a host call, what kind it is.
+[[nodiscard]] std::string_view shown_name(const Equation& equation);
+/// "Host function 'f'", or what model call it is: the beginning of a sentence.
+[[nodiscard]] std::string described(const HostFunction& function);
 /// Types of its results. Errors name the equation: its operation, hyperfunction, line.
 [[nodiscard]] Result<Types> checked_types(const Equation& equation, std::span<const ValueType> operands);
 /// Errors: another number of operands.

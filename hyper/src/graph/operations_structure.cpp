@@ -19,7 +19,19 @@ Result<void> all_tensors(const Equation& equation, std::span<const ValueType> op
     return operand_error(equation, operands, "tensors of at least one dimension, one or more");
 }
 
+bool are_texts(std::span<const ValueType> operands) {
+    return !operands.empty() &&
+           std::ranges::all_of(operands, [](const ValueType& type) { return type.kind == ValueKind::Text; });
+}
+
 Result<Types> concat_types(const Equation& equation, std::span<const ValueType> operands) {
+    if (are_texts(operands)) {
+        YOLK_TRY(const std::int64_t dimension, integer_attribute(equation, "dimension"));
+        if (dimension == 0) return Types{{ValueKind::Text, {}}};
+        return bad_input("concat: texts along dimension {}; they have dimension 0 only.", dimension);
+    }
+    const bool any = std::ranges::any_of(operands, [](const ValueType& type) { return type.kind == ValueKind::Text; });
+    if (any) return operand_error(equation, operands, "texts alone, or tensors alone; format() makes texts of others");
     YOLK_TRY_VOID(all_tensors(equation, operands));
     const Shape& first = operands[0].shape;
     YOLK_TRY(const std::size_t along, dimension_of(equation, first));
@@ -34,6 +46,11 @@ Result<Types> concat_types(const Equation& equation, std::span<const ValueType> 
 }
 
 Result<Values> evaluate_concat(const Equation& equation, std::span<const Value> operands) {
+    if (operands[0].text() != nullptr) {
+        std::string text;
+        for (const Value& operand : operands) text += *operand.text();
+        return Values{Value(std::move(text))};
+    }
     YOLK_TRY(const std::int64_t dimension, integer_attribute(equation, "dimension"));
     std::vector<Tensor> parts;
     for (const Value& operand : operands) parts.push_back(*operand.tensor());

@@ -80,8 +80,9 @@ Traced pad(const Traced& x, const Integers& before, const Integers& after, doubl
 }
 
 Traced concat(std::span<const Traced> parts, std::int64_t dimension, Line line) {
-    const Shape shape = parts.empty() ? Shape() : parts[0].shape();
-    return apply("concat", parts, {{"dimension", counted(dimension, shape)}}, 1, line)[0];
+    // The shape of a part is asked for only where it is needed: it may wait for a host call.
+    if (dimension < 0 && !parts.empty()) dimension = counted(dimension, parts[0].shape());
+    return apply("concat", parts, {{"dimension", dimension}}, 1, line)[0];
 }
 Traced concat(std::initializer_list<Traced> parts, std::int64_t dimension, Line line) {
     return concat(std::span(parts.begin(), parts.size()), dimension, line);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "tracer.hpp"
@@ -178,6 +179,13 @@ Traced format(std::string pattern, std::span<const Traced> values, Line line) {
 }
 Traced format(std::string pattern, std::initializer_list<Traced> values, Line line) {
     return format(std::move(pattern), std::span(values.begin(), values.size()), line);
+}
+Traced match(const Traced& text, const Traced& wanted, Match how, Line line) {
+    constexpr std::array<const char*, 4> kWords{"equal", "contains", "starts", "ends"};
+    return apply("match", {text, wanted}, {{"how", std::string(kWords.at(static_cast<std::size_t>(how)))}}, line);
+}
+Traced word_index(const Traced& text, std::vector<std::string> words, Line line) {
+    return apply("word_index", {text}, {{"words", std::move(words)}}, line);
 }
 
 Traced pack(const NamedValues& values, Line line) {

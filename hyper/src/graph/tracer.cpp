@@ -20,9 +20,14 @@ std::shared_ptr<Tracer>& current_slot() {
     return slot;
 }
 
-std::vector<std::string>& current_tags() {
+std::vector<std::string>& tags_slot() {
     thread_local std::vector<std::string> tags;
     return tags;
+}
+
+bool has_tensor(const ValueType& type) {
+    if (type.kind == ValueKind::Tensor) return true;
+    return std::ranges::any_of(type.fields, [](const auto& field) { return has_tensor(field.second); });
 }
 
 }  // namespace
@@ -62,8 +67,9 @@ Tracer::Scope::Scope(std::shared_ptr<Tracer> tracer) : outer_(std::move(current_
 }
 Tracer::Scope::~Scope() { current_slot() = std::move(outer_); }
 
-Tag::Tag(std::string name) { current_tags().push_back(std::move(name)); }
-Tag::~Tag() { current_tags().pop_back(); }
+Tag::Tag(std::string name) { tags_slot().push_back(std::move(name)); }
+Tag::~Tag() { tags_slot().pop_back(); }
+std::span<const std::string> current_tags() { return tags_slot(); }
 
 Traced Tracer::variable(Value value, std::string name, bool from_parameter) {
     const VariableId id(static_cast<std::uint32_t>(trace_.graph.variables.size()));
@@ -219,12 +225,11 @@ Result<std::vector<Value>> Tracer::evaluate(const Equation& equation, std::span<
 Result<std::vector<Value>> Tracer::stand_ins(const Equation& equation, std::span<const Value> operands,
                                              const Value& stand_in) const {
     if (equation.host != nullptr) {
-        if (stand_in.tensor() == nullptr) return std::vector<Value>{stand_in};
+        if (!has_tensor(type_of(stand_in))) return std::vector<Value>{stand_in};
         return bad_input(
-            "Hyperfunction '{}' was called inside body '{}'; a host function there cannot give a tensor, whose shape "
-            "is "
-            "not known before it runs. Call it outside, or let it give a number or text.",
-            equation.host->name, trace_.graph.name);
+            "{} was called inside body '{}'; what is called there cannot give a tensor, whose shape is not known "
+            "before it runs. Call it outside, or let it give numbers or text.",
+            described(*equation.host), trace_.graph.name);
     }
     std::vector<ValueType> types;
     for (const Value& operand : operands) types.push_back(type_of(operand));
@@ -252,7 +257,7 @@ std::vector<Traced> Tracer::record(Equation equation, std::span<const Traced> op
         equation.hyperfunction = hyperfunction_;
         equation.call = call_;
     }
-    equation.tags = current_tags();
+    equation.tags = tags_slot();
     if (comes_late(equation)) return record_late(std::move(equation), result_count, depends, stand_in);
     std::vector<Value> values;
     for (const Traced& operand : operands) values.push_back(operand.value());

@@ -104,6 +104,8 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     [[nodiscard]] static const Value& value_of(const Traced& value) { return value.value(); }
     /// The value, or what stands for it until it is there.
     [[nodiscard]] static const Value& known_value_of(const Traced& value) { return value.value_; }
+    /// Whether its value is still to come: asking for it, or its type, waits.
+    [[nodiscard]] static bool is_under_way(const Traced& value) { return value.late_; }
     /// Waits for a value. After an error it is the stand-in, and the error sticks.
     [[nodiscard]] Value settled(VariableId id, const Value& stand_in);
     /// Whether finish() has to wait.
@@ -126,6 +128,7 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     [[nodiscard]] std::vector<Traced> record_late(Equation equation, std::size_t result_count, bool from_parameter,
                                                   const Value& stand_in);
     void begin_late(std::size_t index);
+    void begin_bodies(std::size_t index, std::vector<Value> operands);
     void arrive(std::size_t index, std::vector<Value> results);
     void fail_late(std::size_t index, Error error);
     void run_ready();
@@ -172,6 +175,9 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
 
 /// What operations come back with after this error, which sticks where theirs do.
 [[nodiscard]] std::vector<Traced> refuse(Error error, std::span<const Traced> operands, std::size_t result_count = 1);
+
+/// Of the tags (Tag) that are in force in this thread, outermost first.
+[[nodiscard]] std::span<const std::string> current_tags();
 
 /// The tracer of the first traced operand, or the current one, or null.
 [[nodiscard]] std::shared_ptr<Tracer> tracer_for(std::span<const Traced> operands);

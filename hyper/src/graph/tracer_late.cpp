@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "body_calls.hpp"
 #include "operations_impl.hpp"
 #include "pending_calls.hpp"
 #include "tracer.hpp"
@@ -14,7 +15,7 @@ bool Tracer::is_late(VariableId variable) const { return late_variables_.contain
 
 bool Tracer::comes_late(const Equation& equation) const {
     if (body_ || calls_under_way_ == nullptr) return false;
-    if (equation.host != nullptr) return true;
+    if (equation.host != nullptr || calls_from_bodies(equation)) return true;
     return std::ranges::any_of(equation.operands, [this](const Atom& atom) {
         const auto* id = std::get_if<VariableId>(&atom);
         return id != nullptr && is_late(*id);
@@ -48,12 +49,13 @@ std::vector<Traced> Tracer::record_late(Equation equation, std::size_t result_co
 /// All operands are there.
 void Tracer::begin_late(std::size_t index) {
     const Equation& equation = trace_.graph.equations[index];
-    if (equation.host == nullptr) {
+    if (equation.host == nullptr && !calls_from_bodies(equation)) {
         late_ready_.insert(index);
         return;
     }
     std::vector<Value> operands;
     for (const Atom& atom : equation.operands) operands.push_back(value_at(atom));
+    if (equation.host == nullptr) return begin_bodies(index, std::move(operands));
     const Tensor parameters = *operands.front().tensor();
     operands.erase(operands.begin());
     HostTask task{.function = equation.host,
@@ -69,6 +71,23 @@ void Tracer::begin_late(std::size_t index) {
             tracer->arrive(index, std::vector<Value>{*std::move(result)});
         } else {
             tracer->fail_late(index, std::move(result).error());
+        }
+        tracer->run_ready();
+    });
+}
+
+/// An equation whose bodies call host functions.
+void Tracer::begin_bodies(std::size_t index, std::vector<Value> operands) {
+    HostTask task{.function = as_host_function(trace_.graph.equations[index]), .operands = std::move(operands)};
+    ++calls_out_;
+    calls_under_way_->begin(std::move(task), [weak = weak_from_this(), index](Result<Value> result) {
+        const auto tracer = weak.lock();
+        if (tracer == nullptr) return;
+        --tracer->calls_out_;
+        if (result) {
+            tracer->arrive(index, results_of(*result));
+        } else {
+            tracer->fail_late(index, std::move(result).error().while_doing(fmt::format("tracing equation {}", index)));
         }
         tracer->run_ready();
     });

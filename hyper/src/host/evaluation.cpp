@@ -53,13 +53,14 @@ Result<std::vector<Value>> read_atoms(std::span<const Atom> atoms, const KnownVa
 std::string describe(const Graph& graph, std::size_t equation) {
     const Equation& of = graph.equations[equation];
     std::string text =
-        fmt::format("equation {}, {}", equation, of.operation == nullptr ? "no operation" : of.operation->name);
+        fmt::format("equation {}, {}", equation, of.operation == nullptr ? "no operation" : shown_name(of));
     const std::string line = line_of(of);
     if (!of.hyperfunction.empty()) {
         return text + fmt::format(" of hyperfunction '{}' (call {}{})", of.hyperfunction, of.call,
                                   line.empty() ? line : ", " + line);
     }
-    if (of.host != nullptr) text += fmt::format(" of host function '{}'", of.host->name);
+    if (of.host != nullptr)
+        text += fmt::format(" of {} '{}'", of.host->model != nullptr ? "model" : "host function", of.host->name);
     return line.empty() ? text : text + " (" + line + ")";
 }
 

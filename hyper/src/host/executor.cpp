@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "body_calls.hpp"
 #include "evaluation.hpp"
 #include "graph_copy.hpp"
 #include "host_pool.hpp"
@@ -40,6 +41,7 @@ class Overlapped {
    private:
     void find_readers();
     void make_ready(std::size_t equation);
+    void start(std::size_t equation, HostTask task);
     void finish(std::size_t equation, Result<std::vector<Value>> results);
     void fail(std::size_t equation, Error error);
     std::vector<Mailbox::Letter> receive(bool wait);
@@ -76,12 +78,14 @@ void Overlapped::find_readers() {
 void Overlapped::make_ready(std::size_t equation) {
     if (equation > failed_) return;
     const Equation& of = graph_.equations[equation];
-    if (of.host == nullptr) {
+    if (of.host == nullptr && !calls_from_bodies(of)) {
         ready_.insert(equation);
         return;
     }
     Result<std::vector<Value>> operands = read_operands(graph_, equation, values_);
     if (!operands) return fail(equation, std::move(operands).error());
+    if (of.host == nullptr)
+        return start(equation, {.function = as_host_function(of), .operands = *std::move(operands)});
     if (operands->empty() || operands->front().tensor() == nullptr) {
         return fail(equation, bad_input("The first operand of a host call is its parameters, a tensor.")
                                   .while_doing(describe(graph_, equation)));
@@ -92,6 +96,10 @@ void Overlapped::make_ready(std::size_t equation) {
                   .parameters = parameters.values(),
                   .operands = *std::move(operands),
                   .label = describe(graph_, equation)};
+    start(equation, std::move(task));
+}
+
+void Overlapped::start(std::size_t equation, HostTask task) {
     ++in_flight_;
     pool_.start(std::move(task), [mailbox = mailbox_, equation](Result<Value> result) {
         const std::lock_guard lock(mailbox->mutex);
@@ -134,10 +142,14 @@ Result<std::vector<Value>> Overlapped::run() {
     while (!ready_.empty() || in_flight_ > 0) {
         for (Mailbox::Letter& letter : receive(/*wait=*/ready_.empty())) {
             --in_flight_;
-            if (!letter.result) {
+            const bool of_host = graph_.equations[letter.equation].host != nullptr;
+            if (letter.result) {
+                finish(letter.equation,
+                       of_host ? std::vector<Value>{*std::move(letter.result)} : results_of(*letter.result));
+            } else if (of_host) {
                 fail(letter.equation, std::move(letter.result).error());
             } else {
-                finish(letter.equation, std::vector<Value>{*std::move(letter.result)});
+                fail(letter.equation, std::move(letter.result).error().while_doing(describe(graph_, letter.equation)));
             }
         }
         if (ready_.empty()) continue;

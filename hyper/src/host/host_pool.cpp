@@ -8,6 +8,7 @@
 #include <new>
 
 #include "host_pool.hpp"
+#include "operations_impl.hpp"
 #include "yolk/core/philox.hpp"
 
 namespace yolk::hyper {
@@ -18,10 +19,11 @@ constexpr std::uint32_t kMostThreads = 4096;
 }  // namespace
 
 Error final_error(const HostJob& job, Error error) {
+    if (job.task.function->name.empty()) return error;  // it says by itself where it comes from
     const std::string& label = job.task.label;
-    error.message = fmt::format("Host function '{}'{}: {}{}", job.task.function->name,
-                                label.empty() ? "" : fmt::format(" ({})", label), error.message,
-                                job.attempts > 1 ? fmt::format(" ({} attempts.)", job.attempts) : "");
+    error.message =
+        fmt::format("{}{}: {}{}", described(*job.task.function), label.empty() ? "" : fmt::format(" ({})", label),
+                    error.message, job.attempts > 1 ? fmt::format(" ({} attempts.)", job.attempts) : "");
     return error;
 }
 

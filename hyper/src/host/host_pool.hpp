@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "host_statistics.hpp"
+#include "models_in_force.hpp"
 #include "yolk/hyper/executor.hpp"
 
 namespace yolk::hyper {
@@ -37,6 +38,7 @@ struct HostJob {
     HostTask task;
     std::vector<float> owned{};  ///< the parameters, where the caller may not wait for the call
     HostPool::Done done;
+    ModelLayers models{};  ///< in force where it was submitted
     std::uint64_t number = 0;
     std::uint32_t attempts = 0;
 };

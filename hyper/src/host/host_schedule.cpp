@@ -92,6 +92,7 @@ void HostPool::Impl::submit(std::vector<HostJobPtr> jobs) {
             continue;
         }
         job->number = next_job++;
+        job->models = models_in_force();
         if (needs_the_time(job->task.function->options) && !start_keeper()) {
             outbox.push_back({job, final_error(*job, io_error("no thread could be started for it.", EAGAIN))});
             continue;
@@ -147,10 +148,10 @@ void HostPool::Impl::settle(const HostAttemptPtr& attempt, Result<Value> result,
     if (function.options.timeout.count() > 0) deadlines.erase({attempt->begun + function.options.timeout, attempt});
     const auto lane = lanes.find(&function);
     --lane->second.running;
-    HostCounters& counted = counters[function.name];
-    counted.add(outcome, std::chrono::duration<double>(now - attempt->begun).count());
+    const bool counts = !function.name.empty();
+    if (counts) counters[function.name].add(outcome, std::chrono::duration<double>(now - attempt->begun).count());
     if (!result && !closing && job->attempts <= function.options.retries) {
-        ++counted.retries;
+        if (counts) ++counters[function.name].retries;
         delayed.emplace(now + retry_delay(function.options, job->attempts, job->number, options.seed), job);
         time.notify_one();
     } else {
@@ -183,7 +184,10 @@ void HostPool::Impl::work_loop(std::uint64_t id) {
         const HostCall call{
             .parameters = job->task.parameters, .operands = job->task.operands, .stop = attempt->stop.get_token()};
         lock.unlock();
-        Result<Value> result = run_guarded(*job->task.function, call);
+        Result<Value> result = [&] {
+            const ModelScope models(job->models);
+            return run_guarded(*job->task.function, call);
+        }();
         lock.lock();
         if (attempt->abandoned) {
             --abandoned;

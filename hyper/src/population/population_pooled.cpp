@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "models_in_force.hpp"
 #include "population_dealt.hpp"
 
 namespace yolk::hyper::population {
@@ -101,11 +102,13 @@ Result<PopulationOutputs> PooledEvaluator::evaluate(const Question& question) {
     YOLK_TRY(const std::uint32_t per_chunk, warm_up(question));
     // Nothing is evaluated twice without audits, except after an error.
     HostMemory* const remembered = audited ? &memory : nullptr;
+    const ModelLayers models = models_in_force();  // of this thread; the pool's make the calls
     evolve::PooledWork work{
         .members = {.first = 0, .count = question.count()},
         .granularity = std::min(per_chunk, std::bit_floor(std::max(1U, question.count() / kFinestShare))),
         .generation = next_evaluation(),
         .evaluate = [&](std::size_t worker, const evolve::MemberRange& part) -> Result<std::vector<std::byte>> {
+            const ModelScope scope(models);
             DeviceEvaluator* const device = evaluators_[worker].get();
             YOLK_TRY(PopulationOutputs outputs, device != nullptr ? device->evaluate(question, part, remembered)
                                                                   : twin_.evaluate(question, part, remembered));
@@ -114,6 +117,7 @@ Result<PopulationOutputs> PooledEvaluator::evaluate(const Question& question) {
         .keep = [&](const evolve::MemberRange& part, std::span<const std::byte> result) { dealt.keep(part, result); },
         .kept = [&](const evolve::MemberRange& part) { return dealt.kept(part); },
         .judge = [&](const evolve::MemberRange& part) -> Result<std::vector<std::byte>> {
+            const ModelScope scope(models);
             YOLK_TRY(const PopulationOutputs outputs, twin_.evaluate(question, part, remembered));
             return digests_of(outputs);
         }};

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "body_calls.hpp"
 #include "caught.hpp"
 #include "evaluation.hpp"
 #include "operations_impl.hpp"
@@ -281,10 +282,38 @@ void Run::call_hosts(std::span<const EquationRef> equations) {
     }
 }
 
+/// Bodies that call host functions wait for them: all candidates and examples at the same time.
+void Run::evaluate_on_pool(const EquationRef& ref, const Equation& equation, std::uint32_t examples) {
+    const HostFunctionPtr function = as_host_function(equation);
+    std::vector<HostTask> tasks;
+    std::vector<std::uint32_t> members;
+    for (std::uint32_t m = 0; m < chunk_.count; ++m) {
+        for (std::uint32_t e = 0; e < examples && !failed(m); ++e) {
+            HostTask& task = tasks.emplace_back(HostTask{.function = function});
+            for (std::size_t i = 0; i < equation.operands.size(); ++i)
+                task.operands.push_back(operand(ref.group, {ref.equation, i}, m, e));
+            members.push_back(m);
+        }
+    }
+    const std::vector<Result<Value>> results = pool_->run_all(tasks);
+    std::uint32_t e = 0;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const std::uint32_t m = members[i];
+        e = i > 0 && members[i - 1] == m ? e + 1 : 0;
+        if (failed(m)) continue;
+        if (results[i]) {
+            keep(ref.group, ref.equation, m, e, results_of(*results[i]));
+        } else {
+            fail(m, Error(results[i].error()).while_doing("evaluating " + label_of(ref.group, m, e)));
+        }
+    }
+}
+
 void Run::evaluate(const EquationRef& ref) {
     const ExampleGroup& group = program_.groups()[ref.group];
     const Equation& equation = group.graph().equations[ref.equation];
     const std::uint32_t examples = equation.results.empty() ? 0 : examples_of(ref.group, equation.results[0]);
+    if (pool_ != nullptr && calls_from_bodies(equation)) return evaluate_on_pool(ref, equation, examples);
     for (std::uint32_t m = 0; m < chunk_.count; ++m) {
         for (std::uint32_t e = 0; e < examples && !failed(m); ++e) {
             std::vector<Value> operands;

@@ -46,6 +46,7 @@ class Run {
     void host_phase(const Phase& phase);
     void call_hosts(std::span<const EquationRef> equations);
     void evaluate(const EquationRef& equation);
+    void evaluate_on_pool(const EquationRef& ref, const Equation& equation, std::uint32_t examples);
     void host_outputs();
 
     void fill(const Upload& upload);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "models_in_force.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/philox.hpp"
 
@@ -205,6 +206,7 @@ Result<std::vector<AblationRow>> ablate(System& system, std::span<const Example>
     if (options.draws < 2 || options.draws % 2 != 0)
         return bad_input("The draws are {}; they must be an even number of at least 2.", options.draws);
     if (options.seeds < 1) return bad_input("The number of seeds is 0; it must be at least 1.");
+    const ModelScope models(in_force_with(system.models()));
     YOLK_TRY(const std::vector<TracedExample> traced, system.trace_all(examples));
     YOLK_TRY(const std::vector<std::string> groups, chosen_groups(system.parameters(), options));
     std::vector<Value> expected;

@@ -290,12 +290,13 @@ bool SystemObjective::report(const StepReport& step, const Perturbations& around
 
 Result<OptimizeOutcome> SystemObjective::expected(const Search& search) const {
     const std::vector<std::string> groups = optimized_groups(set_);
-    std::uint64_t host_equations = 0;
+    std::uint64_t host_functions = 0;
     std::uint64_t device_equations = 0;
     std::vector<std::string> structures;
     for (const TracedExample& example : training_.traced) {
         const std::vector<PlacedEquation> placed = place(example.graph, groups);
-        host_equations += count_placed(placed, Placement::Host);
+        for (std::size_t i = 0; i < placed.size(); ++i)
+            host_functions += placed[i].placement == Placement::Host && example.graph.equations[i].host ? 1U : 0U;
         std::string structure = signature(example.graph);
         if (std::ranges::find(structures, structure) != structures.end()) continue;
         structures.push_back(std::move(structure));
@@ -309,7 +310,7 @@ Result<OptimizeOutcome> SystemObjective::expected(const Search& search) const {
     OptimizeOutcome outcome = outcome_;
     outcome.stopped_by = "dry run";
     outcome.cost = {.metric_calls = samples * candidates,
-                    .host_calls = samples * candidates * host_equations,
+                    .host_calls = samples * candidates * host_functions,
                     .dispatches = samples * chunks * device_equations,
                     .numbers = space_.table.element_count()};
     return outcome;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models_in_force.hpp"
 #include "objective.hpp"
 #include "system_impl.hpp"
 #include "yolk/core/json.hpp"
@@ -94,6 +95,7 @@ Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, cons
         return bad_input("{} examples per step were asked for, but {} are there; give at most as many, or 0 for all.",
                          options.examples_per_step, examples.size());
     }
+    const ModelScope models(in_force_with(impl_->models));
     impl_->is_dry = options.dry_run;
     auto created = SystemObjective::create(*this, examples, metric, options);
     impl_->is_dry = false;

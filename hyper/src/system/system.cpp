@@ -7,7 +7,9 @@
 #include <ranges>
 #include <vector>
 
+#include "body_calls.hpp"
 #include "caught.hpp"
+#include "models_in_force.hpp"
 #include "pending_calls.hpp"
 #include "population_place.hpp"
 #include "population_refresh.hpp"
@@ -120,6 +122,9 @@ void System::use(evolve::DevicePool& devices) noexcept {
     impl_->devices = &devices;
 }
 
+void System::use(Models models) { impl_->models = std::make_shared<const Models>(std::move(models)); }
+std::shared_ptr<const Models> System::models() const noexcept { return impl_->models; }
+
 evolve::DevicePool* System::devices() const noexcept { return impl_->devices; }
 
 Result<Dispatcher*> System::dispatcher() {
@@ -165,6 +170,7 @@ Result<System::Impl::Begun> System::Impl::begin(const Example& example, std::opt
     inputs.tracer_ = tracer;
     for (const auto& [key, value] : example.inputs) inputs.values_.emplace(key, tracer->input(key, value));
     ++function_runs;
+    const DryRun dry(is_dry);
     auto output = caught([] { return "Its function"; },
                          [&]() -> Result<Traced> {
                              const Tracer::Scope scope(tracer);
@@ -184,6 +190,7 @@ Result<TracedExample> System::Impl::finish(const Begun& begun) {
 }
 
 Result<TracedExample> System::trace(const Example& example, std::optional<std::size_t> index) {
+    const ModelScope models(in_force_with(impl_->models));
     YOLK_TRY(const Impl::Begun begun, impl_->begin(example, index, impl_->pending_calls()));
     return Impl::finish(begun);
 }
@@ -191,6 +198,7 @@ Result<TracedExample> System::trace(const Example& example, std::optional<std::s
 Result<std::vector<TracedExample>> System::trace_all(std::span<const Example> examples, const LeftOut& left_out) {
     if (examples.empty()) return bad_input("System '{}' was given no examples; give it at least one.", impl_->name);
     YOLK_TRY_VOID(check_keys(examples));
+    const ModelScope models(in_force_with(impl_->models));
     // The function runs for one example after another; host calls that nothing has asked for yet go on meanwhile.
     const auto calls = impl_->pending_calls();
     std::vector<Impl::Run> runs;
@@ -237,6 +245,7 @@ Result<Value> System::call(const std::map<std::string, Value>& inputs) {
 }
 
 Result<Evaluation> System::evaluate(std::span<const Example> examples, const Metric& metric) {
+    const ModelScope models(in_force_with(impl_->models));  // for the metric as well
     YOLK_TRY(const std::vector<TracedExample> traces, trace_all(examples));
     Evaluation evaluation;
     std::vector<Value> expected;

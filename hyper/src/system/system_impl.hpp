@@ -41,6 +41,7 @@ struct System::Impl {
     Dispatcher* dispatcher = nullptr;
     evolve::DevicePool* devices = nullptr;  ///< the caller's, in place of both
     std::shared_ptr<HostPool> pool;
+    std::shared_ptr<const Models> models{};                      ///< for model calls
     std::vector<std::unique_ptr<KeptPopulation>> populations{};  ///< the latest last; gone before their device
 
     /// One for these examples; the latest are kept. Errors: PopulationEvaluator::create's.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <thread>
 
+#include "models_in_force.hpp"
 #include "scored_example.hpp"
 #include "system_impl.hpp"
 #include "yolk/core/log.hpp"
@@ -42,7 +43,11 @@ class Scoring {
         const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
         const std::uint32_t wanted = done > 0 && elapsed / done > kWaits ? std::max(cores, kWaitingThreads) : cores;
         std::vector<std::jthread> threads;
-        for (std::uint32_t t = 1; t < std::min(wanted, count - done); ++t) threads.emplace_back([this] { work(); });
+        for (std::uint32_t t = 1; t < std::min(wanted, count - done); ++t)
+            threads.emplace_back([this, models = models_in_force()] {
+                const ModelScope scope(models);
+                work();
+            });
         work();
     }
 
@@ -122,6 +127,7 @@ Result<PopulationEvaluation> System::evaluate_population(std::span<const Candida
                                                          std::span<const Example> examples, const Metric& metric,
                                                          const PopulationOptions& options) {
     if (candidates.empty()) return PopulationEvaluation{};
+    const ModelScope models(in_force_with(impl_->models));
     YOLK_TRY(std::vector<TracedExample> traces, trace_all(examples));
     if (metric.on_device) {
         for (std::size_t i = 0; i < traces.size(); ++i) {

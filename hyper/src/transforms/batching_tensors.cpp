@@ -31,6 +31,7 @@ std::vector<Batched> batch_cumulative_sum(BatchSite& site) {
 }
 
 std::vector<Batched> batch_concat(BatchSite& site) {
+    if (site.results[0].kind == ValueKind::Text) return repeated(site);
     std::vector<Atom> parts;
     for (const Batched& operand : site.operands) parts.push_back(stacked(site.emit, site.size, operand));
     return one_stack(site, site.emit("concat", std::move(parts), along_next(site)));

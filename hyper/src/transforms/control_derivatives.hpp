@@ -33,7 +33,13 @@ struct PushedEquation {
 [[nodiscard]] Result<PushedEquation> push_bodies(GraphBuilder& builder, const Graph& graph, const Equation& equation,
                                                  std::span<const Atom> operands, std::span<const Tangent> tangents,
                                                  const PushRules& rules);
-[[nodiscard]] Result<Graph> pushforward_by(const Graph& graph, const PushRules& rules);
+struct PushedGraph {
+    Graph graph{};
+    std::vector<bool> moved{};  ///< by output: whether its movement is more than a zero
+};
+/// Inputs that are `still` (by input; empty: none) have no movement, and no input for it.
+[[nodiscard]] Result<PushedGraph> pushforward_by(const Graph& graph, const PushRules& rules,
+                                                 const std::vector<bool>& still = {});
 
 /// What an equation leaves for its pullback, beside its results.
 struct ForwardEquation {
@@ -64,6 +70,18 @@ template <class Rule>
     const auto found = rules.find(equation.hyperfunction);
     return found != rules.end() ? &found->second : nullptr;
 }
+
+/// The operation's, or that of model calls; nullptr for none.
+template <class Rule>
+[[nodiscard]] const Rule* rule_of(const RuleTable<Rule>& rules, const Equation& equation, const Rule& of_models) {
+    const auto found = rules.find(equation.operation);
+    if (found != rules.end()) return &found->second;
+    return equation.host != nullptr && equation.host->model != nullptr ? &of_models : nullptr;
+}
+/// The model on the movements of the messages; and one more call for each message, which is asked what the feedback on
+/// the answer means for it.
+[[nodiscard]] const PushRule& push_model_rule();
+[[nodiscard]] const PullRule& pull_model_rule();
 
 /// Names of inputs, each once: a second "d x" is "d x'".
 class InputNames {

@@ -60,6 +60,14 @@ void set_attribute(Equation& equation, std::string_view name, std::int64_t value
     }
 }
 
+/// Whether it stays where nothing needs its results. A model is asked for its answer alone.
+bool must_stay(const Equation& equation) {
+    const bool asks_a_model = equation.host != nullptr && equation.host->model != nullptr;
+    if (equation.operation->has_effects && !asks_a_model) return true;
+    return std::ranges::any_of(equation.bodies,
+                               [](const Body& body) { return std::ranges::any_of(body->equations, must_stay); });
+}
+
 /// What is left of one equation with bodies.
 class Pruning {
    public:
@@ -169,7 +177,7 @@ Result<Graph> without_dead_code(const Graph& graph, const Flags& outputs_used, b
         Flags used;
         for (const VariableId id : equation.results) used.push_back(live[id.value]);
         const bool wanted = std::ranges::find(used, true) != used.end();
-        if (!wanted && !(keep_effects && has_effects(equation))) continue;
+        if (!wanted && !(keep_effects && must_stay(equation))) continue;
         YOLK_TRY(Equation pruned, Pruning(equation, std::move(used), keep_effects).run());
         kept.push_back(std::move(pruned));
         mark_live(kept.back().operands, live);

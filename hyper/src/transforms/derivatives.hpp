@@ -46,6 +46,7 @@ struct Derivative {
 [[nodiscard]] std::span<const Derivative> rearranging_derivatives() noexcept;
 [[nodiscard]] std::span<const Derivative> matrix_derivatives() noexcept;
 [[nodiscard]] std::span<const Derivative> choice_derivatives() noexcept;
+[[nodiscard]] std::span<const Derivative> text_derivatives() noexcept;
 
 /// The same operation on tangents: of operations that are linear in all moving operands together.
 [[nodiscard]] std::vector<Tangent> push_same(Site& site, Tangents operands);

@@ -67,6 +67,8 @@ std::vector<Tangent> pull_pad(Site& site, Tangents results, const std::vector<bo
 }
 
 std::vector<Tangent> pull_concat(Site& site, Tangents results, const std::vector<bool>&) {
+    // Each text gets the feedback on the whole.
+    if (site.type(0).kind == ValueKind::Text) return std::vector<Tangent>(site.operands.size(), results[0]);
     const std::size_t dimension = site.dimension();
     Counts sizes;
     for (std::size_t i = 0; i < site.operands.size(); ++i)

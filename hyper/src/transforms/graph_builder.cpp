@@ -5,6 +5,7 @@
 
 #include "graph_copy.hpp"
 #include "operations_impl.hpp"
+#include "yolk/hyper/model_calls.hpp"
 
 namespace yolk::hyper {
 
@@ -162,8 +163,20 @@ std::vector<bool> variables_read(const Graph& graph) {
 }
 
 bool can_move(const ValueType& type) {
-    if (type.kind == ValueKind::Tensor || type.kind == ValueKind::Number) return true;
+    if (type.kind != ValueKind::Record) return type.kind != ValueKind::Boolean;
     return std::ranges::any_of(type.fields, [](const auto& field) { return can_move(field.second); });
+}
+
+bool has_text(const ValueType& type) {
+    if (type.kind == ValueKind::Text) return true;
+    return std::ranges::any_of(type.fields, [](const auto& field) { return has_text(field.second); });
+}
+
+bool carries_movement(const Equation& equation, std::size_t operand, const ValueType& type) {
+    if (is(equation, "format")) return type.kind == ValueKind::Text;
+    if (equation.host == nullptr || equation.host->model == nullptr) return true;
+    const std::size_t first = equation.host->model->first_message();
+    return operand >= first && operand < first + equation.host->model->roles.size();
 }
 
 Result<Tangent> sum_of(GraphBuilder& builder, const Tangent& a, const Tangent& b) {
@@ -184,18 +197,30 @@ Result<Tangent> sum_of(GraphBuilder& builder, const Tangent& a, const Tangent& b
         YOLK_TRY(Atom packed, builder.apply("pack", std::move(sums), {{"names", std::move(names)}}));
         return Tangent(std::move(packed));
     }
+    if (builder.type(*a).kind == ValueKind::Text) {
+        YOLK_TRY(Atom both, builder.apply("concat", {*a, *b}, {{"dimension", std::int64_t{0}}}));
+        return Tangent(std::move(both));
+    }
     YOLK_TRY(Atom sum, builder.apply("add", {*a, *b}));
     return Tangent(std::move(sum));
 }
 
+Result<Tangent> sum_back(GraphBuilder& builder, const Tangent& later, const Tangent& earlier) {
+    const bool in_order = later && has_text(builder.type(*later));
+    return in_order ? sum_of(builder, earlier, later) : sum_of(builder, later, earlier);
+}
+
 std::string named(const Equation& equation) {
-    std::string text = fmt::format("operation {}", equation.operation->name);
+    std::string text = fmt::format("operation {}", shown_name(equation));
     const std::string line = line_of(equation);
     if (!equation.hyperfunction.empty()) {
         return text + fmt::format(" of hyperfunction '{}' (call {}{})", equation.hyperfunction, equation.call,
                                   line.empty() ? line : ", " + line);
     }
-    if (equation.host != nullptr) text += fmt::format(" of host function '{}'", equation.host->name);
+    if (equation.host != nullptr) {
+        const std::string_view kind = equation.host->model != nullptr ? "model" : "host function";
+        text += fmt::format(" of {} '{}'", kind, equation.host->name);
+    }
     return line.empty() ? text : text + " (" + line + ")";
 }
 

@@ -67,14 +67,21 @@ void copy_interface(const Graph& graph, GraphBuilder& builder, Mapping& mapping)
 /// The last outputs of a graph, from `first` on, and what they need.
 [[nodiscard]] Result<Body> outputs_from(const Graph& graph, std::size_t first);
 
-/// Tensors, numbers, and records that have one in them: they move as records of their own type, in which what cannot
-/// move is blank.
+/// Tensors, numbers, texts (they move by texts; the empty one is zero), and records that have one in them: they move as
+/// records of their own type, in which what cannot move is blank.
 [[nodiscard]] bool can_move(const ValueType& type);
+/// A text, or a record that has one in it.
+[[nodiscard]] bool has_text(const ValueType& type);
+/// Whether how this operand moves can reach the results: only texts move a format, only messages a model call.
+[[nodiscard]] bool carries_movement(const Equation& equation, std::size_t operand, const ValueType& type);
 [[nodiscard]] inline Value zero_of(const ValueType& type) { return blank_of(type); }
 [[nodiscard]] inline Atom or_zero(const Tangent& tangent, const ValueType& type) {
     return tangent ? *tangent : Atom(zero_of(type));
 }
+/// Of texts: one behind the other.
 [[nodiscard]] Result<Tangent> sum_of(GraphBuilder& builder, const Tangent& a, const Tangent& b);
+/// Of cotangents, that of the later reader first, as they come. Texts are put in the order of the program.
+[[nodiscard]] Result<Tangent> sum_back(GraphBuilder& builder, const Tangent& later, const Tangent& earlier);
 
 /// "operation relu of hyperfunction 'hidden' (call 2)".
 [[nodiscard]] std::string named(const Equation& equation);

@@ -61,12 +61,32 @@ Pulled pull_branches(const PullSite& site, std::size_t before) {
     return site.emit.done(placed(back, all));
 }
 
+/// The step's pullback. Where no text is wanted, those among the carries get an empty one back: feedback ends up in
+/// texts alone, and what makes them needs no rule.
+Result<Body> pulled_step(const PullSite& site, std::size_t carries, const std::vector<bool>& wanted) {
+    const Graph& step = *site.equation.bodies[1];
+    const auto is_text = [&](std::size_t i) { return has_text(site.emit.type(site.operands[i])); };
+    bool any_text = false;
+    for (std::size_t i = 0; i < site.wanted.size(); ++i) any_text = any_text || (site.wanted[i] && is_text(i));
+    std::vector<bool> asked = wanted;
+    for (std::size_t i = 0; i < carries; ++i)
+        asked[i] = wanted[i] && (any_text || site.emit.type(site.operands[i]).kind != ValueKind::Text);
+    YOLK_TRY(const Body body, cotangents_of_body(step, asked, site.rules));
+    Graph back = *body;
+    back.outputs.clear();
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (wanted[i]) back.outputs.push_back(asked[i] ? body->outputs[next++] : Atom(Value("")));
+    }
+    return std::make_shared<const Graph>(std::move(back));
+}
+
 Pulled pull_while_loop(const PullSite& site) {
     const std::size_t carries = site.count("carries");
     // All carries that can move hand on their cotangents from step to step, wanted or not.
     std::vector<bool> wanted = site.wanted;
     for (std::size_t i = 0; i < carries; ++i) wanted[i] = can_move(site.emit.type(site.operands[i]));
-    YOLK_TRY(Body back, cotangents_of_body(*site.equation.bodies[1], wanted, site.rules));
+    YOLK_TRY(Body back, pulled_step(site, carries, wanted));
     Equation pulled = site.equation;
     pulled.operation = find_operation("while_loop_pullback");
     pulled.bodies.push_back(std::move(back));
@@ -175,7 +195,7 @@ class ScanPullback {
             if (i >= carries_ && i < carries_ + sequences_) elements.push_back(*cotangents[i]);
             if (i >= carries_ + sequences_) {
                 outputs.push_back(
-                    *inner_.take(sum_of(inner_.builder(), sums_[sum], cotangents[i]), Tangent(sums_[sum])));
+                    *inner_.take(sum_back(inner_.builder(), sums_[sum], cotangents[i]), Tangent(sums_[sum])));
                 ++sum;
             }
         }

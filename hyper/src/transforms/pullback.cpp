@@ -73,7 +73,8 @@ class Pullback {
     }
 
     Result<ForwardEquation> add_forward(const Equation& equation) {
-        const bool moves_now = std::ranges::any_of(equation.operands, [this](const Atom& a) { return moves(a); });
+        const std::vector<bool> wanted = wanted_of(equation);
+        const bool moves_now = std::ranges::find(wanted, true) != wanted.end();
         for (const VariableId id : equation.results) moves_[id.value] = moves_now && can_move(type(id));
         builder_.stand_for(equation);
         ForwardEquation done;
@@ -88,36 +89,62 @@ class Pullback {
         return done;
     }
 
-    /// The cotangents that come in from outside.
-    Result<void> seed() {
-        for (const auto& [output, cotangent] : seeds_) YOLK_TRY_VOID(accumulate(graph_.outputs[output], cotangent));
-        return {};
+    /// Of each operand, whether its cotangent is asked for.
+    [[nodiscard]] std::vector<bool> wanted_of(const Equation& equation) const {
+        const bool all = custom_rule(rules_.hyperfunctions, equation) != nullptr;
+        std::vector<bool> wanted;
+        for (std::size_t i = 0; i < equation.operands.size(); ++i) {
+            const Atom& operand = equation.operands[i];
+            wanted.push_back(moves(operand) && (all || carries_movement(equation, i, type_of(graph_, operand))));
+        }
+        return wanted;
     }
 
+    /// The cotangents that come in from outside.
+    Result<void> seed() {
+        std::vector<Atom> atoms;
+        std::vector<Tangent> cotangents;
+        for (const auto& [output, cotangent] : seeds_) {
+            atoms.push_back(graph_.outputs[output]);
+            cotangents.emplace_back(cotangent);
+        }
+        return accumulate(atoms, cotangents);
+    }
+
+    /// Of several readers at one place of the program. Those of texts from the last to the first: sum_back puts them
+    /// in order.
+    Result<void> accumulate(std::span<const Atom> atoms, std::span<const Tangent> cotangents) {
+        const auto is_text = [&](std::size_t i) { return has_text(type_of(graph_, atoms[i])); };
+        for (std::size_t i = 0; i < atoms.size(); ++i) {
+            if (!is_text(i)) YOLK_TRY_VOID(accumulate(atoms[i], cotangents[i]));
+        }
+        for (std::size_t i = atoms.size(); i-- > 0;) {
+            if (is_text(i)) YOLK_TRY_VOID(accumulate(atoms[i], cotangents[i]));
+        }
+        return {};
+    }
     Result<void> accumulate(const Atom& atom, const Tangent& cotangent) {
         if (!moves(atom) || !cotangent) return {};
         Tangent& sum = cotangents_[std::get<VariableId>(atom).value];
-        YOLK_TRY(sum, sum_of(builder_, sum, cotangent));
+        YOLK_TRY(sum, sum_back(builder_, sum, cotangent));
         return {};
     }
 
-    [[nodiscard]] const PullRule* rule_of(const Equation& equation) const {
+    [[nodiscard]] const PullRule* rule_for(const Equation& equation) const {
         if (const PullRule* custom = custom_rule(rules_.hyperfunctions, equation)) return custom;
-        const auto found = rules_.operations.find(equation.operation);
-        return found != rules_.operations.end() ? &found->second : nullptr;
+        return rule_of(rules_.operations, equation, pull_model_rule());
     }
-    [[nodiscard]] bool has_rule(const Equation& equation) const { return rule_of(equation) != nullptr; }
+    [[nodiscard]] bool has_rule(const Equation& equation) const { return rule_for(equation) != nullptr; }
 
     Result<void> add_backward(const Equation& equation, const ForwardEquation& forward) {
         std::vector<Tangent> given;
         for (const VariableId id : equation.results) given.push_back(cotangents_[id.value]);
         if (std::ranges::none_of(given, [](const Tangent& t) { return t.has_value(); })) return {};
         builder_.stand_for(equation);
-        std::vector<bool> wanted;
-        for (const Atom& operand : equation.operands) wanted.push_back(moves(operand));
+        const std::vector<bool> wanted = wanted_of(equation);
         const std::vector<Atom> operands = values_(equation.operands);
         std::vector<Tangent> back;
-        if (const PullRule* rule = rule_of(equation)) {
+        if (const PullRule* rule = rule_for(equation)) {
             YOLK_TRY(back, (*rule)(builder_, equation, operands, forward.results, given, wanted));
         } else if (has_bodies(equation)) {
             YOLK_TRY(back, pull_bodies(builder_, graph_, equation, operands, forward, given, wanted, rules_));
@@ -128,8 +155,7 @@ class Pullback {
             return bad_input("pullback of graph '{}': the rule of {} gave {} cotangents for {} operands.", graph_.name,
                              named(equation), back.size(), operands.size());
         }
-        for (std::size_t i = 0; i < back.size(); ++i) YOLK_TRY_VOID(accumulate(equation.operands[i], back[i]));
-        return {};
+        return accumulate(equation.operands, back);
     }
 
     const Graph& graph_;
@@ -155,8 +181,9 @@ Result<std::vector<bool>> wanted_flags(const Graph& graph, std::string_view what
     }
     for (const std::string& name : names.value_or(std::vector<std::string>())) {
         if (std::ranges::find(known, name) != known.end()) continue;
-        return bad_input("pullback of graph '{}': there is no {} '{}' that is a tensor or a number; there are: {}.",
-                         graph.name, what, name, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+        return bad_input(
+            "pullback of graph '{}': there is no {} '{}' that is a tensor, a number or a text; there are: {}.",
+            graph.name, what, name, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
     }
     return flags;
 }
@@ -167,7 +194,7 @@ const RuleTable<PullRule>& pullback_rules() {
     static const RuleTable<PullRule> table = [] {
         RuleTable<PullRule> rules;
         for (const auto& part : {elementwise_derivatives(), reduction_derivatives(), rearranging_derivatives(),
-                                 matrix_derivatives(), choice_derivatives()}) {
+                                 matrix_derivatives(), choice_derivatives(), text_derivatives()}) {
             for (const Derivative& of : part) {
                 const Operation* operation = find_operation(of.operation);
                 if (operation == nullptr) continue;

@@ -13,21 +13,24 @@ class Pushforward {
     Pushforward(const Graph& graph, const PushRules& rules)
         : graph_(graph), rules_(rules), builder_(graph.name), values_(graph), tangents_(graph.variables.size()) {}
 
-    Result<Graph> run() {
-        add_inputs();
+    Result<PushedGraph> run(const std::vector<bool>& still) {
+        add_inputs(still);
+        PushedGraph pushed;
         for (const Equation& equation : graph_.equations) YOLK_TRY_VOID(add(equation));
         std::vector<Atom> outputs, moved;
         std::vector<std::string> names = graph_.output_names;
         for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
             const Atom& output = graph_.outputs[i];
             outputs.push_back(values_(output));
+            pushed.moved.push_back(tangent_of(output).has_value());
             const ValueType type = builder_.type(outputs.back());
             if (!can_move(type)) continue;
             moved.push_back(or_zero(tangent_of(output), type));
             if (i < graph_.output_names.size()) names.push_back("d " + graph_.output_names[i]);
         }
         outputs.insert(outputs.end(), moved.begin(), moved.end());
-        return std::move(builder_).finish(std::move(outputs), std::move(names));
+        pushed.graph = std::move(builder_).finish(std::move(outputs), std::move(names));
+        return pushed;
     }
 
    private:
@@ -36,13 +39,15 @@ class Pushforward {
         return id != nullptr ? tangents_[id->value] : Tangent();
     }
 
-    void add_inputs() {
+    void add_inputs(const std::vector<bool>& still) {
         InputNames names(graph_);
         for (const auto& [name, id] : graph_.inputs)
             values_.set(id, builder_.input(name, graph_.variables[id.value].type));
-        for (const auto& [name, id] : graph_.inputs) {
+        for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+            const auto& [name, id] = graph_.inputs[i];
             const ValueType& type = graph_.variables[id.value].type;
-            if (can_move(type)) tangents_[id.value] = builder_.input(names.fresh("d " + name), type);
+            const bool moves = can_move(type) && (still.empty() || !still[i]);
+            if (moves) tangents_[id.value] = builder_.input(names.fresh("d " + name), type);
         }
         for (const auto& [id, group] : graph_.parameters)
             values_.set(id, builder_.parameter(group, graph_.variables[id.value].type));
@@ -51,17 +56,19 @@ class Pushforward {
     Result<void> add(const Equation& equation) {
         builder_.stand_for(equation);
         const std::vector<Atom> operands = values_(equation.operands);
+        const PushRule* rule = custom_rule(rules_.hyperfunctions, equation);
         std::vector<Tangent> moving;
-        for (const Atom& operand : equation.operands) moving.push_back(tangent_of(operand));
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            const bool counts = rule != nullptr || carries_movement(equation, i, builder_.type(operands[i]));
+            moving.push_back(counts ? tangent_of(equation.operands[i]) : Tangent());
+        }
         const std::vector<ValueType> types = types_of(graph_, equation.results);
-        // What neither moves nor can carry a movement stops here: comparisons, text.
+        // What neither moves nor can carry a movement stops here: comparisons.
         const bool moves = std::ranges::any_of(moving, [](const Tangent& t) { return t.has_value(); });
         const bool carries = std::ranges::any_of(types, can_move);
-        const PushRule* custom = custom_rule(rules_.hyperfunctions, equation);
-        const auto known = rules_.operations.find(equation.operation);
-        if (custom == nullptr && known != rules_.operations.end()) custom = &known->second;
+        if (rule == nullptr) rule = rule_of(rules_.operations, equation, push_model_rule());
         std::vector<Tangent> moved(types.size());
-        if (moves && carries && custom == nullptr && has_bodies(equation)) {
+        if (moves && carries && rule == nullptr && has_bodies(equation)) {
             YOLK_TRY(PushedEquation pushed, push_bodies(builder_, graph_, equation, operands, moving, rules_));
             values_.set_all(equation.results, pushed.results);
             moved = std::move(pushed.tangents);
@@ -71,11 +78,11 @@ class Pushforward {
             YOLK_TRY(const std::vector<Atom> results, builder_.add(std::move(copy), types));
             values_.set_all(equation.results, results);
             if (!moves || !carries) return {};
-            if (custom == nullptr) {
+            if (rule == nullptr) {
                 return no_rule("pushforward", graph_, equation,
                                "cut it off with stop_gradient, or add one to the table");
             }
-            YOLK_TRY(moved, (*custom)(builder_, equation, operands, moving, results));
+            YOLK_TRY(moved, (*rule)(builder_, equation, operands, moving, results));
         }
         if (moved.size() != types.size()) {
             return bad_input("pushforward of graph '{}': the rule of {} gave {} tangents for {} results.", graph_.name,
@@ -98,7 +105,7 @@ const RuleTable<PushRule>& pushforward_rules() {
     static const RuleTable<PushRule> table = [] {
         RuleTable<PushRule> rules;
         for (const auto& part : {elementwise_derivatives(), reduction_derivatives(), rearranging_derivatives(),
-                                 matrix_derivatives(), choice_derivatives()}) {
+                                 matrix_derivatives(), choice_derivatives(), text_derivatives()}) {
             for (const Derivative& of : part) {
                 const Operation* operation = find_operation(of.operation);
                 if (operation == nullptr) continue;
@@ -116,11 +123,14 @@ const RuleTable<PushRule>& pushforward_rules() {
     return table;
 }
 
-Result<Graph> pushforward_by(const Graph& graph, const PushRules& rules) { return Pushforward(graph, rules).run(); }
+Result<PushedGraph> pushforward_by(const Graph& graph, const PushRules& rules, const std::vector<bool>& still) {
+    return Pushforward(graph, rules).run(still);
+}
 
 Result<Graph> pushforward(const Graph& graph, const RuleTable<PushRule>& rules,
                           const HyperfunctionRules<PushRule>& hyperfunctions) {
-    return pushforward_by(graph, {rules, hyperfunctions});
+    YOLK_TRY(PushedGraph pushed, pushforward_by(graph, {rules, hyperfunctions}));
+    return std::move(pushed.graph);
 }
 
 }  // namespace yolk::hyper

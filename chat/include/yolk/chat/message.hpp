@@ -48,6 +48,7 @@ struct Answer {
     bool from_cache = false;
     std::uint32_t attempts = 0;  ///< requests that were sent for it; 0 from the cache
     double seconds = 0.0;        ///< from the first attempt to the answer
+    double cost = 0.0;  ///< of the usage, by ClientOptions::prices; from the cache, too, though nothing is paid
 };
 
 }  // namespace yolk::chat

@@ -38,6 +38,10 @@ using TracedValues = std::vector<Traced>;
 [[nodiscard]] TracedValues switch_on(const Traced& key, const std::vector<std::function<TracedValues()>>& branches,
                                      Line line = Line::current());
 
+/// The branch that a text names. Error when it runs: a text that is no branch's name.
+using NamedBranches = std::vector<std::pair<std::string, std::function<Traced()>>>;
+[[nodiscard]] Traced switch_on(const Traced& key, const NamedBranches& branches, Line line = Line::current());
+
 struct ScanOptions {
     /// Number of steps. Unset: the extent of the sequences; without sequences it must be set.
     std::optional<std::uint64_t> length{};

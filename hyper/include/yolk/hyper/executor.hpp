@@ -83,8 +83,9 @@ struct GraphArguments {
 /// its hyperfunction.
 [[nodiscard]] Result<std::vector<Value>> call(const Graph& graph, const GraphArguments& arguments);
 
-/// Equations run as soon as what they need is there; host functions on the pool, tensor equations in the calling
-/// thread. The same results as call(); the first error in the order of the equations.
+/// Equations run as soon as what they need is there; host functions on the pool, and branches and loops that call them
+/// (inside, without time-outs), tensor equations in the calling thread. The same results as call(); the first error in
+/// the order of the equations.
 [[nodiscard]] Result<std::vector<Value>> call_async(const Graph& graph, const GraphArguments& arguments,
                                                     HostPool& pool);
 

@@ -15,6 +15,8 @@
 
 namespace yolk::hyper {
 
+struct ModelCall;
+
 /// How the calls of one host function are run. Zero means no limit where it is allowed.
 struct HostOptions {
     std::uint32_t max_concurrency = 0;       ///< calls of this function at the same time; 0: the pool's threads
@@ -37,6 +39,7 @@ struct HostFunction {
     std::function<Result<Value>(const HostCall&)> run;
     HostOptions options{};
     Value stand_in{};  ///< of its result's type: what a dry run, which does not call it, goes on with
+    std::shared_ptr<const ModelCall> model{};  ///< of a call of a language model (model_calls.hpp)
 };
 using HostFunctionPtr = std::shared_ptr<const HostFunction>;
 

@@ -25,7 +25,7 @@
 //                                      step >= 1
 //   pad                                (x); before, after: integers per dimension; value: real
 //   broadcast_to                       (x); shape: integers
-//   concat                             (part, ...); dimension: integer
+//   concat                             (part, ...); dimension: integer. Of texts: dimension 0
 //   split                              (whole) -> parts; dimension: integer; sizes: integers
 //   reshape                            (x); shape: integers
 //   less                               (a, b): numbers or tensors of one element -> boolean
@@ -33,10 +33,14 @@
 //   and, or, not                       booleans
 //   select                             (condition: boolean, a, b of one type)
 //   format                             (value, ...) -> text; pattern: text, each {} in it takes the next value
+//   format_edits                       (text, ...) -> text; as format, but empty where all of them are: how it moves
+//   match                              (text, wanted: text) -> boolean; how: text, equal, contains, starts or ends
+//   word_index                         (text) -> number; words: texts, one of which it is
 //   pack                               (value, ...) -> record; names: texts, a field for each
 //   field                              (record) -> value; name: text
 //   host_call                          (parameters, operand, ...) -> one value; the first operand is always the
-//                                      hyperfunction's parameters (of shape [0] for one without). Equation::host runs
+//                                      hyperfunction's parameters (of shape [0] for one without). Equation::host runs.
+//                                      A model_call or schema_call is one, too (model_calls.hpp)
 //   call                               (operand, ...) -> the body's outputs; operands go to the body's inputs in order
 //   to_number                          (x): a tensor of one element or a number -> number
 //

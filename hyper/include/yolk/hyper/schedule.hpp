@@ -62,7 +62,8 @@ class Memo {
     std::unique_ptr<Impl> impl_;
 };
 /// call() that takes known results: of host functions, too, which are then not called. Checkpoints and factors, and
-/// bodies with them, always run. `memo` keeps what it knows between calls.
+/// bodies with them, always run. `memo` keeps what it knows between calls. Of model calls it knows the answers,
+/// whichever models are in force.
 [[nodiscard]] Result<std::vector<Value>> call(const Graph& graph, const GraphArguments& arguments, Memo& memo);
 
 }  // namespace yolk::hyper

@@ -59,6 +59,7 @@ struct PopulationEvaluation {
 
 struct OptimizeOptions;  // optimize.hpp
 struct OptimizeOutcome;
+class Models;  // models.hpp
 
 /// One thread at a time. Movable.
 class System {
@@ -96,6 +97,9 @@ class System {
     /// For populations over several devices, of any vendors: candidates are dealt out to all of them, with the rewards
     /// of one. The update is made on the first that is in use. The pool must outlive the system.
     void use(evolve::DevicePool& devices) noexcept;
+    /// Who answers the model calls of what the system runs, unless a UseModels of the caller's has a model for them.
+    void use(Models models);
+    [[nodiscard]] std::shared_ptr<const Models> models() const noexcept;  ///< nullptr: none
     /// Of the one device, or of the pool's first that is in use. Errors: Context::create's, no device of the pool left.
     [[nodiscard]] Result<Dispatcher*> dispatcher();
     [[nodiscard]] evolve::DevicePool* devices() const noexcept;  ///< nullptr: one device

@@ -7,6 +7,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "yolk/hyper/graph.hpp"
@@ -106,6 +107,10 @@ class Traced {
     Traced(Value value);   // NOLINT(google-explicit-constructor): literals
     Traced(double value);  // NOLINT(google-explicit-constructor)
     Traced(Tensor value);  // NOLINT(google-explicit-constructor)
+    template <class T>     // text
+    requires(std::is_convertible_v<const T&, std::string_view>)
+        Traced(const T& text)  // NOLINT(google-explicit-constructor)
+        : Traced(Value(std::string(std::string_view(text)))) {}
 
     [[nodiscard]] ValueType type() const;
     [[nodiscard]] const Shape& shape() const;  ///< of a tensor; empty otherwise

@@ -108,6 +108,7 @@ struct Range {
 /// `value` around it: before[k] and after[k] elements along dimension k.
 [[nodiscard]] Traced pad(const Traced& x, const Integers& before, const Integers& after, double value = 0.0,
                          Line line = Line::current());
+/// Tensors side by side along the dimension; texts one behind the other, with dimension 0.
 [[nodiscard]] Traced concat(std::span<const Traced> parts, std::int64_t dimension, Line line = Line::current());
 [[nodiscard]] Traced concat(std::initializer_list<Traced> parts, std::int64_t dimension = 0,
                             Line line = Line::current());
@@ -137,6 +138,12 @@ struct Range {
 /// Text: each {} in the pattern takes the next value, texts as they are, others as JSON.
 [[nodiscard]] Traced format(std::string pattern, std::span<const Traced> values, Line line = Line::current());
 [[nodiscard]] Traced format(std::string pattern, std::initializer_list<Traced> values, Line line = Line::current());
+/// Whether a text is, has in it, begins or ends with another, character by character: a truth value in the graph.
+enum class Match { Equal, Contains, Starts, Ends };
+[[nodiscard]] Traced match(const Traced& text, const Traced& wanted, Match how = Match::Equal,
+                           Line line = Line::current());
+/// Which of the words a text is, as a number from 0. Error when it runs: none of them.
+[[nodiscard]] Traced word_index(const Traced& text, std::vector<std::string> words, Line line = Line::current());
 
 /// Values by name as one: a record (value.hpp). A system's function returns one to have several outputs.
 using NamedValues = std::vector<std::pair<std::string, Traced>>;

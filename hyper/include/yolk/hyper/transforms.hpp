@@ -50,7 +50,8 @@ template <class Rule>
 using RuleTable = std::map<const Operation*, Rule>;
 
 /// The graph of those outputs alone: equations that none of them needs are gone, in bodies too; those with effects
-/// (host functions) stay. Inputs stay, parameters that nothing reads go. Error: another number of outputs.
+/// (host functions, but not model calls) stay. Inputs stay, parameters that nothing reads go. Error: another number of
+/// outputs.
 [[nodiscard]] Result<Graph> dce(const Graph& graph, const std::vector<bool>& outputs_used);
 
 /// Calls replaced by their bodies' equations, all the way down, in other bodies as well.
@@ -73,9 +74,11 @@ using PushRule = std::function<Result<std::vector<Tangent>>(
 /// Of operations without bodies; those with bodies (call, switch, scan) push their bodies, unless there is a rule here.
 [[nodiscard]] const RuleTable<PushRule>& pushforward_rules();
 
-/// Directional derivatives: after the graph's inputs comes "d NAME" for each tensor or number among them; after its
-/// outputs come theirs (zeros of their type where they do not move; nothing for text and booleans). Parameters do not
-/// move. Errors: an operation that moves and has no rule (host functions, the pullback of a while_loop), named.
+/// Directional derivatives: after the graph's inputs comes "d NAME" for each tensor, number or text among them; after
+/// its outputs come theirs (zeros of their type where they do not move; nothing for booleans). Texts move by texts:
+/// format and concat by what they do to texts, model calls by asking the model about the movements; the empty text is
+/// zero. Parameters do not move. Errors: an operation that moves and has no rule (host functions, the pullback of a
+/// while_loop), a while_loop that carries a text while one moves into it, named.
 [[nodiscard]] Result<Graph> pushforward(const Graph& graph, const RuleTable<PushRule>& rules = pushforward_rules(),
                                         const HyperfunctionRules<PushRule>& hyperfunctions = {});
 
@@ -86,7 +89,7 @@ using PullRule = std::function<Result<std::vector<Tangent>>(
     std::span<const Tangent> cotangents, const std::vector<bool>& wanted)>;
 [[nodiscard]] const RuleTable<PullRule>& pullback_rules();
 
-/// Whose cotangents a pullback gives, by name; all tensors and numbers where not said.
+/// Whose cotangents a pullback gives, by name; all tensors, numbers and texts where not said.
 struct PullbackOptions {
     std::optional<std::vector<std::string>> inputs{};
     std::optional<std::vector<std::string>> parameters{};
@@ -94,10 +97,12 @@ struct PullbackOptions {
     HyperfunctionRules<PullRule> hyperfunctions{};
 };
 
-/// Vector-Jacobian products: after the graph's inputs comes "d output I" for each tensor or number among its outputs;
-/// after its outputs come the cotangents of the chosen inputs, then of the chosen parameters, each of its own type, in
-/// the graph's order (zeros where nothing comes back). What is read several times adds up. Errors: a name that the
-/// graph does not have or that is text or boolean; an operation on the way that has no rule, named.
+/// Vector-Jacobian products: after the graph's inputs comes "d output I" for each tensor, number or text among its
+/// outputs; after its outputs come the cotangents of the chosen inputs, then of the chosen parameters, each of its own
+/// type, in the graph's order (zeros where nothing comes back). What is read several times adds up; the cotangents of
+/// texts, feedback, are put one behind the other in the order of the program. Through a model call goes what the model
+/// makes of the feedback (kCritiqueInstruction). Errors: a name that the graph does not have or that is boolean; an
+/// operation on the way that has no rule, named.
 [[nodiscard]] Result<Graph> pullback(const Graph& graph, const PullbackOptions& options = {});
 
 }  // namespace yolk::hyper
