@@ -139,7 +139,7 @@ Result<void> time_calls(benchmark::State& state, const Sizes& sizes) {
     for ([[maybe_unused]] const auto _ : state) {
         std::vector<hyper::Value> predictions;
         for (std::size_t e = 0; e < arguments.size(); ++e) {
-            arguments[e].parameters = candidates[next];
+            arguments[e].parameters.assign(candidates[next].begin(), candidates[next].end());
             YOLK_TRY(std::vector<hyper::Value> outputs, hyper::call(setup.traces[e].graph, arguments[e]));
             predictions.push_back(std::move(outputs[0]));
         }

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "yolk/core/utf8.hpp"
+
 namespace yolk::chat {
 
 inline constexpr std::size_t kExcerptBytes = 200;
@@ -12,7 +14,5 @@ inline constexpr std::size_t kExcerptBytes = 200;
 /// The text's beginning in quotation marks, control characters and bytes that are not UTF-8 as '?', "..." where it was
 /// cut. Remove a key from the text first: a cut may leave a part of it.
 [[nodiscard]] std::string excerpt(std::string_view text, std::size_t most_bytes = kExcerptBytes);
-
-[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
 }  // namespace yolk::chat

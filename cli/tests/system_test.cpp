@@ -128,6 +128,27 @@ TEST_F(system_command, both_vendors_end_where_one_does) {
     EXPECT_EQ(fast.code, 2);
     EXPECT_THAT(fast.err, HasSubstr("An audit compares bits"));
 }
+TEST_F(system_command, shows_saves_and_ablates_texts) {
+    const Ran shown = run({"greeting", "parameters", "--json"});
+    ASSERT_EQ(shown.code, 0) << shown.err;
+    EXPECT_EQ(shown.last()["kind"], "text");
+    EXPECT_EQ(shown.last()["text"], "Hello, NAME!");
+    EXPECT_EQ(shown.last()["optimize"], true);
+    EXPECT_THAT(run({"greeting", "parameters"}).out, HasSubstr("\"Hello, NAME!\""));
+    EXPECT_THAT(run({"temperature", "parameters"}).out, HasSubstr("temperature 0"));
+
+    const Ran zeroed = run({"greeting", "ablate", "--how", "zero", "--json"});
+    ASSERT_EQ(zeroed.code, 0) << zeroed.err;
+    EXPECT_EQ(zeroed.last()["change"], -1.0);
+    EXPECT_THAT(run({"greeting", "ablate", "--how", "perturb", "--group", "greet"}).err, HasSubstr("is a text"));
+    EXPECT_THAT(run({"greeting", "optimize", "--steps", "1"}).err, HasSubstr("only texts are optimized (greet)"));
+
+    const Ran saved = run({"greeting", "save", "--out", file("greeting.safetensors")});
+    ASSERT_EQ(saved.code, 0) << saved.err;
+    const Ran loaded = run({"greeting", "evaluate", "--load", file("greeting.safetensors"), "--json"});
+    EXPECT_EQ(loaded.last()["reward"], 1.0) << loaded.err;
+    EXPECT_EQ(run({"greeting", "graph"}).code, 0);
+}
 TEST_F(system_command, bad_input_is_told) {
     EXPECT_EQ(run({"xor"}).code, 2);
     EXPECT_EQ(run({"nothing", "evaluate"}).code, 2);

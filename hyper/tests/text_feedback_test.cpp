@@ -26,7 +26,7 @@ const InputTypes kX{{"x", text_type()}};
 const InputTypes kXY{{"x", text_type()}, {"y", text_type()}};
 
 Traced ask(const Traced& content) { return model_call({{"user", content}}); }
-Values called(const Graph& graph, Values inputs, std::vector<Tensor> parameters = {}) {
+Values called(const Graph& graph, Values inputs, Values parameters = {}) {
     EXPECT_OK(validate(graph));
     auto results = call(graph, {.inputs = std::move(inputs), .parameters = std::move(parameters)});
     EXPECT_OK(results);

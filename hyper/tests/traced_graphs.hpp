@@ -29,7 +29,7 @@ inline Graph traced(const std::string& name, const InputTypes& inputs,
 }
 
 /// The graph's outputs; call(), call_async() and a walk must agree on them.
-inline std::vector<Value> run(const Graph& graph, std::vector<Value> inputs, std::vector<Tensor> parameters = {}) {
+inline std::vector<Value> run(const Graph& graph, std::vector<Value> inputs, std::vector<Value> parameters = {}) {
     EXPECT_OK(validate(graph));
     const GraphArguments arguments{.inputs = std::move(inputs), .parameters = std::move(parameters)};
     const auto results = call(graph, arguments);

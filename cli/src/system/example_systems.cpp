@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <string_view>
 
 #include "yolk/core/philox.hpp"
 
@@ -67,11 +69,31 @@ std::unique_ptr<ExampleSystem> make_temperature() {
                       std::move(distance)});
 }
 
-constexpr std::array<ExampleSystemInfo, 3> kSystems{
+/// A host function with a text: each NAME in it becomes the example's name.
+std::unique_ptr<ExampleSystem> make_greeting() {
+    const auto greet = hyperfunction("greet", TextParameter{"Hello, NAME!"},
+                                     [](const TextParameter& p, const std::string& name) {
+                                         constexpr std::string_view kPlace = "NAME";
+                                         std::string greeting = p.text;
+                                         for (std::size_t at = 0; (at = greeting.find(kPlace, at)) != std::string::npos;
+                                              at += name.size())
+                                             greeting.replace(at, kPlace.size(), name);
+                                         return greeting;
+                                     },
+                                     {.optimize = true});
+    std::vector<Example> examples;
+    for (const char* const name : {"Ada", "Grace", "Emmy"})
+        examples.push_back({{{"name", name}}, "Hello, " + std::string(name) + "!"});
+    return std::make_unique<ExampleSystem>(ExampleSystem{
+        System("greeting", [=](const Inputs& in) { return greet(in["name"]); }), std::move(examples), exact_match()});
+}
+
+constexpr std::array<ExampleSystemInfo, 4> kSystems{
     {{"xor", "Exclusive or by two small layers (try optimize --steps 200 --population 64 --sigma 0.3 --lr 0.2)",
       &make_xor},
      {"rotation", "Two matrices whose product rotates and doubles (--steps 100 --sigma 0.1)", &make_rotation},
-     {"temperature", "One number of a host function (--steps 20 --population 20 --sigma 0.1)", &make_temperature}}};
+     {"temperature", "One number of a host function (--steps 20 --population 20 --sigma 0.1)", &make_temperature},
+     {"greeting", "One text of a host function (try parameters, and ablate --how zero)", &make_greeting}}};
 
 }  // namespace
 

@@ -23,7 +23,7 @@ struct ExampleSystemInfo {
     std::string_view what;
     std::unique_ptr<ExampleSystem> (*make)();
 };
-/// xor, rotation, temperature.
+/// xor, rotation, temperature, greeting.
 [[nodiscard]] std::span<const ExampleSystemInfo> example_systems() noexcept;
 
 }  // namespace yolk::cli

@@ -9,6 +9,7 @@
 #include "open_system.hpp"
 #include "optimize_command.hpp"
 #include "output.hpp"
+#include "parameters_command.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/hyper/ablate.hpp"
@@ -74,7 +75,8 @@ Result<int> run_graph(const MakeSystemTask& make, const GraphFlags& flags) {
     YOLK_TRY(const hyper::TracedExample traced, task.system->trace(task.examples[flags.example], flags.example));
     std::vector<std::string> groups;
     for (const hyper::ParameterGroup& group : task.system->parameters().groups()) {
-        if (group.spec.optimize) groups.push_back(group.spec.name);
+        // Populations vary numbers; texts are the same for all candidates.
+        if (group.spec.optimize && !group.spec.is_text) groups.push_back(group.spec.name);
     }
     const std::vector<hyper::PlacedEquation> placed = place(traced.graph, groups);
     if (!flags.dot.empty()) YOLK_TRY_VOID(write_file_atomically(flags.dot, to_dot(traced.graph, placed)));
@@ -180,9 +182,12 @@ std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make) {
     App* const saves = app.add_subcommand("save", "Save the system's parameters and score in one file");
     saves->add_option("--out", save->out, "The file")->type_name("FILE")->default_str(save->out);
 
-    std::vector<Command> commands{
-        command_of(evaluates, evaluate, make, &run_evaluate), optimize, command_of(graphs, graph, make, &run_graph),
-        command_of(ablates, ablate, make, &run_ablate), command_of(saves, save, make, &run_save)};
+    std::vector<Command> commands{command_of(evaluates, evaluate, make, &run_evaluate),
+                                  optimize,
+                                  command_of(graphs, graph, make, &run_graph),
+                                  command_of(ablates, ablate, make, &run_ablate),
+                                  command_of(saves, save, make, &run_save),
+                                  add_parameters_command(app, make)};
     for (const char* const name : {"--devices", "--audit"}) {
         ablates->option(name)->only({"goes with --how freeze or perturb, which evaluate populations", [ablate] {
                                          return ablate->options.how == hyper::Ablation::Freeze ||

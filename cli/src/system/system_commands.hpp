@@ -23,7 +23,7 @@ struct SystemTask {
 /// Made when a subcommand runs, after parsing.
 using MakeSystemTask = std::function<Result<SystemTask>()>;
 
-/// evaluate, optimize, graph, ablate, save.
+/// evaluate, optimize, graph, ablate, save, parameters.
 [[nodiscard]] std::vector<Command> add_system_commands(App& app, const MakeSystemTask& make);
 
 }  // namespace yolk::cli

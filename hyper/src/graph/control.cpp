@@ -291,8 +291,9 @@ Traced custom_call(const std::string& name, std::span<const Traced> operands,
 
 Result<Graph> trace(const std::string& name, std::span<const std::pair<std::string, ValueType>> inputs,
                     const std::function<TracedValues(std::span<const Traced>)>& function) {
-    const auto tracer = Tracer::create_body(name, nullptr, [](const AnyHyperfunction& called) -> Result<Tensor> {
-        return Tensor::filled(called.parts().spec.shape, 0.0F);
+    const auto tracer = Tracer::create_body(name, nullptr, [](const AnyHyperfunction& called) -> Result<Value> {
+        const ParameterSpec& spec = called.parts().spec;
+        return spec.is_text ? Value("") : Value(Tensor::filled(spec.shape, 0.0F));
     });
     const Tracer::Scope scope(tracer);
     std::vector<Traced> inside;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "group_value.hpp"
 #include "population_place.hpp"
 #include "tracer.hpp"
 #include "yolk/hyper/operations.hpp"
@@ -15,6 +16,17 @@ namespace yolk::hyper {
 Error detail::operand_error(std::size_t index, const Value& value, std::string_view wanted) {
     if (index == kInside) return bad_input("It is {}; {} is wanted.", to_string(type_of(value)), wanted);
     return bad_input("Its operand {} is {}; the body takes {}.", index, to_string(type_of(value)), wanted);
+}
+
+Result<Tensor> detail::numbers_in(const Value& value) {
+    if (const Tensor* values = value.tensor()) return *values;
+    return operand_error(kInside, value, "a tensor");
+}
+
+Result<Value> detail::parameters_of(const HostCall& call, const ParameterSpec& spec) {
+    if (spec.is_text) return Value(std::string(call.text));
+    YOLK_TRY(Tensor values, Tensor::create(spec.shape, {call.parameters.begin(), call.parameters.end()}));
+    return Value(std::move(values));
 }
 
 Result<Value> detail::field_from(const Value& record, const std::string& name) {
@@ -82,14 +94,14 @@ Traced AnyHyperfunction::operator()(std::span<const Traced> operands, Line line)
     return tracer->call(*this, parameters, operands, line);
 }
 
-Result<Value> AnyHyperfunction::call_with(const Tensor& parameters, std::span<const Value> operands) const {
+Result<Value> AnyHyperfunction::call_with(const Value& parameters, std::span<const Value> operands) const {
     ParameterSet checked;
     YOLK_TRY_VOID(checked.add(parts_->spec, parameters));
     if (operands.size() != parts_->arity) {
         return bad_input("Hyperfunction '{}' was called with {} operands; it takes {}.", name(), operands.size(),
                          parts_->arity);
     }
-    if (parts_->host != nullptr) return run_caught(*parts_->host, {parameters.values(), operands, {}});
+    if (parts_->host != nullptr) return run_caught(*parts_->host, host_call_of(parameters, operands));
     const auto tracer = Tracer::create(name(), {});
     const Tracer::Scope scope(tracer);
     std::vector<Traced> traced;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "group_value.hpp"
+#include "heard_calls.hpp"
 #include "operations_impl.hpp"
 #include "yolk/hyper/executor.hpp"
 
@@ -119,15 +121,16 @@ Result<Values> evaluate_select(const Equation&, std::span<const Value> operands)
 // A host function decides the type of its result when it runs: the graph's variable has it.
 Result<Types> host_call_types(const Equation& equation, std::span<const ValueType> operands) {
     if (equation.host == nullptr) return bad_input("host_call: the equation has no host function.");
-    if (operands.empty() || operands[0].kind != ValueKind::Tensor)
-        return operand_error(equation, operands, "the parameters (a tensor) first, then the operands");
+    if (operands.empty() || (operands[0].kind != ValueKind::Tensor && operands[0].kind != ValueKind::Text))
+        return operand_error(equation, operands, "the parameters (a tensor or a text) first, then the operands");
     return Types{};
 }
 
 Result<Values> evaluate_host_call(const Equation& equation, std::span<const Value> operands) {
-    const Tensor& parameters = *operands[0].tensor();
-    YOLK_TRY(Value result, run_caught(*equation.host, {parameters.values(), operands.subspan(1), {}}));
-    return Values{std::move(result)};
+    Result<Value> result = run_caught(*equation.host, host_call_of(operands[0], operands.subspan(1)));
+    HeardCalls::hear(equation, operands.subspan(1), result);
+    if (!result) return std::move(result).error();
+    return Values{*std::move(result)};
 }
 
 Result<Types> call_types(const Equation& equation, std::span<const ValueType> operands) {

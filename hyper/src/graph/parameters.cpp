@@ -11,6 +11,7 @@
 #include "yolk/abi/noise.h"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/noise.hpp"
+#include "yolk/core/utf8.hpp"
 #include "yolk/primitives/parameters.hpp"
 
 namespace yolk::hyper {
@@ -77,6 +78,7 @@ Result<void> validate(const Field& field) {
 }
 
 std::string described(const ParameterSpec& spec) {
+    if (spec.is_text) return "a text";
     if (!spec.fields.empty()) return fmt::format("a struct of {} fields", spec.fields.size());
     if (spec.shape == Shape{0}) return "without parameters";
     return fmt::format("{} {}", spec.is_matrix() ? "a matrix" : "a vector", spec.shape.to_string());
@@ -85,6 +87,12 @@ std::string described(const ParameterSpec& spec) {
 Result<void> validate(const ParameterSpec& spec) {
     if (spec.name.empty()) return bad_input("A hyperfunction has no name; give it one.");
     const std::string who = fmt::format("Hyperfunction '{}'", spec.name);
+    if (spec.is_text) {
+        if (spec.has_numbers() || !spec.fields.empty())
+            return bad_input("{} has a text and numbers; give the numbers to a hyperfunction of their own.", who);
+        if (spec.most_bytes == 0) return bad_input("{} has a text of at most 0 bytes; allow at least 1.", who);
+        return {};
+    }
     if (!spec.fields.empty()) {
         if (auto valid = validate(std::span<const Field>(spec.fields)); !valid)
             return std::move(valid).error().while_doing(fmt::format("registering hyperfunction '{}'", spec.name));
@@ -125,7 +133,19 @@ Result<void> validate_values(const ParameterSpec& spec, const Tensor& values) {
     return {};
 }
 
+Result<void> validate_text(const ParameterSpec& spec, std::string_view text) {
+    if (text.size() > spec.most_bytes) {
+        return bad_input("A text of {} bytes was given for '{}', which takes at most {} (TextParameter::most_bytes).",
+                         text.size(), spec.name, spec.most_bytes);
+    }
+    if (!is_utf8(text)) return bad_input("The text that was given for '{}' is not UTF-8. Convert it first.", spec.name);
+    return {};
+}
+
 }  // namespace
+
+Value ParameterGroup::value() const { return spec.is_text ? Value(text) : Value(values); }
+Value ParameterGroup::initial_value() const { return spec.is_text ? Value(initial_text) : Value(initial); }
 
 Result<void> validate(std::span<const Field> fields) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -184,15 +204,21 @@ void clamp_coordinates(std::span<const Field> fields, std::span<float> coordinat
     }
 }
 
-Result<void> ParameterSet::add(ParameterSpec spec, Tensor values) {
+Result<void> ParameterSet::add(ParameterSpec spec, Value first) {
     YOLK_TRY_VOID(validate(spec));
     if (const ParameterGroup* other = find(spec.name)) {
         return bad_input(
             "Two hyperfunctions are called '{}': one is {}, the other {}. Names are unique in a system; rename one.",
             spec.name, described(other->spec), described(spec));
     }
-    YOLK_TRY_VOID(validate_values(spec, values));
-    groups_.push_back({std::move(spec), values, std::move(values)});
+    groups_.push_back({.spec = std::move(spec)});
+    ParameterGroup& group = groups_.back();
+    if (Result<void> valid = set_value(group.spec.name, std::move(first)); !valid) {
+        groups_.pop_back();
+        return valid;
+    }
+    group.initial = group.values;
+    group.initial_text = group.text;
     return {};
 }
 
@@ -210,9 +236,30 @@ Result<ParameterGroup*> ParameterSet::group(std::string_view name) {
 
 Result<void> ParameterSet::set(std::string_view name, Tensor values) {
     YOLK_TRY(ParameterGroup* const known, group(name));
+    if (known->spec.is_text) {
+        return bad_input("Values {} were given for '{}', which is a text; give it one with set_text().",
+                         values.shape().to_string(), name);
+    }
     YOLK_TRY_VOID(validate_values(known->spec, values));
     known->values = std::move(values);
     return {};
+}
+
+Result<void> ParameterSet::set_text(std::string_view name, std::string text) {
+    YOLK_TRY(ParameterGroup* const known, group(name));
+    if (!known->spec.is_text) {
+        return bad_input("A text was given for '{}', which is {}; give it numbers with set().", name,
+                         described(known->spec));
+    }
+    YOLK_TRY_VOID(validate_text(known->spec, text));
+    known->text = std::move(text);
+    return {};
+}
+
+Result<void> ParameterSet::set_value(std::string_view name, Value value) {
+    if (const std::string* text = value.text()) return set_text(name, *text);
+    if (const Tensor* values = value.tensor()) return set(name, *values);
+    return bad_input("{} was given for '{}'; parameters are a tensor or a text.", to_string(type_of(value)), name);
 }
 
 Result<void> ParameterSet::set_optimized(std::string_view name, bool optimize) {

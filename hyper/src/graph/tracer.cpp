@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "caught.hpp"
+#include "group_value.hpp"
 #include "operations_impl.hpp"
 #include "outputs.hpp"
 #include "population_refresh.hpp"
@@ -85,9 +86,9 @@ Traced Tracer::input(const std::string& name, Value value) {
     return traced;
 }
 
-Traced Tracer::parameters(const std::string& group, const Tensor& values) {
-    const bool has_any = values.shape() != Shape{0};
-    Traced traced = variable(values, group, has_any);
+Traced Tracer::parameters(const std::string& group, const Value& value) {
+    const bool has_any = value.tensor() == nullptr || value.tensor()->shape() != Shape{0};
+    Traced traced = variable(value, group, has_any);
     trace_.graph.parameters.push_back({traced.variable_, group});
     groups_.emplace(group, traced.variable_);
     return traced;
@@ -99,8 +100,8 @@ Traced Tracer::parameters(const AnyHyperfunction& function) {
     auto values =
         registrar_
             ? registrar_(function)
-            : Result<Tensor>(bad_input(
-                  "Hyperfunction '{}' was called outside a system; use call() with its parameters.", function.name()));
+            : Result<Value>(bad_input("Hyperfunction '{}' was called outside a system; use call() with its parameters.",
+                                      function.name()));
     if (!values) {
         stick(std::move(values).error());
         return Traced(Tensor::filled({1}, 0.0F));
@@ -216,10 +217,10 @@ Result<Atom> Tracer::atom_of(const Traced& value) {
 
 Result<std::vector<Value>> Tracer::evaluate(const Equation& equation, std::span<const Value> operands) {
     if (equation.host != nullptr && runner_) {
-        YOLK_TRY(Value result, runner_(equation.host, {operands[0].tensor()->values(), operands.subspan(1), {}}));
+        YOLK_TRY(Value result, runner_(equation.host, host_call_of(operands[0], operands.subspan(1))));
         return std::vector<Value>{std::move(result)};
     }
-    return evaluate_equation(equation, operands);
+    return evaluate_heard(trace_.graph.equations.size(), equation, operands);
 }
 
 Result<std::vector<Value>> Tracer::stand_ins(const Equation& equation, std::span<const Value> operands,
@@ -293,6 +294,9 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
                                  where.empty() ? where : " (" + where + ")", operands.size(), parts.arity));
     }
     if (error_) return Traced(parts.stand_in);
+    const std::size_t kept = kept_calls_.size();  // those that its body makes come behind it
+    if (keeps_calls_)
+        kept_calls_.push_back({function.name(), plain_atoms(operands), std::nullopt, trace_.graph.equations.size()});
     const std::string outer_name = std::exchange(hyperfunction_, function.name());
     const std::uint32_t outer_call = std::exchange(call_, next_call(function.name()));
     Traced result(parts.stand_in);
@@ -311,6 +315,7 @@ Traced Tracer::call(const AnyHyperfunction& function, const Traced& parameters, 
             stick(std::move(body).error());
         }
     }
+    if (keeps_calls_ && !error_) kept_calls_[kept].result = plain_atoms(std::span(&result, 1)).front();
     hyperfunction_ = outer_name;
     call_ = outer_call;
     return result;
@@ -344,6 +349,7 @@ bool Tracer::is_plain() const { return population::is_refreshable(trace_); }
 
 Result<TracedExample> Tracer::finish(const Traced& output) {
     if (calls_under_way_ != nullptr) settle_all();
+    settle_calls();
     if (!error_) {
         auto atom = atom_of(output);
         if (atom) {

@@ -12,8 +12,10 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "heard_calls.hpp"
 #include "yolk/hyper/graph.hpp"
 #include "yolk/hyper/hyperfunction.hpp"
 #include "yolk/hyper/population.hpp"
@@ -28,7 +30,7 @@ class PendingCalls;  // hyper/src/host/pending_calls.hpp
 class Tracer : public std::enable_shared_from_this<Tracer> {
    public:
     /// A hyperfunction's parameters; registers it where it is not yet. Errors: a name that is another's.
-    using Registrar = std::function<Result<Tensor>(const AnyHyperfunction&)>;
+    using Registrar = std::function<Result<Value>(const AnyHyperfunction&)>;
     /// Calls a host function where that is not done right here (time-outs, retries); may be empty.
     using HostRunner = std::function<Result<Value>(const HostFunctionPtr&, const HostCall&)>;
 
@@ -60,7 +62,7 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     [[nodiscard]] Traced input(const std::string& name, Value value);
     /// The variable of a hyperfunction's parameters, made at its first call in this trace.
     [[nodiscard]] Traced parameters(const AnyHyperfunction& function);
-    [[nodiscard]] Traced parameters(const std::string& group, const Tensor& values);
+    [[nodiscard]] Traced parameters(const std::string& group, const Value& value);
     /// A call of a hyperfunction: its body's equations, or one host_call.
     [[nodiscard]] Traced call(const AnyHyperfunction& function, const Traced& parameters,
                               std::span<const Traced> operands, const std::source_location& line = {});
@@ -93,6 +95,18 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     [[nodiscard]] Result<TracedBody> finish_body(std::span<const Traced> outputs);
     /// Which call of a hyperfunction this is.
     [[nodiscard]] std::uint32_t next_call(const std::string& hyperfunction);
+
+    /// One call of a hyperfunction.
+    struct Call {
+        std::string hyperfunction;
+        std::vector<std::pair<std::string, Value>> operands;  ///< named after what they are; no two alike
+        std::optional<Value> result;                          ///< nothing where it failed
+    };
+    /// Keeps the calls from here on.
+    void keep_calls() noexcept { keeps_calls_ = true; }
+    /// After finish(), whatever came of it: calls whose operands were there, in the program's order. Inside bodies
+    /// those of host functions.
+    [[nodiscard]] std::vector<Call> take_calls() { return std::exchange(calls_made_, {}); }
 
     /// The trace with `output`. Errors: what stuck; an output of another trace.
     [[nodiscard]] Result<TracedExample> finish(const Traced& output);
@@ -136,11 +150,31 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
     void settle_all();
     [[nodiscard]] Value value_at(const Atom& atom) const;
     [[nodiscard]] std::string place() const;  ///< " in hyperfunction 'f'"
+    [[nodiscard]] std::vector<Atom> plain_atoms(std::span<const Traced> values) const;
+    void keep_inside(std::size_t index, std::vector<HeardCalls::Call> calls);
+    [[nodiscard]] Result<std::vector<Value>> evaluate_heard(std::size_t index, const Equation& equation,
+                                                            std::span<const Value> operands);
+    /// The calls that were kept, with their values.
+    void settle_calls();
+    [[nodiscard]] std::string name_of(const Atom& operand, std::size_t index) const;
+    [[nodiscard]] bool is_missing(const Atom& atom) const;
+
+    /// A call whose values may come late.
+    struct KeptCall {
+        std::string hyperfunction;
+        std::vector<Atom> operands;
+        std::optional<Atom> result;
+        std::size_t position = 0;  ///< equations that were there before it
+    };
 
     TracedExample trace_;
     std::vector<bool> from_parameter_;  ///< by variable
     std::map<std::string, VariableId> groups_;
     std::map<std::string, std::uint32_t> calls_;  ///< by hyperfunction, so far
+    bool keeps_calls_ = false;
+    std::vector<KeptCall> kept_calls_{};
+    std::multimap<std::size_t, Call> calls_in_bodies_{};  ///< by equation
+    std::vector<Call> calls_made_{};
     Registrar registrar_;
     HostRunner runner_;
     std::string hyperfunction_;  ///< whose body is running

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "body_calls.hpp"
+#include "group_value.hpp"
+#include "heard_calls.hpp"
 #include "operations_impl.hpp"
 #include "pending_calls.hpp"
 #include "tracer.hpp"
@@ -56,12 +58,9 @@ void Tracer::begin_late(std::size_t index) {
     std::vector<Value> operands;
     for (const Atom& atom : equation.operands) operands.push_back(value_at(atom));
     if (equation.host == nullptr) return begin_bodies(index, std::move(operands));
-    const Tensor parameters = *operands.front().tensor();
+    const Value parameters = std::move(operands.front());
     operands.erase(operands.begin());
-    HostTask task{.function = equation.host,
-                  .parameters = parameters.values(),
-                  .operands = std::move(operands),
-                  .label = line_of(equation)};
+    HostTask task = host_task_of(equation.host, parameters, std::move(operands), line_of(equation));
     ++calls_out_;
     calls_under_way_->begin(std::move(task), [weak = weak_from_this(), index](Result<Value> result) {
         const auto tracer = weak.lock();
@@ -79,11 +78,14 @@ void Tracer::begin_late(std::size_t index) {
 /// An equation whose bodies call host functions.
 void Tracer::begin_bodies(std::size_t index, std::vector<Value> operands) {
     HostTask task{.function = as_host_function(trace_.graph.equations[index]), .operands = std::move(operands)};
+    const auto inside = std::make_shared<std::vector<HeardCalls::Call>>();
+    if (keeps_calls_) task.function = heard_into(std::move(task.function), inside);
     ++calls_out_;
-    calls_under_way_->begin(std::move(task), [weak = weak_from_this(), index](Result<Value> result) {
+    calls_under_way_->begin(std::move(task), [weak = weak_from_this(), index, inside](Result<Value> result) {
         const auto tracer = weak.lock();
         if (tracer == nullptr) return;
         --tracer->calls_out_;
+        tracer->keep_inside(index, std::move(*inside));
         if (result) {
             tracer->arrive(index, results_of(*result));
         } else {
@@ -134,7 +136,7 @@ void Tracer::run_ready() {
         const Equation& equation = trace_.graph.equations[index];
         std::vector<Value> operands;
         for (const Atom& atom : equation.operands) operands.push_back(value_at(atom));
-        auto results = evaluate_equation(equation, operands);
+        auto results = evaluate_heard(index, equation, operands);
         if (results) {
             arrive(index, *std::move(results));
         } else {

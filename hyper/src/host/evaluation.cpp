@@ -74,7 +74,7 @@ Result<KnownValues> bind_arguments(const Graph& graph, const GraphArguments& arg
     }
     for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
         const GraphParameter& parameter = graph.parameters[i];
-        YOLK_TRY_VOID(bind_value(graph, parameter.variable, Value(arguments.parameters[i]),
+        YOLK_TRY_VOID(bind_value(graph, parameter.variable, arguments.parameters[i],
                                  fmt::format("parameter '{}'", parameter.group), values));
     }
     return values;

@@ -9,6 +9,7 @@
 #include "body_calls.hpp"
 #include "evaluation.hpp"
 #include "graph_copy.hpp"
+#include "group_value.hpp"
 #include "host_pool.hpp"
 
 namespace yolk::hyper {
@@ -86,17 +87,13 @@ void Overlapped::make_ready(std::size_t equation) {
     if (!operands) return fail(equation, std::move(operands).error());
     if (of.host == nullptr)
         return start(equation, {.function = as_host_function(of), .operands = *std::move(operands)});
-    if (operands->empty() || operands->front().tensor() == nullptr) {
-        return fail(equation, bad_input("The first operand of a host call is its parameters, a tensor.")
+    if (operands->empty() || !is_group_value(operands->front())) {
+        return fail(equation, bad_input("The first operand of a host call is its parameters, a tensor or a text.")
                                   .while_doing(describe(graph_, equation)));
     }
-    const Tensor parameters = *operands->front().tensor();
+    const Value parameters = std::move(operands->front());
     operands->erase(operands->begin());
-    HostTask task{.function = of.host,
-                  .parameters = parameters.values(),
-                  .operands = *std::move(operands),
-                  .label = describe(graph_, equation)};
-    start(equation, std::move(task));
+    start(equation, host_task_of(of.host, parameters, *std::move(operands), describe(graph_, equation)));
 }
 
 void Overlapped::start(std::size_t equation, HostTask task) {

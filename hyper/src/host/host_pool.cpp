@@ -51,6 +51,13 @@ Result<Value> run_guarded(const HostFunction& function, const HostCall& call) {
     }
 }
 
+void own_parameters(HostJob& job) {
+    job.owned.assign(job.task.parameters.begin(), job.task.parameters.end());
+    job.task.parameters = job.owned;
+    job.owned_text = job.task.text;
+    job.task.text = job.owned_text;
+}
+
 std::uint64_t most_abandoned(const HostPool::Options& options) noexcept {
     return std::max<std::uint64_t>(64, std::uint64_t{4} * options.threads);
 }
@@ -104,8 +111,7 @@ std::vector<Result<Value>> HostPool::run_all(std::span<const HostTask> tasks) {
 
 void HostPool::start(HostTask task, Done done) {
     auto job = std::make_shared<HostJob>(HostJob{.task = std::move(task), .done = std::move(done)});
-    job->owned.assign(job->task.parameters.begin(), job->task.parameters.end());
-    job->task.parameters = job->owned;
+    own_parameters(*job);
     impl_->submit({std::move(job)});
 }
 

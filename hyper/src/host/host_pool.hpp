@@ -37,12 +37,15 @@ namespace yolk::hyper {
 struct HostJob {
     HostTask task;
     std::vector<float> owned{};  ///< the parameters, where the caller may not wait for the call
+    std::string owned_text{};    ///< likewise
     HostPool::Done done;
     ModelLayers models{};  ///< in force where it was submitted
     std::uint64_t number = 0;
     std::uint32_t attempts = 0;
 };
 using HostJobPtr = std::shared_ptr<HostJob>;
+/// What the task points to is the job's own from here on. Once: a call may be reading it.
+void own_parameters(HostJob& job);
 
 struct HostAttempt {
     HostJobPtr job;

@@ -129,10 +129,8 @@ HostAttemptPtr HostPool::Impl::begin(const HostJobPtr& job, std::uint64_t worker
     ++job->attempts;
     const std::chrono::milliseconds timeout = job->task.function->options.timeout;
     if (timeout.count() > 0) {
-        if (job->owned.empty() && !job->task.parameters.empty()) {  // once: an abandoned call may be reading them
-            job->owned.assign(job->task.parameters.begin(), job->task.parameters.end());
-            job->task.parameters = job->owned;
-        }
+        const bool owns = !job->owned.empty() || !job->owned_text.empty();
+        if (!owns) own_parameters(*job);
         deadlines.emplace(attempt->begun + timeout, attempt);
         time.notify_one();
     }
@@ -181,8 +179,10 @@ void HostPool::Impl::work_loop(std::uint64_t id) {
             flush(lock);
             continue;
         }
-        const HostCall call{
-            .parameters = job->task.parameters, .operands = job->task.operands, .stop = attempt->stop.get_token()};
+        const HostCall call{.parameters = job->task.parameters,
+                            .operands = job->task.operands,
+                            .stop = attempt->stop.get_token(),
+                            .text = job->task.text};
         lock.unlock();
         Result<Value> result = [&] {
             const ModelScope models(job->models);

@@ -6,8 +6,8 @@
 
 namespace yolk::hyper::population {
 
-const Tensor& Candidates::natural(std::size_t source, std::uint32_t candidate) {
-    if (const std::vector<Tensor>& values = question_->values[source]; !values.empty())
+const Value& Candidates::natural(std::size_t source, std::uint32_t candidate) {
+    if (const std::vector<Value>& values = question_->values[source]; !values.empty())
         return values[values.size() == 1 ? 0 : part_.first + candidate];
     auto& formed = formed_[source];
     if (formed.empty()) formed.resize(count());

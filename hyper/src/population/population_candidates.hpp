@@ -37,7 +37,7 @@ class Candidates {
     /// Empty where the centre is on the host alone.
     [[nodiscard]] BufferView device_centre() const noexcept { return question_->perturbations.device_centre; }
     /// Formed where it must be: a matrix with the bits that kernels form it with.
-    [[nodiscard]] const Tensor& natural(std::size_t source, std::uint32_t candidate);
+    [[nodiscard]] const Value& natural(std::size_t source, std::uint32_t candidate);
     /// Forgets what was formed (matrices of candidates that are done).
     void forget();
 
@@ -46,7 +46,7 @@ class Candidates {
 
     const Question* question_;
     evolve::MemberRange part_;
-    std::vector<std::vector<std::optional<Tensor>>> formed_;  // by source and candidate
+    std::vector<std::vector<std::optional<Value>>> formed_;  // by source and candidate
 };
 
 }  // namespace yolk::hyper::population

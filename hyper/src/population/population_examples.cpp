@@ -154,8 +154,7 @@ std::vector<const ParameterGroup*> ExampleSet::changed_since_trace(const std::se
         for (const TracedExample* example : group.examples) {
             for (const GraphParameter& p : example->graph.parameters) {
                 const ParameterGroup* now = parameters_->find(p.group);
-                if (varying.contains(p.group) || now == nullptr ||
-                    example->values[p.variable.value] == Value(now->values) ||
+                if (varying.contains(p.group) || now == nullptr || example->values[p.variable.value] == now->value() ||
                     std::find(changed.begin(), changed.end(), now) != changed.end())
                     continue;
                 changed.push_back(now);
@@ -194,7 +193,7 @@ Result<Question> ExampleSet::ask(const Perturbations& perturbations) const {
     Question question{.sources = sources_of(perturbations.table, perturbations.rank), .perturbations = perturbations};
     std::set<std::string> varying;
     for (const Source& source : question.sources) {
-        std::vector<Tensor>& values = question.values.emplace_back();
+        std::vector<Value>& values = question.values.emplace_back();
         if (source.kind == SourceKind::Given) {
             const auto coordinates = perturbations.centre.subspan(source.offset, source.count);
             YOLK_TRY(Tensor natural, natural_tensor(source.spec, coordinates));
@@ -204,7 +203,7 @@ Result<Question> ExampleSet::ask(const Perturbations& perturbations) const {
     }
     for (const ParameterGroup* group : changed_since_trace(varying)) {
         question.sources.push_back({.spec = group->spec, .kind = SourceKind::Given});
-        question.values.push_back({group->values});
+        question.values.push_back({group->value()});
     }
     return question;
 }
@@ -227,7 +226,7 @@ Result<Question> ExampleSet::ask(std::span<const Candidate> list) const {
         const bool is_changed = std::find(changed.begin(), changed.end(), &group) != changed.end();
         if ((!varies && !is_changed) || !is_used(group.spec.name)) continue;
         question.sources.push_back({.spec = group.spec, .kind = SourceKind::Given});
-        std::vector<Tensor>& values = question.values.emplace_back(varies ? list.size() : 1, group.values);
+        std::vector<Value>& values = question.values.emplace_back(varies ? list.size() : 1, group.value());
         if (!varies) continue;
         for (std::size_t c = 0; c < list.size(); ++c) {
             for (const auto& [name, tensor] : list[c].values) {

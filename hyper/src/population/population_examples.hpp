@@ -15,8 +15,8 @@ namespace yolk::hyper::population {
 /// What one evaluation varies, and how: the same for all devices, whichever part of the candidates they evaluate.
 struct Question {
     std::vector<Source> sources;
-    Perturbations perturbations{};              ///< of given candidates their number alone, as `members`
-    std::vector<std::vector<Tensor>> values{};  ///< by source; empty where it is perturbed, else one, or one for each
+    Perturbations perturbations{};             ///< of given candidates their number alone, as `members`
+    std::vector<std::vector<Value>> values{};  ///< by source; empty where it is perturbed, else one, or one for each
 
     [[nodiscard]] std::uint32_t count() const noexcept { return perturbations.members; }
     /// Questions with the same key can share plans.

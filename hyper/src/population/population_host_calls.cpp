@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "group_value.hpp"
 #include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper::population {
@@ -14,7 +15,7 @@ std::vector<Result<Value>> run_tasks(HostPool* pool, std::span<const HostTask> t
     std::vector<Result<Value>> results;
     results.reserve(tasks.size());
     for (const HostTask& task : tasks) {
-        auto result = run_caught(*task.function, {task.parameters, task.operands, {}});
+        auto result = run_caught(*task.function, {task.parameters, task.operands, {}, task.text});
         if (!result) result = std::move(result).error().while_doing(fmt::format("running {}", task.label));
         results.push_back(std::move(result));
     }
@@ -47,9 +48,8 @@ std::vector<Result<Value>> make_host_calls(HostPool* pool, HostMemory* memory, s
         const PendingHostCall& call = calls[i];
         if (memory != nullptr) results[i] = memory->recall(call);
         if (results[i]) continue;
-        HostTask& task = tasks.emplace_back(HostTask{.function = call.function, .label = call.label});
-        if (const Tensor* tensor = call.operands.front().tensor()) task.parameters = tensor->values();
-        task.operands.assign(call.operands.begin() + 1, call.operands.end());
+        tasks.push_back(host_task_of(call.function, call.operands.front(),
+                                     {call.operands.begin() + 1, call.operands.end()}, call.label));
         which.push_back(i);
     }
     made += tasks.size();

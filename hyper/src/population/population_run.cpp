@@ -159,7 +159,7 @@ void Run::fill(const Upload& upload) {
     if (upload.source >= 0) {
         const std::uint64_t each = elements / chunk_.count;
         for (std::uint32_t m = 0; m < chunk_.count; ++m) {
-            const Tensor& values = candidates_.natural(static_cast<std::size_t>(upload.source), chunk_.first + m);
+            const Value& values = candidates_.natural(static_cast<std::size_t>(upload.source), chunk_.first + m);
             write_floats(values, each, to + m * each);
         }
         if (upload.flush) std::transform(to, to + elements, to, exact::exact_flush_operand);

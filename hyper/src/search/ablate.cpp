@@ -23,7 +23,7 @@ class Restored {
     explicit Restored(System& system) : system_(&system), before_(system.parameters()) {}
     ~Restored() {
         for (const ParameterGroup& group : before_.groups())
-            static_cast<void>(system_->parameters().set(group.spec.name, group.values));
+            static_cast<void>(system_->parameters().set_value(group.spec.name, group.value()));
     }
     Restored(const Restored&) = delete;
     Restored& operator=(const Restored&) = delete;
@@ -35,12 +35,19 @@ class Restored {
 
 Result<std::vector<std::string>> chosen_groups(const ParameterSet& set, const AblateOptions& options) {
     std::vector<std::string> possible;
+    const bool moves_numbers = options.how == Ablation::Freeze || options.how == Ablation::Perturb;
     for (const ParameterGroup& group : set.groups()) {
-        const bool has_values = !group.values.values().empty();
-        if (has_values && (options.how != Ablation::Freeze || group.spec.optimize)) possible.push_back(group.spec.name);
+        const bool has_any = moves_numbers ? !group.values.values().empty() : group.spec.has_parameters();
+        if (has_any && (options.how != Ablation::Freeze || group.spec.optimize)) possible.push_back(group.spec.name);
     }
     for (const std::string& name : options.groups) {
         if (std::ranges::find(possible, name) != possible.end()) continue;
+        if (const ParameterGroup* group = set.find(name); group != nullptr && group->spec.is_text) {
+            return bad_input(
+                "'{}' is a text, so there is no way to {} it: that is for numbers, which have noise and are searched. "
+                "Zero it (the empty text) or reset it.",
+                name, to_string(options.how));
+        }
         return bad_input("There is no group '{}' to {}; there are {}.", name, to_string(options.how),
                          possible.empty() ? "none" : fmt::format("{}", fmt::join(possible, ", ")));
     }
@@ -61,8 +68,9 @@ double deviation_of(std::span<const double> values) {
     return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-/// As near to zero as each field's bounds allow.
-Tensor zeroed(const ParameterGroup& group) {
+/// As near to zero as each field's bounds allow; the empty text.
+Value zeroed(const ParameterGroup& group) {
+    if (group.spec.is_text) return "";
     std::vector<float> values(group.values.values().size(), 0.0F);
     for (std::size_t i = 0; i < group.spec.fields.size(); ++i) {
         const Field& field = group.spec.fields[i];
@@ -97,11 +105,11 @@ Result<double> resampled_spread(const Evaluation& base, const Evaluation& ablate
 Result<AblationRow> replace(System& system, const std::string& name, const Evaluation& base,
                             std::span<const Example> examples, const Metric& metric, const AblateOptions& options) {
     const ParameterGroup& group = *system.parameters().find(name);
-    const Tensor values = options.how == Ablation::Zero ? zeroed(group) : group.initial;
+    const Value value = options.how == Ablation::Zero ? zeroed(group) : group.initial_value();
     Evaluation ablated;
     {
         const Restored restored(system);
-        YOLK_TRY_VOID(system.parameters().set(name, values));
+        YOLK_TRY_VOID(system.parameters().set_value(name, value));
         YOLK_TRY(ablated, system.evaluate(examples, metric));
     }
     AblationRow row{

@@ -123,7 +123,7 @@ Result<Question> DeviceGradients::ask(const Graph& graph) const {
         }
         question.sources.push_back(std::move(source));
         question.values.emplace_back();
-        if (question.sources.back().kind == SourceKind::Given) question.values.back().push_back(group->values);
+        if (question.sources.back().kind == SourceKind::Given) question.values.back().push_back(group->value());
     }
     question.perturbations = {.table = *parts_.table, .centre = {}, .first_member = -1, .members = 1};
     return question;

@@ -2,6 +2,7 @@
 #include "objective.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -41,11 +42,20 @@ std::vector<std::string> optimized_groups(const ParameterSet& set) {
 Result<ParameterSet> working_set(const ParameterSet& set, const evolve::EvolutionOptions& options) {
     ParameterSet working = set;
     for (const std::string& name : options.freeze) YOLK_TRY_VOID(working.set_optimized(name, false));
+    std::vector<std::string> texts;
     for (const ParameterGroup& group : set.groups()) {
-        if (options.freeze_vectors && !group.spec.is_matrix() && group.spec.fields.empty())
+        const bool is_vector = !group.spec.is_matrix() && group.spec.fields.empty() && !group.spec.is_text;
+        if (group.spec.is_text && group.spec.optimize) texts.push_back(group.spec.name);
+        if (group.spec.is_text || (options.freeze_vectors && is_vector))
             YOLK_TRY_VOID(working.set_optimized(group.spec.name, false));
     }
     if (!optimized_groups(working).empty()) return working;
+    if (!texts.empty() && optimized_groups(set).size() == texts.size()) {
+        return bad_input(
+            "Of the system only texts are optimized ({}), which a search of numbers leaves as they are, so there is "
+            "nothing to search. Give a prompt search, or make a hyperfunction with numbers optimized.",
+            fmt::join(texts, ", "));
+    }
     return bad_input(options.freeze.empty() && !options.freeze_vectors
                          ? "No hyperfunction of the system is optimized, so there is nothing to search. Make one with "
                            "the option 'optimize', or call ParameterSet::set_optimized."

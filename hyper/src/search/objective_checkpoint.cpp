@@ -11,6 +11,7 @@
 #include "objective.hpp"
 #include "yolk/core/descriptor.hpp"
 #include "yolk/core/file.hpp"
+#include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/evolve/parameter_setup.hpp"
@@ -30,6 +31,19 @@ void add_matrix_ranks(evolve::NamedValues& settings, const ParameterTable& table
     settings.emplace_back(kMatrixRanks, fmt::format("{}", rank));
 }
 
+/// Of the texts, which a search leaves as they are; empty where there is none.
+std::string hash_of_texts(const ParameterSet& set) {
+    Hasher hasher;
+    bool has_any = false;
+    for (const ParameterGroup& group : set.groups()) {
+        if (!group.spec.is_text) continue;
+        has_any = true;
+        for (const std::string* text : {&group.spec.name, &group.text})
+            hasher.add(std::as_bytes(std::span(text->c_str(), text->size() + 1)));  // ends of texts count
+    }
+    return has_any ? hasher.hex() : std::string();
+}
+
 }  // namespace
 
 Result<evolve::NamedValues> SystemObjective::settings(const Search& search) const {
@@ -42,6 +56,8 @@ Result<evolve::NamedValues> SystemObjective::settings(const Search& search) cons
                                {"samples per example", fmt::format("{}", options_.samples_per_example)},
                                {"examples per step", fmt::format("{}", options_.examples_per_step)}};
     for (const auto& setting : evolve::settings_of(options_.evolution)) values.push_back(setting);
+    if (std::string texts = hash_of_texts(set_); !texts.empty())
+        values.emplace_back("hash of the texts", std::move(texts));
     values.emplace_back(kMatrixRanks, evolve::matrix_ranks(space_.table, options_.evolution.rank));
     if (options_.gradient) {
         const GradientOptions& g = *options_.gradient;

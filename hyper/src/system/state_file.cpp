@@ -14,6 +14,7 @@
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/safetensors.hpp"
+#include "yolk/core/utf8.hpp"
 
 namespace yolk::hyper {
 namespace {
@@ -34,10 +35,14 @@ struct StoredField {
 struct StoredGroup {
     std::string name;
     std::vector<StoredField> fields;
-    const StoredTensor* values = nullptr;
+    const StoredTensor* values = nullptr;  ///< one of the two
+    const std::string* text = nullptr;
 };
 
-bool has_values(const ParameterGroup& group) { return !group.values.values().empty(); }
+bool is_stored(const ParameterGroup& group) { return group.spec.is_text || !group.values.values().empty(); }
+
+/// Where the metadata have a group's text.
+std::string text_key(const std::string& group) { return "text of " + group; }
 
 Json describe(const ParameterSpec& spec) {
     Json fields = Json::array();
@@ -52,6 +57,7 @@ Json describe(const ParameterSpec& spec) {
     }
     Json described{{"name", spec.name}, {"optimize", spec.optimize}, {"fields", std::move(fields)}};
     if (spec.noise_rank != 0) described["noise_rank"] = spec.noise_rank;
+    if (spec.is_text) described["kind"] = "text";
     return described;
 }
 
@@ -89,6 +95,24 @@ Result<std::vector<StoredField>> read_fields(const Json& group, std::string_view
     return fields;
 }
 
+/// Its tensor, or its text. Errors: neither, both, values that are not finite.
+Result<void> find_values(StoredGroup& group, const Json& described, const TensorFile& file, std::string_view what) {
+    const auto kind = described.find("kind");
+    const bool is_text = kind != described.end();
+    if (is_text && *kind != "text") return damaged(what, fmt::format("'{}' is of an unknown kind", group.name));
+    group.values = file.find_tensor(group.name);
+    if (is_text) {
+        group.text = file.find_metadata(text_key(group.name));
+        if (group.text == nullptr) return damaged(what, fmt::format("it has no text of '{}'", group.name));
+        if (group.values != nullptr) return damaged(what, fmt::format("it has a text and values of '{}'", group.name));
+        return {};
+    }
+    if (group.values == nullptr) return damaged(what, fmt::format("it has no values of '{}'", group.name));
+    if (!std::ranges::all_of(group.values->values, [](float value) { return std::isfinite(value); }))
+        return damaged(what, fmt::format("a value of '{}' is not finite", group.name));
+    return {};
+}
+
 Result<std::vector<StoredGroup>> read_groups(const TensorFile& file, std::string_view what) {
     const std::string* const text = file.find_metadata("groups");
     if (text == nullptr) return damaged(what, "it has no list of groups");
@@ -101,17 +125,14 @@ Result<std::vector<StoredGroup>> read_groups(const TensorFile& file, std::string
         StoredGroup group;
         YOLK_TRY(group.name, text_member(described, "name", what, "one of its groups"));
         YOLK_TRY(group.fields, read_fields(described, what, group.name));
-        group.values = file.find_tensor(group.name);
         if (!names.insert(group.name).second) return damaged(what, fmt::format("it names '{}' twice", group.name));
-        if (group.values == nullptr) return damaged(what, fmt::format("it has no values of '{}'", group.name));
-        const auto bad =
-            std::ranges::find_if_not(group.values->values, [](float value) { return std::isfinite(value); });
-        if (bad != group.values->values.end())
-            return damaged(what, fmt::format("a value of '{}' is not finite", group.name));
+        YOLK_TRY_VOID(find_values(group, described, file, what));
         groups.push_back(std::move(group));
     }
-    if (groups.size() != file.tensors.size())
-        return damaged(what, fmt::format("it has {} tensors for {} groups", file.tensors.size(), groups.size()));
+    const auto numeric = static_cast<std::size_t>(
+        std::ranges::count_if(groups, [](const StoredGroup& group) { return group.values != nullptr; }));
+    if (numeric != file.tensors.size())
+        return damaged(what, fmt::format("it has {} tensors for {} groups", file.tensors.size(), numeric));
     return groups;
 }
 
@@ -166,6 +187,20 @@ std::string misfit_of_field(const ParameterGroup& group, const Field& field, con
 }
 
 void find_misfits(const ParameterGroup& group, const StoredGroup& stored, std::vector<std::string>& misfits) {
+    const std::string& name = group.spec.name;
+    if (group.spec.is_text != (stored.text != nullptr)) {
+        misfits.push_back(group.spec.is_text ? fmt::format("'{}' had numbers and is a text", name)
+                                             : fmt::format("'{}' was a text and has numbers", name));
+        return;
+    }
+    if (stored.text != nullptr) {
+        if (stored.text->size() > group.spec.most_bytes) {
+            misfits.push_back(fmt::format("'{}' had a text of {} bytes and takes at most {}", name, stored.text->size(),
+                                          group.spec.most_bytes));
+        }
+        if (!is_utf8(*stored.text)) misfits.push_back(fmt::format("the text of '{}' is not UTF-8", name));
+        return;
+    }
     std::vector<std::string> now, then;
     for (const Field& field : group.spec.fields) now.push_back(field.name);
     for (const StoredField& field : stored.fields) then.push_back(field.name);
@@ -189,14 +224,14 @@ Result<void> check_fit(const ParameterSet& set, std::span<const StoredGroup> sto
     std::vector<std::string> misfits;
     for (const StoredGroup& group : stored) {
         const ParameterGroup* const now = set.find(group.name);
-        if (now == nullptr || !has_values(*now)) {
+        if (now == nullptr || !is_stored(*now)) {
             misfits.push_back(fmt::format("'{}' is not in the system", group.name));
         } else {
             find_misfits(*now, group, misfits);
         }
     }
     for (const ParameterGroup& group : set.groups()) {
-        if (has_values(group) && std::ranges::find(stored, group.spec.name, &StoredGroup::name) == stored.end())
+        if (is_stored(group) && std::ranges::find(stored, group.spec.name, &StoredGroup::name) == stored.end())
             misfits.push_back(fmt::format("'{}' is not in the file", group.spec.name));
     }
     if (misfits.empty()) return {};
@@ -207,10 +242,15 @@ Result<void> check_fit(const ParameterSet& set, std::span<const StoredGroup> sto
 
 Result<void> save_state(const System& system, const std::filesystem::path& path, StateInfo info) {
     TensorFile file;
+    std::vector<std::pair<std::string, std::string>> texts;
     Json groups = Json::array();
     for (const ParameterGroup& group : system.parameters().groups()) {
-        if (!has_values(group)) continue;
+        if (!is_stored(group)) continue;
         groups.push_back(describe(group.spec));
+        if (group.spec.is_text) {
+            texts.emplace_back(text_key(group.spec.name), group.text);
+            continue;
+        }
         const std::span<const float> values = group.values.values();
         if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
             return bad_input("A value of '{}' is not finite, so the system is not saved.", group.spec.name);
@@ -229,6 +269,7 @@ Result<void> save_state(const System& system, const std::filesystem::path& path,
                      {"groups", to_line(groups)},
                      {"scores", to_line(scores)}};
     if (info.seed) file.metadata.emplace_back("seed", std::to_string(*info.seed));
+    file.metadata.insert(file.metadata.end(), texts.begin(), texts.end());
     YOLK_TRY(const std::vector<std::byte> bytes, encode_safetensors(file));
     return write_file_atomically(path, bytes);
 }
@@ -242,6 +283,10 @@ Result<StateInfo> load_state(System& system, const std::filesystem::path& path) 
     YOLK_TRY_VOID(check_fit(system.parameters(), stored, what));
     ParameterSet set = system.parameters();
     for (const StoredGroup& group : stored) {
+        if (group.text != nullptr) {
+            YOLK_TRY_VOID(set.set_text(group.name, *group.text));
+            continue;
+        }
         YOLK_TRY(Tensor values, Tensor::create(Shape(group.values->shape), group.values->values));
         YOLK_TRY_VOID(set.set(group.name, std::move(values)));
     }

@@ -50,27 +50,31 @@ Traced Inputs::operator[](const std::string& key) const {
     return Traced(0.0);
 }
 
-Result<void> System::Impl::add(const AnyHyperfunction& function, Tensor values) {
+Result<void> System::Impl::add(const AnyHyperfunction& function, Value first) {
     const auto known = functions.find(function.name());
     if (known != functions.end() && known->second.get() == &function.parts())
         return bad_input("Hyperfunction '{}' is registered already; set its values through parameters().",
                          function.name());
-    YOLK_TRY_VOID(parameters.add(function.parts().spec, std::move(values)));
+    YOLK_TRY_VOID(parameters.add(function.parts().spec, std::move(first)));
     functions.emplace(function.name(), function.shared_parts());
     return {};
 }
 
-Result<Tensor> System::Impl::values_for(const AnyHyperfunction& function) {
+Result<Value> System::Impl::value_for(const AnyHyperfunction& function) {
     const AnyHyperfunction::Parts& parts = function.parts();
     const auto known = functions.find(function.name());
     const bool is_this = known != functions.end() && known->second.get() == &parts;
     const ParameterGroup* group = parameters.find(function.name());
-    if (is_this && group != nullptr) return group->values;
+    if (is_this && group != nullptr) return group->value();
+    if (parts.spec.is_text) {
+        YOLK_TRY_VOID(add(function, parts.text));
+        return Value(parts.text);
+    }
     // Rank 1 without elements: no first values were given.
-    const bool is_weight = parts.spec.fields.empty() && parts.spec.shape != Shape{0};
+    const bool is_weight = parts.spec.fields.empty() && parts.spec.has_numbers();
     const bool is_unset = parts.values.shape() == Shape{0};
     YOLK_TRY_VOID(add(function, is_weight && is_unset ? initial_weights(parts.spec, seed) : parts.values));
-    return parameters.find(function.name())->values;
+    return parameters.find(function.name())->value();
 }
 
 System::System(std::string name, Function function, std::uint64_t seed) : impl_(std::make_unique<Impl>()) {
@@ -87,15 +91,15 @@ std::uint64_t System::function_runs() const noexcept { return impl_->function_ru
 Result<void> System::add(const AnyHyperfunction& function) {
     const auto known = impl_->functions.find(function.name());
     if (known != impl_->functions.end()) return impl_->add(function, function.parts().values);
-    YOLK_TRY([[maybe_unused]] const Tensor values, impl_->values_for(function));
+    YOLK_TRY([[maybe_unused]] const Value first, impl_->value_for(function));
     return {};
 }
-Result<void> System::add(const AnyHyperfunction& function, Tensor values) {
-    return impl_->add(function, std::move(values));
+Result<void> System::add(const AnyHyperfunction& function, Value first) {
+    return impl_->add(function, std::move(first));
 }
 
-Result<Tensor> System::values_of(const std::string& name) const {
-    if (const ParameterGroup* group = impl_->parameters.find(name)) return group->values;
+Result<Value> System::value_of(const std::string& name) const {
+    if (const ParameterGroup* group = impl_->parameters.find(name)) return group->value();
     return bad_input(
         "Hyperfunction '{}' is not registered in system '{}': it registers at its first call, or by add().", name,
         impl_->name);
@@ -153,16 +157,23 @@ std::shared_ptr<PendingCalls> System::Impl::pending_calls() {
 }
 
 Result<System::Impl::Begun> System::Impl::begin(const Example& example, std::optional<std::size_t> index,
-                                                const std::shared_ptr<PendingCalls>& calls) {
+                                                const std::shared_ptr<PendingCalls>& calls, bool keeps_calls) {
     const auto tracer = Tracer::create(
-        name, [this](const AnyHyperfunction& function) { return values_for(function); },
+        name, [this](const AnyHyperfunction& function) { return value_for(function); },
         [this](const HostFunctionPtr& function, const HostCall& call) -> Result<Value> {
             if (is_dry) return function->stand_in;
             if (function->options.timeout.count() == 0 && function->options.retries == 0)
                 return run_caught(*function, call);
-            return host_pool().run({function, call.parameters, {call.operands.begin(), call.operands.end()}}).get();
+            return host_pool()
+                .run({.function = function,
+                      .parameters = call.parameters,
+                      .operands = {call.operands.begin(), call.operands.end()},
+                      .label = {},
+                      .text = call.text})
+                .get();
         },
         calls);
+    if (keeps_calls) tracer->keep_calls();
     std::string doing =
         fmt::format("running system '{}' on {}", name, index ? fmt::format("example {}", *index) : "the example");
     if (!body) return bad_input("System '{}' has no function.", name);

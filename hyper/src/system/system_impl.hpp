@@ -60,13 +60,13 @@ struct System::Impl {
         std::optional<TracedExample> done;
     };
     [[nodiscard]] Result<Begun> begin(const Example& example, std::optional<std::size_t> index,
-                                      const std::shared_ptr<PendingCalls>& calls);
+                                      const std::shared_ptr<PendingCalls>& calls, bool keeps_calls = false);
     [[nodiscard]] static Result<TracedExample> finish(const Begun& begun);
     [[nodiscard]] HostPool& host_pool();
     /// For the host calls of a trace; null where they are made one after another.
     [[nodiscard]] std::shared_ptr<PendingCalls> pending_calls();
-    [[nodiscard]] Result<Tensor> values_for(const AnyHyperfunction& function);
-    [[nodiscard]] Result<void> add(const AnyHyperfunction& function, Tensor values);
+    [[nodiscard]] Result<Value> value_for(const AnyHyperfunction& function);
+    [[nodiscard]] Result<void> add(const AnyHyperfunction& function, Value first);
 };
 
 }  // namespace yolk::hyper

@@ -15,7 +15,7 @@
 namespace yolk::hyper {
 
 enum class Ablation {
-    Zero,     ///< all values as near to zero as the bounds allow
+    Zero,     ///< all values as near to zero as the bounds allow; the empty text
     Reset,    ///< what the group was registered with
     Freeze,   ///< the system optimized anew from where it is, with and without it
     Perturb,  ///< sigma of noise, several draws
@@ -26,7 +26,8 @@ enum class Ablation {
 
 struct AblateOptions {
     Ablation how = Ablation::Zero;
-    std::vector<std::string> groups{};  ///< empty: every group with parameters (freeze: every optimized one)
+    /// Empty: every group with parameters; perturb: with numbers; freeze: every optimized one with numbers.
+    std::vector<std::string> groups{};
     std::uint32_t draws = 32;  ///< perturb: of the noise, in pairs; zero and reset: resamplings of the examples
     float sigma = 0.05F;       ///< perturb: in search coordinates
     std::uint32_t seeds = 3;   ///< freeze: optimizations with and without the group
@@ -47,7 +48,8 @@ struct AblationRow {
 [[nodiscard]] Json to_json(const AblationRow& row);
 
 /// The system's parameters stay as they are. Errors: an unknown group (lists the known ones), one without parameters,
-/// for freeze one that is not optimized; those of evaluation; a reward that is not finite.
+/// for freeze one that is not optimized, for freeze and perturb a text; those of evaluation; a reward that is not
+/// finite.
 [[nodiscard]] Result<std::vector<AblationRow>> ablate(System& system, std::span<const Example> examples,
                                                       const Metric& metric, const AblateOptions& options);
 

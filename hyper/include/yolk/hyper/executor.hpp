@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "yolk/core/json_fwd.hpp"
@@ -36,7 +37,8 @@ struct HostTask {
     HostFunctionPtr function{};
     std::span<const float> parameters{};
     std::vector<Value> operands{};
-    std::string label{};  ///< for errors: "example 3, candidate 17"
+    std::string label{};      ///< for errors: "example 3, candidate 17"
+    std::string_view text{};  ///< of the group, where that is a text
 };
 
 /// Threads for host functions. Any thread may use it. Concurrency per function is limited over all users of a pool.
@@ -75,8 +77,8 @@ class HostPool {
 
 /// Values for a graph, in its own order.
 struct GraphArguments {
-    std::vector<Value> inputs{};       ///< as Graph::inputs
-    std::vector<Tensor> parameters{};  ///< natural values, as Graph::parameters
+    std::vector<Value> inputs{};      ///< as Graph::inputs
+    std::vector<Value> parameters{};  ///< natural values or texts, as Graph::parameters
 };
 
 /// In order, in the caller's thread (host functions too, without time-outs). Errors name the equation: its operation,

@@ -66,7 +66,7 @@ struct Equation {
 };
 [[nodiscard]] const Attribute* find_attribute(const Equation& equation, std::string_view name) noexcept;
 
-/// A variable that holds a hyperfunction's parameters: [out, in] or [n].
+/// A variable that holds a hyperfunction's parameters: [out, in] or [n], or a text.
 struct GraphParameter {
     VariableId variable;
     std::string group;  ///< the name in the system's parameter set

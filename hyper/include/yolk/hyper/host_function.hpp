@@ -9,6 +9,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "yolk/core/result.hpp"
 #include "yolk/hyper/value.hpp"
@@ -25,11 +26,12 @@ struct HostOptions {
     std::chrono::milliseconds backoff{100};  ///< before the first retry; doubles with each, with jitter
 };
 
-/// What one call gets. The spans are valid during the call; after a time-out, too (the runner keeps them).
+/// What one call gets. The spans and the text are valid during the call; after a time-out, too (the runner keeps them).
 struct HostCall {
     std::span<const float> parameters;  ///< natural values of the hyperfunction's group (fields in order, or a matrix)
     std::span<const Value> operands;
-    std::stop_token stop;  ///< asked to stop when the call has timed out; long work should look at it
+    std::stop_token stop;     ///< asked to stop when the call has timed out; long work should look at it
+    std::string_view text{};  ///< of the hyperfunction's group, where that is a text
 };
 
 /// Immutable once made; `run` may be called from several threads at the same time. Exceptions out of `run` are caught

@@ -55,6 +55,12 @@ struct LmTokenParam {
 };
 struct NoParameters {};
 
+/// A prompt. A body over traced values gets it as text, a host body as this struct.
+struct TextParameter {
+    std::string text{};
+    std::uint64_t most_bytes = 16384;  ///< of any text that is put in its place, in UTF-8
+};
+
 /// How a struct becomes numbers or a record, and back: give it `static FieldsOf<T> fields()`, or a function
 /// `FieldsOf<T> fields_of(const T*)` beside it. See field_of() and docs/hyper.md.
 template <class T>
@@ -95,7 +101,7 @@ template <class T>
 [[nodiscard]] FieldsOf<LmTokenParam> fields_of(const LmTokenParam*);
 
 struct HyperfunctionOptions {
-    bool optimize = false;  ///< whether its numbers are searched
+    bool optimize = false;  ///< whether its numbers are searched; of a text: whether prompt searches may change it
     HostOptions host{};     ///< of a host function
     /// What a dry run takes for a host function's result, which it does not call; without it a number 0, an empty text,
     /// a tensor [1]. Needed where what follows wants another shape.
@@ -111,6 +117,7 @@ class AnyHyperfunction {
     struct Parts {
         ParameterSpec spec;     ///< its name is the hyperfunction's
         Tensor values{};        ///< first values; rank-1 and empty for weights: initial_weights
+        std::string text{};     ///< the first one, of a text
         std::size_t arity = 1;  ///< operands
         TensorBody tensor{};    ///< one of the two
         HostFunctionPtr host{};
@@ -131,8 +138,8 @@ class AnyHyperfunction {
         const std::vector<Traced> all{first.value(), Traced(operands)...};
         return (*this)(std::span<const Traced>(all), first.line());
     }
-    /// Alone, with explicit natural values, in the caller's thread, without a system.
-    [[nodiscard]] Result<Value> call_with(const Tensor& parameters, std::span<const Value> operands) const;
+    /// Alone, with explicit natural values or a text, in the caller's thread, without a system.
+    [[nodiscard]] Result<Value> call_with(const Value& parameters, std::span<const Value> operands) const;
 
    private:
     std::shared_ptr<const Parts> parts_;
@@ -147,14 +154,15 @@ class Hyperfunction : public AnyHyperfunction {
     /// `hidden.call(*MatrixWeight::from_tensor(w), {x})`.
     [[nodiscard]] Result<Value> call(const P& parameters, std::span<const Value> operands) const;
     [[nodiscard]] Result<Value> call(const P& parameters, std::initializer_list<Value> operands) const;
-    /// Natural values to P: what System::parameters gives back.
-    [[nodiscard]] Result<P> from_values(const Tensor& values) const;
+    /// Natural values, or a text, to P: what System::parameters gives back.
+    [[nodiscard]] Result<P> from_values(const Value& values) const;
 };
 
 /// The body decides where it runs. `(const Traced& weight, const Traced&...) -> Traced`: a tensor function, that can
-/// run on the device. `(const P&, plain...) -> plain`, plain being double, int, bool, std::string, Tensor, Value or a
-/// described struct (a record in the graph), and the result perhaps a Result of one: a host function. A last argument
-/// std::stop_token sees time-outs. NoParameters leave out the first argument.
+/// run on the device (`weight` is a text where P is TextParameter). `(const P&, plain...) -> plain`, plain being
+/// double, int, bool, std::string, Tensor, Value or a described struct (a record in the graph), and the result perhaps
+/// a Result of one: a host function. A last argument std::stop_token sees time-outs. NoParameters leave out the first
+/// argument.
 template <class P, class Body>
 [[nodiscard]] Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, HyperfunctionOptions options = {});
 

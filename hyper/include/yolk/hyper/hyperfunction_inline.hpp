@@ -47,6 +47,12 @@ template <class T>
     }
 }
 
+/// In place of an operand's number: a value inside another.
+inline constexpr std::size_t kInside = std::numeric_limits<std::size_t>::max();
+[[nodiscard]] Error operand_error(std::size_t index, const Value& value, std::string_view wanted);
+/// Errors: no tensor.
+[[nodiscard]] Result<Tensor> numbers_in(const Value& value);
+
 /// What a parameter type is as a group: its description, its first values, and the way back.
 template <class P>
 struct ParameterCodec {
@@ -54,14 +60,15 @@ struct ParameterCodec {
         for (FieldOf<P>& of : fields<P>()) spec.fields.push_back(std::move(of.field));
         spec.shape = Shape{spec.fields.size()};
     }
-    static Tensor values(const P& parameters) {
+    static Value value(const P& parameters) {
         std::vector<float> natural;
         for (const FieldOf<P>& of : fields<P>())
             natural.push_back(of.get ? static_cast<float>(of.get(parameters)) : 0.0F);  // registration refuses it
         return Tensor::vector(std::move(natural));
     }
-    static Result<P> from(const Tensor& values, const ParameterSpec&) {
+    static Result<P> from(const Value& value, const ParameterSpec&) {
         const FieldsOf<P> all = fields<P>();
+        YOLK_TRY(const Tensor values, numbers_in(value));
         if (values.values().size() != all.size()) return bad_input("A struct of fields needs as many values.");
         P parameters{};
         for (std::size_t i = 0; i < all.size(); ++i) all[i].set(parameters, double{values.values()[i]});
@@ -74,32 +81,44 @@ struct ParameterCodec<MatrixWeight> {
         spec.shape = Shape{initial.out, initial.in};
         spec.noise_rank = initial.noise_rank;
     }
-    static Tensor values(const MatrixWeight& weight) { return weight.values; }
-    static Result<MatrixWeight> from(const Tensor& values, const ParameterSpec& spec) {
-        return MatrixWeight::from_tensor(values, spec.noise_rank);
+    static Value value(const MatrixWeight& weight) { return weight.values; }
+    static Result<MatrixWeight> from(const Value& value, const ParameterSpec& spec) {
+        YOLK_TRY(Tensor values, numbers_in(value));
+        return MatrixWeight::from_tensor(std::move(values), spec.noise_rank);
     }
 };
 template <>
 struct ParameterCodec<VectorWeight> {
     static void describe(ParameterSpec& spec, const VectorWeight& initial) { spec.shape = Shape{initial.size}; }
-    static Tensor values(const VectorWeight& weight) { return weight.values; }
-    static Result<VectorWeight> from(const Tensor& values, const ParameterSpec&) {
-        return VectorWeight{static_cast<std::uint32_t>(values.values().size()), values};
+    static Value value(const VectorWeight& weight) { return weight.values; }
+    static Result<VectorWeight> from(const Value& value, const ParameterSpec&) {
+        YOLK_TRY(Tensor values, numbers_in(value));
+        return VectorWeight{static_cast<std::uint32_t>(values.values().size()), std::move(values)};
     }
 };
 template <>
 struct ParameterCodec<NoParameters> {
     static void describe(ParameterSpec& spec, const NoParameters& /*initial*/) { spec.shape = Shape{0}; }
-    static Tensor values(const NoParameters&) { return {}; }
-    static Result<NoParameters> from(const Tensor&, const ParameterSpec&) { return NoParameters{}; }
+    static Value value(const NoParameters&) { return Tensor(); }
+    static Result<NoParameters> from(const Value&, const ParameterSpec&) { return NoParameters{}; }
+};
+template <>
+struct ParameterCodec<TextParameter> {
+    static void describe(ParameterSpec& spec, const TextParameter& initial) {
+        spec.shape = Shape{0};
+        spec.is_text = true;
+        spec.most_bytes = initial.most_bytes;
+    }
+    static Value value(const TextParameter& parameter) { return parameter.text; }
+    static Result<TextParameter> from(const Value& value, const ParameterSpec& spec) {
+        if (value.text() == nullptr) return operand_error(kInside, value, "a text");
+        return TextParameter{*value.text(), spec.most_bytes};
+    }
 };
 
 template <class T>
 concept Described = HasFieldsMember<T> || HasFieldsFunction<T>;
 
-/// In place of an operand's number: a value inside another.
-inline constexpr std::size_t kInside = std::numeric_limits<std::size_t>::max();
-[[nodiscard]] Error operand_error(std::size_t index, const Value& value, std::string_view wanted);
 /// Errors: no record, no such field.
 [[nodiscard]] Result<Value> field_from(const Value& record, const std::string& name);
 /// The error of a field of an operand (or of a value inside one).
@@ -241,6 +260,9 @@ template <class Arguments, std::size_t kFirst, std::size_t... I>
     return std::tuple<std::tuple_element_t<kFirst + I, Arguments>...>{*std::move(std::get<I>(all))...};
 }
 
+/// Of the hyperfunction whose group is described: a text, or a tensor of its shape. Errors: another number of values.
+[[nodiscard]] Result<Value> parameters_of(const HostCall& call, const ParameterSpec& spec);
+
 template <class P, class Body>
 [[nodiscard]] std::function<Result<Value>(const HostCall&)> host_body(Body body, const ParameterSpec& spec) {
     using Arguments = typename Signature<Body>::Arguments;
@@ -274,8 +296,8 @@ template <class P, class Body>
             }
         };
         if constexpr (kHasParameters) {
-            YOLK_TRY(Tensor values, Tensor::create(spec.shape, {call.parameters.begin(), call.parameters.end()}));
-            YOLK_TRY(const P parameters, ParameterCodec<P>::from(values, spec));
+            YOLK_TRY(const Value value, parameters_of(call, spec));
+            YOLK_TRY(const P parameters, ParameterCodec<P>::from(value, spec));
             return convert(run(parameters));
         } else {
             return convert(run());
@@ -350,15 +372,14 @@ FieldOf<T> choice_of(std::string name, M T::*member, std::vector<std::string> ch
 
 template <class P>
 Result<Value> Hyperfunction<P>::call(const P& parameters, std::span<const Value> operands) const {
-    Tensor values = detail::ParameterCodec<P>::values(parameters);
-    return call_with(values, operands);
+    return call_with(detail::ParameterCodec<P>::value(parameters), operands);
 }
 template <class P>
 Result<Value> Hyperfunction<P>::call(const P& parameters, std::initializer_list<Value> operands) const {
     return call(parameters, std::span<const Value>(operands.begin(), operands.size()));
 }
 template <class P>
-Result<P> Hyperfunction<P>::from_values(const Tensor& values) const {
+Result<P> Hyperfunction<P>::from_values(const Value& values) const {
     return detail::ParameterCodec<P>::from(values, parts().spec);
 }
 
@@ -373,7 +394,9 @@ Hyperfunction<P> hyperfunction(std::string name, P initial, Body body, Hyperfunc
     constexpr bool kHasParameters = !std::is_same_v<P, NoParameters>;
     AnyHyperfunction::Parts parts{.spec = {.name = name, .optimize = options.optimize}};
     detail::ParameterCodec<P>::describe(parts.spec, initial);
-    parts.values = detail::ParameterCodec<P>::values(initial);
+    const Value first = detail::ParameterCodec<P>::value(initial);
+    if (const Tensor* values = first.tensor()) parts.values = *values;
+    if (const std::string* text = first.text()) parts.text = *text;
     parts.stand_in = options.stand_in.value_or(detail::stand_in<Return>());
     if constexpr (detail::kFirstIsTraced<Arguments>) {
         static_assert(Outputs<Return>,

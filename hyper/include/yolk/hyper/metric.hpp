@@ -29,6 +29,8 @@ struct Metric {
     /// One example at a time; the candidate's reward is the mean.
     std::function<Result<double>(const Value& prediction, const Value& expected)> per_example{};
     bool concurrent = true;
+    /// What a prompt search is told about one example's score, in words. Empty: the score alone.
+    std::function<Result<std::string>(const Value& prediction, const Value& expected, double score)> feedback{};
     /// The same reward of one example over traced values, one element: what derivatives are taken of
     /// (OptimizeOptions::gradient). Empty: the metric has no derivative.
     std::function<Traced(const Traced& prediction, const Traced& expected)> traced{};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tunable parameters of a system: one group per hyperfunction, a matrix, a vector, or a struct of declared fields.
+// The tunable parameters of a system: one group per hyperfunction, a matrix, a vector, a struct of declared fields, or
+// a text.
 #pragma once
 
 #include <cstdint>
@@ -45,31 +46,46 @@ void clamp_coordinates(std::span<const Field> fields, std::span<float> coordinat
 
 /// A hyperfunction's parameters: what a group is.
 struct ParameterSpec {
-    std::string name;              ///< the hyperfunction's
-    Shape shape{};                 ///< [out, in] of a matrix, [n] of a vector or of n fields; [0] for none
-    std::vector<Field> fields{};   ///< of a struct; empty for weights
+    std::string name;             ///< the hyperfunction's
+    Shape shape{};                ///< [out, in] of a matrix, [n] of a vector or of n fields; [0] for none and of a text
+    std::vector<Field> fields{};  ///< of a struct; empty for weights
     std::uint32_t noise_rank = 0;  ///< of a matrix, 1 ... 32; 0: that of the run
-    bool optimize = false;
+    bool optimize = false;  ///< numbers: whether they are searched; a text: whether prompt searches may change it
+    bool is_text = false;   ///< a prompt, without numbers
+    std::uint64_t most_bytes = 16384;  ///< of a text in UTF-8, at least 1
     [[nodiscard]] bool is_matrix() const noexcept { return shape.rank() == 2; }
+    [[nodiscard]] bool has_numbers() const { return shape != Shape{0}; }
+    [[nodiscard]] bool has_parameters() const { return is_text || has_numbers(); }
 };
 
 struct ParameterGroup {
     ParameterSpec spec;
-    Tensor initial;  ///< what it was registered with: what `reset` goes back to
-    Tensor values;   ///< natural values now
+    Tensor initial{};  ///< what it was registered with: what `reset` goes back to
+    Tensor values{};   ///< natural values now; [0] of a text
+    std::string initial_text{};
+    std::string text{};
+    /// What the hyperfunction gets now: a text, or a tensor.
+    [[nodiscard]] Value value() const;
+    [[nodiscard]] Value initial_value() const;
 };
 
 /// All groups of a system, in the order of registration. A plain value: copies are independent.
 class ParameterSet {
    public:
-    /// Errors: a duplicate name (saying what both are), a spec that does not hold, values of another shape, not finite
-    /// or outside the bounds.
-    [[nodiscard]] Result<void> add(ParameterSpec spec, Tensor values);
+    /// A tensor of natural values, or a text. Errors: a duplicate name (saying what both are), a spec that does not
+    /// hold, what set() and set_text() refuse.
+    [[nodiscard]] Result<void> add(ParameterSpec spec, Value first);
     [[nodiscard]] std::span<const ParameterGroup> groups() const noexcept { return groups_; }
     /// nullptr for none.
     [[nodiscard]] const ParameterGroup* find(std::string_view name) const noexcept;
-    /// Errors: no such group (lists those there are), another shape, values that are not finite or outside the bounds.
+    /// Errors: no such group (lists those there are), one that is a text, another shape, values that are not finite or
+    /// outside the bounds.
     [[nodiscard]] Result<void> set(std::string_view name, Tensor values);
+    /// The empty text is allowed. Errors: no such group (lists those there are), one of numbers, more bytes than the
+    /// group takes, a text that is not UTF-8.
+    [[nodiscard]] Result<void> set_text(std::string_view name, std::string text);
+    /// One of the two, by the value's kind.
+    [[nodiscard]] Result<void> set_value(std::string_view name, Value value);
     [[nodiscard]] Result<void> set_optimized(std::string_view name, bool optimize);
 
    private:

@@ -18,6 +18,7 @@
 #include "yolk/hyper/hyperfunction.hpp"
 #include "yolk/hyper/metric.hpp"
 #include "yolk/hyper/population.hpp"
+#include "yolk/hyper/text_records.hpp"
 #include "yolk/hyper/traced_layers.hpp"
 
 namespace yolk {
@@ -79,14 +80,14 @@ class System {
     /// Explicit registration, with the hyperfunction's own first values or given ones. Without it a hyperfunction is
     /// registered at its first call. Errors: ParameterSet::add's.
     [[nodiscard]] Result<void> add(const AnyHyperfunction& function);
-    [[nodiscard]] Result<void> add(const AnyHyperfunction& function, Tensor values);
+    [[nodiscard]] Result<void> add(const AnyHyperfunction& function, Value first);
     [[nodiscard]] const ParameterSet& parameters() const noexcept;
     [[nodiscard]] ParameterSet& parameters() noexcept;
-    /// The tuned values of one hyperfunction. Error: it is not registered.
+    /// The tuned values, or the text, of one hyperfunction. Error: it is not registered.
     template <class P>
     [[nodiscard]] Result<P> parameters(const Hyperfunction<P>& function) const {
-        YOLK_TRY(const Tensor values, values_of(function.name()));
-        return function.from_values(values);
+        YOLK_TRY(const Value value, value_of(function.name()));
+        return function.from_values(value);
     }
     /// Where tensor equations of populations run; without it in a context of the system's own, opened by default
     /// options when it is needed. The system keeps a copy of the context: `system.use(context)` with one that was made
@@ -125,6 +126,14 @@ class System {
     /// Errors: no examples, differing keys, the function's, the metric's (exception, not finite); they name the
     /// example.
     [[nodiscard]] Result<Evaluation> evaluate(std::span<const Example> examples, const Metric& metric);
+    /// Each example with these texts in place of the system's own, which stay as they are; other groups keep theirs. An
+    /// example that fails has an error and does not stop the others. With `capture` there is a record for each call of
+    /// a hyperfunction (inside loops and branches, of those that call the host there), also where the example failed
+    /// after it. Host functions of different examples run at the same time. Errors: no examples, differing keys, a text
+    /// that its group refuses, a group that is not registered yet, a metric that sees all predictions at once.
+    [[nodiscard]] Result<std::vector<TextScore>> evaluate_with(const Texts& texts, std::span<const Example> examples,
+                                                               const Metric& metric,
+                                                               const TextEvaluationOptions& options = {});
     /// No candidates: empty. Plans are kept for later calls with examples of the same structures, until another device
     /// is used. The system's own parameters stay as they are, whatever happens. Over several devices an audit may find
     /// one that computed wrongly: these rewards are right, but a warning says where earlier ones may not be
@@ -139,7 +148,7 @@ class System {
     [[nodiscard]] Result<OptimizeOutcome> optimize(std::span<const Example> examples, const Metric& metric);
 
    private:
-    [[nodiscard]] Result<Tensor> values_of(const std::string& name) const;
+    [[nodiscard]] Result<Value> value_of(const std::string& name) const;
     struct Impl;
     Owned<Impl> impl_;
 };
