@@ -100,6 +100,51 @@ TEST_F(plot, the_log_of_a_system) {
     EXPECT_THAT(read_text(picture()), HasSubstr(">seconds</text>"));
 }
 
+/// Prompts and numbers by turns, as a system's optimize logs them.
+std::string rounds_log() {
+    std::string text = R"({"system":"asks","prompts":"gepa","rounds":2,"numbers":true})"
+                       "\n";
+    for (int round = 0; round < 2; ++round) {
+        text += R"({"search":"gepa","components":["prompt"],"train":4,"validation":2,"seed":1,"perfect_score":1.0})"
+                "\n"
+                R"({"iteration":0,"kind":"start","accepted":true,"candidate":0,"mean":0.5,"scores":[1.0,0.0],)"
+                R"("texts":{"prompt":"Say <it>."},"front":1,"best":0,"best_mean":0.5,"metric_calls":2,"model_calls":2,)"
+                R"("prompt_tokens":8,"completion_tokens":2,"cost":0.0})"
+                "\n"
+                R"({"stopped_by":"budget","best":0,"cost":{}})"
+                "\n"
+                R"({"system":"asks","optimizer":"eggroll","population":16})"
+                "\n";
+        for (int step = 0; step < 3; ++step) {
+            text += Json{{"step", step}, {"mean", 1.0}, {"centre", 2.0}, {"metric_calls", 17}, {"seconds", 0.5}}.dump();
+            text += "\n";
+        }
+    }
+    return text;
+}
+
+TEST_F(plot, prompts_have_a_page_and_numbers_a_curve) {
+    const std::string file = log("rounds.jsonl", rounds_log());
+    const Ran curve = run_command({"plot", file, "--out", picture(), "--json"});
+    ASSERT_EQ(curve.code, 0) << curve.err;
+    EXPECT_EQ(curve.last()["files"][0].value("points", 0), 6);  // the steps of both rounds, one behind the other
+    EXPECT_EQ(curve.last()["files"][0].value("population", 0), 16);
+
+    const std::string page = (folder_ / "page.html").string();
+    const Ran ran = run_command({"plot", file, "--out", page, "--json"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.last().value("searches", 0), 2);
+    EXPECT_EQ(ran.last().value("prompts", 0), 2);
+    EXPECT_THAT(read_text(page), HasSubstr("Say &lt;it&gt;."));
+
+    const Ran two = run_command({"plot", file, file, "--out", page});
+    EXPECT_EQ(two.code, 2);
+    EXPECT_THAT(two.err, HasSubstr("shows one log"));
+    const Ran none = run_command({"plot", log("a.jsonl", kSettings + generation_line(0, "1")), "--out", page});
+    EXPECT_EQ(none.code, 2);
+    EXPECT_THAT(none.err, HasSubstr("no prompt search"));
+}
+
 TEST_F(plot, a_long_run_keeps_its_peaks) {
     std::string text = kSettings;
     for (int g = 0; g < 20'000; ++g) text += generation_line(g, g == 12'345 ? "900" : "1");

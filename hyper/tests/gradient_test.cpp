@@ -19,7 +19,7 @@ namespace {
 
 using ::yolk::testing::expect_error;
 
-Tensor drawn(std::mt19937& random, Shape shape) {
+Tensor drawn_from(std::mt19937& random, Shape shape) {
     std::normal_distribution<float> normal;
     std::vector<float> values(shape.element_count().value());
     for (float& value : values) value = normal(random);
@@ -42,7 +42,7 @@ Task network_task(std::uint64_t seed = 1) {
               {},
               numeric_distance()};
     std::mt19937 random(7);
-    for (int i = 0; i < 6; ++i) task.examples.push_back({{{"x", drawn(random, {5})}}, drawn(random, {3})});
+    for (int i = 0; i < 6; ++i) task.examples.push_back({{{"x", drawn_from(random, {5})}}, drawn_from(random, {3})});
     return task;
 }
 
@@ -58,7 +58,7 @@ Task mixed_task() {
         numeric_distance()};
     std::mt19937 random(3);
     for (int i = 0; i < 8; ++i) {
-        const Tensor x = drawn(random, {3});
+        const Tensor x = drawn_from(random, {3});
         task.examples.push_back({{{"x", x}}, Tensor::vector({0.5F * x.values()[0] - 0.25F * x.values()[2]})});
     }
     return task;
@@ -144,7 +144,7 @@ TEST_P(gradient, of_several_structures_is_what_differences_say) {
               numeric_distance()};
     std::mt19937 random(11);
     for (int i = 0; i < 5; ++i)
-        task.examples.push_back({{{"x", drawn(random, {3})}, {"twice", i % 2}}, drawn(random, {2})});
+        task.examples.push_back({{{"x", drawn_from(random, {3})}, {"twice", i % 2}}, drawn_from(random, {2})});
     task.system.use(dispatcher());
     Probe probe;
     ASSERT_OK(task.system.optimize(task.examples, task.metric, {.steps = 1, .search = &probe}));
@@ -268,11 +268,11 @@ TEST_P(gradient, a_metric_over_traced_values_is_scored_on_the_device) {
         std::mt19937 random(5);
         std::vector<Example> examples;
         for (int i = 0; i < 3; ++i) {
-            const Tensor wanted = is_sequence ? Tensor::vector({1.0F, 3.0F}) : drawn(random, {2, 4});
-            examples.push_back({{{"x", drawn(random, {2, 3})}}, wanted});
+            const Tensor wanted = is_sequence ? Tensor::vector({1.0F, 3.0F}) : drawn_from(random, {2, 4});
+            examples.push_back({{{"x", drawn_from(random, {2, 3})}}, wanted});
         }
         ASSERT_OK_AND_ASSIGN(const Evaluation host, system.evaluate(examples, metric));
-        const Tensor other = drawn(random, {4, 3});
+        const Tensor other = drawn_from(random, {4, 3});
         const std::vector<Candidate> candidates{{}, {{{"matrix", other}}}};
         ASSERT_OK_AND_ASSIGN(const PopulationEvaluation population,
                              system.evaluate_population(candidates, examples, metric));
@@ -338,7 +338,8 @@ TEST_P(gradient, eggrolls_estimate_is_as_near_to_it_as_theory_says) {
             "layer", [=](const Inputs& in) { return layer(in["x"]); }, repeat + 1);
         system.use(dispatcher());
         std::vector<Example> examples;
-        for (int i = 0; i < 4; ++i) examples.push_back({{{"x", drawn(random, {kSide})}}, drawn(random, {kSide})});
+        for (int i = 0; i < 4; ++i)
+            examples.push_back({{{"x", drawn_from(random, {kSide})}}, drawn_from(random, {kSide})});
         ASSERT_OK(system.trace(examples[0]));
         const std::vector<float> start = values_in(system);
         const auto moved = [&](const OptimizeOptions& options) -> Result<std::vector<double>> {

@@ -82,7 +82,11 @@ class LogReader {
     /// The last line of a system's log holds totals; it is not a step.
     Result<void> add(const Json& line, std::size_t number) {
         if (!line.is_object()) return damaged_log(log_, number, "is not a JSON object");
-        if (log_.kind == LearningLogKind::System && line.contains("stopped_by")) return {};
+        if (log_.kind == LearningLogKind::System && (line.contains("stopped_by") || is_of_prompts(line))) return {};
+        if (log_.kind == LearningLogKind::System && line.contains("optimizer")) {
+            begin_round(line);
+            return {};
+        }
         const auto generation = line.find(fields_.generation);
         if (generation == line.end() || !generation->is_number_unsigned())
             return damaged_log(log_, number, fmt::format("has no {}", fields_.generation));
@@ -97,14 +101,16 @@ class LogReader {
                                                         : !mean      ? fields_.mean
                                                                      : fields_.policy));
         }
-        LearningPoint point{.generation = generation->get<std::uint64_t>() + 1, .mean = *mean, .policy = *policy};
+        LearningPoint point{
+            .generation = generations_before_ + generation->get<std::uint64_t>() + 1, .mean = *mean, .policy = *policy};
         if (!log_.points.empty() && point.generation <= log_.points.back().generation) {
             return damaged_log(
                 log_, number,
                 fmt::format("is of {} {}, which an earlier line has passed", fields_.generation, point.generation - 1));
         }
         // Training counts anew in each generation, a system's search goes on counting.
-        evaluations_ = log_.kind == LearningLogKind::Training ? evaluations_ + *evaluations : *evaluations;
+        evaluations_ =
+            log_.kind == LearningLogKind::Training ? evaluations_ + *evaluations : evaluations_before_ + *evaluations;
         if (*seconds < last_seconds_) seconds_before_ += last_seconds_;  // a resumed run begins at zero again
         last_seconds_ = *seconds;
         point.evaluations = evaluations_;
@@ -114,8 +120,22 @@ class LogReader {
     }
 
    private:
+    /// Of a prompt search that goes by turns with the search of numbers.
+    static bool is_of_prompts(const Json& line) {
+        return line.contains("search") || (line.contains("iteration") && line.contains("kind"));
+    }
+    /// Another search of numbers, whose steps count from 0 again.
+    void begin_round(const Json& settings) {
+        const Json population = settings.value("population", Json());
+        if (population.is_number_unsigned()) log_.population = population.get<std::uint64_t>();
+        if (!log_.points.empty()) generations_before_ = log_.points.back().generation;
+        evaluations_before_ = evaluations_;
+    }
+
     LearningLog& log_;
     LogFields fields_;
+    std::uint64_t generations_before_ = 0;
+    double evaluations_before_ = 0.0;
     double evaluations_ = 0.0;
     double seconds_before_ = 0.0;
     double last_seconds_ = 0.0;

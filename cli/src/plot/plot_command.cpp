@@ -14,11 +14,13 @@
 #include "output.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/hyper/text_report.hpp"
 
 namespace yolk::cli {
 namespace {
 
 constexpr std::size_t kMostLogs = 32;
+constexpr std::size_t kMostPromptBytes = std::size_t{1} << 30U;
 
 struct PlotFlags {
     std::vector<std::string> files;
@@ -34,10 +36,15 @@ Result<LearningAxis> learning_axis(std::string_view name) {
     return bad_input("There is no axis '{}'; there are generation, evaluations and seconds.", name);
 }
 
+bool is_page(const std::string& out) { return std::filesystem::path(out).extension() == ".html"; }
+
 /// A name that cannot be one of the logs, nor a folder or device.
 Result<void> check_picture_path(const std::string& out) {
     const std::filesystem::path path(out);
-    if (path.extension() != ".svg") return bad_input("--out is '{}'; a file name that ends in .svg is needed.", out);
+    if (path.extension() != ".svg" && !is_page(out)) {
+        return bad_input(
+            "--out is '{}'; a file name that ends in .svg is needed, or in .html for a page about prompts.", out);
+    }
     std::error_code code;
     const std::filesystem::file_status status = std::filesystem::status(path, code);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
@@ -84,9 +91,27 @@ Json log_json(const LearningLog& log) {
             {"last_policy", number(last.policy)}};
 }
 
+/// The prompt searches of one log.
+Result<int> write_prompt_page(const PlotFlags& flags) {
+    if (flags.files.size() != 1)
+        return bad_input("{} files are given; a page about prompts shows one log.", flags.files.size());
+    const std::string& file = flags.files.front();
+    YOLK_TRY(const std::vector<std::byte> bytes, read_file(file, kMostPromptBytes));
+    YOLK_TRY(const std::vector<hyper::TextRunReport> runs,
+             hyper::read_text_log(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                                  fmt::format("'{}'", file)));
+    YOLK_TRY_VOID(write_file_atomically(flags.out, hyper::text_report_page(runs, file)));
+    std::size_t prompts = 0;
+    for (const hyper::TextRunReport& run : runs) prompts += run.candidates.size();
+    return print_outcome(
+        flags.json, {{"page", flags.out}, {"searches", runs.size()}, {"prompts", prompts}},
+        fmt::format("{} prompts of {} search{} in {}", prompts, runs.size(), runs.size() == 1 ? "" : "es", flags.out));
+}
+
 Result<int> run_plot(const PlotFlags& flags) {
     YOLK_TRY(const LearningAxis axis, learning_axis(flags.across));
     YOLK_TRY_VOID(check_picture_path(flags.out));
+    if (is_page(flags.out)) return write_prompt_page(flags);
     if (flags.files.size() > kMostLogs) {
         return bad_input("{} files are given; one picture shows at most {}.", flags.files.size(), kMostLogs);
     }
@@ -115,7 +140,9 @@ Command add_plot_command(App& app) {
                    "metrics.jsonl files that train wrote, or logs of `yolk system NAME optimize --log`")
         ->required()
         ->type_name("FILE");
-    command->add_option("--out", flags->out, "The picture to write, a name that ends in .svg")
+    command
+        ->add_option("--out", flags->out,
+                     "The picture to write, a name that ends in .svg; or, of a log with prompts, a page: .html")
         ->required()
         ->type_name("FILE");
     command->add_option("--x", flags->across, "Horizontal axis: generation, evaluations or seconds")

@@ -231,11 +231,12 @@ void Run::keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::
 }
 
 void Run::host_phase(const Phase& phase) {
+    const Value blank;  // a temporary one makes GCC 12 warn of what it does not initialize
     std::vector<EquationRef> calls;
     for (const EquationRef& ref : phase.equations) {
         const Equation& equation = program_.groups()[ref.group].graph().equations[ref.equation];
         for (const VariableId id : equation.results)
-            values_[ref.group][id.value].assign(std::size_t{chunk_.count} * examples_of(ref.group, id), Value());
+            values_[ref.group][id.value].assign(std::size_t{chunk_.count} * examples_of(ref.group, id), blank);
         if (equation.host) {
             calls.push_back(ref);
         } else {

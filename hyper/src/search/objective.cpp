@@ -15,6 +15,7 @@
 #include "eggroll_steps.hpp"
 #include "learnable.hpp"
 #include "scored_example.hpp"
+#include "system_texts.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/core/shape.hpp"
@@ -262,10 +263,22 @@ Result<std::vector<double>> SystemObjective::evaluate(std::span<const float> poi
     return rewards;
 }
 
+void SystemObjective::count_models() {
+    const ModelCounts now = counts_in_force();
+    const ModelCounts made = now - std::exchange(models_seen_, now);
+    outcome_.cost.model_calls += made.calls;
+    outcome_.cost.tokens += made.prompt_tokens + made.completion_tokens;
+    outcome_.cost.cost = std::round((outcome_.cost.cost + made.cost) * 1e9) / 1e9;  // without the sums' roundings
+}
+
 template <class HeldOut>
 bool SystemObjective::tell(const StepReport& step, HeldOut held_out) {
     StepReport told = step;
     told.metric_calls = outcome_.cost.metric_calls;
+    count_models();
+    told.model_calls = outcome_.cost.model_calls;
+    told.tokens = outcome_.cost.tokens;
+    told.cost = outcome_.cost.cost;
     told.failed = std::exchange(failed_in_step_, 0);
     told.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
     outcome_.failed_candidates += told.failed;
@@ -302,11 +315,13 @@ Result<OptimizeOutcome> SystemObjective::expected(const Search& search) const {
     const std::vector<std::string> groups = optimized_groups(set_);
     std::uint64_t host_functions = 0;
     std::uint64_t device_equations = 0;
+    std::uint64_t model_equations = 0;
     std::vector<std::string> structures;
     for (const TracedExample& example : training_.traced) {
         const std::vector<PlacedEquation> placed = place(example.graph, groups);
         for (std::size_t i = 0; i < placed.size(); ++i)
             host_functions += placed[i].placement == Placement::Host && example.graph.equations[i].host ? 1U : 0U;
+        model_equations += prompts::model_calls_in(example.graph);
         std::string structure = signature(example.graph);
         if (std::ranges::find(structures, structure) != structures.end()) continue;
         structures.push_back(std::move(structure));
@@ -322,7 +337,8 @@ Result<OptimizeOutcome> SystemObjective::expected(const Search& search) const {
     outcome.cost = {.metric_calls = samples * candidates,
                     .host_calls = samples * candidates * host_functions,
                     .dispatches = samples * chunks * device_equations,
-                    .numbers = space_.table.element_count()};
+                    .numbers = space_.table.element_count(),
+                    .model_calls = samples * candidates * model_equations};
     return outcome;
 }
 
@@ -365,6 +381,7 @@ Result<void> SystemObjective::finish(const Search& search) {
     YOLK_TRY(outcome_.state_hash, evolve::state_hash(kept, {}, outcome_.steps));
     YOLK_TRY(outcome_.held_out_best, held_out_reward(kept));
     YOLK_TRY_VOID(check_spoilt(search));
+    count_models();
     note_devices();
     return log_end();
 }

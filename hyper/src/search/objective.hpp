@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "counts_in_force.hpp"
 #include "kept_centre.hpp"
 #include "minibatch.hpp"
 #include "search_checkpoint.hpp"
@@ -143,6 +144,8 @@ class SystemObjective final : public Objective {
     void count_ranks(const StepReport& step);
     [[nodiscard]] Result<void> check_spoilt(const Search& search) const;
     void note_devices();
+    /// Adds what the models in force were asked since the last time.
+    void count_models();
     [[nodiscard]] Result<void> log_begin(const Search& search);
     [[nodiscard]] Result<void> log_line(const Json& line);
     [[nodiscard]] Result<void> log_end();
@@ -150,6 +153,7 @@ class SystemObjective final : public Objective {
     System* system_;
     const Metric* metric_;
     std::optional<Metric> output_is_reward_;  ///< where the metric is scored on the device
+    ModelCounts models_seen_ = counts_in_force();
     OptimizeOptions options_;
     Dispatcher* dispatcher_ = nullptr;
     ParameterSet set_;

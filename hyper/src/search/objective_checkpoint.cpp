@@ -161,12 +161,12 @@ Result<void> SystemObjective::save_checkpoint(const CentreState& state) {
 }
 
 std::uint64_t SystemObjective::kept_log_bytes() const {
-    if (outcome_.resumed_from == 0 || options_.log.empty()) return 0;
+    if (outcome_.resumed_from == 0 || options_.log.empty()) return options_.kept_log_bytes;
     const auto bytes = read_file(options_.log, kMaxSearchFileBytes);
     if (!bytes) return 0;  // it begins anew
     const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-    std::size_t kept = 0;
-    for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
+    std::size_t kept = std::min<std::size_t>(options_.kept_log_bytes, text.size());
+    for (std::size_t begin = kept, end = 0; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
         const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
                                       text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
         if (line.is_object() && line.value("step", Json()) == Json(outcome_.resumed_from - 1)) kept = end + 1;

@@ -30,7 +30,7 @@ Result<void> SystemObjective::log_begin(const Search& search) {
     if (options_.log.empty()) return {};
     const std::uint64_t kept_bytes = kept_log_bytes();
     YOLK_TRY(log_, LineLog::create(options_.log, kept_bytes));
-    if (kept_bytes > 0) return {};
+    if (outcome_.resumed_from > 0 && kept_bytes > options_.kept_log_bytes) return {};
     return log_line(Json{{"system", system_->name()},
                          {"optimizer", search.name()},
                          {"steps", options_.steps},

@@ -56,7 +56,10 @@ SearchCheckpoint checkpoint_from(const Json& json) {
         .best_reward = number_in(json, "best_reward", -HUGE_VAL),
         .cost = {.metric_calls = count_in(json, "metric_calls"),
                  .host_calls = count_in(json, "host_calls"),
-                 .dispatches = count_in(json, "dispatches")},
+                 .dispatches = count_in(json, "dispatches"),
+                 .model_calls = count_in(json, "model_calls"),
+                 .tokens = count_in(json, "tokens"),
+                 .cost = number_in(json, "cost", 0.0)},
         .failed_candidates = count_in(json, "failed_candidates"),
     };
     checkpoint.centre.generation = static_cast<std::uint32_t>(count_in(json, "steps"));
@@ -79,6 +82,9 @@ Result<std::vector<std::byte>> encode_checkpoint(const SearchCheckpoint& checkpo
               {"metric_calls", checkpoint.cost.metric_calls},
               {"host_calls", checkpoint.cost.host_calls},
               {"dispatches", checkpoint.cost.dispatches},
+              {"model_calls", checkpoint.cost.model_calls},
+              {"tokens", checkpoint.cost.tokens},
+              {"cost", checkpoint.cost.cost},
               {"failed_candidates", checkpoint.failed_candidates},
               {"settings", std::move(settings)}};
     if (checkpoint.held_out_start) json["held_out_start"] = *checkpoint.held_out_start;

@@ -4,6 +4,7 @@
 
 #include "models_in_force.hpp"
 #include "objective.hpp"
+#include "rounds.hpp"
 #include "system_impl.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/hyper/optimize.hpp"
@@ -77,6 +78,7 @@ Result<void> validate(const OptimizeOptions& options) {
             options.evolution.episodes);
     }
     if (options.gradient) YOLK_TRY_VOID(validate(*options.gradient));
+    if (options.text) YOLK_TRY_VOID(prompts::check_text_options(options));
     if (options.gradient && options.gradient->kfac && !options.checkpoint.empty())
         return bad_input(
             "A search by K-FAC keeps no checkpoint; leave the checkpoint's path empty, or take another rule.");
@@ -96,6 +98,46 @@ Result<OptimizeOutcome> System::optimize(std::span<const Example> examples, cons
                          options.examples_per_step, examples.size());
     }
     const ModelScope models(in_force_with(impl_->models));
+    return options.text ? optimize_with_texts(examples, metric, options) : optimize_numbers(examples, metric, options);
+}
+
+Result<std::uint64_t> System::registered_model_calls(std::span<const Example> examples, bool is_dry) {
+    impl_->is_dry = true;
+    Result<std::vector<TracedExample>> traced = trace_all(examples);
+    impl_->is_dry = false;
+    if (!traced && is_dry) {
+        return std::move(traced).error().while_doing(
+            "making a dry run, where a host function's result is its HyperfunctionOptions::stand_in");
+    }
+    // What stand-ins cannot do, one example with real calls tells.
+    if (!traced) traced = trace_all(examples.first(1));
+    if (!traced) return std::move(traced).error();
+    std::uint64_t most = 0;
+    for (const TracedExample& each : *traced) most = std::max(most, prompts::model_calls_in(each.graph));
+    return most;
+}
+
+Result<OptimizeOutcome> System::optimize_with_texts(std::span<const Example> examples, const Metric& metric,
+                                                    const OptimizeOptions& options) {
+    YOLK_TRY(const std::uint64_t model_calls, registered_model_calls(examples, options.dry_run));
+    const prompts::SystemTask task{.system = this,
+                                   .train = examples,
+                                   .validation = options.held_out.empty() ? examples : options.held_out,
+                                   .metric = &metric,
+                                   .samples_per_example = options.samples_per_example,
+                                   .model_calls_per_example = model_calls,
+                                   .frozen = options.evolution.freeze};
+    const ParameterSet before = parameters();
+    ParameterSet known = before;
+    for (const std::string& name : options.evolution.freeze) YOLK_TRY_VOID(known.set_optimized(name, false));
+    Result<OptimizeOutcome> outcome = prompts::optimize_by_rounds(
+        task, options, [&](const OptimizeOptions& numbers) { return optimize_numbers(examples, metric, numbers); });
+    if (!outcome) parameters() = before;
+    return outcome;
+}
+
+Result<OptimizeOutcome> System::optimize_numbers(std::span<const Example> examples, const Metric& metric,
+                                                 const OptimizeOptions& options) {
     impl_->is_dry = options.dry_run;
     auto created = SystemObjective::create(*this, examples, metric, options);
     impl_->is_dry = false;
@@ -135,11 +177,25 @@ Json to_json(const StepReport& report) {
               {"learning_rate", report.learning_rate},
               {"seconds", report.seconds}};
     if (report.held_out) json["held_out"] = *report.held_out;
+    if (report.model_calls > 0) {
+        json["model_calls"] = report.model_calls;
+        json["tokens"] = report.tokens;
+        json["cost"] = report.cost;
+    }
     if (!report.shares.empty()) json["devices"] = shares_json(report.shares);
     if (report.ranks.empty()) return json;
     json["ranks"] = ranks_json(report.ranks);
     json["sent_bytes"] = report.traffic.sent_bytes;
     json["received_bytes"] = report.traffic.received_bytes;
+    return json;
+}
+
+Json to_json(const TextRound& round) {
+    Json json{{"start_mean", round.start_mean},
+              {"best_mean", round.best_mean},
+              {"iterations", round.iterations},
+              {"stopped_by", round.stopped_by}};
+    json.update(to_json(round.cost));
     return json;
 }
 
@@ -154,6 +210,13 @@ Json to_json(const OptimizeOutcome& outcome) {
               {"dispatches", outcome.cost.dispatches},
               {"numbers", outcome.cost.numbers},
               {"failed_candidates", outcome.failed_candidates}};
+    if (outcome.cost.model_calls > 0) {
+        json["model_calls"] = outcome.cost.model_calls;
+        json["tokens"] = outcome.cost.tokens;
+        json["cost"] = outcome.cost.cost;
+    }
+    if (outcome.text_forecast) json["text_forecast"] = to_json(*outcome.text_forecast);
+    for (const TextRound& round : outcome.text_rounds) json["text_rounds"].push_back(to_json(round));
     if (outcome.held_out_start) json["held_out_start"] = *outcome.held_out_start;
     if (outcome.held_out_best) json["held_out_best"] = *outcome.held_out_best;
     if (!outcome.shares.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a system better without gradients: the interface of searches, and EGGROLL over numbers, vectors and matrices
-// together.
+// Making a system better: the interface of searches, EGGROLL over numbers, vectors and matrices together, training by
+// derivatives, and prompt searches by turns with either.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,9 @@
 #include "yolk/evolve/options.hpp"
 #include "yolk/evolve/ranks.hpp"
 #include "yolk/evolve/update_twin.hpp"
+#include "yolk/hyper/models.hpp"
 #include "yolk/hyper/system.hpp"
+#include "yolk/hyper/text_search.hpp"
 
 namespace yolk::hyper {
 
@@ -31,6 +33,10 @@ struct StepReport {
     double sigma = 0.0;
     double learning_rate = 0.0;
     double seconds = 0.0;
+    /// Of the models in force, so far in this search: calls, tokens and cost.
+    std::uint64_t model_calls = 0;
+    std::uint64_t tokens = 0;
+    double cost = 0.0;
     /// Over several devices: what each did since the last report, held-out examples included.
     std::vector<evolve::WorkerShare> shares{};
     std::vector<evolve::RankShare> ranks{};  ///< over several ranks: what each evaluated
@@ -67,6 +73,20 @@ struct GradientOptions {
     std::vector<std::string> groups{};
 };
 
+/// Prompts: a search over the groups of text that are optimized (docs/prompts.md). Candidates are judged on the
+/// held-out examples where they are given, otherwise on the examples, and what they are reflected on are the examples.
+struct TextOptions {
+    TextSearch* search = nullptr;  ///< nullptr: GEPA, as `gepa` says
+    GepaOptions gepa{};
+    /// Who reflects, asked with the tag "reflection". Without one: the models in force, by that tag.
+    std::optional<Models> reflector{};
+    TextBudget budget{};        ///< of all rounds together: each gets an equal share of what is left
+    std::uint32_t rounds = 1;   ///< of a prompt search and then `steps` of the search of numbers, at least 1
+    bool numbers = true;        ///< false: prompts only; so it is where no numbers are optimized
+    double failed_score = 0.0;  ///< of an example that failed: the worst there is, for metrics that go below 0
+    std::function<bool(const TextStep&)> on_step{};  ///< false: stop there, the best so far kept
+};
+
 struct OptimizeOptions {
     /// The settings of EGGROLL, as in training (TrainOptions::evolution), with a smaller population and gentler steps
     /// by default. Written out (`.evolution = {.population = 64, ...}`), what is left out has the defaults of
@@ -101,6 +121,10 @@ struct OptimizeOptions {
     /// nowhere.
     std::filesystem::path checkpoint{};
     std::uint32_t checkpoint_every = 10;  ///< steps; 0: at the end alone
+    /// Prompts, before and between searches of numbers. `checkpoint` has then where the rounds stand, and beside it,
+    /// named after it, a file of the search that is under way. One process, on any devices.
+    std::optional<TextOptions> text{};
+    std::uint64_t kept_log_bytes = 0;  ///< of what is in the log, where the search begins; a resumed one knows itself
     /// Goes on from `checkpoint`, to the parameters of a search that was never interrupted; steps, budget and held-out
     /// examples may be others. Costs, failures and steps are counted on, and the log goes on where it fits; the history
     /// has the steps since. Without such a file it begins anew, with a notice.
@@ -123,9 +147,25 @@ struct OptimizeCost {
     std::uint64_t host_calls = 0;  ///< without retries
     std::uint64_t dispatches = 0;
     std::uint64_t numbers = 0;  ///< search coordinates
+    // Of the models in force, reflection included. For a dry run: calls, at most; the rest is not known before.
+    std::uint64_t model_calls = 0;
+    std::uint64_t tokens = 0;
+    double cost = 0.0;
 };
 
+/// One prompt search of an optimization.
+struct TextRound {
+    double start_mean = 0.0;  ///< of scores on the validation examples
+    double best_mean = 0.0;   ///< of the texts that were kept
+    std::uint32_t iterations = 0;
+    std::string stopped_by{};
+    TextCost cost{};
+};
+[[nodiscard]] Json to_json(const TextRound& round);
+
 struct OptimizeOutcome {
+    /// With prompts both are of the validation examples: the mean of the first texts with the first numbers, and of
+    /// what was kept at the end.
     double start_reward = 0.0;
     double best_reward = 0.0;  ///< of the parameters that were kept
     std::optional<double> held_out_start{};
@@ -148,6 +188,8 @@ struct OptimizeOutcome {
     std::string state_hash{};
     std::vector<evolve::RankShare> ranks{};  ///< over several ranks: what each evaluated in the steps
     evolve::Traffic traffic{};               ///< and what this one exchanged
+    std::vector<TextRound> text_rounds{};
+    std::optional<TextForecast> text_forecast{};  ///< of a dry run with prompts: of all rounds
 };
 /// Without history and fallbacks.
 [[nodiscard]] Json to_json(const OptimizeOutcome& outcome);

@@ -148,6 +148,12 @@ class System {
     [[nodiscard]] Result<OptimizeOutcome> optimize(std::span<const Example> examples, const Metric& metric);
 
    private:
+    [[nodiscard]] Result<OptimizeOutcome> optimize_numbers(std::span<const Example> examples, const Metric& metric,
+                                                           const OptimizeOptions& options);
+    [[nodiscard]] Result<OptimizeOutcome> optimize_with_texts(std::span<const Example> examples, const Metric& metric,
+                                                              const OptimizeOptions& options);
+    /// Registers all hyperfunctions. Model calls of one example, at most; none is made where stand-ins will do.
+    [[nodiscard]] Result<std::uint64_t> registered_model_calls(std::span<const Example> examples, bool is_dry);
     [[nodiscard]] Result<Value> value_of(const std::string& name) const;
     struct Impl;
     Owned<Impl> impl_;
