@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast populations: within a derived tolerance of exact ones, and never where the same bits were promised.
+#include <gmock/gmock.h>
+
 #include <cmath>
 
 #include "pool_fixtures.hpp"
