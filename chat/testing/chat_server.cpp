@@ -198,7 +198,10 @@ struct Server::Impl {
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::Server(Server&& other) noexcept = default;
-Server& Server::operator=(Server&& other) noexcept = default;
+Server& Server::operator=(Server&& other) noexcept {
+    impl_.swap(other.impl_);  // the one that was here ends with `other`
+    return *this;
+}
 
 Server::~Server() {
     if (!impl_) return;

@@ -55,14 +55,14 @@ void add_population_flags(App& app, PopulationFlags& flags) {
 }
 
 Result<std::unique_ptr<OpenSystem>> open_system(const MakeSystemTask& make, const SystemFlags& flags,
-                                                const evolve::EvolutionOptions& options) {
+                                                const evolve::EvolutionOptions& options, bool calls) {
     auto open = std::make_unique<OpenSystem>();
     YOLK_TRY(open->task, make());
     const bool is_pooled = !flags.devices.empty() || ranks() != nullptr;
     YOLK_TRY_VOID(is_pooled ? open_pool(*open, flags, options) : open_one(*open, flags));
     if (open->task.examples.empty()) return bad_input("The system has no examples, so there is nothing to do.");
     // Registers what the function calls.
-    YOLK_TRY_VOID(open->task.system->trace(open->task.examples.front(), 0));
+    if (calls || !flags.load.empty()) YOLK_TRY_VOID(open->task.system->trace(open->task.examples.front(), 0));
     if (!flags.load.empty()) YOLK_TRY_VOID(hyper::load_state(*open->task.system, flags.load));
     return open;
 }

@@ -28,7 +28,7 @@ struct PopulationFlags : SystemFlags {};
 /// After the system's own.
 void add_population_flags(App& app, PopulationFlags& flags);
 
-/// Its hyperfunctions are registered.
+/// Its hyperfunctions are registered, as a rule.
 struct OpenSystem {
     SystemTask task;
     std::optional<Context> context;
@@ -36,8 +36,10 @@ struct OpenSystem {
     std::optional<RememberShapes> remember;
 };
 /// `options` of the search, where there may be one. In a process that has joined others (ranks.hpp) on the devices of
-/// this rank; all ranks make the call.
+/// this rank; all ranks make the call. Without `calls` and a file to load, no hyperfunction is called, so none is
+/// registered yet.
 [[nodiscard]] Result<std::unique_ptr<OpenSystem>> open_system(const MakeSystemTask& make, const SystemFlags& flags,
-                                                              const evolve::EvolutionOptions& options = {});
+                                                              const evolve::EvolutionOptions& options = {},
+                                                              bool calls = true);
 
 }  // namespace yolk::cli

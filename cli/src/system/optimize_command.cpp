@@ -9,6 +9,7 @@
 #include "open_system.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
+#include "text_flags.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/writer_lock.hpp"
@@ -23,6 +24,7 @@ struct OptimizeFlags : PopulationFlags {
     std::string gradient;  ///< the word of its rule; empty: no derivatives
     hyper::GradientOptions of_gradient;
     hyper::KfacOptions of_kfac;
+    TextFlags of_text;
     std::string out, log;
 };
 
@@ -39,6 +41,7 @@ void show_step(const hyper::StepReport& report, std::uint32_t steps) {
 void print_cost(const hyper::OptimizeOutcome& outcome) {
     print_line("{} numbers; at most {} metric calls, {} host calls and about {} dispatches", outcome.cost.numbers,
                outcome.cost.metric_calls, outcome.cost.host_calls, outcome.cost.dispatches);
+    print_text_cost(outcome);
     for (const std::string& sentence : outcome.fallbacks) print_line(sentence);
 }
 
@@ -75,6 +78,7 @@ void print_optimize_outcome(const hyper::OptimizeOutcome& outcome) {
         print_line("held out: {} from {}", reward_text(*outcome.held_out_best),
                    reward_text(outcome.held_out_start.value_or(0.0)));
     }
+    print_text_rounds(outcome);
     if (outcome.failed_candidates > 0)
         print_line("{} candidates failed and counted as the worst", outcome.failed_candidates);
     print_shares(outcome);
@@ -119,7 +123,9 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
     YOLK_TRY_VOID(join_ranks());
     OptimizeFlags flags = given;
     if (!speaks_for_ranks()) flags.common.quiet = true;
-    YOLK_TRY(const std::unique_ptr<OpenSystem> open, with_all_ranks(open_system(make, flags, flags.options.evolution)));
+    // A dry run calls no model and no other host function.
+    YOLK_TRY(const std::unique_ptr<OpenSystem> open,
+             with_all_ranks(open_system(make, flags, flags.options.evolution, !flags.options.dry_run)));
     const SystemTask& task = open->task;
     hyper::OptimizeOptions options = flags.options;
     if (!flags.gradient.empty()) {
@@ -130,6 +136,7 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
             YOLK_TRY(options.gradient->rule, parse_optimizer_rule(flags.gradient));
         }
     }
+    options.text = text_options(flags.of_text, options.evolution.seed);
     options.held_out = task.held_out;
     options.log = flags.log;
     if (!flags.out.empty()) options.checkpoint = flags.out + ".checkpoint";
@@ -144,6 +151,13 @@ Result<int> run_optimize(const MakeSystemTask& make, const OptimizeFlags& given)
         if (flags.common.json && !flags.common.quiet) print_json(to_json(report));
         return !InterruptGuard::requested();
     };
+    if (options.text) {
+        options.text->on_step = [&](const hyper::TextStep& step) {
+            if (human) print_text_step(step);
+            if (flags.common.json && !flags.common.quiet) print_json(to_json(step));
+            return !InterruptGuard::requested();
+        };
+    }
     const Result<hyper::OptimizeOutcome> outcome = task.system->optimize(task.examples, *task.metric, options);
     if (human && output_is_terminal() && outcome && outcome->steps > 0) print_line("");
     if (!outcome) return outcome.error();
@@ -197,10 +211,11 @@ void add_gradient_flags(App& app, OptimizeFlags& flags) {
 
 Command add_optimize_command(App& app, const MakeSystemTask& make) {
     const auto flags = std::make_shared<OptimizeFlags>();
-    App* const command =
-        app.add_subcommand("optimize", "Improve the system: without gradients by EGGROLL, or with them");
+    App* const command = app.add_subcommand(
+        "optimize", "Improve the system: numbers without gradients by EGGROLL, or with them; prompts by a model");
     add_optimize_flags(*command, flags->options);
     add_gradient_flags(*command, *flags);
+    add_text_flags(*command, flags->of_text);
     const Option* const dry =
         command->add_flag("--dry-run", flags->options.dry_run, "Report the cost without searching");
     command->group(without(dry), [&] {
