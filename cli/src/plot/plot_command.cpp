@@ -95,6 +95,7 @@ Json log_json(const LearningLog& log) {
 Result<int> write_prompt_page(const PlotFlags& flags) {
     if (flags.files.size() != 1)
         return bad_input("{} files are given; a page about prompts shows one log.", flags.files.size());
+    if (flags.across != "generation") return bad_input("--x goes with a picture; a page about prompts has no axis.");
     const std::string& file = flags.files.front();
     YOLK_TRY(const std::vector<std::byte> bytes, read_file(file, kMostPromptBytes));
     YOLK_TRY(const std::vector<hyper::TextRunReport> runs,
