@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
+
 #include "client_fixture.hpp"
+#include "yolk/chat/cache.hpp"
 #include "yolk/core/file.hpp"
 
 namespace yolk::chat {
@@ -74,6 +77,36 @@ TEST_F(answer_cache, two_clients_write_at_the_same_time) {
     calls(cached(), 0);
     calls(cached(), 50);
     EXPECT_EQ(asked_, before);
+}
+
+TEST(answer_cache_file, two_processes_write_at_the_same_time) {
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("yolk-chat-two-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    constexpr int kEach = 300;
+    const auto store = [&](int from) {
+        Result<AnswerCache> cache = AnswerCache::open(folder / "answers");
+        if (!cache) return false;
+        for (int i = from; i < from + kEach; ++i) {
+            if (!cache->store("request " + std::to_string(i), {.content = std::to_string(i)})) return false;
+        }
+        return true;
+    };
+    const pid_t child = ::fork();  // no thread has been started by this test
+    ASSERT_GE(child, 0);
+    if (child == 0) ::_exit(store(kEach) ? 0 : 1);
+    EXPECT_TRUE(store(0));
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    Result<AnswerCache> cache = AnswerCache::open(folder / "answers");
+    ASSERT_TRUE(cache) << cache.error().message;
+    for (int i = 0; i < 2 * kEach; ++i) {
+        const auto found = cache->find("request " + std::to_string(i));
+        ASSERT_TRUE(found && *found) << i;
+        EXPECT_EQ((*found)->content, std::to_string(i));
+    }
+    std::filesystem::remove_all(folder);
 }
 
 TEST_F(answer_cache, a_damaged_file_is_an_error_and_stays) {

@@ -219,6 +219,29 @@ TEST_F(exchange, a_limit_on_requests_spaces_them) {
     EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(290));  // a lower bound
 }
 
+TEST_F(exchange, tokens_are_counted_and_priced) {
+    serve([](const Json&) {
+        return Reply{.body = R"({"choices":[{"message":{"content":"x"},"finish_reason":"stop"}],
+                                 "usage":{"prompt_tokens":300,"completion_tokens":20}})"};
+    });
+    const Client client = connect({.cache = folder_ / "answers", .prices = {.prompt = 2.0, .completion = 10.0}});
+    const double each = (300 * 2.0 + 20 * 10.0) / 1e6;
+    for (int i = 0; i < 2; ++i) EXPECT_DOUBLE_EQ(client.call(saying("hi"))->cost, each);  // the second from the cache
+    EXPECT_EQ(client.counts().prompt_tokens, 300U);
+    EXPECT_EQ(client.counts().completion_tokens, 20U);
+    EXPECT_DOUBLE_EQ(client.counts().cost, each);
+}
+
+TEST_F(exchange, an_attempt_that_takes_too_long_is_tried_again) {
+    std::atomic<int> asked = 0;
+    serve([&](const Json&) {
+        return Reply{.content = "x", .delay = std::chrono::milliseconds(asked++ == 0 ? 20'000 : 0)};
+    });
+    const Result<Answer> answer = connect({.attempt_timeout = std::chrono::milliseconds(300)}).call(saying("hi"));
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->attempts, 2U);
+}
+
 TEST_F(exchange, a_reply_that_is_not_the_schema_is_asked_for_again) {
     std::atomic<int> asked = 0;
     serve([&](const Json& request) {

@@ -99,6 +99,27 @@ TEST(rate_limit, a_bucket_gives_one_seconds_worth_and_then_its_rate) {
     EXPECT_EQ(bucket.wait_seconds(100.0, 1.0), 5.0);
 }
 
+TEST(rate_limit, tokens_are_estimated_and_then_corrected) {
+    RateLimit limit(std::nullopt, 600.0, 0.0);  // ten a second
+    EXPECT_EQ(limit.wait_seconds(10.0, 0.0), 0.0);
+    limit.take(4.0, 0.0);
+    EXPECT_DOUBLE_EQ(limit.wait_seconds(10.0, 0.0), 0.4);
+    limit.correct(16.0, 0.0);  // the answer took 20
+    EXPECT_DOUBLE_EQ(limit.wait_seconds(1.0, 0.0), 1.1);
+    limit.correct(-20.0, 0.0);  // another took 20 fewer than was thought; no more than a second's worth comes back
+    EXPECT_EQ(limit.wait_seconds(10.0, 0.0), 0.0);
+    limit.take(10.0, 0.0);
+    EXPECT_DOUBLE_EQ(limit.wait_seconds(5.0, 0.0), 0.5);
+}
+
+TEST(rate_limit, both_limits_hold) {
+    RateLimit limit(60.0, 600.0, 0.0);  // one request and ten tokens a second
+    limit.take(1.0, 0.0);
+    EXPECT_DOUBLE_EQ(limit.wait_seconds(1.0, 0.0), 1.0);
+    limit.take(30.0, 1.0);
+    EXPECT_DOUBLE_EQ(limit.wait_seconds(1.0, 1.0), 2.1);
+}
+
 TEST(text, excerpts_are_cut_between_characters) {
     EXPECT_EQ(excerpt(""), "'' (nothing)");
     EXPECT_EQ(excerpt("a\nb\x01\xff"),
