@@ -73,15 +73,20 @@ TEST_P(long_work, of_the_slow_ones_is_cut_without_a_trace) {
     }
 }
 
-// That the device above really cuts: the same table makes more submissions on it than on one with the default.
+// That the device above really cuts: the same cases make more submissions on it than on one with the default.
 TEST_P(long_work, is_more_submissions_on_a_device_that_takes_little) {
+    const oracle::Family family{.name = "es_update",
+                                .exactness = "P",
+                                .cases = &heaviest_cases<oracle::es_update_family>,
+                                .benchmarks = nullptr,
+                                .configurations_per_case = 1};
     const auto submissions = [&](std::uint64_t max_cost) -> Result<std::uint64_t> {
         YOLK_TRY(const Device own,
                  Device::create(testing::instance(), device().info().index, {.max_submission_cost = max_cost}));
         YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(own));
         YOLK_TRY_VOID(oracle::check_family(
             {.device = own, .dispatcher = dispatcher, .seed = 9, .configurations = 1, .defaults_of_gpus = false},
-            oracle::es_update_family()));
+            family));
         return own.counts().submissions;
     };
     ASSERT_OK_AND_ASSIGN(const std::uint64_t whole, submissions(0));
