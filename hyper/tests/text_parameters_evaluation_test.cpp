@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 
 #include "fixtures.hpp"
 #include "text_systems.hpp"
@@ -43,6 +44,39 @@ struct Asking {
         EXPECT_OK(system.add(answer));
     }
 };
+
+// A judge that waits for the other judges: where examples were scored one after another, nobody would come.
+TEST(text_evaluation, metrics_that_wait_are_asked_together) {
+    Asking asking;
+    std::vector<Example> examples(5, asking.examples[0]);
+    std::mutex mutex;
+    std::condition_variable all_here;
+    int asked = 0;
+    bool met = true;
+    Metric metric([&](const Value& prediction, const Value& expected) {
+        std::unique_lock lock(mutex);
+        if (++asked == 1) {  // alone: it is what shows that the metric waits
+            lock.unlock();
+            std::this_thread::sleep_for(20ms);
+        } else {
+            all_here.notify_all();
+            met &= all_here.wait_for(lock, 20s, [&] { return asked == 5; });
+        }
+        return prediction == expected ? 1.0 : 0.0;
+    });
+    ASSERT_OK_AND_ASSIGN(const auto scores, asking.system.evaluate_with({}, examples, metric));
+    EXPECT_TRUE(met);
+    for (const TextScore& score : scores) EXPECT_EQ(score.score, 1.0);
+    asked = 0;
+    metric.concurrent = false;
+    metric.per_example = [&](const Value&, const Value&) -> Result<double> {
+        EXPECT_EQ(++asked, 1);
+        std::this_thread::sleep_for(5ms);
+        --asked;
+        return 1.0;
+    };
+    ASSERT_OK(asking.system.evaluate_with({}, examples, metric));
+}
 
 TEST(text_evaluation, other_texts_leave_the_system_as_it_is) {
     Asking asking;

@@ -2,6 +2,11 @@
 // A system under other texts, example by example: what a search for better prompts asks for.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "caught.hpp"
 #include "models_in_force.hpp"
 #include "pending_calls.hpp"
@@ -64,6 +69,50 @@ Result<TextScore> scored(const Result<TracedExample>& traced, const Metric& metr
     return made;
 }
 
+/// What the metric says of one example, and in which words.
+struct Judged {
+    TextScore score{};
+    std::string feedback{};
+};
+Judged judged(const Result<TracedExample>& traced, const Metric& metric, const Value& expected,
+              const TextEvaluationOptions& options) {
+    Result<TextScore> score = scored(traced, metric, expected);
+    Result<std::string> feedback = std::string();
+    if (score && options.capture) feedback = feedback_on(metric, score->prediction, expected, score->score);
+    if (score && feedback) return {*std::move(score), *std::move(feedback)};
+    const std::string why = score ? feedback.error().message : score.error().message;
+    return {{.score = options.failed_score, .error = why}, fmt::format("It failed: {}", why)};
+}
+
+/// A metric that took so long for one example waits for something (a model that judges): the others then go on
+/// together.
+constexpr std::chrono::milliseconds kMetricWaits{2};
+constexpr std::size_t kMostWaiting = 16;
+
+/// In the examples' order, whichever is judged first.
+std::vector<Judged> judge_all(std::span<const Result<TracedExample>> traced, std::span<const Example> examples,
+                              const Metric& metric, const TextEvaluationOptions& options) {
+    std::vector<Judged> all(traced.size());
+    const auto judge = [&](std::size_t i) { all[i] = judged(traced[i], metric, examples[i].expected, options); };
+    std::size_t done = 0;
+    for (bool waits = false; done < all.size() && !(waits && metric.concurrent); ++done) {
+        const auto begun = std::chrono::steady_clock::now();
+        judge(done);
+        waits = std::chrono::steady_clock::now() - begun > kMetricWaits;
+    }
+    const std::size_t left = all.size() - done;
+    std::atomic<std::size_t> next{done};
+    const auto work = [&, layers = models_in_force()] {
+        const ModelScope scope(layers);
+        for (std::size_t i = next++; i < all.size(); i = next++) judge(i);
+    };
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 1; t < std::min(left, kMostWaiting); ++t) threads.emplace_back(work);
+    work();
+    threads.clear();  // joins
+    return all;
+}
+
 }  // namespace
 
 Result<std::vector<TextScore>> System::evaluate_with(const Texts& texts, std::span<const Example> examples,
@@ -85,20 +134,13 @@ Result<std::vector<TextScore>> System::evaluate_with(const Texts& texts, std::sp
         YOLK_TRY(Impl::Begun begun, impl_->begin(examples[i], i, calls, options.capture));
         runs.push_back(std::move(begun));
     }
+    std::vector<Result<TracedExample>> traced;
+    for (Impl::Begun& run : runs) traced.push_back(Impl::finish(run));
+    std::vector<Judged> all = judge_all(traced, examples, metric, options);
     std::vector<TextScore> scores;
     for (std::size_t i = 0; i < examples.size(); ++i) {
-        const Result<TracedExample> traced = Impl::finish(runs[i]);
-        Result<TextScore> score = scored(traced, metric, examples[i].expected);
-        Result<std::string> feedback = std::string();
-        if (score && options.capture)
-            feedback = feedback_on(metric, score->prediction, examples[i].expected, score->score);
-        if (score && !feedback) score = std::move(feedback).error();
-        if (!score) {
-            feedback = fmt::format("It failed: {}", score.error().message);
-            score = TextScore{.score = options.failed_score, .error = score.error().message};
-        }
-        if (options.capture) score->records = records_of(runs[i].tracer->take_calls(), *feedback);
-        scores.push_back(*std::move(score));
+        if (options.capture) all[i].score.records = records_of(runs[i].tracer->take_calls(), all[i].feedback);
+        scores.push_back(std::move(all[i].score));
     }
     return scores;
 }
