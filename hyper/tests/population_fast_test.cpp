@@ -37,8 +37,8 @@ class population_fast : public ::yolk::testing::DeviceTest {
 };
 YOLK_FOR_EACH_DEVICE(population_fast);
 
-/// Operands below 2^-40 count as zero in exact mode alone: how the two are told apart on devices, such as the test
-/// drivers, whose fused multiply-adds are none.
+/// Operands below 2^-40 count as zero in exact mode alone: how the two are told apart on devices without fused
+/// multiply-adds, such as the test drivers.
 constexpr float kFlushed = 0x1p-50F;
 
 Tensor input_of(std::uint32_t example, float scale = 1.0F) {
