@@ -28,7 +28,7 @@ Example short_mail(std::size_t wish, int order) {
                       wish, order);
 }
 
-/// Behind it so many lines of an older mail, about another order and another wish.
+/// Followed by `quoted` lines of an older mail, about another order and another wish.
 Example long_mail(std::size_t wish, int order, int quoted) {
     std::string mail =
         "Hello,\nthis is about order " + std::to_string(order) + ". " + kWishes[wish].words + "\nRegards\n> Hello,";

@@ -17,6 +17,7 @@
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
+#include "yolk/core/utf8.hpp"
 
 namespace yolk::hyper::prompts {
 namespace {
@@ -24,8 +25,6 @@ namespace {
 constexpr std::size_t kMaxStateBytes = std::size_t{1} << 30U;
 /// Iterations in a row without a model asked for a text, where only models' work is limited.
 constexpr std::uint32_t kMostIdle = 1'000;
-
-bool is_utf8(const std::string& text) { return Json::parse(to_line(Json(text))) == Json(text); }
 
 bool exceeds(std::uint64_t limit, std::uint64_t spent, std::uint64_t more) {
     return limit != 0 && (spent > limit || more > limit - spent);

@@ -25,7 +25,7 @@ struct SystemTask {
     std::span<const Example> train{};
     std::span<const Example> validation{};
     const Metric* metric = nullptr;
-    std::uint32_t samples_per_example = 1;  ///< scores of so many runs are averaged; records are of the first
+    std::uint32_t samples_per_example = 1;  ///< runs that a score is the mean of; records are of the first
     std::uint64_t model_calls_per_example = 0;
     std::span<const std::string> frozen{};  ///< groups
 };
