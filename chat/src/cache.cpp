@@ -91,13 +91,18 @@ Result<AnswerCache> AnswerCache::open(const std::filesystem::path& path) {
         return bad_input("The cache of answers '{}' has format {}; this program reads format {}. Name another file.",
                          file->path, found, kFormat);
     // A log beside the file: readers and a writer do not wait for each other, and an answer costs no flush. After a
-    // power failure the last answers may be missing; the file is whole.
-    YOLK_TRY_VOID(file->execute("PRAGMA journal_mode=WAL"));
+    // power failure the last answers may be missing; the file is whole. SQLite does not wait here, whatever the busy
+    // timeout says; where it is busy, another process is about to ask for the same log, or the file goes without.
+    static_cast<void>(sqlite3_exec(raw, "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr));
     YOLK_TRY_VOID(file->execute("PRAGMA synchronous=NORMAL"));
-    YOLK_TRY_VOID(
-        file->execute("CREATE TABLE IF NOT EXISTS answers(hash TEXT PRIMARY KEY, identity TEXT NOT NULL, content "
-                      "TEXT NOT NULL, finish_reason TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, "
-                      "completion_tokens INTEGER NOT NULL) WITHOUT ROWID; PRAGMA user_version=1"));
+    if (found != kFormat) {
+        // The lock is taken before anything is read: a reader that turns into a writer is refused without waiting.
+        YOLK_TRY_VOID(file->execute(
+            "BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS answers(hash TEXT PRIMARY KEY, identity TEXT NOT NULL, "
+            "content "
+            "TEXT NOT NULL, finish_reason TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT "
+            "NULL) WITHOUT ROWID; PRAGMA user_version=1; COMMIT"));
+    }
     YOLK_TRY(file->find, file->prepare("SELECT identity, content, finish_reason, prompt_tokens, completion_tokens FROM "
                                        "answers WHERE hash = ?1"));
     YOLK_TRY(file->store, file->prepare("INSERT OR REPLACE INTO answers VALUES(?1, ?2, ?3, ?4, ?5, ?6)"));

@@ -109,6 +109,41 @@ TEST(answer_cache_file, two_processes_write_at_the_same_time) {
     std::filesystem::remove_all(folder);
 }
 
+// A new file is the moment at which SQLite is busy and does not wait: it failed for one of two processes now and then.
+TEST(answer_cache_file, many_processes_create_it_at_the_same_time) {
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("yolk-chat-many-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    constexpr int kFiles = 40, kProcesses = 6;
+    const auto create_all = [&](int process) {
+        for (int i = 0; i < kFiles; ++i) {
+            Result<AnswerCache> cache = AnswerCache::open(folder / std::to_string(i));
+            if (!cache || !cache->store("of " + std::to_string(process), {.content = "kept"})) return false;
+        }
+        return true;
+    };
+    std::vector<pid_t> children;
+    for (int process = 0; process < kProcesses; ++process) {
+        children.push_back(::fork());  // no thread has been started by this test
+        ASSERT_GE(children.back(), 0);
+        if (children.back() == 0) ::_exit(create_all(process) ? 0 : 1);
+    }
+    for (const pid_t child : children) {
+        int status = -1;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    for (int i = 0; i < kFiles; ++i) {
+        Result<AnswerCache> cache = AnswerCache::open(folder / std::to_string(i));
+        ASSERT_TRUE(cache) << cache.error().message;
+        for (int process = 0; process < kProcesses; ++process) {
+            const auto found = cache->find("of " + std::to_string(process));
+            EXPECT_TRUE(found && *found) << process << " in file " << i;
+        }
+    }
+    std::filesystem::remove_all(folder);
+}
+
 TEST_F(answer_cache, a_damaged_file_is_an_error_and_stays) {
     const std::string damaged(10'000, 'z');
     ASSERT_TRUE(write_file_atomically(folder_ / "answers", damaged));
