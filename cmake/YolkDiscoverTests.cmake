@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# yolk_discover_tests(TARGET PREFIX LABELS label... [APART topic...] [ENVIRONMENT name=value])
+# yolk_discover_tests(TARGET PREFIX LABELS label... [APART topic...] [ENVIRONMENT name=value...])
 # The tests of a GoogleTest executable for ctest, each with ENVIRONMENT. The cases of a topic that run on one device share a process,
 # PREFIXtopic/device: opening devices under the validation layer takes .1 to .2 s, and a pipeline is compiled once for all of them.
 # Every other case is a process of its own, PREFIXtopic.case, as are those of topics that are APART: they need a process that nothing
@@ -7,7 +7,7 @@
 set(YOLK_LIST_TESTS ${CMAKE_CURRENT_LIST_DIR}/YolkListTests.cmake)
 
 function(yolk_discover_tests target prefix)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "ENVIRONMENT" "LABELS;APART")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LABELS;APART;ENVIRONMENT")
   set(include ${CMAKE_CURRENT_BINARY_DIR}/${target}_discover.cmake)
   file(GENERATE OUTPUT ${include} CONTENT
 "set(test_executable \"$<TARGET_FILE:${target}>\")

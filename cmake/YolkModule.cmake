@@ -55,12 +55,12 @@ endfunction()
 
 include(${CMAKE_CURRENT_LIST_DIR}/YolkDiscoverTests.cmake)
 
-# yolk_module_tests(NAME SOURCES ... [DEPS module...] [EXTERNAL target...] [APART topic...] [DEVICE] [DISCRETE_TENTH])
+# yolk_module_tests(NAME SOURCES ... [DEPS module...] [EXTERNAL target...] [APART topic...] [DEVICE] [DISCRETE_TENTH] [KEEPS_KERNELS])
 # One executable per module, tests named NAME.topic.case, or NAME.topic/device for all cases of a topic. DEVICE: they need Vulkan
 # devices; yolk::testing supplies main(). DISCRETE_TENTH: a tenth of them, drawn by name, run as if memory were discrete
-# (testing/README.md).
+# (testing/README.md). KEEPS_KERNELS: a process takes the kernels that an earlier one has specialized, from a folder of this build.
 function(yolk_module_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "DEVICE;DISCRETE_TENTH" "" "SOURCES;DEPS;EXTERNAL;APART")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "DEVICE;DISCRETE_TENTH;KEEPS_KERNELS" "" "SOURCES;DEPS;EXTERNAL;APART")
   if(NOT YOLK_TESTS)
     return()
   endif()
@@ -84,9 +84,12 @@ function(yolk_module_tests name)
     target_link_libraries(yolk_${name}_tests PRIVATE GTest::gmock_main)
     set(labels "host")
   endif()
-  set(draw "")
+  set(environment "")
   if(arg_DISCRETE_TENTH)
-    set(draw ENVIRONMENT YOLK_TEST_DISCRETE=tenth)
+    list(APPEND environment YOLK_TEST_DISCRETE=tenth)
   endif()
-  yolk_discover_tests(yolk_${name}_tests "${name}." LABELS ${labels} APART ${arg_APART} ${draw})
+  if(arg_KEEPS_KERNELS)
+    list(APPEND environment YOLK_TEST_KERNELS=${PROJECT_BINARY_DIR}/kernels_of_tests)
+  endif()
+  yolk_discover_tests(yolk_${name}_tests "${name}." LABELS ${labels} APART ${arg_APART} ENVIRONMENT ${environment})
 endfunction()

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,6 +60,13 @@ std::string test_name(const DeviceInfo& device) {
     return name.empty() ? "unnamed" : name;
 }
 
+/// Where the tests of a module keep specialized kernels, which are most of the start of a process (hyper: 2 of 12
+/// minutes for all); empty: nowhere. Hashes of a kernel, its constants and the specializer tell one from another.
+std::filesystem::path kernels_folder() {
+    const char* const folder = std::getenv("YOLK_TEST_KERNELS");  // NOLINT(concurrency-mt-unsafe): nothing sets it
+    return folder == nullptr ? std::filesystem::path() : std::filesystem::path(folder);
+}
+
 }  // namespace
 
 const Instance& instance() {
@@ -97,9 +105,10 @@ SharedDevice& shared_device(const std::string& name, MemoryPolicy policy) {
         // A fixed size of submissions: it would follow the times, a driver's first compilation among them, and tests
         // count dispatches.
         constexpr std::uint64_t kSubmissionCost = std::uint64_t{1} << 30U;
-        Device device = required(Device::create(
-            instance(), device_index(name),
-            {.memory_policy = settled, .pipeline_cache_folder = {}, .max_submission_cost = kSubmissionCost}));
+        Device device = required(Device::create(instance(), device_index(name),
+                                                {.memory_policy = settled,
+                                                 .pipeline_cache_folder = kernels_folder(),
+                                                 .max_submission_cost = kSubmissionCost}));
         static_cast<void>(required(probe(device)));  // plans respect what it finds
         // Below the watchdog's. lavapipe takes 40 s to compile the widest unrolled roll-out; a busy machine three times
         // that.
