@@ -20,8 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The bits of the growing factor over all candidates, candidate by candidate: past the 128 terms at which Eigen's
-// product changes its blocks, for short rows and for long ones.
+// The bits of the growing factor over all candidates, candidate by candidate: for few measurements and for many, and
+// for candidates that do not fill the last tile.
 TEST(exact_posterior, has_the_bits_of_the_host_algebra) {
     for (const std::size_t values : {4U, 12U}) {
         std::vector<Parameter> parameters;

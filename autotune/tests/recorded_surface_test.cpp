@@ -155,7 +155,7 @@ TEST(recorded_surface, broken_files_are_told) {
     refuses(R"({"tune_params_keys": ["a", "b"], "cache": {"1": {"time": 1}}})", "1 values for 2 parameters");
     refuses(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": [], "time": 1}}})", "parameter 'a' is array");
     refuses(R"({"tune_params_keys": ["a"], "cache": {"1": {"time": "RuntimeFailedConfig"}}})",
-            "no configuration that worked");
+            "No configuration on the surface worked (1 failed)");
     refuses(R"({"results": [{}]})", "there is no 'configuration'");
     refuses(R"({"results": [{"configuration": {"a": 1}, "invalidity": "correct"}]})", "no runtimes");
     refuses(R"({"Results": [{"Status": "Ok"}]})", "there is no 'Configuration'");

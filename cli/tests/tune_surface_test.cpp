@@ -42,6 +42,26 @@ class tune_surface : public InFolder {
     }
 };
 
+// Whatever the strategy: what cannot be searched is told, and what need not be searched is answered.
+TEST_F(tune_surface, recordings_without_a_choice) {
+    write_text(folder_ / "failed.csv", "tile,time\n1,failed\n2,\n4,failed\n");
+    write_text(folder_ / "one.csv", "tile,time\n4,1.5\n");
+    for (const char* strategy :
+         {"natural", "bayes", "greedy", "anneal", "genetic", "eggroll", "smoothed", "random", "exhaustive"}) {
+        const auto ran = [&](const char* file) {
+            return run_command({"tune", "surface", (folder_ / file).string(), "--strategy", strategy, "--budget", "20",
+                                "--repeats", "2"});
+        };
+        const Ran failed = ran("failed.csv");
+        EXPECT_NE(failed.code, 0) << strategy;
+        EXPECT_THAT(failed.err, HasSubstr("No configuration on the surface worked (3 failed)")) << strategy;
+        const Ran one = ran("one.csv");
+        EXPECT_EQ(one.code, 0) << strategy << one.err;
+        EXPECT_THAT(one.out, HasSubstr("1 configuration, 1 of them valid")) << strategy;
+        EXPECT_THAT(one.out, HasSubstr("There is nothing to choose")) << strategy;
+    }
+}
+
 TEST_F(tune_surface, outcome_is_one_object) {
     const Ran ran = tune({"--strategy", "natural", "--budget", "30", "--repeats", "5", "--seed", "3", "--json"});
     ASSERT_EQ(ran.code, 0) << ran.err;

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "covariance.hpp"
 
-#include <Eigen/Core>
+#include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "factor_kernels.hpp"
+
 namespace yolk::autotune {
+namespace {
+
+/// Combinations of a group's values at most; two numbers of each are looked up, 16 KiB.
+constexpr std::size_t kCombinations = 1024;
+/// Candidates at once, so that their sums stay in the nearest cache.
+constexpr std::size_t kBlock = 512;
+
+}  // namespace
 
 double squared_distance(const Parameter& parameter, std::size_t a, std::size_t b) {
     if (parameter.scale == Scale::Categorical) return a == b ? 0.0 : 1.0;
@@ -12,22 +23,43 @@ double squared_distance(const Parameter& parameter, std::size_t a, std::size_t b
     return difference * difference;
 }
 
-Covariance::Covariance(const CandidateSet& candidates, CovarianceSettings settings)
-    : settings_(std::move(settings)), size_(candidates.size()) {
+CandidateGroups::CandidateGroups(const CandidateSet& candidates) : candidates_(candidates) {
     const auto parameters = candidates.space().parameters();
-    double mean_product = 0.0;
+    frequencies_.resize(parameters.size());
     for (std::size_t p = 0; p < parameters.size(); ++p) {
         const std::size_t n = parameters[p].values.size();
         if (n < 2) continue;
-        Tables table{.values = n,
-                     .products = std::vector<double>(n * n),
-                     .distances = std::vector<double>(n * n),
-                     .of_candidate = std::vector<std::uint16_t>(size_)};
-        std::vector<double> frequency(n, 0.0);
-        for (std::size_t c = 0; c < size_; ++c) {
-            table.of_candidate[c] = candidates[c][p];
-            frequency[candidates[c][p]] += 1.0 / static_cast<double>(size_);
+        ++varying_;
+        if (groups_.empty() || groups_.back().combinations * n > kCombinations) {
+            groups_.push_back(
+                {.parameters = {}, .combinations = 1, .of_candidate = std::vector<std::uint16_t>(candidates.size())});
         }
+        Group& group = groups_.back();
+        group.parameters.push_back(p);
+        group.combinations *= n;
+        frequencies_[p].assign(n, 0.0);
+        for (std::size_t c = 0; c < candidates.size(); ++c) {
+            const std::uint16_t value = candidates[c][p];
+            group.of_candidate[c] = static_cast<std::uint16_t>(group.of_candidate[c] * n + value);
+            frequencies_[p][value] += 1.0 / static_cast<double>(candidates.size());
+        }
+    }
+}
+
+Covariance::Covariance(const CandidateSet& candidates, CovarianceSettings settings)
+    : Covariance(std::make_shared<const CandidateGroups>(candidates), std::move(settings)) {}
+
+Covariance::Covariance(std::shared_ptr<const CandidateGroups> groups, CovarianceSettings settings)
+    : groups_(std::move(groups)), settings_(std::move(settings)) {
+    const auto parameters = groups_->candidates().space().parameters();
+    double mean_product = 0.0;
+    tables_.resize(parameters.size());
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+        const std::size_t n = parameters[p].values.size();
+        if (n < 2) continue;
+        Tables& table = tables_[p];
+        table = {.values = n, .products = std::vector<double>(n * n), .distances = std::vector<double>(n * n)};
+        const std::span<const double> frequency = groups_->frequencies(p);
         double norm = 0.0;
         for (const double f : frequency) norm += f * f;
         const double relevance = settings_.relevance.empty() ? 1.0 : settings_.relevance[p];
@@ -39,9 +71,9 @@ Covariance::Covariance(const CandidateSet& candidates, CovarianceSettings settin
             }
             mean_product += frequency[a] * table.products[a * n + a];
         }
-        tables_.push_back(std::move(table));
     }
-    if (settings_.length <= 0.0) settings_.length = 0.5 * std::sqrt(std::max(1.0, static_cast<double>(tables_.size())));
+    if (settings_.length <= 0.0)
+        settings_.length = 0.5 * std::sqrt(std::max(1.0, static_cast<double>(groups_->varying())));
     const double scale = mean_product > 0.0 ? settings_.linear_share / mean_product : 0.0;
     for (Tables& table : tables_) {
         for (double& product : table.products) product *= scale;
@@ -49,51 +81,74 @@ Covariance::Covariance(const CandidateSet& candidates, CovarianceSettings settin
     }
 }
 
-/// Of 5 r^2 / length^2.
-double Covariance::residual(double squared_distance) const {
-    const double r = std::sqrt(squared_distance);
-    return settings_.residual_share * (1.0 + r + squared_distance / 3.0) * std::exp(-r);
-}
-
 double Covariance::between(std::size_t a, std::size_t b) const {
+    const CandidateSet& candidates = groups_->candidates();
     double linear = settings_.constant * settings_.constant;
     double distance = 0.0;
-    for (const Tables& table : tables_) {
-        const std::size_t at = table.of_candidate[a] * table.values + table.of_candidate[b];
-        linear += table.products[at];
-        distance += table.distances[at];
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+        if (tables_[p].values == 0) continue;
+        const std::size_t at = candidates[a][p] * tables_[p].values + candidates[b][p];
+        linear += tables_[p].products[at];
+        distance += tables_[p].distances[at];
     }
     for (const auto& factor : settings_.factors) linear += factor[a] * factor[b];
-    return linear + residual(distance);
+    add_matern({&distance, 1}, {&linear, 1}, settings_.residual_share, {&linear, 1});
+    return linear;
+}
+
+std::vector<Covariance::Alike> Covariance::alike(const CandidateGroups::Group& group, std::size_t candidate) const {
+    std::vector<Alike> all(1);
+    std::vector<Alike> wider;
+    for (const std::size_t p : group.parameters) {
+        const Tables& table = tables_[p];
+        const std::size_t row = groups_->candidates()[candidate][p] * table.values;
+        wider.clear();
+        for (const Alike& one : all) {
+            for (std::size_t v = 0; v < table.values; ++v)
+                wider.push_back({one.product + table.products[row + v], one.distance + table.distances[row + v]});
+        }
+        all.swap(wider);
+    }
+    return all;
 }
 
 void Covariance::column(std::size_t candidate, std::span<double> out) const {
-    const auto n = static_cast<Eigen::Index>(size_);
-    Eigen::Map<Eigen::ArrayXd> linear(out.data(), n);
-    linear.setConstant(settings_.constant * settings_.constant);
-    Eigen::ArrayXd distance = Eigen::ArrayXd::Zero(n);
-    for (const Tables& table : tables_) {
-        const std::size_t row = std::size_t{table.of_candidate[candidate]} * table.values;
-        const double* const products = &table.products[row];
-        const double* const distances = &table.distances[row];
-        for (std::size_t c = 0; c < size_; ++c) {
-            const std::uint16_t value = table.of_candidate[c];
-            out[c] += products[value];
-            distance[static_cast<Eigen::Index>(c)] += distances[value];
+    const auto groups = groups_->groups();
+    std::vector<std::vector<Alike>> alikes;
+    alikes.reserve(groups.size());
+    for (const CandidateGroups::Group& group : groups) alikes.push_back(alike(group, candidate));
+    std::array<double, kBlock> distance{};
+    for (std::size_t first = 0; first < out.size(); first += kBlock) {
+        const std::size_t count = std::min(kBlock, out.size() - first);
+        double* const linear = &out[first];
+        std::fill_n(linear, count, settings_.constant * settings_.constant);
+        distance.fill(0.0);
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            const std::uint16_t* const of_candidate = &groups[g].of_candidate[first];
+            const Alike* const all = alikes[g].data();
+            for (std::size_t c = 0; c < count; ++c) {
+                linear[c] += all[of_candidate[c]].product;
+                distance[c] += all[of_candidate[c]].distance;
+            }
         }
-    }
-    for (const auto& factor : settings_.factors) {
-        linear += factor[candidate] * Eigen::Map<const Eigen::ArrayXd>(factor.data(), n);
-    }
-    if (settings_.residual_share > 0.0) {
-        const Eigen::ArrayXd r = distance.sqrt();
-        linear += settings_.residual_share * (1.0 + r + distance / 3.0) * (-r).exp();
+        for (const auto& factor : settings_.factors) {
+            for (std::size_t c = 0; c < count; ++c) linear[c] += factor[candidate] * factor[first + c];
+        }
+        if (settings_.residual_share > 0.0) {
+            add_matern(std::span(distance).first(count), {linear, count}, settings_.residual_share, {linear, count});
+        }
     }
 }
 
 std::vector<double> Covariance::diagonal() const {
-    std::vector<double> diagonal(size_);
-    for (std::size_t c = 0; c < size_; ++c) diagonal[c] = between(c, c);
+    const CandidateSet& candidates = groups_->candidates();
+    std::vector<double> diagonal(candidates.size(), settings_.constant * settings_.constant + settings_.residual_share);
+    for (std::size_t c = 0; c < diagonal.size(); ++c) {
+        for (std::size_t p = 0; p < tables_.size(); ++p) {
+            if (tables_[p].values > 0) diagonal[c] += tables_[p].products[candidates[c][p] * (tables_[p].values + 1)];
+        }
+        for (const auto& factor : settings_.factors) diagonal[c] += factor[c] * factor[c];
+    }
     return diagonal;
 }
 

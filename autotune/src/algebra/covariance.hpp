@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -27,10 +29,37 @@ struct CovarianceSettings {
     std::vector<std::vector<double>> factors = {};  ///< of the devices: rank times one per candidate
 };
 
-/// Immutable after construction; keeps a pointer to the candidates.
+/// What covariances over one candidate set share. Parameters that vary are numbered together where their values have
+/// few combinations, so that a candidate's covariance takes two or three look-ups instead of one per parameter.
+class CandidateGroups {
+   public:
+    explicit CandidateGroups(const CandidateSet& candidates);
+
+    struct Group {
+        std::vector<std::size_t> parameters;  ///< the last one's value changes fastest
+        std::size_t combinations = 1;
+        std::vector<std::uint16_t> of_candidate;
+    };
+    [[nodiscard]] const CandidateSet& candidates() const noexcept { return candidates_; }
+    [[nodiscard]] std::span<const Group> groups() const noexcept { return groups_; }
+    /// How often a parameter's values occur, in sum 1.
+    [[nodiscard]] std::span<const double> frequencies(std::size_t parameter) const noexcept {
+        return frequencies_[parameter];
+    }
+    [[nodiscard]] std::size_t varying() const noexcept { return varying_; }  ///< parameters of more than one value
+
+   private:
+    const CandidateSet& candidates_;
+    std::vector<Group> groups_;
+    std::vector<std::vector<double>> frequencies_;
+    std::size_t varying_ = 0;
+};
+
+/// Immutable after construction; the candidates must outlive it.
 class Covariance final : public Kernel {
    public:
     Covariance(const CandidateSet& candidates, CovarianceSettings settings);
+    Covariance(std::shared_ptr<const CandidateGroups> groups, CovarianceSettings settings);
 
     [[nodiscard]] double between(std::size_t a, std::size_t b) const;
     void column(std::size_t candidate, std::span<double> out) const override;
@@ -41,13 +70,17 @@ class Covariance final : public Kernel {
     struct Tables {
         std::size_t values = 0;
         std::vector<double> products, distances;
-        std::vector<std::uint16_t> of_candidate;
     };
-    [[nodiscard]] double residual(double squared_distance) const;
+    /// Of one combination of a group's values with a candidate's.
+    struct Alike {
+        double product = 0.0;
+        double distance = 0.0;
+    };
+    [[nodiscard]] std::vector<Alike> alike(const CandidateGroups::Group& group, std::size_t candidate) const;
 
+    std::shared_ptr<const CandidateGroups> groups_;
     CovarianceSettings settings_;
-    std::vector<Tables> tables_;
-    std::size_t size_ = 0;
+    std::vector<Tables> tables_;  ///< one per parameter; empty where it does not vary
 };
 
 }  // namespace yolk::autotune

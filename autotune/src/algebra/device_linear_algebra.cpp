@@ -12,6 +12,7 @@
 
 #include "device_posterior.hpp"
 #include "exact_posterior.hpp"
+#include "joint_gain.hpp"
 #include "yolk/autotune/policy_fisher.hpp"
 #include "yolk/core/log.hpp"
 
@@ -99,9 +100,13 @@ class DeviceLinearAlgebra final : public LinearAlgebra {
         exact_.at({&candidate, 1}, {&posterior, 1});
         return posterior;
     }
+    Posteriors all() override;
     Evidence evidence() override { return exact_.evidence(); }
     std::optional<std::size_t> most_promising(const Acquisition& acquisition,
                                               std::span<const std::size_t> among) override;
+    std::optional<std::size_t> most_promising_with(const Acquisition& acquisition, LinearAlgebra& second,
+                                                   const Acquisition& second_acquisition,
+                                                   std::span<const std::size_t> among) override;
 
    private:
     /// The best candidate so far by its gain in double precision, the first of equal ones.
@@ -117,7 +122,17 @@ class DeviceLinearAlgebra final : public LinearAlgebra {
     };
     Result<Settled> settle(const Acquisition& acquisition, const Screen& screen);
     Result<void> check_bounds(const Screen& screen);
+    Result<Screen> screened(const Acquisition& acquisition);
     Result<Found> propose(const Acquisition& acquisition);
+    /// A regression beside this one, and what it looks for.
+    struct Other {
+        DeviceLinearAlgebra& algebra;
+        const Acquisition& acquisition;
+    };
+    void look_at_with(const Acquisition& acquisition, const Other& other, std::span<const std::size_t> candidates,
+                      Found& found);
+    Result<Settled> settle_with(const Acquisition& acquisition, const Other& other, const Screen& screen,
+                                const Screen& others_screen);
     Result<void> audit(const Acquisition& acquisition);
     void take_over(const Error& error);
     /// An error of this class's own: a result that is outside its tolerance.
@@ -132,11 +147,32 @@ class DeviceLinearAlgebra final : public LinearAlgebra {
     std::unique_ptr<DevicePosterior> posterior_;
     std::vector<std::size_t> looked_at_;
     std::vector<CandidatePosterior> posteriors_;
+    std::array<std::vector<double>, 3> all_;  ///< value scores, unit scores, variances
     std::vector<double> gains_;
     std::vector<std::uint32_t> groups_;
     std::uint64_t proposals_ = 0;
     bool disagrees_ = false;
 };
+
+/// In double precision on the host.
+Posteriors DeviceLinearAlgebra::all() {
+    if (host_ != nullptr) return host_->all();
+    constexpr std::size_t kAtOnce = 512;
+    const std::size_t size = exact_.candidates();
+    for (std::vector<double>& one : all_) one.resize(size);
+    for (std::size_t first = 0; first < size; first += kAtOnce) {
+        looked_at_.resize(std::min(kAtOnce, size - first));
+        std::iota(looked_at_.begin(), looked_at_.end(), first);
+        posteriors_.resize(looked_at_.size());
+        exact_.at(looked_at_, posteriors_);
+        for (std::size_t i = 0; i < looked_at_.size(); ++i) {
+            all_[0][first + i] = posteriors_[i].value_score;
+            all_[1][first + i] = posteriors_[i].unit_score;
+            all_[2][first + i] = posteriors_[i].variance;
+        }
+    }
+    return {.value_scores = all_[0], .unit_scores = all_[1], .variances = all_[2]};
+}
 
 void DeviceLinearAlgebra::look_at(const Acquisition& acquisition, std::span<const std::size_t> candidates,
                                   Found& found) {
@@ -240,7 +276,12 @@ Result<DeviceLinearAlgebra::Settled> DeviceLinearAlgebra::settle(const Acquisiti
     return settled;
 }
 
-Result<DeviceLinearAlgebra::Found> DeviceLinearAlgebra::propose(const Acquisition& acquisition) {
+/// Bounds of all groups, counted.
+Result<Screen> DeviceLinearAlgebra::screened(const Acquisition& acquisition) {
+    {
+        const std::lock_guard lock(shared_.mutex);
+        if (shared_.lost) return Error{ErrorKind::DeviceLost, "The device is lost."};
+    }
     if (posterior_ == nullptr) {
         YOLK_TRY(posterior_, shared_.take(exact_.candidates()));
     }
@@ -255,18 +296,25 @@ Result<DeviceLinearAlgebra::Found> DeviceLinearAlgebra::propose(const Acquisitio
     if (!(residual <= 1.0)) {
         return disagrees(fmt::format("a solve's residual was {:.2g} of its tolerance", residual));
     }
-    YOLK_TRY(const Settled settled, settle(acquisition, screen));
     ++proposals_;
     DevicePosterior& posterior = *posterior_;
     shared_.count([&](DeviceAlgebraCounts& counts) {
-        ++counts.proposals;
-        counts.worked_out += settled.worked_out;
-        if (settled.found.candidate == settled.first_choice) ++counts.agreed;
         counts.residual = std::max(counts.residual, residual);
         counts.plans += posterior.plans_made() - plans;
         counts.regressions += posterior.rebuilds() - rebuilds;
         counts.inversions += posterior.inversions() - inversions;
         shared_.plans = DeviceAlgebraPlans{posterior.plans().scores, posterior.plans().inverse};
+    });
+    return screen;
+}
+
+Result<DeviceLinearAlgebra::Found> DeviceLinearAlgebra::propose(const Acquisition& acquisition) {
+    YOLK_TRY(const Screen screen, screened(acquisition));
+    YOLK_TRY(const Settled settled, settle(acquisition, screen));
+    shared_.count([&](DeviceAlgebraCounts& counts) {
+        ++counts.proposals;
+        counts.worked_out += settled.worked_out;
+        if (settled.found.candidate == settled.first_choice) ++counts.agreed;
     });
     if (proposals_ % kAuditEvery == 1) YOLK_TRY_VOID(audit(acquisition));
     return settled.found;
@@ -300,16 +348,107 @@ std::optional<std::size_t> DeviceLinearAlgebra::most_promising(const Acquisition
         shared_.count([](DeviceAlgebraCounts& counts) { ++counts.near; });
         return found.candidate;
     }
-    Result<Found> found = [&]() -> Result<Found> {
-        {
-            const std::lock_guard lock(shared_.mutex);
-            if (shared_.lost) return Error{ErrorKind::DeviceLost, "The device is lost."};
-        }
-        return propose(acquisition);
-    }();
+    const Result<Found> found = propose(acquisition);
     if (found) return found->candidate;
     take_over(found.error());
     return host_->most_promising(acquisition, among);
+}
+
+void DeviceLinearAlgebra::look_at_with(const Acquisition& acquisition, const Other& other,
+                                       std::span<const std::size_t> candidates, Found& found) {
+    Found alone;
+    look_at(acquisition, candidates, alone);  // leaves in posteriors_ what this one says of those that are unknown
+    std::vector<CandidatePosterior>& others = other.algebra.posteriors_;
+    others.resize(looked_at_.size());
+    if (looked_at_.empty()) return;
+    other.algebra.exact_.at(looked_at_, others);
+    for (std::size_t i = 0; i < looked_at_.size(); ++i) {
+        const std::size_t c = looked_at_[i];
+        gains_[i] = log_gain(acquisition, c, posteriors_[i]) + log_gain(other.acquisition, c, others[i]);
+        const bool better =
+            !found.candidate || gains_[i] > found.gain || (gains_[i] == found.gain && c < *found.candidate);
+        if (better) found = {c, gains_[i]};
+    }
+}
+
+/// As settle(), with the sum of both screens' bounds as logarithms. Gains below 2^-100 come back as 0.
+Result<DeviceLinearAlgebra::Settled> DeviceLinearAlgebra::settle_with(const Acquisition& acquisition,
+                                                                      const Other& other, const Screen& screen,
+                                                                      const Screen& others_screen) {
+    constexpr double kLeastGain = 0x1p-100;
+    constexpr double kRounding = 1e-9;
+    std::vector<double> bounds(screen.bounds.size());
+    for (std::size_t g = 0; g < bounds.size(); ++g) {
+        bounds[g] = std::log(std::max(bound_of(screen, g), kLeastGain)) +
+                    std::log(std::max(bound_of(others_screen, g), kLeastGain)) + kRounding;
+    }
+    groups_.resize(bounds.size());
+    std::iota(groups_.begin(), groups_.end(), 0U);
+    const auto below = [&](std::uint32_t a, std::uint32_t b) {
+        return bounds[a] != bounds[b] ? bounds[a] < bounds[b] : a > b;
+    };
+    std::ranges::make_heap(groups_, below);
+    Settled settled;
+    Found& found = settled.found;
+    settled.first_choice = std::size_t{groups_[0]} * kCandidatesPerGroup + screen.leaders[groups_[0]];
+    std::array<std::size_t, kCandidatesPerGroup> candidates{};
+    while (!groups_.empty() && (!found.candidate || bounds[groups_.front()] >= found.gain)) {
+        if (settled.worked_out >= kMostWorkedOut) return Settled{};
+        std::ranges::pop_heap(groups_, below);
+        const std::size_t group = groups_.back();
+        groups_.pop_back();
+        std::iota(candidates.begin(), candidates.end(), group * kCandidatesPerGroup);
+        look_at_with(acquisition, other, candidates, found);
+        settled.worked_out += looked_at_.size();
+        for (std::size_t i = 0; i < looked_at_.size(); ++i) {
+            if (gains_[i] > bounds[group])
+                return disagrees(
+                    fmt::format("a sum of log gains of {:.6g} was bounded by {:.6g}", gains_[i], bounds[group]));
+        }
+    }
+    return settled;
+}
+
+std::optional<std::size_t> DeviceLinearAlgebra::most_promising_with(const Acquisition& acquisition,
+                                                                    LinearAlgebra& second,
+                                                                    const Acquisition& second_acquisition,
+                                                                    std::span<const std::size_t> among) {
+    auto* const on_device = dynamic_cast<DeviceLinearAlgebra*>(&second);
+    const auto by_host = [&] {
+        return LinearAlgebra::most_promising_with(acquisition, second, second_acquisition, among);
+    };
+    if (host_ != nullptr || on_device == nullptr || on_device->host_ != nullptr) return by_host();
+    const Other other{*on_device, second_acquisition};
+    if (!among.empty()) {
+        Found found;
+        look_at_with(acquisition, other, among, found);
+        shared_.count([](DeviceAlgebraCounts& counts) { ++counts.near; });
+        return found.candidate;
+    }
+    const Result<Screen> screen = screened(acquisition);
+    if (!screen) take_over(screen.error());
+    const Result<Screen> others_screen = on_device->screened(second_acquisition);
+    if (!others_screen) on_device->take_over(others_screen.error());
+    if (!screen || !others_screen) return by_host();
+    const Result<Settled> settled = settle_with(acquisition, other, *screen, *others_screen);
+    Result<void> audited;
+    if (settled && proposals_ % kAuditEvery == 1) audited = audit(acquisition);
+    if (!settled || !audited) {
+        take_over(settled ? audited.error() : settled.error());
+        return by_host();
+    }
+    if (on_device->proposals_ % kAuditEvery == 1) audited = on_device->audit(second_acquisition);
+    if (!audited) {
+        on_device->take_over(audited.error());
+        return by_host();
+    }
+    if (!settled->found.candidate) return by_host();  // too many are alike
+    shared_.count([&](DeviceAlgebraCounts& counts) {
+        ++counts.proposals;
+        counts.worked_out += settled->worked_out;
+        if (settled->found.candidate == settled->first_choice) ++counts.agreed;
+    });
+    return settled->found.candidate;
 }
 
 }  // namespace

@@ -7,15 +7,13 @@
 #include <span>
 #include <vector>
 
+#include "growing_factor.hpp"
 #include "yolk/autotune/linear_algebra.hpp"
 
 namespace yolk::autotune {
 
-/// Of a measurement's noise and of a posterior, so that no pivot is 0. Here and in host_linear_algebra the same.
-inline constexpr double kLeastVariance = 1e-10;
-
-/// The same sums in the same order as host_linear_algebra, so the same bits (a test holds them together), but a row of
-/// the factor only for the candidates that are asked about: O(n^2) each. One thread at a time.
+/// The same sums in the same order as host_linear_algebra, so the same bits (a test holds them together), but a column
+/// of V only for the candidates that are asked about: O(n^2) each. One thread at a time.
 class ExactPosterior {
    public:
     void begin(const Kernel& kernel);
@@ -23,7 +21,7 @@ class ExactPosterior {
 
     [[nodiscard]] std::size_t count() const noexcept { return measured_.size(); }
     [[nodiscard]] std::size_t candidates() const noexcept { return diagonal_.size(); }
-    [[nodiscard]] const Evidence& evidence() const noexcept { return evidence_; }
+    [[nodiscard]] const Evidence& evidence() const noexcept { return factor_.evidence(); }
     [[nodiscard]] std::span<const double> diagonal() const noexcept { return diagonal_; }
     [[nodiscard]] const Kernel& kernel() const noexcept { return *kernel_; }
 
@@ -33,8 +31,6 @@ class ExactPosterior {
         double noise_variance = 0.0;
         double value = 0.0;
         double pivot = 1.0;
-        double value_entry = 0.0;
-        double unit_entry = 0.0;
     };
     [[nodiscard]] const Measurement& measurement(std::size_t k) const noexcept { return measured_[k]; }
     [[nodiscard]] std::span<const double> column(std::size_t k) const noexcept { return columns_[k]; }
@@ -52,11 +48,10 @@ class ExactPosterior {
     std::vector<double> diagonal_;
     std::vector<Measurement> measured_;
     std::vector<std::vector<double>> columns_;  ///< of K; more than there are measurements: memory that is kept
-    std::vector<std::vector<double>> factor_;   ///< row k of L, without its pivot
-    std::vector<std::vector<double>> rows_;     ///< of A
-    std::vector<double> solved_;                ///< V = L^-1 K(S, candidates), row by row
+    GrowingFactor factor_;
+    std::vector<std::vector<double>> rows_;  ///< of A
+    std::vector<double> solved_;             ///< V = L^-1 K(S, candidates), row by row
     std::vector<double> sums_;
-    Evidence evidence_;
 };
 
 }  // namespace yolk::autotune

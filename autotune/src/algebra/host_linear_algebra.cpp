@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // With A = L L^T and V = L^-1 K(S,:), a new measurement of candidate i adds the row
-//   v = (K(i,:) - sum_k V(k,i) V(k,:)) / l,   l = sqrt(v(i) before the division + D)
-// and to each right-hand side y its entry z = (y - sum_k V(k,i) z_k) / l, so that K(:,S) A^-1 y = V^T z grows by z v.
-#include <Eigen/Core>
+//   v = (K(i,:) - sum_k L(n,k) V(k,:)) / l,   l = L(n,n)
+// and to each right-hand side y its entry z = (y - sum_k L(n,k) z_k) / l, so that K(:,S) A^-1 y = V^T z grows by z v.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
-#include "exact_posterior.hpp"
+#include "factor_kernels.hpp"
+#include "growing_factor.hpp"
+#include "vector_lanes.hpp"
 #include "yolk/autotune/linear_algebra.hpp"
 #include "yolk/core/check.hpp"
 
@@ -39,68 +40,59 @@ class HostLinearAlgebra final : public LinearAlgebra {
    public:
     void begin(const Kernel& kernel) override {
         kernel_ = &kernel;
+        factor_.clear();
+        measured_.clear();
+        taken_in_ = 0;
         const std::vector<double> diagonal = kernel.diagonal();
-        variances_ = Eigen::Map<const Eigen::VectorXd>(diagonal.data(), static_cast<Eigen::Index>(diagonal.size()));
-        column_.resize(diagonal.size());
-        value_scores_.setZero(variances_.size());
-        unit_scores_.setZero(variances_.size());
-        value_entries_.clear();
-        unit_entries_.clear();
-        evidence_ = {};
+        size_ = diagonal.size();
+        const std::size_t padded = (size_ + kTile - 1) / kTile * kTile;
+        column_.assign(padded, 0.0);
+        variances_.assign(padded, 1.0);
+        std::ranges::copy(diagonal, variances_.begin());
+        value_scores_.assign(padded, 0.0);
+        unit_scores_.assign(padded, 0.0);
     }
 
     void append(std::size_t candidate, double noise_variance, double value) override {
-        YOLK_CHECK(kernel_ != nullptr && candidate < column_.size());
-        kernel_->column(candidate, column_);
-        const auto i = static_cast<Eigen::Index>(candidate);
-        const auto n = static_cast<Eigen::Index>(value_entries_.size());
-        if (rows_.rows() <= n || rows_.cols() != variances_.size()) grow(n);
-        // A copy: the row that is written shares the matrix with those that are read.
-        const Eigen::VectorXd entries = rows_.col(i).head(n);
-        auto row = rows_.row(n);
-        row = Eigen::Map<const Eigen::RowVectorXd>(column_.data(), variances_.size());
-        if (n > 0) row.noalias() -= entries.transpose() * rows_.topRows(n);
-        const double pivot = std::sqrt(std::max(row(i), 0.0) + std::max(noise_variance, kLeastVariance));
-        row /= pivot;
-        double value_entry = value;
-        double unit_entry = 1.0;
-        for (Eigen::Index k = 0; k < n; ++k) {
-            value_entry -= entries(k) * value_entries_[static_cast<std::size_t>(k)];
-            unit_entry -= entries(k) * unit_entries_[static_cast<std::size_t>(k)];
+        YOLK_CHECK(kernel_ != nullptr && candidate < size_);
+        kernel_->column(candidate, std::span(column_).first(size_));
+        const std::size_t n = measured_.size();
+        measured_.push_back(candidate);
+        if (capacity_ <= n || rows_.size() != capacity_ * column_.size()) grow(n);
+        for (std::size_t tile = 0; tile * kTile < column_.size(); ++tile) {
+            std::copy_n(&column_[tile * kTile], kTile, &rows_[(tile * capacity_ + n) * kTile]);
         }
-        value_entry /= pivot;
-        unit_entry /= pivot;
-        value_entries_.push_back(value_entry);
-        unit_entries_.push_back(unit_entry);
-        value_scores_ += value_entry * row.transpose();
-        unit_scores_ += unit_entry * row.transpose();
-        variances_ = (variances_ - row.transpose().cwiseAbs2()).cwiseMax(kLeastVariance);
-        evidence_.values_values += value_entry * value_entry;
-        evidence_.values_units += value_entry * unit_entry;
-        evidence_.units_units += unit_entry * unit_entry;
-        evidence_.log_determinant += 2.0 * std::log(pivot);
-        ++evidence_.count;
+        covariances_.clear();
+        for (const std::size_t other : measured_) covariances_.push_back(column_[other]);
+        factor_.append(covariances_, noise_variance, value);
     }
 
     CandidatePosterior at(std::size_t candidate) override {
-        const auto c = static_cast<Eigen::Index>(candidate);
-        return {value_scores_(c), unit_scores_(c), variances_(c)};
+        take_in();
+        return {value_scores_[candidate], unit_scores_[candidate], variances_[candidate]};
     }
-    Evidence evidence() override { return evidence_; }
+    Posteriors all() override {
+        take_in();
+        return {.value_scores = std::span(value_scores_).first(size_),
+                .unit_scores = std::span(unit_scores_).first(size_),
+                .variances = std::span(variances_).first(size_)};
+    }
+    Evidence evidence() override { return factor_.evidence(); }
 
     std::optional<std::size_t> most_promising(const Acquisition& acquisition,
                                               std::span<const std::size_t> among) override {
+        take_in();
         std::optional<std::size_t> found;
         double most = -std::numeric_limits<double>::infinity();
         const auto look_at = [&](std::size_t c) {
             if (acquisition.history->known(c)) return;
-            const double gain = gain_of(acquisition, c, at(c));
+            const double gain = gain_of(acquisition, c, {value_scores_[c], unit_scores_[c], variances_[c]});
             if (found && gain <= most) return;
             found = c;
             most = gain;
         };
         if (among.empty()) {
-            for (std::size_t c = 0; c < column_.size(); ++c) look_at(c);
+            for (std::size_t c = 0; c < size_; ++c) look_at(c);
         } else {
             for (const std::size_t c : among) look_at(c);
         }
@@ -108,21 +100,48 @@ class HostLinearAlgebra final : public LinearAlgebra {
     }
 
    private:
-    using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    /// What was appended since the last time, into the scores of all candidates. After a fit these are all measurements
+    /// at once, and a tile's rows stay in a cache.
+    void take_in() {
+        const std::size_t n = measured_.size();
+        if (taken_in_ == n) return;
+        factor_rows_.clear();
+        for (std::size_t k = 0; k < n; ++k) {
+            factor_rows_.push_back({.factor = factor_.entries(k).data(),
+                                    .inverse_pivot = 1.0 / factor_.pivot(k),
+                                    .value_entry = factor_.value_entry(k),
+                                    .unit_entry = factor_.unit_entry(k)});
+        }
+        for (std::size_t tile = 0; tile * kTile < column_.size(); ++tile) {
+            const std::size_t at = tile * kTile;
+            extend_tile(&rows_[at * capacity_], taken_in_, factor_rows_,
+                        {&value_scores_[at], &unit_scores_[at], &variances_[at]}, kLeastVariance);
+        }
+        taken_in_ = n;
+    }
 
-    void grow(Eigen::Index used) {
-        constexpr Eigen::Index kFirstRows = 64;
-        Rows larger(std::max(kFirstRows, 2 * used), variances_.size());
-        if (used > 0) larger.topRows(used) = rows_.topRows(used);
+    void grow(std::size_t used) {
+        constexpr std::size_t kFirstRows = 65;  // odd, so that the tiles do not compete for the same cache lines
+        const std::size_t capacity = std::max({kFirstRows, capacity_, used + used / 2}) | 1U;
+        std::vector<double> larger(capacity * column_.size());
+        for (std::size_t tile = 0; used > 0 && tile * kTile < column_.size(); ++tile) {
+            std::copy_n(&rows_[tile * capacity_ * kTile], used * kTile, &larger[tile * capacity * kTile]);
+        }
         rows_.swap(larger);
+        capacity_ = capacity;
     }
 
     const Kernel* kernel_ = nullptr;
-    std::vector<double> column_;
-    Rows rows_;
-    Eigen::VectorXd value_scores_, unit_scores_, variances_;
-    std::vector<double> value_entries_, unit_entries_;
-    Evidence evidence_;
+    std::size_t size_ = 0;
+    GrowingFactor factor_;
+    std::vector<std::size_t> measured_;
+    std::size_t taken_in_ = 0;  ///< measurements that the scores know
+    std::vector<double> column_, covariances_;
+    std::vector<double> rows_;  ///< of V: tile by tile, in a tile row by row; rows not taken in yet are still K's
+    std::size_t capacity_ = 0;  ///< rows that a tile has room for
+    std::vector<FactorRow> factor_rows_;
+    /// Whole tiles.
+    std::vector<double> value_scores_, unit_scores_, variances_;
 };
 
 }  // namespace

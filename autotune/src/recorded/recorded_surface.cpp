@@ -77,8 +77,12 @@ Result<RecordedSurface> RecordedSurface::of(CandidateSet candidates, std::vector
         if (cost != kInvalidCost) ++surface.valid_count_;
         surface.optimum_ = std::min(surface.optimum_, cost);
     }
-    if (surface.valid_count_ == 0)
-        return bad_input("The surface has no configuration that worked; there is no optimum.");
+    if (surface.valid_count_ == 0) {
+        return bad_input(
+            "No configuration on the surface worked ({} failed), so there is no optimum to compare a search with. "
+            "Record one in which at least one has a time.",
+            surface.costs_.size());
+    }
     surface.device_ = std::move(device);
     surface.kernel_ = std::move(kernel);
     return surface;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 
 #include "covariance.hpp"
@@ -22,6 +23,9 @@ struct FittedCovariance {
 /// over the shares of the two parts, the weight of the devices' factors, each parameter's relevance in the residual's
 /// distance, and the noise. Steps are factors of 2, with a penalty on the square of their count, so that few
 /// measurements move little. O(n^3) per trial.
+[[nodiscard]] FittedCovariance fit_covariance(const std::shared_ptr<const CandidateGroups>& groups,
+                                              std::span<const std::size_t> measured, std::span<const double> values,
+                                              const FittedCovariance& start);
 [[nodiscard]] FittedCovariance fit_covariance(const CandidateSet& candidates, std::span<const std::size_t> measured,
                                               std::span<const double> values, const FittedCovariance& start);
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The house strategy. Cold: a log-linear policy over all candidates whose exact natural gradient is the damped
-// regression of posterior_search, with a Matern residual, both fitted by evidence; expected improvement, every third
-// step among the best one's neighbours. With a prior over devices: a second regression that begins from the devices'
-// mean and factors, and a guard that begins a cold search where the prior does not predict, or brings nothing any more.
+// regression of posterior_search, with a Matern residual, both fitted by evidence, and beside it a Matern process that
+// takes nothing for log-linear; the largest sum of both log expected improvements, every third step among the best
+// one's neighbours. With a prior over devices: a regression that begins from the devices' mean and factors, alone, and
+// a guard that begins a cold search where the prior does not predict, or brings nothing any more.
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "guard.hpp"
+#include "hedged_search.hpp"
 #include "posterior_search.hpp"
 #include "strategies.hpp"
 
@@ -38,6 +39,13 @@ PosteriorOptions cold_options(const NaturalSettings& settings) {
             .slope_above_median = kSlopeAboveMedian};
 }
 
+/// Of the second model.
+PosteriorOptions process_options(const NaturalSettings& settings) {
+    return {.covariance = {.linear_share = 0.0, .residual_share = 1.0},
+            .noise = settings.noise,
+            .exploration = settings.exploration};
+}
+
 PosteriorOptions warm_options(const DevicePrior& prior, const NaturalSettings& settings) {
     // The mean itself may be stretched: one more factor.
     std::vector<std::vector<double>> factors = prior.factors;
@@ -54,35 +62,12 @@ PosteriorOptions warm_options(const DevicePrior& prior, const NaturalSettings& s
             .exploration = settings.exploration};
 }
 
-/// A search of its own: a regression, and the best of what it was told.
-struct Search {
-    explicit Search(std::unique_ptr<PosteriorSearch> regression) : posterior(std::move(regression)) {}
-    std::unique_ptr<PosteriorSearch> posterior;
-    double best_value = std::numeric_limits<double>::infinity();
-    std::optional<std::size_t> best;
-
-    void add(std::size_t candidate, double value) {
-        posterior->add(candidate, value);
-        if (value >= best_value) return;
-        best_value = value;
-        best = candidate;
-    }
-    [[nodiscard]] std::optional<std::size_t> propose(const CandidateSet& candidates, std::size_t local_every) const {
-        if (best && posterior->count() % local_every == 0) {
-            if (const auto near = posterior->most_promising(best_value, candidates.neighbours(*best))) return near;
-        }
-        return posterior->most_promising(best_value);
-    }
-};
-
 class Natural final : public Strategy {
    public:
     explicit Natural(StrategyContext context)
         : context_(std::move(context)), settings_(legal(context_.settings.natural)), cold_(cold_search()) {
         if (context_.prior == nullptr) return;
-        const PosteriorOptions options = warm_options(*context_.prior, settings_);
-        warm_.emplace(
-            std::make_unique<PosteriorSearch>(*context_.candidates, *context_.history, options, algebra_of(context_)));
+        warm_.emplace(regression(warm_options(*context_.prior, settings_)));
         guard_.emplace(settings_, context_.prior->residual_deviation * settings_.residual_factor);
     }
 
@@ -106,7 +91,7 @@ class Natural final : public Strategy {
             warm_.reset();
             return propose_cold();
         }
-        cold_turn_ = warm_turns_ >= cold_.posterior->count();
+        cold_turn_ = warm_turns_ >= cold_.count();
         if (cold_turn_) return propose_cold();
         return warm_->propose(*context_.candidates, count_of(settings_.local_every));
     }
@@ -120,26 +105,28 @@ class Natural final : public Strategy {
 
    private:
     void learn_warm(std::size_t candidate, double value) {
-        PosteriorSearch& posterior = *warm_->posterior;
-        if (cold_turn_ || posterior.count() < portfolio_size()) {
+        if (cold_turn_ || warm_->count() < portfolio_size()) {
             guard_->found(value, /*by_prior=*/!cold_turn_);
         } else {
             warm_turns_ += begun_anew_ ? 1U : 0U;
-            guard_->measured(value, posterior.log_density(candidate, value),
-                             cold_.posterior->log_density(candidate, value));
+            guard_->measured(value, warm_->first().log_density(candidate, value),
+                             cold_.first().log_density(candidate, value));
         }
         warm_->add(candidate, value);
-        guard_->scaled(posterior.moments().deviation);
+        guard_->scaled(warm_->first().moments().deviation);
     }
     [[nodiscard]] std::size_t portfolio_size() const {
         return std::min(count_of(settings_.portfolio), context_.prior->portfolio.size());
     }
-    [[nodiscard]] Search cold_search() const {
-        return Search(std::make_unique<PosteriorSearch>(*context_.candidates, *context_.history,
-                                                        cold_options(settings_), algebra_of(context_)));
+    [[nodiscard]] std::unique_ptr<PosteriorSearch> regression(PosteriorOptions options) const {
+        return std::make_unique<PosteriorSearch>(*context_.candidates, *context_.history, std::move(options),
+                                                 algebra_of(context_));
+    }
+    [[nodiscard]] HedgedSearch cold_search() const {
+        return HedgedSearch(regression(cold_options(settings_)), regression(process_options(settings_)));
     }
     [[nodiscard]] std::optional<std::size_t> propose_cold() const {
-        if (cold_.posterior->count() < count_of(settings_.first)) return std::nullopt;
+        if (cold_.count() < count_of(settings_.first)) return std::nullopt;
         return cold_.propose(*context_.candidates, count_of(settings_.local_every));
     }
 
@@ -147,8 +134,8 @@ class Natural final : public Strategy {
     NaturalSettings settings_;
     LogCosts log_costs_;
     /// Until the prior is doubted, only to be compared with; then a search of its own, which learns what it proposes.
-    Search cold_;
-    std::optional<Search> warm_;  ///< none without a prior, and after the guard gave up on it
+    HedgedSearch cold_;
+    std::optional<HedgedSearch> warm_;  ///< none without a prior, and after the guard gave up on it
     std::optional<Guard> guard_;
     bool begun_anew_ = false;
     bool cold_turn_ = false;  ///< what is being measured was proposed by the cold search, the prior still has turns

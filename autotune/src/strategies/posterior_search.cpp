@@ -29,10 +29,10 @@ double LogCosts::add(double cost) {
 
 PosteriorSearch::PosteriorSearch(const CandidateSet& candidates, const History& history, PosteriorOptions options,
                                  std::unique_ptr<LinearAlgebra> algebra)
-    : candidates_(candidates),
+    : groups_(std::make_shared<const CandidateGroups>(candidates)),
       history_(history),
       options_(std::move(options)),
-      covariance_(candidates, options_.covariance),
+      covariance_(groups_, options_.covariance),
       algebra_(std::move(algebra)),
       noise_(options_.noise) {
     algebra_->begin(covariance_);
@@ -61,9 +61,9 @@ void PosteriorSearch::fit() {
     }
     std::ranges::transform(residuals_, learned.begin(), [&](double residual) { return bent(residual); });
     const FittedCovariance fitted = fit_covariance(
-        candidates_, measured_, learned,
+        groups_, measured_, learned,
         {.covariance = options_.covariance, .noise = options_.noise, .scale_count = options_.scale_count});
-    covariance_ = Covariance(candidates_, fitted.covariance);
+    covariance_ = Covariance(groups_, fitted.covariance);
     noise_ = fitted.noise;
     algebra_->begin(covariance_);
     for (std::size_t position = 0; position < measured_.size(); ++position) append(position);
@@ -89,7 +89,7 @@ double PosteriorSearch::mean(std::size_t candidate) const {
 
 std::vector<double> PosteriorSearch::means() const {
     const double level = moments().level;
-    std::vector<double> all(candidates_.size());
+    std::vector<double> all(groups_->candidates().size());
     for (std::size_t c = 0; c < all.size(); ++c) {
         const CandidatePosterior at = algebra_->at(c);
         all[c] = prior(c) + level + at.value_score - level * at.unit_score;
@@ -111,14 +111,26 @@ double PosteriorSearch::log_density(std::size_t candidate, double value) const {
     return stretch - 0.5 * (difference * difference / variance + std::log(2.0 * std::numbers::pi * variance));
 }
 
-std::optional<std::size_t> PosteriorSearch::most_promising(double best, std::span<const std::size_t> among) const {
+Acquisition PosteriorSearch::acquisition(double best) const {
     const Moments now = moments();
-    return algebra_->most_promising({.best = best,
-                                     .level = now.level,
-                                     .deviation = options_.exploration * now.deviation,
-                                     .prior = options_.mean,
-                                     .history = &history_},
-                                    among);
+    return {.best = best,
+            .level = now.level,
+            .deviation = options_.exploration * now.deviation,
+            .prior = options_.mean,
+            .history = &history_};
+}
+
+std::optional<std::size_t> PosteriorSearch::most_promising(double best, std::span<const std::size_t> among) const {
+    return algebra_->most_promising(acquisition(best), among);
+}
+
+std::optional<std::size_t> PosteriorSearch::most_promising_with(const PosteriorSearch& second, double best,
+                                                                std::span<const std::size_t> among) const {
+    return algebra_->most_promising_with(acquisition(best), *second.algebra_, second.acquisition(best), among);
+}
+
+Opinion PosteriorSearch::opinion(double best) const {
+    return {.acquisition = acquisition(best), .posteriors = algebra_->all()};
 }
 
 }  // namespace yolk::autotune

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "covariance.hpp"
+#include "joint_gain.hpp"
 #include "yolk/autotune/history.hpp"
 #include "yolk/autotune/linear_algebra.hpp"
 
@@ -70,12 +71,19 @@ class PosteriorSearch {
     /// None where all are known.
     [[nodiscard]] std::optional<std::size_t> most_promising(double best, std::span<const std::size_t> among = {}) const;
 
+    /// The same of the sum of this one's log expected improvement and of `second`'s.
+    [[nodiscard]] std::optional<std::size_t> most_promising_with(const PosteriorSearch& second, double best,
+                                                                 std::span<const std::size_t> among = {}) const;
+    /// What it says of improving on the value `best`, valid until the next add().
+    [[nodiscard]] Opinion opinion(double best) const;
+
    private:
+    [[nodiscard]] Acquisition acquisition(double best) const;
     [[nodiscard]] double prior(std::size_t candidate) const {
         return options_.mean.empty() ? 0.0 : options_.mean[candidate];
     }
 
-    const CandidateSet& candidates_;
+    std::shared_ptr<const CandidateGroups> groups_;
     const History& history_;
     PosteriorOptions options_;
     void fit();

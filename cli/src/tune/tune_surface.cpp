@@ -115,9 +115,11 @@ void print_replay(const ReplayOutcome& outcome) {
         const std::optional<std::size_t> evaluations = replay.evaluations_to(fraction);
         return evaluations ? fmt::format("{}", *evaluations) : std::string("not reached");
     };
-    print_line("{} on {}{}{}: {} configurations, {} of them valid, optimum {:.6g}", outcome.flags.strategy,
-               outcome.flags.surface.string(), surface.kernel().empty() ? "" : ", ", surface.kernel(),
-               surface.candidates().size(), surface.valid_count(), surface.optimum());
+    const std::size_t size = surface.candidates().size();
+    print_line("{} on {}{}{}: {} {}, {} of them valid, optimum {:.6g}", outcome.flags.strategy,
+               outcome.flags.surface.string(), surface.kernel().empty() ? "" : ", ", surface.kernel(), size,
+               size == 1 ? "configuration" : "configurations", surface.valid_count(), surface.optimum());
+    if (size == 1) print_line("There is nothing to choose: every search ends after this one configuration.");
     std::vector<std::vector<std::string>> rows{{"measurements", "mean", "+-", "tenth percentile"}};
     for (const std::size_t budget : autotune::reported_budgets(outcome.flags.budget)) {
         rows.push_back({fmt::format("{}", budget), fmt::format("{:.3f}", replay.mean(budget)),

@@ -49,6 +49,13 @@ struct CandidatePosterior {
     double variance = 0.0;  ///< at least 1e-10
 };
 
+/// Of all candidates.
+struct Posteriors {
+    std::span<const double> value_scores{};
+    std::span<const double> unit_scores{};
+    std::span<const double> variances{};
+};
+
 /// What to look for: the mean of a candidate is prior + level + value score - level * unit score, its deviation
 /// `deviation` times the root of its variance; improved on is the value `best`.
 struct Acquisition {
@@ -78,14 +85,22 @@ class LinearAlgebra {
     /// One more measurement: of `candidate`, with its place in D, and its value y.
     virtual void append(std::size_t candidate, double noise_variance, double value) = 0;
     [[nodiscard]] virtual CandidatePosterior at(std::size_t candidate) = 0;
+    /// Valid until the next begin() or append().
+    [[nodiscard]] virtual Posteriors all() = 0;
     [[nodiscard]] virtual Evidence evidence() = 0;
     /// The unknown candidate with the largest gain, the first of equal ones; among `among`, where given. None where all
     /// are known.
     [[nodiscard]] virtual std::optional<std::size_t> most_promising(const Acquisition& acquisition,
                                                                     std::span<const std::size_t> among) = 0;
+    /// The same of the sum of this regression's log expected improvement and of `second`'s, of the same candidates.
+    [[nodiscard]] virtual std::optional<std::size_t> most_promising_with(const Acquisition& acquisition,
+                                                                         LinearAlgebra& second,
+                                                                         const Acquisition& second_acquisition,
+                                                                         std::span<const std::size_t> among);
 };
 
-/// Double precision on the host: a Cholesky factor that grows by a row per measurement, O(n N) each.
+/// Double precision on the host: a Cholesky factor that grows by a row per measurement, O(n N) each, worked out when
+/// scores are asked for.
 [[nodiscard]] std::unique_ptr<LinearAlgebra> host_linear_algebra();
 
 }  // namespace yolk::autotune
