@@ -193,6 +193,26 @@ TEST_F(tune_surface, algebra_on_a_device_changes_no_curve) {
     }
 }
 
+// The population of eggroll likewise: on the host by the exact twins, on a device by the kernels.
+TEST_F(tune_surface, eggroll_has_the_hosts_bits_on_a_device) {
+    const auto run = [this](const char* driver, const char* place) {
+        return run_command({"tune", "surface", (folder_ / "here.csv").string(), "--strategy", "eggroll", "--budget",
+                            "30", "--repeats", "2", "--json", "--algebra", place},
+                           only(driver));
+    };
+    const Json host = run(kLavapipe, "host").last();
+    EXPECT_EQ(host["algebra"], "host");
+    for (const char* driver : {kLavapipe, kSwiftShader}) {
+        const Ran ran = run(driver, "auto");
+        ASSERT_EQ(ran.code, 0) << ran.err;
+        const Json device = ran.last();
+        EXPECT_EQ(device["algebra"], "device");
+        EXPECT_EQ(device["mean"], host["mean"]);
+        EXPECT_EQ(device["algebra_counts"]["take_overs"], 0) << device.dump();
+        EXPECT_GT(device["algebra_counts"]["generations"], 4);
+    }
+}
+
 TEST_F(tune_surface, bad_input_is_told) {
     const auto refuses = [](const std::vector<std::string>& arguments, const std::string& part) {
         const Ran ran = run_command(arguments);

@@ -20,19 +20,27 @@ bool same_values(std::span<const float> left, std::span<const float> right) {
 
 }  // namespace
 
+std::vector<float> gradient_by_twin(std::uint32_t generation, const ParameterTable& table,
+                                    const EvolutionOptions& options, const ShapedGeneration& given) {
+    return reference::es_update_twin(
+        {.parameters = table, .population = options.population, .rank = options.rank, .antithetic = options.antithetic},
+        given.integer_weights, given.summary, Schedule(options, generation).noise_time());
+}
+
 EvolutionState updated_by_twin(EvolutionState state, const ParameterTable& table, const EvolutionOptions& options,
-                               const ShapedGeneration& given) {
-    const Schedule schedule(options, state.generation);
+                               const ShapedGeneration& given, std::span<const float> gradient) {
     const OptimizerDesc optimizer{.rule = options.optimizer,
                                   .element_count = table.element_count(),
                                   .beta1 = options.beta1,
                                   .beta2 = options.beta2};
-    const std::vector<float> gradient = reference::es_update_twin(
-        {.parameters = table, .population = options.population, .rank = options.rank, .antithetic = options.antithetic},
-        given.integer_weights, given.summary, schedule.noise_time());
+    std::vector<float> own;
+    if (gradient.empty()) {
+        own = gradient_by_twin(state.generation, table, options, given);
+        gradient = own;
+    }
     state.optimizer.resize(std::size_t{optimizer_state_arrays(options.optimizer)} * table.element_count());
-    reference::optimizer_twin(optimizer, gradient, state.parameters, state.optimizer, schedule.learning_rate,
-                              state.generation);
+    reference::optimizer_twin(optimizer, gradient, state.parameters, state.optimizer,
+                              Schedule(options, state.generation).learning_rate, state.generation);
     ++state.generation;
     return state;
 }

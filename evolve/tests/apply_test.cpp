@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "fixtures.hpp"
+#include "yolk/evolve/update_twin.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::evolve {
@@ -68,6 +69,27 @@ TEST_P(apply, takes_a_gradient_in_place_of_the_weights) {
     const std::vector<float> gradient(run.table().element_count(), 0.5F);
     ASSERT_OK(run.apply(shaped, gradient));
     for (const float value : run.parameters()) EXPECT_EQ(value, 0.25F + 0.5F * 0.5F);
+}
+
+// The twin's update without a device: by the weights, and along a gradient of the caller's.
+TEST_P(apply, has_the_bits_of_the_twins_update) {
+    const EvolutionOptions options{.population = kApplied, .rank = 2, .optimizer = OptimizerRule::Adam};
+    ASSERT_OK_AND_ASSIGN(Evolution scored, create(options, drawn_scores(kApplied)));
+    ASSERT_OK_AND_ASSIGN(Evolution applied, create(options, {}));
+    EvolutionState by_weights{.parameters = std::vector<float>(scored.table().element_count(), 0.25F)};
+    EvolutionState by_gradient = by_weights;
+    for (int generation = 0; generation < 3; ++generation) {
+        ASSERT_OK(scored.step());
+        ASSERT_OK_AND_ASSIGN(const ShapedGeneration shaped, scored.shaped());
+        std::vector<float> gradient = gradient_by_twin(by_weights.generation, scored.table(), options, shaped);
+        by_weights = updated_by_twin(by_weights, scored.table(), options, shaped);
+        EXPECT_TRUE(std::ranges::equal(by_weights.parameters, scored.parameters()));
+        for (float& value : gradient) value = 0.125F - 3.0F * value;
+        ASSERT_OK(applied.apply(shaped, gradient));
+        by_gradient = updated_by_twin(by_gradient, scored.table(), options, shaped, gradient);
+        EXPECT_TRUE(std::ranges::equal(by_gradient.parameters, applied.parameters()));
+        EXPECT_TRUE(std::ranges::equal(by_gradient.optimizer, applied.optimizer_state()));
+    }
 }
 
 TEST_P(apply, refuses_what_is_not_of_this_run) {

@@ -94,6 +94,12 @@ std::vector<std::string> tuner_job(std::uint32_t candidates) {
     return shapes;
 }
 
+std::vector<std::string> policy_job(std::uint32_t candidates) {
+    return {fmt::format("matmul m=8 n={} k=64 transposed=0 determinism=exact", candidates),
+            "perturbed_embedding members=8 rows=8 table_rows=8 columns=8", "es_update elements=64 population=8",
+            "inverse_sqrt n=8 blocks=8", "natural_gradient n=8 blocks=8"};
+}
+
 std::vector<std::string_view> named_set() {
     std::vector<std::string_view> all = cartpole_job();
     for (const std::string_view shape :

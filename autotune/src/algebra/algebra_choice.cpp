@@ -19,15 +19,22 @@ Result<AlgebraPlace> parse_algebra_place(std::string_view text) {
     return bad_input("'{}' is not a place for the algebra; it is host, device or auto.", text);
 }
 
-bool has_algebra(std::string_view strategy) noexcept { return strategy == "natural" || strategy == "bayes"; }
+bool has_algebra(std::string_view strategy) noexcept {
+    return strategy == "natural" || strategy == "bayes" || strategy == "eggroll";
+}
 
 Result<ChosenAlgebra> ChosenAlgebra::choose(AlgebraPlace place, std::string_view strategy, std::size_t candidates,
                                             const OpenDevice& open) {
     ChosenAlgebra chosen;
     if (place == AlgebraPlace::Host || !has_algebra(strategy)) return chosen;
+    const bool has_population = strategy == "eggroll";
     const auto make = [&]() -> Result<void> {
         YOLK_TRY(Device device, open());
         chosen.device_ = std::make_unique<Device>(std::move(device));
+        if (has_population) {
+            YOLK_TRY(chosen.policies_, DevicePolicies::create(*chosen.device_));
+            return {};
+        }
         YOLK_TRY_VOID(probe(*chosen.device_));
         YOLK_TRY(chosen.algebra_, DeviceAlgebra::create(*chosen.device_));
         return {};
@@ -38,7 +45,7 @@ Result<ChosenAlgebra> ChosenAlgebra::choose(AlgebraPlace place, std::string_view
         chosen.why_ = made.error().message;
         return chosen;
     }
-    if (place == AlgebraPlace::Device) return chosen;
+    if (place == AlgebraPlace::Device || has_population) return chosen;
     const StepCost on_host = step_cost(candidates, kTrialMeasurements, kTrialSteps, nullptr);
     const StepCost on_device = step_cost(candidates, kTrialMeasurements, kTrialSteps, chosen.algebra_.get());
     chosen.host_milliseconds_ = on_host.median;
@@ -52,9 +59,9 @@ Result<ChosenAlgebra> ChosenAlgebra::choose(AlgebraPlace place, std::string_view
     return chosen;
 }
 
-std::function<std::unique_ptr<LinearAlgebra>()> ChosenAlgebra::factory() const {
-    if (algebra_ == nullptr) return {};
-    return autotune::on_device(algebra_);
+void ChosenAlgebra::set(StrategySettings& settings) const {
+    if (algebra_ != nullptr) settings.linear_algebra = autotune::on_device(algebra_);
+    if (policies_ != nullptr) settings.policy_kernels = autotune::on_device(policies_);
 }
 
 AlgebraReport ChosenAlgebra::report() const {
@@ -64,7 +71,8 @@ AlgebraReport ChosenAlgebra::report() const {
                          .device_milliseconds = device_milliseconds_};
     if (!on_device()) return report;
     report.device = device_->info().name;
-    report.counts = algebra_->counts();
+    if (algebra_ != nullptr) report.counts = algebra_->counts();
+    if (policies_ != nullptr) report.policy = policies_->counts();
     return report;
 }
 

@@ -39,7 +39,7 @@ struct TuningRun {
     RunJournal& journal;
     TuningClock::time_point end;
     double multiply_adds_per_second = 0.0;
-    std::function<std::unique_ptr<LinearAlgebra>()> algebra{};
+    StrategySettings settings{};  ///< with where the strategy's own work is done
     [[nodiscard]] TuningSpace space_of_problem(const oracle::Problem& problem) const {
         return problem.space(device.usable_info());
     }
@@ -72,10 +72,7 @@ TuningClock::time_point deadline_of(const TuningRun& run, std::size_t left) {
 Result<void> take_turn(const TuningRun& run, Turn& turn, std::size_t left) {
     const TuneDeviceOptions& wanted = run.options;
     TuneLiveOptions options{
-        .tuner = {.strategy = wanted.strategy,
-                  .budget = wanted.budget,
-                  .seed = wanted.seed,
-                  .settings = {.linear_algebra = run.algebra}},
+        .tuner = {.strategy = wanted.strategy, .budget = wanted.budget, .seed = wanted.seed, .settings = run.settings},
         .again = wanted.again,
         .deadline = deadline_of(run, left),
         .limit = run.end,
@@ -117,6 +114,11 @@ Result<void> take_turns(const TuningRun& run, std::vector<Turn>& turns) {
     return {};
 }
 
+/// The shapes that the strategy itself runs on the device.
+std::vector<std::string> own_kernels(std::string_view strategy) {
+    return strategy == "eggroll" ? oracle::policy_job(kLiveCandidates) : oracle::tuner_job(kLiveCandidates);
+}
+
 /// Where the algebra is done. On the device, its own kernels come first: they bootstrap from their defaults, with the
 /// host's algebra, and the device's is made after them, with what was found.
 Result<ChosenAlgebra> choose_algebra(TuningRun& run, std::vector<Turn>& turns, bool any_new) {
@@ -125,13 +127,13 @@ Result<ChosenAlgebra> choose_algebra(TuningRun& run, std::vector<Turn>& turns, b
         return ChosenAlgebra::choose(place, options.strategy, kLiveCandidates, options.open_for_algebra);
     };
     if (!any_new) return choose(AlgebraPlace::Host);
-    // What a CPU driver computes on are the host's own cores: not worth the seconds that trying takes.
-    const bool own_cores = run.device.info().kind == DeviceKind::Cpu;
-    YOLK_TRY(ChosenAlgebra first,
-             choose(options.algebra.value_or(own_cores ? AlgebraPlace::Host : AlgebraPlace::Auto)));
+    // What a CPU driver computes on are the host's own cores: not worth the seconds that trying takes. eggroll is there
+    // to run on the device that it tunes.
+    const bool on_host = run.device.info().kind == DeviceKind::Cpu && options.strategy != "eggroll";
+    YOLK_TRY(ChosenAlgebra first, choose(options.algebra.value_or(on_host ? AlgebraPlace::Host : AlgebraPlace::Auto)));
     if (!first.on_device() || options.job.name == "tuner") return first;
     std::vector<Turn> own;
-    for (const std::string& line : oracle::tuner_job(kLiveCandidates)) {
+    for (const std::string& line : own_kernels(options.strategy)) {
         YOLK_TRY(std::unique_ptr<oracle::Problem> problem, oracle::make_named_problem(line));
         own.push_back(turn_of(run, std::move(problem), true));
     }
@@ -216,7 +218,7 @@ Result<TuneDeviceOutcome> tune_device(const Device& device, Dispatcher& dispatch
             log(LogLevel::Info, "The device's limit is not known in so short a time: no time is refused as too short.");
     }
     YOLK_TRY(const ChosenAlgebra algebra, choose_algebra(run, turns, any_new));
-    run.algebra = algebra.factory();
+    algebra.set(run.settings);
     const Result<void> tuned = take_turns(run, turns);
     YOLK_TRY_VOID(write_recordings(run, turns));
     TuneDeviceOutcome outcome{.table = file.path(),

@@ -1,148 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-// Antithetic low-rank evolution strategies on the logits of a factorised softmax policy. Logits are a matrix with a row
-// per parameter and a column per value. A pair of members perturbs it by +-sigma A B^T / sqrt(r); each member draws one
-// unknown candidate from its policy over the candidate set (both with the same Gumbel noise) and measures it. With d
-// the difference of the two log costs, scaled by the generation's largest, G = mean of -d A B^T / sqrt(r), and the
-// logits move by lr times G, preconditioned parameter by parameter.
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
+// EGGROLL by evolve, on the logits of a factorised softmax policy (policy_kernels.hpp). A generation has four pairs of
+// members, perturbed by +-sigma A B^T / sqrt(r); each draws one unknown candidate from its policy over the candidate
+// set, both of a pair with the same Gumbel noise, and measures it. The score of a member is minus its log cost; evolve
+// shapes the scores and estimates the gradient, which is preconditioned parameter by parameter.
 #include <array>
 #include <cmath>
+#include <limits>
 
+#include "policy_run.hpp"
 #include "posterior_search.hpp"
-#include "preconditioner.hpp"
 #include "strategies.hpp"
 #include "walk.hpp"
 
 namespace yolk::autotune {
 namespace {
 
-constexpr std::size_t kPairs = 4;
-constexpr Eigen::Index kRank = 1;
-constexpr double kEggrollSigma = 1.0;
-constexpr double kEggrollDamping = 0.02;
-constexpr double kLargestLogit = 6.0;
-constexpr std::size_t kEggrollWindow = 32;
-
+/// evolve's gradient is of scores in units of their deviation: about 2.8 times one of differences scaled by the
+/// largest.
 double eggroll_learning_rate(Step step) {
     switch (step) {
         case Step::Plain:
-        case Step::Identity: return 1.0;
+        case Step::Identity: return 0.35;
         case Step::InverseSqrt: return 0.5;
-        case Step::Natural: return 0.25;
+        case Step::Natural: return 0.1;
     }
-    return 1.0;
+    return 0.35;
 }
 
 class Eggroll final : public WalkStrategy {
    public:
-    explicit Eggroll(StrategyContext context) : WalkStrategy(std::move(context)) {
-        Eigen::Index columns = 1;
-        for (const Parameter& parameter : candidates().space().parameters()) {
-            columns = std::max(columns, static_cast<Eigen::Index>(parameter.values.size()));
-            windows_.emplace_back(kEggrollWindow);
-        }
-        logits_ = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(candidates().dimensions()), columns);
-        noise_.resize(candidates().size());
-    }
+    explicit Eggroll(StrategyContext context) : WalkStrategy(std::move(context)) { noise_.resize(candidates().size()); }
 
    private:
     Walk run() override {
-        const double rate = context().settings.learning_rate.value_or(eggroll_learning_rate(context().settings.step));
+        PolicyRun policy = begun();
         LogCosts costs;
         for (;;) {
-            std::array<Eigen::MatrixXd, kPairs> perturbations;
-            Eigen::ArrayXd differences(kPairs);
-            for (std::size_t pair = 0; pair < kPairs; ++pair) {
-                perturbations.at(pair) = perturbation();
-                for (double& g : noise_) g = random().gumbel();
-                std::array<double, 2> values{};
-                for (std::size_t side = 0; side < 2; ++side) {
-                    const double sign = side == 0 ? kEggrollSigma : -kEggrollSigma;
-                    const std::size_t drawn = draw(logits_ + sign * perturbations.at(pair));
-                    values.at(side) = costs.add(co_await measure(drawn));
+            const std::span<const float> scores = policy.scores();
+            std::array<float, kPolicyMembers> returns{};
+            for (std::size_t member = 0; member < returns.size(); ++member) {
+                if (member % 2 == 0) {
+                    for (float& g : noise_) g = static_cast<float>(random().gumbel());
                 }
-                differences(static_cast<Eigen::Index>(pair)) = values[0] - values[1];
+                const std::size_t drawn = draw(scores.subspan(member * candidates().size(), candidates().size()));
+                returns.at(member) = static_cast<float>(-costs.add(co_await measure(drawn)));
             }
-            const double largest = differences.abs().maxCoeff();
-            if (largest <= 0.0) continue;
-            differences /= largest;
-            follow(perturbations, differences, rate);
+            policy.follow(returns);
         }
     }
 
-    void follow(const std::array<Eigen::MatrixXd, kPairs>& perturbations, const Eigen::ArrayXd& differences,
-                double rate) {
-        Eigen::MatrixXd gradient = Eigen::MatrixXd::Zero(logits_.rows(), logits_.cols());
-        for (std::size_t pair = 0; pair < kPairs; ++pair) {
-            const Eigen::MatrixXd sample = -differences(static_cast<Eigen::Index>(pair)) * perturbations.at(pair);
-            for (Eigen::Index p = 0; p < logits_.rows(); ++p) {
-                windows_[static_cast<std::size_t>(p)].add(sample.row(p).head(values_of(p)).transpose());
-            }
-            gradient += sample / static_cast<double>(kPairs);
-        }
-        for (Eigen::Index p = 0; p < logits_.rows(); ++p) {
-            const Eigen::Index n = values_of(p);
-            if (n < 2) continue;
-            Eigen::VectorXd row = logits_.row(p).head(n).transpose();
-            row += rate * stepped(p, gradient.row(p).head(n).transpose());
-            row.array() -= row.mean();
-            logits_.row(p).head(n) = row.cwiseMax(-kLargestLogit).cwiseMin(kLargestLogit).transpose();
-        }
+    PolicyRun begun() {
+        const StrategySettings& settings = context().settings;
+        const auto rate = static_cast<float>(settings.learning_rate.value_or(eggroll_learning_rate(settings.step)));
+        const std::uint64_t high = random().word();
+        PolicyDesc desc = policy_desc(context().candidates,
+                                      policy_options(std::max(rate, evolve::kMinScale), high << 32U | random().word()))
+                              .value();
+        return {std::move(desc), settings.step,
+                settings.policy_kernels ? settings.policy_kernels() : policy_kernels_on_host()};
     }
 
-    [[nodiscard]] Eigen::VectorXd stepped(Eigen::Index p, const Eigen::VectorXd& gradient) const {
-        switch (context().settings.step) {
-            case Step::Plain: return gradient;
-            case Step::Identity: return gradient / (1.0 + kEggrollDamping);
-            case Step::InverseSqrt:
-                return damped_power(windows_[static_cast<std::size_t>(p)].covariance(), -0.5, kEggrollDamping) *
-                       gradient;
-            case Step::Natural: break;
-        }
-        const Eigen::VectorXd policy = log_policy(logits_, p).array().exp();
-        Eigen::MatrixXd fisher = policy.asDiagonal();
-        fisher -= policy * policy.transpose();
-        fisher.diagonal().array() += kEggrollDamping;
-        return fisher.llt().solve(gradient);
-    }
-
-    Eigen::MatrixXd perturbation() {
-        const auto normal = [this](double) { return random().normal(); };
-        const Eigen::MatrixXd a = Eigen::MatrixXd::Zero(logits_.rows(), kRank).unaryExpr(normal);
-        const Eigen::MatrixXd b = Eigen::MatrixXd::Zero(logits_.cols(), kRank).unaryExpr(normal);
-        return a * b.transpose() / std::sqrt(static_cast<double>(kRank));
-    }
-
-    [[nodiscard]] Eigen::Index values_of(Eigen::Index p) const {
-        return static_cast<Eigen::Index>(candidates().space().parameters()[static_cast<std::size_t>(p)].values.size());
-    }
-    [[nodiscard]] Eigen::VectorXd log_policy(const Eigen::MatrixXd& logits, Eigen::Index p) const {
-        const Eigen::VectorXd row = logits.row(p).head(values_of(p)).transpose();
-        const double top = row.maxCoeff();
-        return row.array() - (top + std::log((row.array() - top).exp().sum()));
-    }
-
-    /// From the policy over unknown candidates, exactly: the largest of log probability plus Gumbel noise.
-    std::size_t draw(const Eigen::MatrixXd& logits) {
-        std::vector<Eigen::VectorXd> tables;
-        for (Eigen::Index p = 0; p < logits.rows(); ++p) tables.push_back(log_policy(logits, p));
+    /// From the policy over unknown candidates, exactly: the largest of log probability plus Gumbel noise, the first of
+    /// equal ones. What makes probabilities of the scores is the same for all candidates, so that it is left out.
+    std::size_t draw(std::span<const float> scores) {
         std::size_t found = 0;
-        double most = -std::numeric_limits<double>::infinity();
+        float most = -std::numeric_limits<float>::infinity();
         for (std::size_t c = 0; c < candidates().size(); ++c) {
-            if (history().known(c)) continue;
-            double score = noise_[c];
-            for (std::size_t p = 0; p < tables.size(); ++p) score += tables[p](candidates()[c][p]);
-            if (score <= most) continue;
+            const float score = scores[c] + noise_[c];
+            if (score <= most || history().known(c)) continue;
             most = score;
             found = c;
         }
         return found;
     }
 
-    Eigen::MatrixXd logits_;
-    std::vector<GradientWindow> windows_;
-    std::vector<double> noise_;
+    std::vector<float> noise_;
 };
 
 }  // namespace

@@ -151,7 +151,8 @@ std::function<Result<int>()> add_device_tuning(App& app) {
         ->type_name("FILE")
         ->only(with_strategy(flags->search.strategy, {"natural"}));
     add_device_choice(app, flags->common);
-    add_algebra_flags(app, flags->algebra, flags->search.strategy, "auto, on CPU drivers host", flags->common, false);
+    add_algebra_flags(app, flags->algebra, flags->search.strategy, "auto; on CPU drivers host, for eggroll auto",
+                      flags->common, false);
     add_output_flags(app, flags->common);
     return [flags] { return tune_this_device(*flags); };
 }

@@ -64,11 +64,12 @@ Condition with_strategy(const std::string& strategy, std::vector<std::string> na
 void add_algebra_flags(App& app, AlgebraFlags& flags, const std::string& strategy, const std::string& otherwise,
                        CommonFlags& common, bool with_device) {
     add_parsed(app, "--algebra", flags.place,
-               "Of natural and bayes: host, device (checked by the host at every step), or auto: whichever is faster",
+               "Where natural, bayes and eggroll compute: host, device (with the host's bits), or auto: natural and "
+               "bayes wherever a step is faster, eggroll on the device",
                &autotune::parse_algebra_place)
         ->type_name("WHERE")
         ->default_str(otherwise)
-        ->only(with_strategy(strategy, {"natural", "bayes"}));
+        ->only(with_strategy(strategy, {"natural", "bayes", "eggroll"}));
     const auto on_device = [&flags] { return flags.place && *flags.place != autotune::AlgebraPlace::Host; };
     app.group({"goes with --algebra device or auto", on_device}, [&] {
         if (with_device) add_device_choice(app, common);
@@ -82,6 +83,14 @@ void add_algebra_to(Json& json, const autotune::AlgebraReport& report) {
         json["algebra_step_milliseconds"] = {{"host", *report.host_milliseconds},
                                              {"device", *report.device_milliseconds}};
     if (!report.on_device) return;
+    if (report.policy) {
+        json["algebra_counts"] = {{"searches", report.policy->searches},
+                                  {"generations", report.policy->generations},
+                                  {"scored", report.policy->scored},
+                                  {"take_overs", report.policy->take_overs},
+                                  {"reason", report.policy->reason}};
+        return;
+    }
     const autotune::DeviceAlgebraCounts& counts = report.counts;
     json["algebra_counts"] = {{"proposals", counts.proposals},
                               {"near", counts.near},
@@ -107,6 +116,13 @@ void print_algebra(const autotune::AlgebraReport& report) {
                                   : std::string();
     if (!report.on_device) {
         if (!report.why.empty()) print_line("algebra on the host: {}{}", report.why, steps);
+        return;
+    }
+    if (report.policy) {
+        const autotune::DevicePolicyCounts& counts = *report.policy;
+        print_line("eggroll on {}: {} generations of {} searches, the host took over {} times{}{}", report.device,
+                   counts.generations, counts.searches, counts.take_overs, counts.reason.empty() ? "" : ", last since ",
+                   counts.reason);
         return;
     }
     const autotune::DeviceAlgebraCounts& counts = report.counts;

@@ -176,7 +176,7 @@ Result<int> replay_searches(const SurfaceTuning& flags) {
         const autotune::ChosenAlgebra algebra,
         autotune::ChosenAlgebra::choose(flags.algebra.place.value_or(autotune::AlgebraPlace::Host), flags.strategy,
                                         surface.candidates().size(), [&flags] { return open_device(flags.common); }));
-    options.tuner.settings.linear_algebra = algebra.factory();
+    algebra.set(options.tuner.settings);
     const StatusLine status(!flags.common.json && !flags.common.quiet);
     const InterruptGuard interrupt;
     options.progress = [&](std::size_t done) {

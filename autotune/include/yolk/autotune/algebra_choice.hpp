@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the house strategy's algebra is done: on the host, on a device, or wherever a step is faster.
+// Where a strategy's own work is done, the regression of `natural` and `bayes` or the population of `eggroll`: on the
+// host, on a device, or wherever a step is faster.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,8 @@
 #include <string_view>
 
 #include "yolk/autotune/device_linear_algebra.hpp"
+#include "yolk/autotune/device_policy.hpp"
+#include "yolk/autotune/strategy.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
 
@@ -18,7 +21,7 @@ namespace yolk::autotune {
 enum class AlgebraPlace { Host, Device, Auto };
 /// "host", "device", "auto".
 [[nodiscard]] Result<AlgebraPlace> parse_algebra_place(std::string_view text);
-/// natural and bayes; the others propose without a regression.
+/// natural and bayes, which have a regression, and eggroll, which has a population; the others compute next to nothing.
 [[nodiscard]] bool has_algebra(std::string_view strategy) noexcept;
 
 /// Opens the device that the algebra may be done on, with what its tuning table says.
@@ -32,24 +35,26 @@ struct AlgebraReport {
     /// Medians of a step, where both were timed.
     std::optional<double> host_milliseconds{}, device_milliseconds{};
     DeviceAlgebraCounts counts{};
+    std::optional<DevicePolicyCounts> policy{};  ///< in place of `counts`: of eggroll on the device
 };
 
 class ChosenAlgebra {
    public:
     /// Opens the device only where it may be used. Auto: the device where a step over `candidates` after 64
-    /// measurements is faster there. A strategy without an algebra: the host. Errors: those of the device, for Device
-    /// alone.
+    /// measurements is faster there; of eggroll, where there is one. A strategy without an algebra: the host. Errors:
+    /// those of the device, for Device alone.
     [[nodiscard]] static Result<ChosenAlgebra> choose(AlgebraPlace place, std::string_view strategy,
                                                       std::size_t candidates, const OpenDevice& open);
 
-    [[nodiscard]] bool on_device() const noexcept { return algebra_ != nullptr; }
-    /// For StrategySettings::linear_algebra; empty on the host.
-    [[nodiscard]] std::function<std::unique_ptr<LinearAlgebra>()> factory() const;
+    [[nodiscard]] bool on_device() const noexcept { return algebra_ != nullptr || policies_ != nullptr; }
+    /// Sets StrategySettings::linear_algebra and policy_kernels; on the host they stay empty.
+    void set(StrategySettings& settings) const;
     [[nodiscard]] AlgebraReport report() const;
 
    private:
     std::unique_ptr<Device> device_;  ///< outlives the algebra
     std::shared_ptr<DeviceAlgebra> algebra_;
+    std::shared_ptr<DevicePolicies> policies_;
     std::string why_;
     std::optional<double> host_milliseconds_, device_milliseconds_;
 };

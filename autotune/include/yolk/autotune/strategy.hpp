@@ -14,6 +14,7 @@
 #include "yolk/autotune/history.hpp"
 #include "yolk/autotune/linear_algebra.hpp"
 #include "yolk/autotune/natural_settings.hpp"
+#include "yolk/autotune/policy_kernels.hpp"
 #include "yolk/autotune/random.hpp"
 #include "yolk/autotune/space.hpp"
 #include "yolk/autotune/transfer.hpp"
@@ -36,6 +37,8 @@ struct StrategySettings {
     NaturalSettings natural = {};              ///< of the house strategy
     /// Where the algebra of `natural` and `bayes` is done; unset: on the host.
     std::function<std::unique_ptr<LinearAlgebra>()> linear_algebra = {};
+    /// Where the population of `eggroll` is scored and moved; unset: on the host. The bits are the same.
+    std::function<std::unique_ptr<PolicyKernels>()> policy_kernels = {};
 };
 
 /// What a strategy works with. `history` belongs to the tuner and outlives the strategy.

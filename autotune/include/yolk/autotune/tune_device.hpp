@@ -34,7 +34,7 @@ struct TuneDeviceOptions {
     std::chrono::duration<double> time = kDefaultTuningTime;  ///< of all shapes together, but for what is under way
     bool again = false;                                       ///< shapes that have a choice, too
     const PriorFile* prior = nullptr;                         ///< TuneLiveOptions'
-    /// Unset: the host where the device computes on the host's own cores, else Auto.
+    /// Unset: Auto; but for `natural` and `bayes` the host where the device computes on the host's own cores.
     std::optional<AlgebraPlace> algebra{};
     OpenDevice open_for_algebra{};  ///< needed where the algebra may be on the device
     /// What was measured, as a recording: by its name T4 (.t4.json) or a Kernel Tuner cache; numbered before its first

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The update of a generation by its exact twin on the host: what audits of updates are judged by.
+// The update of a generation by its exact twin on the host: what audits of updates are judged by, and runs whose
+// members nobody evaluates on a device.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "yolk/evolve/options.hpp"
@@ -18,9 +20,14 @@ struct EvolutionState {
     std::uint32_t generation = 0;     ///< generations done
 };
 
-/// What the exact twin makes of a state; of an integer rule. Several times as slow as a device.
+/// The gradient of a generation's weights, [element_count]; of an integer rule. Several times as slow as a device.
+[[nodiscard]] std::vector<float> gradient_by_twin(std::uint32_t generation, const ParameterTable& table,
+                                                  const EvolutionOptions& options, const ShapedGeneration& given);
+/// What the exact twin makes of a state, as Evolution::apply. `gradient` [element_count]: in place of the one that the
+/// weights give.
 [[nodiscard]] EvolutionState updated_by_twin(EvolutionState state, const ParameterTable& table,
-                                             const EvolutionOptions& options, const ShapedGeneration& given);
+                                             const EvolutionOptions& options, const ShapedGeneration& given,
+                                             std::span<const float> gradient = {});
 [[nodiscard]] bool same_bits(const EvolutionState& left, const EvolutionState& right);
 
 /// Whether the update of a generation is drawn for an audit of this share, 0 to 1; apart from the draws of members.

@@ -50,6 +50,9 @@ template <class Desc>
 /// The kernels that the tuner itself runs on for a space of so many candidates (a multiple of 256), at up to 64 and at
 /// 193 to 256 measurements; in the order of what they cost.
 [[nodiscard]] std::vector<std::string> tuner_job(std::uint32_t candidates);
+/// Of the strategy `eggroll`: its population of eight over so many candidates of eight parameters with up to eight
+/// values, and its step.
+[[nodiscard]] std::vector<std::string> policy_job(std::uint32_t candidates);
 /// What tuning is measured on: cartpole_job, and products, layers, updates, inverses and sums of two sizes.
 [[nodiscard]] std::vector<std::string_view> named_set();
 
