@@ -90,7 +90,7 @@ TEST(architecture, another_device_answers_after_this_one) {
     EXPECT_TRUE(usable_choices(theirs, {{here, theirs[0].configuration, "hung"}}, mine).entries().empty());
     TuningKey asked = some_key(512);
     asked.device = mine;
-    const KnownChoices known = known_choices(all, asked);
+    const KnownChoices known = known_choices(all, asked, space);
     ASSERT_THAT(known.to_validate, ::testing::SizeIs(3));  // this device's shape first, then the architecture's
     EXPECT_EQ(known.to_validate[0], all.back().configuration);
 }

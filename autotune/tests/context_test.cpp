@@ -72,7 +72,7 @@ class context : public ::yolk::testing::DeviceTest {
         const TuningSpace space = space_of(device().usable_info(), kContextDoubling).space();
         YOLK_TRY(const autotune::TuningFile file, autotune::TuningFile::open(table()));
         YOLK_TRY_VOID(file.put({.key = autotune::tuning_key(device().info(), space),
-                                .configuration = named_configuration(space, configuration),
+                                .configuration = autotune::stored_configuration(space, configuration),
                                 .milliseconds = 1.0,
                                 .heuristic_milliseconds = 2.0},
                                std::nullopt));

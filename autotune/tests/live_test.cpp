@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "table_folder.hpp"
@@ -230,6 +231,29 @@ TEST_P(live, times_rotate_among_sets_of_buffers) {
     }
 }
 
+TEST_P(live, the_strategy_proposes_before_the_portfolio_is_used_up) {
+    const auto problem = *oracle::make_problem(kSum);
+    const TuningSpace space = problem->space(device().usable_info());
+    TuneLiveOptions options{.tuner = {.strategy = "random", .budget = 9}};  // which draws the same whatever it is told
+    const std::vector<Configuration> all = space.all();
+    for (std::size_t i = 0; i < 8; ++i) options.portfolio.push_back(stored_configuration(space, all[2 * i]));
+    ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome, tune(*problem, options));
+    EXPECT_EQ(outcome.measured, 9U);
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key()));
+    std::set<Configuration> proposed;
+    std::set<Configuration> of_portfolio;
+    for (const TuningSample& sample : samples) {
+        const Configuration values = *configuration_in(space, sample.configuration);
+        const bool fixed = values == problem->default_configuration(device().usable_info()) || values == space.plain();
+        const bool in_portfolio = std::ranges::find(options.portfolio, sample.configuration) != options.portfolio.end();
+        if (in_portfolio) of_portfolio.insert(values);
+        if (!fixed && !in_portfolio) proposed.insert(values);
+    }
+    EXPECT_GE(of_portfolio.size(), 3U);
+    EXPECT_GE(proposed.size(), 1U);
+}
+
 TEST_P(live, an_interrupted_search_goes_on_where_it_was) {
     const auto problem = *oracle::make_problem(kSum);
     TuneLiveOptions options{.tuner = {.strategy = "random", .budget = 8}};
@@ -312,7 +336,7 @@ TEST_P(live, recordings_are_read_again) {
     const TuningSpace space = space_of(device().info(), kSum).space();
     std::vector<TuningSample> samples;
     for (const Configuration& configuration : space.all())
-        samples.push_back({.configuration = named_configuration(space, configuration),
+        samples.push_back({.configuration = stored_configuration(space, configuration),
                            .milliseconds = 1.0 + 0.25 * configuration[1] + configuration[0]});
     samples[3].milliseconds = kInvalidCost;
     samples[3].reason = "wrong";

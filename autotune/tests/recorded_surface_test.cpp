@@ -105,6 +105,13 @@ std::string gzipped(const std::string& text) {
     return output;
 }
 
+TEST(recorded_surface, of_a_newer_t4_is_refused) {
+    const Result<RecordedSurface> newer =
+        RecordedSurface::parse(R"({"schema_version": "2.0.0", "results": [{"configuration": {"a": 1}}]})", "'new.t4'");
+    ASSERT_FALSE(newer);
+    EXPECT_THAT(newer.error().message, HasSubstr("'new.t4' is T4 of version 2.0.0; this Yolk reads version 1."));
+}
+
 TEST(recorded_surface, gzip_files) {
     const std::filesystem::path folder =
         std::filesystem::temp_directory_path() / ("yolk_recorded_" + std::to_string(::getpid()));

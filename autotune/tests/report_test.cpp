@@ -78,7 +78,7 @@ struct Searched {
     Searched() {
         const std::vector<Configuration> all = space.all();
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const NamedConfiguration named = named_configuration(space, all[i]);
+            const StoredConfiguration named = stored_configuration(space, all[i]);
             if (i == 2) {
                 samples.push_back({.configuration = named, .milliseconds = kInvalidCost, .reason = "Too large."});
             } else {
@@ -86,15 +86,15 @@ struct Searched {
                     samples.push_back({.configuration = named, .milliseconds = factor * static_cast<double>(i + 1)});
             }
         }
-        quarantined.push_back({key, named_configuration(space, all[3]), "out[3] is <5> & not \"4\""});
-        quarantined.push_back({some_key(1024), named_configuration(space, all[4]), "another shape's"});
+        quarantined.push_back({key, stored_configuration(space, all[3]), "out[3] is <5> & not \"4\""});
+        quarantined.push_back({some_key(1024), stored_configuration(space, all[4]), "another shape's"});
         for (const double milliseconds : {0.9, 1.0, 1.1}) {
-            samples.push_back({.configuration = named_configuration(space, all[0]),
+            samples.push_back({.configuration = stored_configuration(space, all[0]),
                                .milliseconds = milliseconds,
                                .stage = SampleStage::Final});
         }
         choice = {.key = key,
-                  .configuration = named_configuration(space, all[0]),
+                  .configuration = stored_configuration(space, all[0]),
                   .milliseconds = 1.0,
                   .heuristic_milliseconds = 2.5,
                   .plain_milliseconds = 4.0,
@@ -105,6 +105,33 @@ struct Searched {
         return shape_report(key, samples, quarantined, &choice, &known);
     }
 };
+
+// Knobs of users' kernels may be words and fractions; nothing but the samples says which there are.
+TEST(report, counts_words_in_their_order_and_names_them) {
+    TuningKey key = some_key();
+    key.family = "kernel";
+    const auto configuration = [](const char* layout, double scale) {
+        return StoredConfiguration{{"layout", KnobValue(layout)}, {"scale", scale}, {"wx", 8}};
+    };
+    const std::vector<TuningSample> samples{
+        {.configuration = configuration("TILES", 0.5), .milliseconds = 1.0},
+        {.configuration = configuration("ROWS", 2.0), .milliseconds = 2.0},
+        {.configuration = configuration("ROWS", 0.5), .milliseconds = kInvalidCost, .reason = "wrong"}};
+    TuningChoice choice{.key = key, .configuration = configuration("TILES", 0.5), .milliseconds = 1.0};
+    const ShapeReport report = shape_report(key, samples, {}, &choice, nullptr);
+    EXPECT_EQ(report.measured, 3U);
+    ASSERT_TRUE(report.surface);
+    const auto parameters = report.surface->candidates().space().parameters();
+    ASSERT_EQ(parameters.size(), 3U);
+    EXPECT_EQ(parameters[0].name, "layout{ROWS|TILES}");
+    EXPECT_EQ(parameters[1].name, "scale{0.5|2}");
+    EXPECT_EQ(parameters[2].name, "wx");
+    ASSERT_FALSE(report.times.empty());
+    EXPECT_EQ(report.times.back().configuration, "layout TILES, scale 0.5, wx 8");
+    EXPECT_TRUE(report.times.back().candidate);
+    ASSERT_EQ(report.failures.size(), 1U);
+    EXPECT_EQ(report.failures[0].configuration, "layout ROWS, scale 0.5, wx 8");
+}
 
 TEST(report, holds_what_the_table_says) {
     const Searched searched;
@@ -221,7 +248,7 @@ TEST_F(report_table, pipelines_of_default_heuristic_and_tuned_are_looked_at) {
     const auto file = TuningFile::open(table());
     ASSERT_TRUE(file);
     ASSERT_TRUE(file->put({.key = tuning_key(info, space),
-                           .configuration = named_configuration(space, all[5]),
+                           .configuration = stored_configuration(space, all[5]),
                            .milliseconds = 1.0,
                            .heuristic_milliseconds = 2.0},
                           std::nullopt));

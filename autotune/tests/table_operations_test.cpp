@@ -91,10 +91,10 @@ TEST_P(shape_questions, a_pinned_choice_answers) {
         };
         EXPECT_EQ(answering(), "heuristic");
         EXPECT_FALSE(pin_choice(file, question, std::nullopt)) << "nothing is tuned";
-        EXPECT_FALSE(pin_choice(file, question, NamedConfiguration{{"workgroup_size", 3}})) << "not in the space";
-        EXPECT_FALSE(pin_choice(file, question, NamedConfiguration{{"tile", 4}})) << "not a knob";
+        EXPECT_FALSE(pin_choice(file, question, StoredConfiguration{{"workgroup_size", 3}})) << "not in the space";
+        EXPECT_FALSE(pin_choice(file, question, StoredConfiguration{{"tile", 4}})) << "not a knob";
         ASSERT_OK_AND_ASSIGN(const TuningChoice pinned,
-                             pin_choice(file, question, NamedConfiguration{{"workgroup_size", 4}}));
+                             pin_choice(file, question, StoredConfiguration{{"workgroup_size", 4}}));
         EXPECT_TRUE(pinned.pinned);
         ASSERT_OK(forget_shapes(file, "all"));
         ASSERT_OK(

@@ -16,7 +16,7 @@
 #include "yolk/autotune/run_journal.hpp"
 #include "yolk/autotune/surface.hpp"
 #include "yolk/autotune/tune_live.hpp"
-#include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/primitives/reduce.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::autotune {
@@ -43,6 +43,30 @@ class table_place : public TableFolder {
         std::fstream file(table(), std::ios::binary | std::ios::in | std::ios::out);
         file.seekp(static_cast<std::streamoff>(at));
         file << with;
+    }
+    [[nodiscard]] std::int64_t number(const char* text) const {
+        sqlite3* database = nullptr;
+        sqlite3_open(table().c_str(), &database);
+        sqlite3_stmt* statement = nullptr;
+        sqlite3_prepare_v2(database, text, -1, &statement, nullptr);
+        const std::int64_t value = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
+        sqlite3_finalize(statement);
+        sqlite3_close(database);
+        return value;
+    }
+    /// Of the table's own family, a shape of 512 x 64.
+    [[nodiscard]] static TuningSpace some_space() {
+        return space_of(DeviceInfo{}, ReduceDesc{.operation = ReduceOperation::Max, .outer = 512, .columns = 64})
+            .space();
+    }
+    /// Tables that were renamed, or begun in place of this one.
+    [[nodiscard]] std::size_t files_beside() const {
+        std::size_t count = 0;
+        for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+            const std::string name = entry.path().filename().string();
+            count += name != "tuning.sqlite" && name != "tuning.sqlite-wal" && name != "tuning.sqlite-shm" ? 1U : 0U;
+        }
+        return count;
     }
     [[nodiscard]] std::size_t files() const {
         return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
@@ -163,11 +187,12 @@ TEST_F(table_place, with_a_table_of_version_1_loses_times_and_reopens_choices) {
     EXPECT_TRUE(choices[1].pinned);
     // Plans take both; the tuner has one shape to do again, and begins with what it had.
     EXPECT_THAT(usable_choices(choices, {}, some_key().device).entries(), SizeIs(2));
-    const KnownChoices open = known_choices(choices, some_key());
+    const TuningSpace space = some_space();
+    const KnownChoices open = known_choices(choices, some_key(), space);
     EXPECT_FALSE(open.exact);
     ASSERT_FALSE(open.to_validate.empty());
     EXPECT_EQ(open.to_validate[0], some_choice(some_key(), 32, 1.0).configuration);
-    EXPECT_TRUE(known_choices(choices, some_key(513)).exact);
+    EXPECT_TRUE(known_choices(choices, some_key(513), space).exact);
     // What is measured now goes over it, though it is slower in units of the heuristic; and is final.
     ASSERT_OK_AND_ASSIGN(const bool written, file->put(some_choice(some_key(), 64, 1.9), std::nullopt));
     EXPECT_TRUE(written);
@@ -179,32 +204,115 @@ TEST_F(table_place, with_a_table_of_version_1_loses_times_and_reopens_choices) {
     EXPECT_THAT(kept, SizeIs(2));
 }
 
-TEST_F(table_place, with_a_table_of_version_2_loses_shapes_in_words_that_are_no_longer_read) {
+// Versions 2 and 3 have the same tables: the Yolk that made one goes on using it, and what it wrote in words of its own
+// is passed over by this one, and kept.
+TEST_F(table_place, with_a_table_of_version_2_is_shared_as_it_is) {
     make_table();
     TuningKey old = some_key(1024);
     old.shape.variant = "f32, operation 2";
-    TuningKey own = some_key();
-    own.family = "kernel of a file";
-    own.shape.variant = "f32, operation 2";
     {
         ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-        for (const TuningKey& key : {old, own}) ASSERT_OK(file.put(some_choice(key, 32, 1.0), std::nullopt));
-        ASSERT_OK(file.add(old, {.configuration = {{"rows_per_workgroup", 8}}, .milliseconds = 1.0}));
+        ASSERT_OK(file.put(some_choice(old, 32, 1.0), std::nullopt));
         ASSERT_OK(file.quarantine({old, {{"rows_per_workgroup", 4}}, "wrong"}));
     }
     sql("PRAGMA user_version=2");
-    ASSERT_OK_AND_ASSIGN(const auto file, TuningFile::open_existing(table()));
-    ASSERT_TRUE(file);
-    ASSERT_OK_AND_ASSIGN(const auto choices, file->choices());
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK(file.put(some_choice(some_key(), 16, 0.5), some_choice(some_key(), 32, 1.0).configuration));
+    EXPECT_EQ(number("PRAGMA user_version"), 2);
+    EXPECT_EQ(number("SELECT count(*) FROM choices c JOIN keys k ON k.id=c.key WHERE k.variant='f32, operation 2'"), 1);
+    EXPECT_EQ(number("SELECT count(*) FROM quarantine"), 1);
+    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+    EXPECT_THAT(choices, SizeIs(3));
+    EXPECT_EQ(files_beside(), 0U);
+}
+
+// A newer Yolk has added columns and a table, and writes values that nobody has heard of.
+TEST_F(table_place, with_a_table_of_a_newer_yolk_is_shared_as_it_is) {
+    make_table();
+    sql("ALTER TABLE choices ADD COLUMN energy REAL; ALTER TABLE samples ADD COLUMN clock INTEGER NOT NULL DEFAULT 7;"
+        "CREATE TABLE format(least INTEGER NOT NULL); INSERT INTO format VALUES(4); CREATE TABLE moods(mood TEXT);"
+        "INSERT INTO moods VALUES('calm');"
+        "INSERT INTO keys VALUES(77,'device','driver 1','reduce','newer','operation=max','[512,64]');"
+        "INSERT INTO choices VALUES(77,'{\"tile\":{\"m\":8}}',1.0,2.0,3.0,0.1,9,0,1,0,5.5);"
+        "INSERT INTO samples(key,configuration,milliseconds,reason,stage,written,clock) "
+        "VALUES(77,'{\"tile\":{\"m\":8}}',1.0,'','search',1,9);"
+        "PRAGMA user_version=9");
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    EXPECT_EQ(file.path(), table());
+    ASSERT_OK(file.put(some_choice(some_key(), 16, 0.5), some_choice(some_key(), 32, 1.0).configuration));
+    ASSERT_OK(file.add(some_key(), {.configuration = {{"rows_per_workgroup", 2}}, .milliseconds = 2.0}));
+    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+    EXPECT_THAT(choices, SizeIs(2));
+    const TuningTable usable = usable_choices(choices, {}, some_key().device);
+    EXPECT_THAT(usable.entries(), SizeIs(2));
+    EXPECT_EQ(usable.entries()[0].configuration[1].second, 16U);
+    // The newer one's are all there, and it goes on.
+    EXPECT_EQ(number("PRAGMA user_version"), 9);
+    EXPECT_EQ(number("SELECT count(*) FROM choices WHERE key=77 AND energy=5.5"), 1);
+    EXPECT_EQ(number("SELECT count(*) FROM samples WHERE key=77 AND clock=9"), 1);
+    EXPECT_EQ(number("SELECT count(*) FROM moods"), 1);
+    EXPECT_EQ(number("SELECT count(*) FROM samples WHERE clock=7"), 3);
+    EXPECT_EQ(files_beside(), 0U);
+}
+
+// Where the newer one means something else by its columns, neither touches the other's table.
+TEST_F(table_place, with_a_table_of_a_newer_yolk_that_must_not_be_used_is_left_alone) {
+    for (const char* change :
+         {"CREATE TABLE format(least INTEGER NOT NULL); INSERT INTO format VALUES(9)",
+          "ALTER TABLE choices RENAME COLUMN milliseconds TO seconds", "ALTER TABLE samples RENAME TO runs",
+          "DROP TABLE quarantine; CREATE TABLE quarantine(key INTEGER NOT NULL, configuration TEXT "
+          "NOT NULL, reason TEXT NOT NULL, written INTEGER NOT NULL, who TEXT NOT NULL)"}) {
+        make_table();
+        sql(std::string(change) +
+            "; PRAGMA user_version=9; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE");
+        const std::string before = bytes();
+        ASSERT_OK_AND_ASSIGN(const auto nothing, TuningFile::open_existing(table()));
+        EXPECT_FALSE(nothing) << change;
+        {
+            ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+            EXPECT_EQ(file.path(), table().string() + ".version-4");
+            ASSERT_OK(file.put(some_choice(some_key(), 8, 1.0), std::nullopt));
+        }
+        ASSERT_OK_AND_ASSIGN(const auto again, TuningFile::open_existing(table()));
+        ASSERT_TRUE(again);
+        ASSERT_OK_AND_ASSIGN(const auto choices, again->choices());
+        EXPECT_THAT(choices, SizeIs(1));
+        EXPECT_EQ(bytes(), before) << change;
+        for (const auto& entry : std::filesystem::directory_iterator(folder_)) std::filesystem::remove(entry.path());
+    }
+}
+
+// Knobs that only the host knows are in no hash: two Yolks may have the same modules and other knobs.
+TEST_F(table_place, keeps_a_choice_for_each_of_two_yolks_with_other_knobs) {
+    make_table();
+    const TuningChoice mine = some_choice(some_key(), 32, 1.0);
+    TuningChoice theirs = mine;
+    theirs.configuration.emplace_back("batch", 4);
+    theirs.milliseconds = 0.7;
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK_AND_ASSIGN(const bool added, file.put(theirs, std::nullopt));
+    EXPECT_TRUE(added);
+    theirs.milliseconds = 0.6;
+    ASSERT_OK_AND_ASSIGN(const bool replaced, file.put(theirs, theirs.configuration));
+    EXPECT_TRUE(replaced);
+    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
     ASSERT_THAT(choices, SizeIs(3));
-    for (const TuningChoice& choice : choices) EXPECT_NE(choice.key, old);
-    EXPECT_FALSE(choices.back().reopened);
-    ASSERT_OK_AND_ASSIGN(const auto kept, file->samples(some_key()));
-    EXPECT_THAT(kept, SizeIs(2));
-    ASSERT_OK_AND_ASSIGN(const auto samples, file->samples(old));
-    EXPECT_THAT(samples, SizeIs(0));
-    ASSERT_OK_AND_ASSIGN(const auto quarantined, file->quarantined());
-    EXPECT_THAT(quarantined, SizeIs(0));
+    const TuningSpace space = some_space();
+    const KnownChoices known = known_choices(choices, some_key(), space);
+    ASSERT_TRUE(known.exact);
+    EXPECT_EQ(known.exact->configuration, mine.configuration);
+    EXPECT_FALSE(known.outdated);
+    std::vector<TuningKnob> knobs(space.knobs().begin(), space.knobs().end());
+    knobs.push_back({.name = "batch", .values = {1, 4}});
+    const TuningSpace other(space.family(), knobs, {}, space.shape());
+    ASSERT_TRUE(known_choices(choices, some_key(), other).exact);
+    EXPECT_EQ(known_choices(choices, some_key(), other).exact->milliseconds, 0.6);
+    ASSERT_OK_AND_ASSIGN(const auto keys, file.keys());
+    EXPECT_THAT(keys, SizeIs(2));
+    // And a plan takes the one that it can.
+    const auto answer = usable_choices(choices, {}, some_key().device).find(space);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->configuration, (Configuration{1, 32, 32}));
 }
 
 /// Gives up what root may do in spite of a file's permissions. Another user is not an answer: in a container that one
@@ -243,21 +351,25 @@ TEST_F(table_place, with_a_table_of_version_1_that_may_only_be_read_gives_no_tim
     EXPECT_EQ(bytes(), before);
 }
 
-TEST_F(table_place, exports_of_version_1_are_imported_as_reopened) {
-    const std::vector<TuningChoice> choices{some_choice(some_key(), 32, 1.0)};
-    std::string text = export_text(choices);
-    ASSERT_OK_AND_ASSIGN(const Imported now, import_text(text, "now"));
-    ASSERT_THAT(now.choices, SizeIs(1));
-    EXPECT_FALSE(now.choices[0].reopened);
-    text.replace(text.find("\"yolk_tuning\": 2"), 16, "\"yolk_tuning\": 1");
-    ASSERT_OK_AND_ASSIGN(const Imported then, import_text(text, "then"));
-    ASSERT_THAT(then.choices, SizeIs(1));
-    EXPECT_TRUE(then.choices[0].reopened);
-    // Which goes over nothing that was measured since.
-    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-    ASSERT_OK(file.put(some_choice(some_key(), 8, 1.8), std::nullopt));
-    ASSERT_OK_AND_ASSIGN(const bool taken, file.put(then.choices[0], std::nullopt));
-    EXPECT_FALSE(taken);
+/// As above.
+int says_that_it_may_not(const std::filesystem::path& path) {
+    if (!obeys_permissions()) return 1;
+    const Result<TuningFile> file = TuningFile::open(path);
+    if (file) return 2;
+    const std::string& message = file.error().message;
+    return message.find("Permission denied") != std::string::npos && message.find("YOLK_TABLE") != std::string::npos
+               ? 0
+               : 3;
+}
+
+TEST_F(table_place, that_may_not_be_read_is_told_why) {
+    make_table();
+    std::filesystem::permissions(table(), std::filesystem::perms::none);
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(says_that_it_may_not(table()));
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0) << WEXITSTATUS(status);
 }
 
 // A folder beside the table may be somebody's own: what no journal is called, or does not hold, stays.

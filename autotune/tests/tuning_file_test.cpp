@@ -13,6 +13,7 @@
 
 #include "table_folder.hpp"
 #include "yolk/autotune/surface.hpp"
+#include "yolk/autotune/tuning_transfer.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/primitives/reduce.hpp"
 #include "yolk/testing/device_test.hpp"
@@ -105,16 +106,7 @@ TEST_F(tuning_file, a_choice_goes_over_what_it_was_measured_against_only) {
     EXPECT_FALSE(f);
 }
 
-TEST_F(tuning_file, that_is_damaged_newer_or_cut_off_is_set_aside) {
-    {
-        ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
-        ASSERT_OK_AND_ASSIGN(const bool written, file.put(some_choice(some_key(), 32, 1.0), std::nullopt));
-        EXPECT_TRUE(written);
-    }
-    run_sql(table(), "PRAGMA user_version=99");
-    ASSERT_OK_AND_ASSIGN(const auto none, TuningFile::open_existing(table()));
-    EXPECT_FALSE(none);
-    EXPECT_EQ(files_with(folder_, ".newer-"), 1U);
+TEST_F(tuning_file, that_is_cut_off_is_set_aside) {
     {
         ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
         for (std::uint64_t i = 0; i < 200; ++i)
@@ -141,7 +133,7 @@ TEST_F(tuning_file, rows_that_are_no_choices_are_misses) {
         }
     }
     run_sql(table(),
-            "UPDATE choices SET configuration='{\"tile\": -1}' WHERE key=1;"
+            "UPDATE choices SET configuration='{\"tile\": [8]}' WHERE key=1;"
             "UPDATE choices SET configuration='[8' WHERE key=2;"
             "UPDATE choices SET milliseconds='fast' WHERE key=3;"
             "UPDATE keys SET extents='[1.5]' WHERE id=4;"
@@ -360,6 +352,23 @@ TEST(tuning_key, tells_drivers_and_processors_apart) {
     EXPECT_NE(kernel_hash("matmul"), kernel_hash("reduce"));
     EXPECT_NE(kernel_hash("covariance"), kernel_hash("inverse_sqrt"));
     EXPECT_EQ(kernel_hash("reduce").size(), 32U);
+}
+
+TEST_F(tuning_file, exports_of_version_1_are_imported_as_reopened) {
+    const std::vector<TuningChoice> choices{some_choice(some_key(), 32, 1.0)};
+    std::string text = export_text(choices);
+    ASSERT_OK_AND_ASSIGN(const Imported now, import_text(text, "now"));
+    ASSERT_THAT(now.choices, SizeIs(1));
+    EXPECT_FALSE(now.choices[0].reopened);
+    text.replace(text.find("\"yolk_tuning\": 2"), 16, "\"yolk_tuning\": 1");
+    ASSERT_OK_AND_ASSIGN(const Imported then, import_text(text, "then"));
+    ASSERT_THAT(then.choices, SizeIs(1));
+    EXPECT_TRUE(then.choices[0].reopened);
+    // Which goes over nothing that was measured since.
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(table()));
+    ASSERT_OK(file.put(some_choice(some_key(), 8, 1.8), std::nullopt));
+    ASSERT_OK_AND_ASSIGN(const bool taken, file.put(then.choices[0], std::nullopt));
+    EXPECT_FALSE(taken);
 }
 
 }  // namespace

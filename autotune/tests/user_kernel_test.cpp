@@ -11,6 +11,7 @@
 
 #include "yolk/autotune/recording.hpp"
 #include "yolk/autotune/tune_live.hpp"
+#include "yolk/autotune/tune_user_kernel.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/shaders/kernel_compiler.hpp"
 #include "yolk/shaders/module_interface.hpp"
@@ -127,20 +128,20 @@ TEST_P(user_kernel, wrong_configurations_are_quarantined_and_the_search_goes_on)
     EXPECT_EQ(outcome.choice.key, key);
     ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(folder_ / "table.sqlite"));
     ASSERT_OK_AND_ASSIGN(const auto quarantined, file.quarantined());
-    std::map<std::uint32_t, std::string> reasons;  // by mode
-    for (const Quarantined& entry : quarantined) reasons[entry.configuration[1].second] = entry.reason;
+    std::map<std::string, std::string> reasons;  // by mode
+    for (const Quarantined& entry : quarantined) reasons[entry.configuration[1].second.text()] = entry.reason;
     ASSERT_THAT(quarantined, SizeIs(4));  // two workgroups each; what does not compile has not run
-    EXPECT_THAT(reasons[1], AllOf(HasSubstr("1 of 1002 elements of 'b' are wrong; element 77"), HasSubstr("mode{")));
-    EXPECT_THAT(reasons[3], HasSubstr("written that the reference leaves alone"));
+    EXPECT_THAT(reasons["WRONG"],
+                AllOf(HasSubstr("1 of 1002 elements of 'b' are wrong; element 77"), HasSubstr("mode{")));
+    EXPECT_THAT(reasons["OUTSIDE"], HasSubstr("written that the reference leaves alone"));
     ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key));
-    const auto failed = std::ranges::find_if(samples, [](const TuningSample& s) {
-        return s.configuration[1].second == 2U;  // BROKEN
-    });
+    const auto failed = std::ranges::find_if(
+        samples, [](const TuningSample& s) { return s.configuration[1].second == KnobValue("BROKEN"); });
     ASSERT_NE(failed, samples.end());
     EXPECT_THAT(failed->reason, AllOf(HasSubstr("my.comp:13:"), HasSubstr("undefined_name")));
 
     // The winner as an engine reads it.
-    const auto configuration = ordered_configuration(kernel->space(device().info()), outcome.choice.configuration);
+    const auto configuration = configuration_in(kernel->space(device().info()), outcome.choice.configuration);
     ASSERT_TRUE(configuration);
     const Json best = kernel->describe(*configuration);
     EXPECT_EQ(best["configuration"]["mode"], "RIGHT");
@@ -163,6 +164,77 @@ TEST_P(user_kernel, another_file_is_another_key_and_another_size_is_near) {
     const auto shape = [this](const UserKernel& kernel) { return kernel.space(device().info()).shape(); };
     EXPECT_TRUE(tuning_distance(shape(*first), shape(*second)));
     EXPECT_FALSE(tuning_distance(shape(*first), shape(*third)));
+}
+
+// A list of values that is reordered or extended is another space of the same kernel: what is in the table is by value.
+TEST_P(user_kernel, choices_outlive_another_list_of_values) {
+    Json space = space_json();
+    space["parameters"]["factor"] = {{"values", {0.5, 1.0}}, {"constant_id", 3}};
+    space["parameters"]["mode"]["values"] = {"RIGHT", "WRONG"};
+    space["default"] = {{"wx", 64}};
+    ASSERT_OK_AND_ASSIGN(const auto first, make(space));
+    ASSERT_OK_AND_ASSIGN(const TuneLiveOutcome outcome, tune(*first, {.tuner = {.strategy = "random", .budget = 20}}));
+    const StoredConfiguration chosen = outcome.choice.configuration;
+    ASSERT_THAT(chosen, SizeIs(3));
+    EXPECT_EQ(chosen[1].second, KnobValue("RIGHT"));
+    EXPECT_TRUE(chosen[2].second == KnobValue(0.5) || chosen[2].second == KnobValue(1));
+
+    space["parameters"]["mode"]["values"] = {"OUTSIDE", "WRONG", "RIGHT"};
+    space["parameters"]["factor"]["values"] = {2.0, 1.0, 0.25, 0.5};
+    ASSERT_OK_AND_ASSIGN(const auto second, make(space));
+    const TuningSpace other = second->space(device().info());
+    ASSERT_OK_AND_ASSIGN(const TuningFile file, TuningFile::open(folder_ / "table.sqlite"));
+    ASSERT_OK_AND_ASSIGN(const auto choices, file.choices());
+    const TuningKey key = tuning_key(device().info(), other);
+    EXPECT_EQ(key, outcome.choice.key);
+    const KnownChoices known = known_choices(choices, key, other);
+    ASSERT_TRUE(known.exact);
+    const auto found = configuration_in(other, known.exact->configuration);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(second->describe(*found)["configuration"]["mode"], "RIGHT");
+    EXPECT_EQ(second->describe(*found)["configuration"]["factor"], chosen[2].second.json());
+    ASSERT_OK_AND_ASSIGN(const auto samples, file.samples(key));
+    EXPECT_GT(std::ranges::count_if(
+                  samples, [&](const auto& s) { return configuration_in(other, s.configuration).has_value(); }),
+              4);
+
+    // A value that is gone: the kernel is tuned again, and what is found takes the place of what is none any more.
+    const TuningSpace without("kernel", {{"wx", {16, 64, 128}}, {"mode{WRONG|OUTSIDE}", {0, 1}}, {"factor", {1, 2}}},
+                              {}, other.shape());
+    const KnownChoices gone = known_choices(choices, key, without);
+    EXPECT_FALSE(gone.exact);
+    ASSERT_TRUE(gone.outdated);
+    EXPECT_THAT(misfit_text(without, gone.outdated->configuration),
+                HasSubstr("its mode is RIGHT, and the values are WRONG, OUTSIDE now"));
+}
+
+TEST_P(user_kernel, tells_values_that_nobody_has_measured) {
+    Json space = space_json();
+    space["parameters"]["mode"]["values"] = {"RIGHT"};
+    Device copy = device();
+    ASSERT_OK_AND_ASSIGN(Dispatcher own_dispatcher, Dispatcher::create(copy));
+    std::optional<Machine> machine(Machine{std::move(copy), std::move(own_dispatcher)});
+    const auto tuned = [&](const Json& of) -> Result<TuneUserKernelOutcome> {
+        YOLK_TRY(const auto kernel, make(of));
+        return tune_user_kernel(machine, *kernel, folder_ / "table.sqlite", {.strategy = "exhaustive", .budget = 8});
+    };
+    ASSERT_OK_AND_ASSIGN(const TuneUserKernelOutcome first, tuned(space));
+    ASSERT_TRUE(first.search);
+    EXPECT_THAT(first.untried, IsEmpty());
+    space["parameters"]["wx"]["values"] = {128, 16, 64, 32};
+    ASSERT_OK_AND_ASSIGN(const TuneUserKernelOutcome second, tuned(space));
+    EXPECT_FALSE(second.search);
+    EXPECT_TRUE(second.configuration);
+    EXPECT_EQ(second.choice.configuration, first.choice.configuration);
+    EXPECT_THAT(second.untried, ElementsAre("wx = 32"));
+    space["parameters"]["wx"]["values"] = {8, 32};
+    ASSERT_OK_AND_ASSIGN(const TuneUserKernelOutcome third, tuned(space));
+    ASSERT_TRUE(third.search);
+    ASSERT_TRUE(third.configuration);
+    EXPECT_NE(third.choice.configuration, first.choice.configuration);
+    ASSERT_OK_AND_ASSIGN(const TuneUserKernelOutcome fourth, tuned(space));
+    EXPECT_FALSE(fourth.search);
+    EXPECT_EQ(fourth.choice.configuration, third.choice.configuration);
 }
 
 TEST_P(user_kernel, can_be_held_against_golden_files_its_default_or_nothing) {

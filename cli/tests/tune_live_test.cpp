@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <random>
@@ -14,6 +15,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class tune_live : public InFolder, public ::testing::WithParamInterface<const char*> {
@@ -50,10 +52,26 @@ TEST_P(tune_live, measures_once_and_later_runs_know) {
     EXPECT_THAT(outcome["shapes"][0]["shape"].get<std::string>(), HasSubstr("reduce"));
     EXPECT_GE(outcome["shapes"][0]["speed_up"], 0.98);
     EXPECT_EQ(first.lines().size(), 13U);  // one a measurement, and the outcome
+    const auto time = [&outcome](std::size_t shape, const char* of) {
+        return outcome["shapes"][shape][of].get<double>();
+    };
+    const double one = time(0, "heuristic_milliseconds") / time(0, "tuned_milliseconds");
+    const double other = time(1, "heuristic_milliseconds") / time(1, "tuned_milliseconds");
+    EXPECT_NEAR(outcome["speed_up"], std::sqrt(one * other), 1e-9);
+    EXPECT_NEAR(outcome["median_speed_up"], (one + other) / 2, 1e-9);
+    EXPECT_NEAR(outcome["summed_speed_up"],
+                (time(0, "heuristic_milliseconds") + time(1, "heuristic_milliseconds")) /
+                    (time(0, "tuned_milliseconds") + time(1, "tuned_milliseconds")),
+                1e-9);
+    EXPECT_EQ(outcome["compared"], 2);
+    EXPECT_EQ(outcome["searched"], 2);
+    EXPECT_EQ(outcome["found"], outcome["shapes"][0]["found"].get<int>() + outcome["shapes"][1]["found"].get<int>());
 
     const Ran second = run(shapes({"--budget", "6"}));
     ASSERT_EQ(second.code, 0) << second.err;
     EXPECT_THAT(second.out, HasSubstr("0 evaluations in"));
+    EXPECT_THAT(second.out, HasSubstr("in the geometric mean of 2 shapes"));
+    EXPECT_THAT(second.out, Not(HasSubstr("the strategy found")));
     std::vector<std::string> by_name = shapes({"--budget", "6", "--again", "--json", "--quiet"});
     by_name.insert(by_name.begin(), "device");
     const Ran again = run(by_name);

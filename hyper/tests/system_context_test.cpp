@@ -33,7 +33,7 @@ class system_context : public ::yolk::testing::DeviceTest {
         const TuningSpace space = space_of(device().usable_info(), ElementwiseDesc{.rows = 8, .columns = 8}).space();
         YOLK_TRY(const autotune::TuningFile file, autotune::TuningFile::open(folder_ / "tuning.sqlite"));
         YOLK_TRY_VOID(file.put({.key = autotune::tuning_key(device().info(), space),
-                                .configuration = named_configuration(space, space.all().front())},
+                                .configuration = autotune::stored_configuration(space, space.all().front())},
                                std::nullopt));
         return {};
     }

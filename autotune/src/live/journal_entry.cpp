@@ -15,7 +15,7 @@ constexpr const char* kEndedWhileRunning = "The process ended while it ran.";
 
 }  // namespace
 
-Json journal_entry(const TuningKey& key, const NamedConfiguration& configuration) {
+Json journal_entry(const TuningKey& key, const StoredConfiguration& configuration) {
     Json json = key_json(key);
     json["configuration"] = Json::parse(configuration_text(configuration));
     return json;
@@ -25,7 +25,7 @@ std::optional<Quarantined> parse_journal_entry(const std::string& text) {
     const Json json = Json::parse(text, nullptr, false);
     std::optional<TuningKey> key = key_of_json(json);
     if (!key || !json.contains("configuration")) return std::nullopt;
-    std::optional<NamedConfiguration> configuration = configuration_of_json(json["configuration"]);
+    std::optional<StoredConfiguration> configuration = configuration_of_json(json["configuration"]);
     if (!configuration) return std::nullopt;
     return Quarantined{std::move(*key), std::move(*configuration), kEndedWhileRunning};
 }

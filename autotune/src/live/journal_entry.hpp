@@ -10,7 +10,7 @@
 
 namespace yolk::autotune {
 
-[[nodiscard]] Json journal_entry(const TuningKey& key, const NamedConfiguration& configuration);
+[[nodiscard]] Json journal_entry(const TuningKey& key, const StoredConfiguration& configuration);
 /// Nothing where the text is no entry, or half of one.
 [[nodiscard]] std::optional<Quarantined> parse_journal_entry(const std::string& text);
 

@@ -6,7 +6,7 @@
 
 namespace yolk::autotune {
 
-KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key) {
+KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key, const TuningSpace& space) {
     struct Near {
         bool other_device;
         double distance;
@@ -15,10 +15,15 @@ KnownChoices known_choices(const std::vector<TuningChoice>& choices, const Tunin
     KnownChoices known;
     std::vector<Near> near;
     for (const TuningChoice& choice : choices) {
-        if (choice.key == key && !choice.reopened) {
+        const bool fitting = fits(space, choice.configuration);
+        if (choice.key == key && !choice.reopened && fitting) {
             known.exact = choice;
             continue;
         }
+        // One of other knobs is another Yolk's, which has a row of its own.
+        if (choice.key == key && !fitting &&
+            same_knobs(choice.configuration, stored_configuration(space, space.combination(0))))
+            known.outdated = choice;
         const bool same_device = choice.key.device.device == key.device.device;
         if (choice.key.family != key.family || (!same_device && !same_architecture(choice.key.device, key.device)))
             continue;

@@ -58,8 +58,10 @@ std::optional<std::uint64_t> processor_cache_bytes(const std::filesystem::path& 
 }
 
 std::uint64_t last_level_cache_bytes(const DeviceInfo& info) {
-    if (info.kind != DeviceKind::Cpu) return kAssumedCacheBytes;
-    return processor_cache_bytes().value_or(kAssumedCacheBytes);
+    const std::uint64_t processor = processor_cache_bytes().value_or(0);
+    if (info.kind == DeviceKind::Cpu) return processor != 0 ? processor : kLargestCacheBytes;
+    const std::uint64_t gpu = gpu_cache_bytes(info);
+    return info.kind == DeviceKind::Integrated ? std::max(gpu, processor) : gpu;
 }
 
 std::size_t buffer_sets(std::uint64_t set_bytes, std::uint64_t cache_bytes, const DeviceInfo& info) {

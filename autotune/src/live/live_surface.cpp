@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "first_contents.hpp"
 #include "yolk/autotune/last_level_cache.hpp"
 #include "yolk/oracle/problem_memory.hpp"
 
@@ -97,6 +98,8 @@ Result<void> LiveSurface::add_set() {
 }
 
 Result<void> LiveSurface::fill_buffers() {
+    YOLK_TRY(FirstContents first, FirstContents::create(device_, dispatcher_, proof_.buffers()));
+    first_ = std::make_unique<const FirstContents>(std::move(first));
     YOLK_TRY_VOID(add_set());
     std::uint64_t set_bytes = 0;
     for (const oracle::ProblemBuffer& wanted : proof_.buffers()) set_bytes += wanted.size_bytes;
@@ -138,26 +141,41 @@ Result<std::unique_ptr<LiveSurface::Timed>> LiveSurface::prepare(const Configura
         YOLK_TRY(oracle::PlannedProblem::Record record, timed->plan->bind(views, scratch));
         timed->records.push_back(std::move(record));
     }
-    YOLK_TRY(timed->recorder, Recorder::create(device_, {.timestamp_count = 2, .label = "tune"}));
+    YOLK_TRY(timed->recorder, Recorder::create(device_, {.timestamp_count = 2 * kMostRepeats, .label = "tune"}));
     return timed;
+}
+
+/// Runs one after the other between two timestamps; each between two of its own where it changes what the next run of
+/// its set begins with, which is put back outside of them. After the run, not before it: when the set's turn comes
+/// again, it is as cold as it would be without. How many pairs of timestamps there are.
+std::uint32_t LiveSurface::record(Timed& timed) {
+    Recorder& recorder = *timed.recorder;
+    const bool puts_back = first_->any();
+    const std::uint32_t pairs = puts_back ? timed.repeats : 1;
+    recorder.begin();
+    for (std::uint32_t i = 0; i < timed.repeats; ++i) {
+        if (i > 0) recorder.barrier(puts_back ? Barrier::TransferToCompute : Barrier::ComputeToCompute);
+        if (i < pairs) recorder.timestamp(2 * i);
+        timed.records[timed.next](recorder);
+        if (puts_back || i + 1 == timed.repeats) recorder.timestamp(puts_back ? 2 * i + 1 : 1);
+        first_->put_back(recorder, sets_[timed.next]);
+        timed.next = (timed.next + 1) % timed.records.size();
+    }
+    if (puts_back) recorder.barrier(Barrier::TransferToCompute);
+    return pairs;
 }
 
 Result<double> LiveSurface::time(Timed& timed) {
     const auto begun = std::chrono::steady_clock::now();
-    Recorder& recorder = *timed.recorder;
-    recorder.begin();
-    recorder.timestamp(0);
-    for (std::uint32_t i = 0; i < timed.repeats; ++i) {
-        if (i > 0) recorder.barrier(Barrier::ComputeToCompute);
-        timed.records[timed.next](recorder);
-        timed.next = (timed.next + 1) % timed.records.size();
-    }
-    recorder.timestamp(1);
-    YOLK_TRY_VOID(dispatcher_.run(recorder));
-    std::array<double, 2> nanoseconds{};
-    YOLK_TRY_VOID(recorder.read_timestamps(nanoseconds));
+    const std::uint32_t pairs = record(timed);
+    YOLK_TRY_VOID(dispatcher_.run(*timed.recorder));
+    std::array<double, std::size_t{2} * kMostRepeats> nanoseconds{};
+    const auto written = std::span(nanoseconds).first(std::size_t{2} * pairs);
+    YOLK_TRY_VOID(timed.recorder->read_timestamps(written));
     timed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    return (nanoseconds[1] - nanoseconds[0]) * 1e-6 / timed.repeats;
+    double sum = 0.0;
+    for (std::size_t pair = 0; pair < pairs; ++pair) sum += written[2 * pair + 1] - written[2 * pair];
+    return sum * 1e-6 / timed.repeats;
 }
 
 /// A measurement that failed, unless the device is gone. Drivers that fail with a configuration do so again; sizes and

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "yolk/autotune/portfolio.hpp"
+#include "yolk/autotune/race.hpp"
 #include "yolk/autotune/recording.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/named_problem.hpp"
@@ -57,8 +58,8 @@ Turn turn_of(const TuningRun& run, std::unique_ptr<oracle::Problem> problem, boo
 Result<void> find_known_choices(const TuningRun& run, std::vector<Turn>& turns) {
     YOLK_TRY(const std::vector<TuningChoice> choices, run.file.choices());
     for (Turn& turn : turns) {
-        const TuningKey key = tuning_key(run.device.info(), run.space_of_problem(*turn.problem));
-        turn.shape.choice = known_choices(choices, key).exact;
+        const TuningSpace space = run.space_of_problem(*turn.problem);
+        turn.shape.choice = known_choices(choices, tuning_key(run.device.info(), space), space).exact;
     }
     return {};
 }
@@ -171,21 +172,34 @@ Result<void> write_recordings(const TuningRun& run, const std::vector<Turn>& tur
 }
 
 void add_means(TuneDeviceOutcome& outcome) {
-    double logs = 0.0;
-    double reached = 0.0;
-    std::size_t count = 0;
+    std::vector<double> speed_ups;
+    double heuristic = 0.0;
+    double tuned = 0.0;
     for (const TunedShape& shape : outcome.shapes) {
         if (shape.search) outcome.measured += shape.search->measured;
         if (!shape.choice || !(shape.choice->milliseconds > 0.0)) continue;
+        if (shape.search && !shape.search->choice.configuration.empty()) {
+            ++outcome.searched;
+            outcome.found += shape.search->found ? 1U : 0U;
+        }
         const double speed_up = shape.choice->heuristic_milliseconds / shape.choice->milliseconds;
         if (!(speed_up > 0.0)) continue;
+        speed_ups.push_back(speed_up);
+        heuristic += shape.choice->heuristic_milliseconds;
+        tuned += shape.choice->milliseconds;
+    }
+    outcome.compared = speed_ups.size();
+    if (speed_ups.empty()) return;
+    double logs = 0.0;
+    double reached = 0.0;
+    for (const double speed_up : speed_ups) {
         logs += std::log(speed_up);
         reached += 1.0 / speed_up;
-        ++count;
     }
-    if (count == 0) return;
-    outcome.speed_up = std::exp(logs / static_cast<double>(count));
-    outcome.heuristic_of_tuned = reached / static_cast<double>(count);
+    outcome.speed_up = std::exp(logs / static_cast<double>(speed_ups.size()));
+    outcome.heuristic_of_tuned = reached / static_cast<double>(speed_ups.size());
+    outcome.median_speed_up = median_of(speed_ups);
+    outcome.summed_speed_up = heuristic / tuned;
 }
 
 }  // namespace

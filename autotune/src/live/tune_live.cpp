@@ -19,6 +19,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLeastEvaluations = 5;
 constexpr std::size_t kFewestRounds = 5;
 constexpr std::size_t kMostRounds = 15;
+// What is measured of the portfolio before the strategy's first turn, and how often it has one after that; how many
+// measurements the house strategy wants before it proposes.
+constexpr std::size_t kPortfolioFirst = 3;
+constexpr std::size_t kPortfolioEvery = 2;
+constexpr double kFirstOfNatural = 4.0;
 constexpr double kFinalMilliseconds = 3000.0;        // about what the rounds may take
 constexpr double kInterruptedMilliseconds = 1500.0;  // finals that are short enough for somebody who waits
 
@@ -39,12 +44,14 @@ class LiveSearch {
     [[nodiscard]] bool is_time_over() const;
     [[nodiscard]] Clock::duration finals_duration() const;
     Result<void> search();
+    [[nodiscard]] std::optional<std::size_t> next_of_portfolio();
+    [[nodiscard]] std::optional<std::size_t> next_candidate();
     Result<void> add_sample(std::size_t candidate, double milliseconds, const std::string& reason, SampleStage stage);
     Result<void> quarantine(std::size_t candidate, const std::string& reason);
-    [[nodiscard]] NamedConfiguration named(std::size_t candidate) const {
-        return named_configuration(surface_->space(), surface_->configuration(candidate));
+    [[nodiscard]] StoredConfiguration named(std::size_t candidate) const {
+        return stored_configuration(surface_->space(), surface_->configuration(candidate));
     }
-    [[nodiscard]] std::optional<std::size_t> find(const NamedConfiguration& configuration) const;
+    [[nodiscard]] std::optional<std::size_t> find(const StoredConfiguration& configuration) const;
     [[nodiscard]] std::vector<std::size_t> finalists() const;
     [[nodiscard]] std::size_t rounds_of(const std::vector<std::size_t>& finalists, double milliseconds) const;
     Result<void> decide(const std::vector<std::size_t>& finalists, std::size_t rounds);
@@ -64,20 +71,23 @@ class LiveSearch {
     TuneLiveOutcome outcome_;
     std::optional<std::size_t> plain_;
     Clock::duration longest_evaluation_{};
+    std::vector<std::size_t> proposed_;  ///< by the strategy, in this run
+    std::size_t next_in_portfolio_ = 0;
+    std::size_t turns_ = 0;  ///< measurements since those that every search begins with
 };
 
-std::optional<std::size_t> LiveSearch::find(const NamedConfiguration& configuration) const {
-    const std::optional<Configuration> values = ordered_configuration(surface_->space(), configuration);
+std::optional<std::size_t> LiveSearch::find(const StoredConfiguration& configuration) const {
+    const std::optional<Configuration> values = configuration_in(surface_->space(), configuration);
     return values ? surface_->find(*values) : std::nullopt;
 }
 
 Result<void> LiveSearch::begin(const Device& device, Dispatcher& dispatcher, const oracle::Problem& problem,
                                RunJournal& journal) {
     YOLK_TRY(const std::vector<TuningChoice> choices, file_.choices());
-    known_ = known_choices(choices, key_);
     YOLK_TRY(quarantined_, file_.quarantined());
     std::erase_if(quarantined_, [this](const Quarantined& entry) { return entry.key != key_; });
     const TuningSpace space = problem.space(device.usable_info());
+    known_ = known_choices(choices, key_, space);
     LiveOptions live{.candidate_limit = options_.candidate_limit,
                      .seed = options_.tuner.seed,
                      .included = {space.plain()},
@@ -85,19 +95,19 @@ Result<void> LiveSearch::begin(const Device& device, Dispatcher& dispatcher, con
                      .cache_bytes = options_.cache_bytes,
                      .limit = options_.limit};
     YOLK_TRY(const std::vector<TuningSample> samples, file_.samples(key_));
-    const auto include = [&](const NamedConfiguration& configuration) {
-        if (auto values = ordered_configuration(space, configuration)) live.included.push_back(std::move(*values));
+    const auto include = [&](const StoredConfiguration& configuration) {
+        if (auto values = configuration_in(space, configuration)) live.included.push_back(std::move(*values));
     };
     if (known_.exact) include(known_.exact->configuration);
-    for (const NamedConfiguration& configuration : known_.to_validate) include(configuration);
+    for (const StoredConfiguration& configuration : known_.to_validate) include(configuration);
     for (const TuningSample& sample : samples) include(sample.configuration);
-    for (const NamedConfiguration& configuration : options_.portfolio) include(configuration);
+    for (const StoredConfiguration& configuration : options_.portfolio) include(configuration);
     if (options_.prior != nullptr) {
-        for (const NamedConfiguration& configuration : portfolio_of(*options_.prior, key_.family))
+        for (const StoredConfiguration& configuration : portfolio_of(*options_.prior, key_.family))
             include(configuration);
     }
     live.before = [this, &journal, space](const Configuration& configuration) {
-        return journal.begin(journal_entry(key_, named_configuration(space, configuration)).dump());
+        return journal.begin(journal_entry(key_, stored_configuration(space, configuration)).dump());
     };
     live.after = [&journal] { return journal.end(); };
     YOLK_TRY(surface_, LiveSurface::create(device, dispatcher, problem, std::move(live)));
@@ -109,6 +119,7 @@ Result<void> LiveSearch::begin(const Device& device, Dispatcher& dispatcher, con
         if (auto prior = prior_for(*options_.prior, surface_->candidates(), key_.family))
             options.prior = std::make_shared<const DevicePrior>(*std::move(prior));
     }
+    options.settings.natural.first = std::min(options.settings.natural.first, kFirstOfNatural);
     YOLK_TRY(Tuner tuner, Tuner::create(surface_->shared_candidates(), std::move(options)));
     tuner_.emplace(std::move(tuner));
     return tell_known();
@@ -201,7 +212,7 @@ Result<void> LiveSearch::search() {
     if (known_.exact) {
         if (const auto candidate = find(known_.exact->configuration)) first.push_back(*candidate);
     }
-    for (const NamedConfiguration& configuration : known_.to_validate) {
+    for (const StoredConfiguration& configuration : known_.to_validate) {
         if (const auto candidate = find(configuration)) first.push_back(*candidate);
     }
     for (const std::size_t candidate : first) {
@@ -209,18 +220,32 @@ Result<void> LiveSearch::search() {
         YOLK_TRY(const bool goes_on, measure(candidate));
         if (!goes_on) return {};
     }
-    for (const NamedConfiguration& configuration : options_.portfolio) {
-        const std::optional<std::size_t> candidate = find(configuration);
-        if (!candidate || tuner_->history().known(*candidate)) continue;
-        if (tuner_->history().size() >= options_.tuner.budget) break;
-        YOLK_TRY(const bool goes_on, measure(*candidate));
-        if (!goes_on) return {};
-    }
-    while (const std::optional<std::size_t> candidate = tuner_->ask()) {
+    while (const std::optional<std::size_t> candidate = next_candidate()) {
         YOLK_TRY(const bool goes_on, measure(*candidate));
         if (!goes_on) return {};
     }
     return {};
+}
+
+/// The portfolio's next that is not known, if it has any.
+std::optional<std::size_t> LiveSearch::next_of_portfolio() {
+    while (next_in_portfolio_ < options_.portfolio.size()) {
+        const std::optional<std::size_t> candidate = find(options_.portfolio[next_in_portfolio_++]);
+        if (candidate && !tuner_->history().known(*candidate)) return candidate;
+    }
+    return std::nullopt;
+}
+
+/// Some of the portfolio, and then it and the strategy by turns: a small budget is neither of them alone.
+std::optional<std::size_t> LiveSearch::next_candidate() {
+    if (tuner_->history().size() >= options_.tuner.budget) return std::nullopt;
+    const std::size_t turn = turns_++;
+    if (turn < kPortfolioFirst || (turn - kPortfolioFirst) % kPortfolioEvery == kPortfolioEvery - 1) {
+        if (const auto candidate = next_of_portfolio()) return candidate;
+    }
+    const std::optional<std::size_t> candidate = tuner_->ask();
+    if (candidate) proposed_.push_back(*candidate);
+    return candidate;
 }
 
 /// The heuristic, the choice so far, the cheapest of the search, the plain one, and the next cheapest: where the time
@@ -286,6 +311,7 @@ void LiveSearch::fill_choice(const std::vector<std::size_t>& finalists, const st
     }
     choice.evaluations = tuner_->history().size();
     outcome_.replaced = finalists[winner] != heuristic;
+    outcome_.found = outcome_.replaced && std::ranges::find(proposed_, finalists[winner]) != proposed_.end();
 }
 
 Result<void> LiveSearch::decide(const std::vector<std::size_t>& finalists, std::size_t rounds) {
@@ -309,8 +335,8 @@ Result<void> LiveSearch::decide(const std::vector<std::size_t>& finalists, std::
     const bool replace = results[incumbent].milliseconds.empty() ||
                          replaces(compare(results[best].milliseconds, results[incumbent].milliseconds));
     fill_choice(finalists, results, replace ? best : incumbent);
-    const auto expected =
-        known_.exact ? std::optional(known_.exact->configuration) : std::optional<NamedConfiguration>();
+    const std::optional<TuningChoice>& before = known_.exact ? known_.exact : known_.outdated;
+    const auto expected = before ? std::optional(before->configuration) : std::optional<StoredConfiguration>();
     YOLK_TRY(const bool written, file_.put(outcome_.choice, expected));
     if (!written)
         log(LogLevel::Info,

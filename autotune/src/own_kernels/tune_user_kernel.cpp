@@ -84,6 +84,30 @@ std::vector<std::string> counted_reasons(const std::vector<TuningSample>& sample
     return reasons;
 }
 
+/// What the lists of values have that nobody has measured.
+std::vector<std::string> untried_values(const TuningSpace& space, const std::vector<TuningSample>& samples) {
+    std::vector<std::string> untried;
+    for (const TuningKnob& knob : space.knobs()) {
+        const KnobMeaning meaning = meaning_of(knob.name);
+        for (const std::uint32_t count : knob.values) {
+            const bool tried = std::ranges::any_of(samples, [&](const TuningSample& sample) {
+                return std::ranges::any_of(sample.configuration, [&](const auto& entry) {
+                    return entry.first == meaning.name && counted(meaning, entry.second) == count;
+                });
+            });
+            if (!tried) untried.push_back(fmt::format("{} = {}", meaning.name, counted_text(meaning, count)));
+        }
+    }
+    return untried;
+}
+
+void tell_outdated(const TuningSpace& space, const std::optional<TuningChoice>& outdated) {
+    if (!outdated) return;
+    log_info(fmt::format("The table's choice for {} ({}) is none of its space any more: {}. The kernel is tuned again.",
+                         shape_text(space.family(), space.shape()), values_text(outdated->configuration),
+                         misfit_text(space, outdated->configuration)));
+}
+
 std::string driver_words(const DeviceInfo& info) {
     return info.driver_info.empty() ? info.driver_name : info.driver_name + " " + info.driver_info;
 }
@@ -99,7 +123,8 @@ Result<void> conclude(const UserKernelTuning& run, const DeviceInfo& info, const
     }
     const bool chosen = outcome.search && !outcome.search->choice.configuration.empty();
     outcome.choice = chosen ? outcome.search->choice : known.value_or(TuningChoice{});
-    outcome.configuration = ordered_configuration(space, outcome.choice.configuration);
+    outcome.configuration = configuration_in(space, outcome.choice.configuration);
+    if (!outcome.search) outcome.untried = untried_values(space, samples);
     outcome.any_right =
         std::ranges::any_of(samples, [](const TuningSample& sample) { return std::isfinite(sample.milliseconds); });
     outcome.reasons = counted_reasons(samples);
@@ -124,8 +149,11 @@ Result<TuneUserKernelOutcome> tune_user_kernel(std::optional<Machine>& machine, 
     TuneUserKernelOutcome outcome{
         .table = file.path(), .key = run.key, .device = info.name, .driver = driver_words(info)};
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
-    const std::optional<TuningChoice> known = known_choices(choices, run.key).exact;
+    const TuningSpace space = kernel.space(info);
+    const KnownChoices in_table = known_choices(choices, run.key, space);
+    const std::optional<TuningChoice>& known = in_table.exact;
     if (!known || options.again) {
+        tell_outdated(space, in_table.outdated);
         if (kernel.work().operations > 0.0) {
             YOLK_TRY(run.multiply_adds_per_second,
                      measure_multiply_adds_per_second(machine->device, machine->dispatcher, run.end));

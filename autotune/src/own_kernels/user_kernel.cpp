@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "user_kernel_impl.hpp"
+#include "yolk/autotune/knob_value.hpp"
 #include "yolk/core/file.hpp"
 #include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
@@ -18,15 +19,15 @@ namespace {
 
 constexpr std::size_t kLargestSpaceFile = std::size_t{1} << 20U;
 
-/// The name says what positions mean, so that a table without this file can be read: "layout{row|column} 1".
+/// Where values are positions, the name says what they stand for: a table keeps that.
 TuningKnob knob_of(const KernelParameter& parameter) {
     TuningKnob knob{.name = parameter.name, .values = {}};
-    std::vector<std::string> texts;
+    std::vector<KnobValue> meanings;
     for (std::size_t i = 0; i < parameter.values.size(); ++i) {
         knob.values.push_back(is_direct(parameter) ? direct(parameter.values[i]) : static_cast<std::uint32_t>(i));
-        texts.push_back(to_text(parameter.values[i]));
+        meanings.push_back(std::visit([](const auto& value) { return KnobValue(value); }, parameter.values[i]));
     }
-    if (!is_direct(parameter)) knob.name += fmt::format("{{{}}}", fmt::join(texts, "|"));
+    if (!is_direct(parameter)) knob.name = listed_name(parameter.name, meanings);
     return knob;
 }
 

@@ -195,6 +195,17 @@ Result<void> SpaceReader::check_effects() const {
 void SpaceReader::make_identity() {
     Json json = root_.json;
     json.erase("sizes");
+    // Another list of values is another space of the same kernel: what is known of it stays known. Which of them the
+    // default takes is part of it where that one's results are the right ones.
+    for (const KernelParameter& parameter : space_.parameters) json["parameters"][parameter.name].erase("values");
+    if (space_.reference_is_default) {
+        std::vector<std::string> defaults;
+        for (const KernelParameter& parameter : space_.parameters)
+            defaults.push_back(to_text(parameter.values.front()));
+        for (const auto& [parameter, position] : space_.defaults)
+            defaults[parameter] = to_text(space_.parameters[parameter].values[position]);
+        json["default"] = defaults;
+    }
     space_.identity = json.dump(-1, ' ', false, Json::error_handler_t::replace);
     const auto add = [this](const std::vector<std::byte>& bytes) {
         for (const std::byte byte : bytes) space_.identity += static_cast<char>(byte);

@@ -10,6 +10,7 @@
 #include "recorded_formats.hpp"
 #include "yolk/autotune/surface.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/core/log.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -164,6 +165,9 @@ std::optional<double> t4_cost(const Tree& entry) {
 
 Result<Records> parse_t4(const Tree& file, std::string_view name) {
     Records records;
+    const std::string version = text_member(file, "schema_version");
+    if (!version.empty() && !version.starts_with("1."))
+        return bad_input("{} is T4 of version {}; this Yolk reads version 1. Record it in that.", name, version);
     std::size_t number = 0;
     for (const Tree& entry : file["results"]) {
         const RecordPlace place{name, fmt::format("result {}", number++)};
@@ -213,19 +217,25 @@ Result<Records> parse_ktt(const Tree& file, std::string_view name) {
 
 /// A run of Kernel Tuner that was stopped leaves its cache without an end: the last entry may be torn. What is whole is
 /// kept.
-Tree parse_tree(std::string_view text) {
+Tree parse_tree(std::string_view text, std::string_view name) {
     Tree tree = Tree::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
     if (!tree.is_discarded() || text.find("\"tune_params_keys\"") == std::string_view::npos) return tree;
     const std::size_t end = text.rfind("},");
     if (end == std::string_view::npos) return tree;
     const std::string closed = std::string(text.substr(0, end + 1)) + "}}";
-    return Tree::parse(closed, nullptr, /*allow_exceptions=*/false);
+    tree = Tree::parse(closed, nullptr, /*allow_exceptions=*/false);
+    if (tree.is_object() && tree.contains("cache") && tree["cache"].is_object()) {
+        log_info(fmt::format(
+            "{} has no end: its tuning was stopped, or the file was cut off. The {} whole entries are read.", name,
+            tree["cache"].size()));
+    }
+    return tree;
 }
 
 }  // namespace
 
 Result<Records> parse_json_records(std::string_view text, std::string_view name) {
-    const Tree file = parse_tree(text);
+    const Tree file = parse_tree(text, name);
     if (file.is_discarded()) {
         return bad_input("{} is not valid JSON (damaged, or cut off). Fetch or record it again.", name);
     }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <ranges>
 
 #include "yolk/autotune/race.hpp"
 #include "yolk/autotune/surface.hpp"
@@ -28,7 +29,7 @@ struct RecordedRow {
 std::map<Configuration, RecordedRow> recorded_rows(const TuningSpace& space, const std::vector<TuningSample>& samples) {
     std::map<Configuration, RecordedRow> rows;
     for (const TuningSample& sample : samples) {
-        const std::optional<Configuration> configuration = ordered_configuration(space, sample.configuration);
+        const std::optional<Configuration> configuration = configuration_in(space, sample.configuration);
         if (!configuration || !space.check(*configuration)) continue;
         RecordedRow& row = rows[*configuration];
         if (std::isfinite(sample.milliseconds)) {
@@ -50,12 +51,17 @@ std::string kernel_tuner_text(const TuningSpace& space, const std::map<Configura
               {"objective", "time"},
               {"cache", Json::object()}};
     for (const TuningKnob& knob : space.knobs()) {
-        json["tune_params_keys"].push_back(knob.name);
-        json["tune_params"][knob.name] = knob.values;
+        const KnobMeaning meaning = meaning_of(knob.name);
+        Json values(knob.values);
+        for (std::size_t i = 0; i < meaning.values.size(); ++i) values[i] = meaning.values[i].json();
+        json["tune_params_keys"].push_back(meaning.name);
+        json["tune_params"][meaning.name] = std::move(values);
     }
     for (const auto& [configuration, row] : rows) {
-        const std::string name = fmt::format("{}", fmt::join(configuration, ","));
-        Json entry = configuration_json(named_configuration(space, configuration));
+        const StoredConfiguration kept = stored_configuration(space, configuration);
+        const auto text = [](const auto& knob) { return knob.second.text(); };
+        const std::string name = fmt::format("{}", fmt::join(kept | std::views::transform(text), ","));
+        Json entry = configuration_json(kept);
         if (row.failed()) {
             entry["time"] = "RuntimeFailedConfig";
         } else {
@@ -71,7 +77,7 @@ std::string t4_text(const TuningSpace& space, const std::map<Configuration, Reco
                     const std::string& device) {
     Json results = Json::array();
     for (const auto& [configuration, row] : rows) {
-        Json result{{"configuration", configuration_json(named_configuration(space, configuration))},
+        Json result{{"configuration", configuration_json(stored_configuration(space, configuration))},
                     {"objectives", Json::array({"time"})},
                     {"times", {{"runtimes", row.failed() ? Json::array() : Json(row.milliseconds)}}},
                     {"invalidity", row.failed() ? "runtime" : "correct"},

@@ -45,7 +45,7 @@ std::string prediction_answer(const ShapeQuestion& question, const std::optional
     if (!found) return "the prior file does not know this family's knobs";
     std::vector<std::pair<std::size_t, double>> known;
     for (const TuningSample& sample : samples) {
-        const auto values = ordered_configuration(question.space, sample.configuration);
+        const auto values = configuration_in(question.space, sample.configuration);
         const auto at = values ? std::ranges::find(drawn, *values) : drawn.end();
         if (at != drawn.end() && std::isfinite(sample.milliseconds))
             known.emplace_back(static_cast<std::size_t>(at - drawn.begin()), std::log(sample.milliseconds));
@@ -57,8 +57,8 @@ std::string prediction_answer(const ShapeQuestion& question, const std::optional
 std::string portfolio_answer(const ShapeQuestion& question) {
     std::size_t allowed = 0;
     const auto portfolio = portfolio_of(shipped_portfolio(), question.key.family);
-    for (const NamedConfiguration& configuration : portfolio) {
-        const auto values = ordered_configuration(question.space, configuration);
+    for (const StoredConfiguration& configuration : portfolio) {
+        const auto values = configuration_in(question.space, configuration);
         allowed += values && question.space.check(*values) ? 1U : 0U;
     }
     if (portfolio.empty()) return "none for this family";
@@ -118,6 +118,11 @@ std::vector<SourceAnswer> ladder(const ShapeQuestion& question, const std::vecto
     sources.push_back({"heuristic", question.space.text(question.heuristic), !answer});
     if (passed.other_kernels > 0)
         sources.push_back({"misses", fmt::format("{} choices were measured with other SPIR-V", passed.other_kernels)});
+    for (const TuningChoice& choice : choices) {
+        if (choice.key != question.key || fits(question.space, choice.configuration)) continue;
+        sources.push_back({"misses", fmt::format("{}: none of the space: {}", values_text(choice.configuration),
+                                                 misfit_text(question.space, choice.configuration))});
+    }
     if (bad > 0) sources.push_back({"quarantine", fmt::format("{} configurations of this shape are not run", bad)});
     return sources;
 }

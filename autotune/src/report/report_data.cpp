@@ -25,33 +25,51 @@ struct ReportRow {
 };
 using Rows = std::map<std::vector<std::uint32_t>, ReportRow>;
 
+/// With the list of its values where they are not integers from 0 on, which the page counts by their order.
+std::string name_with_values(const std::string& name, const std::vector<TuningSample>& samples) {
+    std::vector<KnobValue> values;
+    for (const TuningSample& sample : samples) {
+        const auto at = std::ranges::find(sample.configuration, name, &StoredConfiguration::value_type::first);
+        if (at != sample.configuration.end()) values.push_back(at->second);
+    }
+    if (std::ranges::all_of(values, [](const KnobValue& value) { return value.plain().has_value(); })) return name;
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return listed_name(name, values);
+}
+
 std::vector<std::string> names_of(const std::vector<TuningSample>& samples, const KnownShape* known) {
     std::vector<std::string> names;
     if (known != nullptr) {
         for (const TuningKnob& knob : known->space.knobs()) names.push_back(knob.name);
     } else if (!samples.empty()) {
-        for (const auto& [name, value] : samples.front().configuration) names.push_back(name);
+        for (const auto& [name, value] : samples.front().configuration)
+            names.push_back(name_with_values(name, samples));
     }
     return names;
 }
 
 /// Nothing where the names are not these: knobs of another version.
-std::optional<std::vector<std::uint32_t>> values_of(const NamedConfiguration& configuration,
+std::optional<std::vector<std::uint32_t>> values_of(const StoredConfiguration& configuration,
                                                     const std::vector<std::string>& names) {
     if (configuration.size() != names.size()) return std::nullopt;
     std::vector<std::uint32_t> values;
     for (const std::string& wanted : names) {
-        const auto at = std::ranges::find(configuration, wanted, &NamedConfiguration::value_type::first);
-        if (at == configuration.end()) return std::nullopt;
-        values.push_back(at->second);
+        const KnobMeaning knob = meaning_of(wanted);
+        const auto at = std::ranges::find(configuration, knob.name, &StoredConfiguration::value_type::first);
+        const auto value = at == configuration.end() ? std::nullopt : counted(knob, at->second);
+        if (!value) return std::nullopt;
+        values.push_back(*value);
     }
     return values;
 }
 
 std::string text_of(const std::vector<std::string>& names, const std::vector<std::uint32_t>& values) {
     std::string text;
-    for (std::size_t k = 0; k < names.size(); ++k)
-        text += fmt::format("{}{} {}", k == 0 ? "" : ", ", names[k], values[k]);
+    for (std::size_t k = 0; k < names.size(); ++k) {
+        const KnobMeaning knob = meaning_of(names[k]);
+        text += fmt::format("{}{} {}", k == 0 ? "" : ", ", knob.name, counted_text(knob, values[k]));
+    }
     return text;
 }
 

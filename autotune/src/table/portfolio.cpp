@@ -21,13 +21,13 @@ const PriorFile& shipped_portfolio() {
     return file;
 }
 
-std::vector<NamedConfiguration> portfolio_of(const PriorFile& file, std::string_view family) {
-    std::vector<NamedConfiguration> portfolio;
+std::vector<StoredConfiguration> portfolio_of(const PriorFile& file, std::string_view family) {
+    std::vector<StoredConfiguration> portfolio;
     for (const SpacePrior& space : file.spaces) {
         if (space.kernel != family) continue;
         const auto parameters = space.candidates.space().parameters();
         for (const std::size_t candidate : space.prior.portfolio) {
-            NamedConfiguration named;
+            StoredConfiguration named;
             for (std::size_t p = 0; p < parameters.size(); ++p) {
                 const Value& value = parameters[p].values[space.candidates[candidate][p]];
                 // Knobs are unsigned; a recording of anything else names no configuration of ours.

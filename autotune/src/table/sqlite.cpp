@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
+
 #include "yolk/core/file.hpp"
 
 namespace yolk::autotune {
@@ -79,7 +81,13 @@ Result<Database> Database::open(const std::filesystem::path& path, OpenMode mode
     const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, nullptr);
     Database database;
     database.database_.reset(raw);
-    if (code != SQLITE_OK) return sqlite_error(raw, code, fmt::format("be opened at '{}'", path.string()));
+    if (code != SQLITE_OK) {
+        const int cause = raw != nullptr ? sqlite3_system_errno(raw) : 0;
+        const std::string words = cause != 0 ? std::generic_category().message(cause) : sqlite3_errstr(code);
+        return io_error(fmt::format("The tuning table cannot be opened at '{}': {}. Name another place in $YOLK_TABLE.",
+                                    path.string(), words),
+                        code);
+    }
     sqlite3_extended_result_codes(raw, 1);
     sqlite3_busy_timeout(raw, kBusyMilliseconds);
     return database;

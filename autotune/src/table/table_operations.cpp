@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kLargestImport = std::size_t{1} << 28U;
 
-Result<Configuration> pinnable(const TuningSpace& space, const NamedConfiguration& named) {
-    std::optional<Configuration> configuration = ordered_configuration(space, named);
+Result<Configuration> pinnable(const TuningSpace& space, const StoredConfiguration& named) {
+    std::optional<Configuration> configuration = configuration_in(space, named);
     if (!configuration) {
         return bad_input("The configuration must give each knob of {} once: {}.", space.family(),
                          fmt::join(space.knobs() | std::views::transform(&TuningKnob::name), ", "));
@@ -70,14 +70,16 @@ Result<ImportOutcome> import_table(const TuningFile& file, const std::filesystem
 }
 
 Result<TuningChoice> pin_choice(const TuningFile& file, const ShapeQuestion& question,
-                                const std::optional<NamedConfiguration>& configuration) {
+                                const std::optional<StoredConfiguration>& configuration) {
     YOLK_TRY(const std::vector<TuningChoice> choices, file.choices());
     // A reopened choice is one, too: it is what plans take until the shape is tuned again.
-    const auto found = std::ranges::find(choices, question.key, &TuningChoice::key);
+    const auto found = std::ranges::find_if(choices, [&question](const TuningChoice& known) {
+        return known.key == question.key && fits(question.space, known.configuration);
+    });
     std::optional<TuningChoice> choice = found == choices.end() ? std::nullopt : std::optional(*found);
     if (configuration) {
         YOLK_TRY(const Configuration values, pinnable(question.space, *configuration));
-        choice = TuningChoice{.key = question.key, .configuration = named_configuration(question.space, values)};
+        choice = TuningChoice{.key = question.key, .configuration = stored_configuration(question.space, values)};
     }
     if (!choice) {
         return bad_input("There is no choice for {}; tune it, or give the configuration to pin.",

@@ -14,7 +14,6 @@
 
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
-#include "yolk/oracle/families.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -46,19 +45,66 @@ Result<std::int64_t> number_of(const Database& database, const char* sql) {
     return row ? statement.integer(0) : 0;
 }
 
+Result<bool> has_table(const Database& database, std::string_view table) {
+    YOLK_TRY(Statement found, database.prepare("SELECT count(*) FROM sqlite_master WHERE type='table' AND name=?"));
+    YOLK_TRY_VOID(found.bind(table).step());
+    return found.integer(0) == 1;
+}
+
+/// Columns that this program reads and writes, in the order of kTables.
+constexpr std::array<std::string_view, 4> kColumnsOfTables{
+    "id device driver family kernels variant extents",
+    "key configuration milliseconds heuristic plain spread evaluations pinned written reopened",
+    "id key configuration milliseconds reason stage written", "key configuration reason written"};
+
+/// Whether rows can be read from and added to the table: our columns are there, and what a newer Yolk has added has a
+/// default or may be empty.
+Result<bool> has_our_columns(const Database& database, const char* table, std::string_view ours) {
+    YOLK_TRY(Statement rows,
+             database.prepare("SELECT name, \"notnull\", dflt_value IS NULL FROM pragma_table_info(?)"));
+    rows.bind(std::string_view(table));
+    const std::string wanted = fmt::format(" {} ", ours);
+    std::size_t found = 0;
+    bool addable = true;
+    for (bool row = true; row;) {
+        YOLK_TRY(row, rows.step());
+        if (!row) break;
+        const bool is_ours = wanted.find(fmt::format(" {} ", rows.text(0))) != std::string::npos;
+        found += is_ours ? 1U : 0U;
+        addable = addable && (is_ours || rows.integer(1) == 0 || rows.integer(2) == 0);
+    }
+    return addable && found == static_cast<std::size_t>(std::ranges::count(ours, ' ')) + 1;
+}
+
+/// A table of a newer Yolk. One that means other things by the same columns says which version may use it at least.
+Result<bool> is_usable_in_place(const Database& database) {
+    YOLK_TRY(const bool says, has_table(database, "format"));
+    if (says) {
+        const Result<std::int64_t> least = number_of(database, "SELECT max(least) FROM format");
+        if (!least || *least > kTableVersion) return false;
+    }
+    for (std::size_t i = 0; i < kTables.size(); ++i) {
+        YOLK_TRY(const bool usable, has_our_columns(database, kTables[i], kColumnsOfTables[i]));
+        if (!usable) return false;
+    }
+    return true;
+}
+
 Result<TableState> read_state(const Database& database, bool thorough) {
     YOLK_TRY(const std::int64_t objects, number_of(database, "SELECT count(*) FROM sqlite_master"));
     YOLK_TRY(const std::int64_t application, number_of(database, "PRAGMA application_id"));
     YOLK_TRY(const std::int64_t version, number_of(database, "PRAGMA user_version"));
     if (objects == 0 && application == 0) return TableState::Empty;
     if (application != kApplicationId) return TableState::Foreign;
-    if (version > kTableVersion) return TableState::Newer;
     if (version < 1) return TableState::Damaged;
-    const TableState readable = version < kTableVersion ? TableState::Older : TableState::Good;
+    if (version > kTableVersion) {
+        YOLK_TRY(const bool usable, is_usable_in_place(database));
+        if (!usable) return TableState::Newer;
+    }
+    const TableState readable = version < kOldestUsable ? TableState::Older : TableState::Good;
     for (const char* table : kTables) {
-        YOLK_TRY(Statement found, database.prepare("SELECT count(*) FROM sqlite_master WHERE type='table' AND name=?"));
-        YOLK_TRY_VOID(found.bind(std::string_view(table)).step());
-        if (found.integer(0) != 1) return TableState::Damaged;
+        YOLK_TRY(const bool there, has_table(database, table));
+        if (!there) return TableState::Damaged;
     }
     if (!thorough) return readable;
     YOLK_TRY(Statement check, database.prepare("PRAGMA quick_check(1)"));
@@ -186,49 +232,16 @@ Result<std::string> drop_cold_samples(const Database& database) {
         samples, database.changed_rows());
 }
 
-/// Versions 3 and 4 write shapes in other words. What the notice says; empty where nothing is lost.
-Result<std::string> drop_unreadable_shapes(const Database& database) {
-    YOLK_TRY(Statement rows, database.prepare("SELECT id, family, variant, extents FROM keys"));
-    const auto lost_id = [](const Statement& row) -> std::optional<std::int64_t> {
-        const oracle::Family* family = oracle::find_family(row.text(1));
-        if (family == nullptr || family->operation == nullptr) return std::nullopt;
-        const auto extents = parse_extents(row.text(3));
-        if (extents && family->operation->of_key({.variant = row.text(2), .extents = *extents})) return std::nullopt;
-        return row.integer(0);
-    };
-    YOLK_TRY(const std::vector<std::int64_t> lost, rows.all(lost_id));
-    std::int64_t choices = 0;
-    for (const std::int64_t id : lost) {
-        for (const char* table : {"samples", "quarantine", "choices"}) {
-            YOLK_TRY_VOID(database.execute(fmt::format("DELETE FROM {} WHERE key={}", table, id).c_str()));
-        }
-        choices += database.changed_rows();
-        YOLK_TRY_VOID(database.execute(fmt::format("DELETE FROM keys WHERE id={}", id).c_str()));
-    }
-    if (lost.empty()) return std::string();
-    return fmt::format(
-        "by a Yolk that wrote shapes in other words: {} of them, with {} choices, are dropped. Run yolk tune to "
-        "measure them again.",
-        lost.size(), choices);
-}
-
 }  // namespace
 
 Result<void> upgrade_table(const Database& database, const std::filesystem::path& path) {
     YOLK_TRY(Transaction transaction, Transaction::begin(database));
     YOLK_TRY(const std::int64_t version, number_of(database, "PRAGMA user_version"));
-    if (version >= kTableVersion) return {};  // another process was first
-    std::vector<std::string> notices;
-    if (version < 2) {
-        YOLK_TRY(std::string notice, drop_cold_samples(database));
-        notices.push_back(std::move(notice));
-    }
-    YOLK_TRY(std::string notice, drop_unreadable_shapes(database));
-    if (!notice.empty()) notices.push_back(std::move(notice));
+    if (version >= kOldestUsable) return {};  // another process was first
+    YOLK_TRY(const std::string notice, drop_cold_samples(database));
     YOLK_TRY_VOID(database.execute(fmt::format("PRAGMA user_version={}", kTableVersion).c_str()));
     YOLK_TRY_VOID(transaction.commit());
-    for (const std::string& each : notices)
-        log_info(fmt::format("The tuning table '{}' was written {}", path.string(), each));
+    log_info(fmt::format("The tuning table '{}' was written {}", path.string(), notice));
     return {};
 }
 
@@ -240,24 +253,31 @@ Result<void> make_schema(const Database& database) {
     return transaction.commit();
 }
 
+std::filesystem::path place_beside_newer(const std::filesystem::path& path) {
+    std::filesystem::path beside = path;
+    beside += fmt::format(".version-{}", kTableVersion);
+    log_info(fmt::format(
+        "The tuning table '{}' is of a newer Yolk and not to be used by this one: it is left as it is, and '{}' beside "
+        "it takes its place here.",
+        path.string(), beside.filename().string()));
+    return beside;
+}
+
 Result<void> set_aside(const std::filesystem::path& path, bool thorough) {
     std::filesystem::path lock_path = path;
     lock_path += ".lock";
     const FileLock lock(lock_path);
-    const char* word = nullptr;
     {
         YOLK_TRY(const Database database, Database::open(path, OpenMode::Existing));
         YOLK_TRY(const TableState state, examine_table(database, path, thorough));
-        if (state == TableState::Damaged) word = "damaged";
-        if (state == TableState::Newer) word = "newer";
+        if (state != TableState::Damaged) return {};  // another process was first
     }
-    if (word == nullptr) return {};  // another process was first
-    const std::filesystem::path aside = free_name(path, word);
+    const std::filesystem::path aside = free_name(path, "damaged");
     std::error_code failed;
     std::filesystem::rename(path, aside, failed);
     if (failed) {
-        return io_error(fmt::format("The tuning table '{}' is {} and cannot be renamed to '{}': {}.", path.string(),
-                                    word, aside.string(), failed.message()),
+        return io_error(fmt::format("The tuning table '{}' is damaged and cannot be renamed to '{}': {}.",
+                                    path.string(), aside.string(), failed.message()),
                         failed.value());
     }
     for (const char* log_of : {"-wal", "-shm"}) {
@@ -265,9 +285,8 @@ Result<void> set_aside(const std::filesystem::path& path, bool thorough) {
         std::filesystem::path to = aside;
         std::filesystem::rename(from += log_of, to += log_of, failed);  // there need not be any
     }
-    log_warning(fmt::format("The tuning table '{}' is {}{}; it was renamed to '{}', and a new one begins.",
-                            path.string(), word, word[0] == 'n' ? " than this Yolk knows" : "",
-                            aside.filename().string()));
+    log_warning(fmt::format("The tuning table '{}' is damaged; it was renamed to '{}', and a new one begins.",
+                            path.string(), aside.filename().string()));
     return {};
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <ranges>
+#include <span>
 #include <tuple>
 
 #include "sqlite.hpp"
@@ -15,6 +16,7 @@
 #include "yolk/autotune/architecture.hpp"
 #include "yolk/autotune/surface.hpp"
 #include "yolk/autotune/tuning_transfer.hpp"
+#include "yolk/core/hash.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
 
@@ -26,6 +28,10 @@ std::int64_t now() {
         .count();
 }
 
+/// Where Yolks of different knobs have the same modules, each has a choice of its own: the one that comes second is
+/// kept under the modules' hash and this, with a hash of the knobs' names.
+constexpr std::string_view kKnobsMark = "; knobs ";
+
 /// Of a row that begins with device, driver, family, kernels, variant, extents.
 std::optional<TuningKey> key_of(const Statement& row) {
     std::optional<std::vector<std::uint64_t>> extents = parse_extents(row.text(5));
@@ -33,7 +39,16 @@ std::optional<TuningKey> key_of(const Statement& row) {
     return TuningKey{.device = {.device = row.text(0), .driver = row.text(1)},
                      .family = row.text(2),
                      .shape = {.variant = row.text(4), .extents = std::move(*extents)},
-                     .kernels = row.text(3)};
+                     .kernels = row.text(3).substr(0, row.text(3).find(kKnobsMark))};
+}
+
+TuningKey key_with_knobs(TuningKey key, const StoredConfiguration& configuration) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : configuration) names.push_back(name);
+    std::ranges::sort(names);
+    const std::string text = fmt::format("{}", fmt::join(names, ","));
+    key.kernels += fmt::format("{}{:016x}", kKnobsMark, hash64(std::as_bytes(std::span(text))));
+    return key;
 }
 
 Statement& bind_key(Statement& statement, const TuningKey& key) {
@@ -53,6 +68,17 @@ Result<std::int64_t> key_row(const Database& database, const TuningKey& key) {
     YOLK_TRY(const bool found, bind_key(select, key).step());
     if (!found) return io_error("The tuning table lost a key that was just written.", 0);
     return select.integer(0);
+}
+
+/// The row of the key that the choice goes to: another's, of other knobs, stays.
+Result<std::int64_t> choice_row(const Database& database, const TuningChoice& choice) {
+    YOLK_TRY(const std::int64_t row, key_row(database, choice.key));
+    YOLK_TRY(Statement found, database.prepare("SELECT configuration FROM choices WHERE key=?"));
+    YOLK_TRY(const bool there, found.bind(row).step());
+    const std::optional<StoredConfiguration> current =
+        there ? parse_configuration(found.text(0)) : std::optional<StoredConfiguration>();
+    if (!current || same_knobs(*current, choice.configuration)) return row;
+    return key_row(database, key_with_knobs(choice.key, choice.configuration));
 }
 
 bool is_time(const std::optional<double>& value) { return value && std::isfinite(*value) && *value >= 0.0; }
@@ -83,7 +109,8 @@ std::filesystem::path default_table_path() {
     return folder.empty() ? folder : folder / "tuning.sqlite";
 }
 
-Result<TuningFile> TuningFile::open(const std::filesystem::path& path) {
+Result<TuningFile> TuningFile::open(const std::filesystem::path& wanted) {
+    std::filesystem::path path = wanted;
     YOLK_TRY_VOID(check_place(path));
     std::error_code failed;
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failed);
@@ -91,6 +118,11 @@ Result<TuningFile> TuningFile::open(const std::filesystem::path& path) {
         YOLK_TRY(Database database, Database::open(path, OpenMode::Create));
         YOLK_TRY(const TableState state, examine_table(database, path, true));
         if (state == TableState::Foreign) return foreign_file(path, "another program's database");
+        if (state == TableState::Newer && path == wanted) {
+            path = place_beside_newer(wanted);
+            YOLK_TRY_VOID(check_place(path));
+            continue;
+        }
         if (state == TableState::Good || state == TableState::Older || state == TableState::Empty) {
             // Busy is no harm: the log of whoever holds the file is kept.
             static_cast<void>(database.execute("PRAGMA journal_mode=WAL"));
@@ -113,7 +145,12 @@ Result<std::optional<TuningFile>> TuningFile::open_existing(const std::filesyste
     YOLK_TRY(const TableState state, examine_table(database, path, false));
     if (state == TableState::Empty) return std::optional<TuningFile>();
     if (state == TableState::Foreign) return foreign_file(path, "another program's database");
-    if (state == TableState::Damaged || state == TableState::Newer) {
+    if (state == TableState::Newer) {
+        // What lies beside it is made by this version.
+        const bool beside = path.extension() == fmt::format(".version-{}", kTableVersion);
+        return beside ? std::optional<TuningFile>() : open_existing(place_beside_newer(path));
+    }
+    if (state == TableState::Damaged) {
         database = {};
         YOLK_TRY_VOID(set_aside(path, false));
         return std::optional<TuningFile>();
@@ -131,7 +168,7 @@ Result<std::vector<TuningChoice>> TuningFile::choices() const {
                                                  kKeyColumns, impl_->older ? "1 - c.pinned" : "c.reopened")));
     return rows.all([](const Statement& row) -> std::optional<TuningChoice> {
         std::optional<TuningKey> key = key_of(row);
-        std::optional<NamedConfiguration> configuration = parse_configuration(row.text(6));
+        std::optional<StoredConfiguration> configuration = parse_configuration(row.text(6));
         if (!key || !configuration || !is_time(row.real(7)) || !is_time(row.real(8)) || !is_time(row.real(9)) ||
             !is_time(row.real(10)))
             return std::nullopt;
@@ -154,7 +191,7 @@ Result<std::vector<Quarantined>> TuningFile::quarantined() const {
                                                  kKeyColumns)));
     return rows.all([](const Statement& row) -> std::optional<Quarantined> {
         std::optional<TuningKey> key = key_of(row);
-        std::optional<NamedConfiguration> configuration = parse_configuration(row.text(6));
+        std::optional<StoredConfiguration> configuration = parse_configuration(row.text(6));
         if (!key || !configuration) return std::nullopt;
         return Quarantined{std::move(*key), std::move(*configuration), row.text(7)};
     });
@@ -163,10 +200,13 @@ Result<std::vector<Quarantined>> TuningFile::quarantined() const {
 Result<std::vector<TuningKey>> TuningFile::keys() const {
     YOLK_TRY(Statement rows, impl_->database.prepare(fmt::format("SELECT {} FROM keys k", kKeyColumns)));
     YOLK_TRY(std::vector<TuningKey> all, rows.all(&key_of));
-    std::ranges::sort(all, {}, [](const TuningKey& key) {
+    const auto by = [](const TuningKey& key) {
         return std::tie(key.device.device, key.device.driver, key.family, key.shape.variant, key.shape.extents,
                         key.kernels);
-    });
+    };
+    std::ranges::sort(all, {}, by);
+    const auto twice = std::ranges::unique(all, {}, by);
+    all.erase(twice.begin(), twice.end());
     return all;
 }
 
@@ -178,7 +218,7 @@ Result<std::vector<TuningSample>> TuningFile::samples(const TuningKey& key) cons
                                  impl_->older ? "AND s.milliseconds IS NULL " : "")));
     bind_key(rows, key);
     return rows.all([](const Statement& row) -> std::optional<TuningSample> {
-        std::optional<NamedConfiguration> configuration = parse_configuration(row.text(0));
+        std::optional<StoredConfiguration> configuration = parse_configuration(row.text(0));
         const std::optional<double> time = row.real(1);
         const bool measured = is_time(time) && *time > 0.0;
         if (!configuration) return std::nullopt;
@@ -202,16 +242,16 @@ Result<void> TuningFile::add(const TuningKey& key, const TuningSample& sample) c
     return transaction.commit();
 }
 
-Result<bool> TuningFile::put(const TuningChoice& choice, const std::optional<NamedConfiguration>& expected) const {
+Result<bool> TuningFile::put(const TuningChoice& choice, const std::optional<StoredConfiguration>& expected) const {
     const Database& database = impl_->database;
     YOLK_TRY(Transaction transaction, Transaction::begin(database));
-    YOLK_TRY(const std::int64_t row, key_row(database, choice.key));
+    YOLK_TRY(const std::int64_t row, choice_row(database, choice));
     {
         YOLK_TRY(Statement found, database.prepare("SELECT configuration, milliseconds, heuristic, pinned, reopened "
                                                    "FROM choices WHERE key=?"));
         YOLK_TRY(const bool there, found.bind(row).step());
-        const std::optional<NamedConfiguration> current =
-            there ? parse_configuration(found.text(0)) : std::optional<NamedConfiguration>();
+        const std::optional<StoredConfiguration> current =
+            there ? parse_configuration(found.text(0)) : std::optional<StoredConfiguration>();
         if (current && found.integer(3) != 0 && !choice.pinned) return false;
         const bool reopened = current && found.integer(4) != 0;
         if (current && !reopened && choice.reopened) return false;
@@ -264,16 +304,16 @@ Result<std::size_t> TuningFile::forget(std::string_view family, std::string_view
     return chosen.size();
 }
 
-std::string configuration_text(const NamedConfiguration& configuration) {
+std::string configuration_text(const StoredConfiguration& configuration) {
     return configuration_json(configuration).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::optional<NamedConfiguration> parse_configuration(std::string_view text) {
+std::optional<StoredConfiguration> parse_configuration(std::string_view text) {
     return configuration_of_json(Json::parse(text, nullptr, false));
 }
 
-std::string values_text(const NamedConfiguration& configuration) {
-    const auto text = [](const auto& pair) { return fmt::format("{} {}", pair.first, pair.second); };
+std::string values_text(const StoredConfiguration& configuration) {
+    const auto text = [](const auto& pair) { return fmt::format("{} {}", pair.first, pair.second.text()); };
     return fmt::format("{}", fmt::join(configuration | std::views::transform(text), ", "));
 }
 
@@ -298,10 +338,11 @@ TuningTable usable_choices(const std::vector<TuningChoice>& choices, const std::
             // What went wrong here for any shape is not taken from elsewhere.
             return entry.key == choice.key || (alike && entry.key.device == device);
         });
-        if (choice.key.kernels != kernels || bad) continue;
+        std::optional<NamedConfiguration> values = plain_configuration(choice.configuration);
+        if (choice.key.kernels != kernels || bad || !values) continue;
         entries.push_back({.family = choice.key.family,
                            .shape = choice.key.shape,
-                           .configuration = choice.configuration,
+                           .configuration = *std::move(values),
                            .pinned = choice.pinned,
                            .other_device = alike});
     }

@@ -24,7 +24,7 @@ std::optional<double> time_from(const Json& json, const char* name) {
 std::optional<TuningChoice> choice_from(const Json& json, std::int64_t version) {
     std::optional<TuningKey> key = key_of_json(json);
     if (!key || !json.contains("configuration")) return std::nullopt;
-    std::optional<NamedConfiguration> configuration = configuration_of_json(json["configuration"]);
+    std::optional<StoredConfiguration> configuration = configuration_of_json(json["configuration"]);
     if (!configuration) return std::nullopt;
     TuningChoice choice{.key = std::move(*key), .configuration = std::move(*configuration)};
     const std::array<std::pair<const char*, double*>, 4> times{
@@ -49,18 +49,19 @@ std::optional<TuningChoice> choice_from(const Json& json, std::int64_t version) 
 
 }  // namespace
 
-Json configuration_json(const NamedConfiguration& configuration) {
+Json configuration_json(const StoredConfiguration& configuration) {
     Json json = Json::object();
-    for (const auto& [name, value] : configuration) json[name] = value;
+    for (const auto& [name, value] : configuration) json[name] = value.json();
     return json;
 }
 
-std::optional<NamedConfiguration> configuration_of_json(const Json& json) {
+std::optional<StoredConfiguration> configuration_of_json(const Json& json) {
     if (!json.is_object()) return std::nullopt;
-    NamedConfiguration configuration;
-    for (const auto& [name, value] : json.items()) {
-        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > UINT32_MAX) return std::nullopt;
-        configuration.emplace_back(name, value.get<std::uint32_t>());
+    StoredConfiguration configuration;
+    for (const auto& [name, given] : json.items()) {
+        std::optional<KnobValue> value = KnobValue::of_json(given);
+        if (!value) return std::nullopt;
+        configuration.emplace_back(name, *std::move(value));
     }
     return configuration;
 }

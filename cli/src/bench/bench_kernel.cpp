@@ -109,7 +109,7 @@ Json outcome_json(const ProblemOnDevice& on, const std::vector<Measured>& measur
     const oracle::Work work = on.problem.work();
     const TuningSpace space = on.problem.space(on.device.info());
     const auto named = [&space](const Measured& m) {
-        return autotune::configuration_json(named_configuration(space, m.configuration));
+        return autotune::configuration_json(autotune::stored_configuration(space, m.configuration));
     };
     Json wrong = Json::array();
     for (const Measured& m : measured) {

@@ -105,7 +105,7 @@ InspectedCandidate candidate_of(const DeviceInfo& info, const oracle::Problem& p
     } else {
         // Behind the fields a problem's name has what its inputs are, which no pipeline depends on.
         candidate.shape.resize(std::min(candidate.shape.find(", "), candidate.shape.size()));
-        candidate.configuration = autotune::configuration_json(named_configuration(space, configuration));
+        candidate.configuration = autotune::configuration_json(autotune::stored_configuration(space, configuration));
     }
     return candidate;
 }

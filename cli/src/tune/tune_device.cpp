@@ -51,6 +51,7 @@ Json shape_json(const TunedShape& shape) {
     if (!shape.search) return json;
     json["rejected"] = shape.search->rejected;
     json["replaced"] = shape.search->replaced;
+    json["found"] = shape.search->found;
     json["interrupted"] = shape.search->interrupted;
     return json;
 }
@@ -68,6 +69,11 @@ Json device_tuning_json(const DeviceInfo& info, const TuneDeviceOutcome& outcome
               {"measured", outcome.measured},
               {"seconds", outcome.seconds},
               {"speed_up", outcome.speed_up},
+              {"median_speed_up", outcome.median_speed_up},
+              {"summed_speed_up", outcome.summed_speed_up},
+              {"compared", outcome.compared},
+              {"searched", outcome.searched},
+              {"found", outcome.found},
               {"heuristic_of_tuned", outcome.heuristic_of_tuned},
               {"skipped", std::move(left_out)},
               {"shapes", std::move(shapes)}};
@@ -100,8 +106,16 @@ void print_device_tuning(const TuneDeviceOutcome& outcome) {
         if (shape.too_late && !shape.choice) print_line("{}: no time was left; the next run continues", shape.shape);
     }
     for (const autotune::SkippedShape& entry : outcome.skipped) print_line("skipped {}: {}", entry.shape, entry.reason);
-    print_line("{} evaluations in {}; {:.2f}x over the heuristic on average; kept in {}", outcome.measured,
-               duration_text(outcome.seconds), outcome.speed_up, outcome.table.string());
+    print_line(
+        "over the heuristic {:.2f}x in the geometric mean of {} shapes, {:.2f}x in the median, {:.2f}x in summed time",
+        outcome.speed_up, outcome.compared, outcome.median_speed_up, outcome.summed_speed_up);
+    if (outcome.searched > 0) {
+        print_line(
+            "for {} of {} shapes searched now the strategy found something faster than all that was known before",
+            outcome.found, outcome.searched);
+    }
+    print_line("{} evaluations in {}; kept in {}", outcome.measured, duration_text(outcome.seconds),
+               outcome.table.string());
     print_algebra(outcome.algebra);
 }
 

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "inspected_rows.hpp"
@@ -34,6 +35,7 @@ using autotune::UserKernel;
 
 constexpr const char* kRestarts = "YOLK_TUNE_RESTARTS";  // how often start_again() has
 constexpr std::size_t kMostReasons = 3;
+constexpr std::size_t kMostUntried = 8;
 
 struct KernelTuning {
     std::filesystem::path kernel;
@@ -96,6 +98,7 @@ Json kernel_tuning_json(const UserKernel& kernel, const TuneUserKernelOutcome& o
         {"measured", outcome.search ? outcome.search->measured : 0},
         {"rejected", outcome.search ? outcome.search->rejected : 0},
         {"interrupted", outcome.search && outcome.search->interrupted},
+        {"untried", outcome.untried},
         {"seconds", outcome.seconds},
         {"heuristic_milliseconds", choice.heuristic_milliseconds > 0.0 ? Json(choice.heuristic_milliseconds) : Json()},
         {"tuned_milliseconds", choice.milliseconds},
@@ -159,6 +162,11 @@ void print_winner(const TuneUserKernelOutcome& outcome, const Json& winner) {
                        compared ? fmt::format("{:.2f}x", choice.heuristic_milliseconds / choice.milliseconds) : "-",
                        fmt::format("{:.1f} %", 100.0 * choice.spread), fmt::format("{}", choice.evaluations),
                        fmt::format("{}", measured)}}));
+    if (!outcome.untried.empty()) {
+        print_line("of an earlier run; never measured, and searched with --again: {}{}",
+                   fmt::join(outcome.untried | std::views::take(kMostUntried), ", "),
+                   outcome.untried.size() > kMostUntried ? ", ..." : "");
+    }
     for (const auto& [name, value] : winner["configuration"].items()) print_line("{} = {}", name, text_of(value));
     for (const Json& constant : winner["specialization"]) {
         print_line("layout(constant_id = {}) {} = {}", constant["constant_id"].get<std::uint32_t>(),

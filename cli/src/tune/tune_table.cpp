@@ -32,11 +32,11 @@ using autotune::values_text;
 
 /// Of all subcommands; each has its own, and uses what it declares flags for.
 struct TableFlags {
-    std::vector<std::string> shape;                   ///< words of a shape, or one quoted text
-    std::filesystem::path file;                       ///< exported to, imported from
-    std::string what;                                 ///< forgotten
-    std::filesystem::path prior;                      ///< explained with
-    std::optional<NamedConfiguration> configuration;  ///< pinned
+    std::vector<std::string> shape;                              ///< words of a shape, or one quoted text
+    std::filesystem::path file;                                  ///< exported to, imported from
+    std::string what;                                            ///< forgotten
+    std::filesystem::path prior;                                 ///< explained with
+    std::optional<autotune::StoredConfiguration> configuration;  ///< pinned
     CommonFlags common;
     [[nodiscard]] std::string shape_words() const { return fmt::format("{}", fmt::join(shape, " ")); }
 };
@@ -178,8 +178,8 @@ Result<int> import_choices(const TableFlags& flags) {
 }
 
 /// "tile=8,splits=2".
-Result<NamedConfiguration> parse_named_configuration(std::string_view text) {
-    NamedConfiguration named;
+Result<autotune::StoredConfiguration> parse_named_configuration(std::string_view text) {
+    autotune::StoredConfiguration named;
     for (const std::string_view part : split_commas(text)) {
         const std::size_t sign = part.find('=');
         const auto value = sign == std::string_view::npos ? Result<std::uint32_t>(bad_input(""))

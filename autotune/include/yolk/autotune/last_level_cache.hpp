@@ -11,16 +11,21 @@
 
 namespace yolk::autotune {
 
-/// For devices that are no processors: Vulkan does not tell. Above the caches of current GPUs (H200 50 MiB, RTX 4090
-/// 72 MiB, RX 6900 XT 128 MiB).
-inline constexpr std::uint64_t kAssumedCacheBytes = std::uint64_t{128} << 20U;
+/// The largest cache of any GPU that is known (Ponte Vecchio), for one of which nothing is.
+inline constexpr std::uint64_t kLargestCacheBytes = std::uint64_t{408} << 20U;
 
 /// The caches of the highest level that this machine's processors have, all of them together; nothing where the folder
 /// (Linux: sysfs) does not say.
 [[nodiscard]] std::optional<std::uint64_t> processor_cache_bytes(
     const std::filesystem::path& processors = "/sys/devices/system/cpu");
 
-/// CPU drivers: the processor's, where it is known; else kAssumedCacheBytes.
+/// Of a GPU by its ids, since Vulkan does not tell: the largest of the chips that share a block of device ids; of a
+/// chip that is not listed the largest of its vendor's, of an unknown vendor's the largest of all. Too much costs
+/// memory and the time to fill it, too little flatters times. A pure function.
+[[nodiscard]] std::uint64_t gpu_cache_bytes(const DeviceInfo& info);
+
+/// CPU drivers: the processor's, where it is known. GPUs: gpu_cache_bytes, and where one shares the processor's memory
+/// no less than the processor's, which may serve both.
 [[nodiscard]] std::uint64_t last_level_cache_bytes(const DeviceInfo& info);
 
 /// How many sets of buffers, `set_bytes` each, are taken in turn so that a set is out of the cache when its turn comes

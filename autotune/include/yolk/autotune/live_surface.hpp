@@ -47,7 +47,11 @@ struct LiveMeasurement {
     bool quarantine = false;             ///< it ran, and wrongly, or the driver failed with it: never again
 };
 
-/// Milliseconds by the device's clock. One thread at a time; device, dispatcher and problem must outlive it.
+class FirstContents;
+
+/// Milliseconds by the device's clock. Each run that is timed finds its buffers as the problem gives them: what a
+/// kernel reads and writes is put back after the run, outside of the time. One thread at a time; device, dispatcher and
+/// problem must outlive it.
 class LiveSurface final : public Surface {
    public:
     /// Takes the problem's expectations, which are slow to make, and fills its buffers. Errors: no timestamps, out of
@@ -86,6 +90,7 @@ class LiveSurface final : public Surface {
     [[nodiscard]] Result<void> add_set();
     [[nodiscard]] Result<std::string> prove(const Configuration& configuration, std::size_t poison);
     [[nodiscard]] Result<std::unique_ptr<Timed>> prepare(const Configuration& configuration);
+    [[nodiscard]] std::uint32_t record(Timed& timed);
     [[nodiscard]] Result<double> time(Timed& timed);
     [[nodiscard]] Result<void> time_rounds(std::span<const std::unique_ptr<Timed>> ready, std::size_t rounds,
                                            std::vector<LiveMeasurement>& results);
@@ -102,8 +107,9 @@ class LiveSurface final : public Surface {
     std::vector<Configuration> configurations_;
     std::shared_ptr<const CandidateSet> candidates_;
     std::size_t heuristic_ = 0;
-    std::vector<std::vector<Buffer>> buffers_;   ///< by set; views point into them
-    std::vector<std::vector<BufferView>> sets_;  ///< views of all buffers, for each set of them
+    std::vector<std::vector<Buffer>> buffers_;    ///< by set; views point into them
+    std::vector<std::vector<BufferView>> sets_;   ///< views of all buffers, for each set of them
+    std::unique_ptr<const FirstContents> first_;  ///< what is put back after each timed run
     double best_ = std::numeric_limits<double>::infinity();
     std::uint32_t repeats_ = 1;  ///< runs between two timestamps, more where one is short
 };

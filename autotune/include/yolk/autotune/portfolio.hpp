@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "yolk/autotune/knob_value.hpp"
 #include "yolk/autotune/prior_file.hpp"
-#include "yolk/runtime/tuning_table.hpp"
 
 namespace yolk::autotune {
 
@@ -19,7 +19,7 @@ inline constexpr std::size_t kShippedPortfolio = 8;
 [[nodiscard]] const PriorFile& shipped_portfolio();
 
 /// The portfolio of a family in the order in which to try it; empty where the file has none.
-[[nodiscard]] std::vector<NamedConfiguration> portfolio_of(const PriorFile& file, std::string_view family);
+[[nodiscard]] std::vector<StoredConfiguration> portfolio_of(const PriorFile& file, std::string_view family);
 
 /// The file with nothing left but portfolios of at most `most` configurations.
 [[nodiscard]] Result<PriorFile> only_portfolios(const PriorFile& file, std::size_t most = kShippedPortfolio);

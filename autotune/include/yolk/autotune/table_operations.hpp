@@ -39,7 +39,7 @@ struct ImportOutcome {
 /// Pins `configuration`, or what the table has for exactly this shape, so that no tuning replaces it. Error (BadInput):
 /// neither is there; a configuration that is not of the space.
 [[nodiscard]] Result<TuningChoice> pin_choice(const TuningFile& file, const ShapeQuestion& question,
-                                              const std::optional<NamedConfiguration>& configuration);
+                                              const std::optional<StoredConfiguration>& configuration);
 
 /// "all", a family, or a family and, after a colon, a part of the shape's text; how many shapes.
 [[nodiscard]] Result<std::size_t> forget_shapes(const TuningFile& file, std::string_view what);

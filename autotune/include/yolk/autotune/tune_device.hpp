@@ -65,7 +65,12 @@ struct TuneDeviceOutcome {
     std::size_t measured = 0;  ///< evaluations of this run
     double seconds = 0.0;
     double speed_up = 1.0;            ///< geometric mean of heuristic over tuned, of shapes with both times
+    double median_speed_up = 1.0;     ///< of the same
+    double summed_speed_up = 1.0;     ///< the sum of the heuristic's times over that of the tuned ones'
     double heuristic_of_tuned = 0.0;  ///< arithmetic mean of tuned over heuristic, of the same
+    std::size_t compared = 0;         ///< how many shapes these are
+    std::size_t searched = 0;         ///< shapes with a search in this run that ended with a choice
+    std::size_t found = 0;            ///< of them, those where the strategy found what was chosen (TuneLiveOutcome)
     AlgebraReport algebra{};
     std::optional<Error> ended_by{};  ///< what ended the run early: a lost device, a table that cannot be written
 };

@@ -42,7 +42,7 @@ struct TuneLiveOptions {
     /// What `natural` begins from, where it knows the family; must outlive the call. nullptr: nothing.
     const PriorFile* prior = nullptr;
     /// Tried after what the table knows and before the strategy proposes; what the shape does not allow is passed over.
-    std::vector<NamedConfiguration> portfolio{};
+    std::vector<StoredConfiguration> portfolio{};
     std::function<bool(const LiveProgress&)> progress{};  ///< after each evaluation; false stops the search
 };
 
@@ -51,6 +51,8 @@ struct TuneLiveOutcome {
     TuningChoice choice;  ///< as measured; what is in the table unless another process had a better one
     Configuration heuristic;
     bool replaced = false;  ///< the choice is not the heuristic: something was faster beyond the noise
+    /// The same, and the strategy proposed it in this run: neither the default nor the table nor the portfolio had it.
+    bool found = false;
     bool interrupted = false;
     std::size_t measured = 0;  ///< evaluations of this run
     std::size_t rejected = 0;
@@ -59,12 +61,16 @@ struct TuneLiveOutcome {
 
 /// What a table says about a shape before anything is measured.
 struct KnownChoices {
-    std::optional<TuningChoice> exact{};  ///< same device, driver and modules, same extents
+    std::optional<TuningChoice> exact{};  ///< same device, driver and modules, same extents; one of the space
+    /// Of the same key, but none of the space any more: a value that its knob has no longer, a constraint. No plan
+    /// takes it, and what is measured now goes over it.
+    std::optional<TuningChoice> outdated{};
     /// A reopened one of this shape, those of the same device with another driver or other modules, of near shapes, and
     /// after them of other devices of the same architecture: measured first.
-    std::vector<NamedConfiguration> to_validate{};
+    std::vector<StoredConfiguration> to_validate{};
 };
-[[nodiscard]] KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key);
+[[nodiscard]] KnownChoices known_choices(const std::vector<TuningChoice>& choices, const TuningKey& key,
+                                         const TuningSpace& space);
 
 /// Where the processes that tune into a table keep their journals.
 [[nodiscard]] std::filesystem::path journal_folder(const std::filesystem::path& table);

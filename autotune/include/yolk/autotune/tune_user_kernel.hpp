@@ -55,6 +55,9 @@ struct TuneUserKernelOutcome {
     std::optional<Configuration> configuration{};
     bool any_right = false;              ///< some configuration has been measured and is right
     std::vector<std::string> reasons{};  ///< why others failed, each once, the most frequent first
+    /// Values of the space that no sample has, "wx = 256", where the choice is of an earlier run: lists may have been
+    /// extended since.
+    std::vector<std::string> untried{};
     double seconds = 0.0;
 };
 

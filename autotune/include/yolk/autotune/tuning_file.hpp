@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "yolk/autotune/knob_value.hpp"
 #include "yolk/autotune/tuning_key.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/runtime/device.hpp"
@@ -23,7 +24,7 @@ namespace yolk::autotune {
 /// A configuration that was chosen for a shape, and what it was measured against.
 struct TuningChoice {
     TuningKey key;
-    NamedConfiguration configuration;
+    StoredConfiguration configuration;
     double milliseconds = 0.0;            ///< median of the final's rounds; 0 for one that was pinned unmeasured
     double heuristic_milliseconds = 0.0;  ///< of the same rounds
     double plain_milliseconds = 0.0;      ///< of the configuration struct as initialized; 0 where it is not legal
@@ -38,7 +39,7 @@ struct TuningChoice {
 enum class SampleStage { Search, Final };
 
 struct TuningSample {
-    NamedConfiguration configuration;
+    StoredConfiguration configuration;
     double milliseconds = 0.0;  ///< kInvalidCost where it failed
     std::string reason{};       ///< why
     SampleStage stage = SampleStage::Search;
@@ -47,18 +48,20 @@ struct TuningSample {
 /// A configuration that is not to be run: it gave wrong results, or the process or the device ended while it ran.
 struct Quarantined {
     TuningKey key;
-    NamedConfiguration configuration;
+    StoredConfiguration configuration;
     std::string reason;
 };
 
 /// One thread at a time; processes as many as there are.
 class TuningFile {
    public:
-    /// Makes folder and file where they are missing. A damaged table, or one of a newer Yolk, is renamed beside its
-    /// place with a warning, and a new one begun; one of an older Yolk is brought up to date with a notice
-    /// (docs/autotune.md). Whether it is a table of ours is decided by its content: a SQLite database with our
-    /// application id, or with our tables where it is damaged. A file of 0 bytes becomes a table. Error (Io): cannot be
-    /// made or opened; (BadInput): a folder, or a file of another's, which is left as it is.
+    /// Makes folder and file where they are missing. A damaged table is renamed beside its place with a warning, and a
+    /// new one begun. One of another version is shared with the Yolk that wrote it (docs/autotune.md): what this one
+    /// cannot read stays; one of version 1 is brought up to date with a notice; where a newer Yolk's may not be written
+    /// to, NAME.version-4 beside it takes its place, also with a notice. Whether it is a table of ours is decided by
+    /// its content: a SQLite database with our application id, or with our tables where it is damaged. A file of 0
+    /// bytes becomes a table. Error (Io): cannot be made or opened; (BadInput): a folder, or a file of another's, which
+    /// is left as it is.
     [[nodiscard]] static Result<TuningFile> open(const std::filesystem::path& path);
     /// The same without making one: nothing where there is none. A table of an older Yolk that may only be read gives
     /// its choices and no times.
@@ -81,7 +84,9 @@ class TuningFile {
     /// Writes the choice over `expected`, the one that it was measured against (nothing: there was none). Where another
     /// process has written a different one since, the one with the smaller time in units of the heuristic's stays. A
     /// pinned one stays against all that are not pinned; a reopened one goes for any. Whether it was written.
-    [[nodiscard]] Result<bool> put(const TuningChoice& choice, const std::optional<NamedConfiguration>& expected) const;
+    /// A choice of other knobs is another Yolk's with the same modules, and stays beside it.
+    [[nodiscard]] Result<bool> put(const TuningChoice& choice,
+                                   const std::optional<StoredConfiguration>& expected) const;
     [[nodiscard]] Result<void> quarantine(const Quarantined& entry) const;
     /// Choices, samples and quarantine of the family (empty: of all) whose shape's text contains `part`; how many keys.
     [[nodiscard]] Result<std::size_t> forget(std::string_view family, std::string_view part) const;
@@ -107,9 +112,9 @@ class TuningFile {
 std::size_t load_tuning(const Device& device, const std::filesystem::path& path);
 
 /// As JSON: {"tile": 8}. Parsing gives nothing for what is no such object.
-[[nodiscard]] std::string configuration_text(const NamedConfiguration& configuration);
-[[nodiscard]] std::optional<NamedConfiguration> parse_configuration(std::string_view text);
+[[nodiscard]] std::string configuration_text(const StoredConfiguration& configuration);
+[[nodiscard]] std::optional<StoredConfiguration> parse_configuration(std::string_view text);
 /// For people: "tile 8, splits 2".
-[[nodiscard]] std::string values_text(const NamedConfiguration& configuration);
+[[nodiscard]] std::string values_text(const StoredConfiguration& configuration);
 
 }  // namespace yolk::autotune

@@ -15,8 +15,8 @@
 namespace yolk::autotune {
 
 // Reading gives nothing for what is none, or damaged.
-[[nodiscard]] Json configuration_json(const NamedConfiguration& configuration);
-[[nodiscard]] std::optional<NamedConfiguration> configuration_of_json(const Json& json);
+[[nodiscard]] Json configuration_json(const StoredConfiguration& configuration);
+[[nodiscard]] std::optional<StoredConfiguration> configuration_of_json(const Json& json);
 [[nodiscard]] Json key_json(const TuningKey& key);
 [[nodiscard]] std::optional<TuningKey> key_of_json(const Json& json);
 [[nodiscard]] Json choice_json(const TuningChoice& choice);
