@@ -164,6 +164,9 @@ inline void add_moves(std::vector<VocabularyCase>& cases, Draws& draws) {
             cases.push_back({"broadcast_to", {draws.repeated_to(wide)}, {{"shape", signed_list(wide.extents())}}});
         }
     }
+    // The first row of several: nothing moves, and yet it is not the whole.
+    using Places = std::vector<std::int64_t>;
+    cases.push_back({"slice", {{3, 2}}, {{"starts", Places{0, 0}}, {"stops", Places{1, 2}}, {"steps", Places{1, 1}}}});
 }
 
 inline void add_by_ids(std::vector<VocabularyCase>& cases, Draws& draws) {

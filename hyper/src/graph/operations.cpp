@@ -37,6 +37,7 @@ std::string described_equation(const Equation& equation) {
 }  // namespace
 
 std::string_view shown_name(const Equation& equation) {
+    if (const Attribute* of = find_attribute(equation, "of")) return std::get<std::string>(*of);
     if (equation.host == nullptr || equation.host->model == nullptr) return equation.operation->name;
     return equation.host->model->schema ? "schema_call" : "model_call";
 }

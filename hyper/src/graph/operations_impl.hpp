@@ -32,7 +32,8 @@ using Values = std::vector<Value>;
 [[nodiscard]] std::string line_of(const std::source_location& line);
 /// "example 3, model.cpp:12": a label with the line, where it is known.
 [[nodiscard]] std::string with_line(std::string label, const Equation& equation);
-/// The operation's name; of a model call, which is a host call, what kind it is.
+/// The operation's name; of a model call, which is a host call, what kind it is; of what stands for another operation
+/// (population_requirement.hpp) that one's.
 [[nodiscard]] std::string_view shown_name(const Equation& equation);
 /// "Host function 'f'", or what model call it is: the beginning of a sentence.
 [[nodiscard]] std::string described(const HostFunction& function);

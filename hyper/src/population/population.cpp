@@ -56,7 +56,8 @@ Result<PopulationEvaluator> PopulationEvaluator::create(const Resources& resourc
                                                         const PopulationOptions& options) {
     if (resources.dispatcher == nullptr && resources.devices == nullptr)
         return bad_input("A population evaluator needs a dispatcher: where tensor equations run.");
-    YOLK_TRY(ExampleSet examples, ExampleSet::create(traced, parameters, options.examples_change));
+    YOLK_TRY(ExampleSet examples,
+             ExampleSet::create(traced, parameters, options.examples_change, options.most_unrolled));
     auto impl = std::make_unique<Impl>(Impl{.examples = std::move(examples)});
     YOLK_TRY_VOID(impl->make_evaluator(resources, options));
     // What a search will ask for: it says now what runs where, and whether one candidate fits.

@@ -175,7 +175,7 @@ BufferRef Emitter::raw(const Operand& operand) {
 BufferRef Emitter::table(const Operand& operand) {
     if (operand.traits.source < 0) {
         return store(key_of(operand) + " as table", [&of = group(), place = operand.place](auto& words) {
-            for (const float x : traced_value(*of.examples.front(), place).tensor()->values())
+            for (const float x : traced_value(of.examples.front(), place).tensor()->values())
                 words.push_back(std::bit_cast<std::uint32_t>(exact::exact_flush_operand(x)));
         });
     }
@@ -273,7 +273,7 @@ BufferRef Emitter::constant(const Operand& operand, bool per_example, const Shap
     return store(fmt::format("{} to {} {}", key_of(operand), shape.to_string(), per_example),
                  [&of = group(), count = examples(per_example), place = operand.place, shape](auto& words) {
                      for (std::uint32_t e = 0; e < count; ++e)
-                         append_floats(traced_value(*of.examples[e], place), shape, words);
+                         append_floats(traced_value(of.examples[e], place), shape, words);
                  });
 }
 
@@ -282,7 +282,7 @@ BufferRef Emitter::constant_words(const Operand& operand, bool per_example) {
                  [&of = group(), count = examples(per_example), place = operand.place](auto& words) {
                      for (std::uint32_t e = 0; e < count; ++e) {
                          // What is no whole number in range was refused, by the trace or with the new examples.
-                         for (const float id : traced_value(*of.examples[e], place).tensor()->values())
+                         for (const float id : traced_value(of.examples[e], place).tensor()->values())
                              words.push_back(static_cast<std::uint32_t>(id));
                      }
                  });
@@ -293,7 +293,7 @@ BufferRef Emitter::constant_ids(const Operand& ids, const IdTables& tables) {
         fmt::format("{} as ids of {} {} {}", key_of(ids), tables.count, tables.extent, tables.per_example);
     return store(key, [&of = group(), place = ids.place, tables](auto& words) {
         for (std::uint32_t e = 0; e < of.count(); ++e) {
-            const Value& value = traced_value(*of.examples[e], place);
+            const Value& value = traced_value(of.examples[e], place);
             const std::uint32_t first = tables.per_example ? e * tables.count : 0;
             for (std::uint32_t t = first; t < first + tables.count; ++t) {
                 for (const float id : value.tensor()->values())
@@ -318,6 +318,11 @@ void Emitter::download(VariableId variable, bool output_only) {
                                                .variable = variable,
                                                .output_only = output_only});
     layout_.readback_bytes += round_up(from.bytes, kViewAlignment);
+}
+
+void Emitter::judge(VariableId variable, std::int64_t bound) {
+    download(variable, /*output_only=*/false);
+    layout_.phases.back().downloads.back().bound = bound;
 }
 
 BufferRef Emitter::keep(VariableId variable) {

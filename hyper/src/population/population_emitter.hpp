@@ -97,6 +97,7 @@ struct Download {
     std::uint32_t group = 0;
     VariableId variable{};
     bool output_only = false;  ///< the one output: no equation on the host reads it
+    std::int64_t bound = 0;    ///< not 0: only for requirements, which whole numbers from 0 to bound - 1 meet
 };
 struct DevicePhase {
     std::vector<Upload> uploads;
@@ -160,6 +161,8 @@ class Emitter {
     void begin_phase();
     void begin_group(std::uint32_t group) { group_ = group; }
     void download(VariableId variable, bool output_only);
+    /// For the requirements of a variable.
+    void judge(VariableId variable, std::int64_t bound);
     void end_phase();
     /// The variable's buffer stays as it is until the end of all phases.
     [[nodiscard]] BufferRef keep(VariableId variable);

@@ -90,7 +90,7 @@ std::string Question::key() const {
 }
 
 Result<ExampleSet> ExampleSet::create(std::span<const TracedExample> traced, const ParameterSet& parameters,
-                                      bool examples_change) {
+                                      bool examples_change, std::size_t most_unrolled) {
     if (traced.empty()) return bad_input("No examples were given; a population is evaluated on at least one.");
     ExampleSet made(parameters);
     std::map<std::string, std::size_t> known;
@@ -99,10 +99,19 @@ Result<ExampleSet> ExampleSet::create(std::span<const TracedExample> traced, con
         const auto [found, is_new] = known.emplace(signature(traced[i].graph), made.groups_.size());
         if (is_new) made.signatures_.push_back(found->first);
         if (is_new) made.groups_.emplace_back();
-        made.groups_[found->second].examples.push_back(&traced[i]);
+        if (is_new) made.originals_.emplace_back();
+        made.originals_[found->second].push_back(&traced[i]);
+        made.groups_[found->second].examples.push_back(view_of(traced[i]));
         made.groups_[found->second].indices.push_back(static_cast<std::uint32_t>(i));
     }
-    for (ExampleGroup& group : made.groups_) group.uniform = uniformity_of(group.examples, examples_change);
+    for (std::size_t g = 0; g < made.groups_.size(); ++g) {
+        ExampleGroup& group = made.groups_[g];
+        made.unrolled_.push_back(
+            UnrolledExamples::create(made.originals_[g], parameters, examples_change, most_unrolled));
+        group.rolled = made.unrolled_[g].rolled();
+        if (!made.unrolled_[g].empty()) group.examples = made.unrolled_[g].examples();
+        group.uniform = uniformity_of(group.examples, examples_change);
+    }
     made.examples_change_ = examples_change;
     made.count_ = static_cast<std::uint32_t>(traced.size());
     return made;
@@ -113,21 +122,27 @@ Result<void> ExampleSet::replace(std::span<const TracedExample* const> traced) {
         return bad_input("{} examples were given in place of {}; plans were made for that many. Give as many.",
                          traced.size(), count_);
     }
-    std::vector<std::vector<const TracedExample*>> wanted;
+    std::vector<std::vector<const TracedExample*>> originals;
+    std::vector<std::vector<ExampleView>> wanted;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-        std::vector<const TracedExample*>& examples = wanted.emplace_back();
+        std::vector<const TracedExample*>& own = originals.emplace_back();
+        std::vector<ExampleView>& examples = wanted.emplace_back();
         for (std::uint32_t e = 0; e < groups_[g].count(); ++e) {
             const std::uint32_t index = groups_[g].indices[e];
-            examples.push_back(traced[index]);
+            own.push_back(traced[index]);
+            examples.push_back(view_of(*traced[index]));
             YOLK_TRY_VOID(check_example(*traced[index], index, *parameters_));
-            if (traced[index] != groups_[g].examples[e] && signature(traced[index]->graph) != signatures_[g]) {
+            if (traced[index] != originals_[g][e] && signature(traced[index]->graph) != signatures_[g]) {
                 return bad_input(
                     "Example {} has another structure than the one in its place: other equations, or other shapes. "
                     "Give examples of the same structures in the same order, or make another evaluator.",
                     index);
             }
-            if (Result<void> fits = check_ids(*traced[index]); !fits)
+            if (Result<void> fits = check_ids(examples.back()); !fits)
                 return std::move(fits).error().while_doing(fmt::format("taking example {}", index));
+        }
+        if (!unrolled_[g].empty()) {
+            YOLK_TRY(examples, unrolled_[g].take(own));
         }
         if (!covers(uniformity_of(examples, examples_change_), groups_[g].uniform)) {
             return bad_input(
@@ -136,7 +151,11 @@ Result<void> ExampleSet::replace(std::span<const TracedExample* const> traced) {
                 examples_change_ ? ", and trace literals that differ between examples as inputs" : "");
         }
     }
-    for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].examples = std::move(wanted[g]);
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        groups_[g].examples = std::move(wanted[g]);
+        if (!unrolled_[g].empty()) unrolled_[g].commit();
+    }
+    originals_ = std::move(originals);
     ++version_;
     return {};
 }
@@ -148,13 +167,18 @@ bool ExampleSet::is_used(const std::string& name) const {
     });
 }
 
+bool ExampleSet::must_vary(const std::string& name) const {
+    return std::ranges::any_of(unrolled_, [&](const UnrolledExamples& group) { return group.needs(name); });
+}
+
 std::vector<const ParameterGroup*> ExampleSet::changed_since_trace(const std::set<std::string>& varying) const {
     std::vector<const ParameterGroup*> changed;
     for (const ExampleGroup& group : groups_) {
-        for (const TracedExample* example : group.examples) {
-            for (const GraphParameter& p : example->graph.parameters) {
+        for (const ExampleView& example : group.examples) {
+            for (const GraphParameter& p : example.graph->parameters) {
                 const ParameterGroup* now = parameters_->find(p.group);
-                if (varying.contains(p.group) || now == nullptr || example->values[p.variable.value] == now->value() ||
+                if (varying.contains(p.group) || now == nullptr ||
+                    (*example.values)[p.variable.value] == now->value() ||
                     std::find(changed.begin(), changed.end(), now) != changed.end())
                     continue;
                 changed.push_back(now);
@@ -224,7 +248,8 @@ Result<Question> ExampleSet::ask(std::span<const Candidate> list) const {
     for (const ParameterGroup& group : parameters_->groups()) {
         const bool varies = varying.contains(group.spec.name);
         const bool is_changed = std::find(changed.begin(), changed.end(), &group) != changed.end();
-        if ((!varies && !is_changed) || !is_used(group.spec.name)) continue;
+        const bool is_constant = !varies && !is_changed && !must_vary(group.spec.name);
+        if (is_constant || !is_used(group.spec.name)) continue;
         question.sources.push_back({.spec = group.spec, .kind = SourceKind::Given});
         std::vector<Value>& values = question.values.emplace_back(varies ? list.size() : 1, group.value());
         if (!varies) continue;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "population_place.hpp"
+#include "population_unroll_examples.hpp"
 
 namespace yolk::hyper::population {
 
@@ -28,7 +29,8 @@ class ExampleSet {
    public:
     /// Errors: no examples, one without an output, a group that the graphs name and the set lacks.
     [[nodiscard]] static Result<ExampleSet> create(std::span<const TracedExample> traced,
-                                                   const ParameterSet& parameters, bool examples_change = false);
+                                                   const ParameterSet& parameters, bool examples_change = false,
+                                                   std::size_t most_unrolled = kMostUnrolled);
     /// Others in their places. Errors, before anything is replaced: PopulationEvaluator::set_examples'.
     [[nodiscard]] Result<void> replace(std::span<const TracedExample* const> traced);
     /// How often they were replaced: what was made from their data is as old as that.
@@ -45,6 +47,8 @@ class ExampleSet {
    private:
     explicit ExampleSet(const ParameterSet& parameters) : parameters_(&parameters) {}
     [[nodiscard]] bool is_used(const std::string& group) const;
+    /// Whether unrolled equations have values only where it varies.
+    [[nodiscard]] bool must_vary(const std::string& group) const;
     /// A source of each row of the table that some graph uses; frozen ones are given, the same for all.
     [[nodiscard]] std::vector<Source> sources_of(const ParameterTable& table, std::uint32_t rank) const;
     /// Groups that are the same for all candidates, but not what they were in the trace.
@@ -52,7 +56,9 @@ class ExampleSet {
 
     const ParameterSet* parameters_;
     std::vector<ExampleGroup> groups_;
-    std::vector<std::string> signatures_;  // by group
+    std::vector<std::string> signatures_;                       // by group
+    std::vector<std::vector<const TracedExample*>> originals_;  // by group
+    std::vector<UnrolledExamples> unrolled_;                    // by group
     bool examples_change_ = false;
     std::uint64_t version_ = 0;
     std::uint32_t count_ = 0;

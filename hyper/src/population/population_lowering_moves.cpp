@@ -53,7 +53,9 @@ void emit_rearrange(Emitter& emitter, const Equation& equation, std::span<const 
     const Operand& x = operands[0];
     const BufferRef source = rule_of(equation.operation)->keeps_words ? emitter.raw(x) : emitter.varying(x);
     const Rearrangement rearrangement = rearrangement_of(equation, x.type.shape).value();
-    if (is_idle(joined(rearrangement))) return emitter.alias(equation.results[0], source);
+    // A slice of the first one of several leaves elements where they are, too, but each member has fewer of them.
+    const bool keeps_all = element_count(x.type) == element_count(emitter.type(equation.results[0]));
+    if (keeps_all && is_idle(joined(rearrangement))) return emitter.alias(equation.results[0], source);
     emitter.rearrange(source, x.traits.per_example, rearrangement, x.traits.per_example,
                       emitter.result(equation.results[0]));
 }

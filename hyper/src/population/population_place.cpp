@@ -10,6 +10,7 @@
 #include "graph_copy.hpp"
 #include "operations_impl.hpp"
 #include "population_lowering.hpp"
+#include "population_requirement.hpp"
 
 namespace yolk::hyper::population {
 
@@ -18,9 +19,9 @@ const Atom& atom_at(const Graph& graph, const AtomPlace& place) {
                                       : graph.equations.at(place.equation).operands.at(place.operand);
 }
 
-const Value& traced_value(const TracedExample& example, const AtomPlace& place) {
-    const Atom& atom = atom_at(example.graph, place);
-    if (const auto* variable = std::get_if<VariableId>(&atom)) return example.values.at(variable->value);
+const Value& traced_value(const ExampleView& example, const AtomPlace& place) {
+    const Atom& atom = atom_at(*example.graph, place);
+    if (const auto* variable = std::get_if<VariableId>(&atom)) return example.values->at(variable->value);
     return std::get<Value>(atom);
 }
 
@@ -36,7 +37,7 @@ Value output_from(const Graph& graph, std::vector<Value> outputs) {
 Value output_of(const TracedExample& example) {
     std::vector<Value> outputs;
     for (std::size_t i = 0; i < example.graph.outputs.size(); ++i)
-        outputs.push_back(traced_value(example, {kOutputs, i}));
+        outputs.push_back(traced_value(view_of(example), {kOutputs, i}));
     return output_from(example.graph, std::move(outputs));
 }
 
@@ -61,11 +62,15 @@ Operand operand_at(const Graph& graph, const PlacedGraph& placed, const AtomPlac
     return operand;
 }
 
+std::string reason_with_bodies(const Equation& equation, const std::string* why) {
+    return fmt::format("{} calls its bodies there, for each candidate and example{}{}", equation.operation->name,
+                       why != nullptr ? ": " : "", why != nullptr ? *why : "");
+}
+
 std::string reason_for_host(const Graph& graph, const Equation& equation, std::span<const Operand> operands,
                             std::span<const Source> sources) {
     if (equation.host) return "host function";
-    if (!equation.bodies.empty())
-        return fmt::format("{} calls its bodies there, for each candidate and example", equation.operation->name);
+    if (is_requirement(equation)) return {};
     const Rule* rule = rule_of(equation.operation);
     if (rule == nullptr) return fmt::format("{} has no kernel", equation.operation->name);
     for (const VariableId id : equation.results) {
@@ -86,6 +91,7 @@ std::string reason_for_host(const Graph& graph, const Equation& equation, std::s
 
 /// Traits of what a kernel found or moved as uint32.
 void note_words(const Equation& equation, const Operand& first, Traits& traits) {
+    if (is_requirement(equation)) return;
     const Rule& rule = *rule_of(equation.operation);
     if (rule.gives_words) {
         const Shape& shape = first.type.shape;
@@ -107,7 +113,8 @@ std::vector<Operand> operands_of(const Graph& graph, const PlacedGraph& placed, 
     return operands;
 }
 
-PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, const IsUniform& is_uniform) {
+PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, const IsUniform& is_uniform,
+                        const Rolled& rolled) {
     PlacedGraph placed{std::vector<PlacedEquation>(graph.equations.size()),
                        std::vector<Traits>(graph.variables.size())};
     for (const GraphParameter& parameter : graph.parameters) {
@@ -121,7 +128,10 @@ PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, con
         const Equation& equation = graph.equations[i];
         const std::vector<Operand> operands = operands_of(graph, placed, i, is_uniform);
         if (std::ranges::none_of(operands, [](const Operand& o) { return o.traits.varies; })) continue;  // data
-        std::string reason = reason_for_host(graph, equation, operands, sources);
+        const auto why = rolled.find(i);
+        std::string reason = equation.bodies.empty()
+                                 ? reason_for_host(graph, equation, operands, sources)
+                                 : reason_with_bodies(equation, why != rolled.end() ? &why->second : nullptr);
         const bool device = reason.empty();
         placed.equations[i] = {device ? Placement::Device : Placement::Host, std::move(reason)};
         // A host function, in a body as well, may have effects, or chance: it is called for each example whatever it
@@ -135,6 +145,19 @@ PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, con
         }
     }
     return placed;
+}
+
+PlacedGraph place_group(const ExampleGroup& group, std::span<const Source> sources) {
+    return place_graph(group.graph(), sources, uniform_in(group), group.rolled);
+}
+
+bool add_those_on_host(const Unrolled& unrolled, const PlacedGraph& placed, Rolled& rolled) {
+    bool added = false;
+    for (const std::size_t made : unrolled.made) {
+        if (placed.equations[made].placement != Placement::Host) continue;
+        added = rolled.try_emplace(unrolled.makers[made], placed.equations[made].reason).second || added;
+    }
+    return added;
 }
 
 namespace {
@@ -154,37 +177,37 @@ std::vector<bool> may_differ(const Graph& graph) {
 }
 
 /// Literals alone; true for variables, which are looked up by themselves.
-std::vector<bool> equal_literals(std::span<const TracedExample* const> examples, std::size_t equation,
-                                 std::size_t operands) {
+std::vector<bool> equal_literals(std::span<const ExampleView> examples, std::size_t equation, std::size_t operands) {
     std::vector<bool> equal(operands, true);
     for (std::size_t i = 0; i < operands; ++i) {
         const AtomPlace place{equation, i};
-        const Value* first = std::get_if<Value>(&atom_at(examples.front()->graph, place));
-        for (const TracedExample* example : examples.subspan(1))
-            equal[i] = equal[i] && (first == nullptr || *first == traced_value(*example, place));
+        const Value* first = std::get_if<Value>(&atom_at(*examples.front().graph, place));
+        for (const ExampleView& example : examples.subspan(1))
+            equal[i] = equal[i] && (first == nullptr || *first == traced_value(example, place));
     }
     return equal;
 }
 
 }  // namespace
 
-Uniformity uniformity_of(std::span<const TracedExample* const> examples, bool examples_change) {
-    const TracedExample& first = *examples.front();
+Uniformity uniformity_of(std::span<const ExampleView> examples, bool examples_change) {
+    const Graph& graph = *examples.front().graph;
+    const std::vector<Value>& first = *examples.front().values;
     Uniformity uniform;
-    uniform.variables.assign(first.graph.variables.size(), true);
+    uniform.variables.assign(graph.variables.size(), true);
     if (examples_change && examples.size() > 1) {
-        uniform.variables = may_differ(first.graph);
+        uniform.variables = may_differ(graph);
         uniform.variables.flip();
     }
     for (std::size_t v = 0; v < uniform.variables.size(); ++v) {
         if (!uniform.variables[v]) continue;
-        uniform.variables[v] = std::ranges::all_of(examples.subspan(1), [&](const TracedExample* example) {
-            return first.values[v] == example->values[v];  // quickly where they share their elements
+        uniform.variables[v] = std::ranges::all_of(examples.subspan(1), [&](const ExampleView& example) {
+            return first[v] == (*example.values)[v];  // quickly where they share their elements
         });
     }
-    for (std::size_t i = 0; i < first.graph.equations.size(); ++i)
-        uniform.literals.push_back(equal_literals(examples, i, first.graph.equations[i].operands.size()));
-    uniform.outputs = equal_literals(examples, kOutputs, first.graph.outputs.size());
+    for (std::size_t i = 0; i < graph.equations.size(); ++i)
+        uniform.literals.push_back(equal_literals(examples, i, graph.equations[i].operands.size()));
+    uniform.outputs = equal_literals(examples, kOutputs, graph.outputs.size());
     return uniform;
 }
 
@@ -201,15 +224,12 @@ IsUniform uniform_in(const ExampleGroup& group) {
 
 namespace yolk::hyper {
 
-std::vector<PlacedEquation> place(const Graph& graph, std::span<const std::string> varying_groups) {
-    using namespace population;
-    std::vector<Source> sources;
-    for (const std::string& name : varying_groups) {
-        Source source;
-        source.spec.name = name;
-        sources.push_back(std::move(source));
-    }
-    // Without examples: what depends on an input may differ between them.
+namespace {
+
+using namespace population;
+
+/// Without examples: what depends on an input may differ between them.
+PlacedGraph place_without_examples(const Graph& graph, std::span<const Source> sources, const Rolled& rolled) {
     std::vector<bool> from_input(graph.variables.size(), false);
     for (const auto& [key, id] : graph.inputs) from_input[id.value] = true;
     for (const Equation& equation : graph.equations) {
@@ -219,12 +239,48 @@ std::vector<PlacedEquation> place(const Graph& graph, std::span<const std::strin
         });
         for (const VariableId id : equation.results) from_input[id.value] = any;
     }
-    return place_graph(graph, sources,
-                       [&](const AtomPlace& place) {
-                           const auto* id = std::get_if<VariableId>(&atom_at(graph, place));
-                           return id == nullptr || !from_input[id->value];
-                       })
-        .equations;
+    const IsUniform is_uniform = [&](const AtomPlace& place) {
+        const auto* id = std::get_if<VariableId>(&atom_at(graph, place));
+        return id == nullptr || !from_input[id->value];
+    };
+    return place_graph(graph, sources, is_uniform, rolled);
+}
+
+/// Of each equation of the original where its unrolled form runs: on the host where a part of it does.
+std::vector<PlacedEquation> placed_by_maker(const Graph& graph, std::span<const std::string> varying_groups,
+                                            const Unrolled& unrolled, const PlacedGraph& placed) {
+    std::vector<PlacedEquation> result(graph.equations.size());
+    const std::vector<bool> varies = depends_on(graph, varying_groups);
+    for (std::size_t i = 0; i < result.size(); ++i) {  // one that is left out, since masks took its place
+        const std::vector<VariableId>& results = graph.equations[i].results;
+        if (!results.empty() && varies[results.front().value]) result[i].placement = Placement::Device;
+    }
+    for (std::size_t k = 0; k < placed.equations.size(); ++k) {
+        PlacedEquation& to = result[unrolled.makers[k]];
+        if (placed.equations[k].placement == Placement::Host && to.placement != Placement::Host)
+            to = placed.equations[k];
+    }
+    return result;
+}
+
+}  // namespace
+
+std::vector<PlacedEquation> place(const Graph& graph, std::span<const std::string> varying_groups) {
+    std::vector<Source> sources;
+    for (const std::string& name : varying_groups) {
+        Source source;
+        source.spec.name = name;
+        sources.push_back(std::move(source));
+    }
+    Rolled rolled;
+    if (!may_unroll(graph)) return place_without_examples(graph, sources, rolled).equations;
+    for (;;) {
+        const Unrolled unrolled = unroll(graph, rolled, {.most = kMostUnrolled});
+        if (!unrolled.changed) return place_without_examples(graph, sources, rolled).equations;
+        const PlacedGraph placed = place_without_examples(unrolled.graph, sources, rolled_in(unrolled, rolled));
+        if (!add_those_on_host(unrolled, placed, rolled))
+            return placed_by_maker(graph, varying_groups, unrolled, placed);
+    }
 }
 
 }  // namespace yolk::hyper

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "population_unroll.hpp"
 #include "yolk/hyper/graph.hpp"
 #include "yolk/hyper/parameters.hpp"
 #include "yolk/hyper/population.hpp"
@@ -48,12 +49,19 @@ struct Uniformity {
     std::vector<bool> outputs;
 };
 
+/// A trace, or the unrolled form of one (population_unroll.hpp), which belongs to somebody else.
+struct ExampleView {
+    const Graph* graph = nullptr;
+    const std::vector<Value>* values = nullptr;  ///< by variable
+};
+
 /// Examples whose graphs have one signature.
 struct ExampleGroup {
-    std::vector<const TracedExample*> examples;
+    std::vector<ExampleView> examples;
     std::vector<std::uint32_t> indices;  ///< among all examples
     Uniformity uniform;                  ///< stays when the examples change: plans were made for it
-    [[nodiscard]] const Graph& graph() const { return examples.front()->graph; }
+    Rolled rolled{};                     ///< of the graph as it is here
+    [[nodiscard]] const Graph& graph() const { return *examples.front().graph; }
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(examples.size()); }
 };
 
@@ -65,7 +73,8 @@ struct AtomPlace {
 };
 [[nodiscard]] const Atom& atom_at(const Graph& graph, const AtomPlace& place);
 /// What the atom was in that example's trace.
-[[nodiscard]] const Value& traced_value(const TracedExample& example, const AtomPlace& place);
+[[nodiscard]] const Value& traced_value(const ExampleView& example, const AtomPlace& place);
+[[nodiscard]] inline ExampleView view_of(const TracedExample& example) { return {&example.graph, &example.values}; }
 /// One output without a name; otherwise what comes out is a record.
 [[nodiscard]] inline bool has_one_output(const Graph& graph) {
     return graph.outputs.size() == 1 && graph.output_names.empty();
@@ -98,10 +107,16 @@ struct PlacedGraph {
 
 /// Whether the data atom at a place is the same in all examples.
 using IsUniform = std::function<bool(const AtomPlace&)>;
-[[nodiscard]] PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, const IsUniform& is_uniform);
+/// `rolled`: why equations with bodies are there.
+[[nodiscard]] PlacedGraph place_graph(const Graph& graph, std::span<const Source> sources, const IsUniform& is_uniform,
+                                      const Rolled& rolled = {});
+/// The group's, as it is.
+[[nodiscard]] PlacedGraph place_group(const ExampleGroup& group, std::span<const Source> sources);
+/// Adds those of the original's equations of whose unrolled form a part is on the host. Whether there are any.
+[[nodiscard]] bool add_those_on_host(const Unrolled& unrolled, const PlacedGraph& placed, Rolled& rolled);
 /// By comparing the examples' values. With `examples_change` nothing that depends on an input, or on a host function,
 /// counts as the same.
-[[nodiscard]] Uniformity uniformity_of(std::span<const TracedExample* const> examples, bool examples_change);
+[[nodiscard]] Uniformity uniformity_of(std::span<const ExampleView> examples, bool examples_change);
 /// What the group was made with. The group must outlive it.
 [[nodiscard]] IsUniform uniform_in(const ExampleGroup& group);
 

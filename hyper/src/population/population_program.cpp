@@ -10,6 +10,7 @@
 
 #include "operations_impl.hpp"
 #include "population_lowering.hpp"
+#include "population_requirement.hpp"
 #include "yolk/core/shape.hpp"
 
 namespace yolk::hyper::population {
@@ -81,12 +82,13 @@ Result<std::unique_ptr<Program>> Program::create(Dispatcher& dispatcher, std::sp
                                                  std::vector<Source> sources, const Options& options) {
     std::unique_ptr<Program> program(new Program(dispatcher, groups, std::move(sources), options));
     for (const ExampleGroup& group : groups) {
-        program->placed_.push_back(place_graph(group.graph(), program->sources_, uniform_in(group)));
+        program->placed_.push_back(place_group(group, program->sources_));
         program->read_on_host_.push_back(read_on_host(group.graph(), program->placed_.back()));
         program->fused_.push_back(
             fuse(group.graph(), program->placed_.back(), program->sources_, program->read_on_host_.back()));
     }
     program->find_phases();
+    program->find_required();
     program->lay_out_centre();
     YOLK_TRY_VOID(program->choose_chunk());
     return program;
@@ -133,6 +135,7 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
         emitter.begin_phase();
         for (const auto& [group, index] : phase.equations) {
             const Equation& equation = groups_[group].graph().equations[index];
+            if (is_requirement(equation)) continue;
             emitter.begin_group(group);
             const std::vector<Operand> operands =
                 operands_of(groups_[group].graph(), placed_[group], index, uniform_in(groups_[group]));
@@ -145,10 +148,12 @@ Layout Program::emit(std::uint32_t members, ChunkPlan* plan) {
         }
         for (const auto& [group, index] : phase.equations) {
             emitter.begin_group(group);
+            if (is_requirement(groups_[group].graph().equations[index])) continue;
             for (const VariableId id : groups_[group].graph().equations[index].results) {
                 const Graph& graph = groups_[group].graph();
                 const bool read = read_on_host_[group][id.value];
                 if (read || is_handed_out(graph, id)) emitter.download(id, !read && hands_out_one(graph));
+                if (const std::int64_t bound = read ? 0 : bound_of(group, id); bound > 0) emitter.judge(id, bound);
             }
         }
         emitter.end_phase();
@@ -387,13 +392,6 @@ void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& 
     for (const Download& download : phase.downloads)
         recorder.copy(view_of(plan, download.from), {slot.readback, download.readback, download.from.bytes});
     recorder.barrier(Barrier::ToHost);
-}
-
-bool Program::output_is_direct(std::uint32_t group) const {
-    const Graph& graph = groups_[group].graph();
-    const auto* id = std::get_if<VariableId>(&graph.outputs.front());
-    return hands_out_one(graph) && id != nullptr && placed_[group].variables[id->value].on_device &&
-           !read_on_host_[group][id->value];
 }
 
 }  // namespace yolk::hyper::population

@@ -23,6 +23,11 @@ struct EquationRef {
     std::uint32_t group = 0;
     std::size_t equation = 0;
 };
+/// An equation (population_requirement.hpp) that the host judges by what the device made.
+struct Required {
+    EquationRef equation;
+    std::optional<VariableId> variable{};  ///< made on the device for no one else; otherwise the host has it
+};
 /// Equations that run one after the other on the device, or independent ones on the host.
 struct Phase {
     bool device = false;
@@ -81,6 +86,7 @@ class Program {
     [[nodiscard]] std::vector<ParameterId> host_rows();
     /// Uploads of a phase, its steps, its downloads.
     void record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept;
+    [[nodiscard]] std::span<const Required> required() const noexcept { return required_; }
     /// No equation that varies runs on the host.
     [[nodiscard]] bool is_device_only() const noexcept { return phases_.size() == 1 && phases_[0].device; }
     /// What a candidate gives is the graph's first output alone: the only one, or others are kept on the device.
@@ -95,6 +101,9 @@ class Program {
     Program(Dispatcher& dispatcher, std::span<const ExampleGroup> groups, std::vector<Source> sources,
             const Options& options);
     void find_phases();
+    void find_required();
+    /// Of the requirements of the variable the least bound; 0 where it has none.
+    [[nodiscard]] std::int64_t bound_of(std::uint32_t group, VariableId variable) const;
     void lay_out_centre();
     [[nodiscard]] Layout emit(std::uint32_t members, ChunkPlan* plan = nullptr);
     void keep_outputs(Emitter& emitter, ChunkPlan* plan) const;
@@ -117,6 +126,7 @@ class Program {
     std::vector<std::vector<bool>> read_on_host_;  // by group and variable: by an equation
     std::vector<std::vector<Fused>> fused_;        // by group and equation
     std::vector<Phase> phases_;
+    std::vector<Required> required_;
     Constants constants_;
     Buffer constants_buffer_, centre_buffer_, centre_staging_;
     std::vector<std::uint64_t> centre_offsets_;

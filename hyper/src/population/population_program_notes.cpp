@@ -45,6 +45,13 @@ std::vector<std::string> Program::fallbacks() const {
     return {sentences.begin(), sentences.end()};
 }
 
+bool Program::output_is_direct(std::uint32_t group) const {
+    const Graph& graph = groups_[group].graph();
+    const auto* id = std::get_if<VariableId>(&graph.outputs.front());
+    return hands_out_one(graph) && id != nullptr && placed_[group].variables[id->value].on_device &&
+           !read_on_host_[group][id->value];
+}
+
 std::uint64_t Program::equations(Placement placement) const {
     std::uint64_t count = 0;
     for (const PlacedGraph& placed : placed_) {

@@ -16,18 +16,6 @@
 namespace yolk::hyper::population {
 namespace {
 
-bool takes_ids(const Equation& equation) {
-    const std::string_view name = equation.operation->name;
-    return name == "gather" || name == "scatter_add" || name == "embedding";
-}
-
-bool reads_any(const Equation& equation, const std::vector<bool>& variables) {
-    return std::ranges::any_of(equation.operands, [&](const Atom& atom) {
-        const auto* id = std::get_if<VariableId>(&atom);
-        return id != nullptr && variables[id->value];
-    });
-}
-
 /// The inputs in their variables. Errors name the key.
 Result<void> take_inputs(TracedExample& example, const std::map<std::string, Value>& inputs) {
     const Graph& graph = example.graph;
@@ -52,7 +40,8 @@ Result<void> evaluate_again(TracedExample& example, std::size_t index) {
     const Graph& graph = example.graph;
     const Equation& equation = graph.equations[index];
     std::vector<Value> operands;
-    for (std::size_t i = 0; i < equation.operands.size(); ++i) operands.push_back(traced_value(example, {index, i}));
+    for (std::size_t i = 0; i < equation.operands.size(); ++i)
+        operands.push_back(traced_value(view_of(example), {index, i}));
     auto results = caught([&] { return describe(graph, index); }, [&] { return evaluate_at(graph, index, operands); });
     if (!results) return std::move(results).error();
     YOLK_TRY_VOID(check_results(graph, index, *results));
@@ -63,20 +52,33 @@ Result<void> evaluate_again(TracedExample& example, std::size_t index) {
 
 }  // namespace
 
-Result<void> check_ids(const TracedExample& example) {
-    const std::vector<bool> varies = depends_on(example.graph);
-    for (std::size_t i = 0; i < example.graph.equations.size(); ++i) {
-        const Equation& equation = example.graph.equations[i];
+bool takes_ids(const Equation& equation) {
+    const std::string_view name = equation.operation->name;
+    return name == "gather" || name == "scatter_add" || name == "embedding";
+}
+
+bool reads_any(const Equation& equation, const std::vector<bool>& variables) {
+    return std::ranges::any_of(equation.operands, [&](const Atom& atom) {
+        const auto* id = std::get_if<VariableId>(&atom);
+        return id != nullptr && variables[id->value];
+    });
+}
+
+Result<void> check_ids(const ExampleView& example) {
+    const Graph& graph = *example.graph;
+    const std::vector<bool> varies = depends_on(graph);
+    for (std::size_t i = 0; i < graph.equations.size(); ++i) {
+        const Equation& equation = graph.equations[i];
         if (!takes_ids(equation)) continue;
         const auto* id = std::get_if<VariableId>(&equation.operands[1]);
         if (id != nullptr && varies[id->value]) continue;
         const auto* table = std::get_if<VariableId>(&equation.operands[0]);
-        const Shape shape = table != nullptr ? example.graph.variables[table->value].type.shape
+        const Shape shape = table != nullptr ? graph.variables[table->value].type.shape
                                              : type_of(std::get<Value>(equation.operands[0])).shape;
         YOLK_TRY(const std::size_t dimension,
                  equation.operation->name == "embedding" ? Result<std::size_t>(0) : dimension_of(equation, shape));
         auto checked = ids_of(equation, *traced_value(example, {i, 1}).tensor(), shape, dimension);
-        if (!checked) return std::move(checked).error().while_doing(describe(example.graph, i));
+        if (!checked) return std::move(checked).error().while_doing(describe(graph, i));
     }
     return {};
 }
@@ -110,7 +112,7 @@ Result<void> refresh(TracedExample& example, const std::map<std::string, Value>&
         for (std::size_t i = 0; i < fresh.graph.equations.size(); ++i) {
             if (!reads_any(fresh.graph.equations[i], varies)) YOLK_TRY_VOID(evaluate_again(fresh, i));
         }
-        return check_ids(fresh);
+        return check_ids(view_of(fresh));
     };
     Result<void> done = renew();
     example.graph = std::move(fresh.graph);

@@ -4,14 +4,20 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include "population_place.hpp"
 #include "yolk/hyper/population.hpp"
 
 namespace yolk::hyper::population {
 
+/// Its second operand is ids, which must be whole numbers below the extent that they index.
+[[nodiscard]] bool takes_ids(const Equation& equation);
+/// Whether an operand is one of the variables.
+[[nodiscard]] bool reads_any(const Equation& equation, const std::vector<bool>& variables);
 /// Errors: an id that depends on no parameter and is no whole number below its table's extent. Of ids that a candidate
 /// steers, kernels and host see to it themselves.
-[[nodiscard]] Result<void> check_ids(const TracedExample& example);
+[[nodiscard]] Result<void> check_ids(const ExampleView& example);
 
 /// Whether the user's function would make the same equations of other inputs of these types: the trace read nothing
 /// past the tracer and called no host function, which may have effects.

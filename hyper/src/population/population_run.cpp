@@ -12,6 +12,7 @@
 #include "caught.hpp"
 #include "evaluation.hpp"
 #include "operations_impl.hpp"
+#include "population_requirement.hpp"
 #include "yolk/core/memory.hpp"
 #include "yolk/exact/exact_math.h"
 #include "yolk/hyper/operations.hpp"
@@ -93,6 +94,7 @@ Result<void> Run::in_turn() {
                 host_phase(phase);
             }
         }
+        judge();
         host_outputs();
         candidates_.forget();
     }
@@ -122,6 +124,7 @@ Result<void> Run::overlapped() {
 Result<void> Run::finish(const Chunk& chunk, const Phase& phase) {
     YOLK_TRY_VOID(collect(chunk, phase));
     const Chunk next = std::exchange(chunk_, chunk);
+    judge();
     host_outputs();
     candidates_.forget();
     chunk_ = next;
@@ -179,6 +182,11 @@ void Run::take(const Chunk& chunk, const Download& download) {
     if (program_.placed(download.group).variables[download.variable.value].words) {
         for (float& element : elements) element = static_cast<float>(std::bit_cast<std::uint32_t>(element));
     }
+    const auto is_fine = [&](float element) { return is_met(element, download.bound); };
+    if (download.bound > 0 && std::ranges::all_of(elements, is_fine)) {
+        values_[download.group][download.variable.value].clear();
+        return;
+    }
     std::vector<Tensor> tensors = Tensor::slices(type.shape, std::move(elements)).value();
     if (!download.output_only) {
         values_[download.group][download.variable.value].assign(std::make_move_iterator(tensors.begin()),
@@ -205,7 +213,7 @@ Value Run::operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m,
             return values_[group][id->value][std::size_t{m} * count + (count == 1 ? 0 : e)];
         }
     }
-    return traced_value(*examples.examples[e], place);
+    return traced_value(examples.examples[e], place);
 }
 
 void Run::fail(std::uint32_t m, Error error) {
@@ -327,6 +335,23 @@ void Run::evaluate(const EquationRef& ref) {
                 continue;
             }
             fail(m, std::move(results).error().while_doing("evaluating " + label_of(ref.group, m, e)));
+        }
+    }
+}
+
+void Run::judge() {
+    for (const Required& required : program_.required()) {
+        const auto& [group, index] = required.equation;
+        // Where all are fine no values were kept.
+        if (required.variable && values_[group][required.variable->value].empty()) continue;
+        const ExampleGroup& examples = program_.groups()[group];
+        const Equation& equation = examples.graph().equations[index];
+        for (std::uint32_t m = 0; m < chunk_.count; ++m) {
+            for (std::uint32_t e = 0; e < examples.count() && !failed(m); ++e) {
+                const Value value = operand(group, {index, 0}, m, e);
+                auto met = evaluate_equation(equation, std::span(&value, 1));
+                if (!met) fail(m, std::move(met).error().while_doing("evaluating " + label_of(group, m, e)));
+            }
         }
     }
 }

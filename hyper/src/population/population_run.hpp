@@ -48,6 +48,8 @@ class Run {
     void evaluate(const EquationRef& equation);
     void evaluate_on_pool(const EquationRef& ref, const Equation& equation, std::uint32_t examples);
     void host_outputs();
+    /// Candidates whose branches and loops would have been errors.
+    void judge();
 
     void fill(const Upload& upload);
     void take(const Chunk& chunk, const Download& download);

@@ -59,7 +59,7 @@ Value CandidateWalk::operand(std::uint32_t e, const AtomPlace& place) {
         if (traits.source >= 0) return candidates_.natural(static_cast<std::size_t>(traits.source), m_);
         if (traits.varies) return values_[e][id->value].value_or(Value());
     }
-    return traced_value(*group_.examples[e], place);
+    return traced_value(group_.examples[e], place);
 }
 
 Value CandidateWalk::output(std::uint32_t e) {
@@ -180,7 +180,7 @@ Result<PopulationOutputs> PopulationTwin::evaluate(const Question& question, con
     Candidates candidates(question, part);
     for (std::uint32_t g = 0; g < examples_->groups().size(); ++g) {
         const ExampleGroup& group = examples_->groups()[g];
-        const PlacedGraph placed = place_graph(group.graph(), question.sources, uniform_in(group));
+        const PlacedGraph placed = place_group(group, question.sources);
         for (std::uint32_t m = 0; m < part.count; ++m) {
             if (outputs.errors[m]) continue;
             CandidateWalk walk(group, placed, question, candidates, m);

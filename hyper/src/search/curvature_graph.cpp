@@ -8,6 +8,7 @@
 
 #include "gradient_graph.hpp"
 #include "graph_copy.hpp"
+#include "scored_example.hpp"
 #include "yolk/hyper/batch.hpp"
 #include "yolk/hyper/control.hpp"
 #include "yolk/hyper/schedule.hpp"
@@ -113,7 +114,9 @@ Result<Mapping> append(const Graph& graph, const Graph& there, const Mapping& ma
 
 Result<std::optional<Graph>> sampled_graph(const Graph& example, const Metric& metric) {
     if (!metric.sampled || !metric.traced) return std::optional<Graph>();
-    const ValueType prediction = type_of(example, example.outputs.front());
+    YOLK_TRY(const ScoredOutputs scored, scored_outputs(example, metric));
+    if (!scored.names.empty()) return std::optional<Graph>();  // noise is of one tensor's shape
+    const ValueType& prediction = scored.type;
     const std::pair<std::string, ValueType> inputs[] = {{"prediction", prediction}, {"noise", prediction}};
     YOLK_TRY(const Graph rewards, trace(metric.name, inputs, [&](std::span<const Traced> values) {
                  const Traced expected = metric.sampled(stop_gradient(values[0]), values[1]);
@@ -125,7 +128,7 @@ Result<std::optional<Graph>> sampled_graph(const Graph& example, const Metric& m
     const VariableId noise = builder.input(kNoiseInput, prediction);
     for (const Equation& equation : example.equations)
         YOLK_TRY_VOID(copy_equation(example, equation, mapping, builder));
-    const Atom operands[] = {mapping(example.outputs.front()), noise};
+    const Atom operands[] = {mapping(example.outputs[scored.outputs.front()]), noise};
     YOLK_TRY(const std::vector<Atom> made, splice(rewards, operands, builder));
     return std::optional(std::move(builder).finish({made.front()}));
 }

@@ -16,13 +16,27 @@
 namespace yolk::hyper {
 namespace {
 
-Result<Graph> reward_graph(const Metric& metric, const ValueType& prediction, const ValueType& expected) {
-    const std::pair<std::string, ValueType> inputs[] = {{"prediction", prediction}, {"expected", expected}};
+/// A graph of (record, expected) as one of (its fields, expected): what reads fields reads those.
+Result<Graph> of_fields(const Graph& rewards, const ScoredOutputs& scored) {
+    GraphBuilder builder(rewards.name);
+    Equation pack{.operation = find_operation("pack"), .attributes = {{"names", scored.names}}};
+    for (const auto& [name, type] : scored.type.fields) pack.operands.emplace_back(builder.input(name, type));
+    const ValueType& expected = rewards.variables[rewards.inputs[1].second.value].type;
+    const Atom wanted = builder.input(rewards.inputs[1].first + "\n", expected);
+    YOLK_TRY(const std::vector<Atom> record, builder.add(std::move(pack)));
+    const Atom operands[] = {record[0], wanted};
+    YOLK_TRY(std::vector<Atom> made, splice(rewards, operands, builder));
+    return dce(std::move(builder).finish(std::move(made)), {true});
+}
+
+/// Of the prediction (each field where it is a record) and the expected value.
+Result<Graph> reward_graph(const Metric& metric, const ScoredOutputs& scored, const ValueType& expected) {
+    const std::pair<std::string, ValueType> inputs[] = {{"prediction", scored.type}, {"expected", expected}};
     auto traced = trace(metric.name, inputs, [&](std::span<const Traced> values) {
         return TracedValues{metric.traced(values[0], values[1])};
     });
     if (!traced) return std::move(traced).error().while_doing(fmt::format("tracing metric '{}'", metric.name));
-    return traced;
+    return scored.names.empty() ? traced : of_fields(*traced, scored);
 }
 
 /// What the metric gave, as a tensor [1].
@@ -58,6 +72,25 @@ Result<void> evaluate_data(TracedExample& example, std::size_t first) {
 
 }  // namespace
 
+Result<ScoredOutputs> scored_outputs(const Graph& graph, const Metric& metric) {
+    if (population::has_one_output(graph) && metric.field.empty())
+        return ScoredOutputs{.outputs = {0}, .type = type_of(graph, graph.outputs.front())};
+    ScoredOutputs all{.outputs = {}, .type = {.kind = ValueKind::Record}};
+    std::string names;
+    for (std::size_t i = 0; !population::has_one_output(graph) && i < graph.outputs.size(); ++i) {
+        const std::string name = graph.output_names.empty() ? fmt::format("{}", i) : graph.output_names[i];
+        const ValueType type = type_of(graph, graph.outputs[i]);
+        if (name == metric.field) return ScoredOutputs{.outputs = {i}, .type = type};
+        names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
+        all.outputs.push_back(i);
+        all.names.push_back(name);
+        all.type.fields.emplace_back(name, type);
+    }
+    if (metric.field.empty()) return all;
+    return bad_input("Metric '{}' scores the output '{}' of a system that has {}. Name one of them.", metric.name,
+                     metric.field, names.empty() ? "one output, without a name" : names);
+}
+
 Result<TracedExample> scored_example(const TracedExample& example, const Metric& metric, const Value& expected) {
     if (!metric.traced) {
         return bad_input(
@@ -66,23 +99,18 @@ Result<TracedExample> scored_example(const TracedExample& example, const Metric&
             metric.name);
     }
     const Graph& graph = example.graph;
-    if (!population::has_one_output(graph)) {
-        return bad_input(
-            "Metric '{}' takes one traced value, and the system has {} outputs. Let it return the one that is scored, "
-            "or "
-            "score records on the host with a metric of your own.",
-            metric.name, graph.outputs.size());
-    }
-    const ValueType prediction = type_of(graph, graph.outputs.front());
-    if (metric.check) YOLK_TRY_VOID(metric.check(prediction, expected));
-    YOLK_TRY(const Graph rewards, reward_graph(metric, prediction, type_of(expected)));
+    YOLK_TRY(const ScoredOutputs given, scored_outputs(graph, metric));
+    if (metric.check) YOLK_TRY_VOID(metric.check(given.type, expected));
+    YOLK_TRY(const Graph rewards, reward_graph(metric, given, type_of(expected)));
 
     GraphBuilder builder(graph.name);
     Mapping mapping(graph);
     copy_interface(graph, builder, mapping);
     const VariableId wanted = builder.input(kExpectedInput, type_of(expected));
     for (const Equation& equation : graph.equations) YOLK_TRY_VOID(copy_equation(graph, equation, mapping, builder));
-    const Atom operands[] = {mapping(graph.outputs.front()), wanted};
+    std::vector<Atom> operands;
+    for (const std::size_t output : given.outputs) operands.push_back(mapping(graph.outputs[output]));
+    operands.emplace_back(wanted);
     YOLK_TRY(const std::vector<Atom> made, splice(rewards, operands, builder));
     YOLK_TRY(Atom reward, as_reward(metric, builder, made.front()));
     TracedExample scored{.graph = std::move(builder).finish({std::move(reward)}),

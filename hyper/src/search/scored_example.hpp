@@ -2,7 +2,9 @@
 // An example whose output is its reward: the metric's equations behind the system's.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "yolk/hyper/metric.hpp"
 #include "yolk/hyper/population.hpp"
@@ -11,6 +13,15 @@ namespace yolk::hyper {
 
 /// The input that holds the expected value in such a graph; no system's own has a name with a line break.
 inline constexpr const char* kExpectedInput = "expected\n";
+
+/// What a metric is given of a graph's outputs.
+struct ScoredOutputs {
+    std::vector<std::size_t> outputs;  ///< of the graph
+    std::vector<std::string> names{};  ///< of the record that they are; empty: it is the one itself
+    ValueType type{};                  ///< of the prediction
+};
+/// Error: the metric's field is no output; the outputs that there are.
+[[nodiscard]] Result<ScoredOutputs> scored_outputs(const Graph& graph, const Metric& metric);
 
 /// `example` with one more input, kExpectedInput, and the reward, a tensor [1], as its one output. Values of what
 /// depends on a parameter are left out. Errors: the metric's; a metric without a traced form.

@@ -104,7 +104,27 @@ bool is_number_text(std::string_view text) {
 
 }  // namespace
 
-Result<Scores> score(const Metric& metric, std::span<const Value> predictions, std::span<const Value> expected) {
+Metric metric_of(std::string field, Metric metric) {
+    metric.field = std::move(field);
+    return metric;
+}
+
+Result<Value> scored_part(const Metric& metric, const Value& prediction) {
+    if (metric.field.empty()) return prediction;
+    const Value* const part = prediction.record() != nullptr ? prediction.record()->find(metric.field) : nullptr;
+    if (part != nullptr) return *part;
+    return bad_input("Metric '{}' scores the output '{}', and a prediction is a {}. Name one of the system's outputs.",
+                     metric.name, metric.field, to_string(type_of(prediction)));
+}
+
+Result<Scores> score(const Metric& metric, std::span<const Value> all_predictions, std::span<const Value> expected) {
+    std::vector<Value> parts;
+    for (std::size_t i = 0; !metric.field.empty() && i < all_predictions.size(); ++i) {
+        auto part = scored_part(metric, all_predictions[i]);
+        if (!part) return std::move(part).error().while_doing(fmt::format("scoring example {}", i));
+        parts.push_back(*std::move(part));
+    }
+    const std::span<const Value> predictions = metric.field.empty() ? all_predictions : std::span<const Value>(parts);
     if (predictions.size() != expected.size()) {
         return bad_input("{} predictions beside {} expected values; they must be as many.", predictions.size(),
                          expected.size());

@@ -100,8 +100,8 @@ Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::sp
 Result<KeptPopulation*> System::Impl::population_for(const PopulationEvaluator::Resources& resources,
                                                      std::vector<TracedExample> traced,
                                                      const PopulationOptions& options) {
-    std::string key = fmt::format("{} {} {} {}", options.max_batch_size, options.memory_budget_bytes,
-                                  options.examples_change, to_string(options.determinism));
+    std::string key = fmt::format("{} {} {} {} {}", options.max_batch_size, options.memory_budget_bytes,
+                                  options.examples_change, to_string(options.determinism), options.most_unrolled);
     for (const TracedExample& example : traced) key += ' ' + signature(example.graph);
     const auto found = std::ranges::find(populations, key, [](const auto& kept) { return kept->key; });
     if (found != populations.end()) {

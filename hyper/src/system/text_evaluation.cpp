@@ -45,7 +45,10 @@ class ReplacedTexts {
 Result<std::string> feedback_on(const Metric& metric, const Value& prediction, const Value& expected, double score) {
     if (!metric.feedback) return fmt::format("This got a score of {}.", score);
     return caught([&] { return fmt::format("The feedback of metric '{}'", metric.name); },
-                  [&] { return metric.feedback(prediction, expected, score); });
+                  [&]() -> Result<std::string> {
+                      YOLK_TRY(const Value part, scored_part(metric, prediction));
+                      return metric.feedback(part, expected, score);
+                  });
 }
 
 std::vector<TextRecord> records_of(std::vector<Tracer::Call> calls, const std::string& feedback) {

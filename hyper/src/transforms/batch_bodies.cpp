@@ -81,10 +81,12 @@ Batches batch_choices(BatchSite& site, const RuleTable<BatchRule>& rules) {
     YOLK_TRY(const std::vector<Form> forms, common_forms(site, inputs, true, rules));
     std::vector<Atom> arguments;
     append_atoms(arguments, site.operands.subspan(1));
-    // Looked up in a list of the branches, so that a key without a branch is an error.
+    // Looked up in a list of the branches, so that a key without a branch is an error. A boolean has one.
     const Atom keys = emit.reshape(stacked(emit, site.size, site.operands[0]), {site.size});
+    const bool truth = site.operands[0].type.kind == ValueKind::Boolean;
     const Atom checked =
-        emit("gather", {Value(counting(site.equation.bodies.size())), keys}, {{"dimension", std::int64_t{0}}});
+        truth ? keys
+              : emit("gather", {Value(counting(site.equation.bodies.size())), keys}, {{"dimension", std::int64_t{0}}});
     std::vector<Batched> chosen;
     for (std::size_t i = 0; i < site.equation.bodies.size(); ++i) {
         YOLK_TRY(const BatchedBody batched, batch_body(*site.equation.bodies[i], site.size, inputs, forms, rules));

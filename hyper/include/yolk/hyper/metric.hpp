@@ -24,6 +24,9 @@ enum class SampleNoise {
 /// Called from several threads at the same time, unless `concurrent` is unset. Exceptions are caught and become errors.
 struct Metric {
     std::string name = "metric";
+    /// Of systems with several outputs: the one that is scored. Every function here is then given that field in place
+    /// of the record. Empty: predictions as they are.
+    std::string field{};
     /// All predictions of one candidate, in the order of the examples. Exactly one of the two is set.
     std::function<Result<double>(std::span<const Value> predictions, std::span<const Value> expected)> whole{};
     /// One example at a time; the candidate's reward is the mean.
@@ -32,7 +35,8 @@ struct Metric {
     /// What a prompt search is told about one example's score, in words. Empty: the score alone.
     std::function<Result<std::string>(const Value& prediction, const Value& expected, double score)> feedback{};
     /// The same reward of one example over traced values, one element: what derivatives are taken of
-    /// (OptimizeOptions::gradient). Empty: the metric has no derivative.
+    /// (OptimizeOptions::gradient). A prediction of several outputs is a record, whose fields field(prediction, "name")
+    /// gives. Empty: the metric has no derivative.
     std::function<Traced(const Traced& prediction, const Traced& expected)> traced{};
     /// Populations are scored by `traced`, on the device, so that predictions need not leave it. `per_example` gives
     /// the same rewards on the host.
@@ -65,7 +69,8 @@ struct Scores {
     double reward = 0.0;
     std::vector<double> per_example{};  ///< empty where the metric sees all at once
 };
-/// Errors: an exception, a reward that is not finite; both name the metric, and the example where there is one.
+/// Errors: an exception, a reward that is not finite, a prediction without the metric's field; they name the metric,
+/// and the example where there is one.
 [[nodiscard]] Result<Scores> score(const Metric& metric, std::span<const Value> predictions,
                                    std::span<const Value> expected);
 
@@ -82,6 +87,10 @@ struct Scores {
 /// [rows, classes] gives to the row's class in the expected [rows], whole numbers from 0. On the device, with a
 /// derivative.
 [[nodiscard]] Metric sequence_cross_entropy();
+/// The metric of one of several outputs: metric_of("scores", cross_entropy()).
+[[nodiscard]] Metric metric_of(std::string field, Metric metric);
+/// What a metric is given of a prediction. Error: no record, or one without the metric's field, with the names it has.
+[[nodiscard]] Result<Value> scored_part(const Metric& metric, const Value& prediction);
 /// A metric written over traced values: scored on the device, with a derivative. The reward is a number or a tensor of
 /// one element.
 [[nodiscard]] Metric traced_metric(std::string name,

@@ -31,6 +31,9 @@ struct TracedExample {
     std::vector<std::string> cuts{};   ///< reads past the tracer of what depends on a parameter, as clauses
 };
 
+/// Equations that branches and loops of one graph may become (docs/adr/0028-loops-of-populations-are-unrolled.md).
+inline constexpr std::uint32_t kMostUnrolled = 4096;
+
 struct PopulationOptions {
     /// Candidates x examples at once, at most; at least one candidate. 0: as many as have their intermediate values in
     /// what suits the device, 8 MiB of a processor and 128 MiB of a GPU.
@@ -44,6 +47,9 @@ struct PopulationOptions {
     /// device has them, and operands are not flushed, within the tolerance of matmul and perturbed_linear; devices may
     /// then differ in bits, so that a pool must be fast as well. Derivatives are always exact.
     Determinism determinism = Determinism::Exact;
+    /// Branches and loops become equations of kernels, step by step, up to this number of them in a graph. One that
+    /// would be more calls its bodies on the host for each candidate and example, and `fallbacks` says so. 0: all do.
+    std::uint32_t most_unrolled = kMostUnrolled;
 };
 
 namespace population {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates per second of a recurrent network, h = tanh(W h + U x) of 16 over sequences of 8, as a `scan`: unrolled on
+// the device, beside its body called on the host for each candidate and example, in turns. By the scan's length, over
+// 8 examples; 64 members at a time. Items are candidates of the device. Counters: `of_host`, the ratio of both medians;
+// `plan_ms`, the time to unroll and plan; `equations` that run on the device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "bench.hpp"
+#include "yolk/core/philox.hpp"
+#include "yolk/hyper/control.hpp"
+#include "yolk/hyper/population.hpp"
+#include "yolk/hyper/system.hpp"
+
+namespace yolk::bench {
+namespace {
+
+constexpr std::uint32_t kLoopMembers = 64;
+constexpr std::uint32_t kLoopExamples = 8;
+constexpr std::uint64_t kWidth = 16;
+constexpr std::uint64_t kInputs = 8;
+constexpr int kTurns = 5;
+
+hyper::Tensor sequence(std::uint64_t length, std::uint32_t seed) {
+    std::vector<float> values(length * kInputs);
+    for (std::uint32_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(philox4x32({i, 0, 0, 0}, {seed, 3})[0] >> 8U) * 0x1p-23F - 1.0F;
+    return hyper::Tensor::create(Shape{length, kInputs}, std::move(values)).value();
+}
+
+hyper::System recurrent() {
+    const auto product = [](const hyper::Traced& weight, const hyper::Traced& x) { return hyper::linear(weight, x); };
+    const auto state =
+        hyper::hyperfunction("state", hyper::MatrixWeight{.out = kWidth, .in = kWidth}, product, {.optimize = true});
+    const auto input =
+        hyper::hyperfunction("input", hyper::MatrixWeight{.out = kWidth, .in = kInputs}, product, {.optimize = true});
+    return hyper::System("recurrent", [=](const hyper::Inputs& in) {
+        const hyper::Traced start = hyper::Tensor::filled({kWidth}, 0.0F);
+        return hyper::scan(start, in["xs"],
+                           [&](const hyper::Traced& h, const hyper::Traced& x) {
+                               const hyper::Traced next = hyper::tanh(state(h) + input(x));
+                               return std::pair{next, next};
+                           })
+            .first;
+    });
+}
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+/// One form of the population, with what it takes per call.
+struct LoopForm {
+    std::optional<hyper::PopulationEvaluator> evaluator;
+    double plan_seconds = 0.0;
+    std::uint64_t equations = 0;
+    std::vector<double> seconds{};
+
+    Result<void> evaluate(const hyper::SearchSpace& space) {
+        const auto start = Clock::now();
+        YOLK_TRY(const hyper::PopulationOutputs outputs, evaluator->evaluate({.table = space.table,
+                                                                              .centre = space.centre,
+                                                                              .when = {.seed = 1, .sigma = 0.05F},
+                                                                              .members = kLoopMembers}));
+        seconds.push_back(seconds_since(start));
+        equations = outputs.counts.device_equations;
+        return {};
+    }
+};
+
+Result<void> time_loop(benchmark::State& state, BenchDevice& on, std::uint64_t length) {
+    hyper::System system = recurrent();
+    std::vector<hyper::Example> examples;
+    for (std::uint32_t e = 0; e < kLoopExamples; ++e) examples.push_back({{{"xs", sequence(length, e)}}, 0.0});
+    YOLK_TRY(const std::vector<hyper::TracedExample> traces, system.trace_all(examples));
+    YOLK_TRY(const hyper::SearchSpace space, hyper::search_space(system.parameters()));
+    YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
+    const auto form = [&](std::uint32_t most_unrolled) -> Result<LoopForm> {
+        LoopForm made;
+        const auto start = Clock::now();
+        YOLK_TRY(made.evaluator,
+                 hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher, .pool = &pool}, traces,
+                                                    system.parameters(), {.most_unrolled = most_unrolled}));
+        made.plan_seconds = seconds_since(start);
+        YOLK_TRY_VOID(made.evaluate(space));  // makes the plan for so many members
+        made.seconds.clear();
+        return made;
+    };
+    YOLK_TRY(LoopForm device, form(1U << 20U));
+    YOLK_TRY(LoopForm host, form(0));
+    for (int turn = 0; turn < kTurns; ++turn) {
+        YOLK_TRY_VOID(device.evaluate(space));
+        if (turn < 3) YOLK_TRY_VOID(host.evaluate(space));
+    }
+    for ([[maybe_unused]] const auto _ : state) YOLK_TRY_VOID(device.evaluate(space));
+    state.counters["items_per_second"] = benchmark::Counter(
+        static_cast<double>(kLoopMembers) * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+    state.counters["of_host"] = median(host.seconds) / median(device.seconds);
+    state.counters["plan_ms"] = 1e3 * device.plan_seconds;
+    state.counters["equations"] = static_cast<double>(device.equations);
+    return {};
+}
+
+void add_loops(std::span<BenchDevice> devices) {
+    for (BenchDevice& on : devices) {
+        for (const std::uint64_t length : {4U, 32U, 256U, 1024U, 4096U}) {
+            benchmark::RegisterBenchmark(fmt::format("hyper_loops/{}/length:{}", on.name, length).c_str(),
+                                         [&on, length](benchmark::State& state) {
+                                             if (const Result<void> timed = time_loop(state, on, length); !timed)
+                                                 state.SkipWithError(timed.error().message.c_str());
+                                         })
+                ->UseRealTime();
+        }
+    }
+}
+
+const Registration kLoops(add_loops);
+
+}  // namespace
+}  // namespace yolk::bench

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Branches and loops without bodies: their equations, step by step, so that each has its kernel and a population axis.
+// All branches are computed, and the key chooses; a while_loop's steps are computed up to its limit, and its carries
+// are those of the last step whose condition held. Values, errors of candidates and bits are the bodies' own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "yolk/hyper/graph.hpp"
+
+namespace yolk::hyper::population {
+
+/// Why equations stay as they are, by their place in the graph.
+using Rolled = std::map<std::size_t, std::string>;
+
+struct UnrollOptions {
+    std::size_t most = 0;  ///< equations of kernels that all of them become (PopulationOptions::most_unrolled)
+    /// By equation of the graph: the branch of a `switch` that all examples take, whatever the candidate. The others
+    /// are left out.
+    std::map<std::size_t, std::size_t> taken{};
+};
+
+struct Unrolled {
+    Graph graph;
+    bool changed = false;  ///< otherwise it is the original, and the rest is empty
+    /// By variable of the original: the one with its value, where that was copied.
+    std::vector<std::optional<VariableId>> copies{};
+    std::vector<std::size_t> made{};    ///< equations that the original has not, in order
+    std::vector<std::size_t> makers{};  ///< by equation: the original's that it stands for, or is
+};
+
+/// Whether there is an equation that unrolling is about: with bodies, or a choice between values, and something that
+/// depends on a parameter in it.
+[[nodiscard]] bool may_unroll(const Graph& graph);
+/// All but those of `rolled`, to which those are added that cannot be: host functions, effects or too many equations in
+/// the bodies, values that no kernel knows. Graphs of one signature give graphs of one structure.
+[[nodiscard]] Unrolled unroll(const Graph& graph, Rolled& rolled, const UnrollOptions& options);
+
+/// By equation of the unrolled graph.
+[[nodiscard]] Rolled rolled_in(const Unrolled& unrolled, const Rolled& rolled);
+
+}  // namespace yolk::hyper::population
