@@ -5,7 +5,7 @@
 cmake_policy(VERSION 3.25)  # ctest has none of the project's
 
 # Seconds that a case may take; its watchdog ends it before (yolk/testing), so this is for what hangs outside of cases.
-set(YOLK_CASE_SECONDS 300)
+set(YOLK_CASE_SECONDS 480)
 
 # yolk_test_line(OUT NAME FILTER CASES): the commands that declare a process of CASES cases.
 function(yolk_test_line out name filter cases)

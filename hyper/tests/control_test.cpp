@@ -290,16 +290,23 @@ TEST(control, a_candidate_steers_its_own_loop) {
     ASSERT_TRUE(all.errors[3].has_value()) << "-1 never gets there";
     EXPECT_THAT(all.errors[3]->message, AllOf(HasSubstr("while_loop"), HasSubstr("8 steps"), HasSubstr("'grow'"),
                                               HasSubstr("control_test.cpp:")));
-    // It runs on the host, and that is said with the equation and its line.
+    EXPECT_THAT(all.fallbacks, ::testing::IsEmpty()) << "unrolled into kernels";
     ASSERT_OK_AND_ASSIGN(const TracedExample trace, system.trace(example));
     const std::vector<std::string> groups{"grow"};
     const std::vector<PlacedEquation> placed = place(trace.graph, groups);
     const auto loop = std::ranges::find(trace.graph.equations, std::string_view("while_loop"),
                                         [](const Equation& equation) { return equation.operation->name; });
     ASSERT_NE(loop, trace.graph.equations.end());
-    const PlacedEquation& of_loop = placed[static_cast<std::size_t>(loop - trace.graph.equations.begin())];
-    EXPECT_EQ(of_loop.placement, Placement::Host);
-    EXPECT_THAT(of_loop.reason, AllOf(HasSubstr("while_loop"), HasSubstr("for each candidate")));
+    EXPECT_EQ(placed[static_cast<std::size_t>(loop - trace.graph.equations.begin())].placement, Placement::Device);
+    // Where it may not be unrolled it runs on the host, has the same answers, and that is said.
+    ASSERT_OK_AND_ASSIGN(
+        const PopulationEvaluation rolled,
+        system.evaluate_population(candidates, std::vector{example}, numeric_distance(), {.most_unrolled = 0}));
+    EXPECT_EQ(rolled.outputs.values[0], all.outputs.values[0]);
+    ASSERT_TRUE(rolled.errors[3].has_value());
+    EXPECT_EQ(rolled.errors[3]->message, all.errors[3]->message);
+    ASSERT_THAT(rolled.fallbacks, ::testing::SizeIs(1));
+    EXPECT_THAT(rolled.fallbacks[0], AllOf(HasSubstr("while_loop"), HasSubstr("for each candidate")));
 }
 
 TEST(control, populations_pass_named_values_on_where_they_are) {

@@ -197,7 +197,8 @@ System reader() {
 }
 std::vector<Example> readings() {
     std::vector<Example> examples;
-    for (std::uint32_t e = 0; e < 5; ++e) examples.push_back({{{"x", drawn_tensor({4}, 20 + e)}}, static_cast<int>(e % 3)});
+    for (std::uint32_t e = 0; e < 5; ++e)
+        examples.push_back({{{"x", drawn_tensor({4}, 20 + e)}}, static_cast<int>(e % 3)});
     return examples;
 }
 Metric short_and_right() {

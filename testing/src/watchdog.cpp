@@ -18,7 +18,7 @@ struct Watched {
     std::condition_variable changed;
     std::string test;
     std::optional<Clock::time_point> since;
-    std::chrono::seconds limit{240};
+    std::chrono::seconds limit{420};
 };
 
 Watched& watched() {
@@ -52,7 +52,7 @@ std::chrono::seconds watchdog_limit() {
     const char* text =
         std::getenv("YOLK_TEST_WATCHDOG_SECONDS");  // NOLINT(concurrency-mt-unsafe): before the first thread
     const long given = text != nullptr ? std::strtol(text, nullptr, 10) : 0;
-    return std::chrono::seconds(given > 0 ? given : 240);
+    return std::chrono::seconds(given > 0 ? given : 420);
 }
 
 void start_watchdog(std::chrono::seconds limit) {

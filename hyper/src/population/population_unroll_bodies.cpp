@@ -132,6 +132,8 @@ void UnrolledBodies::require(const Guard& guard, const Atom& value, std::int64_t
                              std::string message, bool is_input) {
     const Atom asked = guard ? writer_("where", {*guard, value, Value(0.0)}) : value;
     if (writer_.failed()) return;
+    // The error is the loop's or the branches', not that of what was written last in their bodies.
+    if (equation.made_at || !equation.hyperfunction.empty()) writer_.builder().stand_for(equation);
     (void)writer_.add(population::require(asked, {.below = below,
                                                   .of = std::string(equation.operation->name),
                                                   .message = std::move(message),
