@@ -87,7 +87,7 @@ Result<void> time_loop(benchmark::State& state, BenchDevice& on, std::uint64_t l
                  hyper::PopulationEvaluator::create({.dispatcher = &on.dispatcher, .pool = &pool}, traces,
                                                     system.parameters(), {.most_unrolled = most_unrolled}));
         made.plan_seconds = seconds_since(start);
-        YOLK_TRY_VOID(made.evaluate(space));  // makes the plan for so many members
+        YOLK_TRY_VOID(made.evaluate(space));  // makes the plan for this many members
         made.seconds.clear();
         return made;
     };

@@ -107,7 +107,7 @@ class first_contents : public testing::DeviceTest {
     }
     void TearDown() override { std::filesystem::remove_all(folder_); }
 
-    /// Times all configurations, and two of them in finals, on so many sets of buffers; what each run found.
+    /// Times all configurations, and two of them in finals, on the given number of buffer sets; what each run found.
     void time_and_watch(std::size_t sets) {
         const std::uint64_t set_bytes = 2 * kHalved * sizeof(float);
         ASSERT_OK_AND_ASSIGN(auto kernel,

@@ -198,7 +198,7 @@ TEST_P(user_kernel, choices_outlive_another_list_of_values) {
                   samples, [&](const auto& s) { return configuration_in(other, s.configuration).has_value(); }),
               4);
 
-    // A value that is gone: the kernel is tuned again, and what is found takes the place of what is none any more.
+    // A value that is gone: the kernel is tuned again, and its new choice replaces the old one.
     const TuningSpace without("kernel", {{"wx", {16, 64, 128}}, {"mode{WRONG|OUTSIDE}", {0, 1}}, {"factor", {1, 2}}},
                               {}, other.shape());
     const KnownChoices gone = known_choices(choices, key, without);

@@ -22,8 +22,8 @@ namespace yolk::autotune {
 /// Bounds of gains come back times this: `reduce` takes what is below 2^-40 for zero.
 inline constexpr double kGainScale = 0x1p60;
 inline constexpr std::uint64_t kAuditEvery = 16;
-/// Where so many candidates do not settle it, gains are all next to nothing, or bounds too wide: scoring all of them
-/// on the host costs no more.
+/// When this many candidates have not decided a proposal, all gains are tiny or the bounds too wide: scoring every
+/// candidate on the host costs no more.
 inline constexpr std::uint64_t kMostWorkedOut = 2048;
 
 /// No candidate of the group gains more, says the screen.

@@ -103,7 +103,7 @@ std::vector<std::string> untried_values(const TuningSpace& space, const std::vec
 
 void tell_outdated(const TuningSpace& space, const std::optional<TuningChoice>& outdated) {
     if (!outdated) return;
-    log_info(fmt::format("The table's choice for {} ({}) is none of its space any more: {}. The kernel is tuned again.",
+    log_info(fmt::format("The table's choice for {} ({}) is not in its space any more: {}. The kernel is tuned again.",
                          shape_text(space.family(), space.shape()), values_text(outdated->configuration),
                          misfit_text(space, outdated->configuration)));
 }
