@@ -49,7 +49,9 @@ TEST(rollout_layout, defaults_follow_the_device_and_the_network) {
     constexpr auto kGpu = DeviceKind::Discrete;
     for (const Case& c : std::initializer_list<Case>{
              {DeviceKind::Cpu, 8, {4, 64, 2}, 1, false, {32, 1, 1, 0}},
-             {DeviceKind::Cpu, 4, {4, 64, 2}, 1, true, {32, 0, 1, 0}},
+             {DeviceKind::Cpu, 4, {4, 64, 2}, 1, true, {32, 1, 0, 1}},
+             {DeviceKind::Cpu, 4, {4, 16, 16, 2}, 1, false, {32, 1, 1, 0}},
+             {DeviceKind::Cpu, 4, {4, 16, 16, 2}, 1, true, {32, 0, 1, 0}},
              {kGpu, 32, {4, 64, 2}, 1, false, {32, 1, 0, 1}},
              {kGpu, 64, {4, 64, 2}, 1, false, {64, 1, 0, 1}},
              {kGpu, 64, {4, 64, 2}, 1, true, {64, 1, 0, 1}},
@@ -108,7 +110,7 @@ TEST(rollout_layout, the_mean_is_a_member_with_everything_frozen) {
     EXPECT_EQ(layout.frozen, 0xFFFFFFFFU);
     EXPECT_EQ(layout.rank, 1U);
     EXPECT_EQ(layout.members, 1U);
-    EXPECT_FALSE(layout.unrolled);
+    EXPECT_TRUE(layout.packed);
 }
 
 // 4-3-2, rank 2, by hand. Start: 23 parameters copied (24); layer 0 draws A in 1 block (2), B in 1 (2), V in 1 (2) and

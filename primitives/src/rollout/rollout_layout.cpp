@@ -192,14 +192,15 @@ RolloutLoopCost plain_loop_cost(const RolloutLayout& layout) noexcept {
 
 /// CPU drivers: everything at constant indices in private memory, where the compiler can hold it. Elsewhere the
 /// parameters stay in the uniform buffer, and the noise is packed where the network allows. The mean is rolled out so
-/// few times that the quicker compilation wins; packed, it is a loop.
+/// few times that the time of compilation counts: it takes loops, and packed ones where they fit, which compile as
+/// quickly as the others and run faster on every driver that was measured (docs/kernels/rollout.md).
 RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) noexcept {
     const bool small = products_per_step(desc) <= kMaxUnrolledProducts;
     const bool few = desc.parameters.element_count() <= kMaxPrivateParameters;
     constexpr std::uint32_t kAutomatic = RolloutConfig::kAutomatic;
     RolloutConfig config = desc.config.value_or(RolloutConfig{.workgroup_size = default_workgroup(info)});
     if (config.packed == kAutomatic) {
-        config.packed = info.kind != DeviceKind::Cpu && fits_packed(desc) && config.unrolled != 0 &&
+        config.packed = (info.kind != DeviceKind::Cpu || desc.mean_only) && fits_packed(desc) && config.unrolled != 0 &&
                         (config.private_parameters == 0 || config.private_parameters == kAutomatic);
     }
     if (config.unrolled == kAutomatic) config.unrolled = config.packed != 0 || (small && !desc.mean_only);
