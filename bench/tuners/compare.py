@@ -55,8 +55,11 @@ def cell_of_yolk(row):
 
 
 class Comparison:
-    def __init__(self, options):
+    """Jobs and their kept answers, over `recordings`: name -> file."""
+
+    def __init__(self, options, recordings):
         self.options = options
+        self.recordings = recordings
         self.out = Path(options.out)
         self.kept = Kept(self.out / "runs.jsonl", options.any_build)
         self.caches = self.out / "caches"
@@ -66,9 +69,9 @@ class Comparison:
 
     def cache(self, surface):
         """The surface as a plain cache below the output folder: read by both sides."""
-        path = self.caches / (surfaces.SIX[surface].split(".")[0].replace("/", "_") + ".json")
+        path = self.caches / (self.recordings[surface].split(".")[0].replace("/", "_") + ".json")
         if not path.exists():
-            surfaces.write(surfaces.read(Path(self.options.data) / surfaces.SIX[surface]), path)
+            surfaces.write(surfaces.read(Path(self.options.data) / self.recordings[surface]), path)
         return str(path)
 
     def yolk_job(self, surface, strategy):
@@ -100,7 +103,7 @@ class Comparison:
     def yolk_cells(self, strategy):
         """By surface; what has not run or failed is absent."""
         cells = {}
-        for surface in surfaces.SIX:
+        for surface in self.recordings:
             answer = self.kept.of(self.yolk_job(surface, strategy))
             rows = [row for row in answer.get("rows", ()) if not row["interrupted"]]
             if rows:
@@ -109,7 +112,7 @@ class Comparison:
 
     def kernel_tuner_cells(self, strategy, repeats):
         cells = {}
-        for surface in surfaces.SIX:
+        for surface in self.recordings:
             jobs = self.kernel_tuner_jobs(surface, strategy, repeats)
             answers = [self.kept.of(job) for job in jobs]
             curves = [row["curve"] for answer in answers for row in answer.get("rows", ())]
@@ -118,7 +121,7 @@ class Comparison:
         return cells
 
     def failures(self, strategy):
-        jobs = [job for surface in surfaces.SIX for job in self.kernel_tuner_jobs(surface, strategy, SCOUTS)]
+        jobs = [job for surface in self.recordings for job in self.kernel_tuner_jobs(surface, strategy, SCOUTS)]
         failed = (self.kept.of(job).get("failed") for job in jobs)
         return sorted({why for why in failed if why})
 
@@ -127,7 +130,7 @@ class Comparison:
         scored = []
         for strategy in self.kernel_tuner_names():
             cells = self.kernel_tuner_cells(strategy, SCOUTS)
-            if len(cells) == len(surfaces.SIX):
+            if len(cells) == len(self.recordings):
                 scored.append((statistics.fmean(value for cell in cells.values() for value in cell.mean), strategy))
         return [strategy for _, strategy in sorted(scored, reverse=True)[: self.options.best]]
 
@@ -221,23 +224,33 @@ def table(comparison):
     return "\n".join(lines)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def parser_of(description, kernel_tuner_repeats):
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", required=True, help="folder with gemm/ and convolution/ of the recordings")
     parser.add_argument("--yolk", default="build/release/cli/yolk")
     parser.add_argument("--out", required=True, help="folder for caches, finished runs and the table")
     parser.add_argument("--repeats", type=int, default=100, help="searches of each of Yolk's strategies")
-    parser.add_argument("--kernel-tuner-repeats", type=int, default=30, help="of the best of Kernel Tuner's")
-    parser.add_argument("--best", type=int, default=5, help="how many of them")
+    parser.add_argument("--kernel-tuner-repeats", type=int, default=kernel_tuner_repeats,
+                        help="of the best of Kernel Tuner's")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at the same time")
     parser.add_argument("--limit", type=int, default=3600, help="seconds for one of them")
     parser.add_argument("--any-build", action="store_true", help="keep what another build of yolk found")
-    parser.add_argument("--parts", default="yolk,scout,best", help="what to run; the table is of all that was run")
-    options = parser.parse_args()
-    # One process, one core: the number of processes is the number of cores that are used.
+    return parser
+
+
+def one_core_each():
+    """The number of processes is the number of cores that are used."""
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
-    comparison = Comparison(options)
+
+
+def main():
+    parser = parser_of(__doc__, kernel_tuner_repeats=30)
+    parser.add_argument("--best", type=int, default=5, help="how many of them")
+    parser.add_argument("--parts", default="yolk,scout,best", help="what to run; the table is of all that was run")
+    options = parser.parse_args()
+    one_core_each()
+    comparison = Comparison(options, surfaces.SIX)
     parts = options.parts.split(",")
     if "yolk" in parts:
         comparison.run([comparison.yolk_job(surface, strategy) for strategy in YOLK for surface in surfaces.SIX])

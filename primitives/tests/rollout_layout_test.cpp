@@ -45,13 +45,18 @@ TEST(rollout_layout, defaults_follow_the_device_and_the_network) {
         std::uint32_t rank;
         bool mean;
         std::array<std::uint32_t, 4> expected;
+        std::uint32_t members = 4096;
+        std::uint32_t episodes = 1;
     };
     constexpr auto kGpu = DeviceKind::Discrete;
     for (const Case& c : std::initializer_list<Case>{
              {DeviceKind::Cpu, 8, {4, 64, 2}, 1, false, {32, 1, 1, 0}},
-             {DeviceKind::Cpu, 4, {4, 64, 2}, 1, true, {32, 1, 0, 1}},
+             {DeviceKind::Cpu, 8, {4, 64, 2}, 1, false, {8, 1, 1, 0}, 341, 3},
+             {DeviceKind::Cpu, 8, {4, 64, 2}, 1, false, {32, 1, 1, 0}, 512, 2},
+             {DeviceKind::Cpu, 4, {4, 64, 2}, 1, true, {8, 1, 0, 1}},
+             {DeviceKind::Cpu, 4, {4, 64, 2}, 1, true, {32, 1, 0, 1}, 1, 1024},
              {DeviceKind::Cpu, 4, {4, 16, 16, 2}, 1, false, {32, 1, 1, 0}},
-             {DeviceKind::Cpu, 4, {4, 16, 16, 2}, 1, true, {32, 0, 1, 0}},
+             {DeviceKind::Cpu, 4, {4, 16, 16, 2}, 1, true, {8, 0, 1, 0}},
              {kGpu, 32, {4, 64, 2}, 1, false, {32, 1, 0, 1}},
              {kGpu, 64, {4, 64, 2}, 1, false, {64, 1, 0, 1}},
              {kGpu, 64, {4, 64, 2}, 1, true, {64, 1, 0, 1}},
@@ -68,10 +73,12 @@ TEST(rollout_layout, defaults_follow_the_device_and_the_network) {
         RolloutDesc desc = rollout_of(c.widths);
         desc.rank = c.rank;
         desc.mean_only = c.mean;
+        desc.members = c.members;
+        desc.episodes = c.episodes;
         const RolloutConfig found = heuristic_of(info, desc);
         EXPECT_EQ((std::array{found.workgroup_size, found.unrolled, found.private_parameters, found.packed}),
                   c.expected)
-            << c.widths[1] << ", rank " << c.rank;
+            << c.widths[1] << ", rank " << c.rank << ", members " << c.members;
         EXPECT_OK(space_of(info, desc).check(found));
     }
 }

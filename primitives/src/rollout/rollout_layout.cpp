@@ -22,6 +22,8 @@ constexpr std::uint64_t kMaxUnrolledProducts = 1024;
 constexpr std::uint32_t kMaxPrivateParameters = 2048;
 // Of packed noise: one register each. Above, compilers of GPUs begin to spill (docs/kernels/rollout.md).
 constexpr std::uint64_t kMaxPackedWords = 160;
+constexpr std::uint32_t kSmallWorkgroup = 8;
+constexpr std::uint64_t kFewInvocations = 1024;
 
 Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment) {
     const auto& widths = network.widths;
@@ -140,10 +142,14 @@ bool fits_packed(const RolloutDesc& desc) noexcept {
     return desc.network.widths.size() == 3 && packed_words(desc) <= kMaxPackedWords;
 }
 
-/// Of invocations that share nothing: a subgroup, so that none of its lanes is idle.
-std::uint32_t default_workgroup(const DeviceInfo& info) noexcept {
+/// Of invocations that share nothing. GPUs: a subgroup, so that none of its lanes is idle. CPU drivers: 32, or 8, a
+/// vector of theirs, where groups of 32 would be so few that threads wait for the last one: 100 episodes are four
+/// groups, and with two threads one has 64 of them.
+std::uint32_t default_workgroup(const DeviceInfo& info, const RolloutDesc& desc) noexcept {
     const std::uint32_t fallback = RolloutConfig{}.workgroup_size;
-    return info.kind == DeviceKind::Cpu ? fallback : std::clamp(info.limits.subgroup_size, fallback, 256U);
+    if (info.kind != DeviceKind::Cpu) return std::clamp(info.limits.subgroup_size, fallback, 256U);
+    const std::uint64_t invocations = std::uint64_t{desc.mean_only ? 1 : desc.members} * desc.episodes;
+    return invocations < kFewInvocations ? kSmallWorkgroup : fallback;
 }
 
 RolloutLoopCost packed_loop_cost(const RolloutLayout& layout) noexcept {
@@ -198,7 +204,7 @@ RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) no
     const bool small = products_per_step(desc) <= kMaxUnrolledProducts;
     const bool few = desc.parameters.element_count() <= kMaxPrivateParameters;
     constexpr std::uint32_t kAutomatic = RolloutConfig::kAutomatic;
-    RolloutConfig config = desc.config.value_or(RolloutConfig{.workgroup_size = default_workgroup(info)});
+    RolloutConfig config = desc.config.value_or(RolloutConfig{.workgroup_size = default_workgroup(info, desc)});
     if (config.packed == kAutomatic) {
         config.packed = (info.kind != DeviceKind::Cpu || desc.mean_only) && fits_packed(desc) && config.unrolled != 0 &&
                         (config.private_parameters == 0 || config.private_parameters == kAutomatic);
