@@ -4,7 +4,7 @@
 import sys
 
 import surfaces
-from compare import BUDGETS, Comparison, one_core_each, parser_of, short, line
+from compare import BUDGETS, Comparison, line, one_core_each, parser_of, short
 
 YOLK = ("natural", "bayes", "greedy")
 # The five that compare.py found best over the six (docs/tuner.md).
@@ -52,16 +52,20 @@ def table(comparison, strategies):
 
 
 def main():
-    parser = parser_of(__doc__, kernel_tuner_repeats=10)
+    parser = parser_of(__doc__, kernel_tuner_repeats=30)
     parser.add_argument("--kernel-tuner", default=",".join(KERNEL_TUNER), help="its strategies; '' for none")
+    parser.add_argument("--parts", default="yolk,kernel-tuner", help="what to run; the table is of all that was run")
     options = parser.parse_args()
     one_core_each()
     comparison = Comparison(options, surfaces.SIX | surfaces.OTHERS)
     strategies = [name for name in options.kernel_tuner.split(",") if name]
-    comparison.run([comparison.yolk_job(surface, name) for name in YOLK for surface in comparison.recordings])
-    of_each = [comparison.kernel_tuner_jobs(surface, name, options.kernel_tuner_repeats)
-               for name in strategies for surface in comparison.recordings]  # fmt: skip
-    comparison.run([job for together in zip(*of_each) for job in together])  # all of them advance together
+    parts = options.parts.split(",")
+    if "yolk" in parts:
+        comparison.run([comparison.yolk_job(surface, name) for name in YOLK for surface in comparison.recordings])
+    if "kernel-tuner" in parts:
+        of_each = [comparison.kernel_tuner_jobs(surface, name, options.kernel_tuner_repeats)
+                   for name in strategies for surface in comparison.recordings]  # fmt: skip
+        comparison.run([job for together in zip(*of_each) for job in together])  # all of them advance together
     text = table(comparison, strategies)
     (comparison.out / "everywhere.md").write_text(text + "\n")
     print(text)

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 
+#include <algorithm>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "family_matches.hpp"
 #include "yolk/oracle/families.hpp"
@@ -27,8 +29,11 @@ INSTANTIATE_TEST_SUITE_P(, every_family,
                          family_and_device);
 
 TEST_P(every_family, matches_oracle_and_twin) {
-    testing::SharedDevice& on = testing::shared_device(std::get<1>(GetParam()));
-    expect_family_matches(on.device, on.dispatcher, *std::get<0>(GetParam()));
+    const auto& [family, driver] = GetParam();
+    testing::SharedDevice& on = testing::shared_device(driver);
+    const std::vector<std::string> drivers = testing::devices();
+    const auto position = static_cast<std::uint64_t>(std::ranges::find(drivers, driver) - drivers.begin());
+    expect_family_matches(on.device, on.dispatcher, *family, 1 + position);
 }
 
 // Not one that compares with nothing: that of a kernel which nobody has filled in.
