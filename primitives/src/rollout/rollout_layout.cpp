@@ -22,6 +22,7 @@ constexpr std::uint64_t kMaxUnrolledProducts = 1024;
 constexpr std::uint32_t kMaxPrivateParameters = 2048;
 // Of packed noise: one register each. Above, compilers of GPUs begin to spill (docs/kernels/rollout.md).
 constexpr std::uint64_t kMaxPackedWords = 160;
+// On CPU drivers: below 32 groups of 32 the last one counts; from there on both sizes are equally fast.
 constexpr std::uint32_t kSmallWorkgroup = 8;
 constexpr std::uint64_t kFewInvocations = 1024;
 
