@@ -4,6 +4,10 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+#include <cmath>
+#include <memory>
+
 #include "covariance.hpp"
 #include "device_posterior.hpp"
 #include "exact_posterior.hpp"
@@ -207,6 +211,49 @@ TEST_P(device_algebra, tuned_kernels_are_the_ones_that_run) {
                                   .configuration = named_configuration(space.space(), space.configuration(other))}}));
     EXPECT_EQ(used(), other);
     device().set_tuning_table(nullptr);
+}
+
+// With the best value out of reach all gains are below what the screens of groups can say: each candidate is bounded,
+// and the proposals of two regressions are still the host's.
+TEST_P(device_algebra, two_regressions_far_from_the_best_agree_with_the_host) {
+    const RecordedSurface surface = tiled_product();
+    const CandidateSet& candidates = surface.candidates();
+    ASSERT_OK_AND_ASSIGN(const auto algebra, DeviceAlgebra::create(device()));
+    const std::array<Covariance, 2> covariances{Covariance(candidates, {}),
+                                                Covariance(candidates, {.linear_share = 0.0, .residual_share = 1.0})};
+    std::array<std::unique_ptr<LinearAlgebra>, 2> on_device{algebra->make(), algebra->make()};
+    std::array<std::unique_ptr<LinearAlgebra>, 2> right{host_linear_algebra(), host_linear_algebra()};
+    History history(candidates.size());
+    const auto tell = [&](std::size_t candidate) {
+        const double cost = std::isfinite(surface.costs()[candidate]) ? surface.costs()[candidate] : 10.0;
+        history.add(candidate, cost);
+        for (auto* const algebras : {&on_device, &right}) {
+            for (const auto& one : *algebras) one->append(candidate, 0.0025, std::log(cost));
+        }
+    };
+    for (std::size_t i = 0; i < 2; ++i) {
+        on_device[i]->begin(covariances[i]);
+        right[i]->begin(covariances[i]);
+    }
+    Random random(5);
+    while (history.size() < 40) {
+        const std::size_t candidate = random.below(candidates.size());
+        if (!history.known(candidate)) tell(candidate);
+    }
+    for (int i = 0; i < 12; ++i) {
+        const Acquisition first{
+            .best = -20.0, .level = 0.4, .deviation = 0.3, .prior = {}, .history = &history, .weight = 1.0};
+        Acquisition second = first;
+        second.weight = 2.0;
+        const auto proposed = on_device[0]->most_promising_with(first, *on_device[1], second, {});
+        ASSERT_TRUE(proposed);
+        EXPECT_EQ(proposed, right[0]->most_promising_with(first, *right[1], second, {}));
+        tell(*proposed);
+    }
+    EXPECT_EQ(algebra->counts().proposals, 12U);
+    EXPECT_EQ(algebra->counts().closer, 12U);
+    EXPECT_EQ(algebra->counts().take_overs(), 0U) << algebra->counts().reason;
+    EXPECT_LT(algebra->counts().worked_out, 12U * candidates.size() / 2);
 }
 
 class device_algebra_faults : public testing::DeviceTest {

@@ -19,11 +19,12 @@ namespace {
 constexpr std::size_t kFirst = 12;
 constexpr std::size_t kLocalEvery = 3;
 
-std::unique_ptr<PosteriorSearch> regression(const CandidateSet& candidates, const History& history,
-                                            double linear_share) {
+std::unique_ptr<PosteriorSearch> regression(const CandidateSet& candidates, const History& history, double linear_share,
+                                            double weight = 1.0) {
     return std::make_unique<PosteriorSearch>(
         candidates, history,
-        PosteriorOptions{.covariance = {.linear_share = linear_share, .residual_share = 1.0 - linear_share}},
+        PosteriorOptions{.covariance = {.linear_share = linear_share, .residual_share = 1.0 - linear_share},
+                         .weight = weight},
         host_linear_algebra());
 }
 
@@ -92,7 +93,8 @@ TEST(hedged_search, proposes_the_largest_sum_and_neighbours_in_turn) {
     const RecordedSurface surface = tiled_product();
     const CandidateSet& candidates = surface.candidates();
     History history(candidates.size());
-    HedgedSearch search(regression(candidates, history, 0.5), regression(candidates, history, 0.0));
+    constexpr double kWeight = 2.0;
+    HedgedSearch search(regression(candidates, history, 0.5), regression(candidates, history, 0.0, kWeight));
     const auto first = regression(candidates, history, 0.5);
     const auto second = regression(candidates, history, 0.0);
     Random random(2);
@@ -111,7 +113,8 @@ TEST(hedged_search, proposes_the_largest_sum_and_neighbours_in_turn) {
             const Opinion b = second->opinion(best);
             for (std::size_t c = 0; c < candidates.size(); ++c) {
                 if (history.known(c) || (local && std::ranges::find(near, c) == near.end())) continue;
-                ASSERT_LE(log_gain(a, c) + log_gain(b, c), log_gain(a, next) + log_gain(b, next)) << c;
+                ASSERT_LE(log_gain(a, c) + kWeight * log_gain(b, c), log_gain(a, next) + kWeight * log_gain(b, next))
+                    << c;
             }
         }
         const double cost = surface.costs()[next];
@@ -127,6 +130,43 @@ TEST(hedged_search, proposes_the_largest_sum_and_neighbours_in_turn) {
             best_at = next;
         }
     }
+}
+
+// What the second regression rules out for good gets a turn late in a search.
+TEST(hedged_search, from_a_hundred_measurements_on_the_first_has_every_other_turn) {
+    const RecordedSurface surface = oblique_valley();
+    const CandidateSet& candidates = surface.candidates();
+    History history(candidates.size());
+    HedgedSearch search(regression(candidates, history, 0.98), regression(candidates, history, 0.0));
+    const auto first = regression(candidates, history, 0.98);
+    const auto second = regression(candidates, history, 0.0);
+    Random random(4);
+    double best = std::numeric_limits<double>::infinity();
+    std::size_t alone = 0;
+    std::size_t apart = 0;  // turns at which the two rules propose different candidates
+    while (search.count() < 120) {
+        std::size_t next = random.below(candidates.size());
+        if (search.count() >= 90) {
+            next = search.propose(candidates, kLocalEvery).value();
+            if (search.count() % kLocalEvery != 0) {
+                const auto own = first->most_promising(best);
+                const auto both = first->most_promising_with(*second, best);
+                const bool late = search.count() >= 100 && search.count() % 2 == 1;
+                EXPECT_EQ(next, late ? own : both) << search.count();
+                alone += late ? 1U : 0U;
+                apart += late && own != both ? 1U : 0U;
+            }
+        }
+        if (history.known(next)) continue;
+        const double cost = surface.costs()[next];
+        history.add(next, cost);
+        if (!std::isfinite(cost)) continue;
+        for (PosteriorSearch* one : {first.get(), second.get()}) one->add(next, std::log(cost));
+        search.add(next, std::log(cost));
+        best = std::min(best, std::log(cost));
+    }
+    EXPECT_GT(alone, 5U);
+    EXPECT_GT(apart, 0U);
 }
 
 // Where nothing that was measured worked, the best is a failed one; the search goes on, and ends with the space.

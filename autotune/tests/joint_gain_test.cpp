@@ -49,9 +49,9 @@ struct Scores {
         variances.push_back(variance);
     }
     [[nodiscard]] Opinion opinion(double best, const History& history, double weight = 1.0) const {
-        return {.acquisition = {.best = best, .level = 0.0, .deviation = 0.7, .prior = {}, .history = &history},
-                .posteriors = {.value_scores = values, .unit_scores = units, .variances = variances},
-                .weight = weight};
+        return {.acquisition =
+                    {.best = best, .level = 0.0, .deviation = 0.7, .prior = {}, .history = &history, .weight = weight},
+                .posteriors = {.value_scores = values, .unit_scores = units, .variances = variances}};
     }
 };
 

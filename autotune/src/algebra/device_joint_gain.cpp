@@ -6,12 +6,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "device_linear_algebra_impl.hpp"
+#include "factor_kernels.hpp"
 #include "joint_gain.hpp"
 
 namespace yolk::autotune {
+namespace {
+
+constexpr double kRounding = 1e-9;
+/// When groups of so many candidates have not decided a proposal, bounds of each candidate are looked at.
+constexpr std::uint64_t kMostByGroups = 128;
+
+}  // namespace
 
 void DeviceLinearAlgebra::look_at_with(const Acquisition& acquisition, const Other& other,
                                        std::span<const std::size_t> candidates, Found& found) {
@@ -23,46 +32,100 @@ void DeviceLinearAlgebra::look_at_with(const Acquisition& acquisition, const Oth
     other.algebra.exact_.at(looked_at_, others);
     for (std::size_t i = 0; i < looked_at_.size(); ++i) {
         const std::size_t c = looked_at_[i];
-        gains_[i] = log_gain(acquisition, c, posteriors_[i]) + log_gain(other.acquisition, c, others[i]);
+        gains_[i] = acquisition.weight * log_gain(acquisition, c, posteriors_[i]) +
+                    other.acquisition.weight * log_gain(other.acquisition, c, others[i]);
         const bool better =
             !found.candidate || gains_[i] > found.gain || (gains_[i] == found.gain && c < *found.candidate);
         if (better) found = {c, gains_[i]};
     }
 }
 
-/// As settle(), with the sum of both screens' bounds as logarithms. Gains below 2^-100 come back as 0.
+/// As settle(), with the sum of both screens' bounds as logarithms. Gains below 2^-100 come back as 0. Undecided where
+/// the bounds of too many groups are above the best sum.
 Result<DeviceLinearAlgebra::Settled> DeviceLinearAlgebra::settle_with(const Acquisition& acquisition,
                                                                       const Other& other, const Screen& screen,
                                                                       const Screen& others_screen) {
     constexpr double kLeastGain = 0x1p-100;
-    constexpr double kRounding = 1e-9;
     std::vector<double> bounds(screen.bounds.size());
     for (std::size_t g = 0; g < bounds.size(); ++g) {
-        bounds[g] = std::log(std::max(bound_of(screen, g), kLeastGain)) +
-                    std::log(std::max(bound_of(others_screen, g), kLeastGain)) + kRounding;
+        bounds[g] = acquisition.weight * std::log(std::max(bound_of(screen, g), kLeastGain)) +
+                    other.acquisition.weight * std::log(std::max(bound_of(others_screen, g), kLeastGain)) + kRounding;
     }
-    groups_.resize(bounds.size());
+    YOLK_TRY(Settled settled,
+             settle_by(acquisition, other, {.bounds = bounds, .each = kCandidatesPerGroup, .most = kMostByGroups}));
+    if (settled.found.candidate)
+        settled.first_choice = settled.first_group * kCandidatesPerGroup + screen.leaders[settled.first_group];
+    return settled;
+}
+
+/// By bounds of each candidate: groups' are products of the largest gains of both models, which are not the same
+/// candidate's, and end at 2^-100. Late in a search that leaves thousands of candidates.
+Result<DeviceLinearAlgebra::Settled> DeviceLinearAlgebra::settle_closely(const Acquisition& acquisition,
+                                                                         const Other& other) {
+    std::vector<double> bounds(exact_.candidates(), kRounding);
+    YOLK_TRY_VOID(add_bounds_of_all(acquisition, bounds));
+    YOLK_TRY_VOID(other.algebra.add_bounds_of_all(other.acquisition, bounds));
+    for (const std::size_t c : acquisition.history->order()) bounds[c] = -std::numeric_limits<double>::infinity();
+    YOLK_TRY(Settled settled, settle_by(acquisition, other, {.bounds = bounds, .each = 1, .most = kMostWorkedOut}));
+    settled.first_choice = settled.first_group;
+    return settled;
+}
+
+/// What this regression's scores on the device say of all candidates, with their tolerances.
+Result<void> DeviceLinearAlgebra::add_bounds_of_all(const Acquisition& acquisition, std::span<double> bounds) {
+    YOLK_TRY(const DevicePosterior::All all, posterior_->all());
+    const double off = kMeanTolerance * acquisition.deviation;
+    for (std::vector<double>& one : all_) one.resize(bounds.size());
+    for (std::size_t c = 0; c < bounds.size(); ++c) {
+        const double unit_score = all.unit_scores[c];
+        all_[0][c] = all.value_scores[c] + all.shift * unit_score - off;
+        all_[1][c] = unit_score;
+        all_[2][c] = std::max(double{all.variances[c]}, 0.0) + kVarianceTolerance;
+    }
+    add_gain_bounds({.value_scores = all_[0].data(),
+                     .unit_scores = all_[1].data(),
+                     .variances = all_[2].data(),
+                     .prior = acquisition.prior.empty() ? nullptr : acquisition.prior.data(),
+                     .level = acquisition.level,
+                     .best = acquisition.best,
+                     .deviation = acquisition.deviation,
+                     .weight = acquisition.weight},
+                    bounds);
+    return {};
+}
+
+/// Works out groups of `each` candidates by falling bounds, until none is above the best sum.
+Result<DeviceLinearAlgebra::Settled> DeviceLinearAlgebra::settle_by(const Acquisition& acquisition, const Other& other,
+                                                                    const JointBounds& by) {
+    groups_.resize(by.bounds.size());
     std::iota(groups_.begin(), groups_.end(), 0U);
     const auto below = [&](std::uint32_t a, std::uint32_t b) {
-        return bounds[a] != bounds[b] ? bounds[a] < bounds[b] : a > b;
+        return by.bounds[a] != by.bounds[b] ? by.bounds[a] < by.bounds[b] : a > b;
     };
     std::ranges::make_heap(groups_, below);
     Settled settled;
+    settled.first_group = groups_[0];
     Found& found = settled.found;
-    settled.first_choice = std::size_t{groups_[0]} * kCandidatesPerGroup + screen.leaders[groups_[0]];
     std::array<std::size_t, kCandidatesPerGroup> candidates{};
-    while (!groups_.empty() && (!found.candidate || bounds[groups_.front()] >= found.gain)) {
-        if (settled.worked_out >= kMostWorkedOut) return Settled{};
-        std::ranges::pop_heap(groups_, below);
-        const std::size_t group = groups_.back();
-        groups_.pop_back();
-        std::iota(candidates.begin(), candidates.end(), group * kCandidatesPerGroup);
-        look_at_with(acquisition, other, candidates, found);
+    while (!groups_.empty() && (!found.candidate || by.bounds[groups_.front()] >= found.gain)) {
+        if (settled.worked_out >= by.most) {
+            found = {};
+            return settled;
+        }
+        double highest = -std::numeric_limits<double>::infinity();
+        std::size_t taken = 0;
+        while (taken < kCandidatesPerGroup && !groups_.empty()) {
+            std::ranges::pop_heap(groups_, below);
+            const std::size_t group = groups_.back();
+            groups_.pop_back();
+            highest = std::max(highest, by.bounds[group]);
+            for (std::size_t i = 0; i < by.each; ++i) candidates[taken++] = group * by.each + i;
+        }
+        look_at_with(acquisition, other, std::span(candidates).first(taken), found);
         settled.worked_out += looked_at_.size();
-        for (std::size_t i = 0; i < looked_at_.size(); ++i) {
-            if (gains_[i] > bounds[group])
-                return disagrees(
-                    fmt::format("a sum of log gains of {:.6g} was bounded by {:.6g}", gains_[i], bounds[group]));
+        for (const double gain : std::span(gains_).first(looked_at_.size())) {
+            if (gain > highest)
+                return disagrees(fmt::format("a sum of log gains of {:.6g} was bounded by {:.6g}", gain, highest));
         }
     }
     return settled;
@@ -89,7 +152,13 @@ std::optional<std::size_t> DeviceLinearAlgebra::most_promising_with(const Acquis
     const Result<Screen> others_screen = on_device->screened(second_acquisition);
     if (!others_screen) on_device->take_over(others_screen.error());
     if (!screen || !others_screen) return by_host();
-    const Result<Settled> settled = settle_with(acquisition, other, *screen, *others_screen);
+    Result<Settled> settled = settle_with(acquisition, other, *screen, *others_screen);
+    std::uint64_t worked_out = settled ? settled->worked_out : 0;
+    if (settled && !settled->found.candidate) {
+        shared_.count([](DeviceAlgebraCounts& counts) { ++counts.closer; });
+        settled = settle_closely(acquisition, other);
+        worked_out += settled ? settled->worked_out : 0;
+    }
     Result<void> audited;
     if (settled && proposals_ % kAuditEvery == 1) audited = audit(acquisition);
     if (!settled || !audited) {
@@ -104,7 +173,7 @@ std::optional<std::size_t> DeviceLinearAlgebra::most_promising_with(const Acquis
     if (!settled->found.candidate) return by_host();  // too many are alike
     shared_.count([&](DeviceAlgebraCounts& counts) {
         ++counts.proposals;
-        counts.worked_out += settled->worked_out;
+        counts.worked_out += worked_out;
         if (settled->found.candidate == settled->first_choice) ++counts.agreed;
     });
     return settled->found.candidate;

@@ -111,6 +111,7 @@ class DeviceLinearAlgebra final : public LinearAlgebra {
     void look_at(const Acquisition& acquisition, std::span<const std::size_t> candidates, Found& found);
     struct Settled {
         Found found;
+        std::size_t first_group = 0;   ///< with the largest bound
         std::size_t first_choice = 0;  ///< of the device
         std::uint64_t worked_out = 0;
     };
@@ -127,6 +128,15 @@ class DeviceLinearAlgebra final : public LinearAlgebra {
                       Found& found);
     Result<Settled> settle_with(const Acquisition& acquisition, const Other& other, const Screen& screen,
                                 const Screen& others_screen);
+    /// Upper bounds of sums of two regressions' log gains.
+    struct JointBounds {
+        std::span<const double> bounds;  ///< of groups of `each` candidates
+        std::size_t each = 1;
+        std::uint64_t most = 0;  ///< candidates that are worked out, about
+    };
+    Result<Settled> settle_closely(const Acquisition& acquisition, const Other& other);
+    Result<Settled> settle_by(const Acquisition& acquisition, const Other& other, const JointBounds& by);
+    Result<void> add_bounds_of_all(const Acquisition& acquisition, std::span<double> bounds);
     Result<void> audit(const Acquisition& acquisition);
     void take_over(const Error& error);
     /// An error of this class's own: a result that is outside its tolerance.
@@ -141,7 +151,8 @@ class DeviceLinearAlgebra final : public LinearAlgebra {
     std::unique_ptr<DevicePosterior> posterior_;
     std::vector<std::size_t> looked_at_;
     std::vector<CandidatePosterior> posteriors_;
-    std::array<std::vector<double>, 3> all_;  ///< value scores, unit scores, variances
+    /// Value scores, unit scores, variances: of all() or of add_bounds_of_all(), whichever ran last.
+    std::array<std::vector<double>, 3> all_;
     std::vector<double> gains_;
     std::vector<std::uint32_t> groups_;
     std::uint64_t proposals_ = 0;

@@ -57,7 +57,7 @@ std::optional<std::size_t> LinearAlgebra::most_promising_with(const Acquisition&
 std::optional<std::size_t> most_promising(const Opinion& first, const Opinion& second,
                                           std::span<const std::size_t> among) {
     const auto sum = [&](std::size_t c) {
-        return first.weight * log_gain(first, c) + second.weight * log_gain(second, c);
+        return first.acquisition.weight * log_gain(first, c) + second.acquisition.weight * log_gain(second, c);
     };
     const History& history = *first.acquisition.history;
     std::optional<std::size_t> found;
@@ -84,7 +84,7 @@ std::optional<std::size_t> most_promising(const Opinion& first, const Opinion& s
                          .level = a.level,
                          .best = a.best,
                          .deviation = a.deviation,
-                         .weight = opinion->weight},
+                         .weight = a.weight},
                         bounds);
     }
     for (const std::size_t c : history.order()) bounds[c] = -std::numeric_limits<double>::infinity();

@@ -20,14 +20,13 @@ namespace yolk::autotune {
 struct Opinion {
     Acquisition acquisition;
     Posteriors posteriors;
-    double weight = 1.0;
 };
 
 /// The unknown candidate with the largest weighted sum of both log expected improvements, the first of equal ones;
 /// among `among`, where given. None where all are known. The histories are the same.
 [[nodiscard]] std::optional<std::size_t> most_promising(const Opinion& first, const Opinion& second,
                                                         std::span<const std::size_t> among);
-/// Log expected improvement of one candidate.
+/// Log expected improvement of one candidate, without its weight.
 [[nodiscard]] double log_gain(const Acquisition& acquisition, std::size_t candidate,
                               const CandidatePosterior& posterior) noexcept;
 [[nodiscard]] double log_gain(const Opinion& opinion, std::size_t candidate) noexcept;

@@ -4,6 +4,12 @@
 #include <vector>
 
 namespace yolk::autotune {
+namespace {
+
+/// From so many measurements on, every other proposal is the first regression's own.
+constexpr std::size_t kTurnsFrom = 100;
+
+}  // namespace
 
 void HedgedSearch::add(std::size_t candidate, double value) {
     first_->add(candidate, value);
@@ -14,7 +20,8 @@ void HedgedSearch::add(std::size_t candidate, double value) {
 }
 
 std::optional<std::size_t> HedgedSearch::most_promising_of(std::span<const std::size_t> among) const {
-    if (second_ == nullptr) return first_->most_promising(best_value_, among);
+    const bool alone = count() >= kTurnsFrom && count() % 2 == 1;
+    if (second_ == nullptr || alone) return first_->most_promising(best_value_, among);
     return first_->most_promising_with(*second_, best_value_, among);
 }
 

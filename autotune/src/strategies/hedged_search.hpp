@@ -14,7 +14,8 @@ namespace yolk::autotune {
 
 /// Every measurement goes to both regressions. Proposals are those of the first alone where there is no second;
 /// otherwise the candidates whose log expected improvements have the largest sum: both must find them promising, so a
-/// model that is wrong about a part of the space is checked by the other (docs/adr/0029).
+/// model that is wrong about a part of the space is checked by the other (docs/adr/0029). From 100 measurements on the
+/// first has every other turn to itself, for the candidates that the second would never let it try.
 class HedgedSearch {
    public:
     explicit HedgedSearch(std::unique_ptr<PosteriorSearch> first, std::unique_ptr<PosteriorSearch> second = nullptr)

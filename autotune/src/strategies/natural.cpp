@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The house strategy. Cold: a log-linear policy over all candidates whose exact natural gradient is the damped
 // regression of posterior_search, with a Matern residual, both fitted by evidence, and beside it a Matern process that
-// takes nothing for log-linear; the largest sum of both log expected improvements, every third step among the best
-// one's neighbours. With a prior over devices: a regression that begins from the devices' mean and factors, alone, and
-// a guard that begins a cold search where the prior does not predict, or brings nothing any more.
+// takes nothing for log-linear; first what the regression is least certain of, then the largest sum of both log
+// expected improvements, every third step among the best one's neighbours. With a prior over devices: a regression that
+// begins from the devices' mean and factors, alone, and a guard that begins a cold search where the prior does not
+// predict, or brings nothing any more.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "guard.hpp"
 #include "hedged_search.hpp"
@@ -24,6 +26,13 @@ constexpr std::array<std::size_t, 9> kFitAt{8, 12, 18, 26, 36, 50, 72, 100, 144}
 /// of docs/tuner.md and .011 on the seven others than with 1; quantiles from .25 to .5 and slopes from .1 to .25 are
 /// alike.
 constexpr double kSlopeAboveMedian = 0.25;
+
+/// Of so many candidates, drawn once, the least certain ones are measured first; 64 and 2048 are not worse beyond their
+/// errors.
+constexpr std::size_t kDrawn = 512;
+
+/// Of the second model's log expected improvement, the first one's is 1 (docs/adr/0029).
+constexpr double kSecondWeight = 2.0;
 
 std::unique_ptr<LinearAlgebra> algebra_of(const StrategyContext& context) {
     return context.settings.linear_algebra ? context.settings.linear_algebra() : host_linear_algebra();
@@ -43,7 +52,8 @@ PosteriorOptions cold_options(const NaturalSettings& settings) {
 PosteriorOptions process_options(const NaturalSettings& settings) {
     return {.covariance = {.linear_share = 0.0, .residual_share = 1.0},
             .noise = settings.noise,
-            .exploration = settings.exploration};
+            .exploration = settings.exploration,
+            .weight = kSecondWeight};
 }
 
 PosteriorOptions warm_options(const DevicePrior& prior, const NaturalSettings& settings) {
@@ -65,7 +75,10 @@ PosteriorOptions warm_options(const DevicePrior& prior, const NaturalSettings& s
 class Natural final : public Strategy {
    public:
     explicit Natural(StrategyContext context)
-        : context_(std::move(context)), settings_(legal(context_.settings.natural)), cold_(cold_search()) {
+        : context_(std::move(context)),
+          settings_(legal(context_.settings.natural)),
+          random_(context_.random),
+          cold_(cold_search()) {
         if (context_.prior == nullptr) return;
         warm_.emplace(regression(warm_options(*context_.prior, settings_)));
         guard_.emplace(settings_, context_.prior->residual_deviation * settings_.residual_factor);
@@ -122,16 +135,28 @@ class Natural final : public Strategy {
         return std::make_unique<PosteriorSearch>(*context_.candidates, *context_.history, std::move(options),
                                                  algebra_of(context_));
     }
-    [[nodiscard]] HedgedSearch cold_search() const {
+    [[nodiscard]] HedgedSearch cold_search() {
+        drawn_.clear();
+        for (std::size_t i = 0; i < kDrawn; ++i) drawn_.push_back(random_.below(context_.candidates->size()));
         return HedgedSearch(regression(cold_options(settings_)), regression(process_options(settings_)));
     }
-    [[nodiscard]] std::optional<std::size_t> propose_cold() const {
-        if (cold_.count() < count_of(settings_.first)) return std::nullopt;
+    [[nodiscard]] std::optional<std::size_t> propose_cold() {
+        if (cold_.count() < count_of(settings_.first)) return least_certain();
         return cold_.propose(*context_.candidates, count_of(settings_.local_every));
+    }
+    /// Of some that are drawn, so that seeds differ: a greedy D-optimal design (each step multiplies the determinant of
+    /// the measurements' covariance by what is left of the candidate's variance). None where all that were drawn are
+    /// known.
+    [[nodiscard]] std::optional<std::size_t> least_certain() {
+        std::erase_if(drawn_, [this](std::size_t c) { return context_.history->known(c); });
+        if (drawn_.empty()) return std::nullopt;
+        return cold_.first().least_certain(drawn_);
     }
 
     StrategyContext context_;
     NaturalSettings settings_;
+    Random random_;
+    std::vector<std::size_t> drawn_;  ///< for the first measurements of the cold search
     LogCosts log_costs_;
     /// Until the prior is doubted, only to be compared with; then a search of its own, which learns what it proposes.
     HedgedSearch cold_;

@@ -117,7 +117,8 @@ Acquisition PosteriorSearch::acquisition(double best) const {
             .level = now.level,
             .deviation = options_.exploration * now.deviation,
             .prior = options_.mean,
-            .history = &history_};
+            .history = &history_,
+            .weight = options_.weight};
 }
 
 std::optional<std::size_t> PosteriorSearch::most_promising(double best, std::span<const std::size_t> among) const {
@@ -127,6 +128,10 @@ std::optional<std::size_t> PosteriorSearch::most_promising(double best, std::spa
 std::optional<std::size_t> PosteriorSearch::most_promising_with(const PosteriorSearch& second, double best,
                                                                 std::span<const std::size_t> among) const {
     return algebra_->most_promising_with(acquisition(best), *second.algebra_, second.acquisition(best), among);
+}
+
+std::size_t PosteriorSearch::least_certain(std::span<const std::size_t> among) const {
+    return *std::ranges::max_element(among, {}, [&](std::size_t c) { return algebra_->at(c).variance; });
 }
 
 Opinion PosteriorSearch::opinion(double best) const {

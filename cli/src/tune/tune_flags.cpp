@@ -95,6 +95,7 @@ void add_algebra_to(Json& json, const autotune::AlgebraReport& report) {
     json["algebra_counts"] = {{"proposals", counts.proposals},
                               {"near", counts.near},
                               {"worked_out", counts.worked_out},
+                              {"closer", counts.closer},
                               {"agreed", counts.agreed},
                               {"regressions", counts.regressions},
                               {"inversions", counts.inversions},

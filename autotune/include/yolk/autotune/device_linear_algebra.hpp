@@ -34,6 +34,7 @@ struct DeviceAlgebraCounts {
     std::uint64_t proposals = 0;      ///< by the device, checked by the host
     std::uint64_t near = 0;           ///< among a few candidates, by the host's double precision alone
     std::uint64_t worked_out = 0;     ///< candidates in double precision, for proposals
+    std::uint64_t closer = 0;         ///< proposals of two regressions that took bounds of each candidate
     std::uint64_t agreed = 0;         ///< proposals where the device's own first candidate was the answer
     std::uint64_t measurements = 0;   ///< appended
     std::uint64_t regressions = 0;    ///< begun anew on the device

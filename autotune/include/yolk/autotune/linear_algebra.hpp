@@ -64,6 +64,7 @@ struct Acquisition {
     double deviation = 1.0;
     std::span<const double> prior{};   ///< one per candidate; empty: 0
     const History* history = nullptr;  ///< what it knows is not looked for
+    double weight = 1.0;               ///< of its logarithm, where two are summed
 };
 
 /// Expected improvement of one candidate.
@@ -92,7 +93,8 @@ class LinearAlgebra {
     /// are known.
     [[nodiscard]] virtual std::optional<std::size_t> most_promising(const Acquisition& acquisition,
                                                                     std::span<const std::size_t> among) = 0;
-    /// The same of the sum of this regression's log expected improvement and of `second`'s, of the same candidates.
+    /// The same of the weighted sum of this regression's log expected improvement and of `second`'s, of the same
+    /// candidates.
     [[nodiscard]] virtual std::optional<std::size_t> most_promising_with(const Acquisition& acquisition,
                                                                          LinearAlgebra& second,
                                                                          const Acquisition& second_acquisition,
