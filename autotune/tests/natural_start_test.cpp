@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the house strategy measures first: what its regression is least certain of.
+// What the house strategy measures first: the candidates that its regression is least certain of.
 #include <gmock/gmock.h>
 
 #include <Eigen/Cholesky>

@@ -112,20 +112,19 @@ Result<DeviceLinearAlgebra::Settled> DeviceLinearAlgebra::settle_by(const Acquis
             found = {};
             return settled;
         }
-        double highest = -std::numeric_limits<double>::infinity();
         std::size_t taken = 0;
         while (taken < kCandidatesPerGroup && !groups_.empty()) {
             std::ranges::pop_heap(groups_, below);
             const std::size_t group = groups_.back();
             groups_.pop_back();
-            highest = std::max(highest, by.bounds[group]);
             for (std::size_t i = 0; i < by.each; ++i) candidates[taken++] = group * by.each + i;
         }
         look_at_with(acquisition, other, std::span(candidates).first(taken), found);
         settled.worked_out += looked_at_.size();
-        for (const double gain : std::span(gains_).first(looked_at_.size())) {
-            if (gain > highest)
-                return disagrees(fmt::format("a sum of log gains of {:.6g} was bounded by {:.6g}", gain, highest));
+        for (std::size_t i = 0; i < looked_at_.size(); ++i) {
+            const double bound = by.bounds[looked_at_[i] / by.each];
+            if (gains_[i] > bound)
+                return disagrees(fmt::format("a sum of log gains of {:.6g} was bounded by {:.6g}", gains_[i], bound));
         }
     }
     return settled;

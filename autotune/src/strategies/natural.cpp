@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The house strategy. Cold: a log-linear policy over all candidates whose exact natural gradient is the damped
 // regression of posterior_search, with a Matern residual, both fitted by evidence, and beside it a Matern process that
-// takes nothing for log-linear; first what the regression is least certain of, then the largest sum of both log
-// expected improvements, every third step among the best one's neighbours. With a prior over devices: a regression that
-// begins from the devices' mean and factors, alone, and a guard that begins a cold search where the prior does not
+// takes nothing for log-linear; first the candidates that it is least certain of, then the largest sum of both
+// log expected improvements, every third step among the best one's neighbours. With a prior over devices: a regression
+// that begins from the devices' mean and factors, alone, and a guard that begins a cold search where the prior does not
 // predict, or brings nothing any more.
 #include <algorithm>
 #include <array>
