@@ -31,7 +31,7 @@ constexpr double kSlopeAboveMedian = 0.25;
 /// errors.
 constexpr std::size_t kDrawn = 512;
 
-/// Of the second model's log expected improvement, the first one's is 1 (docs/adr/0029).
+/// Of the second model's log expected improvement, the first one's is 1 (docs/adr/0032).
 constexpr double kSecondWeight = 2.0;
 
 std::unique_ptr<LinearAlgebra> algebra_of(const StrategyContext& context) {
