@@ -17,7 +17,7 @@ namespace yolk::autotune {
 namespace {
 
 constexpr double kRounding = 1e-9;
-/// When groups of so many candidates have not decided a proposal, bounds of each candidate are looked at.
+/// Where this many candidates, taken by groups, do not decide a proposal, each candidate gets a bound of its own.
 constexpr std::uint64_t kMostByGroups = 128;
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace yolk::autotune {
 namespace {
 
-/// From so many measurements on, every other proposal is the first regression's own.
+/// From this count of measurements on, every other proposal is the first regression's own.
 constexpr std::size_t kTurnsFrom = 100;
 
 }  // namespace

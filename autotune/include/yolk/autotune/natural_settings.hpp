@@ -13,7 +13,7 @@ namespace yolk::autotune {
 struct NaturalSettings {
     // Cold.
     double first = 12.0;       ///< candidates that the regression is least certain of, before it says what is promising
-    double local_every = 3.0;  ///< every so many proposals are among the neighbours of the best
+    double local_every = 3.0;  ///< one proposal in this many is among the neighbours of the best
     double linear_share = 0.5;  ///< of the covariance; the rest is the residual's
     double noise = 0.05;        ///< deviation, in units of the values' own
     double exploration = 1.0;   ///< factor on the posterior's deviation in the expected improvement
