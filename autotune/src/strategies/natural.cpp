@@ -27,8 +27,8 @@ constexpr std::array<std::size_t, 9> kFitAt{8, 12, 18, 26, 36, 50, 72, 100, 144}
 /// alike.
 constexpr double kSlopeAboveMedian = 0.25;
 
-/// The first measurements are the least certain among this many candidates, drawn once. 64 and 2048 are not worse beyond
-/// their errors.
+/// The first measurements are the least certain among this many candidates, drawn once. 64 and 2048 are not worse
+/// beyond their errors.
 constexpr std::size_t kDrawn = 512;
 
 /// Of the second model's log expected improvement, the first one's is 1 (docs/adr/0032).
