@@ -10,7 +10,6 @@
 #include <numeric>
 
 #include "device_linear_algebra_impl.hpp"
-#include "factor_kernels.hpp"
 #include "joint_gain.hpp"
 
 namespace yolk::autotune {
@@ -82,15 +81,9 @@ Result<void> DeviceLinearAlgebra::add_bounds_of_all(const Acquisition& acquisiti
         all_[1][c] = unit_score;
         all_[2][c] = std::max(double{all.variances[c]}, 0.0) + kVarianceTolerance;
     }
-    add_gain_bounds({.value_scores = all_[0].data(),
-                     .unit_scores = all_[1].data(),
-                     .variances = all_[2].data(),
-                     .prior = acquisition.prior.empty() ? nullptr : acquisition.prior.data(),
-                     .level = acquisition.level,
-                     .best = acquisition.best,
-                     .deviation = acquisition.deviation,
-                     .weight = acquisition.weight},
-                    bounds);
+    add_bounds({.acquisition = acquisition,
+                .posteriors = {.value_scores = all_[0], .unit_scores = all_[1], .variances = all_[2]}},
+               bounds);
     return {};
 }
 

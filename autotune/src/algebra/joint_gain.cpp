@@ -47,6 +47,19 @@ double log_gain(const Opinion& opinion, std::size_t candidate) noexcept {
                     {all.value_scores[candidate], all.unit_scores[candidate], all.variances[candidate]});
 }
 
+void add_bounds(const Opinion& opinion, std::span<double> bounds) {
+    const Acquisition& a = opinion.acquisition;
+    add_gain_bounds({.value_scores = opinion.posteriors.value_scores.data(),
+                     .unit_scores = opinion.posteriors.unit_scores.data(),
+                     .variances = opinion.posteriors.variances.data(),
+                     .prior = a.prior.empty() ? nullptr : a.prior.data(),
+                     .level = a.level,
+                     .best = a.best,
+                     .deviation = a.deviation,
+                     .weight = a.weight},
+                    bounds);
+}
+
 std::optional<std::size_t> LinearAlgebra::most_promising_with(const Acquisition& acquisition, LinearAlgebra& second,
                                                               const Acquisition& second_acquisition,
                                                               std::span<const std::size_t> among) {
@@ -75,18 +88,8 @@ std::optional<std::size_t> most_promising(const Opinion& first, const Opinion& s
     }
     // Bounds of all, then the unknown one with the largest, then those whose bound is above the best gain so far.
     std::vector<double> bounds(first.posteriors.variances.size());
-    for (const Opinion* opinion : {&first, &second}) {
-        const Acquisition& a = opinion->acquisition;
-        add_gain_bounds({.value_scores = opinion->posteriors.value_scores.data(),
-                         .unit_scores = opinion->posteriors.unit_scores.data(),
-                         .variances = opinion->posteriors.variances.data(),
-                         .prior = a.prior.empty() ? nullptr : a.prior.data(),
-                         .level = a.level,
-                         .best = a.best,
-                         .deviation = a.deviation,
-                         .weight = a.weight},
-                        bounds);
-    }
+    add_bounds(first, bounds);
+    add_bounds(second, bounds);
     for (const std::size_t c : history.order()) bounds[c] = -std::numeric_limits<double>::infinity();
     look_at(static_cast<std::size_t>(std::ranges::max_element(bounds) - bounds.begin()));
     for (std::size_t c = 0; c < bounds.size(); ++c) {

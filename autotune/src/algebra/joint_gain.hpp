@@ -22,6 +22,9 @@ struct Opinion {
     Posteriors posteriors;
 };
 
+/// Adds bounds from above of one regression's weighted log expected improvements (add_gain_bounds), one per candidate.
+void add_bounds(const Opinion& opinion, std::span<double> bounds);
+
 /// The unknown candidate with the largest weighted sum of both log expected improvements, the first of equal ones;
 /// among `among`, where given. None where all are known. The histories are the same.
 [[nodiscard]] std::optional<std::size_t> most_promising(const Opinion& first, const Opinion& second,
