@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "arithmetic_probe.hpp"
+#include "device_impl.hpp"
 #include "loop_probe.hpp"
 #include "path_probe.hpp"
+#include "rate_probe.hpp"
 #include "yolk/abi/probe.h"
 #include "yolk/core/log.hpp"
 #include "yolk/core/shape.hpp"
@@ -162,6 +164,15 @@ Result<std::vector<WrongPath>> probe_paths(Dispatcher& dispatcher, bool executes
     return wrong;
 }
 
+/// CPU drivers have no watchdog, and compiling one more kernel in each process would cost more than it gains there.
+Result<void> pace_by_rate(Dispatcher& dispatcher) {
+    const Device& device = dispatcher.device();
+    if (device.info().kind == DeviceKind::Cpu) return {};
+    YOLK_TRY(const double rate, measure_rate(dispatcher));
+    device.impl()->context.pace.begin_at(rate);
+    return {};
+}
+
 }  // namespace
 
 Result<DeviceFindings> probe(const Device& device) {
@@ -175,6 +186,7 @@ Result<DeviceFindings> probe(const Device& device) {
     findings.inexact_reason = std::move(arithmetic.inexact_reason);
     if (executes) {
         YOLK_TRY(findings.loop_limit, probe_loops(dispatcher));
+        YOLK_TRY_VOID(pace_by_rate(dispatcher));
     }
     YOLK_TRY(findings.wrong_paths, probe_paths(dispatcher, executes));
     device.set_findings(findings);

@@ -139,7 +139,7 @@ bool Recorder::Impl::cut() noexcept {
     }
     commands = segments.current();
     segment_cost = 0;
-    order_after_earlier_submissions();
+    // No barrier: those of the recording reach over its command buffers, and pieces of one dispatch are independent.
     for (std::uint32_t i = 0; i < depth; ++i) open_label(i < open_labels.size() ? open_labels[i] : last);
     last_label = last;
     return true;

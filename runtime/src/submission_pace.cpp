@@ -42,12 +42,23 @@ std::uint64_t next_piece_cost(std::uint64_t now, const PaceSample& sample) noexc
                       kSmallestPieceCost, kLargestPieceCost);
 }
 
+void SubmissionPace::begin_at(double multiply_adds_per_second) noexcept {
+    if (fixed_ || !(multiply_adds_per_second > 0.0)) return;
+    const std::lock_guard lock(mutex_);
+    if (observed_) return;
+    const double wanted = multiply_adds_per_second * kPieceSeconds / kFirstPieceReserve;
+    piece_cost_.store(static_cast<std::uint64_t>(std::clamp(wanted, static_cast<double>(kFirstPieceCost),
+                                                            static_cast<double>(kLargestPieceCost))),
+                      std::memory_order_relaxed);
+}
+
 void SubmissionPace::observe(const PaceSample& sample) noexcept {
     if (fixed_) return;
     const std::lock_guard lock(mutex_);
     const std::uint64_t now = piece_cost();
     const PaceVerdict verdict = judge_pace(now, sample);
     if (verdict == PaceVerdict::SaysNothing) return;
+    observed_ = true;
     const bool is_late = verdict == PaceVerdict::Late;
     const bool was_late = std::exchange(was_late_, is_late);
     if (!is_late || was_late) piece_cost_.store(next_piece_cost(now, sample), std::memory_order_relaxed);

@@ -11,14 +11,17 @@ namespace yolk {
 /// What a submission is sized to, in seconds. Long enough that the price of a piece, tens of microseconds, does not
 /// show; a fourth of the shortest watchdog known (half a second, some small GPUs), a sixteenth of Windows' two seconds.
 inline constexpr double kPieceSeconds = 0.125;
-/// In multiply-adds, as LinearGrid counts them. The first pieces, before anything is known: a watchdog of two seconds
-/// ends them on a device below .13 * 10^9 multiply-adds a second.
+/// In multiply-adds, as LinearGrid counts them. The first pieces of a device whose rate was not measured: a watchdog of
+/// two seconds ends them below .13 * 10^9 multiply-adds a second.
 inline constexpr std::uint64_t kFirstPieceCost = std::uint64_t{1} << 28U;
 /// Below this pieces cost more than the work in them.
 inline constexpr std::uint64_t kSmallestPieceCost = std::uint64_t{1} << 20U;
-/// 3 ms on a GPU of 5 * 10^12 multiply-adds a second, so larger ones would gain nothing, and an estimate that is a
-/// hundred times too low still ends in time there.
-inline constexpr std::uint64_t kLargestPieceCost = std::uint64_t{1} << 34U;
+/// 33 ms on a GPU of 33 * 10^12 multiply-adds a second, the fastest that was measured; larger pieces gain nothing
+/// there.
+inline constexpr std::uint64_t kLargestPieceCost = std::uint64_t{1} << 40U;
+/// Kernels reach a fraction of the rate that is measured in registers, and their estimates are rough. The first pieces
+/// therefore are this many times smaller than the rate allows; times enlarge them.
+inline constexpr double kFirstPieceReserve = 16.0;
 
 /// One recording, as its submitter saw it.
 struct PaceSample {
@@ -52,8 +55,11 @@ class SubmissionPace {
         first_cost_ = piece_cost;
         piece_cost_ = piece_cost;
     }
+    /// Sizes the first pieces by the device's multiply-adds per second; only where no time was seen, and never below
+    /// kFirstPieceCost.
+    void begin_at(double multiply_adds_per_second) noexcept;
     [[nodiscard]] std::uint64_t piece_cost() const noexcept { return piece_cost_.load(std::memory_order_relaxed); }
-    /// Before any time was seen.
+    /// Of a workgroup, which cannot be cut; it does not follow rates and times.
     [[nodiscard]] std::uint64_t first_cost() const noexcept { return first_cost_; }
     void observe(const PaceSample& sample) noexcept;
 
@@ -62,6 +68,7 @@ class SubmissionPace {
     std::uint64_t first_cost_ = kFirstPieceCost;
     std::atomic<std::uint64_t> piece_cost_{kFirstPieceCost};
     std::mutex mutex_;       ///< guards observe()
+    bool observed_ = false;  ///< a recording said something; guarded by mutex_
     bool was_late_ = false;  ///< the last recording that said something; guarded by mutex_
 };
 

@@ -28,8 +28,8 @@ constexpr PaceCase kPaceCases[] = {
     {"early by far: sixteenfold at most", power(20), {power(20), 1, 1e-6}, power(24)},
     {"early, half full", power(28), {power(27), 1, 0.03125}, power(29)},
     {"early, but less than half full: says nothing", power(28), {power(27) - 1, 1, 0.001}, power(28)},
-    {"early, never above the largest", power(33), {power(33), 1, 0.001}, kLargestPieceCost},
-    {"at the largest", kLargestPieceCost, {power(34), 1, 0.001}, kLargestPieceCost},
+    {"early, never above the largest", power(39), {power(39), 1, 0.001}, kLargestPieceCost},
+    {"at the largest", kLargestPieceCost, {power(40), 1, 0.001}, kLargestPieceCost},
     {"late by four", power(28), {power(28), 1, 0.5}, power(26)},
     {"late by four, in pieces", power(28), {power(30), 4, 2.0}, power(26)},
     {"late by far: a sixteenth at least", power(28), {power(28), 1, 3600.0}, power(24)},
@@ -68,7 +68,7 @@ TEST(submission_pace, settles_within_five_recordings) {
         const bool at_the_largest = pace.piece_cost() == kLargestPieceCost;
         EXPECT_LE(piece_seconds, 2.0 * kPieceSeconds) << rate;
         EXPECT_TRUE(at_the_largest || piece_seconds >= kPieceSeconds / 2.0) << rate;
-        EXPECT_EQ(at_the_largest, rate > 1e11) << rate;
+        EXPECT_EQ(at_the_largest, rate > 1e12) << rate;
     }
 }
 
@@ -126,6 +126,37 @@ TEST(submission_pace, small_recordings_are_judged_by_what_a_full_piece_would_tak
     EXPECT_EQ(judged(power(26), 0.0625), PaceVerdict::InTime);
     EXPECT_EQ(judged(power(26), 0.0703125), PaceVerdict::SaysNothing);
     EXPECT_EQ(judged(power(26), 0.3), PaceVerdict::Late);
+}
+
+// A sixteenth of what the rate allows in an eighth of a second.
+TEST(submission_pace, begins_at_the_measured_rate) {
+    const auto begun_at = [](double rate) {
+        SubmissionPace pace;
+        pace.begin_at(rate);
+        return pace.piece_cost();
+    };
+    EXPECT_EQ(begun_at(static_cast<double>(power(41))), power(34));
+    EXPECT_EQ(begun_at(static_cast<double>(power(34))), kFirstPieceCost) << "slow: as without a rate";
+    EXPECT_EQ(begun_at(1e30), kLargestPieceCost);
+    EXPECT_EQ(begun_at(0.0), kFirstPieceCost);
+    EXPECT_EQ(begun_at(std::nan("")), kFirstPieceCost);
+}
+
+TEST(submission_pace, a_rate_changes_nothing_after_a_time_or_where_it_is_fixed) {
+    SubmissionPace seen;
+    seen.observe(kInTime);
+    seen.begin_at(1e13);
+    EXPECT_EQ(seen.piece_cost(), kFirstPieceCost);
+    SubmissionPace fixed;
+    fixed.fix(5);
+    fixed.begin_at(1e13);
+    EXPECT_EQ(fixed.piece_cost(), 5U);
+}
+
+TEST(submission_pace, a_workgroup_may_cost_as_much_as_before_the_rate_was_known) {
+    SubmissionPace pace;
+    pace.begin_at(1e13);
+    EXPECT_EQ(pace.first_cost(), kFirstPieceCost);
 }
 
 TEST(submission_pace, stays_where_it_is_fixed) {

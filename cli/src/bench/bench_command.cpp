@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -116,14 +117,27 @@ Result<void> check_evaluations(Dispatcher& dispatcher, const RolloutBench& bench
                                                 counted, asked)};
 }
 
+/// Recorded, run, and recorded again while the times that were seen give fewer submissions, as a training run would be
+/// after some generations. The first run is the warm-up, too: drivers compile at the first dispatch.
+Result<void> record_at_its_pace(Dispatcher& dispatcher, const RolloutBench& bench, Recorder& recorder) {
+    std::size_t before = std::numeric_limits<std::size_t>::max();
+    for (bool fewer = true; fewer;) {
+        recorder.begin();
+        recorder.timestamp(0);
+        bench.bound.record(recorder, {.seed = 1, .sigma = 0.2F});
+        recorder.timestamp(1);
+        YOLK_TRY_VOID(wall_seconds_of_run(dispatcher, recorder));
+        const std::size_t pieces = recorder.submission_count();
+        fewer = pieces > 1 && pieces < before;
+        before = pieces;
+    }
+    return {};
+}
+
 Result<Timing> time_repeats(Dispatcher& dispatcher, const RolloutBench& bench) {
     YOLK_TRY(Recorder recorder,
              Recorder::create(dispatcher.device(), {.timestamp_count = 2, .label = "bench rollout"}));
-    recorder.begin();
-    recorder.timestamp(0);
-    bench.bound.record(recorder, {.seed = 1, .sigma = 0.2F});
-    recorder.timestamp(1);
-    YOLK_TRY_VOID(wall_seconds_of_run(dispatcher, recorder));  // the warm-up: drivers compile at the first dispatch
+    YOLK_TRY_VOID(record_at_its_pace(dispatcher, bench, recorder));
     Timing timing;
     std::array<double, 2> nanoseconds{};
     double device_seconds = 0.0;

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rate_probe.hpp"
+
+#include <array>
+#include <chrono>
+
+#include "yolk/abi/limits.h"
+#include "yolk/runtime/device.hpp"
+#include "yolk/runtime/recorder.hpp"
+#include "yolk/shaders/catalogue.hpp"
+
+namespace yolk {
+namespace {
+
+constexpr std::uint32_t kWorkgroup = 64;
+constexpr std::uint32_t kChains = 8;
+constexpr std::uint32_t kInvocations = 1U << 16U;
+constexpr std::uint32_t kIterations = 8;
+constexpr double kMultiplyAdds = double{kInvocations} * kIterations * abi::limits::kStepsPerIteration * kChains;
+
+}  // namespace
+
+Result<double> measure_rate(Dispatcher& dispatcher) {
+    using Clock = std::chrono::steady_clock;
+    const Device& device = dispatcher.device();
+    YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = 4ULL * kInvocations, .label = "out of the rate"}));
+    const std::array constants{SpecConstant{abi::limits::kSpecWorkgroupSize, kWorkgroup},
+                               SpecConstant{abi::limits::kSpecChains, kChains}};
+    YOLK_TRY(const auto pipeline, device.pipeline(kernels::kMultiplyAdd, constants));
+    YOLK_TRY(const auto binding, device.bind(pipeline, std::array{BufferView(out)}));
+    YOLK_TRY(Recorder recorder, Recorder::create(device, {.label = "rate"}));
+    recorder.begin();
+    recorder.dispatch(
+        binding,
+        abi::limits::Params{.invocations = kInvocations, .iterations = kIterations, .factor = 0.5F, .summand = 1.0F},
+        GroupCount{kInvocations / kWorkgroup, 1, 1});
+    YOLK_TRY_VOID(dispatcher.run(recorder));
+    const Clock::time_point begun = Clock::now();
+    YOLK_TRY_VOID(dispatcher.run(recorder));
+    return kMultiplyAdds / std::chrono::duration<double>(Clock::now() - begun).count();
+}
+
+}  // namespace yolk
