@@ -257,7 +257,19 @@ constexpr auto kRows = std::to_array<Row>({
     {"layer_norm/1024x1024", kSquare, &make_layer},
 });
 
+/// Whether the loops of kernel_rates_host.cpp can run: x86-64-v3, by those of its instructions that came last.
+bool host_loops_run_here() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+           __builtin_cpu_supports("bmi2") != 0;
+#else
+    return true;
+#endif
+}
+
 Result<void> time_row(benchmark::State& state, BenchDevice& on, const Row& row) {
+    if (!host_loops_run_here())
+        return unsupported("The host's loops are compiled for x86-64-v3, and this processor lacks AVX2, FMA or BMI2.");
     Contest contest;
     YOLK_TRY_VOID(row.make(contest, on, row.rows));
     return time_contest(state, on, contest);

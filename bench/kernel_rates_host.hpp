@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernel_rates_bench.cpp times beside kernels: the loops that one would write for a processor, compiled for the
-// one that builds them with -O3 and -ffast-math (CMakeLists.txt), half of the rows on each of two threads.
+// What kernel_rates_bench.cpp times beside kernels: the loops that one would write for a processor, compiled with -O3
+// and -ffast-math, on x86-64 for processors with AVX2 and FMA (CMakeLists.txt), half of the rows on each of two
+// threads.
 #pragma once
 
 #include <cstddef>

@@ -118,16 +118,6 @@ TEST_P(live, wrong_configurations_are_never_timed) {
     EXPECT_GT(good.milliseconds.front(), 0.0);
 }
 
-TEST_P(live, times_beyond_the_devices_limit_are_refused) {
-    const TreacherousProblem problem;
-    // A device on which the sum takes an hour at best.
-    LiveOptions options{.multiply_adds_per_second = 1e-3};
-    ASSERT_OK_AND_ASSIGN(const auto surface, LiveSurface::create(device(), dispatcher(), problem, options));
-    ASSERT_OK_AND_ASSIGN(const LiveMeasurement refused, surface->run(*surface->find({0, 1, 32})));
-    EXPECT_TRUE(refused.quarantine);
-    EXPECT_THAT(refused.reason, HasSubstr("limit"));
-}
-
 TEST_P(live, a_search_writes_its_choice_and_what_must_not_run) {
     const TreacherousProblem problem;
     std::size_t told = 0;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Hard limits of every source, by plain counting: at most 600 lines, and the licence named in the first two lines.
+# Hard limits of every source, by plain counting: at most 600 lines, and the licence named in the first two lines. And no
+# file is compiled for the processor that builds it: programs are carried to other machines.
 # cmake -DROOT=... -P sources.cmake
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/source_files.cmake)
@@ -22,6 +23,13 @@ foreach(file IN LISTS files)
   endif()
   if(all GREATER 0 AND NOT text MATCHES "\n$")
     list(APPEND problems "${file} does not end with a newline")
+  endif()
+endforeach()
+source_files(build_files ${ROOT} CMakeLists.txt *.cmake *.json)
+foreach(file IN LISTS build_files)
+  file(READ ${ROOT}/${file} text)
+  if(text MATCHES "-m(arch|cpu|tune)=native")
+    list(APPEND problems "${file} compiles for the processor that builds (${CMAKE_MATCH_0}): name the oldest one that runs it")
   endif()
 endforeach()
 if(problems)

@@ -16,3 +16,7 @@ expect(over_the_limit "${head}${rest}\n" "core/src/a.cpp has 601 lines")
 expect(no_licence "int a;\n" "does not begin with its SPDX line")
 expect(no_newline "${head}int a;" "does not end with a newline")
 expect(second_line "#version 450\n${head}" "")
+set(own native)  # apart, for the check reads this file, too
+file(WRITE ${WORK}/native/bench/CMakeLists.txt "set(options -O3 -march=${own})\n")
+file(WRITE ${WORK}/native/core/src/a.cpp "${head}")
+run_check(native "bench/CMakeLists.txt compiles for the processor that builds .-march=.ative.")

@@ -51,6 +51,7 @@ Result<std::unique_ptr<LiveSurface>> LiveSurface::create(const Device& device, D
     std::unique_ptr<LiveSurface> surface(new LiveSurface(device, dispatcher, problem, std::move(options)));
     YOLK_TRY_VOID(surface->choose_candidates());
     YOLK_TRY_VOID(surface->fill_buffers());
+    YOLK_TRY_VOID(surface->ask_limits());
     return surface;
 }
 
@@ -74,6 +75,32 @@ Result<void> LiveSurface::choose_candidates() {
     candidates_ = std::make_shared<const CandidateSet>(std::move(set));
     heuristic_ = 0;
     return {};
+}
+
+/// Now, for to measure one takes longer than an evaluation.
+Result<void> LiveSurface::ask_limits() {
+    if (!options_.limit_of || problem_.work().operations <= 0.0) return {};
+    const DeviceInfo info = device_.usable_info();
+    std::array<bool, kArithmeticUnits.size()> used{};
+    used[static_cast<std::size_t>(ArithmeticUnit::Fp32Lanes)] = true;
+    for (const Configuration& configuration : configurations_)
+        used.at(static_cast<std::size_t>(problem_.unit(info, configuration))) = true;
+    for (const ArithmeticUnit unit : kArithmeticUnits) {
+        const auto at = static_cast<std::size_t>(unit);
+        if (!used.at(at)) continue;
+        YOLK_TRY(limits_.at(at), options_.limit_of(unit));
+    }
+    return {};
+}
+
+/// 0 where there is no limit.
+double LiveSurface::milliseconds_at_limit(const Configuration& configuration) const {
+    const ArithmeticUnit unit = problem_.unit(device_.usable_info(), configuration);
+    const double of_unit = limits_.at(static_cast<std::size_t>(unit));
+    if (of_unit <= 0.0) return 0.0;
+    const double lanes = limits_[static_cast<std::size_t>(ArithmeticUnit::Fp32Lanes)];
+    const double together = unit == ArithmeticUnit::Fp32Lanes ? of_unit : of_unit + lanes;
+    return 500.0 * problem_.work().operations / together;
 }
 
 Result<void> LiveSurface::add_set() {
@@ -201,13 +228,12 @@ Result<LiveMeasurement> LiveSurface::prove_and_time(std::size_t candidate) {
         const Result<double> milliseconds = time(**timed);
         if (!milliseconds) return failed(milliseconds.error());
         measured.milliseconds.push_back(*milliseconds);
-        const double least = options_.multiply_adds_per_second > 0.0
-                                 ? 500.0 * problem_.work().operations / options_.multiply_adds_per_second / kLimitSlack
-                                 : 0.0;
-        if (!(*milliseconds > 0.0) || *milliseconds < least) {
+        const double at_limit = milliseconds_at_limit(configuration);
+        if (!(*milliseconds > 0.0) || *milliseconds < at_limit / kLimitSlack) {
             return LiveMeasurement{
-                .reason = fmt::format("It took {:.4g} ms; at the device's limit the work takes {:.4g} ms.",
-                                      *milliseconds, least * kLimitSlack),
+                .reason = fmt::format("It took {:.4g} ms; at the limit of the device's {} the work takes {:.4g} ms.",
+                                      *milliseconds, to_string(problem_.unit(device_.usable_info(), configuration)),
+                                      at_limit),
                 .quarantine = candidate != heuristic_};
         }
     }
@@ -220,9 +246,9 @@ Result<LiveMeasurement> LiveSurface::run(std::size_t candidate) {
     Result<LiveMeasurement> measured = prove_and_time(candidate);
     if (options_.after) YOLK_TRY_VOID(options_.after());
     if (candidate != heuristic_ || !measured) return measured;
-    if (measured->milliseconds.empty() && options_.multiply_adds_per_second > 0.0) {
+    if (measured->milliseconds.empty() && milliseconds_at_limit(configurations_[candidate]) > 0.0) {
         // The family's operations are not the limit's multiply-adds.
-        options_.multiply_adds_per_second = 0.0;
+        limits_ = {};
         return run(candidate);
     }
     if (!measured->milliseconds.empty() && repeats_ == 1) {

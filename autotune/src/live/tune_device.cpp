@@ -13,14 +13,13 @@
 #include "yolk/autotune/recording.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/oracle/named_problem.hpp"
-#include "yolk/primitives/limits.hpp"
 
 namespace yolk::autotune {
 namespace {
 
 using TuningClock = std::chrono::steady_clock;
 
-constexpr int kLimitShare = 4;  // of the time, at most, to measure what the device can do at all
+constexpr int kLimitShare = 4;  // of the time, at most, to measure what the device's units can do at all
 /// Candidates that a live search has at most, padded as the device's algebra pads them.
 constexpr std::uint32_t kLiveCandidates = 2048;
 constexpr double kShareForItself = 0.1;  ///< of the time, for the kernels that the tuner itself runs on
@@ -39,7 +38,7 @@ struct TuningRun {
     const TuningFile& file;
     RunJournal& journal;
     TuningClock::time_point end;
-    double multiply_adds_per_second = 0.0;
+    UnitLimits limits;
     StrategySettings settings{};  ///< with where the strategy's own work is done
     [[nodiscard]] TuningSpace space_of_problem(const oracle::Problem& problem) const {
         return problem.space(device.usable_info());
@@ -70,14 +69,14 @@ TuningClock::time_point deadline_of(const TuningRun& run, std::size_t left) {
     return now + (std::max(run.end, now) - now) / static_cast<int>(left);
 }
 
-Result<void> take_turn(const TuningRun& run, Turn& turn, std::size_t left) {
+Result<void> take_turn(TuningRun& run, Turn& turn, std::size_t left) {
     const TuneDeviceOptions& wanted = run.options;
     TuneLiveOptions options{
         .tuner = {.strategy = wanted.strategy, .budget = wanted.budget, .seed = wanted.seed, .settings = run.settings},
         .again = wanted.again,
         .deadline = deadline_of(run, left),
         .limit = run.end,
-        .multiply_adds_per_second = run.multiply_adds_per_second,
+        .limit_of = [&run](ArithmeticUnit unit) { return run.limits.of(unit); },
         .prior = wanted.prior,
         .portfolio = portfolio_of(shipped_portfolio(), run.space_of_problem(*turn.problem).family())};
     if (wanted.progress) {
@@ -99,7 +98,7 @@ Result<void> take_turn(const TuningRun& run, Turn& turn, std::size_t left) {
     return {};
 }
 
-Result<void> take_turns(const TuningRun& run, std::vector<Turn>& turns) {
+Result<void> take_turns(TuningRun& run, std::vector<Turn>& turns) {
     const auto goes_on = [&run] { return !run.options.goes_on || run.options.goes_on(); };
     std::size_t left = turns.size();
     for (Turn& turn : turns) {
@@ -217,20 +216,15 @@ Result<TuneDeviceOutcome> tune_device(const Device& device, Dispatcher& dispatch
                   .dispatcher = dispatcher,
                   .file = file,
                   .journal = journal,
-                  .end = begin + clock_duration(options.time)};
+                  .end = begin + clock_duration(options.time),
+                  // On a busy machine that takes long; a short run does without them.
+                  .limits = UnitLimits(device, dispatcher, clock_duration(options.time) / kLimitShare)};
     std::vector<Turn> turns;
     for (std::unique_ptr<oracle::Problem>& problem : wanted.problems)
         turns.push_back(turn_of(run, std::move(problem), false));
     YOLK_TRY_VOID(find_known_choices(run, turns));
     const bool any_new =
         std::ranges::any_of(turns, [&](const Turn& turn) { return options.again || !turn.shape.choice; });
-    if (any_new) {
-        // On a busy machine that takes long; a short run does without it.
-        const auto until = begin + (run.end - begin) / kLimitShare;
-        YOLK_TRY(run.multiply_adds_per_second, measure_multiply_adds_per_second(device, dispatcher, until));
-        if (run.multiply_adds_per_second <= 0.0)
-            log(LogLevel::Info, "The device's limit is not known in so short a time: no time is refused as too short.");
-    }
     YOLK_TRY(const ChosenAlgebra algebra, choose_algebra(run, turns, any_new));
     algebra.set(run.settings);
     const Result<void> tuned = take_turns(run, turns);

@@ -91,7 +91,7 @@ Result<void> LiveSearch::begin(const Device& device, Dispatcher& dispatcher, con
     LiveOptions live{.candidate_limit = options_.candidate_limit,
                      .seed = options_.tuner.seed,
                      .included = {space.plain()},
-                     .multiply_adds_per_second = options_.multiply_adds_per_second,
+                     .limit_of = options_.limit_of,
                      .cache_bytes = options_.cache_bytes,
                      .limit = options_.limit};
     YOLK_TRY(const std::vector<TuningSample> samples, file_.samples(key_));

@@ -10,7 +10,6 @@
 #include "yolk/autotune/recording.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/core/log.hpp"
-#include "yolk/primitives/limits.hpp"
 
 namespace yolk::autotune {
 namespace {
@@ -24,16 +23,15 @@ struct UserKernelTuning {
     const TuningFile& file;
     TuningKey key;
     KernelClock::time_point end;
-    double multiply_adds_per_second = 0.0;
 };
 
-TuneLiveOptions live_options(const UserKernelTuning& run, const std::string& shape) {
+TuneLiveOptions live_options(const UserKernelTuning& run, const std::string& shape, UnitLimits& limits) {
     TuneLiveOptions options{
         .tuner = {.strategy = run.options.strategy, .budget = run.options.budget, .seed = run.options.seed},
         .again = run.options.again,
         .deadline = run.end,
         .limit = run.end,
-        .multiply_adds_per_second = run.multiply_adds_per_second};
+        .limit_of = [&limits](ArithmeticUnit unit) { return limits.of(unit); }};
     if (run.options.progress) {
         options.progress = [&run, shape](const LiveProgress& at) { return run.options.progress(shape, at); };
     }
@@ -42,8 +40,10 @@ TuneLiveOptions live_options(const UserKernelTuning& run, const std::string& sha
 
 /// Goes on after a device is lost, with a new one: what lost it is quarantined by then.
 Result<TuneLiveOutcome> search_kernel(const UserKernelTuning& run, std::optional<Machine>& machine) {
-    const TuneLiveOptions options = live_options(run, shape_text(run.key.family, run.key.shape));
+    const std::string shape = shape_text(run.key.family, run.key.shape);
     const auto search = [&]() -> Result<TuneLiveOutcome> {
+        UnitLimits limits(machine->device, machine->dispatcher, run.end - KernelClock::now());
+        const TuneLiveOptions options = live_options(run, shape, limits);
         YOLK_TRY(RunJournal journal, RunJournal::create(journal_folder(run.file.path())));
         return tune_live(machine->device, machine->dispatcher, run.kernel, run.file, journal, options);
     };
@@ -154,10 +154,6 @@ Result<TuneUserKernelOutcome> tune_user_kernel(std::optional<Machine>& machine, 
     const std::optional<TuningChoice>& known = in_table.exact;
     if (!known || options.again) {
         tell_outdated(space, in_table.outdated);
-        if (kernel.work().operations > 0.0) {
-            YOLK_TRY(run.multiply_adds_per_second,
-                     measure_multiply_adds_per_second(machine->device, machine->dispatcher, run.end));
-        }
         YOLK_TRY(outcome.search, search_kernel(run, machine));
     }
     YOLK_TRY_VOID(conclude(run, machine->device.info(), known, outcome));

@@ -213,6 +213,15 @@ std::vector<oracle::Expected> UserKernel::expected() const {
     return std::vector<oracle::Expected>(impl_->references.size());
 }
 
+// All shaders are there since their combinations were pruned; where there are more, nobody knows.
+ArithmeticUnit UserKernel::unit(const DeviceInfo& /*info*/, const Configuration& /*configuration*/) const {
+    if (impl_->define_combinations > kPrecompiled) return ArithmeticUnit::Other;
+    const std::lock_guard lock(impl_->mutex);
+    const bool above = std::ranges::any_of(
+        impl_->kernels, [](const auto& compiled) { return compiled.second && is_above_fp32(**compiled.second); });
+    return above ? ArithmeticUnit::Other : ArithmeticUnit::Fp32Lanes;
+}
+
 oracle::Work UserKernel::work() const {
     oracle::Work work;
     for (const KernelBuffer& buffer : impl_->space.buffers)

@@ -100,6 +100,12 @@ class PlannedKernel final : public oracle::PlannedProblem {
 
 }  // namespace
 
+bool is_above_fp32(const CompiledKernel& kernel) {
+    return std::ranges::any_of(kernel.interface.capabilities, [](std::uint32_t capability) {
+        return capability == kFloat16 || capability == kInt8 || (capability >= kFirstDot && capability <= kLastDot);
+    });
+}
+
 Result<SharedKernel> compile_user_kernel(const KernelSource& source, const KernelCompileOptions& options,
                                          const DeviceInfo& info) {
     auto kernel = std::make_shared<CompiledKernel>();

@@ -24,6 +24,9 @@ struct CompiledKernel {
 };
 using SharedKernel = std::shared_ptr<const CompiledKernel>;
 
+/// Whether it declares arithmetic that a device may be faster at than at fp32: fp16, bytes, integer dot products.
+[[nodiscard]] bool is_above_fp32(const CompiledKernel& kernel);
+
 /// Errors: BadInput: what the compiler says, resources that are no buffers of set 0; Unsupported: capabilities that
 /// Yolk does not enable on this device.
 [[nodiscard]] Result<SharedKernel> compile_user_kernel(const KernelSource& source, const KernelCompileOptions& options,

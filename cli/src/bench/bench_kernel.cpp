@@ -58,12 +58,14 @@ std::string speed_text(const oracle::Work& work, double seconds) {
     return fmt::format("{:>9.3f} ms{} {:>7.2f} GB/s", seconds * 1e3, operations, work.bytes / seconds * 1e-9);
 }
 
-/// The baselines, on a device that does nothing else.
-Result<void> add_baselines(Json& json, const ProblemOnDevice& on, double best_seconds) {
-    YOLK_TRY(const double limit, measure_multiply_adds_per_second(on.device, on.dispatcher));
-    const double rate = on.problem.work().operations / best_seconds;
-    json["limit_gflops"] = 2e-9 * limit;
-    json["of_limit"] = rate / (2.0 * limit);
+/// The baselines, on a device that does nothing else. Null where there is no limit of what multiplies.
+Result<void> add_baselines(Json& json, const ProblemOnDevice& on, const Measured& best) {
+    const ArithmeticUnit unit = on.problem.unit(on.device.usable_info(), best.configuration);
+    YOLK_TRY(const double limit, measure_multiply_adds_per_second(on.device, on.dispatcher, unit));
+    const double rate = on.problem.work().operations / best.median();
+    json["unit"] = to_string(unit);
+    json["limit_gflops"] = limit > 0.0 ? Json(2e-9 * limit) : Json();
+    json["of_limit"] = limit > 0.0 ? Json(rate / (2.0 * limit)) : Json();
     const TuningSpace space = on.problem.space(on.device.info());
     if (space.family() != "matmul") return {};
     const std::vector<std::uint64_t>& extents = space.shape().extents;
@@ -143,9 +145,12 @@ void print_bench(const ProblemOnDevice& on, const std::vector<Measured>& measure
     print_line("default {}  {}", fallback.timed() ? speed_text(work, fallback.median()) : "is wrong",
                space.text(fallback.configuration));
     print_line("best    {}  {}", speed_text(work, best.median()), space.text(best.configuration));
-    if (work.operations > 0.0) {
-        print_line("{:.3f} of the multiply-add limit of {:.1f} G operations/s", json["of_limit"].get<double>(),
-                   json["limit_gflops"].get<double>());
+    const std::string unit = json["unit"];
+    if (work.operations > 0.0 && json["limit_gflops"].is_null()) {
+        print_line("It multiplies by {}, whose limit on this device is not known.", unit);
+    } else if (work.operations > 0.0) {
+        print_line("{:.3f} of the multiply-add limit of {}, {:.1f} G operations/s", json["of_limit"].get<double>(),
+                   unit, json["limit_gflops"].get<double>());
     }
     if (json.contains("over_textbook")) {
         print_line("{:.1f} times the textbook's 16x16 kernel at this shape ({:.2f} G operations/s)",
@@ -169,7 +174,7 @@ Result<int> finish_kernel_bench(const KernelBenchFlags& flags, const ProblemOnDe
     YOLK_TRY_VOID(run_finals(on, finalists));
     const Measured& best = *std::ranges::min(finalists, {}, [](const Measured* m) { return m->median(); });
     Json json = outcome_json(on, measured, best);
-    YOLK_TRY_VOID(add_baselines(json, on, best.median()));
+    YOLK_TRY_VOID(add_baselines(json, on, best));
     print_outcome(flags.common.json, json, [&] { print_bench(on, measured, best, json); });
     return json["wrong"].empty() ? 0 : 1;
 }

@@ -342,6 +342,11 @@ void record_matmul(Recorder& recorder, const BindingsOf<MatmulDesc>& bound, cons
     bound->narrow->record(recorder);
 }
 
+/// Operands of 16 bits become fp32 on lanes.
+ArithmeticUnit matmul_unit(const MatmulDesc& /*desc*/, const MatmulConfig& config) {
+    return is_on_matrix_units(config) ? ArithmeticUnit::MatrixF16 : ArithmeticUnit::Fp32Lanes;
+}
+
 Result<void> check_matmul(const MatmulDesc& desc) {
     YOLK_TRY_VOID(lay_out_matmul(desc));
     return {};
@@ -384,6 +389,7 @@ const Operation<MatmulDesc>& operation_of<MatmulDesc>() {
         .knobs = &matmul_knobs,
         .legal = &legal_matmul,
         .heuristic = &matmul_heuristic,
+        .unit = &matmul_unit,
         .check = &check_matmul,
         .build = &build_matmul,
         .scratch = &matmul_scratch,

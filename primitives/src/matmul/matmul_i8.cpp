@@ -140,6 +140,11 @@ abi_i8::Params matmul_i8_params(const MatmulI8Desc& desc) noexcept {
             .out_batch_stride = d.out.batch_stride};
 }
 
+/// Bytes that are unpacked are multiplied as whichever integers a compiler takes.
+ArithmeticUnit matmul_i8_unit(const MatmulI8Desc& /*desc*/, const MatmulI8Config& config) {
+    return config.dot == 1 ? ArithmeticUnit::IntegerDot : ArithmeticUnit::Other;
+}
+
 MatmulI8Config matmul_i8_heuristic(const DeviceInfo& info, const MatmulI8Desc& desc) {
     MatmulI8Config config;
     if (info.kind == DeviceKind::Cpu) {
@@ -195,6 +200,7 @@ const Operation<MatmulI8Desc>& operation_of<MatmulI8Desc>() {
         .knobs = &matmul_i8_knobs,
         .legal = &legal_matmul_i8,
         .heuristic = &matmul_i8_heuristic,
+        .unit = &matmul_i8_unit,
         .check = &check_matmul_i8,
         .build = &build_matmul_i8,
         .record = &record_matmul_i8,

@@ -340,6 +340,7 @@ const Operation<PerturbedLinearDesc>& operation_of<PerturbedLinearDesc>() {
         .knobs = &perturbed_linear_knobs,
         .legal = &legal_perturbed_linear,
         .heuristic = &perturbed_linear_heuristic,
+        .unit = [](const Desc&, const PerturbedLinearConfig& config) { return unit_of_base(config.base); },
         .check = &check_perturbed_linear,
         .build = &build_perturbed_linear,
         .scratch = &perturbed_linear_scratch,

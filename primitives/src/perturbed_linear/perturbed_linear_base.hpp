@@ -15,6 +15,11 @@ inline constexpr std::uint32_t kBaseInChain = 0;
 inline constexpr std::uint32_t kBaseByMatmul = 1;
 inline constexpr std::uint32_t kBaseOnMatrixUnits = 2;
 
+/// What multiplies x by W; the perturbation is fp32, and far less.
+[[nodiscard]] constexpr ArithmeticUnit unit_of_base(std::uint32_t base) noexcept {
+    return base == kBaseOnMatrixUnits ? ArithmeticUnit::MatrixF16 : ArithmeticUnit::Fp32Lanes;
+}
+
 /// [instances, n], or [rows, n] of a shared x; dense. With a configuration where `base` says how.
 [[nodiscard]] MatmulDesc base_product(const DeviceInfo& info, const PerturbedLinearDesc& desc, std::uint32_t base);
 

@@ -10,6 +10,7 @@
 #include "yolk/abi/limits.h"
 #include "yolk/abi/matmul.h"
 #include "yolk/core/shape.hpp"
+#include "yolk/runtime/low_precision.hpp"
 #include "yolk/runtime/recorder.hpp"
 #include "yolk/shaders/catalogue.hpp"
 
@@ -21,21 +22,21 @@ constexpr std::uint32_t kRepeats = 3;
 /// ms for so many; four times as many took 3.4 s of every `tune` on SwiftShader.
 std::uint32_t iterations_for(const Device& device) { return device.info().kind == DeviceKind::Cpu ? 512U : 2048U; }
 
-/// The shortest of kRepeats runs after one to warm up, in seconds.
+/// The shortest of kRepeats runs after one to warm up, in seconds. Each is recorded anew: a recording keeps the pieces
+/// that it was cut into, and a device whose pace is not known yet gets small ones.
 template <class Record>
 Result<double> best_seconds(const Device& device, Dispatcher& dispatcher, Record&& record) {
     YOLK_TRY(Recorder recorder, Recorder::create(device, {.timestamp_count = 2, .label = "limits"}));
-    recorder.begin();
-    recorder.timestamp(0);
-    record(recorder);
-    recorder.timestamp(1);
-    YOLK_TRY_VOID(dispatcher.run(recorder));
     double best = 1e300;
-    for (std::uint32_t i = 0; i < kRepeats; ++i) {
+    for (std::uint32_t i = 0; i <= kRepeats; ++i) {
+        recorder.begin();
+        recorder.timestamp(0);
+        record(recorder);
+        recorder.timestamp(1);
         YOLK_TRY_VOID(dispatcher.run(recorder));
         std::array<double, 2> nanoseconds{};
         YOLK_TRY_VOID(recorder.read_timestamps(nanoseconds));
-        best = std::min(best, (nanoseconds[1] - nanoseconds[0]) * 1e-9);
+        if (i > 0) best = std::min(best, (nanoseconds[1] - nanoseconds[0]) * 1e-9);
     }
     return best;
 }
@@ -45,34 +46,115 @@ std::uint32_t invocations_for(const Device& device) {
     return device.info().kind == DeviceKind::Cpu ? 4096U : 1U << 18U;
 }
 
-}  // namespace
-
-Result<double> measure_multiply_adds_per_second(const Device& device, Dispatcher& dispatcher,
-                                                std::chrono::steady_clock::time_point until) {
-    const std::uint32_t invocations = invocations_for(device);
-    const std::uint32_t iterations = iterations_for(device);
-    YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = 4ULL * invocations, .label = "out of [limits]"}));
+/// The most that a kernel of `abi::limits` reaches over workgroup sizes and chains, as `one_rate` measures it; 0 where
+/// that is not done by `until`.
+template <class OneRate>
+Result<double> best_rate(std::span<const std::uint32_t> workgroup_sizes, std::span<const std::uint32_t> chain_counts,
+                         std::chrono::steady_clock::time_point until, OneRate&& one_rate) {
     double best = 0.0;
-    for (const std::uint32_t workgroup_size : {8U, 64U, 256U}) {
-        for (const std::uint32_t chains : {4U, 8U, 10U, 12U, 16U}) {
+    for (const std::uint32_t workgroup_size : workgroup_sizes) {
+        for (const std::uint32_t chains : chain_counts) {
             if (std::chrono::steady_clock::now() >= until) return 0.0;
-            const std::array constants{SpecConstant{abi::limits::kSpecWorkgroupSize, workgroup_size},
-                                       SpecConstant{abi::limits::kSpecChains, chains}};
-            YOLK_TRY(const auto pipeline, device.pipeline(kernels::kMultiplyAdd, constants));
-            YOLK_TRY(const auto binding, device.bind(pipeline, std::array{BufferView(out)}));
-            const double products = double{1} * invocations * iterations * abi::limits::kStepsPerIteration * chains;
-            const LinearGrid grid = grid_of(invocations, workgroup_size,
-                                            std::uint64_t{iterations} * abi::limits::kStepsPerIteration * chains);
-            YOLK_TRY(const double seconds, best_seconds(device, dispatcher, [&](Recorder& recorder) {
-                         recorder.dispatch(
-                             binding,
-                             {.invocations = invocations, .iterations = iterations, .factor = 0.5F, .summand = 1.0F},
-                             grid);
-                     }));
-            best = std::max(best, products / seconds);
+            YOLK_TRY(const double rate, one_rate(workgroup_size, chains));
+            best = std::max(best, rate);
         }
     }
     return best;
+}
+
+/// fp32, or dot products of four signed bytes.
+Result<double> measure_lanes(const Device& device, Dispatcher& dispatcher, bool integer_dot,
+                             std::chrono::steady_clock::time_point until) {
+    constexpr std::array kWorkgroupSizes{8U, 64U, 256U};
+    constexpr std::array kChains{4U, 8U, 10U, 12U, 16U};
+    const std::uint32_t invocations = invocations_for(device);
+    const std::uint32_t iterations = iterations_for(device);
+    const double multiply_adds = integer_dot ? 4.0 : 1.0;
+    YOLK_TRY(const Buffer out, device.create_buffer({.size_bytes = 4ULL * invocations, .label = "out of [limits]"}));
+    const auto one_rate = [&](std::uint32_t workgroup_size, std::uint32_t chains) -> Result<double> {
+        const std::array constants{SpecConstant{abi::limits::kSpecWorkgroupSize, workgroup_size},
+                                   SpecConstant{abi::limits::kSpecChains, chains}};
+        YOLK_TRY(const auto pipeline,
+                 device.pipeline(integer_dot ? kernels::kMultiplyAddI8Dot : kernels::kMultiplyAdd, constants));
+        YOLK_TRY(const auto binding, device.bind(pipeline, std::array{BufferView(out)}));
+        const std::uint64_t steps = std::uint64_t{iterations} * abi::limits::kStepsPerIteration * chains;
+        const LinearGrid grid = grid_of(invocations, workgroup_size, steps);
+        const abi::limits::Params params{
+            .invocations = invocations, .iterations = iterations, .factor = 0.5F, .summand = 1.0F};
+        YOLK_TRY(const double seconds, best_seconds(device, dispatcher, [&](Recorder& recorder) {
+                     recorder.dispatch(binding, params, grid);
+                 }));
+        return multiply_adds * invocations * static_cast<double>(steps) / seconds;
+    };
+    return best_rate(kWorkgroupSizes, kChains, until, one_rate);
+}
+
+/// Workgroups of one, two and eight subgroups; more sums than eight fragments do not fit into registers.
+Result<double> measure_matrix_units(const Device& device, Dispatcher& dispatcher, const CooperativeShape& shape,
+                                    std::chrono::steady_clock::time_point until) {
+    constexpr std::array kChains{1U, 2U, 4U, 8U};
+    const bool on_cpu = device.info().kind == DeviceKind::Cpu;
+    const std::uint32_t subgroup = device.info().limits.subgroup_size;
+    const std::uint32_t subgroups = on_cpu ? 64U : invocations_for(device) / subgroup;
+    const std::uint32_t iterations = on_cpu ? 32U : 1024U;
+    const std::uint64_t fragment = std::uint64_t{shape.m} * shape.n;
+    std::vector<std::uint32_t> workgroup_sizes;
+    for (const std::uint32_t count : {1U, 2U, 8U}) {
+        if (count * subgroup <= device.info().limits.max_workgroup_invocations)
+            workgroup_sizes.push_back(count * subgroup);
+    }
+    YOLK_TRY(const Buffer out,
+             device.create_buffer({.size_bytes = 4 * fragment * subgroups, .label = "out of [limits]"}));
+    const auto one_rate = [&](std::uint32_t workgroup_size, std::uint32_t chains) -> Result<double> {
+        const std::array constants{
+            SpecConstant{abi::limits::kSpecWorkgroupSize, workgroup_size},
+            SpecConstant{abi::limits::kSpecChains, chains}, SpecConstant{abi::limits::kSpecShapeM, shape.m},
+            SpecConstant{abi::limits::kSpecShapeN, shape.n}, SpecConstant{abi::limits::kSpecShapeK, shape.k}};
+        YOLK_TRY(
+            const auto pipeline,
+            device.pipeline(shape.khr ? kernels::kMatrixMultiplyAddKhr : kernels::kMatrixMultiplyAddNv, constants));
+        YOLK_TRY(const auto binding, device.bind(pipeline, std::array{BufferView(out)}));
+        const std::uint32_t groups = subgroups / (workgroup_size / subgroup);
+        const std::uint64_t per_subgroup =
+            std::uint64_t{iterations} * abi::limits::kMatrixStepsPerIteration * chains * fragment * shape.k;
+        const abi::limits::Params params{
+            .invocations = groups, .iterations = iterations, .factor = 0.5F, .summand = 0.25F};
+        const LinearGrid grid{.groups = groups, .cost_per_group = per_subgroup * (workgroup_size / subgroup)};
+        YOLK_TRY(const double seconds, best_seconds(device, dispatcher, [&](Recorder& recorder) {
+                     recorder.dispatch(binding, params, grid);
+                 }));
+        return static_cast<double>(per_subgroup) * subgroups / seconds;
+    };
+    return best_rate(workgroup_sizes, kChains, until, one_rate);
+}
+
+}  // namespace
+
+const char* to_string(ArithmeticUnit unit) noexcept {
+    switch (unit) {
+        case ArithmeticUnit::Fp32Lanes: return "fp32 lanes";
+        case ArithmeticUnit::IntegerDot: return "int8 dot products";
+        case ArithmeticUnit::MatrixF16: return "matrix units with fp16 operands";
+        case ArithmeticUnit::Other: return "other arithmetic";
+    }
+    return "?";
+}
+
+Result<double> measure_multiply_adds_per_second(const Device& device, Dispatcher& dispatcher, ArithmeticUnit unit,
+                                                std::chrono::steady_clock::time_point until) {
+    const DeviceInfo info = device.usable_info();
+    switch (unit) {
+        case ArithmeticUnit::Fp32Lanes: return measure_lanes(device, dispatcher, false, until);
+        case ArithmeticUnit::IntegerDot:
+            if (!path_is_open(info, LowPrecisionPath::IntegerDot)) return 0.0;
+            return measure_lanes(device, dispatcher, true, until);
+        case ArithmeticUnit::MatrixF16:
+            if (const auto shape = cooperative_shape(info))
+                return measure_matrix_units(device, dispatcher, *shape, until);
+            return 0.0;
+        case ArithmeticUnit::Other: return 0.0;
+    }
+    return 0.0;
 }
 
 Result<double> measure_textbook_matmul(const Device& device, Dispatcher& dispatcher, const TextbookProduct& product) {

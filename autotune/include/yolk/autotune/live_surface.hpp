@@ -2,6 +2,7 @@
 // A kernel's surface on a device: each configuration is proven right before it is timed.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "yolk/autotune/race.hpp"
 #include "yolk/autotune/surface.hpp"
+#include "yolk/autotune/unit_limits.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/oracle/family.hpp"
 #include "yolk/runtime/device.hpp"
@@ -27,9 +29,11 @@ struct LiveOptions {
     std::uint64_t seed = 1;                 ///< of the sample
     std::vector<Configuration> included{};  ///< in the sample in any case; those that are not legal are left out
     RaceRules race{};
-    /// The device's limit (measure_multiply_adds_per_second): times that are below what the work takes at it by more
-    /// than a quarter are refused, as those of work that was not done. 0: none.
-    double multiply_adds_per_second = 0.0;
+    /// What the device reaches (UnitLimits), asked by create() for the units of the candidates. Times that are below
+    /// what the work takes at the limit of a candidate's unit and of fp32 lanes together by more than a quarter are
+    /// refused, as those of work that was not done: lanes may work beside another unit. None is refused where the
+    /// unit's limit is not known. Unset: none are.
+    LimitOfUnit limit_of{};
     /// Sets of the problem's buffers are timed in turn until they pass so many bytes together (buffer_sets); unset: the
     /// device's last-level cache, 0: one set.
     std::optional<std::uint64_t> cache_bytes{};
@@ -88,6 +92,8 @@ class LiveSurface final : public Surface {
     [[nodiscard]] Result<void> choose_candidates();
     [[nodiscard]] Result<void> fill_buffers();
     [[nodiscard]] Result<void> add_set();
+    [[nodiscard]] Result<void> ask_limits();
+    [[nodiscard]] double milliseconds_at_limit(const Configuration& configuration) const;
     [[nodiscard]] Result<std::string> prove(const Configuration& configuration, std::size_t poison);
     [[nodiscard]] Result<std::unique_ptr<Timed>> prepare(const Configuration& configuration);
     [[nodiscard]] std::uint32_t record(Timed& timed);
@@ -110,6 +116,8 @@ class LiveSurface final : public Surface {
     std::vector<std::vector<Buffer>> buffers_;    ///< by set; views point into them
     std::vector<std::vector<BufferView>> sets_;   ///< views of all buffers, for each set of them
     std::unique_ptr<const FirstContents> first_;  ///< what is put back after each timed run
+    /// Multiply-adds per second by ArithmeticUnit; 0 where it is not known.
+    std::array<double, kArithmeticUnits.size()> limits_{};
     double best_ = std::numeric_limits<double>::infinity();
     std::uint32_t repeats_ = 1;  ///< runs between two timestamps, more where one is short
 };

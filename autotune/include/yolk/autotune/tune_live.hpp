@@ -37,7 +37,7 @@ struct TuneLiveOptions {
     /// finalists do, nothing is chosen, and the next run goes on from the samples.
     std::chrono::steady_clock::time_point limit = std::chrono::steady_clock::time_point::max();
     std::optional<std::uint64_t> cache_bytes{};  ///< LiveOptions'
-    double multiply_adds_per_second = 0.0;       ///< LiveOptions'
+    LimitOfUnit limit_of{};                      ///< LiveOptions'
     std::size_t finalists = 4;                   ///< besides the heuristic, the plain one and the choice so far
     /// What `natural` begins from, where it knows the family; must outlive the call. nullptr: nothing.
     const PriorFile* prior = nullptr;

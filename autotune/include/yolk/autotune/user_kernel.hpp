@@ -56,6 +56,8 @@ class UserKernel final : public oracle::Problem {
     [[nodiscard]] oracle::BufferBytes buffer_bytes() const override;
     [[nodiscard]] std::vector<oracle::Expected> expected() const override;
     [[nodiscard]] oracle::Work work() const override;
+    /// Other where a shader multiplies anything but fp32 and integers of 32 bits: its module says so, not its file.
+    [[nodiscard]] ArithmeticUnit unit(const DeviceInfo& info, const Configuration& configuration) const override;
     void verify(oracle::CheckReport& report, const std::string& case_name,
                 std::span<const std::vector<std::uint32_t>> outputs) const override;
 

@@ -15,6 +15,7 @@
 
 #include "yolk/core/result.hpp"
 #include "yolk/oracle/check.hpp"
+#include "yolk/primitives/arithmetic_unit.hpp"
 #include "yolk/primitives/fields.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/recorder.hpp"
@@ -122,6 +123,11 @@ class Problem {
     /// One per Output and InOut buffer, in their order. Slow: double precision on the host.
     [[nodiscard]] virtual std::vector<Expected> expected() const = 0;
     [[nodiscard]] virtual Work work() const = 0;
+    /// What a configuration does its operations with.
+    [[nodiscard]] virtual ArithmeticUnit unit(const DeviceInfo& /*info*/,
+                                              const Configuration& /*configuration*/) const {
+        return ArithmeticUnit::Fp32Lanes;
+    }
     /// Holds what `expected` cannot say. `outputs`: the words of the Output and InOut buffers.
     virtual void verify(CheckReport& /*report*/, const std::string& /*case_name*/,
                         std::span<const std::vector<std::uint32_t>> /*outputs*/) const {}

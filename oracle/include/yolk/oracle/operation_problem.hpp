@@ -39,6 +39,11 @@ class OperationProblem<Desc, void(Arguments...)> : public Problem {
     [[nodiscard]] Configuration default_configuration(const DeviceInfo& info) const override {
         return space_of(info, desc_).configuration(operation_of<Desc>().heuristic(info, desc_));
     }
+    [[nodiscard]] ArithmeticUnit unit(const DeviceInfo& info, const Configuration& configuration) const override {
+        const Operation<Desc>& operation = operation_of<Desc>();
+        if (operation.unit == nullptr) return ArithmeticUnit::Fp32Lanes;
+        return operation.unit(desc_, space_of(info, desc_).config(configuration));
+    }
     [[nodiscard]] Result<std::unique_ptr<PlannedProblem>> plan(const Device& device,
                                                                const Configuration& configuration) const override {
         Desc desc = desc_;

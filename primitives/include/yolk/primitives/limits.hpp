@@ -6,17 +6,19 @@
 #include <chrono>
 #include <cstdint>
 
+#include "yolk/primitives/arithmetic_unit.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
 namespace yolk {
 
-/// The fp32 multiply-adds per second that the device reaches in registers: the best of several numbers of independent
-/// chains and workgroup sizes, each timed by the device's clock. Takes about a second on a CPU driver
-/// that is not busy; 0 where it is not done by `until`: the best of a part would be too low a limit.
+/// The multiply-adds per second that a unit of the device reaches in registers: the best of several numbers of
+/// independent chains and workgroup sizes, each timed by the device's clock. Takes about a second on a CPU driver that
+/// is not busy. 0: the unit is ArithmeticUnit::Other, its path is closed on the device, or it is not done by `until`,
+/// for the best of a part would be too low a limit.
 /// Errors: no timestamps, out of memory, driver.
 [[nodiscard]] Result<double> measure_multiply_adds_per_second(
-    const Device& device, Dispatcher& dispatcher,
+    const Device& device, Dispatcher& dispatcher, ArithmeticUnit unit = ArithmeticUnit::Fp32Lanes,
     std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 
 /// [m, k] by [k, n], each extent from 1 to 2^14.

@@ -18,6 +18,7 @@
 
 #include "yolk/core/dtype.hpp"
 #include "yolk/core/result.hpp"
+#include "yolk/primitives/arithmetic_unit.hpp"
 #include "yolk/primitives/fields.hpp"
 #include "yolk/runtime/buffer.hpp"
 #include "yolk/runtime/device.hpp"
@@ -147,6 +148,8 @@ struct Operation<Desc, void(Arguments...)> {
     Desc (*canonical)(Desc) = nullptr;
     /// What a plan takes where nothing was measured.
     Config (*heuristic)(const DeviceInfo&, const Desc&) = nullptr;
+    /// What a configuration multiplies with; fp32 lanes.
+    ArithmeticUnit (*unit)(const Desc&, const Config&) = nullptr;
     /// What a description may be, beyond the ranges of its fields and the sizes of its views; anything.
     Result<void> (*check)(const Desc&) = nullptr;
     /// A given configuration with what it leaves to the device filled in; itself.

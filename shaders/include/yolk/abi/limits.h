@@ -6,18 +6,23 @@
 #include "yolk/abi/prelude.h"
 ABI_BEGIN(limits)
 
-ABI_CONST uint kBindOut = 0;  // fp32 [invocations]
+ABI_CONST uint kBindOut = 0;  // fp32 [invocations]; in matrix_multiply_add_* a fragment of sums for each subgroup
 ABI_CONST uint kBindingCount = 1;
 ABI_CONST uint kUniformMask = 0;
 
 ABI_CONST uint kSpecWorkgroupSize = 0;  // 1 ... 256
 ABI_CONST uint kSpecChains = 1;         // sums that do not wait for each other
+ABI_CONST uint kSpecShapeM = 2;         // of a fragment: matrix_multiply_add_*
+ABI_CONST uint kSpecShapeN = 3;
+ABI_CONST uint kSpecShapeK = 4;
 
-// Multiply-adds of each chain per iteration.
+// Steps of each chain per iteration: a multiply-add, or a dot product of four.
 ABI_CONST uint kStepsPerIteration = 16;
+// Multiplications of fragments of each chain per iteration.
+ABI_CONST uint kMatrixStepsPerIteration = 4;
 
 struct Params {
-    uint invocations;
+    uint invocations;  // in matrix_multiply_add_* workgroups
     uint iterations;
     float factor;
     float summand;
