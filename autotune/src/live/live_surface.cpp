@@ -39,7 +39,8 @@ LiveSurface::LiveSurface(const Device& device, Dispatcher& dispatcher, const ora
       problem_(problem),
       options_(std::move(options)),
       proof_(problem),
-      space_(problem.space(device.usable_info())) {}
+      space_(problem.space(device.usable_info())),
+      warm_up_(device, dispatcher) {}
 LiveSurface::~LiveSurface() = default;
 
 Result<std::unique_ptr<LiveSurface>> LiveSurface::create(const Device& device, Dispatcher& dispatcher,
@@ -219,6 +220,8 @@ Result<LiveMeasurement> LiveSurface::prove_and_time(std::size_t candidate) {
     if (!wrong->empty()) return LiveMeasurement{.reason = *wrong, .quarantine = true};
     Result<std::unique_ptr<Timed>> timed = prepare(configuration);
     if (!timed) return failed(std::move(timed).error());
+    // The host has just proven results, perhaps for seconds.
+    if (const Result<void> awake = warm_up_.wake(); !awake) return failed(awake.error());
     // The first run of a binding is no sample: a driver may compile for it. lavapipe compiles a kernel that reads texel
     // buffers again where their size is another than the proof's; matmul 128 took 532 ms, and .28 from then on.
     if (const Result<double> warm_up = time(**timed); !warm_up) return failed(warm_up.error());
@@ -311,6 +314,7 @@ Result<std::vector<LiveMeasurement>> LiveSurface::final_rounds(std::span<const s
 /// Ends after a whole round where the limit says so.
 Result<void> LiveSurface::time_rounds(std::span<const std::unique_ptr<Timed>> ready, std::size_t rounds,
                                       std::vector<LiveMeasurement>& results) {
+    YOLK_TRY_VOID(warm_up_.wake());
     for (std::size_t round = 0; round < rounds && !late(); ++round) {
         for (std::size_t f = 0; f < ready.size(); ++f) {
             if (ready[f] == nullptr) continue;

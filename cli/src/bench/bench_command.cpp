@@ -21,6 +21,7 @@
 #include "output.hpp"
 #include "select_device.hpp"
 #include "yolk/core/json.hpp"
+#include "yolk/primitives/clock_warm_up.hpp"
 #include "yolk/primitives/rollout.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
@@ -138,6 +139,7 @@ Result<Timing> time_repeats(Dispatcher& dispatcher, const RolloutBench& bench) {
     YOLK_TRY(Recorder recorder,
              Recorder::create(dispatcher.device(), {.timestamp_count = 2, .label = "bench rollout"}));
     YOLK_TRY_VOID(record_at_its_pace(dispatcher, bench, recorder));
+    YOLK_TRY_VOID(ClockWarmUp(dispatcher.device(), dispatcher).wake());
     Timing timing;
     std::array<double, 2> nanoseconds{};
     double device_seconds = 0.0;

@@ -195,7 +195,8 @@ Result<int> run_kernel(const KernelBenchFlags& flags) {
     configurations.insert(configurations.begin(), fallback);
     YOLK_TRY_VOID(oracle::check_memory(*problem, device.info()));
     const oracle::ProblemProof proof(*problem);
-    ProblemOnDevice on{*problem, proof, device, dispatcher, {}, {}};
+    ClockWarmUp warm_up(device, dispatcher);
+    ProblemOnDevice on{*problem, proof, device, dispatcher, warm_up, {}, {}};
     YOLK_TRY_VOID(fill_buffers(on));
     std::vector<Measured> measured = screen_all(flags, on, configurations);
     return finish_kernel_bench(flags, on, measured);

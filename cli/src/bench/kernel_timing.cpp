@@ -58,6 +58,7 @@ Result<std::string> find_wrong(const ProblemOnDevice& on, const Configuration& c
 /// The first run of a pipeline compiles it on CPU drivers, so it is not counted.
 Result<double> time_once(const ProblemOnDevice& on, const Configuration& configuration) {
     YOLK_TRY(Prepared ready, prepare_kernel(on, configuration));
+    YOLK_TRY_VOID(on.warm_up.wake());
     YOLK_TRY_VOID(on.dispatcher.run(*ready.recorder));
     return time_run(on, ready);
 }
@@ -105,6 +106,7 @@ Result<void> run_finals(const ProblemOnDevice& on, std::span<Measured* const> fi
         measured->dispatches = prepared.recorder->dispatch_count();
         ready.push_back(std::move(prepared));
     }
+    YOLK_TRY_VOID(on.warm_up.wake());
     for (std::size_t round = 0; round < kFinalRounds; ++round) {
         for (std::size_t i = 0; i < ready.size(); ++i) {
             YOLK_TRY(const double seconds, time_run(on, ready[i]));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "yolk/oracle/family.hpp"
+#include "yolk/primitives/clock_warm_up.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
 namespace yolk::cli {
@@ -34,6 +35,7 @@ struct ProblemOnDevice {
     const oracle::ProblemProof& proof;
     const Device& device;
     Dispatcher& dispatcher;
+    ClockWarmUp& warm_up;
     std::vector<Buffer> buffers;
     std::vector<BufferView> views;
 };

@@ -19,6 +19,7 @@
 #include "yolk/autotune/unit_limits.hpp"
 #include "yolk/core/result.hpp"
 #include "yolk/oracle/family.hpp"
+#include "yolk/primitives/clock_warm_up.hpp"
 #include "yolk/runtime/device.hpp"
 #include "yolk/runtime/dispatcher.hpp"
 
@@ -118,6 +119,7 @@ class LiveSurface final : public Surface {
     std::unique_ptr<const FirstContents> first_;  ///< what is put back after each timed run
     /// Multiply-adds per second by ArithmeticUnit; 0 where it is not known.
     std::array<double, kArithmeticUnits.size()> limits_{};
+    ClockWarmUp warm_up_;
     double best_ = std::numeric_limits<double>::infinity();
     std::uint32_t repeats_ = 1;  ///< runs between two timestamps, more where one is short
 };
