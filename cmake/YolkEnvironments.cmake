@@ -18,11 +18,11 @@ function(yolk_environments folder)
       DEFINES ROLLOUT_UNROLL=1)
     yolk_kernel(rollout_${name}_packed FAMILY rollout SOURCE rollout/rollout.comp INCLUDES ${alias}
       DEFINES ROLLOUT_PACKED=1)
-    yolk_kernel(rollout_${name}_fast FAMILY rollout SOURCE rollout/rollout.comp INCLUDES ${alias}
+    yolk_kernel(rollout_${name}_fast FAMILY rollout TOLERANT SOURCE rollout/rollout.comp INCLUDES ${alias}
       DEFINES ROLLOUT_FAST=1)
-    yolk_kernel(rollout_${name}_unrolled_fast FAMILY rollout SOURCE rollout/rollout.comp INCLUDES ${alias}
+    yolk_kernel(rollout_${name}_unrolled_fast FAMILY rollout TOLERANT SOURCE rollout/rollout.comp INCLUDES ${alias}
       DEFINES ROLLOUT_UNROLL=1 ROLLOUT_FAST=1)
-    yolk_kernel(rollout_${name}_packed_fast FAMILY rollout SOURCE rollout/rollout.comp INCLUDES ${alias}
+    yolk_kernel(rollout_${name}_packed_fast FAMILY rollout TOLERANT SOURCE rollout/rollout.comp INCLUDES ${alias}
       DEFINES ROLLOUT_PACKED=1 ROLLOUT_FAST=1)
     get_property(kernels GLOBAL PROPERTY YOLK_KERNEL_ROWS)
     foreach(back RANGE 6 1 -1)

@@ -9,35 +9,35 @@ yolk_kernel(perturbed_linear_project_texel FAMILY perturbed_linear UNROLLED
   TEXEL_MASKS kTexelMask kTexel4Mask DEFINES MATMUL_TEXEL=1)
 yolk_kernel(perturbed_linear_output FAMILY perturbed_linear UNROLLED SOURCE perturbed_linear/perturbed_linear_output.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
-yolk_kernel(perturbed_linear_output_fast FAMILY perturbed_linear UNROLLED SOURCE perturbed_linear/perturbed_linear_output.comp
+yolk_kernel(perturbed_linear_output_fast FAMILY perturbed_linear TOLERANT UNROLLED SOURCE perturbed_linear/perturbed_linear_output.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES PERTURBED_LINEAR_FAST=1)
 yolk_kernel(perturbed_linear_output_texel FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   TEXEL_MASKS kTexelMask kTexel4Mask DEFINES MATMUL_TEXEL=1)
-yolk_kernel(perturbed_linear_output_texel_fast FAMILY perturbed_linear UNROLLED
+yolk_kernel(perturbed_linear_output_texel_fast FAMILY perturbed_linear TOLERANT UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   TEXEL_MASKS kTexelMask kTexel4Mask DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_TEXEL=1)
 yolk_kernel(perturbed_linear_output_uniform_input FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfA DEFINES MATMUL_UNIFORM=1)
-yolk_kernel(perturbed_linear_output_uniform_input_fast FAMILY perturbed_linear UNROLLED
+yolk_kernel(perturbed_linear_output_uniform_input_fast FAMILY perturbed_linear TOLERANT UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfA DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_UNIFORM=1)
 yolk_kernel(perturbed_linear_output_uniform_weights FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfB DEFINES MATMUL_UNIFORM_B=1)
-yolk_kernel(perturbed_linear_output_uniform_weights_fast FAMILY perturbed_linear UNROLLED
+yolk_kernel(perturbed_linear_output_uniform_weights_fast FAMILY perturbed_linear TOLERANT UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfB DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_UNIFORM_B=1)
 yolk_kernel(perturbed_linear_output_staged FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_STAGED=1)
-yolk_kernel(perturbed_linear_output_staged_fast FAMILY perturbed_linear UNROLLED
+yolk_kernel(perturbed_linear_output_staged_fast FAMILY perturbed_linear TOLERANT UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_STAGED=1)
 yolk_kernel(perturbed_linear_output_staged_formats FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   DEFINES MATMUL_FORMATS=1 MATMUL_STAGED=1)
-yolk_kernel(perturbed_linear_output_staged_formats_fast FAMILY perturbed_linear UNROLLED
+yolk_kernel(perturbed_linear_output_staged_formats_fast FAMILY perturbed_linear TOLERANT UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_FORMATS=1 MATMUL_STAGED=1)
 yolk_kernel(perturbed_linear_project_formats FAMILY perturbed_linear UNROLLED
@@ -47,27 +47,27 @@ yolk_kernel(perturbed_linear_project_storage16 FAMILY perturbed_linear UNROLLED 
   DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
 yolk_kernel(perturbed_linear_output_formats FAMILY perturbed_linear UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1)
-yolk_kernel(perturbed_linear_output_formats_fast FAMILY perturbed_linear UNROLLED
+yolk_kernel(perturbed_linear_output_formats_fast FAMILY perturbed_linear TOLERANT UNROLLED
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_FORMATS=1)
 yolk_kernel(perturbed_linear_output_storage16 FAMILY perturbed_linear UNROLLED NEEDS storage16
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
-yolk_kernel(perturbed_linear_output_storage16_fast FAMILY perturbed_linear UNROLLED NEEDS storage16
+yolk_kernel(perturbed_linear_output_storage16_fast FAMILY perturbed_linear TOLERANT UNROLLED NEEDS storage16
   SOURCE perturbed_linear/perturbed_linear_output.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   DEFINES PERTURBED_LINEAR_FAST=1 MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
 yolk_kernel(perturbed_embedding FAMILY perturbed_embedding UNROLLED SOURCE perturbed_embedding/perturbed_embedding.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/perturbed_linear)
 yolk_kernel(perturbed_vector FAMILY perturbed_vector SOURCE perturbed_vector/perturbed_vector.comp)
 yolk_kernel(es_update_sum_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp)
-yolk_kernel(es_update_sum_f32 FAMILY es_update SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_F32=1)
+yolk_kernel(es_update_sum_f32 FAMILY es_update TOLERANT SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_F32=1)
 yolk_kernel(es_update_sum_wide_i8 FAMILY es_update SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_WIDE=1)
-yolk_kernel(es_update_sum_wide_f32 FAMILY es_update SOURCE es_update/es_update_sum.comp
+yolk_kernel(es_update_sum_wide_f32 FAMILY es_update TOLERANT SOURCE es_update/es_update_sum.comp
             DEFINES ES_UPDATE_WIDE=1 ES_UPDATE_F32=1)
 yolk_kernel(es_update_sum_staged_i8 FAMILY es_update SOURCE es_update/es_update_sum_staged.comp)
-yolk_kernel(es_update_sum_staged_f32 FAMILY es_update SOURCE es_update/es_update_sum_staged.comp
+yolk_kernel(es_update_sum_staged_f32 FAMILY es_update TOLERANT SOURCE es_update/es_update_sum_staged.comp
   DEFINES ES_UPDATE_F32=1)
 yolk_kernel(es_update_combine_i8 FAMILY es_update SOURCE es_update/es_update_combine.comp)
-yolk_kernel(es_update_combine_f32 FAMILY es_update SOURCE es_update/es_update_combine.comp DEFINES ES_UPDATE_F32=1)
+yolk_kernel(es_update_combine_f32 FAMILY es_update TOLERANT SOURCE es_update/es_update_combine.comp DEFINES ES_UPDATE_F32=1)
 # Not named es_update_*: tuning tables know that family's modules by their hash (docs/adr/0022).
 yolk_kernel(update_share_sum FAMILY update_share SOURCE es_update/es_update_sum.comp DEFINES ES_UPDATE_SHARE=1)
 yolk_kernel(update_share_sum_wide FAMILY update_share SOURCE es_update/es_update_sum.comp
@@ -79,8 +79,8 @@ yolk_kernel(optimizer FAMILY optimizer SOURCE optimizer/optimizer.comp)
 yolk_kernel(probe_arithmetic FAMILY probe SOURCE probe/probe_arithmetic.comp)
 yolk_kernel(probe_integer_dot FAMILY probe NEEDS integer_dot SOURCE probe/probe_integer_dot.comp)
 yolk_kernel(probe_storage16 FAMILY probe NEEDS storage16 SOURCE probe/probe_storage16.comp)
-yolk_kernel(probe_cooperative_nv FAMILY probe NEEDS cooperative_nv SOURCE probe/probe_cooperative.comp)
-yolk_kernel(probe_cooperative_khr FAMILY probe NEEDS cooperative_khr SOURCE probe/probe_cooperative.comp)
+yolk_kernel(probe_cooperative_nv FAMILY probe TOLERANT NEEDS cooperative_nv SOURCE probe/probe_cooperative.comp)
+yolk_kernel(probe_cooperative_khr FAMILY probe TOLERANT NEEDS cooperative_khr SOURCE probe/probe_cooperative.comp)
 yolk_kernel(probe_loops FAMILY probe SOURCE probe/probe_loops.comp)
 yolk_kernel(fitness_scores FAMILY fitness SOURCE fitness/fitness_scores.comp)
 yolk_kernel(fitness_moments FAMILY fitness SOURCE fitness/fitness_moments.comp)
@@ -127,48 +127,48 @@ yolk_kernel(gather_quads FAMILY gather SOURCE gather/gather.comp DEFINES GATHER_
 yolk_kernel(scatter FAMILY gather SOURCE gather/scatter.comp)
 yolk_kernel(scatter_quads FAMILY gather SOURCE gather/scatter.comp DEFINES SCATTER_QUADS=1)
 yolk_kernel(exact_math FAMILY exact_math SOURCE exact_math/exact_math.comp)
-yolk_kernel(matmul_direct_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(matmul_direct_fast FAMILY matmul TOLERANT UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_direct_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   DEFINES MATMUL_EXACT=1)
-yolk_kernel(matmul_uniform_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+yolk_kernel(matmul_uniform_fast FAMILY matmul TOLERANT UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfA DEFINES MATMUL_UNIFORM=1)
 yolk_kernel(matmul_uniform_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   UNIFORM_MASK kUniformMaskOfA DEFINES MATMUL_UNIFORM=1 MATMUL_EXACT=1)
-yolk_kernel(matmul_texel_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
+yolk_kernel(matmul_texel_fast FAMILY matmul TOLERANT UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   TEXEL_MASKS kTexelMask kTexel4Mask DEFINES MATMUL_TEXEL=1)
 yolk_kernel(matmul_texel_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   TEXEL_MASKS kTexelMask kTexel4Mask DEFINES MATMUL_TEXEL=1 MATMUL_EXACT=1)
-yolk_kernel(matmul_staged_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(matmul_staged_fast FAMILY matmul TOLERANT UNROLLED SOURCE matmul/matmul_staged.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_staged_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul
   DEFINES MATMUL_EXACT=1)
-yolk_kernel(matmul_direct_formats_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp
+yolk_kernel(matmul_direct_formats_fast FAMILY matmul TOLERANT UNROLLED SOURCE matmul/matmul_direct.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1)
-yolk_kernel(matmul_direct_storage16_fast FAMILY matmul UNROLLED NEEDS storage16 SOURCE matmul/matmul_direct.comp
+yolk_kernel(matmul_direct_storage16_fast FAMILY matmul TOLERANT UNROLLED NEEDS storage16 SOURCE matmul/matmul_direct.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
 yolk_kernel(matmul_direct_formats_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_direct.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_EXACT=1)
 yolk_kernel(matmul_direct_storage16_exact FAMILY matmul UNROLLED NEEDS storage16 SOURCE matmul/matmul_direct.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1 MATMUL_EXACT=1)
-yolk_kernel(matmul_staged_formats_fast FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp
+yolk_kernel(matmul_staged_formats_fast FAMILY matmul TOLERANT UNROLLED SOURCE matmul/matmul_staged.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1)
-yolk_kernel(matmul_staged_storage16_fast FAMILY matmul UNROLLED NEEDS storage16 SOURCE matmul/matmul_staged.comp
+yolk_kernel(matmul_staged_storage16_fast FAMILY matmul TOLERANT UNROLLED NEEDS storage16 SOURCE matmul/matmul_staged.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1)
 yolk_kernel(matmul_staged_formats_exact FAMILY matmul UNROLLED SOURCE matmul/matmul_staged.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_EXACT=1)
 yolk_kernel(matmul_staged_storage16_exact FAMILY matmul UNROLLED NEEDS storage16 SOURCE matmul/matmul_staged.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1 MATMUL_EXACT=1)
-yolk_kernel(matmul_cooperative_nv FAMILY matmul NEEDS cooperative_nv SOURCE matmul/matmul_cooperative.comp)
-yolk_kernel(matmul_cooperative_khr FAMILY matmul NEEDS cooperative_khr SOURCE matmul/matmul_cooperative.comp)
-yolk_kernel(matmul_cooperative_staged_nv FAMILY matmul NEEDS cooperative_nv SOURCE matmul/matmul_cooperative_staged.comp)
-yolk_kernel(matmul_cooperative_staged_khr FAMILY matmul NEEDS cooperative_khr SOURCE matmul/matmul_cooperative_staged.comp)
+yolk_kernel(matmul_cooperative_nv FAMILY matmul TOLERANT NEEDS cooperative_nv SOURCE matmul/matmul_cooperative.comp)
+yolk_kernel(matmul_cooperative_khr FAMILY matmul TOLERANT NEEDS cooperative_khr SOURCE matmul/matmul_cooperative.comp)
+yolk_kernel(matmul_cooperative_staged_nv FAMILY matmul TOLERANT NEEDS cooperative_nv SOURCE matmul/matmul_cooperative_staged.comp)
+yolk_kernel(matmul_cooperative_staged_khr FAMILY matmul TOLERANT NEEDS cooperative_khr SOURCE matmul/matmul_cooperative_staged.comp)
 yolk_kernel(matmul_combine FAMILY matmul SOURCE matmul/matmul_combine.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_i8_unpacked FAMILY matmul_i8 UNROLLED SOURCE matmul_i8/matmul_i8.comp)
 yolk_kernel(matmul_i8_dot FAMILY matmul_i8 UNROLLED NEEDS integer_dot SOURCE matmul_i8/matmul_i8.comp DEFINES INTEGER_DOT=1)
-yolk_kernel(matmul_textbook FAMILY matmul SOURCE matmul/matmul_textbook.comp)
-yolk_kernel(multiply_add FAMILY limits UNROLLED SOURCE limits/multiply_add.comp)
-yolk_kernel(multiply_add_i8_dot FAMILY limits UNROLLED NEEDS integer_dot SOURCE limits/multiply_add.comp DEFINES INTEGER_DOT=1)
-yolk_kernel(matrix_multiply_add_nv FAMILY limits NEEDS cooperative_nv SOURCE limits/matrix_multiply_add.comp)
-yolk_kernel(matrix_multiply_add_khr FAMILY limits NEEDS cooperative_khr SOURCE limits/matrix_multiply_add.comp)
+yolk_kernel(matmul_textbook FAMILY matmul TOLERANT SOURCE matmul/matmul_textbook.comp)
+yolk_kernel(multiply_add FAMILY limits TOLERANT UNROLLED SOURCE limits/multiply_add.comp)
+yolk_kernel(multiply_add_i8_dot FAMILY limits TOLERANT UNROLLED NEEDS integer_dot SOURCE limits/multiply_add.comp DEFINES INTEGER_DOT=1)
+yolk_kernel(matrix_multiply_add_nv FAMILY limits TOLERANT NEEDS cooperative_nv SOURCE limits/matrix_multiply_add.comp)
+yolk_kernel(matrix_multiply_add_khr FAMILY limits TOLERANT NEEDS cooperative_khr SOURCE limits/matrix_multiply_add.comp)
 yolk_kernel(reduce_by_group FAMILY reduce SOURCE reduce/reduce.comp)
 yolk_kernel(reduce_by_invocation FAMILY reduce SOURCE reduce/reduce.comp DEFINES ROWS_BY_INVOCATION=1)
 yolk_kernel(softmax_by_group FAMILY softmax SOURCE softmax/softmax.comp)
@@ -180,7 +180,7 @@ yolk_kernel(normalize_by_group FAMILY normalize SOURCE normalize/normalize.comp)
 yolk_kernel(normalize_by_invocation FAMILY normalize SOURCE normalize/normalize.comp DEFINES ROWS_BY_INVOCATION=1)
 yolk_kernel(gru_step_gate FAMILY gru_step SOURCE gru_step/gru_step.comp)
 yolk_kernel(gru_step_update FAMILY gru_step SOURCE gru_step/gru_step.comp DEFINES GRU_STEP_UPDATE=1)
-yolk_kernel(block_inverse_gauss_jordan FAMILY block_inverse SOURCE block_inverse/block_inverse_gauss_jordan.comp)
+yolk_kernel(block_inverse_gauss_jordan FAMILY block_inverse TOLERANT SOURCE block_inverse/block_inverse_gauss_jordan.comp)
 yolk_kernel(block_inverse_prepare FAMILY block_inverse SOURCE block_inverse/block_inverse_prepare.comp)
 yolk_kernel(block_inverse_begin FAMILY block_inverse SOURCE block_inverse/block_inverse_begin.comp)
 yolk_kernel(block_inverse_judge FAMILY block_inverse SOURCE block_inverse/block_inverse_judge.comp)

@@ -62,8 +62,8 @@ void Device::set_tuning_table(std::shared_ptr<const TuningTable> table) const {
 }
 void Device::watch_compilation(std::shared_ptr<CompileWatch> watch) const { impl_->pipelines->watch(std::move(watch)); }
 std::vector<PipelineReport> Device::take_pipeline_reports() const { return impl_->pipelines->take_reports(); }
-void Device::leave_out_pipelines(std::set<std::uint64_t> identities) const {
-    impl_->pipelines->leave_out(std::move(identities));
+void Device::leave_out_pipelines(std::function<bool(std::uint64_t identity)> is_left_out) const {
+    impl_->pipelines->leave_out(std::move(is_left_out));
 }
 Result<void> Device::save_pipeline_cache() const { return impl_->pipelines->save(); }
 

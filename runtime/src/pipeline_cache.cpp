@@ -129,9 +129,9 @@ std::vector<PipelineReport> PipelineCache::take_reports() {
     return std::exchange(reports_, {});
 }
 
-void PipelineCache::leave_out(std::set<std::uint64_t> identities) {
+void PipelineCache::leave_out(std::function<bool(std::uint64_t identity)> is_left_out) {
     const std::lock_guard lock(mutex_);
-    left_out_ = std::move(identities);
+    is_left_out_ = std::move(is_left_out);
 }
 
 std::uint64_t PipelineCache::Key::identity() const noexcept {
@@ -270,7 +270,8 @@ Result<PipelineCache::Layout> PipelineCache::layout(const KernelModule& kernel) 
 Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline) {
     YOLK_TRY(const Layout layout_of_kernel, layout(kernel));
     // One that was left out has been given out, and others may be reading it.
-    if (pipeline.context == nullptr) {
+    const bool is_new = pipeline.context == nullptr;
+    if (is_new) {
         pipeline = {.layout = layout_of_kernel.pipeline,
                     .set_layout = layout_of_kernel.set,
                     .signature = KernelSignature(kernel),
@@ -279,9 +280,11 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
     }
     VkPipelineCache cache = cache_;
     std::shared_ptr<CompileWatch> watch;
+    bool left_out = false;
     {
         const std::lock_guard lock(mutex_);
-        if (capture_ != PipelineCapture::Nothing && left_out_.contains(key.identity())) return {};
+        left_out = capture_ != PipelineCapture::Nothing && is_left_out_(key.identity());
+        if (left_out && (capture_ != PipelineCapture::Code || !is_new)) return {};
         if (temporary) cache = temporary_->cache;
         watch = watch_;
     }
@@ -289,11 +292,19 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
     if (watch && !watch->begins(kernel.name))
         return cancelled("The kernel [{}] was not compiled, because its caller asked for an end.", kernel.name);
     const auto begin = std::chrono::steady_clock::now();
-    Result<VkPipeline> compiled = compile(kernel, key, layout_of_kernel.pipeline, temporary, cache);
+    Result<std::vector<std::uint32_t>> code = code_of(kernel, key, !temporary);
+    Result<VkPipeline> compiled = VkPipeline{VK_NULL_HANDLE};
+    if (!code) {
+        compiled = code.error();
+    } else if (!left_out) {
+        compiled = compile(kernel, key, layout_of_kernel.pipeline, *code, cache);
+    }
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     if (watch) watch->ended();
-    if (capture_ != PipelineCapture::Nothing) compiled = report(kernel, key, taken.count(), std::move(compiled));
+    if (capture_ != PipelineCapture::Nothing)
+        compiled = report(kernel, key, taken.count(), std::move(code), std::move(compiled));
     YOLK_TRY(pipeline.handle, compiled);
+    if (left_out) return {};
     context_.name(VK_OBJECT_TYPE_PIPELINE, pipeline.handle, pipeline.name);
     context_.counters.pipelines_created.fetch_add(1);
     if (temporary) return {};
@@ -303,11 +314,13 @@ Result<void> PipelineCache::make(const KernelModule& kernel, const Key& key, boo
 }
 
 Result<VkPipeline> PipelineCache::report(const KernelModule& kernel, const Key& key, double seconds,
-                                         Result<VkPipeline> compiled) {
+                                         Result<std::vector<std::uint32_t>> code, Result<VkPipeline> compiled) {
     PipelineReport made{.kernel = std::string(kernel.name),
                         .constants = key.constants,
                         .identity = key.identity(),
+                        .tolerant = kernel.tolerant,
                         .compile_seconds = seconds};
+    if (capture_ == PipelineCapture::Code && code) made.code = *std::move(code);
     if (const Result<ModuleInterface> interface = read_interface(kernel.spirv)) {
         if (const std::optional<WorkgroupUse> use = interface->workgroup(key.constants)) {
             made.workgroup_size = use->size[0] * use->size[1] * use->size[2];
@@ -316,7 +329,7 @@ Result<VkPipeline> PipelineCache::report(const KernelModule& kernel, const Key& 
     }
     if (!compiled) {
         made.refused = compiled.error().message;
-    } else if (context_.info.features.pipeline_statistics) {
+    } else if (capture_ != PipelineCapture::Code && context_.info.features.pipeline_statistics) {
         Result<std::vector<PipelineExecutable>> read = read_executables(context_, *compiled, capture_);
         if (!read) {
             context_.vk.vkDestroyPipeline(context_.handle, *compiled, nullptr);
@@ -329,8 +342,13 @@ Result<VkPipeline> PipelineCache::report(const KernelModule& kernel, const Key& 
     return compiled;
 }
 
+Result<std::vector<std::uint32_t>> PipelineCache::code_of(const KernelModule& kernel, const Key& key, bool keep) {
+    if (kernel.unrolled) return modules_.get(kernel, key.spirv_hash, key.constants, keep);
+    return std::vector<std::uint32_t>(kernel.spirv.begin(), kernel.spirv.end());
+}
+
 Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout,
-                                          bool temporary, VkPipelineCache cache) {
+                                          std::span<const std::uint32_t> code, VkPipelineCache cache) {
     const std::string what = fmt::format("compile the kernel [{}] with {} on device '{}'", kernel.name,
                                          constants_text(key.constants), context_.info.name);
     if (const std::string lacks = lacks_host_room(context_.info, 0);
@@ -338,11 +356,6 @@ Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key&
         return Error{ErrorKind::OutOfMemory,
                      fmt::format("Cannot {}: {}. Make more memory available, or ask for less.", what, lacks), 0};
     }
-    std::vector<std::uint32_t> specialized;
-    if (kernel.unrolled) {
-        YOLK_TRY(specialized, modules_.get(kernel, key.spirv_hash, key.constants, !temporary));
-    }
-    const std::span<const std::uint32_t> code = kernel.unrolled ? specialized : kernel.spirv;
     const VkShaderModuleCreateInfo module_info{
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = code.size_bytes(), .pCode = code.data()};
     VkShaderModule module = VK_NULL_HANDLE;

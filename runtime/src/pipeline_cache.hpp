@@ -8,10 +8,10 @@
 #include <compare>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -91,7 +91,7 @@ class PipelineCache {
     /// Of the pipelines made, or refused, since the last call.
     [[nodiscard]] std::vector<PipelineReport> take_reports();
     /// Device::leave_out_pipelines.
-    void leave_out(std::set<std::uint64_t> identities);
+    void leave_out(std::function<bool(std::uint64_t identity)> is_left_out);
 
    private:
     struct Key {
@@ -123,11 +123,13 @@ class PipelineCache {
     /// What this thread has open, else null. The caller holds mutex_.
     [[nodiscard]] Temporary* temporary_of_this_thread() const noexcept;
     [[nodiscard]] Result<void> make(const KernelModule& kernel, const Key& key, bool temporary, Pipeline& pipeline);
+    /// What the driver is given: the module, or the specialized one.
+    [[nodiscard]] Result<std::vector<std::uint32_t>> code_of(const KernelModule& kernel, const Key& key, bool keep);
     [[nodiscard]] Result<VkPipeline> compile(const KernelModule& kernel, const Key& key, VkPipelineLayout layout,
-                                             bool temporary, VkPipelineCache cache);
+                                             std::span<const std::uint32_t> code, VkPipelineCache cache);
     /// Adds the report; `compiled` is passed on, unless the statistics cannot be read.
     [[nodiscard]] Result<VkPipeline> report(const KernelModule& kernel, const Key& key, double seconds,
-                                            Result<VkPipeline> compiled);
+                                            Result<std::vector<std::uint32_t>> code, Result<VkPipeline> compiled);
     void destroy(const Entries& entries) const noexcept;
     [[nodiscard]] std::vector<std::byte> read_file_payload() const;
 
@@ -143,11 +145,11 @@ class PipelineCache {
     std::unique_ptr<Temporary> temporary_;  ///< null: none is open
     std::map<KernelSignature, Layout> layouts_;
     std::mutex file_mutex_;
-    std::vector<PipelineReport> reports_;  ///< guarded by mutex_
-    std::set<std::uint64_t> left_out_;     ///< guarded by mutex_
-    bool made_since_save_ = false;         ///< guarded by mutex_
-    std::shared_ptr<CompileWatch> watch_;  ///< guarded by mutex_
-    std::uint64_t saved_hash_ = 0;         ///< of the payload in the file; guarded by file_mutex_
+    std::vector<PipelineReport> reports_;                                                   ///< guarded by mutex_
+    std::function<bool(std::uint64_t)> is_left_out_ = [](std::uint64_t) { return false; };  ///< guarded by mutex_
+    bool made_since_save_ = false;                                                          ///< guarded by mutex_
+    std::shared_ptr<CompileWatch> watch_;                                                   ///< guarded by mutex_
+    std::uint64_t saved_hash_ = 0;  ///< of the payload in the file; guarded by file_mutex_
 };
 
 }  // namespace yolk

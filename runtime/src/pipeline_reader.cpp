@@ -86,7 +86,8 @@ Result<PipelineExecutable> read_executable(const DeviceContext& context, const V
 VkPipelineCreateFlags capture_flags(PipelineCapture capture) noexcept {
     constexpr VkPipelineCreateFlags kStatistics = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
     switch (capture) {
-        case PipelineCapture::Nothing: return 0;
+        case PipelineCapture::Nothing:
+        case PipelineCapture::Code: return 0;
         case PipelineCapture::Statistics: return kStatistics;
         case PipelineCapture::Representations:
             return kStatistics | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;

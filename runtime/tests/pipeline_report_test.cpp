@@ -13,11 +13,13 @@
 #include "pipeline_file.hpp"
 #include "yolk/abi/noise.h"
 #include "yolk/shaders/catalogue.hpp"
+#include "yolk/shaders/specialize.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
 namespace {
 
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -169,6 +171,32 @@ TEST_F(reporting_driver, statistics_that_cannot_be_read_leave_nothing_behind) {
     EXPECT_EQ(driver_.living_objects, living);
 }
 
+TEST_F(reporting_driver, code_is_what_the_driver_is_given) {
+    constexpr std::array kConstants{SpecConstant{abi::noise::kSpecWorkgroupSize, 64}};
+    PipelineCache cache(driver_.context, PipelineCapture::Code);
+    ASSERT_OK(cache.open({}));
+    ASSERT_OK(cache.get(kernels::kNoiseI32, kConstants));
+    EXPECT_EQ(driver_.compilations, 1);
+    EXPECT_EQ(driver_.compile_flags & VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR, 0U);
+    cache.leave_out([](std::uint64_t) { return true; });
+    ASSERT_OK(cache.get(kernels::kMatmulDirectExact, {}));
+    ASSERT_OK(cache.get(kernels::kMatmulDirectExact, {}));
+    ASSERT_OK(cache.get(kernels::kMatmulDirectFast, {}));
+    EXPECT_EQ(driver_.compilations, 1) << "others were left out";
+    const std::vector<PipelineReport> reports = cache.take_reports();
+    ASSERT_THAT(reports, SizeIs(3)) << "one for each pipeline";
+    EXPECT_THAT(reports[0].code, ElementsAreArray(kernels::kNoiseI32.spirv));
+    EXPECT_THAT(reports[0].executables, IsEmpty());
+    EXPECT_THAT(reports[1].code, ElementsAreArray(*specialize(kernels::kMatmulDirectExact, {})));
+    EXPECT_FALSE(reports[1].tolerant);
+    EXPECT_TRUE(reports[2].tolerant);
+
+    PipelineCache other(driver_.context, PipelineCapture::Statistics);
+    ASSERT_OK(other.open({}));
+    ASSERT_OK(other.get(kernels::kNoiseI32, {}));
+    EXPECT_THAT(other.take_reports().at(0).code, IsEmpty());
+}
+
 TEST_F(reporting_driver, inspected_pipelines_touch_no_cache) {
     const auto folder = std::filesystem::temp_directory_path() / fmt::format("yolk_inspected_{}", ::getpid());
     driver_.cache_data.resize(16);
@@ -235,7 +263,7 @@ TEST_P(pipeline_reports, pipelines_that_are_left_out_are_not_compiled_and_cannot
     EXPECT_NE(reports[0].identity, reports[1].identity);
 
     ASSERT_OK_AND_ASSIGN(const Device own, opened(PipelineCapture::Statistics));
-    own.leave_out_pipelines({reports[0].identity});
+    own.leave_out_pipelines([&](std::uint64_t identity) { return identity == reports[0].identity; });
     ASSERT_OK_AND_ASSIGN(const auto left_out, own.pipeline(kernels::kNoiseI32, constants));
     EXPECT_EQ(own.counts().pipelines_created, 0U);
     EXPECT_TRUE(
@@ -246,7 +274,7 @@ TEST_P(pipeline_reports, pipelines_that_are_left_out_are_not_compiled_and_cannot
     EXPECT_EQ(others[0].identity, reports[1].identity);
 
     ASSERT_OK_AND_ASSIGN(const Device plain, opened(PipelineCapture::Nothing));
-    plain.leave_out_pipelines({reports[0].identity});
+    plain.leave_out_pipelines([&](std::uint64_t identity) { return identity == reports[0].identity; });
     ASSERT_OK(plain.pipeline(kernels::kNoiseI32, constants));
     EXPECT_EQ(plain.counts().pipelines_created, 1U) << "it is for who inspects";
 }
@@ -262,7 +290,7 @@ TEST_P(pipeline_reports, a_pipeline_that_is_left_out_is_written_once) {
     ASSERT_THAT(reports, SizeIs(1));
     ASSERT_OK_AND_ASSIGN(const Device second, Device::create(testing::instance(), device().info().index,
                                                              {.pipeline_capture = PipelineCapture::Statistics}));
-    second.leave_out_pipelines({reports[0].identity});
+    second.leave_out_pipelines([&](std::uint64_t identity) { return identity == reports[0].identity; });
     ASSERT_OK_AND_ASSIGN(const Pipeline* const left_out, second.impl()->pipelines->get(kernel, {}));
     const char* const name = left_out->name.data();
     ASSERT_OK_AND_ASSIGN(const Pipeline* const again, second.impl()->pipelines->get(kernel, {}));

@@ -12,7 +12,8 @@
 float inverse_element(uint block, uint i, uint j) {
     uint stride = 2u * params.padded_n;
     if (params.symmetric == 0u) return work[work_of(block) + i * stride + params.padded_n + j];
-    return -work[work_of(block) + max(i, j) * stride + min(i, j)];
+    precise float negated = -work[work_of(block) + max(i, j) * stride + min(i, j)];
+    return negated;
 }
 
 void take_item(uint index) {

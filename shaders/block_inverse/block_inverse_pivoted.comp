@@ -164,7 +164,7 @@ void main() {
         uint off = best_lane(1u);
         float largest_on = uintBitsToFloat(found_bits[on]);
         float largest_off = uintBitsToFloat(found_bits[off]);
-        if (!(max(largest_on, largest_off) > params.tolerance)) {
+        if (!(largest_on > params.tolerance || largest_off > params.tolerance)) {
             barrier();
             if (gl_LocalInvocationID.x == 0u) verdict = kPivotZero;
         } else {

@@ -15,7 +15,8 @@ uint pack_noise(uint first, uint second) { return nibble_sums(first) | nibble_su
 
 // Element 4k + place of the word, as a float. Exact.
 float packed_noise(uint word, uint place) {
-    return float((word >> ((place & 1u) * 16u + (place & 2u) * 4u)) & 0xFFu) - 30.0;
+    precise float element = float((word >> ((place & 1u) * 16u + (place & 2u) * 4u)) & 0xFFu) - 30.0;
+    return element;
 }
 
 #endif

@@ -20,7 +20,8 @@ const uint STEP_BLOCKS = RANK > 8u ? 1u : STEP_K * RANK / 8u;
 // +scale on side 0, -scale on side 1, 0 for the mean. Without antithetic sampling there is no side 1.
 float scale_of(int member) {
     float side = float(1 - 2 * (member & int(ANTITHETIC)));
-    return mix(params.scale * side, 0.0, member < 0);
+    precise float scale = params.scale * side;
+    return mix(scale, 0.0, member < 0);
 }
 
 // Both sides of a pair draw the same block.

@@ -3,16 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <spirv/unified1/GLSL.std.450.h>
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
 #include <set>
 #include <spirv/unified1/spirv.hpp>
 #include <utility>
+#include <vector>
 
 #include "environment_messages.hpp"
 #include "spirv_words.hpp"
+#include "yolk/shaders/exactness.hpp"
 
 namespace yolk {
 namespace {
@@ -22,6 +24,21 @@ constexpr std::uint32_t kMaxSteps = 1000000;   // an episode is thousands of dis
 constexpr std::uint32_t kMaxStateWords = 256;  // 1 KiB per member between two dispatches
 constexpr std::string_view kOwnBuffer = "environment_facts_";
 
+/// Lines of other files mean nothing to the environment's author.
+std::string place_in(std::string_view file_name, std::string_view source, std::uint32_t line) {
+    if (line == 0 || source != kEnvironmentSource) return std::string(file_name);
+    return fmt::format("{}:{}", file_name, line);
+}
+
+/// Why the module is not of class P; empty where it is.
+Result<std::string> inexact_reason(std::span<const std::uint32_t> spirv, std::string_view file_name) {
+    YOLK_TRY(const std::vector<InexactInstruction> all, find_inexact(spirv));
+    // A negation is exact, and what it might be contracted with is listed by itself: authors need not declare it.
+    const auto first = std::ranges::find_if(all, [](const auto& one) { return one.opcode != spv::OpFNegate; });
+    if (first == all.end()) return std::string();
+    return fmt::format("{}: {}", place_in(file_name, first->file, first->line), first->why);
+}
+
 /// One pass over the module. Ids are SPIR-V's.
 struct Reader {
     std::string_view file_name;
@@ -29,23 +46,16 @@ struct Reader {
     std::map<std::uint32_t, std::uint32_t> spec_ids;                           ///< id of the constant to its SpecId
     std::map<std::uint32_t, std::uint32_t> constants;                          ///< SpecId to default value
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> offsets;  ///< (struct, member)
-    std::set<std::uint32_t> blocks, uncontracted;
+    std::set<std::uint32_t> blocks;
     std::uint32_t line_file = 0, line = 0;
-    std::string inexact;
 
-    [[nodiscard]] std::string place() const {
+    [[nodiscard]] Error broken(std::string_view what) const {
         const auto file = strings.find(line_file);
-        if (line == 0 || file == strings.end() || file->second != kEnvironmentSource) return std::string(file_name);
-        return fmt::format("{}:{}", file_name, line);
-    }
-    [[nodiscard]] Error broken(std::string_view what) const { return bad_input("{}: {}", place(), what); }
-    void not_exact(std::string_view what) {
-        if (inexact.empty()) inexact = fmt::format("{}: {}", place(), what);
+        return bad_input("{}: {}", place_in(file_name, file == strings.end() ? "" : file->second, line), what);
     }
 
     void declare(spv::Op op, std::span<const std::uint32_t> words);
     [[nodiscard]] Result<void> check_rules(spv::Op op, std::span<const std::uint32_t> words) const;
-    void check_class(spv::Op op, std::span<const std::uint32_t> words);
     [[nodiscard]] Result<EnvironmentFacts> facts() const;
 };
 
@@ -54,7 +64,6 @@ void Reader::declare(spv::Op op, std::span<const std::uint32_t> words) {
     if (op == spv::OpName) names[words[1]] = literal_string(words.subspan(2));
     if (op == spv::OpDecorate && words[2] == spv::DecorationSpecId) spec_ids[words[1]] = words[3];
     if (op == spv::OpDecorate && words[2] == spv::DecorationBlock) blocks.insert(words[1]);
-    if (op == spv::OpDecorate && words[2] == spv::DecorationNoContraction) uncontracted.insert(words[1]);
     if (op == spv::OpMemberDecorate && words[3] == spv::DecorationOffset) offsets[{words[1], words[2]}] = words[4];
     if (op == spv::OpSpecConstant) constants[spec_ids[words[2]]] = words[3];
     if (op == spv::OpLine) {
@@ -85,51 +94,6 @@ Result<void> Reader::check_rules(spv::Op op, std::span<const std::uint32_t> word
         }
     }
     return {};
-}
-
-/// Class P: additions, subtractions and multiplications that may not be contracted; comparisons, selects and integers.
-void Reader::check_class(spv::Op op, std::span<const std::uint32_t> words) {
-    switch (op) {
-        case spv::OpFAdd:
-        case spv::OpFSub:
-        case spv::OpFMul:
-        case spv::OpVectorTimesScalar:
-            if (!uncontracted.contains(words[2]))
-                not_exact(
-                    "the value of this arithmetic is not declared exact_float, so a driver may contract or reorder it");
-            break;
-        case spv::OpFDiv: not_exact("division is not the same on every device; use exact_reciprocal"); break;
-        case spv::OpFRem:
-        case spv::OpFMod: not_exact("the remainder of floats is not the same on every device"); break;
-        case spv::OpDot:
-        case spv::OpMatrixTimesScalar:
-        case spv::OpVectorTimesMatrix:
-        case spv::OpMatrixTimesVector:
-        case spv::OpMatrixTimesMatrix:
-        case spv::OpOuterProduct:
-            not_exact("products of vectors and matrices are summed in no fixed order; write the sums out");
-            break;
-        case spv::OpExtInst:
-            switch (words[4]) {
-                case GLSLstd450SAbs:
-                case GLSLstd450SSign:
-                case GLSLstd450UMin:
-                case GLSLstd450SMin:
-                case GLSLstd450UMax:
-                case GLSLstd450SMax:
-                case GLSLstd450UClamp:
-                case GLSLstd450SClamp:
-                case GLSLstd450FindILsb:
-                case GLSLstd450FindSMsb:
-                case GLSLstd450FindUMsb: break;
-                default:
-                    not_exact(
-                        "GLSL's built-in function is not the same on every device; there are the functions of "
-                        "yolk/exact/exact_math.h, and selects (x < y ? x : y)");
-            }
-            break;
-        default: break;
-    }
 }
 
 Result<EnvironmentFacts> Reader::facts() const {
@@ -175,11 +139,11 @@ Result<EnvironmentInspection> inspect_environment(std::span<const std::uint32_t>
         const std::span<const std::uint32_t> words = spirv.subspan(at, count);
         reader.declare(op, words);
         YOLK_TRY_VOID(reader.check_rules(op, words));
-        reader.check_class(op, words);
         at += count;
     }
     YOLK_TRY(const EnvironmentFacts facts, reader.facts());
-    return EnvironmentInspection{.facts = facts, .inexact_reason = std::move(reader.inexact)};
+    YOLK_TRY(std::string inexact, inexact_reason(spirv, file_name));
+    return EnvironmentInspection{.facts = facts, .inexact_reason = std::move(inexact)};
 }
 
 }  // namespace yolk

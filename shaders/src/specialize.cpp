@@ -35,6 +35,7 @@ std::vector<Instruction> instructions_of(std::span<const std::uint32_t> spirv) {
     return all;
 }
 
+/// All that NoContraction may decorate.
 bool is_float_arithmetic(std::uint32_t opcode) noexcept {
     switch (opcode) {
         case spv::OpFNegate:
@@ -42,7 +43,15 @@ bool is_float_arithmetic(std::uint32_t opcode) noexcept {
         case spv::OpFSub:
         case spv::OpFMul:
         case spv::OpFDiv:
-        case spv::OpVectorTimesScalar: return true;
+        case spv::OpFRem:
+        case spv::OpFMod:
+        case spv::OpVectorTimesScalar:
+        case spv::OpMatrixTimesScalar:
+        case spv::OpVectorTimesMatrix:
+        case spv::OpMatrixTimesVector:
+        case spv::OpMatrixTimesMatrix:
+        case spv::OpOuterProduct:
+        case spv::OpDot: return true;
         default: return false;
     }
 }

@@ -262,7 +262,8 @@ Result<std::unique_ptr<oracle::PlannedProblem>> plan_user_kernel(const Device& d
     KernelModule module{.name = kernel->name,
                         .spirv = kernel->spirv,
                         .binding_count = bindings.back().binding + 1,
-                        .params_bytes = static_cast<std::uint32_t>(run.push_words.size() * sizeof(std::uint32_t))};
+                        .params_bytes = static_cast<std::uint32_t>(run.push_words.size() * sizeof(std::uint32_t)),
+                        .tolerant = true};
     std::vector<std::optional<std::size_t>> places(module.binding_count);
     for (const InterfaceBinding& binding : bindings) {
         const auto buffer = std::ranges::find(buffers, binding.binding, &KernelBuffer::binding);

@@ -287,7 +287,8 @@ Result<int> run_inspect(const InspectFlags& flags) {
     YOLK_TRY(const std::vector<WantedShape> shapes, wanted_shapes(flags, device));
     if (!flags.known.empty()) {
         YOLK_TRY(std::set<std::uint64_t> known, read_known(flags.known));
-        device.leave_out_pipelines(std::move(known));
+        device.leave_out_pipelines(
+            [known = std::move(known)](std::uint64_t identity) { return known.contains(identity); });
     }
     const InterruptGuard interrupt;
     Inspection run{.flags = flags, .device = device};

@@ -36,14 +36,15 @@ Result<std::string> name_of(const std::filesystem::path& file) {
 
 }  // namespace
 
-void LoadedEnvironment::Form::set(std::string kernel_name, std::vector<std::uint32_t> module) noexcept {
+void LoadedEnvironment::Form::set(std::string kernel_name, std::vector<std::uint32_t> module, bool tolerant) noexcept {
     name = std::move(kernel_name);
     spirv = std::move(module);
     kernel = {KernelModule{.name = name,
                            .spirv = spirv,
                            .binding_count = abi_ro::kBindingCount,
                            .uniform_mask = abi_ro::kUniformMask,
-                           .params_bytes = sizeof(abi_ro::Params)}};
+                           .params_bytes = sizeof(abi_ro::Params),
+                           .tolerant = tolerant}};
 }
 
 Result<std::shared_ptr<const LoadedEnvironment>> load_environment(const std::filesystem::path& file) {
@@ -58,12 +59,13 @@ Result<std::shared_ptr<const LoadedEnvironment>> load_environment(const std::fil
     loaded->source_hash_ = Hasher().add(*bytes).hex();
     loaded->inexact_reason_ = std::move(compiled.inexact_reason);
     const std::string kernel = "rollout_" + loaded->name_;
-    loaded->looped_.set(kernel, std::move(compiled.looped));
-    loaded->unrolled_.set(kernel + "_unrolled", std::move(compiled.unrolled));
-    loaded->packed_.set(kernel + "_packed", std::move(compiled.packed));
-    loaded->looped_fast_.set(kernel + "_fast", std::move(compiled.looped_fast));
-    loaded->unrolled_fast_.set(kernel + "_unrolled_fast", std::move(compiled.unrolled_fast));
-    loaded->packed_fast_.set(kernel + "_packed_fast", std::move(compiled.packed_fast));
+    const bool tolerant = !loaded->inexact_reason_.empty();
+    loaded->looped_.set(kernel, std::move(compiled.looped), tolerant);
+    loaded->unrolled_.set(kernel + "_unrolled", std::move(compiled.unrolled), tolerant);
+    loaded->packed_.set(kernel + "_packed", std::move(compiled.packed), tolerant);
+    loaded->looped_fast_.set(kernel + "_fast", std::move(compiled.looped_fast), true);
+    loaded->unrolled_fast_.set(kernel + "_unrolled_fast", std::move(compiled.unrolled_fast), true);
+    loaded->packed_fast_.set(kernel + "_packed_fast", std::move(compiled.packed_fast), true);
     const EnvironmentFacts& facts = compiled.facts;
     loaded->info_ = {.name = loaded->name_,
                      .observation_count = facts.observation_count,

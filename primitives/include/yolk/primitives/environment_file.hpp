@@ -44,7 +44,7 @@ class LoadedEnvironment {
         std::string name;
         std::vector<std::uint32_t> spirv;
         Kernel<abi::rollout::Params> kernel{};  ///< a view of the two
-        void set(std::string kernel_name, std::vector<std::uint32_t> module) noexcept;
+        void set(std::string kernel_name, std::vector<std::uint32_t> module, bool tolerant) noexcept;
     };
     std::string name_, source_hash_, inexact_reason_;
     EnvironmentInfo info_;

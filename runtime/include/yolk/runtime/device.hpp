@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +26,7 @@ namespace yolk {
 /// What a device keeps of each pipeline that it makes (yolk/runtime/pipeline_report.hpp).
 enum class PipelineCapture {
     Nothing,
+    Code,             ///< the SPIR-V that the driver is given, of pipelines that are left out as well
     Statistics,       ///< what the driver's compiler says of its work, where DeviceFeatures::pipeline_statistics
     Representations,  ///< and the compiler's own forms of the kernel, assembly among them
 };
@@ -175,10 +176,11 @@ class Device {
     /// DeviceOptions::pipeline_capture.
     [[nodiscard]] std::vector<PipelineReport> take_pipeline_reports() const;
 
-    /// From now on pipelines with these identities (PipelineReport::identity) are not compiled, unless they exist
-    /// already: plans get a handle that cannot be bound, and there is no report. For inspections that take several
-    /// runs; no effect without DeviceOptions::pipeline_capture.
-    void leave_out_pipelines(std::set<std::uint64_t> identities) const;
+    /// From now on pipelines whose identities (PipelineReport::identity) `is_left_out` names are not compiled, unless
+    /// they exist already: plans get a handle that cannot be bound, and there is no report except of
+    /// PipelineCapture::Code. Called on any thread that asks for a pipeline. For inspections; no effect without
+    /// DeviceOptions::pipeline_capture.
+    void leave_out_pipelines(std::function<bool(std::uint64_t identity)> is_left_out) const;
 
     /// Writes the pipeline cache file now (the destructor tries, too, and logs a failure).
     [[nodiscard]] Result<void> save_pipeline_cache() const;

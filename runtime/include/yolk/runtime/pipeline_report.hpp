@@ -42,6 +42,8 @@ struct PipelineReport {
     std::string kernel;
     std::vector<SpecConstant> constants{};  ///< by id
     std::uint64_t identity = 0;             ///< hash of the module's code and the constants: the same in every process
+    bool tolerant = false;                  ///< KernelModule::tolerant
+    std::vector<std::uint32_t> code{};      ///< what the driver was given; empty without PipelineCapture::Code
     /// Of the module with these constants; nothing where its workgroup is not a constant.
     std::optional<std::uint32_t> workgroup_size{};   ///< invocations
     std::optional<std::uint64_t> declared_shared{};  ///< bytes that the kernel's shared variables take

@@ -28,6 +28,9 @@ struct KernelModule {
     std::uint32_t params_bytes = 0;        ///< size of the push constants, at most 128
     bool unrolled = false;  ///< specialized and unrolled before the driver sees it (yolk/shaders/specialize.hpp)
     std::uint32_t needs = kNeedsNothing;
+    /// Class T, never for exact mode. Else of class E or P: the same bits on every device, and a test reads whether its
+    /// instructions are (yolk/shaders/exactness.hpp).
+    bool tolerant = false;
 };
 
 /// A module together with the type of its parameters (push constants), so that wrong ones do not compile.

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// That no driver is given an instruction which it might contract where results are exact: the SPIR-V as it goes to
+// vkCreateShaderModule, specialized and unrolled, of every family's cases with drawn configurations and with those that
+// GPUs take by default. NVIDIA's compiler fuses every multiply and add without NoContraction and no CPU driver does
+// any, so that nothing else in this suite would fail. Nothing is compiled by a driver here.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "allowed_instructions.hpp"
+#include "family_runs.hpp"
+#include "gpu_defaults.hpp"
+#include "yolk/oracle/families.hpp"
+#include "yolk/primitives/environment_file.hpp"
+#include "yolk/runtime/pipeline_report.hpp"
+#include "yolk/runtime/probe.hpp"
+#include "yolk/shaders/exactness.hpp"
+#include "yolk/testing/device_test.hpp"
+
+namespace yolk::oracle {
+namespace {
+
+using ::testing::Each;
+using ::testing::Field;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// A device whose pipelines leave their code and are, once it has been probed, not compiled.
+Result<Device> open_to_read(const std::string& name) {
+    YOLK_TRY(Device device, Device::create(testing::instance(), testing::device_index(name),
+                                           {.pipeline_capture = PipelineCapture::Code}));
+    YOLK_TRY_VOID(probe(device));
+    device.leave_out_pipelines([](std::uint64_t) { return true; });
+    return device;
+}
+
+/// One line for each instruction that is neither exact nor allowed.
+std::vector<std::string> violations(const PipelineReport& report) {
+    const auto found = find_inexact(report.code);
+    if (!found) return {found.error().message};
+    std::vector<std::string> lines;
+    for (const InexactInstruction& one : *found) {
+        if (!is_allowed(report.kernel, one)) lines.push_back(to_string(one));
+    }
+    return lines;
+}
+
+/// Reads the code of what is not tolerant, and counts it. `of`: for messages.
+std::size_t expect_exact(const std::vector<PipelineReport>& reports, const std::string& of) {
+    std::size_t exact = 0;
+    for (const PipelineReport& report : reports) {
+        if (report.tolerant) continue;
+        ++exact;
+        EXPECT_THAT(violations(report), IsEmpty()) << report.kernel << " of " << of;
+    }
+    return exact;
+}
+
+bool has_tolerant(const std::vector<PipelineReport>& reports) {
+    return std::ranges::any_of(reports, &PipelineReport::tolerant);
+}
+
+/// Whether some output is compared within a tolerance only.
+bool expects_a_tolerance(const Problem& problem) {
+    const std::vector<Expected> all = problem.expected();
+    return std::ranges::any_of(all, [](const Expected& one) { return one.twin.empty(); });
+}
+
+using FamilyOnDevice = std::tuple<const Family*, std::string>;
+class no_contraction : public ::testing::TestWithParam<FamilyOnDevice> {};
+INSTANTIATE_TEST_SUITE_P(, no_contraction,
+                         ::testing::Combine(::testing::ValuesIn(families()), ::testing::ValuesIn(testing::devices())),
+                         [](const ::testing::TestParamInfo<FamilyOnDevice>& which) {
+                             return std::get<0>(which.param)->name + ("_" + std::get<1>(which.param));
+                         });
+
+// A problem that is compared with an exact twin must not have a kernel of class T either: such a kernel's code is not
+// read, so that a wrong TOLERANT in shaders/kernels.cmake would hide it.
+TEST_P(no_contraction, in_what_a_driver_is_given) {
+    const auto& [family, driver] = GetParam();
+    ASSERT_OK_AND_ASSIGN(const Device device, open_to_read(driver));
+    EXPECT_GT(expect_exact(device.take_pipeline_reports(), "the probes"), 0U);
+    const std::uint64_t made_for_probes = device.counts().pipelines_created;
+    const std::vector<std::string> drivers = testing::devices();
+    const auto position = static_cast<std::uint64_t>(std::ranges::find(drivers, driver) - drivers.begin());
+    const CheckContext context{.device = device,
+                               .dispatcher = testing::shared_device(driver).dispatcher,
+                               .seed = 1 + position,
+                               .configurations = 8};
+    const Problems problems = family->cases(context.seed);
+    std::size_t read = 0;
+    std::map<std::size_t, std::string> tolerant;  ///< problems that have a kernel of class T, and one's name
+    for (const Batch& batch : choose_batches(device.info(), context, *family, problems, shapes_of_gpus(*family))) {
+        const Problem& problem = *problems[batch.problem];
+        ASSERT_OK_AND_ASSIGN(const TemporaryPipelines temporary, TemporaryPipelines::begin(device));
+        for (const Configuration& configuration : batch.configurations) {
+            ASSERT_OK(problem.plan(device, configuration)) << problem.name();
+            const std::vector<PipelineReport> reports = device.take_pipeline_reports();
+            read += expect_exact(
+                reports, fmt::format("{}, {}", problem.name(), problem.space(device.info()).text(configuration)));
+            if (const auto one = std::ranges::find_if(reports, &PipelineReport::tolerant); one != reports.end())
+                tolerant[batch.problem] = one->kernel;
+        }
+    }
+    EXPECT_GT(read, 0U);
+    for (const auto& [index, kernel] : tolerant)
+        EXPECT_TRUE(expects_a_tolerance(*problems[index]))
+            << problems[index]->name() << " is exact, and takes " << kernel;
+    EXPECT_EQ(device.counts().pipelines_created, made_for_probes);
+    RecordProperty("modules", static_cast<int>(read));
+}
+
+class contraction : public testing::DeviceTest {};
+YOLK_FOR_EACH_DEVICE(contraction);
+
+// Environments compiled at run time, inside the roll-out, in each of its forms.
+TEST_P(contraction, of_environments_from_files_is_not_left_to_drivers) {
+    ASSERT_OK_AND_ASSIGN(const Device device, open_to_read(device_name()));
+    static_cast<void>(device.take_pipeline_reports());
+    for (const char* file :
+         {YOLK_ENVIRONMENTS_FOLDER "/cartpole.glsl", YOLK_EXAMPLE_ENVIRONMENTS_FOLDER "/acrobot.glsl"}) {
+        ASSERT_OK_AND_ASSIGN(const auto environment, load_environment(file));
+        const EnvironmentInfo& info = environment->info();
+        const PolicyNetwork network{.widths = {info.observation_count, 8, info.action_count}};
+        ASSERT_OK_AND_ASSIGN(const ParameterTable table, ParameterTable::create(network.parameters()));
+        for (const RolloutConfig& form : {RolloutConfig{.unrolled = 0, .private_parameters = 0, .packed = 0},
+                                          RolloutConfig{.unrolled = 1, .private_parameters = 0, .packed = 0},
+                                          RolloutConfig{.unrolled = 1, .private_parameters = 0, .packed = 1}}) {
+            RolloutDesc desc{
+                .own_environment = environment, .network = network, .parameters = table, .members = 4, .config = form};
+            ASSERT_OK(plan_rollout(device, desc)) << file;
+            const std::vector<PipelineReport> exact = device.take_pipeline_reports();
+            EXPECT_GT(expect_exact(exact, file), 0U);
+            EXPECT_FALSE(has_tolerant(exact)) << file;
+            desc.determinism = Determinism::Fast;
+            ASSERT_OK(plan_rollout(device, desc)) << file;
+            EXPECT_TRUE(has_tolerant(device.take_pipeline_reports())) << file;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace yolk::oracle
