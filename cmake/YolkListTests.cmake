@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run by ctest through what yolk_discover_tests generates, which sets test_executable, test_list, test_prefix, test_labels,
 # test_apart and test_environment: writes the list of tests where it is missing or older than the executable or than what is set,
-# and reads it.
+# and reads it. Where drivers are asked for (testing/README.md), names of tests follow from their devices: such a list is another
+# file, written each time.
 cmake_policy(VERSION 3.25)  # ctest has none of the project's
 
 # Seconds that a case may take; its watchdog ends it before (yolk/testing), so this is for what hangs outside of cases.
@@ -64,10 +65,15 @@ function(yolk_write_test_list listing)
   file(WRITE ${test_list} "${content}")
 endfunction()
 
+set(asks_for_drivers FALSE)
+if(NOT "$ENV{YOLK_TEST_DRIVERS}" STREQUAL "")
+  set(asks_for_drivers TRUE)
+  set(test_list "${test_list}.drivers")
+endif()
 if(NOT EXISTS ${test_executable})
   add_test(${test_executable}_NOT_BUILT ${test_executable}_NOT_BUILT)
 else()
-  if(NOT EXISTS ${test_list} OR ${test_executable} IS_NEWER_THAN ${test_list} OR
+  if(asks_for_drivers OR NOT EXISTS ${test_list} OR ${test_executable} IS_NEWER_THAN ${test_list} OR
      ${CMAKE_CURRENT_LIST_FILE} IS_NEWER_THAN ${test_list} OR ${CMAKE_PARENT_LIST_FILE} IS_NEWER_THAN ${test_list})
     execute_process(COMMAND ${test_executable} --gtest_list_tests RESULT_VARIABLE status OUTPUT_VARIABLE listing
       ERROR_VARIABLE told TIMEOUT 60)

@@ -27,7 +27,7 @@ class device_pool : public RolloutPoolTest {};
 TEST_F(device_pool, two_vendors_give_the_bits_of_one) {
     ASSERT_OK_AND_ASSIGN(const Trail expected, undisturbed());
     for (const std::uint32_t host_workers : {0U, 1U}) {
-        const std::array devices{swiftshader(), lavapipe()};
+        const std::array devices{another_device(), one_device()};
         ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices, {.host_workers = host_workers}));
         ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(pool, pooled_parts(pooled_options()), pooled_options()));
         {
@@ -43,7 +43,7 @@ TEST_F(device_pool, two_vendors_give_the_bits_of_one) {
 
 TEST_F(device_pool, one_device_makes_the_whole_run) {
     ASSERT_OK_AND_ASSIGN(const Trail expected, undisturbed());
-    ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&swiftshader(), 1)));
+    ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&another_device(), 1)));
     PoolParts parts = pooled_parts(pooled_options());
     const ParameterTable table = parts.parameters;
     parts.single = [table](const Device& device) { return rollout_evaluator(device, pooled_rollout(table, false)); };
@@ -56,7 +56,7 @@ TEST_F(device_pool, one_device_makes_the_whole_run) {
 }
 
 TEST_F(device_pool, logged_generations_repeat_the_run) {
-    const std::array devices{swiftshader(), lavapipe()};
+    const std::array devices{another_device(), one_device()};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices));
     ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(pool, pooled_parts(pooled_options()), pooled_options()));
     ASSERT_OK_AND_ASSIGN(Evolution again, Evolution::create(pool, pooled_parts(pooled_options()), pooled_options()));
@@ -78,8 +78,8 @@ TEST_F(device_pool, a_lost_device_is_dropped_and_the_bits_stay) {
     for (const std::uint64_t call : {1U, 2U, 3U, 4U, 9U}) {
         SCOPED_TRACE(call);
         testing::FaultInjector faults;
-        ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device("lavapipe"));
-        const std::array devices{mortal, swiftshader()};
+        ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device(testing::first_device_name()));
+        const std::array devices{mortal, another_device()};
         std::string notices;
         ASSERT_OK_AND_ASSIGN(
             DevicePool pool,
@@ -98,9 +98,9 @@ TEST_F(device_pool, a_lost_device_is_dropped_and_the_bits_stay) {
 TEST_F(device_pool, a_hung_device_is_dropped_and_the_bits_stay) {
     ASSERT_OK_AND_ASSIGN(const Trail expected, undisturbed());
     testing::FaultInjector faults;
-    ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device("lavapipe"));
-    const std::array devices{mortal, swiftshader()};
-    // Long enough for what SwiftShader compiles on a busy machine.
+    ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device(testing::first_device_name()));
+    const std::array devices{mortal, another_device()};
+    // Long enough for what a driver compiles on a busy machine.
     ASSERT_OK_AND_ASSIGN(DevicePool pool,
                          DevicePool::create(devices, {.hang_limit = std::chrono::seconds(2), .on_drop = [](auto&) {}}));
     ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(pool, pooled_parts(pooled_options()), pooled_options()));
@@ -112,19 +112,19 @@ TEST_F(device_pool, a_hung_device_is_dropped_and_the_bits_stay) {
 
 TEST_F(device_pool, without_a_device_left_it_says_why_each_was_dropped) {
     testing::FaultInjector faults;
-    ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device("lavapipe"));
+    ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device(testing::first_device_name()));
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&mortal, 1), {.on_drop = [](auto&) {}}));
     ASSERT_OK_AND_ASSIGN(Evolution run, Evolution::create(pool, pooled_parts(pooled_options()), pooled_options()));
     faults.fail_nth_call(2, testing::FaultKind::DeviceLost);
     const Result<Trail> trail = follow(run);
     EXPECT_TRUE(expect_error(trail, ErrorKind::DeviceLost, "No device of the pool is left."));
-    EXPECT_TRUE(expect_error(trail, ErrorKind::DeviceLost, "llvmpipe"));
+    EXPECT_TRUE(expect_error(trail, ErrorKind::DeviceLost, one_device().info().name));
 }
 
 TEST_F(device_pool, host_workers_alone_are_no_pool) {
     EXPECT_TRUE(expect_error(DevicePool::create({}, {.host_workers = 2}), ErrorKind::BadInput,
                              "A pool needs at least one device, which makes the update"));
-    ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&lavapipe(), 1),
+    ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&one_device(), 1),
                                                              {.host_workers = 1, .on_drop = [](const auto&) {}}));
     pool.drop(0, "It was unplugged.");
     const Result<std::size_t> lead = pool.lead();
@@ -147,7 +147,7 @@ PooledWork slept_work(std::vector<double> seconds_per_member, std::uint32_t memb
 
 /// At 70:1 a generation is too short for the slow device's smallest chunk.
 TEST_F(device_pool, many_short_generations_leave_a_slow_device_slow) {
-    const std::array devices{swiftshader(), lavapipe()};
+    const std::array devices{another_device(), one_device()};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices));
     constexpr int kGenerations = 200;
     int too_much = 0;
@@ -168,7 +168,7 @@ TEST_F(device_pool, many_short_generations_leave_a_slow_device_slow) {
 
 /// Drivers compile in the first chunk of every run.
 TEST_F(device_pool, the_first_chunk_of_each_run_is_not_measured) {
-    ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&lavapipe(), 1)));
+    ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&one_device(), 1)));
     const auto measured = [&]() -> Result<double> {
         YOLK_TRY(const PooledResult result, pool.evaluate(slept_work({1e-5}, 64, 0)));
         return result.shares[0].rate;
@@ -187,7 +187,7 @@ TEST_F(device_pool, the_first_chunk_of_each_run_is_not_measured) {
 
 TEST_F(device_pool, each_stage_can_be_a_function_on_the_host) {
     ASSERT_OK_AND_ASSIGN(const Trail expected, undisturbed());
-    const std::array devices{lavapipe(), swiftshader()};
+    const std::array devices{one_device(), another_device()};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices));
     for (const bool halve : {false, true}) {
         PoolParts parts = pooled_parts(pooled_options());
@@ -215,7 +215,7 @@ TEST_F(device_pool, each_stage_can_be_a_function_on_the_host) {
 }
 
 TEST_F(device_pool, an_error_of_the_users_function_ends_the_run) {
-    ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&lavapipe(), 1), {.host_workers = 1}));
+    ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&one_device(), 1), {.host_workers = 1}));
     PoolParts parts = pooled_parts(pooled_options());
     parts.members = [](const Device*, Dispatcher*) -> Result<std::unique_ptr<MemberEvaluator>> {
         return host_members([](const HostQuestion&, std::span<float>) -> Result<std::uint64_t> {
@@ -229,12 +229,12 @@ TEST_F(device_pool, an_error_of_the_users_function_ends_the_run) {
 
 TEST_F(device_pool, bad_input_is_refused) {
     EXPECT_TRUE(expect_error(DevicePool::create({}), ErrorKind::BadInput, "needs at least one device"));
-    const std::array devices{lavapipe(), swiftshader()};
-    const std::array twice{lavapipe(), swiftshader(), lavapipe()};
+    const std::array devices{one_device(), another_device()};
+    const std::array twice{one_device(), another_device(), one_device()};
     EXPECT_TRUE(expect_error(DevicePool::create(twice), ErrorKind::BadInput,
-                             "Devices 0 and 2 of a pool are both " + lavapipe().info().name));
-    ASSERT_OK_AND_ASSIGN(const Device again, mortal_device("lavapipe"));
-    const std::array opened_twice{lavapipe(), again};
+                             "Devices 0 and 2 of a pool are both " + one_device().info().name));
+    ASSERT_OK_AND_ASSIGN(const Device again, mortal_device(testing::first_device_name()));
+    const std::array opened_twice{one_device(), again};
     EXPECT_OK(DevicePool::create(opened_twice));
     EXPECT_TRUE(expect_error(DevicePool::create(std::span(devices).first(1), {.audit = 0.5}), ErrorKind::BadInput,
                              "there is one device"));
@@ -256,9 +256,10 @@ TEST_F(device_pool, bad_input_is_refused) {
 TEST_F(device_pool, a_device_that_is_not_exact_is_dropped_at_once) {
     testing::FaultInjector faults;
     faults.spoil_multiplications(true);
-    ASSERT_OK_AND_ASSIGN(const Device spoilt, Device::create(testing::instance(), testing::device_index("lavapipe")));
+    ASSERT_OK_AND_ASSIGN(const Device spoilt,
+                         Device::create(testing::instance(), testing::device_index(testing::first_device_name())));
     std::string notices;
-    const std::array devices{spoilt, swiftshader()};
+    const std::array devices{spoilt, another_device()};
     ASSERT_OK_AND_ASSIGN(const DevicePool pool,
                          DevicePool::create(devices, {.on_drop = [&](const auto& text) { notices += text; }}));
     EXPECT_EQ(pool.in_use(), 1U);

@@ -97,8 +97,7 @@ TEST_P(matrix_ranks_run, has_the_bits_of_the_twin_and_goes_on) {
 
 TEST(matrix_ranks, of_a_run_over_two_devices_are_those_of_one) {
     ASSERT_OK_AND_ASSIGN(const std::vector<std::string> expected, ranked_twin_hashes());
-    const std::array devices{::yolk::testing::shared_device("lavapipe").device,
-                             ::yolk::testing::shared_device("swiftshader").device};
+    const std::array devices{::yolk::testing::first_device().device, ::yolk::testing::other_device().device};
     for (const UpdateBy by : {UpdateBy::Lead, UpdateBy::All}) {
         ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices, {}));
         PoolParts parts{.parameters = ranked_table()};

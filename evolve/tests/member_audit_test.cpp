@@ -22,7 +22,7 @@ class member_audit : public RolloutPoolTest {
     /// A device and a worker on the host; what is told of dropped ones goes to notices_.
     Result<DevicePool> device_and_host(double audit, std::uint64_t seed = 1) {
         return DevicePool::create(
-            std::span(&lavapipe(), 1),
+            std::span(&one_device(), 1),
             {.audit = audit, .seed = seed, .host_workers = 1, .on_drop = [this](const auto& text) {
                  notices_ += text;
              }});

@@ -26,11 +26,11 @@ class pool_audit : public ::testing::Test {
    protected:
     /// Before any fault injector, which can fail only devices that are made after it.
     void SetUp() override {
-        static_cast<void>(lavapipe());
-        static_cast<void>(swiftshader());
+        static_cast<void>(one_device());
+        static_cast<void>(another_device());
     }
-    static const Device& lavapipe() { return testing::shared_device("lavapipe").device; }
-    static const Device& swiftshader() { return testing::shared_device("swiftshader").device; }
+    static const Device& one_device() { return testing::first_device().device; }
+    static const Device& another_device() { return testing::other_device().device; }
 };
 
 PhiloxKey key_of_seed(std::uint64_t seed) {
@@ -77,10 +77,10 @@ TEST_F(pool_audit, a_wrong_update_that_is_found_late_leaves_nothing_behind) {
     const std::uint32_t generations = first_update_drawn(seed, kAudit) + 2;
 
     testing::FaultInjector faults;
-    ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device("lavapipe"));
+    ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device(testing::first_device_name()));
     faults.spoil_multiplications(true);
     std::string notices;
-    const std::array devices{wrong, lavapipe()};
+    const std::array devices{wrong, one_device()};
     ASSERT_OK_AND_ASSIGN(
         DevicePool pool,
         DevicePool::create(
@@ -113,10 +113,10 @@ TEST_F(pool_audit, what_a_device_scored_before_its_update_was_wrong_is_made_agai
     const std::uint32_t generations = first_update_drawn(seed, kAudit) + 2;
 
     testing::FaultInjector faults;
-    ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device("lavapipe"));
+    ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device(testing::first_device_name()));
     faults.spoil_multiplications(true);
     std::string notices;
-    const std::array devices{lavapipe(), wrong};
+    const std::array devices{one_device(), wrong};
     ASSERT_OK_AND_ASSIGN(
         DevicePool pool,
         DevicePool::create(
@@ -152,7 +152,7 @@ TEST_F(pool_audit, a_second_wrong_worker_is_not_believed_for_what_was_before_goi
     for (std::uint64_t seed = 1; seed <= 24; ++seed) {
         std::atomic<bool> second_is_wrong = false;
         ASSERT_OK_AND_ASSIGN(DevicePool pool,
-                             DevicePool::create(std::span(&lavapipe(), 1),
+                             DevicePool::create(std::span(&one_device(), 1),
                                                 {.audit = 0.15, .seed = seed, .host_workers = 2, .on_drop = [&](auto&) {
                                                      second_is_wrong = true;
                                                  }}));
@@ -177,7 +177,7 @@ TEST_F(pool_audit, not_a_number_is_the_same_whatever_its_bits) {
     const EvolutionOptions options{.population = 8};
     ASSERT_OK_AND_ASSIGN(
         DevicePool pool,
-        DevicePool::create(std::span(&lavapipe(), 1), {.audit = 1.0, .host_workers = 1, .on_drop = [](auto&) {}}));
+        DevicePool::create(std::span(&one_device(), 1), {.audit = 1.0, .host_workers = 1, .on_drop = [](auto&) {}}));
     PoolParts parts = host_scored_parts(options, [](std::size_t worker) {
         return host_pairs([worker](const HostQuestion& question, std::span<float> returns) {
             Result<std::uint64_t> count = score_on_host(question, returns);
@@ -199,7 +199,7 @@ TEST_F(pool_audit, not_a_number_is_the_same_whatever_its_bits) {
 /// An audited update is made on a second device each time, and a lead that is lost is followed by another.
 TEST_F(pool_audit, scores_that_are_not_finite_are_named_once) {
     const EvolutionOptions options{.population = 8};
-    const std::array devices{lavapipe(), swiftshader()};
+    const std::array devices{one_device(), another_device()};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices, {.audit = 1.0, .on_drop = [](auto&) {}}));
     PoolParts parts = host_scored_parts(options, [](std::size_t) {
         return host_pairs([](const HostQuestion& question, std::span<float> returns) {
@@ -223,9 +223,9 @@ TEST_F(pool_audit, scores_that_are_not_finite_are_named_once) {
 TEST_F(pool_audit, evaluations_are_those_that_count) {
     const EvolutionOptions options{.population = 32};
     for (const bool has_wrong_one : {false, true}) {
-        ASSERT_OK_AND_ASSIGN(
-            DevicePool pool,
-            DevicePool::create(std::span(&lavapipe(), 1), {.audit = 1.0, .host_workers = 2, .on_drop = [](auto&) {}}));
+        ASSERT_OK_AND_ASSIGN(DevicePool pool,
+                             DevicePool::create(std::span(&one_device(), 1),
+                                                {.audit = 1.0, .host_workers = 2, .on_drop = [](auto&) {}}));
         PoolParts parts = host_scored_parts(options, [has_wrong_one](std::size_t worker) {
             return spoilt_pairs([has_wrong_one, worker](const HostQuestion& question) {
                 return has_wrong_one && worker == 1 && question.when.generation == 2 ? 1e9F : 0.0F;
@@ -240,13 +240,13 @@ TEST_F(pool_audit, evaluations_are_those_that_count) {
 }
 
 TEST_F(pool_audit, a_run_of_another_determinism_than_the_pools_is_refused) {
-    ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&lavapipe(), 1), {.host_workers = 1}));
+    ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(&one_device(), 1), {.host_workers = 1}));
     EvolutionOptions options{.population = 8};
     options.determinism = Determinism::Fast;
     const auto members = [](std::size_t) { return host_pairs(); };
     EXPECT_TRUE(expect_error(Evolution::create(pool, host_scored_parts(options, members), options), ErrorKind::BadInput,
                              "The run's determinism is fast, and its pool was made for exact"));
-    ASSERT_OK_AND_ASSIGN(DevicePool fast, DevicePool::create(std::span(&lavapipe(), 1),
+    ASSERT_OK_AND_ASSIGN(DevicePool fast, DevicePool::create(std::span(&one_device(), 1),
                                                              {.determinism = Determinism::Fast, .host_workers = 1}));
     EXPECT_OK(Evolution::create(fast, host_scored_parts(options, members), options));
     options.determinism = Determinism::Exact;
@@ -257,8 +257,9 @@ TEST_F(pool_audit, a_run_of_another_determinism_than_the_pools_is_refused) {
 TEST_F(pool_audit, a_device_that_is_left_alone_says_that_it_is_not_audited) {
     testing::FaultInjector faults;
     faults.spoil_multiplications(true);
-    ASSERT_OK_AND_ASSIGN(const Device spoilt, Device::create(testing::instance(), testing::device_index("lavapipe")));
-    const std::array devices{spoilt, swiftshader()};
+    ASSERT_OK_AND_ASSIGN(const Device spoilt,
+                         Device::create(testing::instance(), testing::device_index(testing::first_device_name())));
+    const std::array devices{spoilt, another_device()};
     for (const double audit : {0.0, 1.0}) {
         ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices, {.audit = audit, .on_drop = [](auto&) {}}));
         ASSERT_EQ(pool.in_use(), 1U);
@@ -295,12 +296,12 @@ TEST_F(pool_audit, parameters_can_be_given_where_the_lead_is_lost) {
     const auto make = [&](DevicePool& pool) {
         return Evolution::create(pool, host_scored_parts(options, [](std::size_t) { return host_pairs(); }), options);
     };
-    ASSERT_OK_AND_ASSIGN(DevicePool undisturbed, DevicePool::create(std::span(&swiftshader(), 1)));
+    ASSERT_OK_AND_ASSIGN(DevicePool undisturbed, DevicePool::create(std::span(&another_device(), 1)));
     ASSERT_OK_AND_ASSIGN(Evolution alone, make(undisturbed));
     ASSERT_OK_AND_ASSIGN(const std::string expected, steps(alone, [] {}));
     testing::FaultInjector faults;
-    ASSERT_OK_AND_ASSIGN(const Device mortal, probed_device("lavapipe"));
-    const std::array devices{mortal, swiftshader()};
+    ASSERT_OK_AND_ASSIGN(const Device mortal, probed_device(testing::first_device_name()));
+    const std::array devices{mortal, another_device()};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices, {.on_drop = [](auto&) {}}));
     ASSERT_OK_AND_ASSIGN(Evolution run, make(pool));
     ASSERT_OK_AND_ASSIGN(const std::string hash,

@@ -15,7 +15,7 @@ class pool_sharing : public RolloutPoolTest {};
 
 TEST_F(pool_sharing, an_update_that_all_devices_make_has_the_same_bits) {
     ASSERT_OK_AND_ASSIGN(const Trail expected, undisturbed());
-    const std::array devices{swiftshader(), lavapipe()};
+    const std::array devices{another_device(), one_device()};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices));
     PoolParts parts = pooled_parts(pooled_options());
     parts.update_by = UpdateBy::All;
@@ -32,8 +32,8 @@ TEST_F(pool_sharing, a_device_lost_in_a_shared_update_is_dropped_and_the_bits_st
     for (const std::uint64_t call : {2U, 5U, 8U, 11U}) {
         SCOPED_TRACE(call);
         testing::FaultInjector faults;
-        ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device("lavapipe"));
-        const std::array devices{mortal, swiftshader()};
+        ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device(testing::first_device_name()));
+        const std::array devices{mortal, another_device()};
         ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices, {.on_drop = [](auto&) {}}));
         PoolParts parts = pooled_parts(pooled_options());
         parts.update_by = UpdateBy::All;
@@ -50,7 +50,7 @@ TEST_F(pool_sharing, a_device_lost_in_a_shared_update_is_dropped_and_the_bits_st
 
 /// No thread is started for a share: each worker has its own.
 TEST_F(pool_sharing, shares_are_made_on_the_pools_threads) {
-    const std::array devices{swiftshader(), lavapipe()};
+    const std::array devices{another_device(), one_device()};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices, {.host_workers = 1}));
     std::array<std::thread::id, 3> threads;
     pool.on_each([&](std::size_t worker) { threads.at(worker) = std::this_thread::get_id(); });
@@ -95,8 +95,8 @@ TEST_F(pool_sharing, float_weights_are_shared_in_fast_mode) {
     EvolutionOptions options = pooled_options();
     options.fitness = FitnessRule::ZScore;
     options.determinism = Determinism::Fast;
-    ASSERT_OK_AND_ASSIGN(const Device first, mortal_device("lavapipe"));
-    ASSERT_OK_AND_ASSIGN(const Device second, mortal_device("lavapipe"));
+    ASSERT_OK_AND_ASSIGN(const Device first, mortal_device(testing::first_device_name()));
+    ASSERT_OK_AND_ASSIGN(const Device second, mortal_device(testing::first_device_name()));
     const std::array devices{first, second};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices, {.determinism = Determinism::Fast}));
     ASSERT_OK_AND_ASSIGN(const std::string alone, updated_twice(pool, UpdateBy::Lead, options));
@@ -107,8 +107,8 @@ TEST_F(pool_sharing, float_weights_are_shared_in_fast_mode) {
 }
 
 TEST_F(pool_sharing, shares_take_the_configuration_of_the_run) {
-    ASSERT_OK_AND_ASSIGN(const Device first, mortal_device("lavapipe"));
-    ASSERT_OK_AND_ASSIGN(const Device second, mortal_device("lavapipe"));
+    ASSERT_OK_AND_ASSIGN(const Device first, mortal_device(testing::first_device_name()));
+    ASSERT_OK_AND_ASSIGN(const Device second, mortal_device(testing::first_device_name()));
     const std::array devices{first, second};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(devices));
     ASSERT_OK_AND_ASSIGN(const std::string expected, updated_twice(pool, UpdateBy::All, pooled_options()));
@@ -129,8 +129,8 @@ class pool_sharing_faults : public RolloutPoolTest {
     }
     /// Whether a call failed.
     Result<bool> run_with_fault(std::uint64_t n, testing::FaultKind kind, const std::string& expected_hash) {
-        YOLK_TRY(const Device mortal, mortal_device("lavapipe"));
-        const std::array devices{lavapipe(), swiftshader(), mortal};
+        YOLK_TRY(const Device mortal, mortal_device(testing::first_device_name()));
+        const std::array devices{one_device(), another_device(), mortal};
         std::string notices;
         YOLK_TRY(DevicePool pool,
                  DevicePool::create(devices, {.on_drop = [&](const std::string& text) { notices += text; }}));
@@ -138,13 +138,13 @@ class pool_sharing_faults : public RolloutPoolTest {
         parts.update_by = UpdateBy::All;
         YOLK_TRY(Evolution run, Evolution::create(pool, std::move(parts), pooled_options()));
         // Counted over both updates: the second may have no share for a device that was slow at the first.
-        const std::uint64_t dispatches = swiftshader().counts().dispatches;
+        const std::uint64_t dispatches = another_device().counts().dispatches;
         faults_->fail_nth_call(n, kind);
         YOLK_TRY_VOID(run.apply(weights_of(pooled_options())));
         const bool has_failed = !faults_->injected_into().empty();
         faults_->fail_nothing();
         YOLK_TRY_VOID(run.apply(weights_of(pooled_options())));
-        EXPECT_GT(swiftshader().counts().dispatches, dispatches);
+        EXPECT_GT(another_device().counts().dispatches, dispatches);
         YOLK_TRY(const std::string hash, run.state_hash());
         EXPECT_EQ(hash, expected_hash);
         const bool is_dropped = has_failed && kind == testing::FaultKind::DeviceLost;
@@ -156,7 +156,7 @@ class pool_sharing_faults : public RolloutPoolTest {
 };
 
 TEST_F(pool_sharing_faults, a_device_that_cannot_make_its_share_is_left_out) {
-    const std::array both{lavapipe(), swiftshader()};
+    const std::array both{one_device(), another_device()};
     ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(both));
     ASSERT_OK_AND_ASSIGN(const std::string expected, updated_twice(pool, UpdateBy::Lead, pooled_options()));
     for (const testing::FaultKind kind : {testing::FaultKind::OutOfDeviceMemory, testing::FaultKind::DeviceLost}) {

@@ -23,11 +23,11 @@ class ranks_audit : public ::testing::Test {
    protected:
     /// Before any fault injector, which can fail only devices that are made after it.
     void SetUp() override {
-        static_cast<void>(lavapipe());
-        static_cast<void>(swiftshader());
+        static_cast<void>(one_device());
+        static_cast<void>(another_device());
     }
-    static const Device& lavapipe() { return testing::shared_device("lavapipe").device; }
-    static const Device& swiftshader() { return testing::shared_device("swiftshader").device; }
+    static const Device& one_device() { return testing::first_device().device; }
+    static const Device& another_device() { return testing::other_device().device; }
 };
 
 /// Of one rank, until `generations` are done or an error. Hash of the state.
@@ -64,13 +64,13 @@ TEST_F(ranks_audit, all_go_back_where_one_finds_a_wrong_worker) {
     const EvolutionOptions options{.population = 16};
     ASSERT_OK_AND_ASSIGN(const auto expected, hashes_of_twin(options, kGenerations));
     // Ranks have devices of their own, as on different machines.
-    ASSERT_OK_AND_ASSIGN(const Device second_lavapipe, probed_device("lavapipe"));
-    ASSERT_OK_AND_ASSIGN(const Device second_swiftshader, probed_device("swiftshader"));
+    ASSERT_OK_AND_ASSIGN(const Device one_again, probed_device(testing::first_device_name()));
+    ASSERT_OK_AND_ASSIGN(const Device another_again, probed_device(testing::other_device_name()));
     std::uint32_t went_back = 0;
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
         const DevicePoolOptions pool{.audit = 0.3, .seed = seed};
-        std::array<AuditedRank, 2> ranks{AuditedRank{.devices = {swiftshader(), lavapipe()}, .pool = pool},
-                                         AuditedRank{.devices = {second_lavapipe, second_swiftshader}, .pool = pool}};
+        std::array<AuditedRank, 2> ranks{AuditedRank{.devices = {another_device(), one_device()}, .pool = pool},
+                                         AuditedRank{.devices = {one_again, another_again}, .pool = pool}};
         ranks[1].spoil = [](std::size_t worker, const HostQuestion& question) {
             if (worker == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             return worker == 1 && question.when.generation >= 2 ? 1e9F : 0.0F;
@@ -101,14 +101,15 @@ TEST_F(ranks_audit, what_a_device_scored_before_its_update_was_wrong_is_made_aga
     };
     std::uint64_t seed = 1;
     while (!is_update_audited(kAudit, seed, 0) || drawn(seed, {4, 0, 0, 0}) || drawn(seed, {6, 0, 0, 0})) ++seed;
-    ASSERT_OK_AND_ASSIGN(const Device right, probed_device("lavapipe"));  // before faults: it stays right
+    ASSERT_OK_AND_ASSIGN(const Device right,
+                         probed_device(testing::first_device_name()));  // before faults: it stays right
     testing::FaultInjector faults;
-    ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device("lavapipe"));
+    ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device(testing::first_device_name()));
     faults.only_on_device(1);  // of those made since: `wrong`
     faults.spoil_multiplications(true);
     const DevicePoolOptions pool{.audit = kAudit, .seed = seed};
     std::atomic<std::uint32_t> spoilt = 0;
-    std::array<AuditedRank, 2> ranks{AuditedRank{.devices = {swiftshader(), lavapipe()}, .pool = pool},
+    std::array<AuditedRank, 2> ranks{AuditedRank{.devices = {another_device(), one_device()}, .pool = pool},
                                      AuditedRank{.devices = {wrong, right}, .pool = pool}};
     ranks[1].spoil = [&](std::size_t worker, const HostQuestion&) {
         if (worker == 0) {
@@ -130,13 +131,13 @@ TEST_F(ranks_audit, what_a_device_scored_before_its_update_was_wrong_is_made_aga
 
 TEST_F(ranks_audit, of_two_states_the_exact_twin_says_which_is_right) {
     testing::FaultInjector faults;
-    ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device("lavapipe"));
+    ASSERT_OK_AND_ASSIGN(const Device wrong, probed_device(testing::first_device_name()));
     faults.only_on_device(1);  // of those made since: `wrong`
     faults.spoil_multiplications(true);
     for (const std::uint32_t wrong_rank : {0U, 1U}) {
         std::array<AuditedRank, 2> ranks;
         ranks[wrong_rank].devices = {wrong};
-        ranks[1 - wrong_rank].devices = {swiftshader()};
+        ranks[1 - wrong_rank].devices = {another_device()};
         testing::on_ranks<Exchange>(2, [&](Exchange& exchange) {
             const Result<std::string> hash = run_rank(exchange, ranks[exchange.rank()], {.population = 8}, 3);
             EXPECT_TRUE(expect_error(hash, ErrorKind::Failed,
@@ -171,8 +172,8 @@ TEST_F(ranks_audit, a_rank_that_cannot_go_back_ends_the_run_of_all) {
     std::uint64_t seed = 1;
     while (drawn(seed, 0) || drawn(seed, 1) || !drawn(seed, 2)) ++seed;
     std::array<AuditedRank, 2> ranks{
-        AuditedRank{.devices = {lavapipe()}, .pool = {.audit = kAudit, .seed = seed, .host_workers = 1}},
-        AuditedRank{.devices = {swiftshader()}}};
+        AuditedRank{.devices = {one_device()}, .pool = {.audit = kAudit, .seed = seed, .host_workers = 1}},
+        AuditedRank{.devices = {another_device()}}};
     // The right worker and the other rank are slow, so that the wrong worker is dealt members.
     const auto take_time = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
     ranks[0].spoil = [&](std::size_t worker, const HostQuestion& question) {

@@ -123,9 +123,9 @@ Result<RankRun> run_on(const Device& device, Exchange& exchange, FitnessRule rul
 
 TEST(ranks, on_devices_of_two_vendors_have_the_states_of_one) {
     // One for each rank, as on different machines.
-    ASSERT_OK_AND_ASSIGN(const Device third, probed_device("lavapipe"));
-    const std::array<const Device*, 3> devices{&testing::shared_device("lavapipe").device,
-                                               &testing::shared_device("swiftshader").device, &third};
+    ASSERT_OK_AND_ASSIGN(const Device third, probed_device(testing::first_device_name()));
+    const std::array<const Device*, 3> devices{&testing::first_device().device, &testing::other_device().device,
+                                               &third};
     for (const FitnessRule rule : {FitnessRule::PairDifference, FitnessRule::CentredRank, FitnessRule::ZScore}) {
         SoloExchange alone;
         ASSERT_OK_AND_ASSIGN(const RankRun expected, run_on(*devices[0], alone, rule));
@@ -140,8 +140,7 @@ TEST(ranks, on_devices_of_two_vendors_have_the_states_of_one) {
 }
 
 TEST(ranks, have_the_scores_of_their_own_members) {
-    const std::array<const Device*, 2> devices{&testing::shared_device("lavapipe").device,
-                                               &testing::shared_device("swiftshader").device};
+    const std::array<const Device*, 2> devices{&testing::first_device().device, &testing::other_device().device};
     testing::on_ranks<Exchange>(2, [&](Exchange& exchange) {
         const EvolutionOptions options{.population = 8};
         ASSERT_OK_AND_ASSIGN(DevicePool pool, DevicePool::create(std::span(devices[exchange.rank()], 1)));

@@ -77,15 +77,15 @@ class RolloutPoolTest : public ::testing::Test {
    protected:
     /// Before any fault injector, which can fail only devices that are made after it.
     void SetUp() override {
-        static_cast<void>(lavapipe());
-        static_cast<void>(swiftshader());
+        static_cast<void>(one_device());
+        static_cast<void>(another_device());
     }
-    static const Device& lavapipe() { return testing::shared_device("lavapipe").device; }
-    static const Device& swiftshader() { return testing::shared_device("swiftshader").device; }
+    static const Device& one_device() { return testing::first_device().device; }
+    static const Device& another_device() { return testing::other_device().device; }
     /// Of one device, which makes the whole run.
     static Result<Trail> undisturbed(int generations = kPoolGenerations,
                                      const EvolutionOptions& options = pooled_options()) {
-        auto& shared = testing::shared_device("lavapipe");
+        auto& shared = testing::first_device();
         PoolParts given = pooled_parts(options);
         EvolutionParts parts{.parameters = given.parameters, .initial = given.initial};
         YOLK_TRY(parts.evaluator, rollout_evaluator(shared.device, pooled_rollout(given.parameters, false)));

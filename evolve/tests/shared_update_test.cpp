@@ -53,9 +53,7 @@ class shared_update : public ::yolk::testing::DeviceTest {
    protected:
     /// The test's device, the first other, the test's again.
     [[nodiscard]] std::vector<UpdateDevice> three_devices() const {
-        const std::vector<std::string> names = ::yolk::testing::devices();
-        const auto other = std::ranges::find_if(names, [&](const std::string& name) { return name != device_name(); });
-        auto& beside = ::yolk::testing::shared_device(other == names.end() ? device_name() : *other);
+        auto& beside = ::yolk::testing::device_beside(device_name());
         return {{.device = &device(), .dispatcher = &dispatcher()},
                 {.device = &beside.device, .dispatcher = &beside.dispatcher},
                 {.device = &device(), .dispatcher = &dispatcher(), .config = EsUpdateConfig{.pairs_per_slice = 5}}};

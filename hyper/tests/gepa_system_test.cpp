@@ -71,7 +71,7 @@ class gepa_system : public ::testing::Test {
     gepa_system() { models_.otherwise(model_.model({.prices = {.prompt = 1000, .completion = 2000}})); }
     [[nodiscard]] System system(bool optimize_text = true, bool optimize_heat = true) {
         System made = rules_system(optimize_text, optimize_heat);
-        made.use(::yolk::testing::shared_device("lavapipe").dispatcher);
+        made.use(::yolk::testing::first_device().dispatcher);
         made.use(models_);
         return made;
     }

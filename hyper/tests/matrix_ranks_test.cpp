@@ -130,16 +130,16 @@ TEST(matrix_ranks_search, has_the_same_bits_on_any_devices) {
         EXPECT_OK(searched);
         return std::pair(searched->values, searched->outcome.state_hash);
     };
-    const auto expected = values_on(lavapipe(), {1, 0, 4});
-    EXPECT_EQ(values_on(swiftshader(), {1, 0, 4}), expected);
+    const auto expected = values_on(one_device(), {1, 0, 4});
+    EXPECT_EQ(values_on(another_device(), {1, 0, 4}), expected);
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool both, pool_of({lavapipe(), swiftshader()}, notices, {.audit = 1.0}));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool both, pool_of({one_device(), another_device()}, notices, {.audit = 1.0}));
     ASSERT_OK_AND_ASSIGN(const Searched together, search(ranked_task({1, 0, 4}), few_steps(), &both));
     EXPECT_EQ(std::pair(together.values, together.outcome.state_hash), expected);
     // A rank that is declared counts, and 0 is the run's, which is 1.
-    EXPECT_EQ(values_on(lavapipe(), {0, 1, 4}), expected);
-    EXPECT_NE(values_on(lavapipe(), {1, 1, 1}).first, expected.first);
-    EXPECT_NE(values_on(lavapipe(), {4, 4, 4}).first, expected.first);
+    EXPECT_EQ(values_on(one_device(), {0, 1, 4}), expected);
+    EXPECT_NE(values_on(one_device(), {1, 1, 1}).first, expected.first);
+    EXPECT_NE(values_on(one_device(), {4, 4, 4}).first, expected.first);
 }
 
 /// Two processes, as threads; then two that were given other systems.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools of both test drivers, and devices that may fail.
+// Pools of two devices, and devices that may fail.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace yolk::hyper {
 
-inline const Device& lavapipe() { return yolk::testing::shared_device("lavapipe").device; }
-inline const Device& swiftshader() { return yolk::testing::shared_device("swiftshader").device; }
+inline const Device& one_device() { return yolk::testing::first_device().device; }
+inline const Device& another_device() { return yolk::testing::other_device().device; }
 
 /// A device of its own, which faults may take away without the other tests' losing theirs.
 inline Result<Device> mortal_device(const std::string& name) {
@@ -28,12 +28,13 @@ struct RankDevice {
     Device device;
     Dispatcher dispatcher;
 };
-/// One for each rank that is a thread, lavapipe and SwiftShader by turns: the validation layer does not stand threads
-/// that share one (docs/quirks.md).
+/// One for each rank that is a thread, of the two devices by turns: the validation layer does not stand threads that
+/// share one (docs/quirks.md).
 inline Result<std::vector<RankDevice>> devices_of_ranks(std::uint32_t count) {
     std::vector<RankDevice> devices;
     for (std::uint32_t rank = 0; rank < count; ++rank) {
-        YOLK_TRY(Device device, mortal_device(rank % 2 == 0 ? "lavapipe" : "swiftshader"));
+        YOLK_TRY(Device device, mortal_device(rank % 2 == 0 ? yolk::testing::first_device_name()
+                                                            : yolk::testing::other_device_name()));
         YOLK_TRY(Dispatcher dispatcher, Dispatcher::create(device));
         devices.push_back({.device = std::move(device), .dispatcher = std::move(dispatcher)});
     }

@@ -20,8 +20,8 @@ using ::yolk::testing::expect_error;
 class pooled_optimize : public ::testing::Test {
    protected:
     void SetUp() override {
-        static_cast<void>(lavapipe());
-        static_cast<void>(swiftshader());
+        static_cast<void>(one_device());
+        static_cast<void>(another_device());
     }
 };
 
@@ -43,13 +43,13 @@ TEST_F(pooled_optimize, ends_with_the_parameters_of_one_device) {
         ASSERT_OK_AND_ASSIGN(const Searched expected, search(make(1), few_steps(), nullptr));
         EXPECT_THAT(expected.outcome.shares, IsEmpty());
         std::string notices;
-        ASSERT_OK_AND_ASSIGN(evolve::DevicePool one, pool_of({swiftshader()}, notices));
+        ASSERT_OK_AND_ASSIGN(evolve::DevicePool one, pool_of({another_device()}, notices));
         ASSERT_OK_AND_ASSIGN(const Searched alone, search(make(1), few_steps(), &one));
         expect_same(alone, expected);
         EXPECT_THAT(alone.outcome.shares, IsEmpty());
         for (const double audit : {0.0, 1.0}) {
             ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
-                                 pool_of({swiftshader(), lavapipe()}, notices, {.audit = audit}));
+                                 pool_of({another_device(), one_device()}, notices, {.audit = audit}));
             ASSERT_OK_AND_ASSIGN(const Searched both, search(make(1), few_steps(), &pool));
             expect_same(both, expected);
             EXPECT_EQ(pool.in_use(), 2U) << notices;
@@ -66,11 +66,11 @@ TEST_F(pooled_optimize, a_device_lost_midway_changes_nothing) {
     for (const bool is_first : {true, false}) {
         for (const std::uint64_t call : {1U, 7U}) {
             testing::FaultInjector faults;
-            ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device("lavapipe"));
+            ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device(yolk::testing::first_device_name()));
             std::string notices;
             ASSERT_OK_AND_ASSIGN(
                 evolve::DevicePool pool,
-                pool_of({is_first ? mortal : swiftshader(), is_first ? swiftshader() : mortal}, notices));
+                pool_of({is_first ? mortal : another_device(), is_first ? another_device() : mortal}, notices));
             OptimizeOptions options = few_steps();
             options.on_step = [&](const StepReport& report) {
                 if (report.step == 2) faults.fail_nth_call(call, testing::FaultKind::DeviceLost);
@@ -88,10 +88,10 @@ TEST_F(pooled_optimize, a_device_lost_midway_changes_nothing) {
 TEST_F(pooled_optimize, a_hung_device_changes_nothing) {
     ASSERT_OK_AND_ASSIGN(const Searched expected, search(xor_task(), few_steps(), nullptr));
     testing::FaultInjector faults;
-    ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device("lavapipe"));
+    ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device(yolk::testing::first_device_name()));
     std::string notices;
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
-                         pool_of({mortal, swiftshader()}, notices, {.hang_limit = std::chrono::seconds(3)}));
+                         pool_of({mortal, another_device()}, notices, {.hang_limit = std::chrono::seconds(3)}));
     OptimizeOptions options = few_steps();
     options.on_step = [&](const StepReport& report) {
         if (report.step == 2) faults.hang_submissions(true);
@@ -109,9 +109,10 @@ void search_with_a_wrong_device(double audit, const MakeTask& make,
     for (std::uint64_t seed = 1; found < 2 && seed <= 40; ++seed) {
         SCOPED_TRACE(seed);
         testing::FaultInjector faults;
-        ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device(seed % 2 == 1 ? "lavapipe" : "swiftshader"));
+        ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device(seed % 2 == 1 ? yolk::testing::first_device_name()
+                                                                             : yolk::testing::other_device_name()));
         std::string notices;
-        ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({wrong, seed % 2 == 1 ? swiftshader() : lavapipe()},
+        ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({wrong, seed % 2 == 1 ? another_device() : one_device()},
                                                               notices, {.audit = audit, .seed = seed}));
         faults.only_on_device(1);            // of those made since: `wrong`
         faults.spoil_multiplications(true);  // after its probe
@@ -165,7 +166,7 @@ class AsksOnce final : public Search {
 
 TEST_F(pooled_optimize, searches_of_the_callers_own_use_the_pool) {
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({lavapipe(), swiftshader()}, notices));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({one_device(), another_device()}, notices));
     AsksOnce once;
     OptimizeOptions options = few_steps();
     options.search = &once;
@@ -177,7 +178,7 @@ TEST_F(pooled_optimize, searches_of_the_callers_own_use_the_pool) {
 TEST_F(pooled_optimize, fast_mode_says_what_it_leaves_open) {
     std::string notices;
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool,
-                         pool_of({lavapipe(), swiftshader()}, notices, {.determinism = Determinism::Fast}));
+                         pool_of({one_device(), another_device()}, notices, {.determinism = Determinism::Fast}));
     EXPECT_TRUE(expect_error(search(xor_task(), few_steps(), &pool), ErrorKind::BadInput, "in fast mode"));
     OptimizeOptions options = few_steps(2);
     options.evolution.determinism = Determinism::Fast;

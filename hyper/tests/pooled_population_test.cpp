@@ -20,8 +20,8 @@ class pooled_population : public ::testing::Test {
    protected:
     /// Before any fault injector, which can fail only devices that are made after it.
     void SetUp() override {
-        static_cast<void>(lavapipe());
-        static_cast<void>(swiftshader());
+        static_cast<void>(one_device());
+        static_cast<void>(another_device());
     }
 };
 
@@ -110,13 +110,13 @@ Result<PopulationOutputs> outputs_of(std::vector<Device> devices, Mixed& mixed, 
 TEST_F(pooled_population, two_vendors_and_the_host_give_the_bits_of_one) {
     Mixed mixed;
     ASSERT_OK_AND_ASSIGN(const Prepared prepared, prepare(mixed));
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, outputs_of({lavapipe()}, mixed, prepared, -1, 65));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, outputs_of({one_device()}, mixed, prepared, -1, 65));
     EXPECT_TRUE(expected.pooled.devices.shares.empty());
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs other, outputs_of({swiftshader()}, mixed, prepared, -1, 65));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs other, outputs_of({another_device()}, mixed, prepared, -1, 65));
     EXPECT_TRUE(other.values == expected.values);
     for (const std::uint32_t host_workers : {0U, 1U}) {
-        ASSERT_OK_AND_ASSIGN(const PopulationOutputs both, outputs_of({swiftshader(), lavapipe()}, mixed, prepared, -1,
-                                                                      65, {.host_workers = host_workers}));
+        ASSERT_OK_AND_ASSIGN(const PopulationOutputs both, outputs_of({another_device(), one_device()}, mixed, prepared,
+                                                                      -1, 65, {.host_workers = host_workers}));
         EXPECT_TRUE(both.values == expected.values);
         EXPECT_EQ(both.counts.host_calls, 65U * 6U);
         std::uint32_t members = 0;
@@ -129,8 +129,8 @@ TEST_F(pooled_population, an_audit_agrees_even_where_host_functions_go_by_chance
     Mixed mixed(true);
     ASSERT_OK_AND_ASSIGN(const Prepared prepared, prepare(mixed));
     const int before = *mixed.calls;
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs both, outputs_of({swiftshader(), lavapipe()}, mixed, prepared, -1, 40,
-                                                                  {.audit = 1.0, .host_workers = 1}));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs both, outputs_of({another_device(), one_device()}, mixed, prepared, -1,
+                                                                  40, {.audit = 1.0, .host_workers = 1}));
     EXPECT_EQ(*mixed.calls - before, 40 * 6);
     std::uint32_t audited = 0;
     for (const evolve::WorkerShare& share : both.pooled.devices.shares) {
@@ -147,12 +147,12 @@ TEST_F(pooled_population, given_candidates_of_a_system) {
         if (c % 2 == 0) candidates.back().values.emplace_back("shift", drawn_tensor({1}, 600 + c));
     }
     Mixed alone;
-    alone.system.use(yolk::testing::shared_device("lavapipe").dispatcher);
+    alone.system.use(yolk::testing::first_device().dispatcher);
     ASSERT_OK_AND_ASSIGN(const PopulationEvaluation expected,
                          alone.system.evaluate_population(candidates, alone.examples, numeric_distance()));
     Mixed mixed;
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({lavapipe(), swiftshader()}, notices, {.audit = 1.0}));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({one_device(), another_device()}, notices, {.audit = 1.0}));
     mixed.system.use(pool);
     ASSERT_OK_AND_ASSIGN(const PopulationEvaluation both,
                          mixed.system.evaluate_population(candidates, mixed.examples, numeric_distance()));
@@ -171,7 +171,7 @@ TEST_F(pooled_population, errors_of_host_functions_name_the_candidate) {
     });
     System system("refuse", [=](const Inputs& in) { return refuse(in["x"]); });
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({lavapipe(), swiftshader()}, notices, {.audit = 1.0}));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({one_device(), another_device()}, notices, {.audit = 1.0}));
     system.use(pool);
     std::vector<Candidate> candidates(48);
     for (std::size_t c = 0; c < candidates.size(); ++c)
@@ -187,12 +187,12 @@ TEST_F(pooled_population, errors_of_host_functions_name_the_candidate) {
 TEST_F(pooled_population, a_lost_device_is_dropped_and_the_bits_stay) {
     Mixed mixed;
     ASSERT_OK_AND_ASSIGN(const Prepared prepared, prepare(mixed));
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, outputs_of({swiftshader()}, mixed, prepared, -1, 65));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, outputs_of({another_device()}, mixed, prepared, -1, 65));
     for (const std::uint64_t call : {1U, 4U, 30U}) {
         testing::FaultInjector faults;
-        ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device("lavapipe"));
+        ASSERT_OK_AND_ASSIGN(const Device mortal, mortal_device(yolk::testing::first_device_name()));
         std::string notices;
-        ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({mortal, swiftshader()}, notices));
+        ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({mortal, another_device()}, notices));
         ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator, evaluator_over(pool, mixed, prepared));
         faults.fail_nth_call(call, testing::FaultKind::DeviceLost);
         ASSERT_OK_AND_ASSIGN(const PopulationOutputs got, evaluator.evaluate(prepared.members(-1, 65)));
@@ -207,11 +207,11 @@ TEST_F(pooled_population, a_lost_device_is_dropped_and_the_bits_stay) {
 TEST_F(pooled_population, a_device_that_computes_wrongly_is_found) {
     Mixed mixed;
     ASSERT_OK_AND_ASSIGN(const Prepared prepared, prepare(mixed));
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, outputs_of({swiftshader()}, mixed, prepared, -1, 65));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, outputs_of({another_device()}, mixed, prepared, -1, 65));
     testing::FaultInjector faults;
-    ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device("lavapipe"));
+    ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device(yolk::testing::first_device_name()));
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({wrong, swiftshader()}, notices, {.audit = 1.0}));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({wrong, another_device()}, notices, {.audit = 1.0}));
     faults.spoil_multiplications(true);  // after its probe
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator, evaluator_over(pool, mixed, prepared));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs got, evaluator.evaluate(prepared.members(-1, 65)));
@@ -224,13 +224,12 @@ TEST_F(pooled_population, a_device_that_computes_wrongly_is_found) {
 TEST_F(pooled_population, one_device_takes_the_path_of_one) {
     Mixed mixed;
     ASSERT_OK_AND_ASSIGN(const Prepared prepared, prepare(mixed));
-    ASSERT_OK_AND_ASSIGN(
-        PopulationEvaluator plain,
-        PopulationEvaluator::create(
-            {.dispatcher = &yolk::testing::shared_device("lavapipe").dispatcher, .pool = &mixed.system.pool()},
-            prepared.traced, mixed.system.parameters(), {}));
+    ASSERT_OK_AND_ASSIGN(PopulationEvaluator plain,
+                         PopulationEvaluator::create(
+                             {.dispatcher = &yolk::testing::first_device().dispatcher, .pool = &mixed.system.pool()},
+                             prepared.traced, mixed.system.parameters(), {}));
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, plain.evaluate(prepared.members(-1, 65)));
-    ASSERT_OK_AND_ASSIGN(const PopulationOutputs got, outputs_of({lavapipe()}, mixed, prepared, -1, 65));
+    ASSERT_OK_AND_ASSIGN(const PopulationOutputs got, outputs_of({one_device()}, mixed, prepared, -1, 65));
     EXPECT_EQ(got.counts.dispatches, expected.counts.dispatches);
     EXPECT_EQ(got.counts.submissions, expected.counts.submissions);
     EXPECT_EQ(got.counts.chunks, expected.counts.chunks);
@@ -240,13 +239,14 @@ TEST_F(pooled_population, bad_input_is_refused) {
     Mixed mixed;
     ASSERT_OK_AND_ASSIGN(const Prepared prepared, prepare(mixed));
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({lavapipe(), swiftshader()}, notices));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({one_device(), another_device()}, notices));
     EXPECT_TRUE(
         expect_error(PopulationEvaluator::create({.devices = &pool}, prepared.traced, mixed.system.parameters(), {}),
                      ErrorKind::BadInput, "need a host pool"));
     ASSERT_OK_AND_ASSIGN(PopulationEvaluator evaluator, evaluator_over(pool, mixed, prepared));
-    ASSERT_OK_AND_ASSIGN(const Buffer buffer, lavapipe().create_buffer({.size_bytes = prepared.space.table.size_bytes(),
-                                                                        .label = "centre"}));
+    ASSERT_OK_AND_ASSIGN(
+        const Buffer buffer,
+        one_device().create_buffer({.size_bytes = prepared.space.table.size_bytes(), .label = "centre"}));
     Perturbations members = prepared.members(-1, 5);
     members.device_centre = {buffer, 0, buffer.size_bytes()};
     EXPECT_TRUE(expect_error(evaluator.evaluate(members), ErrorKind::BadInput, "The centre is on one device"));

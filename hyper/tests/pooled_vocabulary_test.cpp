@@ -39,8 +39,8 @@ std::vector<Example> attentive_examples() {
 }
 
 TEST(pooled_vocabulary, two_vendors_and_the_twins_agree) {
-    static_cast<void>(lavapipe());
-    static_cast<void>(swiftshader());
+    static_cast<void>(one_device());
+    static_cast<void>(another_device());
     System system = attentive();
     ASSERT_OK_AND_ASSIGN(const std::vector<TracedExample> traced, system.trace_all(attentive_examples()));
     ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(system.parameters()));
@@ -51,14 +51,14 @@ TEST(pooled_vocabulary, two_vendors_and_the_twins_agree) {
                                 .first_member = -1,
                                 .members = 32};
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool one, pool_of({lavapipe()}, notices));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool one, pool_of({one_device()}, notices));
     ASSERT_OK_AND_ASSIGN(
         PopulationEvaluator alone,
         PopulationEvaluator::create({.pool = &system.pool(), .devices = &one}, traced, system.parameters(), {}));
     EXPECT_EQ(alone.fallbacks(), std::vector<std::string>{}) << "all of it runs on the device";
     ASSERT_OK_AND_ASSIGN(const PopulationOutputs expected, alone.evaluate(members));
     for (const std::uint32_t host_workers : {0U, 1U}) {
-        ASSERT_OK_AND_ASSIGN(evolve::DevicePool both, pool_of({swiftshader(), lavapipe()}, notices,
+        ASSERT_OK_AND_ASSIGN(evolve::DevicePool both, pool_of({another_device(), one_device()}, notices,
                                                               {.audit = 1.0, .host_workers = host_workers}));
         ASSERT_OK_AND_ASSIGN(
             PopulationEvaluator dealt,

@@ -157,7 +157,7 @@ TEST(population_refresh, reaches_all_devices_of_a_pool) {
     std::string notices;
     System system("of the pool", [](const Inputs& in) { return in["x"]; });
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool both,
-                         pool_of({swiftshader(), lavapipe()}, notices, {.audit = 1.0, .host_workers = 1}));
+                         pool_of({another_device(), one_device()}, notices, {.audit = 1.0, .host_workers = 1}));
     const PopulationEvaluator::Resources pooled{.pool = &system.pool(), .devices = &both};
     const std::vector<TracedExample> before = examples_of(set, 10, .5F, .5F);
     const std::vector<TracedExample> after = examples_of(set, 20, 1, 2);

@@ -157,7 +157,7 @@ TEST_P(population_fast, plans_that_are_kept_for_it_are_not_taken_for_exact_ones)
 
 TEST(population_fast_pool, that_promises_the_same_bits_refuses_it) {
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool devices, pool_of({lavapipe(), swiftshader()}, notices));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool devices, pool_of({one_device(), another_device()}, notices));
     System system = a_system();
     system.use(devices);
     const std::vector<Example> examples = numbered_examples();

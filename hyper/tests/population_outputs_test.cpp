@@ -130,7 +130,7 @@ TEST(outputs_of_a_trace, are_named_and_the_pack_is_gone) {
 TEST(outputs_of_a_trace, agree_over_a_pool_and_with_the_twins) {
     std::string notices;
     ASSERT_OK_AND_ASSIGN(evolve::DevicePool both,
-                         pool_of({swiftshader(), lavapipe()}, notices, {.audit = 1.0, .host_workers = 1}));
+                         pool_of({another_device(), one_device()}, notices, {.audit = 1.0, .host_workers = 1}));
     System alone = guesser(true);
     System system = guesser(true);
     alone.use(both.dispatcher(0));

@@ -24,8 +24,8 @@ using ::yolk::testing::expect_error;
 class ranks_optimize : public ::testing::Test {
    protected:
     void SetUp() override {
-        static_cast<void>(lavapipe());
-        static_cast<void>(swiftshader());
+        static_cast<void>(one_device());
+        static_cast<void>(another_device());
     }
 };
 
@@ -104,7 +104,7 @@ TEST_F(ranks_optimize, steps_over_some_of_the_examples_are_shared) {
             if (!holds_out) options.held_out = {};
         };
         Task task = xor_task();
-        task.system.use(yolk::testing::shared_device("lavapipe").dispatcher);
+        task.system.use(yolk::testing::first_device().dispatcher);
         const std::vector<Example> held_out(task.examples.begin(), task.examples.begin() + 2);
         OptimizeOptions options = few_steps();
         options.held_out = held_out;
@@ -240,14 +240,15 @@ TEST_F(ranks_optimize, derivatives_are_refused_on_all) {
 /// Two devices in each rank, one of which computes wrongly: both ranks go back together.
 TEST_F(ranks_optimize, an_audit_in_one_rank_takes_all_back) {
     ASSERT_OK_AND_ASSIGN(const Searched expected, search(rotation_task(), few_steps(12)));
-    ASSERT_OK_AND_ASSIGN(const Device right, mortal_device("swiftshader"));  // before any faults: it stays right
+    ASSERT_OK_AND_ASSIGN(const Device right,
+                         mortal_device(yolk::testing::other_device_name()));  // before any faults: it stays right
     std::uint32_t found = 0;
     for (std::uint64_t seed = 1; found < 2 && seed <= 40; ++seed) {  // a busy machine may give it nothing that is drawn
         testing::FaultInjector faults;
-        ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device("lavapipe"));
+        ASSERT_OK_AND_ASSIGN(const Device wrong, mortal_device(yolk::testing::first_device_name()));
         std::array<std::string, 2> notices;
         const evolve::DevicePoolOptions audited{.audit = 0.2, .seed = seed};
-        ASSERT_OK_AND_ASSIGN(evolve::DevicePool first, pool_of({lavapipe(), swiftshader()}, notices[0], audited));
+        ASSERT_OK_AND_ASSIGN(evolve::DevicePool first, pool_of({one_device(), another_device()}, notices[0], audited));
         ASSERT_OK_AND_ASSIGN(evolve::DevicePool second, pool_of({wrong, right}, notices[1], audited));
         faults.only_on_device(1);            // of those made since: `wrong`
         faults.spoil_multiplications(true);  // after its probe

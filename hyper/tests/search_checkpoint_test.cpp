@@ -24,8 +24,8 @@ using ::yolk::testing::expect_error;
 class search_checkpoint : public ::testing::Test {
    protected:
     void SetUp() override {
-        static_cast<void>(lavapipe());
-        static_cast<void>(swiftshader());
+        static_cast<void>(one_device());
+        static_cast<void>(another_device());
         folder_ = std::filesystem::path(::testing::TempDir()) /
                   (std::string("yolk-search-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
         std::filesystem::remove_all(folder_);
@@ -67,7 +67,7 @@ std::function<bool(const StepReport&)> copies_at_step_7(const std::filesystem::p
 
 TEST_F(search_checkpoint, a_killed_search_goes_on_to_the_same_parameters) {
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool both, pool_of({lavapipe(), swiftshader()}, notices));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool both, pool_of({one_device(), another_device()}, notices));
     for (const MakeTask& make : small_tasks()) {
         OptimizeOptions whole = options(12);
         whole.on_step = copies_at_step_7(folder_);

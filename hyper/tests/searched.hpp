@@ -29,12 +29,12 @@ inline Result<Searched> optimized(Task& task, const OptimizeOptions& options) {
         searched.values.insert(searched.values.end(), group.values.values().begin(), group.values.values().end());
     return searched;
 }
-/// On the pool, or else on lavapipe; the first two examples are the held-out ones, too.
+/// On the pool, or else on the first device; the first two examples are the held-out ones, too.
 inline Result<Searched> search(Task task, OptimizeOptions options, evolve::DevicePool* devices = nullptr) {
     if (devices != nullptr) {
         task.system.use(*devices);
     } else {
-        task.system.use(yolk::testing::shared_device("lavapipe").dispatcher);
+        task.system.use(yolk::testing::first_device().dispatcher);
     }
     const std::vector<Example> held_out(task.examples.begin(), task.examples.begin() + 2);
     options.held_out = held_out;

@@ -176,8 +176,8 @@ TEST_P(text_populations, are_ablated_by_their_empty_and_their_first_text) {
 class text_pools : public ::testing::Test {
    protected:
     void SetUp() override {
-        static_cast<void>(lavapipe());
-        static_cast<void>(swiftshader());
+        static_cast<void>(one_device());
+        static_cast<void>(another_device());
     }
     static Task task(const std::string& text = "abc") {
         return {letters_system(text), letters_examples(), numeric_distance()};
@@ -189,7 +189,7 @@ TEST_F(text_pools, of_devices_end_where_one_does) {
     ASSERT_OK_AND_ASSIGN(const Searched other, search(task("a"), few_steps(3)));
     EXPECT_NE(one.values, other.values) << "the text matters";
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({lavapipe(), swiftshader()}, notices, {.audit = 1.0}));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool pool, pool_of({one_device(), another_device()}, notices, {.audit = 1.0}));
     ASSERT_OK_AND_ASSIGN(const Searched both, search(task(), few_steps(3), &pool));
     EXPECT_EQ(both.values, one.values);
     EXPECT_EQ(notices, "");

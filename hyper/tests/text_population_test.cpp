@@ -122,7 +122,7 @@ TEST(text_pool, devices_ask_the_same_models) {
     const auto sampling = hyperfunction("sampling", LmParam{}, [](const Traced& p) { return p; }, {.optimize = true});
     System system("pooled", [=](const Inputs& in) { return ask(in["x"], sampled_by(sampling())); });
     std::string notices;
-    ASSERT_OK_AND_ASSIGN(evolve::DevicePool devices, pool_of({lavapipe(), swiftshader()}, notices));
+    ASSERT_OK_AND_ASSIGN(evolve::DevicePool devices, pool_of({one_device(), another_device()}, notices));
     system.use(devices);
     std::vector<Candidate> candidates;
     for (int i = 0; i < 8; ++i)

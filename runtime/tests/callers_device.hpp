@@ -12,6 +12,7 @@
 #include "instance_impl.hpp"
 #include "yolk/core/check.hpp"
 #include "yolk/runtime/interop.hpp"
+#include "yolk/runtime/memory_type.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -23,6 +24,7 @@ class CallersDevice {
         const auto& instance = yolk::testing::instance().impl();
         const VkPhysicalDevice physical = instance->physical_devices[yolk::testing::device_index(name)];
         const DeviceNeeds needs = *device_needs(instance->handle, physical);
+        memory_types = yolk::testing::instance().devices()[yolk::testing::device_index(name)].memory_types;
         features = needs.features;
         extensions = needs.extensions;
         if (shares)
@@ -46,7 +48,7 @@ class CallersDevice {
                    .queue = queue,
                    .queue_family = needs.queue_family,
                    .queue_mutex = &queue_mutex,
-                   .has_debug_utils = true,
+                   .has_debug_utils = instance->has_debug_utils,
                    .create_info = &info};
     }
     ~CallersDevice() {
@@ -64,8 +66,11 @@ class CallersDevice {
         YOLK_CHECK(vk.vkCreateBuffer(device, &buffer_info, nullptr, &buffer) == VK_SUCCESS);
         VkMemoryRequirements needs{};
         vk.vkGetBufferMemoryRequirements(device, buffer, &needs);
+        // Not flushed: where memory is cached it is coherent, too, on every driver known.
         const VkMemoryAllocateInfo memory_info{
-            .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size, .memoryTypeIndex = 0};
+            .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+            .allocationSize = needs.size,
+            .memoryTypeIndex = *select_memory_type(memory_types, needs.memoryTypeBits, MemoryDomain::Readback)};
         YOLK_CHECK(vk.vkAllocateMemory(device, &memory_info, nullptr, &memory) == VK_SUCCESS);
         YOLK_CHECK(vk.vkBindBufferMemory(device, buffer, memory, 0) == VK_SUCCESS);
         void* mapped = nullptr;
@@ -78,6 +83,7 @@ class CallersDevice {
     }
 
     static constexpr float kPriority = 1.0F;
+    std::vector<MemoryTypeInfo> memory_types;
     VkPhysicalDeviceVulkan12Features features{};
     std::vector<const char*> extensions;
     VkDeviceQueueCreateInfo queue_info{};

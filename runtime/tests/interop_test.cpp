@@ -81,6 +81,16 @@ TEST_P(interop, a_device_without_what_is_needed_is_refused_by_name) {
     EXPECT_TRUE(refused(ErrorKind::BadInput, "its VkQueue is null"));
 }
 
+// Which features its owner enabled is not known, so it has none, whatever the driver has.
+TEST_P(interop, a_module_that_needs_more_than_the_device_has_is_refused) {
+    CallersDevice engine(device_name());
+    ASSERT_OK_AND_ASSIGN(const Device adopted, adopt_device(engine.adopted));
+    KernelModule kernel = kernels::kConvertWiden;
+    kernel.needs = kNeedsStorage16 | kNeedsCooperativeNv;
+    EXPECT_TRUE(expect_error(adopted.pipeline(kernel, {}), ErrorKind::Unsupported,
+                             "The kernel [convert_widen] needs 16-bit storage, NV cooperative matrices of fp16"));
+}
+
 TEST_P(interop, an_adopted_buffer_is_a_view_like_any_other) {
     CallersDevice engine(device_name());
     const AdoptedBuffer given = engine.make_buffer(kSharedNumbers * 4, kStorageAndSource);

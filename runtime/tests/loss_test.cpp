@@ -94,9 +94,9 @@ class losing : public yolk::testing::DeviceTest {
     /// Of this test's own: where a device hangs, its instance stays for ever, too.
     void SetUp() override {
         static_cast<void>(yolk::testing::instance());  // lives on: no leak of a test's
-        ASSERT_OK_AND_ASSIGN(instance_, Instance::create({.validation = true, .on_message = [](const auto& message) {
-                                                              ADD_FAILURE() << message.text;
-                                                          }}));
+        ASSERT_OK_AND_ASSIGN(
+            instance_, Instance::create({.validation = yolk::testing::validation_is_on(),
+                                         .on_message = [](const auto& message) { ADD_FAILURE() << message.text; }}));
     }
     [[nodiscard]] Result<Worker> worker() const { return Worker::create(*instance_, device_name()); }
     FaultInjector injector_;

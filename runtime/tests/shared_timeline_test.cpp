@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timelines between host and device; between devices where a driver exports them, which none that executes here does:
-// there the refusal is checked.
+// Timelines between host and device; between devices where a driver exports them, which no CPU driver does: there the
+// refusal is checked.
 #include "yolk/runtime/shared_timeline.hpp"
 
 #include <sys/mman.h>

@@ -15,7 +15,9 @@
 namespace yolk::testing {
 namespace {
 
-/// A driver that every device test runs on.
+constexpr const char* kDrivers = "YOLK_TEST_DRIVERS";
+
+/// A driver that every device test runs on where no others are asked for.
 struct RequiredDriver {
     const char* name;
     const char* file_prefix;  ///< of its ICD file: lvp_icd.x86_64.json, lvp_icd.aarch64.json, ...
@@ -29,11 +31,6 @@ constexpr std::array<RequiredDriver, 2> kRequired{{
 constexpr std::array<const char*, 6> kFolders{"/etc/vulkan/icd.d",       "/usr/local/share/vulkan/icd.d",
                                               "/usr/share/vulkan/icd.d", "/usr/lib/chromium",
                                               "/usr/lib64/chromium",     "/usr/lib/chromium-browser"};
-
-const char* environment(const char* name) {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before the first thread
-    return value != nullptr ? value : "";
-}
 
 /// Every ICD file in the standard folders, sorted so that runs agree.
 std::vector<std::filesystem::path> icd_files() {
@@ -51,14 +48,7 @@ std::vector<std::filesystem::path> icd_files() {
 
 }  // namespace
 
-DeviceSet device_set() {
-    const std::string_view wanted = environment("YOLK_TEST_DEVICES");
-    if (wanted == "all") return DeviceSet::All;
-    if (wanted == "found") return DeviceSet::Found;
-    return DeviceSet::Required;
-}
-
-DriverSelection select_from(const std::vector<std::filesystem::path>& found, DeviceSet set) {
+DriverSelection required_drivers(const std::vector<std::filesystem::path>& found) {
     DriverSelection selection;
     for (const RequiredDriver& driver : kRequired) {
         const auto file = std::find_if(found.begin(), found.end(), [&](const std::filesystem::path& path) {
@@ -66,33 +56,53 @@ DriverSelection select_from(const std::vector<std::filesystem::path>& found, Dev
         });
         if (file != found.end()) {
             selection.files.push_back(*file);
-        } else if (set != DeviceSet::Found) {
-            selection.missing += fmt::format(
+        } else {
+            selection.wrong += fmt::format(
                 "The driver {} is not installed ({}*.json is in none of {}), and every device test needs it. On Debian "
-                "install the package {}, or set VK_ICD_FILENAMES to its file.\n",
-                driver.name, driver.file_prefix, fmt::join(kFolders, ", "), driver.package);
+                "install the package {}, or set {} to the files of other drivers.\n",
+                driver.name, driver.file_prefix, fmt::join(kFolders, ", "), driver.package, kDrivers);
         }
-    }
-    if (set == DeviceSet::Required) return selection;
-    for (const std::filesystem::path& path : found) {
-        const bool chosen = std::find(selection.files.begin(), selection.files.end(), path) != selection.files.end();
-        if (!chosen) selection.files.push_back(path);
     }
     return selection;
 }
 
-std::string select_drivers() {
-    const std::string_view wanted = environment("YOLK_TEST_DEVICES");
-    if (!wanted.empty() && wanted != "all" && wanted != "found") {
-        return fmt::format("YOLK_TEST_DEVICES is '{}'; it may be 'all', 'found', or unset.\n", wanted);
+DriverSelection given_drivers(std::string_view list) {
+    DriverSelection selection;
+    while (!list.empty()) {
+        const std::size_t length = std::min(list.find(':'), list.size());
+        const std::filesystem::path file(list.substr(0, length));
+        list.remove_prefix(std::min(length + 1, list.size()));
+        if (file.empty()) continue;
+        std::error_code ignored;  // a file that cannot be looked at is none
+        if (std::filesystem::is_regular_file(file, ignored)) {
+            selection.files.push_back(file);
+        } else {
+            selection.wrong += fmt::format(
+                "{} names '{}', which is not a file. It takes the JSON files of Vulkan drivers, with colons between "
+                "them, such as /usr/share/vulkan/icd.d/nvidia_icd.json.\n",
+                kDrivers, file.string());
+        }
     }
-    if (environment("VK_ICD_FILENAMES")[0] != '\0' || environment("VK_DRIVER_FILES")[0] != '\0') return "";
-    const DriverSelection selection = select_from(icd_files(), device_set());
+    if (selection.files.empty() && selection.wrong.empty()) {
+        selection.wrong = fmt::format("{} names no file.\n", kDrivers);
+    }
+    return selection;
+}
+
+std::string_view drivers_asked_for() {
+    const char* value = std::getenv(kDrivers);  // NOLINT(concurrency-mt-unsafe): nothing sets it
+    return value != nullptr ? value : "";
+}
+
+std::string select_drivers() {
+    const std::string_view wanted = drivers_asked_for();
+    const DriverSelection selection = wanted.empty() ? required_drivers(icd_files()) : given_drivers(wanted);
     std::string joined;
     for (const std::filesystem::path& file : selection.files) joined += (joined.empty() ? "" : ":") + file.string();
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread
-    setenv("VK_ICD_FILENAMES", joined.c_str(), 1);
-    return selection.missing;
+    // The newer name would come first.
+    unsetenv("VK_DRIVER_FILES");                    // NOLINT(concurrency-mt-unsafe): before the first thread
+    setenv("VK_ICD_FILENAMES", joined.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+    return selection.wrong;
 }
 
 }  // namespace yolk::testing

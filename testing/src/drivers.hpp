@@ -4,28 +4,26 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace yolk::testing {
 
-/// What $YOLK_TEST_DEVICES says.
-enum class DeviceSet {
-    Required,  ///< unset: lavapipe and SwiftShader, and nothing else
-    All,       ///< "all": the two, and every other device found
-    Found,     ///< "found": whatever is found, the two not required (a machine with a GPU driver only)
-};
-[[nodiscard]] DeviceSet device_set();
-
-/// The ICD files to use of those found, and what is missing (a sentence per driver: how to install it; empty where all
-/// is well).
+/// ICD files, and what is wrong with them (a sentence for each: what to do; empty where all is well).
 struct DriverSelection {
     std::vector<std::filesystem::path> files;
-    std::string missing;
+    std::string wrong;
 };
-[[nodiscard]] DriverSelection select_from(const std::vector<std::filesystem::path>& found, DeviceSet set);
+/// lavapipe's and SwiftShader's among the files that were found.
+[[nodiscard]] DriverSelection required_drivers(const std::vector<std::filesystem::path>& found);
+/// Those of `list`, a value of YOLK_TEST_DRIVERS: files, colons between them.
+[[nodiscard]] DriverSelection given_drivers(std::string_view list);
 
-/// Points the Vulkan loader at the drivers, unless the user has chosen some (VK_ICD_FILENAMES or VK_DRIVER_FILES). Must
-/// run before the first thread. Returns what is missing or wrong; empty where all is well.
+/// $YOLK_TEST_DRIVERS; empty: the tests run on lavapipe and SwiftShader.
+[[nodiscard]] std::string_view drivers_asked_for();
+
+/// Shows the Vulkan loader those that were asked for and no others. Must run before the first thread. Returns what is
+/// wrong.
 [[nodiscard]] std::string select_drivers();
 
 }  // namespace yolk::testing

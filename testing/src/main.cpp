@@ -10,6 +10,7 @@
 #include "shared_devices.hpp"
 #include "validation_log.hpp"
 #include "watchdog.hpp"
+#include "yolk/testing/device_test.hpp"
 
 namespace {
 
@@ -31,17 +32,27 @@ class EveryTest : public ::testing::EmptyTestEventListener {
     }
 };
 
+int refuse(const std::string& wrong) {
+    std::fprintf(stderr, "FAILED: %s", wrong.c_str());
+    return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::string missing = yolk::testing::select_drivers() + yolk::testing::read_device_model();
+    const std::string unusable = yolk::testing::check_validation_variable() + yolk::testing::select_drivers();
+    // Names of tests follow from drivers that were asked for; those of lavapipe and SwiftShader are known without them.
+    if (!unusable.empty() && !yolk::testing::drivers_asked_for().empty()) return refuse(unusable);
     ::testing::InitGoogleTest(&argc, argv);
     const bool listing = ::testing::GTEST_FLAG(list_tests);
-    if (!missing.empty() && !listing) {
-        std::fprintf(stderr, "FAILED: %s", missing.c_str());
-        return 1;
+    const std::string wrong = unusable + yolk::testing::read_device_model();
+    if (!wrong.empty() && !listing) return refuse(wrong);
+    if (!listing) {
+        yolk::testing::start_watchdog(yolk::testing::watchdog_limit());
+        if (!yolk::testing::validation_is_on()) {
+            std::printf("[ no layer ] YOLK_TEST_VALIDATION is off: nothing checks how Vulkan is used.\n");
+        }
     }
-    if (!listing) yolk::testing::start_watchdog(yolk::testing::watchdog_limit());
     ::testing::UnitTest::GetInstance()->listeners().Append(new EveryTest);
     int status = RUN_ALL_TESTS();
     yolk::testing::watch("(destroying the devices)");

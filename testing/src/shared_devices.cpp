@@ -9,7 +9,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "drivers.hpp"
 #include "validation_log.hpp"
@@ -19,9 +23,15 @@
 namespace yolk::testing {
 namespace {
 
+struct TestDevice {
+    std::string name;
+    std::uint32_t index = 0;
+};
+
 struct Shared {
     std::optional<Instance> instance;
-    std::map<std::pair<std::string, MemoryPolicy>, std::unique_ptr<SharedDevice>> devices;
+    std::map<std::tuple<std::string, MemoryPolicy, bool>, std::unique_ptr<SharedDevice>> devices;
+    std::vector<TestDevice> present;
 };
 
 Shared& shared() {
@@ -67,40 +77,32 @@ std::filesystem::path kernels_folder() {
     return folder == nullptr ? std::filesystem::path() : std::filesystem::path(folder);
 }
 
-}  // namespace
-
-const Instance& instance() {
-    std::optional<Instance>& made = shared().instance;
-    if (!made.has_value()) {
-        made = required(Instance::create({.validation = true, .on_message = record_validation_message}));
+/// Equal devices (two GPUs of one kind) run as one: the first. Another driver's of the same name, say another version
+/// of lavapipe, gets a number.
+std::vector<TestDevice> devices_of(std::span<const DeviceInfo> infos) {
+    std::vector<TestDevice> devices;
+    std::map<std::string, std::vector<std::pair<std::uint32_t, std::string>>> drivers;  // by name, those so far
+    for (const DeviceInfo& info : infos) {
+        auto& before = drivers[test_name(info)];
+        std::pair<std::uint32_t, std::string> driver{info.driver_version, info.driver_info};
+        if (std::find(before.begin(), before.end(), driver) != before.end()) continue;
+        before.push_back(std::move(driver));
+        const std::string number = before.size() == 1 ? "" : "_" + std::to_string(before.size());
+        devices.push_back({.name = test_name(info) + number, .index = info.index});
     }
-    return *made;
+    return devices;
 }
 
-std::vector<std::string> devices() {
-    std::vector<std::string> names;
-    if (device_set() != DeviceSet::Found) names = {"lavapipe", "swiftshader"};
-    if (device_set() == DeviceSet::Required) return names;
-    for (const DeviceInfo& device : instance().devices()) {
-        // Two devices of one name (two equal GPUs) run as one: the first.
-        if (std::find(names.begin(), names.end(), test_name(device)) == names.end()) names.push_back(test_name(device));
-    }
-    return names;
+/// In the loader's order.
+const std::vector<TestDevice>& present_devices() {
+    std::vector<TestDevice>& present = shared().present;
+    if (present.empty()) present = devices_of(instance().devices());
+    return present;
 }
 
-std::uint32_t device_index(const std::string& name) {
-    std::string present;
-    for (const DeviceInfo& device : instance().devices()) {
-        if (test_name(device) == name) return device.index;
-        present += " " + test_name(device);
-    }
-    give_up("The device '" + name + "' is not there; those present are:" + (present.empty() ? " none" : present) +
-            ". VK_ICD_FILENAMES must name the files of lavapipe and SwiftShader, or be unset.");
-}
-
-SharedDevice& shared_device(const std::string& name, MemoryPolicy policy) {
+SharedDevice& opened_device(const std::string& name, MemoryPolicy policy, bool again) {
     const MemoryPolicy settled = required(settled_policy(policy));
-    std::unique_ptr<SharedDevice>& made = shared().devices[{name, settled}];
+    std::unique_ptr<SharedDevice>& made = shared().devices[{name, settled, again}];
     if (made == nullptr) {
         // A fixed size of submissions: it would follow the times, a driver's first compilation among them, and tests
         // count dispatches.
@@ -118,8 +120,68 @@ SharedDevice& shared_device(const std::string& name, MemoryPolicy policy) {
     return *made;
 }
 
+}  // namespace
+
+const Instance& instance() {
+    std::optional<Instance>& made = shared().instance;
+    if (!made.has_value()) {
+        Result<Instance> created =
+            Instance::create({.validation = validation_is_on(), .on_message = record_validation_message});
+        if (!created)
+            give_up(created.error().message + " (YOLK_TEST_VALIDATION=off runs the tests without the layer.)");
+        made = *std::move(created);
+    }
+    return *made;
+}
+
+std::vector<std::string> devices() {
+    // Known without opening anything, which listing the tests may do where a driver is missing.
+    if (drivers_asked_for().empty()) return {"lavapipe", "swiftshader"};
+    std::vector<std::string> names;
+    for (const TestDevice& device : present_devices()) names.push_back(device.name);
+    if (names.empty()) {
+        give_up("The drivers of YOLK_TEST_DRIVERS (" + std::string(drivers_asked_for()) +
+                ") have no Vulkan device here. VK_LOADER_DEBUG=error,driver tells what the loader makes of them.");
+    }
+    return names;
+}
+
+const std::string& first_device_name() {
+    static const std::string name = devices().front();
+    return name;
+}
+
+const std::string& other_device_name() {
+    static const std::string name = devices().size() > 1 ? devices()[1] : first_device_name();
+    return name;
+}
+
+std::uint32_t device_index(const std::string& name) {
+    std::string present;
+    for (const TestDevice& device : present_devices()) {
+        if (device.name == name) return device.index;
+        present += " " + device.name;
+    }
+    give_up("The device '" + name + "' is not there; those present are:" + (present.empty() ? " none" : present) +
+            ". YOLK_TEST_DRIVERS runs the tests on other drivers than lavapipe and SwiftShader.");
+}
+
+SharedDevice& shared_device(const std::string& name, MemoryPolicy policy) { return opened_device(name, policy, false); }
+
+SharedDevice& first_device() { return shared_device(first_device_name()); }
+
+SharedDevice& device_beside(const std::string& name) {
+    for (const std::string& other : devices()) {
+        if (other != name) return shared_device(other);
+    }
+    return opened_device(name, MemoryPolicy::Automatic, true);
+}
+
+SharedDevice& other_device() { return device_beside(first_device_name()); }
+
 void destroy_shared_devices() {
     shared().devices.clear();
+    shared().present.clear();
     shared().instance.reset();
 }
 

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <mutex>
 #include <string_view>
 #include <utility>
+
+#include "yolk/testing/device_test.hpp"
 
 namespace yolk::testing {
 namespace {
@@ -18,10 +21,23 @@ struct AllowedMessage {
 };
 constexpr std::array<AllowedMessage, 0> kAllowed{};
 
+std::string_view validation_variable() {
+    const char* value = std::getenv("YOLK_TEST_VALIDATION");  // NOLINT(concurrency-mt-unsafe): nothing sets it
+    return value != nullptr ? value : "";
+}
+
 std::mutex mutex;
 std::vector<ValidationMessage> messages;
 
 }  // namespace
+
+bool validation_is_on() { return validation_variable() != "off"; }
+
+std::string check_validation_variable() {
+    const std::string_view value = validation_variable();
+    if (value.empty() || value == "on" || value == "off") return "";
+    return "YOLK_TEST_VALIDATION is '" + std::string(value) + "'; it may be 'on', 'off', or unset, which is 'on'.\n";
+}
 
 void record_validation_message(const ValidationMessage& message) {
     const auto same = [&](const AllowedMessage& allowed) { return allowed.id == message.id; };

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -78,18 +79,70 @@ TEST(harness, the_watchdog_aborts_a_test_that_hangs) {
 
 TEST(harness, a_device_that_is_not_there_fails_the_run) {
     if (in_child()) {
-        static_cast<void>(device_index("swiftshader"));
+        static_cast<void>(device_index("voodoo"));
         return;
     }
-    const Outcome child = run_again("VK_ICD_FILENAMES=/nonexistent.json");
+    const Outcome child = run_again("");
     EXPECT_FALSE(child.passed);
-    EXPECT_THAT(child.output, HasSubstr("The device 'swiftshader' is not there; those present are: none"));
+    EXPECT_THAT(child.output, MatchesRegex("(.|\n)*The device .voodoo. is not there; those present are:.* " + devices().front() + "(.|\n)*"));
 }
 
-TEST(harness, a_mistyped_device_set_fails_the_run) {
-    const Outcome child = run_again("YOLK_TEST_DEVICES=al");
+TEST(harness, drivers_that_are_not_there_fail_the_run) {
+    if (in_child()) return;
+    const Outcome child = run_again("YOLK_TEST_DRIVERS=/nonexistent.json");
     EXPECT_FALSE(child.passed);
-    EXPECT_THAT(child.output, HasSubstr("YOLK_TEST_DEVICES is 'al'"));
+    EXPECT_THAT(child.output, HasSubstr("YOLK_TEST_DRIVERS names '/nonexistent.json', which is not a file."));
+}
+
+// So a filter by a device's name cannot pass because nothing runs.
+TEST(harness, a_driver_without_a_device_fails_the_run) {
+    if (in_child()) return;
+    const std::filesystem::path file = std::filesystem::temp_directory_path() / "yolk_no_driver.json";
+    std::ofstream(file) << R"({"file_format_version": "1.0.0", "ICD": {"library_path": "/nonexistent/libvulkan.so",)"
+                        << R"( "api_version": "1.2.0"}})";
+    const Outcome child = run_again("YOLK_TEST_DRIVERS=" + file.string());
+    EXPECT_FALSE(child.passed);
+    EXPECT_THAT(child.output,
+                HasSubstr("The drivers of YOLK_TEST_DRIVERS (" + file.string() + ") have no Vulkan device here"));
+    std::filesystem::remove(file);
+}
+
+// One driver in place of two: every device comes from it, and what needs two devices has it twice.
+TEST(harness, a_driver_that_is_asked_for_is_the_only_one) {
+    if (in_child()) {
+        EXPECT_EQ(devices().size(), 1U);
+        EXPECT_EQ(devices().front(), first_device_name());
+        EXPECT_EQ(other_device_name(), first_device_name());
+        EXPECT_NE(&other_device(), &first_device());
+        EXPECT_NE(other_device().device.impl(), first_device().device.impl());
+        EXPECT_EQ(other_device().device.info().index, first_device().device.info().index);
+        return;
+    }
+    const std::string files = std::getenv("VK_ICD_FILENAMES");  // set by main()
+    const Outcome child = run_again("YOLK_TEST_DRIVERS=" + files.substr(0, files.find(':')));
+    EXPECT_TRUE(child.passed) << child.output;
+}
+
+TEST(harness, without_validation_nothing_is_said) {
+    if (in_child()) {
+        EXPECT_FALSE(validation_is_on());
+        static_cast<void>(instance());
+        return;
+    }
+    // Where the layer would be found there is none.
+    const Outcome child = run_again("YOLK_TEST_VALIDATION=off VK_LAYER_PATH=/nonexistent");
+    EXPECT_TRUE(child.passed) << child.output;
+    EXPECT_THAT(child.output, HasSubstr("YOLK_TEST_VALIDATION is off: nothing checks how Vulkan is used."));
+    const Outcome watched = run_again("YOLK_TEST_VALIDATION=on VK_LAYER_PATH=/nonexistent");
+    EXPECT_FALSE(watched.passed);
+    EXPECT_THAT(watched.output, HasSubstr("YOLK_TEST_VALIDATION=off runs the tests without the layer"));
+}
+
+TEST(harness, a_mistyped_variable_fails_the_run) {
+    if (in_child()) return;
+    const Outcome child = run_again("YOLK_TEST_VALIDATION=no");
+    EXPECT_FALSE(child.passed);
+    EXPECT_THAT(child.output, HasSubstr("YOLK_TEST_VALIDATION is 'no'; it may be 'on', 'off', or unset"));
 }
 
 using fixture = DeviceTest;

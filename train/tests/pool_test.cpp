@@ -22,9 +22,7 @@ class pool : public ::testing::Test {
    protected:
     /// Before any fault injector, which can fail only devices that are made after it.
     void SetUp() override { static_cast<void>(both()); }
-    static std::array<Device, 2> both() {
-        return {testing::shared_device("swiftshader").device, testing::shared_device("lavapipe").device};
-    }
+    static std::array<Device, 2> both() { return {testing::other_device().device, testing::first_device().device}; }
     [[nodiscard]] TrainOptions options(const std::string& folder) const {
         return {.evolution = {.population = 64, .seed = 3},
                 .network = {.widths = {4, 8, 2}},
@@ -86,7 +84,8 @@ TEST_F(pool, goes_on_from_a_checkpoint_of_one_device_and_back) {
 TEST_F(pool, a_lost_device_is_told_and_training_ends_in_the_same_bits) {
     ASSERT_OK_AND_ASSIGN(const TrainOutcome expected, train(both()[0], options("")));
     testing::FaultInjector faults;
-    ASSERT_OK_AND_ASSIGN(const Device mortal, Device::create(testing::instance(), testing::device_index("lavapipe")));
+    ASSERT_OK_AND_ASSIGN(const Device mortal,
+                         Device::create(testing::instance(), testing::device_index(testing::first_device_name())));
     ASSERT_OK(probe(mortal));
     const std::array devices{mortal, both()[0]};
     ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome,
@@ -117,7 +116,7 @@ TEST_F(pool, a_device_that_computes_wrongly_is_found_and_the_bits_stay) {
     testing::FaultInjector faults;
     faults.only_on_device(2);
     std::vector<Device> devices;
-    for (const char* name : {"swiftshader", "lavapipe"}) {
+    for (const std::string& name : {testing::other_device_name(), testing::first_device_name()}) {
         ASSERT_OK_AND_ASSIGN(const Device device, Device::create(testing::instance(), testing::device_index(name)));
         ASSERT_OK(probe(device));
         devices.push_back(device);
@@ -127,7 +126,7 @@ TEST_F(pool, a_device_that_computes_wrongly_is_found_and_the_bits_stay) {
     audited.audit = 1.0;
     ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(devices, audited));
     EXPECT_EQ(outcome.state_hash, expected.state_hash);
-    EXPECT_THAT(outcome.losses, HasSubstr("llvmpipe"));
+    EXPECT_THAT(outcome.losses, HasSubstr(devices[1].info().name));
     EXPECT_THAT(outcome.losses, HasSubstr("It computes wrongly"));
     const std::vector<Json> lines = generations_of(audited.out);
     ASSERT_EQ(lines.size(), 4U);
@@ -140,7 +139,8 @@ TEST_F(pool, a_wrong_update_is_found_and_the_bits_stay) {
     ASSERT_OK_AND_ASSIGN(const TrainOutcome expected, train(both()[0], options("")));
     testing::FaultInjector faults;
     faults.only_on_device(1);
-    ASSERT_OK_AND_ASSIGN(const Device mortal, Device::create(testing::instance(), testing::device_index("lavapipe")));
+    ASSERT_OK_AND_ASSIGN(const Device mortal,
+                         Device::create(testing::instance(), testing::device_index(testing::first_device_name())));
     ASSERT_OK(probe(mortal));
     // With these the members' kernels are there before any are spoilt.
     ASSERT_OK(train(mortal, [&] {
@@ -178,7 +178,8 @@ TEST_F(pool, policies_are_evaluated_on_devices_that_are_not_exact) {
     ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(both()[1], options("policy")));
     testing::FaultInjector faults;
     faults.spoil_multiplications(true);
-    ASSERT_OK_AND_ASSIGN(const Device inexact, Device::create(testing::instance(), testing::device_index("lavapipe")));
+    ASSERT_OK_AND_ASSIGN(const Device inexact,
+                         Device::create(testing::instance(), testing::device_index(testing::first_device_name())));
     ASSERT_OK(probe(inexact));
     ASSERT_NE(inexact.findings().inexact_reason, "");
     ASSERT_OK(evaluate_policy(inexact, outcome.policy, {.episodes = 33}));

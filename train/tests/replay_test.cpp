@@ -58,7 +58,7 @@ TrainOptions with_rule(TrainOptions options, FitnessRule rule, bool pairs = true
     return options;
 }
 
-// On each device from the log of lavapipe's run, and on the host. Integer rules in exact mode.
+// On each device from the log of the first device's run, and on the host. Integer rules in exact mode.
 TEST_P(replaying, gives_the_hash_of_every_generation_on_any_device_and_on_the_host) {
     struct Case {
         FitnessRule rule;
@@ -72,7 +72,7 @@ TEST_P(replaying, gives_the_hash_of_every_generation_on_any_device_and_on_the_ho
         TrainOptions options = with_rule(logged_run_options(file(std::string(to_string(c.rule)))), c.rule, c.pairs);
         options.evolution.optimizer = c.optimizer;
         std::vector<std::string> hashes;
-        ASSERT_OK(train(::yolk::testing::shared_device("lavapipe").device, options, [&](const GenerationReport& r) {
+        ASSERT_OK(train(::yolk::testing::first_device().device, options, [&](const GenerationReport& r) {
             hashes.push_back(r.state_hash);
             return true;
         }));
@@ -104,10 +104,10 @@ TEST_P(replaying, in_fast_mode_makes_the_same_update) {
         EXPECT_TRUE(expect_error(replay_twin(options.out), ErrorKind::BadInput, "Only exact determinism has a twin"));
     }
 }
-// Lavapipe's z-scores on the other device: within the kernel's tolerance, and told where they are not the same bits.
+// The first device's z-scores on another: within the kernel's tolerance, and told where they are not the same bits.
 TEST_P(replaying, of_float_rules_elsewhere_tells_what_differs) {
     const TrainOptions options = with_rule(logged_run_options(file("out")), FitnessRule::ZScore);
-    ASSERT_OK_AND_ASSIGN(const TrainOutcome made, train(::yolk::testing::shared_device("lavapipe").device, options));
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome made, train(::yolk::testing::first_device().device, options));
     ASSERT_OK_AND_ASSIGN(const Policy wanted, load_policy(made.policy));
     ASSERT_OK_AND_ASSIGN(const ReplayOutcome here, replay(device(), options.out, {.out = file("replayed")}));
     EXPECT_EQ(here.state_hash == made.state_hash, !here.differs_from.has_value());
@@ -188,7 +188,7 @@ TEST(replay_log_file, bad_ones_are_refused_in_words) {
     const TemporaryFolder folder;
     TrainOptions options = logged_run_options(folder.path() / "out");
     options.generations = 1;
-    ASSERT_OK(train(::yolk::testing::shared_device("lavapipe").device, options));
+    ASSERT_OK(train(::yolk::testing::first_device().device, options));
     const std::filesystem::path log = options.out / "log.yolk";
     EXPECT_TRUE(expect_error(replay_twin(folder.path()), ErrorKind::Io, "There is no log"));
     EXPECT_TRUE(expect_error(replay_twin(options.out / "checkpoint.yolk"), ErrorKind::BadInput, "is not the log"));
@@ -222,7 +222,7 @@ TEST(replay_log_file, needs_no_environment) {
     const TemporaryFolder folder;
     TrainOptions options = logged_run_options(folder.path() / "out");
     options.generations = 1;
-    ASSERT_OK_AND_ASSIGN(const TrainOutcome made, train(::yolk::testing::shared_device("lavapipe").device, options));
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome made, train(::yolk::testing::first_device().device, options));
     ASSERT_OK_AND_ASSIGN(const ReplayOutcome outcome,
                          replay_changed(options.out / "log.yolk", folder.path() / "changed", [](auto& header) {
                              setting_of(header, "task") = "somebody's own";

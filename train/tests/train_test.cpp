@@ -253,7 +253,7 @@ TEST(learning, cartpole_is_solved_and_fresh_episodes_agree) {
     options.evolution.seed = 1;
     options.generations = 25;
     options.out.clear();
-    ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(::yolk::testing::shared_device("lavapipe").device, options));
+    ASSERT_OK_AND_ASSIGN(const TrainOutcome outcome, train(::yolk::testing::first_device().device, options));
     EXPECT_TRUE(outcome.solved);
     EXPECT_LT(outcome.generations, 25U);
     EXPECT_GE(outcome.eval_mean_return, 475.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests on real drivers. A test executable that links yolk::testing gets its main(): the two CPU drivers are selected,
-// a watchdog runs, and EVERY test (fixture or not) fails on any validation warning or error that arises while it runs.
+// Tests on real drivers. A test executable that links yolk::testing gets its main(): the drivers are selected, a
+// watchdog runs, and EVERY test (fixture or not) fails on any validation warning or error that arises while it runs.
 //
 //     using noise = yolk::testing::DeviceTest;      // the suite's name is the topic
 //     YOLK_FOR_EACH_DEVICE(noise);                  // ctest shows primitives.noise.matches_twin/lavapipe and
@@ -25,11 +25,15 @@
 
 namespace yolk::testing {
 
-/// Names of the devices that tests run on: "lavapipe", "swiftshader", and what $YOLK_TEST_DEVICES adds
-/// (testing/README.md). Only letters, digits and '_', as gtest wants them in test names.
+/// Names of the devices that tests run on: "lavapipe" and "swiftshader", or those of the drivers in $YOLK_TEST_DRIVERS
+/// (testing/README.md), never none. Only letters, digits and '_', as gtest wants them in test names.
 [[nodiscard]] std::vector<std::string> devices();
 
-/// The process's one instance, with validation on. Made on first use; a failure ends the process with the reason.
+/// Whether the validation layer watches: unless $YOLK_TEST_VALIDATION is "off".
+[[nodiscard]] bool validation_is_on();
+
+/// The process's one instance, with validation where it is on. Made on first use; a failure ends the process with the
+/// reason.
 [[nodiscard]] const Instance& instance();
 
 /// Position of a device of devices() in instance().devices(). A device that is not there ends the process with a list
@@ -43,6 +47,15 @@ struct SharedDevice {
     Dispatcher dispatcher;
 };
 [[nodiscard]] SharedDevice& shared_device(const std::string& name, MemoryPolicy policy = MemoryPolicy::Automatic);
+
+/// For tests that run once and need a device, or two: the first of devices(), and the second or, where there is only
+/// one, a second VkDevice of that one.
+[[nodiscard]] const std::string& first_device_name();
+[[nodiscard]] const std::string& other_device_name();
+[[nodiscard]] SharedDevice& first_device();
+[[nodiscard]] SharedDevice& other_device();
+/// The first that is not of that name or, where there is none, a second VkDevice of that one.
+[[nodiscard]] SharedDevice& device_beside(const std::string& name);
 
 /// Messages since the running test began (or since the last call), those of the allow-list left out; they are forgotten
 /// and no longer fail the test. For tests that provoke the layer on purpose.
