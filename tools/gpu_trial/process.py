@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the trial's steps: each is a process with a time limit, whose output is kept."""
+import contextlib
 import json
 import os
 import pathlib
@@ -56,6 +57,8 @@ class Step:
 class Trial:
     """Where results go, how long there is, and the steps so far."""
 
+    patience = ((signal.SIGTERM, 8), (signal.SIGKILL, 4))  # seconds that a process has to end
+
     def __init__(self, out, yolk, seconds):
         self.out, self.yolk = out, yolk
         self.begun = time.monotonic()
@@ -73,7 +76,8 @@ class Trial:
         self.notes.append("The trial was interrupted.")
         self.end = 0
         for process in list(self.running):
-            os.killpg(process.pid, signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
 
     def command(self, name, limit, *arguments):
         """A step of the yolk command."""
@@ -124,14 +128,10 @@ class Trial:
 
     def ended(self, process):
         """Asks it to end, so that yolk prints what it has, then makes it. What hangs inside a driver cannot be ended."""
-        for number, patience in ((signal.SIGTERM, 8), (signal.SIGKILL, 4)):
-            try:
+        for number, patience in self.patience:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, number)
-            except ProcessLookupError:
-                pass
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 return process.wait(patience)
-            except subprocess.TimeoutExpired:
-                pass
         self.stuck += 1
         return -signal.SIGKILL
