@@ -253,6 +253,44 @@ class Page(Case):
         self.assertIn("| PyTorch 2.9 on GPU |", text)
         self.assertIn("| roll-out, exact, 4,096 members | 600 million evaluations/s | 200 (graph) | 3 |", text)
 
+    def test_pytorch_side(self):
+        stub = """import time
+__version__, float32, float16 = "2.9", 0, 1
+class Tensor:
+    def to(self, kind): return self
+def randn(*shape, device): return Tensor()
+def matmul(a, b): time.sleep(0.001)
+class cuda:
+    is_available = staticmethod(lambda: False)
+class backends:
+    class cuda:
+        class matmul: allow_tf32 = True
+"""
+        (self.folder / "torch.py").write_text(stub)
+
+        def said(folder, *arguments):
+            ran = subprocess.run([sys.executable, "-B", str(ROOT / "tools/gpu_trial/torch_side.py"), *arguments], capture_output=True, text=True,
+                                 env=os.environ | {"PYTHONPATH": str(folder)}, check=True)  # fmt: skip
+            return json.loads(ran.stdout)
+
+        self.assertEqual(said(self.folder, "found"), {"torch": "2.9", "gpu": None})
+        (self.root / "torch.py").write_text("raise ImportError('none')")
+        self.assertEqual(said(self.root, "found"), {"torch": None})
+        # 2e6 operations in a millisecond and the call's own time.
+        rate = said(self.folder, "product", "cpu", "100", "f32")["gflops"]
+        self.assertLess(rate, 2.0)
+        self.assertGreater(rate, 0.02)
+
+    def test_what_pytorch_fails_at_is_told_and_does_not_count(self):
+        trial = Trial(self.folder / "out", [], 100)
+        self.addCleanup(trial.results.close)
+        trial.steps = {"torch-product-f32-8": Step("torch-product-f32-8", status=1, said="no kernel image")}
+        text, good = page.page_of(trial, GPU, "yolk")
+        self.assertIn("no kernel image", text)
+        self.assertTrue(good)
+        trial.steps = {"tune": Step("tune", status=1, said="no kernel image")}
+        self.assertFalse(page.page_of(trial, GPU, "yolk")[1])
+
     def test_bad_input(self):
         for arguments, words in ((("--seconds", 1), "at least 10"), (("--icd", "/none.json"), "is not a file"), (("--yolk", "/none"), "cannot be started")):
             ran = self.run_tool(*arguments)

@@ -17,10 +17,10 @@ while read -r name; do
   case $name in
     libc.so.6|libm.so.6|libdl.so.2|libpthread.so.0|librt.so.1|libresolv.so.2|libutil.so.1|linux-vdso.so.1|/lib64/ld-linux*)
       [ -z "$(find "$folder" -name "${name##*/}")" ] || fail "glibc's $name is in the folder" ;;
-    *) [ -e "$folder/lib/$name" ] || [ -e "$folder/lib/compiler/$name" ] || fail "$name is not in the folder" ;;
+    *) [ -e "$folder/lib/$name" ] || [ -e "$folder/lib/base/$name" ] || fail "$name is not in the folder" ;;
   esac
 done < <(ldd "$yolk" | awk '{ print $1 }')
-[ -e "$folder/lib/compiler/libstdc++.so.6" ] && [ -e "$folder/lib/loader/libvulkan.so.1" ] || fail "the compiler's libraries or the loader are missing"
+[ -e "$folder/lib/base/libstdc++.so.6" ] && [ -e "$folder/lib/loader/libvulkan.so.1" ] || fail "the C++ library or the loader is missing"
 [ -s "$folder/licences/libsqlite3-0" ] && [ -s "$folder/licences/libshaderc-dev" ] || fail "licences are missing"
 "$folder/gpu-trial" --help | grep -q 'prints one page' || fail "gpu-trial does not start in the folder"
 [ "$("$root/tools/portable" --out "$root" 2>&1)" = "tools/portable: error: $root exists, and an earlier run of this tool did not make it; remove it, or give another --out" ] ||
@@ -33,7 +33,7 @@ grep -q 'llvmpipe' "$work/devices.txt" || fail "yolk devices does not list lavap
 # Its own libraries come from the folder, those of the driver from the machine.
 grep -h 'calling init' "$work"/libraries.* >"$work/taken.txt"
 for name in libfmt libsqlite3; do grep -qF "$folder/lib/$name" "$work/taken.txt" || fail "$name was not taken from the folder"; done
-for name in libstdc++.so.6 libvulkan.so.1; do ! grep "/$name" "$work/taken.txt" | grep -qF "$folder" || fail "the machine's $name was not preferred"; done
+for name in libstdc++.so.6 libz.so.1 libvulkan.so.1; do ! grep "/$name" "$work/taken.txt" | grep -qF "$folder" || fail "the machine's $name was not preferred"; done
 
 # A library that cannot be loaded is named.
 library=$(find "$folder/lib" -name 'libfmt.so*' | head -n 1)

@@ -12,7 +12,7 @@ from process import text_of
 VENDORS = {0x10DE: "NVIDIA", 0x1002: "AMD", 0x8086: "Intel"}
 # Either is a Vulkan driver. The second needs no libX11, which servers lack.
 NVIDIA_LIBRARIES = ("libGLX_nvidia.so.0", "libEGL_nvidia.so.0")
-LIBRARY_FOLDERS = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/nvidia/lib64", "usr/local/nvidia/lib")
+LIBRARY_FOLDERS = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/nvidia/lib64", "usr/local/nvidia/lib", "run/opengl-driver/lib")
 LITTLE_MEMORY = 1 << 30
 
 
@@ -33,8 +33,8 @@ def nvidia_libraries(root):
 
 
 def driver_files(root, folder):
-    """Files that name drivers and lie where the loader does not look, then new ones for NVIDIA's libraries; each with the
-    folder of its library."""
+    """JSON files of drivers where the loader does not look, then new ones for NVIDIA's libraries; each with the folder of its
+    library."""
     found = []
     for place in ("usr/local/nvidia", "opt"):
         for file in sorted(root.glob(f"{place}/**/vulkan/icd.d/*.json")):
@@ -133,7 +133,7 @@ def find_device(trial, icd, wanted, root=pathlib.Path("/")):
 
 
 def notes_on(step, device, setting):
-    """What one should know before reading any figure of it."""
+    """What the reader should know before any figure."""
     notes = []
     if setting:
         words = " ".join(f"{name}={value}" for name, value in setting.items())
@@ -152,6 +152,6 @@ def notes_on(step, device, setting):
 
 
 def free_bytes(device):
-    """Of its largest heap, where the driver says."""
+    """Free bytes of its largest heap of its own; None where the driver does not say."""
     heaps = [heap for heap in device.get("heaps", []) if heap["device_local"] and heap.get("budget_bytes") is not None]
     return max((max(heap["budget_bytes"] - heap["used_bytes"], 0) for heap in heaps), default=None)

@@ -71,7 +71,7 @@ class Trial:
         self.environment = {**os.environ, "YOLK_TABLE": str(out / "none.sqlite"), "YOLK_CACHE": str(out / "cache")}
 
     def interrupt(self, number, _frame):
-        """Of a signal: ends what runs and begins nothing more, so that the page says what is known. A second one ends the trial."""
+        """A signal's handler: ends the running steps and begins no others, so that the page follows. A second signal ends the trial."""
         signal.signal(number, signal.SIG_DFL)
         self.notes.append("The trial was interrupted.")
         self.end = 0
@@ -124,10 +124,10 @@ class Trial:
         step.seconds = time.monotonic() - begun
         step.lines = [line for line in map(as_json, text_of(out).splitlines()) if line is not None]
         words = [line for line in text_of(err).splitlines() if line.strip() and "XDG_RUNTIME_DIR" not in line]
-        step.said = " ".join(words[-3:])[-800:]
+        step.said = " ".join(line.removeprefix("yolk: error: ") for line in words[-3:])[-800:]
 
     def ended(self, process):
-        """Asks it to end, so that yolk prints what it has, then makes it. What hangs inside a driver cannot be ended."""
+        """Asks the process to end, so that yolk prints what it has, then kills it. One that hangs inside a driver stays."""
         for number, patience in self.patience:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, number)
