@@ -90,7 +90,7 @@ void fill_features(VkPhysicalDevice device, const std::vector<VkExtensionPropert
     features.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
 }
 
-void fill_resident_subgroups(VkPhysicalDevice device, const std::vector<VkExtensionProperties>& extensions,
+void fill_compute_units(VkPhysicalDevice device, const std::vector<VkExtensionProperties>& extensions,
                              DeviceLimits& limits) {
     VkPhysicalDeviceShaderCorePropertiesAMD amd{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD};
     VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nv{
@@ -102,6 +102,9 @@ void fill_resident_subgroups(VkPhysicalDevice device, const std::vector<VkExtens
     if (asked.pNext == nullptr) return;
     vkGetPhysicalDeviceProperties2(device, &asked);
     limits.max_resident_subgroups = std::max(amd.wavefrontsPerSimd, nv.shaderWarpsPerSM);
+    const std::uint32_t of_amd =
+        amd.shaderEngineCount * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray;
+    limits.compute_units = std::max(of_amd, nv.shaderSMCount);
 }
 
 void fill_driver(VkPhysicalDevice device, DeviceInfo& info) {
@@ -240,7 +243,7 @@ Result<DeviceInfo> physical_device_info(VkInstance instance, VkPhysicalDevice de
         fill_budgets(device, info.features, info.heaps);
         fill_driver(device, info);
         info.cooperative_shapes = list_cooperative_shapes(instance, device, info.features);
-        fill_resident_subgroups(device, extensions, info.limits);
+        fill_compute_units(device, extensions, info.limits);
         info.sharing = ask_sharing(device, extensions);
     }
     return info;

@@ -151,6 +151,8 @@ Json limits_json(const DeviceLimits& limits) {
             {"max_storage_buffers_per_stage", limits.max_storage_buffers_per_stage},
             {"max_texel_buffer_elements", limits.max_texel_buffer_elements},
             {"subgroup_size", limits.subgroup_size},
+            {"max_resident_subgroups", limits.max_resident_subgroups},
+            {"compute_units", limits.compute_units},
             {"timestamp_period_ns", limits.timestamp_period_ns}};
 }
 

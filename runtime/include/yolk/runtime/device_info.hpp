@@ -69,6 +69,8 @@ struct DeviceLimits {
     /// Subgroups that a SIMD (AMD) or a multiprocessor (NVIDIA) holds at once, as VK_AMD_shader_core_properties or
     /// VK_NV_shader_sm_builtins says; 0 where the driver has neither.
     std::uint32_t max_resident_subgroups = 0;
+    /// Compute units (AMD) or multiprocessors (NVIDIA), as the same extensions say; 0 where the driver has neither.
+    std::uint32_t compute_units = 0;
 };
 
 /// Features, true where the device has them. The first two are the portable floor's (with Vulkan 1.2); the rest open
