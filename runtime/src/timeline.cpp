@@ -17,6 +17,10 @@ namespace {
 constexpr std::chrono::milliseconds kShortestSlice{1};
 constexpr std::chrono::milliseconds kLongestSlice{500};
 constexpr std::chrono::seconds kGraceAfterLoss{1};
+/// Looks at the counter for so long before the thread sleeps. An H200 (driver 580.159) ended an empty submission 13 us
+/// after it was made, and a sleeping thread woke up after 36 us. On a CPU driver a thread that looks takes a core from
+/// the work.
+constexpr std::chrono::microseconds kLooks{100};
 
 }  // namespace
 
@@ -45,6 +49,12 @@ Timeline::~Timeline() {
 }
 
 VkResult Timeline::wait(std::uint64_t value, std::chrono::nanoseconds timeout) const noexcept {
+    if (device->context.info.kind != DeviceKind::Cpu) {
+        const auto end = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(timeout, kLooks);
+        do {
+            if (const VkResult seen = poll(value); seen != VK_NOT_READY) return seen;
+        } while (std::chrono::steady_clock::now() < end);
+    }
     const VkSemaphoreWaitInfo info{
         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .semaphoreCount = 1, .pSemaphores = &handle, .pValues = &value};
     const auto nanoseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(timeout.count(), 0));

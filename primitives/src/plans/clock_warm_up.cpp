@@ -15,9 +15,9 @@ namespace {
 
 using WarmUpClock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kWorkgroup = 256;
-constexpr std::uint32_t kChains = 8;
-constexpr std::uint32_t kGroups = 1024;
+constexpr std::uint32_t kWarmUpWorkgroup = 256;
+constexpr std::uint32_t kWarmUpChains = 8;
+constexpr std::uint32_t kWarmUpGroups = 1024;
 constexpr std::uint32_t kFirstIterations = 8;
 constexpr double kRunSeconds = 1e-3;
 constexpr double kSlack = 1.1;
@@ -39,11 +39,12 @@ struct ClockWarmUp::Work {
 
     void record(std::uint32_t iterations) noexcept {
         recorder.begin();
-        recorder.dispatch(
-            binding,
-            abi::limits::Params{
-                .invocations = kGroups * kWorkgroup, .iterations = iterations, .factor = 0.5F, .summand = 1.0F},
-            GroupCount{kGroups, 1, 1});
+        recorder.dispatch(binding,
+                          abi::limits::Params{.invocations = kWarmUpGroups * kWarmUpWorkgroup,
+                                              .iterations = iterations,
+                                              .factor = 0.5F,
+                                              .summand = 1.0F},
+                          GroupCount{kWarmUpGroups, 1, 1});
     }
 };
 
@@ -54,10 +55,10 @@ ClockWarmUp::ClockWarmUp(ClockWarmUp&&) noexcept = default;
 ClockWarmUp& ClockWarmUp::operator=(ClockWarmUp&&) noexcept = default;
 
 Result<void> ClockWarmUp::prepare() {
-    const std::array constants{SpecConstant{abi::limits::kSpecWorkgroupSize, kWorkgroup},
-                               SpecConstant{abi::limits::kSpecChains, kChains}};
-    YOLK_TRY(Buffer out,
-             device_->create_buffer({.size_bytes = 4ULL * kGroups * kWorkgroup, .label = "out of the warm-up"}));
+    const std::array constants{SpecConstant{abi::limits::kSpecWorkgroupSize, kWarmUpWorkgroup},
+                               SpecConstant{abi::limits::kSpecChains, kWarmUpChains}};
+    YOLK_TRY(Buffer out, device_->create_buffer(
+                             {.size_bytes = 4ULL * kWarmUpGroups * kWarmUpWorkgroup, .label = "out of the warm-up"}));
     YOLK_TRY(const auto pipeline, device_->pipeline(kernels::kMultiplyAdd, constants));
     YOLK_TRY(auto binding, device_->bind(pipeline, std::array{BufferView(out)}));
     YOLK_TRY(Recorder recorder, Recorder::create(*device_, {.label = "warm-up"}));
