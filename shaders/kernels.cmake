@@ -157,10 +157,14 @@ yolk_kernel(matmul_staged_formats_exact FAMILY matmul UNROLLED SOURCE matmul/mat
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_EXACT=1)
 yolk_kernel(matmul_staged_storage16_exact FAMILY matmul UNROLLED NEEDS storage16 SOURCE matmul/matmul_staged.comp
   INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul DEFINES MATMUL_FORMATS=1 MATMUL_STORAGE16=1 MATMUL_EXACT=1)
-yolk_kernel(matmul_cooperative_nv FAMILY matmul TOLERANT NEEDS cooperative_nv SOURCE matmul/matmul_cooperative.comp)
-yolk_kernel(matmul_cooperative_khr FAMILY matmul TOLERANT NEEDS cooperative_khr SOURCE matmul/matmul_cooperative.comp)
-yolk_kernel(matmul_cooperative_staged_nv FAMILY matmul TOLERANT NEEDS cooperative_nv SOURCE matmul/matmul_cooperative_staged.comp)
-yolk_kernel(matmul_cooperative_staged_khr FAMILY matmul TOLERANT NEEDS cooperative_khr SOURCE matmul/matmul_cooperative_staged.comp)
+yolk_kernel(matmul_cooperative_nv FAMILY matmul TOLERANT NEEDS cooperative_nv SOURCE matmul/matmul_cooperative.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(matmul_cooperative_khr FAMILY matmul TOLERANT NEEDS cooperative_khr SOURCE matmul/matmul_cooperative.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(matmul_cooperative_staged_nv FAMILY matmul TOLERANT NEEDS cooperative_nv SOURCE matmul/matmul_cooperative_staged.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
+yolk_kernel(matmul_cooperative_staged_khr FAMILY matmul TOLERANT NEEDS cooperative_khr SOURCE matmul/matmul_cooperative_staged.comp
+  INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_combine FAMILY matmul SOURCE matmul/matmul_combine.comp INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/matmul)
 yolk_kernel(matmul_i8_unpacked FAMILY matmul_i8 UNROLLED SOURCE matmul_i8/matmul_i8.comp)
 yolk_kernel(matmul_i8_dot FAMILY matmul_i8 UNROLLED NEEDS integer_dot SOURCE matmul_i8/matmul_i8.comp DEFINES INTEGER_DOT=1)

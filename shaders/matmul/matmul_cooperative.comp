@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul on matrix units: fp16 operands, fp32 sums. A workgroup is one subgroup and makes BLOCK_M x BLOCK_N sums as
-// fragments of SHAPE_M x SHAPE_N, straight from the buffers. Layout, bindings, constants: yolk/abi/matmul.h. m, n and k
-// are multiples of the block and of SHAPE_K, offsets and strides of 8 elements (a and b) and 4 (out): the plan sees to
-// it. So operands are vectors of 16 bytes, and read as such where a fragment's neighbours are neighbours in memory.
+// matmul on matrix units: fp16 operands, fp32 sums. A workgroup makes BLOCK_M x BLOCK_N sums, each of its subgroups
+// TILE_M x TILE_N of them as fragments of SHAPE_M x SHAPE_N, straight from the buffers. Layout, bindings, constants:
+// yolk/abi/matmul.h. m, n and k are multiples of the block and of SHAPE_K, offsets and strides of 8 elements (a and b)
+// and 4 (out): the plan sees to it. So operands are vectors of 16 bytes, and read as such where a fragment's neighbours
+// are neighbours in memory.
 // The epilogue is matmul_combine's. Class T: what matrix units do inside a fragment is theirs.
 // Loops, one after the other: FRAGMENTS, k / SHAPE_K times about three times that, FRAGMENTS.
 #version 460
@@ -11,12 +12,15 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
 #include "yolk/abi/matmul.h"
 
 layout(local_size_x_id = kSpecWorkgroupSize) in;
 layout(constant_id = kSpecBlockM) const uint BLOCK_M = 32;
 layout(constant_id = kSpecBlockN) const uint BLOCK_N = 32;
+layout(constant_id = kSpecTileM) const uint TILE_M = 32;
+layout(constant_id = kSpecTileN) const uint TILE_N = 32;
 layout(constant_id = kSpecTransposeA) const uint TRANSPOSE_A = 0;
 layout(constant_id = kSpecTransposeB) const uint TRANSPOSE_B = 0;
 // lavapipe's shape: validation layers (1.4.309) judge types by defaults, whatever the specialization is.
@@ -29,18 +33,17 @@ layout(set = 0, binding = kBindA4, scalar) readonly buffer A { uvec4 values[]; }
 layout(set = 0, binding = kBindB4, scalar) readonly buffer B { uvec4 values[]; } b_;
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { float values[]; } out_;
 #include "cooperative_matrix.glsl"
+#include "matmul_bands.glsl"
 
-const uint FRAGMENTS_M = BLOCK_M / M;
-const uint FRAGMENTS_N = BLOCK_N / N;
+const uint FRAGMENTS_M = TILE_M / M;
+const uint FRAGMENTS_N = TILE_N / N;
 
 void main() {
-    uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
-    uint blocks_n = params.n / BLOCK_N;
-    uint blocks_m = params.m / BLOCK_M;
-    uint batch = group / blocks_n / blocks_m;
+    BlockPlace block = place_of_block(uvec2(params.m / BLOCK_M, params.n / BLOCK_N));
+    uint batch = block.batch;
     if (batch >= params.batch) return;
-    uint row = group / blocks_n % blocks_m * BLOCK_M;
-    uint column = group % blocks_n * BLOCK_N;
+    uint row = block.row + gl_SubgroupID / (BLOCK_N / TILE_N) * TILE_M;
+    uint column = block.column + gl_SubgroupID % (BLOCK_N / TILE_N) * TILE_N;
     // In vectors, term by term: the compiler does not know that each is a multiple of one.
     uint a_base = (params.a_offset + batch * params.a_batch_stride) / HALVES;
     uint b_base = (params.b_offset + batch * params.b_batch_stride) / HALVES;

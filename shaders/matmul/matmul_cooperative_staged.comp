@@ -3,7 +3,8 @@
 // fp32 sums. A workgroup makes BLOCK_M x BLOCK_N sums, each of its subgroups TILE_M x TILE_N of them as fragments of
 // SHAPE_M x SHAPE_N. Layout, bindings, constants: yolk/abi/matmul.h. m, n and k are multiples of the block, offsets and
 // strides of 8 elements (a and b) and 4 (out), and a block's vectors of 16 bytes come out even on the invocations, whole
-// lines at once: the plan sees to it. The epilogue is matmul_combine's. Class T, as matmul_cooperative.
+// lines at once: the plan sees to it. Two STAGES alternate: with one block each, a barrier parts what is staged from what
+// is read; with two, what is read is the other one. The epilogue is matmul_combine's. Class T, as matmul_cooperative.
 // Loops, one after the other: FRAGMENTS, the portions, k / BLOCK_K times (the portions twice, and BLOCK_K / SHAPE_K times
 // about three times FRAGMENTS), FRAGMENTS.
 #version 460
@@ -25,6 +26,7 @@ layout(constant_id = kSpecTileM) const uint TILE_M = 32;
 layout(constant_id = kSpecTileN) const uint TILE_N = 32;
 layout(constant_id = kSpecTransposeA) const uint TRANSPOSE_A = 0;
 layout(constant_id = kSpecTransposeB) const uint TRANSPOSE_B = 0;
+layout(constant_id = kSpecStages) const uint STAGES = 1;
 // lavapipe's shape: validation layers (1.4.309) judge types by defaults, whatever the specialization is.
 layout(constant_id = kSpecShapeM) const uint M = 8;
 layout(constant_id = kSpecShapeN) const uint N = 8;
@@ -35,6 +37,7 @@ layout(set = 0, binding = kBindA4, scalar) readonly buffer A { uvec4 values[]; }
 layout(set = 0, binding = kBindB4, scalar) readonly buffer B { uvec4 values[]; } b_;
 layout(set = 0, binding = kBindOut, scalar) writeonly buffer Out { float values[]; } out_;
 #include "cooperative_matrix.glsl"
+#include "matmul_bands.glsl"
 
 // A line is what lies side by side in memory: of a stored [m, k] the k of a row. In vectors; staged lines are one vector
 // apart, so that the subgroup's reads down the lines meet different banks.
@@ -54,8 +57,10 @@ const uint FRAGMENTS_N = TILE_N / N;
 
 const uint STAGED_A = LINES_A * PITCH_A;
 const uint STAGED_B = LINES_B * PITCH_B;
-shared uvec4 staged_a[STAGED_A];
-shared uvec4 staged_b[STAGED_B];
+const uint ALL_STAGED_A = STAGES * STAGED_A;
+const uint ALL_STAGED_B = STAGES * STAGED_B;
+shared uvec4 staged_a[ALL_STAGED_A];
+shared uvec4 staged_b[ALL_STAGED_B];
 
 uvec4 next_a[PORTION_A];
 uvec4 next_b[PORTION_B];
@@ -76,12 +81,11 @@ void stage(uint a_place, uint b_place) {
 }
 
 void main() {
-    uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
-    uvec2 blocks = uvec2(params.m / BLOCK_M, params.n / BLOCK_N);
-    uint batch = group / blocks.y / blocks.x;
+    BlockPlace block = place_of_block(uvec2(params.m / BLOCK_M, params.n / BLOCK_N));
+    uint batch = block.batch;
     if (batch >= params.batch) return;  // the whole workgroup, so barriers meet all or none
-    uint row = group / blocks.y % blocks.x * BLOCK_M;
-    uint column = group % blocks.y * BLOCK_N;
+    uint row = block.row;
+    uint column = block.column;
 
     uint lane = gl_LocalInvocationIndex;
     uint a_stride = params.a_stride / HALVES;
@@ -103,9 +107,11 @@ void main() {
     MatrixSum sums[FRAGMENTS_M * FRAGMENTS_N];
     [[unroll]] for (uint s = 0u; s < FRAGMENTS_M * FRAGMENTS_N; ++s) sums[s] = MatrixSum(0.0);
     fetch(a_at, b_at, APART_A * a_stride, APART_B * b_stride);
+    uint stage_a = 0u;
+    uint stage_b = 0u;
     for (uint k = 0u; k < params.k; k += BLOCK_K) {
-        barrier();  // the block before has been read
-        stage(a_place, b_place);
+        if (STAGES == 1u) barrier();  // the block before has been read
+        stage(stage_a + a_place, stage_b + b_place);
         barrier();
         a_at += a_step;
         b_at += b_step;
@@ -113,18 +119,22 @@ void main() {
         [[unroll]] for (uint q = 0u; q < BLOCK_K; q += K) {
             [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
                 uint line = tile_row + i * M;
-                uint at = TRANSPOSE_A == 1u ? q * PITCH_A + line / HALVES : line * PITCH_A + q / HALVES;
+                uint at = stage_a + (TRANSPOSE_A == 1u ? q * PITCH_A + line / HALVES : line * PITCH_A + q / HALVES);
                 LOAD(a[i], staged_a, at, PITCH_A, TRANSPOSE_A == 1u);
             }
             [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j) {
                 uint line = tile_column + j * N;
-                uint at = TRANSPOSE_B == 1u ? line * PITCH_B + q / HALVES : q * PITCH_B + line / HALVES;
+                uint at = stage_b + (TRANSPOSE_B == 1u ? line * PITCH_B + q / HALVES : q * PITCH_B + line / HALVES);
                 LOAD(b[j], staged_b, at, PITCH_B, TRANSPOSE_B == 1u);
             }
             [[unroll]] for (uint i = 0u; i < FRAGMENTS_M; ++i) {
                 [[unroll]] for (uint j = 0u; j < FRAGMENTS_N; ++j)
                     sums[i * FRAGMENTS_N + j] = MULTIPLY_ADD(a[i], b[j], sums[i * FRAGMENTS_N + j]);
             }
+        }
+        if (STAGES == 2u) {
+            stage_a = STAGED_A - stage_a;
+            stage_b = STAGED_B - stage_b;
         }
     }
     uint out_base = params.out_offset + batch * params.out_batch_stride;

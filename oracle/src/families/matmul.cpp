@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "check_tools.hpp"
 #include "matmul_oracle.hpp"
@@ -48,16 +49,18 @@ std::string label_of(const MatmulDesc& d, MatrixValues values) {
                        d.has_bias ? " bias" : "", to_string(d.activation), kValues[static_cast<std::size_t>(values)]);
 }
 
-/// A block of `size` x `size`; with a block_k of 16 its operands are staged.
-MatmulConfig on_units(std::uint32_t workgroup_size, std::uint32_t size, std::uint32_t block_k) {
+/// A block of `size` x `size`.
+MatmulConfig on_units(std::uint32_t workgroup_size, std::uint32_t size, OperandPath path) {
     return {.workgroup_size = workgroup_size,
             .block_m = size,
             .block_n = size,
-            .block_k = block_k,
+            .block_k = path == kCooperativeOperands ? 4U
+                       : size == 128                ? 32U
+                                                    : 16U,
             .tile_m = 1,
             .tile_n = 4,
             .vector_width = 1,
-            .operand_path = block_k == 16 ? kStagedCooperativeOperands : kCooperativeOperands};
+            .operand_path = path};
 }
 
 class MatmulProblem final : public OperationProblem<MatmulDesc> {
@@ -68,15 +71,21 @@ class MatmulProblem final : public OperationProblem<MatmulDesc> {
           values_(values),
           seed_(seed) {}
 
-    /// Matrix units where they may take the product, staged if they can.
+    /// Matrix units where they may take the product, in each way to the operands.
     [[nodiscard]] std::vector<Configuration> also_checked(const DeviceInfo& info) const override {
         const ConfigSpace<MatmulConfig> space = space_of(info, desc());
         const std::uint32_t subgroup = info.limits.subgroup_size;
-        for (MatmulConfig units : {on_units(4 * subgroup, 32, 16), on_units(2 * subgroup, 32, 16),
-                                   on_units(subgroup, 32, 16), on_units(subgroup, 32, 4), on_units(subgroup, 16, 4)}) {
-            if (space.check(units)) return {space.configuration(units)};
+        std::vector<Configuration> checked;
+        for (const OperandPath path :
+             {kCooperativeOperands, kStagedCooperativeOperands, kTwiceStagedCooperativeOperands}) {
+            for (const auto& [subgroups, size] : {std::pair{4U, 128U}, {4U, 32U}, {2U, 32U}, {1U, 32U}, {1U, 16U}}) {
+                const MatmulConfig units = on_units(subgroups * subgroup, size, path);
+                if (!space.check(units)) continue;
+                checked.push_back(space.configuration(units));
+                break;
+            }
         }
-        return {};
+        return checked;
     }
     [[nodiscard]] std::vector<ByteVector> contents() const override {
         const Inputs inputs = draw_inputs();
@@ -88,10 +97,12 @@ class MatmulProblem final : public OperationProblem<MatmulDesc> {
                 std::span<const std::vector<std::uint32_t>> outputs) const override;
     [[nodiscard]] Work work() const override {
         const double products = static_cast<double>(desc_.batch) * desc_.m * desc_.n * desc_.k;
-        const double elements = static_cast<double>(extent(desc_.a, desc_.m, desc_.k)) +
-                                static_cast<double>(extent(desc_.b, desc_.k, desc_.n)) +
-                                static_cast<double>(extent(desc_.out, desc_.m, desc_.n));
-        return {.operations = 2.0 * products, .bytes = 4.0 * elements};
+        const auto bytes = [this](const MatrixLayout& layout, std::uint32_t rows, std::uint32_t columns) {
+            return static_cast<double>(float_bytes(layout.format, extent(layout, rows, columns)));
+        };
+        return {.operations = 2.0 * products,
+                .bytes = bytes(desc_.a, desc_.m, desc_.k) + bytes(desc_.b, desc_.k, desc_.n) +
+                         bytes(desc_.out, desc_.m, desc_.n)};
     }
 
    private:
@@ -294,7 +305,10 @@ std::vector<MatmulCase> format_cases() {
                     .out = {.offset = 4, .stride = 68},
                     .has_bias = true,
                     .activation = Activation::Relu}});
-    // In blocks of 16, so straight from the buffers; and both operands stored as their transposes.
+    // The block of large products on NVIDIA's units; blocks of 16, in a band of eight and a rest; and both operands
+    // stored as their transposes.
+    all.push_back({{.m = 128, .n = 256, .k = 64, .a = {.format = kF16}, .b = {.transposed = true, .format = kF16}}});
+    all.push_back({{.m = 144, .n = 48, .k = 32, .a = {.format = kF16}, .b = {.format = kF16}}});
     all.push_back({{.m = 16,
                     .n = 48,
                     .k = 32,

@@ -56,7 +56,10 @@ class PerturbedLinearProblem final : public OperationProblem<PerturbedLinearDesc
         const double instances = static_cast<double>(desc().members) * desc().rows;
         const double weights = static_cast<double>(desc().in) * desc().out;
         const double input = (desc().shared_input ? desc().rows : instances) * inner();
-        return {.operations = 2.0 * instances * weights, .bytes = 4.0 * (weights + input + instances * outer())};
+        const auto element_bytes = [](FloatFormat format) { return format == FloatFormat::F32 ? 4.0 : 2.0; };
+        return {.operations = 2.0 * instances * weights,
+                .bytes = element_bytes(desc().weights_format) * weights + element_bytes(desc().input_format) * input +
+                         4.0 * instances * outer()};
     }
 
    private:

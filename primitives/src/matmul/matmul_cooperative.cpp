@@ -14,15 +14,13 @@ namespace abi_mm = abi::matmul;
 
 namespace {
 
-/// Fragments of a subgroup along either side: four times four sums are what registers hold.
-constexpr std::uint32_t kMaxFragments = 4;
+/// Fragments of a subgroup along either side, and sums of a lane: half of the 255 registers that NVIDIA's have.
+constexpr std::uint32_t kMaxFragments = 8;
+constexpr std::uint32_t kMaxSumsPerLane = 128;
 /// Elements of fp16 in the vectors of 16 bytes that kernels read.
 constexpr std::uint32_t kHalves = 8;
-/// Sums of a lane: more leave less than a quarter of the waves (NVK's GA102; 64 lanes of navi31 have 4 of 16 with 64).
-constexpr std::uint32_t kSumsPerLane = 64;
 /// Of a workgroup that shares its operands.
 constexpr std::uint32_t kLeastLanes = 32;
-
 /// Matrix units read and write rows at multiples of 16 bytes.
 bool starts_at(const MatrixLayout& layout, std::uint32_t elements) noexcept {
     return layout.offset % elements == 0 && layout.stride % elements == 0 && layout.batch_stride % elements == 0;
@@ -39,6 +37,8 @@ struct StagedOperand {
     /// Lines are one vector apart (shaders/matmul/matmul_cooperative_staged.comp).
     [[nodiscard]] std::uint64_t bytes() const { return std::uint64_t{lines} * (line + 1) * 2 * kHalves; }
 };
+std::uint32_t stages_of(const MatmulConfig& c) { return c.operand_path == kTwiceStagedCooperativeOperands ? 2 : 1; }
+
 std::array<StagedOperand, 2> staged_operands(const MatmulDesc& desc, const MatmulConfig& c) {
     const auto stored = [](std::uint32_t lines, std::uint32_t length) {
         return StagedOperand{lines, length / kHalves};
@@ -47,7 +47,7 @@ std::array<StagedOperand, 2> staged_operands(const MatmulDesc& desc, const Matmu
             desc.b.transposed ? stored(c.block_n, c.block_k) : stored(c.block_k, c.block_n)};
 }
 
-/// What both forms leave alone.
+/// What all forms leave alone.
 Result<void> check_unused(const MatmulConfig& c) {
     const MatmulConfig unused{.tile_m = c.tile_m,
                               .tile_n = c.tile_n,
@@ -58,44 +58,38 @@ Result<void> check_unused(const MatmulConfig& c) {
     return bad_input("With matrix units tile_m must be 1, tile_n 4, vector_width 1, split_k 1 and storage16 0.");
 }
 
-Result<void> check_direct(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c,
-                          const CooperativeShape& shape) {
-    if (c.workgroup_size != info.limits.subgroup_size) {
-        return bad_input("With operand_path 4 the workgroup_size must be that of a subgroup, {}.",
-                         info.limits.subgroup_size);
-    }
-    if (!subgroup_tile(shape, c, 1) || desc.m % c.block_m != 0 || desc.n % c.block_n != 0) {
+Result<void> check_block(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c,
+                         const CooperativeShape& shape) {
+    const std::uint32_t subgroup = info.limits.subgroup_size;
+    if (c.workgroup_size % subgroup != 0)
+        return bad_input("With matrix units the workgroup_size must be a multiple of a subgroup's, {}.", subgroup);
+    if (desc.m % c.block_m != 0 || desc.n % c.block_n != 0)
+        return bad_input("With matrix units block_m and block_n must divide m and n.");
+    if (!subgroup_tile(info, shape, c)) {
         return bad_input(
-            "With operand_path 4 block_m must be 1 to {} times {}, block_n times {}, and they must divide m and n.",
-            kMaxFragments, shape.m, shape.n);
+            "With matrix units each subgroup makes 1 to {} by {} fragments of {} x {}, and each of its lanes has {} "
+            "sums at most.",
+            kMaxFragments, kMaxFragments, shape.m, shape.n, kMaxSumsPerLane);
     }
-    if (c.block_k != 4) return bad_input("With operand_path 4 block_k must be 4.");
     return {};
 }
 
 Result<void> check_staged(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c,
                           const CooperativeShape& shape) {
-    const std::uint32_t subgroup = info.limits.subgroup_size;
-    if (c.workgroup_size % subgroup != 0)
-        return bad_input("With operand_path 6 the workgroup_size must be a multiple of a subgroup's, {}.", subgroup);
-    if (c.block_k % shape.k != 0 || desc.m % c.block_m != 0 || desc.n % c.block_n != 0 || desc.k % c.block_k != 0) {
-        return bad_input(
-            "With operand_path 6 block_k must be a multiple of {}, and block_m, block_n and block_k divide m, n and k.",
-            shape.k);
-    }
-    if (!subgroup_tile(shape, c, c.workgroup_size / subgroup)) {
-        return bad_input("With operand_path 6 each subgroup makes 1 to {} by {} fragments of {} x {}.", kMaxFragments,
-                         kMaxFragments, shape.m, shape.n);
+    if (c.block_k % shape.k != 0 || desc.k % c.block_k != 0) {
+        return bad_input("With operand_path {} block_k must be a multiple of {} and divide k.", c.operand_path,
+                         shape.k);
     }
     std::uint64_t bytes = 0;
     for (const StagedOperand& operand : staged_operands(desc, c)) {
-        bytes += operand.bytes();
+        bytes += stages_of(c) * operand.bytes();
         if (operand.comes_out_even(c.workgroup_size)) continue;
         return bad_input("The {} vectors of a block do not come out even on {} invocations.",
                          operand.lines * operand.line, c.workgroup_size);
     }
     if (bytes <= info.limits.max_shared_memory_size) return {};
-    return bad_input("A block takes {} bytes of shared memory; the device has {}.", bytes,
+    return bad_input("{} {} bytes of shared memory; the device has {}.",
+                     stages_of(c) == 2 ? "Two blocks of operands take" : "A block of operands takes", bytes,
                      info.limits.max_shared_memory_size);
 }
 
@@ -114,15 +108,13 @@ MatmulConfig on_units(std::uint32_t workgroup_size, std::uint32_t block_m, std::
 /// From the largest block to the smallest: the first with enough workgroups for a GPU, else the smallest.
 std::optional<MatmulConfig> staged_config(const DeviceInfo& info, const MatmulDesc& product,
                                           const ConfigSpace<MatmulConfig>& space) {
-    struct Block {
-        std::uint32_t m, n;
-    };
-    constexpr std::array<Block, 7> kBlocks{{{128, 128}, {128, 64}, {64, 128}, {64, 64}, {64, 32}, {32, 64}, {32, 32}}};
     std::optional<MatmulConfig> found;
-    for (const auto& [m, n] : kBlocks) {
-        const std::uint32_t lanes = std::max({info.limits.subgroup_size, kLeastLanes, m * n / kSumsPerLane});
+    for (const UnitsBlock& block : blocks_on_units(info)) {
+        const std::uint32_t lanes =
+            std::max({info.limits.subgroup_size, kLeastLanes, block.rows * block.columns / block.sums_per_lane});
+        const auto path = block.stages == 2 ? kTwiceStagedCooperativeOperands : kStagedCooperativeOperands;
         for (const std::uint32_t k : {32U, 16U, 8U}) {
-            const MatmulConfig config = on_units(lanes, m, n, k, kStagedCooperativeOperands);
+            const MatmulConfig config = on_units(lanes, block.rows, block.columns, k, path);
             if (!space.check(config)) continue;
             if (has_enough_groups(product, config)) return config;
             found = config;
@@ -145,12 +137,15 @@ bool fits_matrix_units(const DeviceInfo& info, const MatmulDesc& desc) {
 Result<void> check_cooperative(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& c) {
     const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{.m = 1, .n = 1, .k = 1});
     YOLK_TRY_VOID(check_unused(c));
-    return c.operand_path == kCooperativeOperands ? check_direct(info, desc, c, shape)
-                                                  : check_staged(info, desc, c, shape);
+    YOLK_TRY_VOID(check_block(info, desc, c, shape));
+    if (c.operand_path != kCooperativeOperands) return check_staged(info, desc, c, shape);
+    if (c.block_k != 4) return bad_input("With operand_path 4 block_k must be 4.");
+    return {};
 }
 
-std::optional<SubgroupTile> subgroup_tile(const CooperativeShape& shape, const MatmulConfig& config,
-                                          std::uint32_t subgroups) noexcept {
+std::optional<SubgroupTile> subgroup_tile(const DeviceInfo& info, const CooperativeShape& shape,
+                                          const MatmulConfig& config) noexcept {
+    const std::uint32_t subgroups = config.workgroup_size / info.limits.subgroup_size;
     std::optional<SubgroupTile> found;
     const auto length = [](const SubgroupTile& tile) { return std::max(tile.rows, tile.columns); };
     for (std::uint32_t down = 1; down <= subgroups; ++down) {
@@ -159,6 +154,7 @@ std::optional<SubgroupTile> subgroup_tile(const CooperativeShape& shape, const M
             continue;
         const SubgroupTile tile{config.block_m / down, config.block_n / across};
         if (tile.rows > kMaxFragments * shape.m || tile.columns > kMaxFragments * shape.n) continue;
+        if (tile.rows * tile.columns > kMaxSumsPerLane * info.limits.subgroup_size) continue;
         if (!found || length(tile) < length(*found)) found = tile;
     }
     return found;
@@ -186,7 +182,7 @@ bool writes_out_directly(const MatmulDesc& desc) noexcept {
 }
 
 const Kernel<abi_mm::Params>& cooperative_kernel(const CooperativeShape& shape, const MatmulConfig& config) noexcept {
-    if (config.operand_path == kStagedCooperativeOperands)
+    if (config.operand_path != kCooperativeOperands)
         return shape.khr ? kernels::kMatmulCooperativeStagedKhr : kernels::kMatmulCooperativeStagedNv;
     return shape.khr ? kernels::kMatmulCooperativeKhr : kernels::kMatmulCooperativeNv;
 }
@@ -195,9 +191,8 @@ const Kernel<abi_mm::Params>& cooperative_kernel(const CooperativeShape& shape, 
 Result<std::uint32_t> cooperative_chunk(std::uint64_t budget, const DeviceInfo& info, const MatmulDesc& desc,
                                         const MatmulConfig& config) {
     const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{.m = 1, .n = 1, .k = 1});
-    const bool staged = config.operand_path == kStagedCooperativeOperands;
-    const SubgroupTile tile = subgroup_tile(shape, config, config.workgroup_size / info.limits.subgroup_size)
-                                  .value_or(SubgroupTile{config.block_m, config.block_n});
+    const bool staged = config.operand_path != kCooperativeOperands;
+    const SubgroupTile tile = subgroup_tile(info, shape, config).value_or(SubgroupTile{config.block_m, config.block_n});
     const std::uint64_t rows = tile.rows / shape.m;
     const std::uint64_t columns = tile.columns / shape.n;
     const std::uint64_t fragments = loop_cost(rows, loop_cost(columns));
@@ -222,20 +217,20 @@ Result<std::uint32_t> cooperative_chunk(std::uint64_t budget, const DeviceInfo& 
 std::vector<SpecConstant> cooperative_constants(const DeviceInfo& info, const MatmulDesc& desc,
                                                 const MatmulConfig& config) {
     const CooperativeShape shape = cooperative_shape(info).value_or(CooperativeShape{});
+    const SubgroupTile tile = subgroup_tile(info, shape, config).value_or(SubgroupTile{config.block_m, config.block_n});
     std::vector<SpecConstant> constants{{abi_mm::kSpecWorkgroupSize, config.workgroup_size},
                                         {abi_mm::kSpecBlockM, config.block_m},
                                         {abi_mm::kSpecBlockN, config.block_n},
+                                        {abi_mm::kSpecTileM, tile.rows},
+                                        {abi_mm::kSpecTileN, tile.columns},
                                         {abi_mm::kSpecTransposeA, desc.a.transposed ? 1U : 0U},
                                         {abi_mm::kSpecTransposeB, desc.b.transposed ? 1U : 0U},
                                         {abi_mm::kSpecShapeM, shape.m},
                                         {abi_mm::kSpecShapeN, shape.n},
                                         {abi_mm::kSpecShapeK, shape.k}};
     if (config.operand_path == kCooperativeOperands) return constants;
-    const SubgroupTile tile = subgroup_tile(shape, config, config.workgroup_size / info.limits.subgroup_size)
-                                  .value_or(SubgroupTile{config.block_m, config.block_n});
-    constants.insert(
-        constants.end(),
-        {{abi_mm::kSpecBlockK, config.block_k}, {abi_mm::kSpecTileM, tile.rows}, {abi_mm::kSpecTileN, tile.columns}});
+    constants.insert(constants.end(),
+                     {{abi_mm::kSpecBlockK, config.block_k}, {abi_mm::kSpecStages, stages_of(config)}});
     return constants;
 }
 

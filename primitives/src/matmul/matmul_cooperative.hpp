@@ -14,7 +14,8 @@
 namespace yolk {
 
 [[nodiscard]] constexpr bool is_on_matrix_units(const MatmulConfig& config) noexcept {
-    return config.operand_path == kCooperativeOperands || config.operand_path == kStagedCooperativeOperands;
+    return config.operand_path == kCooperativeOperands || config.operand_path == kStagedCooperativeOperands ||
+           config.operand_path == kTwiceStagedCooperativeOperands;
 }
 
 /// Whether matrix units may take the product: fp16 operands, Fast, and a shape whose multiples m, n and k are, with
@@ -31,10 +32,10 @@ struct SubgroupTile {
     std::uint32_t columns = 0;
     friend bool operator==(const SubgroupTile&, const SubgroupTile&) = default;
 };
-/// block_m x block_n dealt to `subgroups` of them, as near to a square as at most four by four whole fragments of
-/// `shape` allow; nothing where they do not come out even.
-[[nodiscard]] std::optional<SubgroupTile> subgroup_tile(const CooperativeShape& shape, const MatmulConfig& config,
-                                                        std::uint32_t subgroups) noexcept;
+/// block_m x block_n dealt to the workgroup's subgroups, as near to a square as whole fragments of `shape`, at most
+/// eight by eight, and a lane's registers allow; nothing where they do not come out even.
+[[nodiscard]] std::optional<SubgroupTile> subgroup_tile(const DeviceInfo& info, const CooperativeShape& shape,
+                                                        const MatmulConfig& config) noexcept;
 
 /// What a product takes that is to be on matrix units: staged, in the largest blocks of which there are enough for a
 /// GPU; straight from the buffers where no staged block divides it; nothing where matrix units may not take it.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_for_gpus.hpp"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "yolk/core/shape.hpp"
 
@@ -69,6 +71,22 @@ RegisterTile largest_tile(const DeviceInfo& info) noexcept {
     if (info.vendor_id == kNvidia || info.vendor_id == kApple) return {8, 8};
     if (info.vendor_id == kAmd) return info.limits.min_subgroup_size == 32 ? RegisterTile{8, 8} : RegisterTile{8, 4};
     return info.vendor_id == kQualcomm ? RegisterTile{8, 4} : RegisterTile{4, 4};
+}
+
+// With 64 sums of a lane a GPU has a quarter of its waves (64 lanes of navi31: 4 of 16). On NVIDIA shared memory is the
+// limit then: for 64 x 32 sums a subgroup of 32 lanes reads 6 fragments of 512 bytes for each 8 multiplications, 96
+// cycles of its quarter of a multiprocessor for some 100 of the matrix unit; for 64 x 64 sums 128 for 200.
+std::vector<UnitsBlock> blocks_on_units(const DeviceInfo& info) {
+    std::vector<UnitsBlock> blocks;
+    if (info.vendor_id == kNvidia) blocks.push_back({128, 128, 128, 2});
+    for (const auto& [rows, columns] :
+         {std::pair{128U, 128U}, {128U, 64U}, {64U, 128U}, {64U, 64U}, {64U, 32U}, {32U, 64U}, {32U, 32U}})
+        blocks.push_back({rows, columns, 64, 1});
+    return blocks;
+}
+
+bool pays_on_units(const MatmulDesc& product, const MatmulConfig& on_units) noexcept {
+    return std::min(product.m, product.n) > kSkinny && has_enough_groups(product, on_units);
 }
 
 std::vector<MatmulConfig> matmul_for_gpus(const MatmulDesc& desc, RegisterTile most) {

@@ -25,6 +25,21 @@ struct RegisterTile {
 /// Whether there are as many workgroups as keep a large GPU busy.
 [[nodiscard]] bool has_enough_groups(const MatmulDesc& desc, const MatmulConfig& config) noexcept;
 
+/// A block of a workgroup on matrix units (matmul_cooperative.hpp).
+struct UnitsBlock {
+    std::uint32_t rows = 0;
+    std::uint32_t columns = 0;
+    std::uint32_t sums_per_lane = 0;
+    std::uint32_t stages = 0;  ///< blocks of operands in shared memory
+};
+
+/// Those that a product takes on matrix units, the largest first.
+[[nodiscard]] std::vector<UnitsBlock> blocks_on_units(const DeviceInfo& info);
+
+/// Whether `on_units` is the default where units may take the product. Of few rows or columns memory is the limit, and
+/// with few workgroups pieces of k help more.
+[[nodiscard]] bool pays_on_units(const MatmulDesc& product, const MatmulConfig& on_units) noexcept;
+
 /// Staged configurations, the most wanted first, each with its operands read four elements at a time and then one by
 /// one; not all are legal for every shape. `desc` is a layout's, `most` the largest register tile.
 [[nodiscard]] std::vector<MatmulConfig> matmul_for_gpus(const MatmulDesc& desc, RegisterTile most);

@@ -19,7 +19,9 @@ std::vector<std::uint32_t> storage16_values(const DeviceInfo& info, const Matmul
 
 std::vector<std::uint32_t> operand_paths(const DeviceInfo& info, const MatmulDesc& desc) {
     std::vector<std::uint32_t> paths{kDirectOperands, kStagedOperands, kUniformOperand, kTexelOperands};
-    if (fits_matrix_units(info, desc)) paths.insert(paths.end(), {kCooperativeOperands, kStagedCooperativeOperands});
+    if (fits_matrix_units(info, desc)) {
+        paths.insert(paths.end(), {kCooperativeOperands, kStagedCooperativeOperands, kTwiceStagedCooperativeOperands});
+    }
     return paths;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tuning space of matmul and its legality: the geometry that a kernel relies on, and what keeps its code small.
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <set>
 #include <vector>
 
@@ -18,9 +20,12 @@ namespace {
 /// Operands of a step: all unrolled, too.
 constexpr std::uint32_t kMaxOperands = 384;
 constexpr std::uint32_t kMaxBlockK = 16;
+constexpr std::uint32_t kMaxBlock = 128;
 
 Result<void> check_matmul_geometry(const MatmulConfig& c) {
     if (c.block_k > kMaxBlockK) return bad_input("Without matrix units block_k may be {} at most.", kMaxBlockK);
+    if (std::max(c.block_m, c.block_n) > kMaxBlock)
+        return bad_input("Without matrix units block_m and block_n may be {} at most.", kMaxBlock);
     if (c.block_m % c.tile_m != 0 || c.block_n % c.tile_n != 0)
         return bad_input("block_m and block_n must be multiples of tile_m and tile_n.");
     if ((c.block_m / c.tile_m) * (c.block_n / c.tile_n) != c.workgroup_size)
@@ -130,9 +135,11 @@ std::vector<std::uint32_t> matmul_workgroup_sizes(const DeviceInfo& info, const 
     return {sizes.begin(), sizes.end()};
 }
 
-std::vector<std::uint32_t> matmul_depths(const DeviceInfo& info, const MatmulDesc& desc) {
-    if (fits_matrix_units(info, desc)) return {4, 8, 16, 32};
-    return {4, 8, 16};
+/// `without`, and what only matrix units take.
+std::vector<std::uint32_t> and_on_units(const DeviceInfo& info, const MatmulDesc& desc,
+                                        std::vector<std::uint32_t> without, std::initializer_list<std::uint32_t> more) {
+    if (fits_matrix_units(info, desc)) without.insert(without.end(), more);
+    return without;
 }
 
 /// Without kDense; as it is where a plan of it is refused anyway.
@@ -147,9 +154,9 @@ MatmulDesc resolved(const MatmulDesc& desc) {
 std::vector<Knob<MatmulConfig>> matmul_knobs(const DeviceInfo& info, const MatmulDesc& given) {
     const MatmulDesc desc = resolved(given);
     return {{"workgroup_size", &MatmulConfig::workgroup_size, matmul_workgroup_sizes(info, desc)},
-            {"block_m", &MatmulConfig::block_m, {1, 4, 8, 16, 32, 64, 128}},
-            {"block_n", &MatmulConfig::block_n, {16, 32, 64, 128}},
-            {"block_k", &MatmulConfig::block_k, matmul_depths(info, desc)},
+            {"block_m", &MatmulConfig::block_m, and_on_units(info, desc, {1, 4, 8, 16, 32, 64, 128}, {256})},
+            {"block_n", &MatmulConfig::block_n, and_on_units(info, desc, {16, 32, 64, 128}, {256})},
+            {"block_k", &MatmulConfig::block_k, and_on_units(info, desc, {4, 8, 16}, {32, 64})},
             {"tile_m", &MatmulConfig::tile_m, {1, 4, 8, 16}},
             {"tile_n", &MatmulConfig::tile_n, {4, 8, 16}},
             {"vector_width", &MatmulConfig::vector_width, {1, 4}},
@@ -170,8 +177,11 @@ MatmulConfig matmul_heuristic(const DeviceInfo& info, const MatmulDesc& desc) {
         }
         return MatmulConfig{.vector_width = 1};
     };
-    return info.kind == DeviceKind::Cpu ? first_legal(for_cpus(desc))
-                                        : first_legal(matmul_for_gpus(resolved(desc), largest_tile(info)));
+    // A CPU driver's units are there to be tested.
+    if (info.kind == DeviceKind::Cpu) return first_legal(for_cpus(desc));
+    if (const auto on_units = cooperative_config(info, desc); on_units && pays_on_units(desc, *on_units))
+        return *on_units;
+    return first_legal(matmul_for_gpus(resolved(desc), largest_tile(info)));
 }
 
 }  // namespace yolk

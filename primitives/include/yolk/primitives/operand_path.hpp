@@ -14,7 +14,8 @@ enum OperandPath : std::uint32_t {
     kTexelOperands = 3,        ///< a and b are read as texel buffers
     kCooperativeOperands = 4,  ///< matmul only: matrix units multiply (path cooperative-matrix); fp16 operands, `Fast`
     kUniformWeights = 5,       ///< perturbed_linear only: b is read as one uniform buffer of at most 64 KiB
-    kStagedCooperativeOperands = 6,  ///< as 4, and several subgroups share the operands in shared memory
+    kStagedCooperativeOperands = 6,       ///< as 4, and the operands pass through shared memory
+    kTwiceStagedCooperativeOperands = 7,  ///< as 6, in two blocks that alternate: one barrier for each instead of two
 };
 
 }  // namespace yolk

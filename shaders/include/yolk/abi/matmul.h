@@ -25,7 +25,7 @@ ABI_CONST uint kSpecWorkgroupSize = 0;  // (BLOCK_M / TILE_M) * (BLOCK_N / TILE_
 ABI_CONST uint kSpecBlockM = 1;         // rows of a workgroup
 ABI_CONST uint kSpecBlockN = 2;         // columns of a workgroup
 ABI_CONST uint kSpecBlockK = 3;         // k that are loaded at once
-ABI_CONST uint kSpecTileM = 4;          // rows of an invocation; of a subgroup in matmul_cooperative_staged_*
+ABI_CONST uint kSpecTileM = 4;          // rows of an invocation; of a subgroup in matmul_cooperative_*
 ABI_CONST uint kSpecTileN = 5;          // columns likewise; of an invocation in groups of four
 ABI_CONST uint kSpecVectorA = 6;        // 1 where a is read four elements at a time
 ABI_CONST uint kSpecVectorB = 7;        // likewise b
@@ -43,6 +43,7 @@ ABI_CONST uint kSpecVectorOut = 21;    // 1: rows of out begin at multiples of f
 ABI_CONST uint kSpecShapeM = 18;        // of a fragment: matmul_cooperative_*
 ABI_CONST uint kSpecShapeN = 19;
 ABI_CONST uint kSpecShapeK = 20;
+ABI_CONST uint kSpecStages = 22;  // blocks in shared memory at once, 1 or 2: matmul_cooperative_staged_*
 
 // Elements of a that one uniform buffer holds (64 KiB).
 ABI_CONST uint kUniformElements = 16384;
