@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -19,16 +20,17 @@
 #include "yolk/primitives/environment_file.hpp"
 #include "yolk/runtime/pipeline_report.hpp"
 #include "yolk/runtime/probe.hpp"
+#include "yolk/shaders/catalogue.hpp"
 #include "yolk/shaders/exactness.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::oracle {
 namespace {
 
-using ::testing::Each;
-using ::testing::Field;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
+using ::testing::SizeIs;
 
 /// A device whose pipelines leave their code and are, once it has been probed, not compiled.
 Result<Device> open_to_read(const std::string& name) {
@@ -91,13 +93,20 @@ TEST_P(no_contraction, in_what_a_driver_is_given) {
     const CheckContext context{.device = device,
                                .dispatcher = testing::shared_device(driver).dispatcher,
                                .seed = 1 + position,
-                               .configurations = 8};
+                               .configurations = 8,
+                               .defaults_of_gpus = position == 0};  // the same for all
     const Problems problems = family->cases(context.seed);
     std::size_t read = 0;
+    TemporaryPipelines pipelines;  // of each problem its own, so that it reports all that it takes
+    const Problem* of_pipelines = nullptr;
     std::map<std::size_t, std::string> tolerant;  ///< problems that have a kernel of class T, and one's name
     for (const Batch& batch : choose_batches(device.info(), context, *family, problems, shapes_of_gpus(*family))) {
         const Problem& problem = *problems[batch.problem];
-        ASSERT_OK_AND_ASSIGN(const TemporaryPipelines temporary, TemporaryPipelines::begin(device));
+        if (&problem != of_pipelines) {
+            pipelines = {};
+            ASSERT_OK_AND_ASSIGN(pipelines, TemporaryPipelines::begin(device));
+            of_pipelines = &problem;
+        }
         for (const Configuration& configuration : batch.configurations) {
             ASSERT_OK(problem.plan(device, configuration)) << problem.name();
             const std::vector<PipelineReport> reports = device.take_pipeline_reports();
@@ -117,6 +126,36 @@ TEST_P(no_contraction, in_what_a_driver_is_given) {
 
 class contraction : public testing::DeviceTest {};
 YOLK_FOR_EACH_DEVICE(contraction);
+
+/// The words without one decoration.
+std::vector<std::uint32_t> without_decoration(std::span<const std::uint32_t> spirv, std::uint32_t decoration) {
+    constexpr std::size_t kHeaderWords = 5;
+    constexpr std::uint32_t kDecorate = 3U << 16U | 71U;
+    std::vector<std::uint32_t> words(spirv.begin(), spirv.begin() + kHeaderWords);
+    for (std::size_t at = kHeaderWords; at < spirv.size(); at += spirv[at] >> 16U) {
+        const auto one = spirv.subspan(at, spirv[at] >> 16U);
+        if (one[0] != kDecorate || one[2] != decoration) words.insert(words.end(), one.begin(), one.end());
+    }
+    return words;
+}
+
+TEST_P(contraction, is_found_in_what_a_driver_is_given) {
+    constexpr std::uint32_t kNoContraction = 42;
+    ASSERT_OK_AND_ASSIGN(const Device device, open_to_read(device_name()));
+    static_cast<void>(device.take_pipeline_reports());
+    const auto undecorated = without_decoration(kernels::kSoftmaxByGroup.spirv, kNoContraction);
+    KernelModule softmax = kernels::kSoftmaxByGroup;
+    softmax.spirv = undecorated;
+    ASSERT_OK(device.pipeline(softmax, {}));
+    KernelModule fused = kernels::kMatmulDirectFast;  // unrolled: the driver is given other code
+    fused.tolerant = false;
+    ASSERT_OK(device.pipeline(fused, {}));
+    const std::vector<PipelineReport> reports = device.take_pipeline_reports();
+    ASSERT_THAT(reports, SizeIs(2));
+    EXPECT_THAT(violations(reports[0]), Contains(HasSubstr("not declared exact_float")));
+    EXPECT_THAT(violations(reports[1]), Contains(HasSubstr("built-in function")));
+    EXPECT_NE(reports[1].code, std::vector(fused.spirv.begin(), fused.spirv.end()));
+}
 
 // Environments compiled at run time, inside the roll-out, in each of its forms.
 TEST_P(contraction, of_environments_from_files_is_not_left_to_drivers) {

@@ -68,6 +68,8 @@ class FakeDriver {
     VkPipelineCache compiled_with = VK_NULL_HANDLE;  ///< the driver's cache of the last compilation
     VkPipelineCreateFlags compile_flags = 0;         ///< of the last compilation
     std::atomic<int> living_objects{0};              ///< pipelines, layouts, shader modules, caches
+    std::mutex code_mutex;
+    std::vector<std::uint32_t> code;  ///< of the last shader module; several threads may compile
 
    private:
     static inline FakeDriver* current_ = nullptr;
@@ -119,8 +121,12 @@ class FakeDriver {
         *size = data == nullptr ? all : std::min(*size, all);
         return whole ? VK_SUCCESS : VK_INCOMPLETE;
     }
-    static VkResult create_shader_module(VkDevice, const VkShaderModuleCreateInfo*, const VkAllocationCallbacks*,
+    static VkResult create_shader_module(VkDevice, const VkShaderModuleCreateInfo* info, const VkAllocationCallbacks*,
                                          VkShaderModule* module) {
+        {
+            const std::lock_guard lock(current_->code_mutex);
+            current_->code.assign(info->pCode, info->pCode + info->codeSize / sizeof(std::uint32_t));
+        }
         make(module);
         return VK_SUCCESS;
     }

@@ -11,6 +11,7 @@
 #include "fake_driver.hpp"
 #include "pipeline_cache.hpp"
 #include "pipeline_file.hpp"
+#include "yolk/abi/matmul.h"
 #include "yolk/abi/noise.h"
 #include "yolk/shaders/catalogue.hpp"
 #include "yolk/shaders/specialize.hpp"
@@ -176,20 +177,25 @@ TEST_F(reporting_driver, code_is_what_the_driver_is_given) {
     PipelineCache cache(driver_.context, PipelineCapture::Code);
     ASSERT_OK(cache.open({}));
     ASSERT_OK(cache.get(kernels::kNoiseI32, kConstants));
-    EXPECT_EQ(driver_.compilations, 1);
+    EXPECT_THAT(driver_.code, ElementsAreArray(kernels::kNoiseI32.spirv));
     EXPECT_EQ(driver_.compile_flags & VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR, 0U);
+    ASSERT_OK(cache.get(kernels::kMatmulDirectExact, {}));
+    const std::vector<std::uint32_t> unrolled = driver_.code;
+    EXPECT_THAT(unrolled, ElementsAreArray(*specialize(kernels::kMatmulDirectExact, {})));
     cache.leave_out([](std::uint64_t) { return true; });
-    ASSERT_OK(cache.get(kernels::kMatmulDirectExact, {}));
-    ASSERT_OK(cache.get(kernels::kMatmulDirectExact, {}));
+    const std::array other_tile{SpecConstant{abi::matmul::kSpecWorkgroupSize, 32}};
+    ASSERT_OK(cache.get(kernels::kMatmulDirectExact, other_tile));
+    ASSERT_OK(cache.get(kernels::kMatmulDirectExact, other_tile));
     ASSERT_OK(cache.get(kernels::kMatmulDirectFast, {}));
-    EXPECT_EQ(driver_.compilations, 1) << "others were left out";
+    EXPECT_EQ(driver_.compilations, 2) << "the others were left out";
     const std::vector<PipelineReport> reports = cache.take_reports();
-    ASSERT_THAT(reports, SizeIs(3)) << "one for each pipeline";
+    ASSERT_THAT(reports, SizeIs(4)) << "one for each pipeline";
     EXPECT_THAT(reports[0].code, ElementsAreArray(kernels::kNoiseI32.spirv));
     EXPECT_THAT(reports[0].executables, IsEmpty());
-    EXPECT_THAT(reports[1].code, ElementsAreArray(*specialize(kernels::kMatmulDirectExact, {})));
-    EXPECT_FALSE(reports[1].tolerant);
-    EXPECT_TRUE(reports[2].tolerant);
+    EXPECT_EQ(reports[1].code, unrolled);
+    EXPECT_THAT(reports[2].code, ElementsAreArray(*specialize(kernels::kMatmulDirectExact, other_tile)));
+    EXPECT_FALSE(reports[2].tolerant);
+    EXPECT_TRUE(reports[3].tolerant);
 
     PipelineCache other(driver_.context, PipelineCapture::Statistics);
     ASSERT_OK(other.open({}));
