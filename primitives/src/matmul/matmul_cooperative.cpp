@@ -116,7 +116,7 @@ std::optional<MatmulConfig> staged_config(const DeviceInfo& info, const MatmulDe
         for (const std::uint32_t k : {32U, 16U, 8U}) {
             const MatmulConfig config = on_units(lanes, block.rows, block.columns, k, path);
             if (!space.check(config)) continue;
-            if (has_enough_groups(product, config)) return config;
+            if (has_enough_groups(info, product, config)) return config;
             found = config;
             break;
         }

@@ -17,8 +17,8 @@ constexpr std::uint32_t kQualcomm = 0x5143;
 
 /// Up to so many rows (or columns) the other operand is read once, whatever the tile: one flat block.
 constexpr std::uint32_t kSkinny = 16;
-/// Fewer workgroups leave compute units of a large GPU idle; then smaller blocks, or pieces of k, are worth their cost.
-constexpr std::uint64_t kEnoughGroups = 64;
+/// Of a GPU that does not say how many compute units it has.
+constexpr std::uint32_t kUsualUnits = 64;
 /// Steps of k that a piece has at least: what it costs to begin and to add up is little beside them.
 constexpr std::uint32_t kLeastPiece = 64;
 
@@ -32,30 +32,35 @@ constexpr MatmulConfig staged(std::uint32_t block_m, std::uint32_t block_n, std:
             .operand_path = kStagedOperands};
 }
 
+std::uint32_t units_of(const DeviceInfo& info) noexcept {
+    return info.limits.compute_units != 0 ? info.limits.compute_units : kUsualUnits;
+}
+
 std::uint64_t groups_of(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
     return std::uint64_t{ceil_div(desc.m, config.block_m)} * ceil_div(desc.n, config.block_n) * desc.batch;
 }
 
 /// From the largest block to the smallest, for the first that gives enough workgroups.
-MatmulConfig blocks_for(const MatmulDesc& desc, RegisterTile tile) {
+MatmulConfig blocks_for(const DeviceInfo& info, const MatmulDesc& desc, RegisterTile tile) {
     constexpr RegisterTile kSmall{4, 4};
     if (desc.m <= kSkinny) return staged(16, 64, 8, kSmall);
     if (desc.n <= kSkinny) return staged(64, 16, 8, kSmall);
     const RegisterTile middle = tile == kSmall ? kSmall : RegisterTile{8, 4};
     for (const MatmulConfig& config :
          {staged(16 * tile.rows, 16 * tile.columns, 16, tile), staged(64, 64, 8, middle)}) {
-        if (has_enough_groups(desc, config)) return config;
+        if (has_enough_groups(info, desc, config)) return config;
     }
     return staged(32, 32, 8, kSmall);
 }
 
 /// Pieces of k, where the outputs alone do not make enough workgroups.
-std::uint32_t pieces_for(const MatmulDesc& desc, const MatmulConfig& config) {
+std::uint32_t pieces_for(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& config) {
     if (desc.determinism == Determinism::Exact) return 1;
     for (const std::uint32_t pieces : {4U, 8U}) {
-        const bool enough = pieces * groups_of(desc, config) >= 2 * kEnoughGroups;
+        const bool enough = pieces * groups_of(desc, config) >= 2 * units_of(info);
         const bool longer = desc.k / (2 * pieces) >= kLeastPiece;
-        if (!has_enough_groups(desc, config) && desc.k / pieces >= kLeastPiece && (enough || !longer || pieces == 8))
+        if (!has_enough_groups(info, desc, config) && desc.k / pieces >= kLeastPiece &&
+            (enough || !longer || pieces == 8))
             return pieces;
     }
     return 1;
@@ -63,8 +68,8 @@ std::uint32_t pieces_for(const MatmulDesc& desc, const MatmulConfig& config) {
 
 }  // namespace
 
-bool has_enough_groups(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
-    return groups_of(desc, config) >= kEnoughGroups;
+bool has_enough_groups(const DeviceInfo& info, const MatmulDesc& desc, const MatmulConfig& config) noexcept {
+    return groups_of(desc, config) >= units_of(info);
 }
 
 RegisterTile largest_tile(const DeviceInfo& info) noexcept {
@@ -85,14 +90,14 @@ std::vector<UnitsBlock> blocks_on_units(const DeviceInfo& info) {
     return blocks;
 }
 
-bool pays_on_units(const MatmulDesc& product, const MatmulConfig& on_units) noexcept {
-    return std::min(product.m, product.n) > kSkinny && has_enough_groups(product, on_units);
+bool pays_on_units(const DeviceInfo& info, const MatmulDesc& product, const MatmulConfig& on_units) noexcept {
+    return std::min(product.m, product.n) > kSkinny && has_enough_groups(info, product, on_units);
 }
 
-std::vector<MatmulConfig> matmul_for_gpus(const MatmulDesc& desc, RegisterTile most) {
-    MatmulConfig wanted = blocks_for(desc, most);
+std::vector<MatmulConfig> matmul_for_gpus(const DeviceInfo& info, const MatmulDesc& desc, RegisterTile most) {
+    MatmulConfig wanted = blocks_for(info, desc, most);
     std::vector<MatmulConfig> all;
-    for (const std::uint32_t pieces : {pieces_for(desc, wanted), 1U}) {
+    for (const std::uint32_t pieces : {pieces_for(info, desc, wanted), 1U}) {
         wanted.split_k = pieces;
         for (const std::uint32_t width : {4U, 1U}) {
             wanted.vector_width = width;

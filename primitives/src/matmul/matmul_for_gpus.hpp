@@ -22,8 +22,10 @@ struct RegisterTile {
 /// have 64 lanes, 4 x 4 where no compiler was asked (docs/kernels/matmul.md).
 [[nodiscard]] RegisterTile largest_tile(const DeviceInfo& info) noexcept;
 
-/// Whether there are as many workgroups as keep a large GPU busy.
-[[nodiscard]] bool has_enough_groups(const MatmulDesc& desc, const MatmulConfig& config) noexcept;
+/// Whether there is a workgroup for each compute unit. Fewer leave some of them idle; then smaller blocks, or pieces of
+/// k, are worth their cost.
+[[nodiscard]] bool has_enough_groups(const DeviceInfo& info, const MatmulDesc& desc,
+                                     const MatmulConfig& config) noexcept;
 
 /// A block of a workgroup on matrix units (matmul_cooperative.hpp).
 struct UnitsBlock {
@@ -38,10 +40,12 @@ struct UnitsBlock {
 
 /// Whether `on_units` is the default where units may take the product. Of few rows or columns memory is the limit, and
 /// with few workgroups pieces of k help more.
-[[nodiscard]] bool pays_on_units(const MatmulDesc& product, const MatmulConfig& on_units) noexcept;
+[[nodiscard]] bool pays_on_units(const DeviceInfo& info, const MatmulDesc& product,
+                                 const MatmulConfig& on_units) noexcept;
 
 /// Staged configurations, the most wanted first, each with its operands read four elements at a time and then one by
 /// one; not all are legal for every shape. `desc` is a layout's, `most` the largest register tile.
-[[nodiscard]] std::vector<MatmulConfig> matmul_for_gpus(const MatmulDesc& desc, RegisterTile most);
+[[nodiscard]] std::vector<MatmulConfig> matmul_for_gpus(const DeviceInfo& info, const MatmulDesc& desc,
+                                                        RegisterTile most);
 
 }  // namespace yolk

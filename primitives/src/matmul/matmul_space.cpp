@@ -179,9 +179,9 @@ MatmulConfig matmul_heuristic(const DeviceInfo& info, const MatmulDesc& desc) {
     };
     // A CPU driver's units are there to be tested.
     if (info.kind == DeviceKind::Cpu) return first_legal(for_cpus(desc));
-    if (const auto on_units = cooperative_config(info, desc); on_units && pays_on_units(desc, *on_units))
+    if (const auto on_units = cooperative_config(info, desc); on_units && pays_on_units(info, desc, *on_units))
         return *on_units;
-    return first_legal(matmul_for_gpus(resolved(desc), largest_tile(info)));
+    return first_legal(matmul_for_gpus(info, resolved(desc), largest_tile(info)));
 }
 
 }  // namespace yolk

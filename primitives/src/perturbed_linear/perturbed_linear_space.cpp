@@ -226,7 +226,7 @@ std::vector<PerturbedLinearConfig> for_gpus(const DeviceInfo& info, const Pertur
     const MatmulDesc product{
         .m = desc.members * desc.rows, .n = outer_size(desc), .k = inner_size(desc), .determinism = Determinism::Exact};
     std::vector<PerturbedLinearConfig> all;
-    for (const MatmulConfig& c : matmul_for_gpus(product, tile_for_gpus(info, desc.rank))) {
+    for (const MatmulConfig& c : matmul_for_gpus(info, product, tile_for_gpus(info, desc.rank))) {
         all.push_back({.workgroup_size = c.workgroup_size,
                        .block_m = c.block_m,
                        .block_n = c.block_n,
