@@ -142,11 +142,14 @@ def speed_rows(trial):
 
 
 def failure_rows(trial):
-    rows = [[name, step.ending(), step.said] for name, step in trial.steps.items() if not step.good and not re.match(r"devices-\d", name)]
+    bad = {name: step for name, step in trial.steps.items() if not step.good and not re.match(r"devices-\d", name)}
+    rows = [[name, step.ending(), step.said] for name, step in bad.items() if step.status is not None]
     for name, (kernel, _) in families_of(trial).items():
         words = [*kernel.get("failures", [])[:2], *filter(None, [kernel.get("error")])]
         if words and not kernel.get("passed"):
             rows.append([f"check-{name}", f"{kernel.get('failure_count', 0)} failures", " ".join(words)[:600]])
+    for reason in dict.fromkeys(step.said for step in bad.values() if step.status is None):
+        rows.append([", ".join(name for name, step in bad.items() if step.status is None and step.said == reason), "not begun", reason])
     return rows
 
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -123,7 +124,8 @@ class Trial:
             self.running.discard(process)
         step.seconds = time.monotonic() - begun
         step.lines = [line for line in map(as_json, text_of(out).splitlines()) if line is not None]
-        words = [line for line in text_of(err).splitlines() if line.strip() and "XDG_RUNTIME_DIR" not in line]
+        idle = re.compile(r"\s*$|yolk: info:|.*XDG_RUNTIME_DIR")
+        words = [line for line in text_of(err).splitlines() if not idle.match(line)]
         step.said = " ".join(line.removeprefix("yolk: error: ") for line in words[-3:])[-800:]
 
     def ended(self, process):
