@@ -62,8 +62,12 @@ const std::vector<std::string> kNames{"[parameters]",
                                       "[evolution]",
                                       "[prepared scores]",
                                       "[transfer]",
+                                      "staging]",
                                       "timeline semaphore",
                                       "[probe",
+                                      "[rate]",
+                                      "of the rate]",
+                                      "[multiply_add",
                                       "descriptor pool"};
 
 TEST_P(evolution_faults, any_call) {
@@ -80,8 +84,9 @@ TEST_P(evolution_faults, a_probe_that_fails_is_made_again) {
     ASSERT_OK_AND_ASSIGN(const Device device, new_device());
     ASSERT_OK(two_generations(device));
     const DeviceFindings findings = device.findings();
-    const Sweep sweep{.names = {"[probe", "[transfer]", "timeline semaphore"},
-                      .tolerated = {"vkSetDebugUtilsObjectNameEXT"}};
+    const Sweep sweep{
+        .names = {"[probe", "[rate]", "of the rate]", "[multiply_add", "[transfer]", "staging]", "timeline semaphore"},
+        .tolerated = {"vkSetDebugUtilsObjectNameEXT"}};
     sweep_calls(faults_, sweep, [&]() -> Result<void> {
         device.set_findings({});
         YOLK_TRY(const DeviceFindings found, probe(device));

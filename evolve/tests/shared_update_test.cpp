@@ -258,7 +258,8 @@ TEST_P(shared_update_faults, any_call) {
     const ::yolk::testing::Sweep sweep{
         .names = {"[es_update", "[update_share", "parameters of [es_update]]", "of a share]", "[share of an update]",
                   "[scored generation]", "[share on the host]", "[generation scratch]", "[shared update]", "[transfer]",
-                  "timeline semaphore", "[probe", "descriptor pool"},
+                  "staging]", "timeline semaphore", "[probe", "[rate]", "of the rate]", "[multiply_add",
+                  "descriptor pool"},
         .tolerated = {"vkSetDebugUtilsObjectNameEXT", "vkAllocateMemory"}};
     ASSERT_OK_AND_ASSIGN(const Device left, new_device());
     ASSERT_OK_AND_ASSIGN(const Device right, new_device());

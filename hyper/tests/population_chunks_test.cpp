@@ -141,8 +141,8 @@ TEST_P(population_chunks, a_batch_of_a_thousand_takes_the_dispatches_of_one) {
     }
 }
 
-/// 8 MiB of intermediate values on a processor, of which a candidate over 200 examples here needs a few KiB; with 64
-/// columns in place of 2 about 100 KiB.
+/// 8 MiB of intermediate values on a processor, 128 MiB on a GPU, of which a candidate over 200 examples here needs a
+/// few KiB; with 64 columns in place of 2 about 100 KiB.
 TEST_P(population_chunks, by_default_have_the_memory_that_suits_the_device) {
     for (const std::uint32_t columns : {2U, 64U}) {
         ParameterSet set;
@@ -157,9 +157,10 @@ TEST_P(population_chunks, by_default_have_the_memory_that_suits_the_device) {
         ASSERT_OK_AND_ASSIGN(PopulationEvaluator small, evaluator(examples, set, {.memory_budget_bytes = 1U << 20U}));
         ASSERT_OK_AND_ASSIGN(const std::uint32_t many, evaluate.candidates_per_chunk());
         ASSERT_OK_AND_ASSIGN(const std::uint32_t few, small.candidates_per_chunk());
-        EXPECT_EQ(many >= 256, columns == 2) << many;
+        const bool on_cpu = device().info().kind == DeviceKind::Cpu;
+        EXPECT_EQ(many >= 256, columns == 2 || !on_cpu) << many;
         EXPECT_GE(many, 32U);
-        EXPECT_NEAR(static_cast<double>(many) / few, 8.0, 1.0);
+        EXPECT_NEAR(static_cast<double>(many) / few, on_cpu ? 8.0 : 128.0, on_cpu ? 1.0 : 2.0);
         ASSERT_OK_AND_ASSIGN(const SearchSpace space, search_space(set));
         ASSERT_OK_AND_ASSIGN(const PopulationOutputs out, evaluate.evaluate(chunk_perturbations(space, 0, 40)));
         ASSERT_OK_AND_ASSIGN(const PopulationOutputs same, small.evaluate(chunk_perturbations(space, 0, 40)));

@@ -64,7 +64,9 @@ TEST_P(threads, share_a_device_and_a_dispatcher) {
         }
         return {};
     });
-    EXPECT_EQ(own.counts().buffers_created, 2 * kRounds);
+    // Of memory that is not mapped the rings of transfers are buffers, too.
+    EXPECT_GE(own.counts().buffers_created, 2 * kRounds);
+    EXPECT_LE(own.counts().buffers_created, 2 * kRounds + 2);
     EXPECT_EQ(own.counts().pipelines_created, 1U);
     EXPECT_GE(own.counts().dispatches, 2U * kRounds);
 }
