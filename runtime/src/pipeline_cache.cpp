@@ -17,6 +17,7 @@
 #include "yolk/core/hash.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/low_precision.hpp"
+#include "yolk/shaders/default_constants.hpp"
 #include "yolk/shaders/module_interface.hpp"
 
 namespace yolk {
@@ -338,11 +339,14 @@ Result<VkPipeline> PipelineCache::compile(const KernelModule& kernel, const Key&
         return Error{ErrorKind::OutOfMemory,
                      fmt::format("Cannot {}: {}. Make more memory available, or ask for less.", what, lacks), 0};
     }
-    std::vector<std::uint32_t> specialized;
+    std::vector<std::uint32_t> made;
+    constexpr std::uint32_t kHasMatrixTypes = kNeedsCooperativeNv | kNeedsCooperativeKhr;
     if (kernel.unrolled) {
-        YOLK_TRY(specialized, modules_.get(kernel, key.spirv_hash, key.constants, !temporary));
+        YOLK_TRY(made, modules_.get(kernel, key.spirv_hash, key.constants, !temporary));
+    } else if ((kernel.needs & kHasMatrixTypes) != 0) {
+        made = with_default_constants(kernel.spirv, key.constants);
     }
-    const std::span<const std::uint32_t> code = kernel.unrolled ? specialized : kernel.spirv;
+    const std::span<const std::uint32_t> code = made.empty() ? kernel.spirv : made;
     const VkShaderModuleCreateInfo module_info{
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = code.size_bytes(), .pCode = code.data()};
     VkShaderModule module = VK_NULL_HANDLE;

@@ -61,8 +61,9 @@ class FakeDriver {
     std::map<std::uint64_t, std::vector<std::byte>> memory;  ///< what is allocated
     int allocations = 0;
 
-    std::vector<std::byte> initial_data;  ///< what the pipeline cache was made from
-    std::vector<std::byte> cache_data;    ///< what it answers when it is read
+    std::vector<std::byte> initial_data;     ///< what the pipeline cache was made from
+    std::vector<std::byte> cache_data;       ///< what it answers when it is read
+    std::vector<std::uint32_t> module_code;  ///< of the last shader module
     VkResult compile_result = VK_SUCCESS;
     std::atomic<int> compilations{0};
     VkPipelineCache compiled_with = VK_NULL_HANDLE;  ///< the driver's cache of the last compilation
@@ -72,6 +73,7 @@ class FakeDriver {
    private:
     static inline FakeDriver* current_ = nullptr;
     std::atomic<std::uint64_t> next_handle_{1};
+    std::mutex code_mutex_;
 
     template <class Handle>
     static void make(Handle* handle) {
@@ -119,8 +121,10 @@ class FakeDriver {
         *size = data == nullptr ? all : std::min(*size, all);
         return whole ? VK_SUCCESS : VK_INCOMPLETE;
     }
-    static VkResult create_shader_module(VkDevice, const VkShaderModuleCreateInfo*, const VkAllocationCallbacks*,
+    static VkResult create_shader_module(VkDevice, const VkShaderModuleCreateInfo* info, const VkAllocationCallbacks*,
                                          VkShaderModule* module) {
+        const std::lock_guard lock(current_->code_mutex_);
+        current_->module_code.assign(info->pCode, info->pCode + info->codeSize / 4);
         make(module);
         return VK_SUCCESS;
     }
