@@ -48,7 +48,7 @@ YOLK_FOR_EACH_DEVICE(matmul);
 
 // The first choice, not one that is left when the space refuses it: a limit of another kernel's once did.
 TEST_P(matmul, cpu_drivers_get_texel_tiles_of_128_sums) {
-    if (device().info().kind != DeviceKind::Cpu) return;
+    if (device().info().kind != DeviceKind::Cpu) GTEST_SKIP() << device().info().name << " is no CPU driver.";
     const MatmulConfig config = heuristic_of(
         device().usable_info(), MatmulDesc{.m = 256, .n = 256, .k = 256, .determinism = Determinism::Fast});
     EXPECT_EQ(config.operand_path, kTexelOperands);

@@ -17,6 +17,7 @@
 #include "yolk/core/hash.hpp"
 #include "yolk/core/log.hpp"
 #include "yolk/runtime/low_precision.hpp"
+#include "yolk/shaders/default_constants.hpp"
 #include "yolk/shaders/module_interface.hpp"
 
 namespace yolk {
@@ -344,6 +345,8 @@ Result<VkPipeline> PipelineCache::report(const KernelModule& kernel, const Key& 
 
 Result<std::vector<std::uint32_t>> PipelineCache::code_of(const KernelModule& kernel, const Key& key, bool keep) {
     if (kernel.unrolled) return modules_.get(kernel, key.spirv_hash, key.constants, keep);
+    constexpr std::uint32_t kHasMatrixTypes = kNeedsCooperativeNv | kNeedsCooperativeKhr;
+    if ((kernel.needs & kHasMatrixTypes) != 0) return with_default_constants(kernel.spirv, key.constants);
     return std::vector<std::uint32_t>(kernel.spirv.begin(), kernel.spirv.end());
 }
 

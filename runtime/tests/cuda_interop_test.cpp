@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pure decisions; the errors of a machine without CUDA; and, in a build with CUDA's headers, every call against a
-// library that stands in for NVIDIA's (fake_cuda/), on memory that SwiftShader really shares. No GPU has run it.
+// The pure decisions; sharing with CUDA where it is there, else its error; and, in a build with CUDA's headers, every
+// call against a library that stands in for NVIDIA's (fake_cuda/), on memory that SwiftShader really shares.
 #include "yolk/runtime/cuda_interop.hpp"
 
 #include <dlfcn.h>
 
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "cuda_match.hpp"
+#include "dlpack_abi.hpp"
 #include "fake_cuda/fake_cuda.hpp"
 #include "gpu_tables.hpp"
 #include "noise_work.hpp"
@@ -52,31 +56,98 @@ TEST(cuda_match, only_opaque_memory_of_that_device_is_taken) {
     EXPECT_TRUE(expect_error(check_cuda_range(UINT64_MAX, 2, 8), ErrorKind::BadInput, "reach past the end"));
 }
 
-class cuda_interop : public yolk::testing::DeviceTest {};
+class cuda_interop : public yolk::testing::DeviceTest {
+   protected:
+    static constexpr std::uint32_t kNumbers = 300;
+
+    /// By a submission that signals 1 and one that waits for 2.
+    [[nodiscard]] Result<Submission> write_and_signal(const Buffer& buffer, const SharedTimeline& steps) {
+        YOLK_TRY(const NoiseBinding noise, bind_noise(device(), buffer));
+        YOLK_TRY(writer_, Recorder::create(device(), {.label = "writer"}));
+        writer_->dispatch(noise, noise_params(4, kNumbers), noise_groups(kNumbers));
+        release_shared(*writer_, buffer);
+        const TimelinePoint one{&steps, 1};
+        return submit(dispatcher(), *writer_, {.signal_after = {&one, 1}});
+    }
+    [[nodiscard]] Result<Submission> wait_and_acquire(const Buffer& buffer, const SharedTimeline& steps) {
+        YOLK_TRY(reader_, Recorder::create(device(), {.label = "reader"}));
+        acquire_shared(*reader_, buffer);
+        const TimelinePoint two{&steps, 2};
+        return submit(dispatcher(), *reader_, {.wait_before = {&two, 1}});
+    }
+    std::optional<Recorder> writer_, reader_;
+};
 YOLK_FOR_EACH_DEVICE(cuda_interop);
 
-// On every machine: a CPU driver's device is never CUDA's.
-TEST_P(cuda_interop, a_device_without_cuda_is_an_error_in_words) {
-    const Result<CudaDevice> opened = CudaDevice::open(device());
-    ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().kind, ErrorKind::Unsupported);
+/// Where CUDA is not there, or has not this device, that is what the error says.
+void expect_refusal(const Device& device, const Error& error) {
+    EXPECT_EQ(error.kind, ErrorKind::Unsupported);
+    const Result<CudaDevice> refused = error;
 #ifdef YOLK_HAS_CUDA_HEADERS
-    if (void* const library = ::dlopen("libcuda.so.1", RTLD_NOW); library == nullptr) {
-        EXPECT_TRUE(expect_error(opened, ErrorKind::Unsupported, "CUDA's library cannot be loaded: libcuda.so.1: "));
-        EXPECT_TRUE(expect_error(opened, ErrorKind::Unsupported, "It comes with NVIDIA's driver."));
+    if (::dlopen("libcuda.so.1", RTLD_NOW) == nullptr) {
+        EXPECT_TRUE(expect_error(refused, ErrorKind::Unsupported, "CUDA's library cannot be loaded: libcuda.so.1: "));
+        EXPECT_TRUE(expect_error(refused, ErrorKind::Unsupported, "It comes with NVIDIA's driver."));
+    } else {
+        EXPECT_NE(device.info().driver_name, "NVIDIA") << "CUDA should have this device: " << error.message;
+        EXPECT_TRUE(expect_error(refused, ErrorKind::Unsupported, "CUDA"));
     }
-    EXPECT_TRUE(expect_error(CudaDevice::open(device(), {.library = "libm.so.6"}), ErrorKind::Unsupported,
-                             "CUDA's library libm.so.6 has no function cuInit"));
 #else
-    EXPECT_TRUE(expect_error(opened, ErrorKind::Unsupported, "This build of Yolk has no CUDA"));
+    EXPECT_TRUE(expect_error(refused, ErrorKind::Unsupported, "This build of Yolk has no CUDA"));
+    static_cast<void>(device);
 #endif
 }
 
+// On a CPU driver the refusal; on an NVIDIA GPU what examples/12_share_memory.cpp shows, and back.
+TEST_P(cuda_interop, shares_bytes_and_order_both_ways_or_says_why_not) {
+    const Result<CudaDevice> cuda = CudaDevice::open(device());
+    if (!cuda) return expect_refusal(device(), cuda.error());
+    ASSERT_OK_AND_ASSIGN(const Buffer buffer,
+                         create_exportable_buffer(device(), {.size_bytes = kNumbers * 4, .label = "shared"}));
+    ASSERT_OK_AND_ASSIGN(const MemoryHandle handle, export_memory(buffer));
+    ASSERT_OK_AND_ASSIGN(const CudaBuffer there, CudaBuffer::import(*cuda, handle));
+    ASSERT_OK_AND_ASSIGN(const SharedTimeline steps,
+                         SharedTimeline::create(device(), {.exportable = true, .label = "steps"}));
+    ASSERT_OK_AND_ASSIGN(const TimelineHandle steps_handle, steps.export_handle());
+    ASSERT_OK_AND_ASSIGN(const CudaTimeline steps_there, CudaTimeline::import(*cuda, steps_handle));
+
+    ASSERT_OK_AND_ASSIGN(const Submission written, write_and_signal(buffer, steps));
+    ASSERT_OK(steps_there.wait(1));
+    std::vector<std::int32_t> numbers(kNumbers);
+    ASSERT_OK(there.download(0, std::as_writable_bytes(std::span(numbers))));
+    EXPECT_EQ(numbers, expected_noise(4, kNumbers));
+    ASSERT_OK(dispatcher().wait(written));
+
+    ASSERT_OK_AND_ASSIGN(const Submission acquired, wait_and_acquire(buffer, steps));
+    ASSERT_OK_AND_ASSIGN(const bool early, dispatcher().poll(acquired));
+    EXPECT_FALSE(early);
+    for (std::int32_t& number : numbers) number = 1000 - number;
+    ASSERT_OK(there.upload(0, std::as_bytes(std::span(numbers))));
+    ASSERT_OK(steps_there.signal(2));
+    ASSERT_OK(dispatcher().wait(acquired));
+    ASSERT_OK_AND_ASSIGN(const auto seen, download_ints(dispatcher(), buffer, kNumbers));
+    EXPECT_EQ(seen, numbers);
+    ASSERT_OK_AND_ASSIGN(DLManagedTensor* const tensor, there.dlpack({.dtype = DType::I32, .shape = {kNumbers}}));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(reinterpret_cast<dlpack_abi::ManagedTensor*>(tensor)->dl_tensor.data),
+              there.address());
+    delete_dlpack(tensor);
+}
+
 #ifdef YOLK_HAS_CUDA_HEADERS
-/// The stand-in, whose second device has SwiftShader's UUID.
+TEST_P(cuda_interop, a_library_that_is_not_cudas_is_refused) {
+    EXPECT_TRUE(expect_error(CudaDevice::open(device(), {.library = "libm.so.6"}), ErrorKind::Unsupported,
+                             "CUDA's library libm.so.6 has no function cuInit"));
+}
+
+/// The stand-in, whose second device has SwiftShader's UUID. It maps what is exported as a file that begins with the
+/// memory, which that of other drivers does not.
 class faked_cuda : public ::testing::Test {
    protected:
     void SetUp() override {
+        for (const std::string& name : yolk::testing::devices()) {
+            auto& one = yolk::testing::shared_device(name);
+            if (one.device.info().driver_name == "SwiftShader driver") shared_ = &one;
+        }
+        if (shared_ == nullptr) GTEST_SKIP() << "SwiftShader is not among the drivers of this run.";
         void* const library = ::dlopen(YOLK_FAKE_CUDA, RTLD_NOW);
         ASSERT_NE(library, nullptr) << ::dlerror();
         state_ = reinterpret_cast<FakeCudaState* (*)()>(::dlsym(library, "fake_cuda_state"))();
@@ -87,16 +158,18 @@ class faked_cuda : public ::testing::Test {
             state_->uuid[i] = static_cast<unsigned char>(std::stoul(uuid.substr(2 * i, 2), nullptr, 16));
     }
     void TearDown() override {
+        if (state_ == nullptr) return;
         EXPECT_EQ(state_->memories, 0);
         EXPECT_EQ(state_->mappings, 0);
         EXPECT_EQ(state_->semaphores, 0);
         EXPECT_EQ(state_->contexts, 0);
         EXPECT_EQ(state_->pushed, 0);
     }
-    [[nodiscard]] static yolk::testing::SharedDevice& shared() { return yolk::testing::shared_device("swiftshader"); }
-    [[nodiscard]] static Result<CudaDevice> open() {
+    [[nodiscard]] yolk::testing::SharedDevice& shared() const { return *shared_; }
+    [[nodiscard]] Result<CudaDevice> open() const {
         return CudaDevice::open(shared().device, {.library = YOLK_FAKE_CUDA});
     }
+    yolk::testing::SharedDevice* shared_ = nullptr;
     FakeCudaState* state_ = nullptr;
 };
 

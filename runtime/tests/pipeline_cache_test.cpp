@@ -13,8 +13,10 @@
 
 #include "fake_driver.hpp"
 #include "pipeline_file.hpp"
+#include "yolk/abi/probe.h"
 #include "yolk/core/file.hpp"
 #include "yolk/shaders/catalogue.hpp"
+#include "yolk/shaders/default_constants.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk {
@@ -342,6 +344,21 @@ TEST(pipeline_cache, no_file_keeps_temporary_pipelines) {
     cache.end_temporary();
     EXPECT_OK(cache.save());
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// The validation layer judges types of matrices by the defaults of specialization constants (docs/quirks.md).
+TEST(pipeline_cache, a_module_with_matrices_has_its_constants_as_defaults) {
+    FakeDriver driver;
+    DeviceFeatures& has = driver.context.info.features;
+    has.shader_float16 = has.vulkan_memory_model = has.cooperative_matrix_khr = true;
+    PipelineCache cache(driver.context);
+    const KernelModule& kernel = kernels::kProbeCooperativeKhr;
+    const Constants constants{{abi::probe::kSpecShapeM, 16}, {abi::probe::kSpecShapeK, 32}};
+    ASSERT_OK(cache.get(kernel, constants));
+    EXPECT_EQ(driver.code, with_default_constants(kernel.spirv, constants));
+    EXPECT_FALSE(std::ranges::equal(driver.code, kernel.spirv));
+    ASSERT_OK(cache.get(noise(), Constants{{0, 64}}));
+    EXPECT_TRUE(std::ranges::equal(driver.code, noise().spirv)) << "as it is in the catalogue";
 }
 
 TEST(pipeline_cache, tries_again_after_a_failure) {

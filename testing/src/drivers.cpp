@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "drivers.hpp"
+#include "yolk/testing/drivers.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

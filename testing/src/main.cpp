@@ -6,11 +6,11 @@
 #include <string>
 
 #include "device_model.hpp"
-#include "drivers.hpp"
 #include "shared_devices.hpp"
 #include "validation_log.hpp"
 #include "watchdog.hpp"
 #include "yolk/testing/device_test.hpp"
+#include "yolk/testing/drivers.hpp"
 
 namespace {
 

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "drivers.hpp"
 #include "validation_log.hpp"
 #include "yolk/runtime/probe.hpp"
 #include "yolk/testing/device_test.hpp"
+#include "yolk/testing/drivers.hpp"
 
 namespace yolk::testing {
 namespace {

@@ -53,12 +53,13 @@ void begin(const DrillFault& fault, FaultInjector& faults) {
     if (fault.kind == "full") limit_files(fault.number);
 }
 
-/// One process uses both drivers; of two ranks each has one, or both.
+/// One process uses both drivers, or the only one twice; of two ranks each has one of these devices, or both.
 Result<std::vector<Device>> open_devices(const Instance& instance, const Processes* ranks, bool both) {
     std::vector<Device> devices;
-    for (std::uint32_t i = 0; i < instance.devices().size(); ++i) {
-        if (ranks != nullptr && !both && i != ranks->rank() % instance.devices().size()) continue;
-        YOLK_TRY(const Device device, Device::create(instance, i));
+    const auto present = static_cast<std::uint32_t>(instance.devices().size());
+    for (std::uint32_t i = 0; i < 2 && present != 0; ++i) {
+        if (ranks != nullptr && !both && i != ranks->rank() % 2) continue;
+        YOLK_TRY(const Device device, Device::create(instance, i % present));
         YOLK_TRY_VOID(probe(device));
         devices.push_back(device);
     }

@@ -18,13 +18,12 @@
 
 #include "drill_child.hpp"
 #include "small_disk.hpp"
+#include "yolk/testing/drivers.hpp"
 #include "yolk/train/processes.hpp"
 
 namespace yolk::train {
 namespace {
 
-constexpr const char* kDrivers =
-    "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json:/usr/lib/chromium/vk_swiftshader_icd.json";
 /// Of one generation in the log: what a write that was cut short may leave out.
 constexpr std::uint32_t kRecordBytes = 104;
 constexpr std::array kKinds{"kill", "lost", "hung", "wrong", "full file", "full disk", "torn log", "torn checkpoint"};
@@ -51,9 +50,8 @@ Ended run_child(const std::filesystem::path& out, const DrillFault& fault, bool 
     const std::string launcher = as_ranks ? "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 "
                                             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 "
                                           : "exec ";
-    const std::string command =
-        fmt::format("export VK_ICD_FILENAMES={0} VK_DRIVER_FILES={0}; {1}'{2}' --child '{3}' '{4}' {5} 2>&1", kDrivers,
-                    launcher, self, out.string(), to_text(fault), resume ? "resume" : "begin");
+    const std::string command = fmt::format("{}'{}' --child '{}' '{}' {} 2>&1", launcher, self, out.string(),
+                                            to_text(fault), resume ? "resume" : "begin");
     Ended ended;
     std::FILE* const pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) return {.code = -1};
@@ -188,5 +186,8 @@ TEST_F(fault_drill, every_fault_ends_in_the_same_bits) {
 int main(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == "--child") return yolk::train::run_drill_child(argc - 1, argv + 1);
     ::testing::InitGoogleTest(&argc, argv);
+    const std::string wrong = yolk::testing::select_drivers();  // the children's, too
+    if (!wrong.empty() && !::testing::GTEST_FLAG(list_tests))
+        return std::fprintf(stderr, "FAILED: %s", wrong.c_str()), 1;
     return RUN_ALL_TESTS();
 }
