@@ -95,7 +95,9 @@ TEST(matrix_units, are_the_default_of_large_products_on_gpus) {
     EXPECT_EQ(path_of(exact), std::uint32_t{kStagedOperands});
     info.vendor_id = 0x10de;
     info.limits.max_shared_memory_size = 49152;
+    info.limits.compute_units = 132;
     EXPECT_EQ(path_of(half_product(1024)), std::uint32_t{kTwiceStagedCooperativeOperands});
+    EXPECT_EQ(path_of(half_product(2048)), std::uint32_t{kStagedCooperativeOperands});
     info.kind = DeviceKind::Cpu;
     EXPECT_LT(path_of(half_product(1024)), std::uint32_t{kCooperativeOperands});
 }
@@ -205,8 +207,14 @@ TEST(matrix_units, configurations_that_are_asked_for) {
     info.limits.subgroup_size = 32;
     info.limits.max_shared_memory_size = 49152;
     info.vendor_id = 0x10de;
-    EXPECT_THAT(geometry(cooperative_config(info, half_product(1024))), ElementsAre(7, 128, 128, 128, 32));
-    EXPECT_THAT(geometry(cooperative_config(info, half_product(512))), ElementsAre(6, 64, 64, 64, 32));
+    EXPECT_THAT(geometry(cooperative_config(info, half_product(1024))), ElementsAre(6, 128, 128, 128, 64));
+    EXPECT_THAT(geometry(cooperative_config(info, half_product(512))), ElementsAre(7, 64, 64, 64, 64));
+    info.limits.compute_units = 132;  // an H200
+    EXPECT_THAT(geometry(cooperative_config(info, half_product(2048))), ElementsAre(6, 128, 128, 128, 64));
+    EXPECT_THAT(geometry(cooperative_config(info, half_product(1024))), ElementsAre(7, 64, 64, 64, 64));
+    MatmulDesc odd = half_product(2048);
+    odd.k = 96;
+    EXPECT_THAT(geometry(cooperative_config(info, odd)), ElementsAre(6, 128, 128, 128, 32)) << "64 does not divide k";
     EXPECT_THAT(geometry(cooperative_config({}, half_product(64))), ElementsAre());
     MatmulDesc exact = half_product(64);
     exact.determinism = Determinism::Exact;

@@ -256,6 +256,16 @@ TEST(matmul_space, gpus_get_workgroups_for_small_and_flat_products) {
     EXPECT_GE(groups({.m = 1, .n = 1024, .k = 1024}), 64U);
     EXPECT_GE(groups({.m = 4096, .n = 10, .k = 512}), 64U);
     EXPECT_LE(heuristic_of(gpu, MatmulDesc{.m = 1, .n = 1024, .k = 1024}).block_m, 16U);
+    // An H200 wants a workgroup for each of its multiprocessors.
+    DeviceInfo h200 = gpu;
+    h200.limits.compute_units = 132;
+    const auto block = [&](std::uint32_t size) {
+        const MatmulConfig c = heuristic_of(h200, MatmulDesc{.m = size, .n = size, .k = size});
+        return std::array{c.workgroup_size, c.block_m, c.block_n, c.block_k, c.tile_m, c.tile_n};
+    };
+    EXPECT_EQ(block(2048), (std::array{256U, 128U, 128U, 8U, 8U, 8U}));
+    EXPECT_EQ(block(1024), (std::array{64U, 64U, 64U, 16U, 8U, 8U}));
+    EXPECT_EQ(block(512), (std::array{64U, 32U, 32U, 16U, 4U, 4U}));
     // Exact sums are one chain.
     const MatmulDesc exact{.m = 1, .n = 1024, .k = 1024, .determinism = Determinism::Exact};
     EXPECT_EQ(heuristic_of(gpu, exact).split_k, 1U);

@@ -23,6 +23,15 @@ DeviceInfo device_of(DeviceKind kind) {
     return device;
 }
 
+/// Of an H200.
+DeviceInfo large_nvidia() {
+    DeviceInfo device = device_of(DeviceKind::Discrete);
+    device.vendor_id = 0x10de;
+    device.limits.subgroup_size = 32;
+    device.limits.compute_units = 132;
+    return device;
+}
+
 RolloutLayout layout_of(RolloutDesc desc, DeviceKind kind = DeviceKind::Cpu) {
     desc.config = rollout_config(device_of(kind), desc);
     return *make_rollout_layout(desc);
@@ -81,6 +90,23 @@ TEST(rollout_layout, defaults_follow_the_device_and_the_network) {
             << c.widths[1] << ", rank " << c.rank << ", members " << c.members;
         EXPECT_OK(space_of(info, desc).check(found));
     }
+}
+
+/// Not packed; a copy of the parameters for each lane where there are few lanes. By members: private parameters.
+TEST(rollout_layout, of_nvidia_follows_what_was_measured) {
+    const auto config_of = [](std::vector<std::uint32_t> widths, std::uint32_t members, bool mean = false) {
+        RolloutDesc desc = rollout_of(std::move(widths));
+        desc.members = members;
+        desc.mean_only = mean;
+        const RolloutConfig found = heuristic_of(large_nvidia(), desc);
+        EXPECT_OK(space_of(large_nvidia(), desc).check(found));
+        return std::array{found.unrolled, found.private_parameters, found.packed};
+    };
+    EXPECT_EQ(config_of({4, 64, 2}, 4096), (std::array{1U, 1U, 0U}));
+    EXPECT_EQ(config_of({4, 64, 2}, 64 * 132), (std::array{1U, 1U, 0U}));
+    EXPECT_EQ(config_of({4, 64, 2}, 64 * 132 + 2), (std::array{1U, 0U, 0U}));
+    EXPECT_EQ(config_of({4, 64, 2}, 4096, true), (std::array{1U, 0U, 1U})) << "the mean compiles quickly";
+    EXPECT_EQ(config_of({4, 256, 2}, 4096), (std::array{0U, 0U, 0U})) << "too large to unroll";
 }
 
 TEST(rollout_layout, a_packed_form_takes_what_fits_it) {

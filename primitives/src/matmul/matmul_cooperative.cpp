@@ -113,7 +113,7 @@ std::optional<MatmulConfig> staged_config(const DeviceInfo& info, const MatmulDe
         const std::uint32_t lanes =
             std::max({info.limits.subgroup_size, kLeastLanes, block.rows * block.columns / block.sums_per_lane});
         const auto path = block.stages == 2 ? kTwiceStagedCooperativeOperands : kStagedCooperativeOperands;
-        for (const std::uint32_t k : {32U, 16U, 8U}) {
+        for (std::uint32_t k = block.depth; k >= kHalves; k /= 2) {
             const MatmulConfig config = on_units(lanes, block.rows, block.columns, k, path);
             if (!space.check(config)) continue;
             if (has_enough_groups(info, product, config)) return config;

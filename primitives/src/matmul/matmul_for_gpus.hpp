@@ -33,6 +33,7 @@ struct UnitsBlock {
     std::uint32_t columns = 0;
     std::uint32_t sums_per_lane = 0;
     std::uint32_t stages = 0;  ///< blocks of operands in shared memory
+    std::uint32_t depth = 0;   ///< of k at once; less where it does not divide k or does not fit
 };
 
 /// Those that a product takes on matrix units, the largest first.

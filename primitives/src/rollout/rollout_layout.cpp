@@ -25,6 +25,11 @@ constexpr std::uint64_t kMaxPackedWords = 160;
 // On CPU drivers: below 32 groups of 32 the last one counts; from there on both sizes are equally fast.
 constexpr std::uint32_t kSmallWorkgroup = 8;
 constexpr std::uint64_t kFewInvocations = 1024;
+// On NVIDIA's driver nothing is packed: 255 registers and unpacking cost more than the noise in local memory. An H200
+// (580.159, exact, 4-64-2): 65,536 members 6.7 ms, packed 8.3; 4,096 members, a warp for each multiprocessor, 3.2 with
+// the parameters in the uniform buffer, 2.5 with a copy for each lane (21.6 with 65,536 members), packed 3.9.
+constexpr std::uint32_t kNvidia = 0x10de;
+constexpr std::uint64_t kCopiesPerUnit = 64;  // lanes
 
 Result<void> check_network(const PolicyNetwork& network, const EnvironmentInfo& environment) {
     const auto& widths = network.widths;
@@ -153,6 +158,19 @@ std::uint32_t default_workgroup(const DeviceInfo& info, const RolloutDesc& desc)
     return invocations < kFewInvocations ? kSmallWorkgroup : fallback;
 }
 
+bool is_measured_nvidia(const DeviceInfo& info) noexcept {
+    return info.vendor_id == kNvidia && info.limits.compute_units != 0;
+}
+
+/// Of the parameters, one for each lane.
+bool affords_copies(const DeviceInfo& info, const RolloutDesc& desc, const RolloutConfig& config) noexcept {
+    if (desc.parameters.element_count() > kMaxPrivateParameters) return false;
+    if (info.kind == DeviceKind::Cpu) return true;
+    const std::uint64_t invocations = std::uint64_t{desc.mean_only ? 1 : desc.members} * desc.episodes;
+    return is_measured_nvidia(info) && config.unrolled != 0 &&
+           invocations <= kCopiesPerUnit * info.limits.compute_units;
+}
+
 RolloutLoopCost packed_loop_cost(const RolloutLayout& layout) noexcept {
     const auto& widths = layout.desc.network.widths;
     const std::uint64_t rank = layout.rank;
@@ -203,16 +221,16 @@ RolloutLoopCost plain_loop_cost(const RolloutLayout& layout) noexcept {
 /// quickly as the others and run faster on every driver that was measured (docs/kernels/rollout.md).
 RolloutConfig rollout_config(const DeviceInfo& info, const RolloutDesc& desc) noexcept {
     const bool small = products_per_step(desc) <= kMaxUnrolledProducts;
-    const bool few = desc.parameters.element_count() <= kMaxPrivateParameters;
     constexpr std::uint32_t kAutomatic = RolloutConfig::kAutomatic;
     RolloutConfig config = desc.config.value_or(RolloutConfig{.workgroup_size = default_workgroup(info, desc)});
     if (config.packed == kAutomatic) {
-        config.packed = (info.kind != DeviceKind::Cpu || desc.mean_only) && fits_packed(desc) && config.unrolled != 0 &&
+        const bool pays = desc.mean_only || (info.kind != DeviceKind::Cpu && !(is_measured_nvidia(info) && small));
+        config.packed = pays && fits_packed(desc) && config.unrolled != 0 &&
                         (config.private_parameters == 0 || config.private_parameters == kAutomatic);
     }
     if (config.unrolled == kAutomatic) config.unrolled = config.packed != 0 || (small && !desc.mean_only);
     if (config.private_parameters == kAutomatic)
-        config.private_parameters = config.packed == 0 && info.kind == DeviceKind::Cpu && few;
+        config.private_parameters = config.packed == 0 && affords_copies(info, desc, config);
     return config;
 }
 
