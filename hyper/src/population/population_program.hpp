@@ -59,6 +59,7 @@ class Program {
         std::uint32_t kept_plans = 4;  ///< for so many numbers of candidates, the latest
         /// Of one candidate: outputs behind the first stay on the device, where kept_output() finds them.
         bool keep_outputs = false;
+        bool plain_outputs = false;
     };
     /// `groups` must outlive it. Errors: no memory for one candidate.
     [[nodiscard]] static Result<std::unique_ptr<Program>> create(Dispatcher& dispatcher,
@@ -93,6 +94,8 @@ class Program {
     [[nodiscard]] bool hands_out_one(const Graph& graph) const;
     /// The group's one output goes from the device to the caller; no equation on the host reads it.
     [[nodiscard]] bool output_is_direct(std::uint32_t group) const;
+    /// Options::plain_outputs, and every group's output is direct.
+    [[nodiscard]] bool outputs_are_plain() const;
     [[nodiscard]] std::vector<std::string> fallbacks() const;
     /// Of all groups of examples.
     [[nodiscard]] std::uint64_t equations(Placement placement) const;
