@@ -2,7 +2,8 @@
 // Candidates per second of a traced system, scored by a metric: a population at once on the device (all 4,096 members,
 // by members per chunk, and in the chunks that it takes by default), one member at a time by the same evaluator, and
 // one candidate at a time on the host, its weights formed, by the graph's executor. Items are candidates. Two systems:
-// 8-16-16-4 over 8 examples and 32-64-64-8 over 64.
+// 8-16-16-4 over 8 examples and 32-64-64-8 over 64. The metric, a squared distance, is computed on the host; in rows
+// `scored_on_device` it is traced behind the system, as System::optimize does with a metric of Metric::on_device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,12 +37,14 @@ hyper::Tensor drawn(std::uint32_t count, std::uint32_t stream) {
     return hyper::Tensor::vector(std::move(values));
 }
 
+enum class ScoredOn { Host, Device };
+
 /// A system, its traces, and a metric over them.
 struct Setup {
     hyper::System system;
     std::vector<hyper::TracedExample> traces;
     std::vector<hyper::Value> expected;
-    hyper::Metric metric = hyper::numeric_distance();
+    hyper::Metric metric;
     hyper::SearchSpace space;
 
     [[nodiscard]] hyper::Perturbations perturbed(std::int32_t first, std::uint32_t members) const {
@@ -53,29 +56,33 @@ struct Setup {
     }
 };
 
-Result<Setup> set_up(const Sizes& sizes) {
+Result<Setup> set_up(const Sizes& sizes, ScoredOn scored_on = ScoredOn::Host) {
     const auto layer = [](const char* name, std::uint32_t out, std::uint32_t in) {
         return hyper::hyperfunction(
             name, hyper::MatrixWeight{.out = out, .in = in},
             [](const hyper::Traced& weight, const hyper::Traced& x) { return hyper::tanh(hyper::linear(weight, x)); },
             {.optimize = true});
     };
-    hyper::System system("network", [first = layer("first", sizes.hidden, sizes.inputs),
-                                     second = layer("second", sizes.hidden, sizes.hidden),
-                                     third = layer("third", sizes.outputs, sizes.hidden)](const hyper::Inputs& inputs) {
-        return third(second(first(inputs["x"])));
-    });
+    hyper::System system(
+        "network",
+        [first = layer("first", sizes.hidden, sizes.inputs), second = layer("second", sizes.hidden, sizes.hidden),
+         third = layer("third", sizes.outputs, sizes.hidden), scored_on](const hyper::Inputs& inputs) {
+            const hyper::Traced y = third(second(first(inputs["x"])));
+            return scored_on == ScoredOn::Device ? hyper::numeric_distance().traced(y, inputs["expected"]) : y;
+        });
     std::vector<hyper::Example> examples;
     std::vector<hyper::Value> expected;
     for (std::uint32_t i = 0; i < sizes.examples; ++i) {
         expected.emplace_back(drawn(sizes.outputs, 100 + i));
         examples.push_back({.inputs = {{"x", drawn(sizes.inputs, i)}}, .expected = expected.back()});
+        if (scored_on == ScoredOn::Device) examples.back().inputs.emplace("expected", expected.back());
     }
     YOLK_TRY(std::vector<hyper::TracedExample> traces, system.trace_all(examples));
     YOLK_TRY(hyper::SearchSpace space, hyper::search_space(system.parameters()));
     return Setup{.system = std::move(system),
                  .traces = std::move(traces),
                  .expected = std::move(expected),
+                 .metric = scored_on == ScoredOn::Device ? hyper::output_as_reward() : hyper::numeric_distance(),
                  .space = std::move(space)};
 }
 
@@ -91,13 +98,14 @@ Result<void> evaluate_members(hyper::PopulationEvaluator& evaluator, const Setup
 
 /// `members` at a time until all of a population have been scored, or, one by one, some of them.
 Result<void> time_evaluator(benchmark::State& state, BenchDevice& on, const Sizes& sizes, std::uint32_t chunk,
-                            std::uint32_t members, Determinism determinism = Determinism::Exact) {
-    YOLK_TRY(const Setup setup, set_up(sizes));
+                            std::uint32_t members, Determinism determinism = Determinism::Exact,
+                            ScoredOn scored_on = ScoredOn::Host) {
+    YOLK_TRY(const Setup setup, set_up(sizes, scored_on));
     YOLK_TRY(hyper::HostPool pool, hyper::HostPool::create());
     YOLK_TRY(hyper::PopulationEvaluator evaluator,
              hyper::PopulationEvaluator::create(
                  {.dispatcher = &on.dispatcher, .pool = &pool}, setup.traces, setup.system.parameters(),
-                 {.max_batch_size = chunk * sizes.examples, .determinism = determinism}));
+                 {.max_batch_size = chunk * sizes.examples, .determinism = determinism, .plain_outputs = true}));
     hyper::PopulationCounts counts;
     YOLK_TRY_VOID(evaluate_members(evaluator, setup, 0, members, counts));
     std::uint32_t first = 0;
@@ -173,6 +181,13 @@ void add(std::span<BenchDevice> devices) {
             add_one(fmt::format("{}/{}/fast/chunk:default", network, on.name), [&on, sizes](benchmark::State& state) {
                 return time_evaluator(state, on, sizes, 0, kPopulation, Determinism::Fast);
             });
+            for (const Determinism determinism : {Determinism::Exact, Determinism::Fast}) {
+                add_one(fmt::format("{}/{}/{}/scored_on_device/chunk:default", network, on.name,
+                                    determinism == Determinism::Exact ? "population" : "fast"),
+                        [&on, sizes, determinism](benchmark::State& state) {
+                            return time_evaluator(state, on, sizes, 0, kPopulation, determinism, ScoredOn::Device);
+                        });
+            }
             add_one(fmt::format("{}/{}/one_by_one", network, on.name),
                     [&on, sizes](benchmark::State& state) { return time_evaluator(state, on, sizes, 1, 1); });
         }

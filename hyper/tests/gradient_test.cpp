@@ -11,7 +11,10 @@
 
 #include <unistd.h>
 
+#include "gradient_graph.hpp"
 #include "learning_systems.hpp"
+#include "minibatch.hpp"
+#include "scored_example.hpp"
 #include "yolk/testing/device_test.hpp"
 
 namespace yolk::hyper {
@@ -163,6 +166,55 @@ TEST_P(gradient, same_bits_on_every_device) {
         results.push_back(values_in(task.system));
     }
     for (const std::vector<float>& result : results) EXPECT_EQ(result, results.front());
+}
+
+/// Rows of a table by ids, then a matrix, against the number of a class.
+Task lookup_task() {
+    const auto table =
+        hyperfunction("table", MatrixWeight{.out = 6, .in = 5},
+                      [](const Traced& w, const Traced& ids) { return embedding(w, ids); }, {.optimize = true});
+    const auto matrix = dense("matrix", 3, 5);
+    Task task{System("lookup", [=](const Inputs& in) { return matrix(mean(table(in["ids"]), 0) * in["scale"]); }),
+              {},
+              cross_entropy()};
+    for (int i = 0; i < 8; ++i) {
+        const auto id = static_cast<float>(i % 6);
+        task.examples.push_back({{{"ids", Tensor::vector({id, 5.0F - id, 2.0F})}, {"scale", 1.0 + 0.25 * i}}, i % 3});
+    }
+    return task;
+}
+
+// Steps that draw examples upload them as they are, and kernels compute what the host else computes once.
+TEST_P(gradient, of_drawn_examples_has_the_bits_of_the_same_examples) {
+    for (const auto& make : {+[] { return network_task(); }, +[] { return lookup_task(); }}) {
+        constexpr std::uint32_t kDrawn = 4;
+        Task task = on_device(make());
+        OptimizeOptions options{.steps = 1};
+        const std::vector<std::uint32_t> drawn =
+            draw_examples(options.evolution.seed, 0, static_cast<std::uint32_t>(task.examples.size()), kDrawn);
+        std::vector<Example> given;
+        for (const std::uint32_t i : drawn) given.push_back(task.examples[i]);
+        Probe of_given;
+        options.search = &of_given;
+        ASSERT_OK(task.system.optimize(given, task.metric, options));
+        Task again = on_device(make());
+        Probe of_drawn;
+        options.search = &of_drawn;
+        options.examples_per_step = kDrawn;
+        ASSERT_OK(again.system.optimize(again.examples, again.metric, options));
+        EXPECT_EQ(of_drawn.reward, of_given.reward) << task.metric.name;
+        EXPECT_EQ(of_drawn.gradient, of_given.gradient) << task.metric.name;
+        EXPECT_GT(norm(of_given.differences), 0.01);
+    }
+}
+
+TEST(gradient_graph, gives_inputs_on_which_no_ids_depend) {
+    Task task = lookup_task();
+    ASSERT_OK_AND_ASSIGN(const std::vector<TracedExample> traced, task.system.trace_all(task.examples));
+    ASSERT_OK_AND_ASSIGN(const TracedExample scored,
+                         scored_example(traced.front(), task.metric, task.examples.front().expected));
+    ASSERT_OK_AND_ASSIGN(const Graph graph, gradient_graph(scored.graph, 4, std::vector<std::string>{"table"}));
+    EXPECT_THAT(givable_inputs(graph), ::testing::UnorderedElementsAre("scale", kExpectedInput));
 }
 
 // One weight vector, so that the reward's derivative is known: -2 (w x - t) x.

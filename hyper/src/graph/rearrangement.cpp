@@ -172,10 +172,20 @@ Rearrangement joined(const Rearrangement& rearrangement) {
 }
 
 std::vector<float> rearranged(std::span<const float> source, const Rearrangement& rearrangement) {
-    std::vector<float> out;
-    out.reserve(shape_of(rearrangement).element_count().value_or(0));
-    for_each_source(rearrangement, [&](std::uint64_t from, bool inside) {
-        out.push_back(inside ? source[from] : rearrangement.fill);
+    std::vector<float> out(shape_of(rearrangement).element_count().value_or(0));
+    if (rearrangement.dimensions.empty()) {
+        out.front() = source.front();
+        return out;
+    }
+    Rearrangement outer = rearrangement;
+    const Rearranged inner = outer.dimensions.back();  // in a loop of its own, which is most of the time
+    outer.dimensions.pop_back();
+    auto to = out.begin();
+    for_each_source(outer, [&](std::uint64_t from, bool inside) {
+        for (std::uint64_t i = 0; i < inner.extent; ++i, ++to) {
+            const auto at = static_cast<std::uint64_t>(inner.start + inner.step * static_cast<std::int64_t>(i));
+            *to = inside && at < inner.source_extent ? source[from + at * inner.stride] : rearrangement.fill;
+        }
     });
     return out;
 }
@@ -184,7 +194,7 @@ std::vector<float> repeated_to(std::span<const float> source, const Shape& from,
     if (from == to) return {source.begin(), source.end()};
     if (is_repeated_whole(from, to)) {
         std::vector<float> out(to.element_count().value_or(0));
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = source[i % source.size()];
+        for (auto to = out.begin(); to != out.end(); to = std::ranges::copy(source, to).out) continue;
         return out;
     }
     return rearranged(source, joined(broadcasting(from, to)));

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "population_run.hpp"
+#include "population_outputs.hpp"
 #include "yolk/core/hash.hpp"
 
 namespace yolk::hyper::population {

@@ -37,7 +37,8 @@ Result<Program*> DeviceEvaluator::program_for(const Question& question) {
                                                          : quarter_of_the_heap(dispatcher_->device()),
         .antithetic = question.perturbations.antithetic,
         .determinism = options_.determinism,
-        .kept_plans = kept_plans_};
+        .kept_plans = kept_plans_,
+        .plain_outputs = options_.plain_outputs};
     YOLK_TRY(auto program, Program::create(*dispatcher_, examples_->groups(), question.sources, wanted));
     if (programs_.size() == kKeptPrograms) programs_.erase(programs_.begin());
     programs_.push_back({std::move(key), std::move(program), examples_->version()});

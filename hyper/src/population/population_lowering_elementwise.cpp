@@ -41,6 +41,11 @@ Second data_second(Emitter& emitter, const Operand& second, const Shape& shape, 
     const RowsColumns size = rows_columns(shape);
     const std::uint32_t examples = emitter.examples(per_example);
     const bool own = second.traits.per_example;
+    const Shape row{size.columns};
+    if (!own && is_repeated_whole(second.type.shape, row)) {
+        return {emitter.constant(second, false, row), SecondOperand::Row, emitter.members(), examples * size.rows,
+                size.columns};
+    }
     const BufferRef buffer = emitter.constant(second, own, shape);
     if (own) return {buffer, SecondOperand::Shared, emitter.members(), examples * size.rows, size.columns};
     return {buffer, SecondOperand::Shared, emitter.members() * examples, size.rows, size.columns};

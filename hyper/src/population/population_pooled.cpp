@@ -38,8 +38,11 @@ Result<std::unique_ptr<PooledEvaluator>> PooledEvaluator::create(evolve::DeviceP
     made->evaluators_.resize(devices.size());
     for (std::size_t i = 0; i < devices.device_count(); ++i) {
         if (devices.is_used(i)) {
+            // The twin, which may be one of the workers, gives values.
+            PopulationOptions with_values = options;
+            with_values.plain_outputs = false;
             made->evaluators_[i] =
-                std::make_unique<DeviceEvaluator>(devices.dispatcher(i), &pool, examples, options, kPooledPlans);
+                std::make_unique<DeviceEvaluator>(devices.dispatcher(i), &pool, examples, with_values, kPooledPlans);
         }
     }
     YOLK_TRY(const Question question, examples.ask_for_plans());

@@ -237,12 +237,6 @@ Result<void> Program::create_shared_buffers() {
     return {};
 }
 
-Result<void> Program::take_examples() {
-    YOLK_TRY_VOID(constants_.refill());
-    if (constants_buffer_.size_bytes() == 0) return {};  // create_shared_buffers() will upload it
-    return dispatcher_->upload(constants_buffer_, std::as_bytes(std::span(constants_.words)));
-}
-
 BufferView Program::view_of(const ChunkPlan& plan, const BufferRef& ref) const {
     switch (ref.home) {
         case BufferRef::Home::Arena: return {plan.arena, plan.layout.buffers[ref.index].offset, ref.bytes};
@@ -312,6 +306,49 @@ Result<ChunkPlan*> Program::chunk_plan(std::uint32_t members) {
     return plans_.back().get();
 }
 
+/// By an equation, or as the output itself.
+bool Program::is_read_on_host(std::size_t source) const {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const Graph& graph = groups_[g].graph();
+        for (const GraphParameter& parameter : graph.parameters) {
+            if (parameter.group != sources_[source].spec.name) continue;
+            if (read_on_host_[g][parameter.variable.value] || is_handed_out(graph, parameter.variable)) return true;
+        }
+    }
+    return false;
+}
+
+std::vector<ParameterId> Program::host_rows() {
+    std::vector<bool> sent(sources_.size(), false);  // in natural values, which the host forms
+    for (const DevicePhase& phase : emit(1).phases) {
+        for (const Upload& upload : phase.uploads) {
+            if (upload.source >= 0) sent[static_cast<std::size_t>(upload.source)] = true;
+        }
+    }
+    std::vector<ParameterId> rows;
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+        if (sources_[s].kind == SourceKind::Given) continue;
+        if (!sources_[s].in_centre() || sent[s] || is_read_on_host(s)) rows.push_back(sources_[s].id);
+    }
+    std::ranges::sort(rows);
+    return rows;
+}
+
+Result<void> Program::take_examples() {
+    YOLK_TRY_VOID(constants_.refill());
+    if (constants_buffer_.size_bytes() == 0) return {};  // create_shared_buffers() will upload it
+    if (examples_staging_.size_bytes() == 0) {
+        YOLK_TRY(examples_staging_, dispatcher_->device().create_buffer({.size_bytes = constants_buffer_.size_bytes(),
+                                                                         .domain = MemoryDomain::Upload,
+                                                                         .label = "examples staging"}));
+    }
+    // Every run waits for its submissions, so that none reads the staging now.
+    const auto words = std::as_bytes(std::span(constants_.words));
+    std::memcpy(examples_staging_.mapped().data(), words.data(), words.size());
+    examples_dirty_ = true;
+    return examples_staging_.flush();
+}
+
 Result<void> Program::stage_centre(std::span<const float> centre) {
     if (centre_bytes_ == 0) return {};
     YOLK_TRY_VOID(create_shared_buffers());
@@ -344,34 +381,6 @@ void Program::record_centre(Recorder& recorder) noexcept {
     }
 }
 
-/// By an equation, or as the output itself.
-bool Program::is_read_on_host(std::size_t source) const {
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-        const Graph& graph = groups_[g].graph();
-        for (const GraphParameter& parameter : graph.parameters) {
-            if (parameter.group != sources_[source].spec.name) continue;
-            if (read_on_host_[g][parameter.variable.value] || is_handed_out(graph, parameter.variable)) return true;
-        }
-    }
-    return false;
-}
-
-std::vector<ParameterId> Program::host_rows() {
-    std::vector<bool> sent(sources_.size(), false);  // in natural values, which the host forms
-    for (const DevicePhase& phase : emit(1).phases) {
-        for (const Upload& upload : phase.uploads) {
-            if (upload.source >= 0) sent[static_cast<std::size_t>(upload.source)] = true;
-        }
-    }
-    std::vector<ParameterId> rows;
-    for (std::size_t s = 0; s < sources_.size(); ++s) {
-        if (sources_[s].kind == SourceKind::Given) continue;
-        if (!sources_[s].in_centre() || sent[s] || is_read_on_host(s)) rows.push_back(sources_[s].id);
-    }
-    std::ranges::sort(rows);
-    return rows;
-}
-
 void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& phase, const Moment& moment) noexcept {
     Recorder& recorder = *slot.recorder;
     recorder.begin();
@@ -381,6 +390,7 @@ void Program::record(ChunkPlan& plan, ChunkPlan::Slot& slot, const DevicePhase& 
     recorder.barrier(Barrier::ComputeToTransfer);
     recorder.barrier(Barrier::TransferToTransfer);
     record_centre(recorder);
+    if (std::exchange(examples_dirty_, false)) recorder.copy(examples_staging_, constants_buffer_);
     for (const Upload& upload : phase.uploads)
         recorder.copy({slot.staging, upload.staging, upload.to.bytes}, view_of(plan, upload.to));
     recorder.barrier(Barrier::TransferToCompute);

@@ -59,6 +59,7 @@ class Program {
         std::uint32_t kept_plans = 4;  ///< for so many numbers of candidates, the latest
         /// Of one candidate: outputs behind the first stay on the device, where kept_output() finds them.
         bool keep_outputs = false;
+        bool plain_outputs = false;
     };
     /// `groups` must outlive it. Errors: no memory for one candidate.
     [[nodiscard]] static Result<std::unique_ptr<Program>> create(Dispatcher& dispatcher,
@@ -72,7 +73,7 @@ class Program {
     [[nodiscard]] std::uint32_t members_per_chunk() const noexcept { return options_.members_per_chunk; }
     /// Made on first use; a few are kept.
     [[nodiscard]] Result<ChunkPlan*> chunk_plan(std::uint32_t members);
-    /// The examples have been replaced: their data goes to the device, in one upload. Errors: the driver's.
+    /// The examples have been replaced: the next recording copies their data. Errors: the driver's, no memory.
     [[nodiscard]] Result<void> take_examples();
     /// Centre values into their staging; the next recording copies them.
     [[nodiscard]] Result<void> stage_centre(std::span<const float> centre);
@@ -93,6 +94,8 @@ class Program {
     [[nodiscard]] bool hands_out_one(const Graph& graph) const;
     /// The group's one output goes from the device to the caller; no equation on the host reads it.
     [[nodiscard]] bool output_is_direct(std::uint32_t group) const;
+    /// Options::plain_outputs, and every group's output is direct.
+    [[nodiscard]] bool outputs_are_plain() const;
     [[nodiscard]] std::vector<std::string> fallbacks() const;
     /// Of all groups of examples.
     [[nodiscard]] std::uint64_t equations(Placement placement) const;
@@ -128,10 +131,11 @@ class Program {
     std::vector<Phase> phases_;
     std::vector<Required> required_;
     Constants constants_;
-    Buffer constants_buffer_, centre_buffer_, centre_staging_;
+    Buffer constants_buffer_, centre_buffer_, centre_staging_, examples_staging_;
     std::vector<std::uint64_t> centre_offsets_;
     std::uint64_t centre_bytes_ = 0;
     bool centre_dirty_ = false;
+    bool examples_dirty_ = false;
     BufferView device_centre_;  ///< where the next recording copies the centre from; empty: from its staging
     Options options_;           ///< members_per_chunk: as many as fit
     std::vector<std::unique_ptr<ChunkPlan>> plans_;  // the latest last

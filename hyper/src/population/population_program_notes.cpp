@@ -52,6 +52,12 @@ bool Program::output_is_direct(std::uint32_t group) const {
            !read_on_host_[group][id->value];
 }
 
+bool Program::outputs_are_plain() const {
+    bool are_direct = options_.plain_outputs;
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) are_direct = are_direct && output_is_direct(g);
+    return are_direct;
+}
+
 std::uint64_t Program::equations(Placement placement) const {
     std::uint64_t count = 0;
     for (const PlacedGraph& placed : placed_) {

@@ -12,16 +12,13 @@
 #include "caught.hpp"
 #include "evaluation.hpp"
 #include "operations_impl.hpp"
+#include "population_outputs.hpp"
 #include "population_requirement.hpp"
-#include "yolk/core/memory.hpp"
 #include "yolk/exact/exact_math.h"
 #include "yolk/hyper/operations.hpp"
 
 namespace yolk::hyper::population {
 namespace {
-
-constexpr std::uint64_t kManyValues = std::uint64_t{1}
-                                      << 16U;  ///< fewer take less than is worth a look at what is left
 
 /// Elements of a value as kernels see it; zeros where there is none of that type (a candidate that failed).
 void write_floats(const Value& value, std::uint64_t count, float* to) {
@@ -36,18 +33,6 @@ void write_floats(const Value& value, std::uint64_t count, float* to) {
 
 }  // namespace
 
-Result<PopulationOutputs> outputs_for(std::uint32_t examples, std::uint32_t candidates) {
-    // A value holds a tensor of its own at least where a host function made it.
-    constexpr std::uint64_t kValueBytes = sizeof(Value) + 128;
-    PopulationOutputs outputs{.examples = examples, .candidates = candidates};
-    const std::uint64_t values = std::uint64_t{examples} * candidates;
-    const std::string what = fmt::format("the outputs of {} candidates for {} examples", candidates, examples);
-    if (values >= kManyValues) YOLK_TRY_VOID(check_host_memory(kValueBytes * values, what));
-    YOLK_TRY(outputs.values, allocate<Value>(values, what));
-    YOLK_TRY(outputs.errors, allocate<std::optional<Error>>(candidates, what));
-    return outputs;
-}
-
 Run::Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& candidates, std::uint32_t examples,
          HostMemory* memory)
     : dispatcher_(dispatcher), pool_(pool), memory_(memory), program_(program), candidates_(candidates) {
@@ -58,7 +43,9 @@ Run::Run(Dispatcher& dispatcher, HostPool* pool, Program& program, Candidates& c
 }
 
 Result<PopulationOutputs> Run::all() {
-    YOLK_TRY(PopulationOutputs room, outputs_for(result_.examples, candidates_.count()));
+    YOLK_TRY(PopulationOutputs room, program_.outputs_are_plain()
+                                         ? plain_outputs_for(program_, result_.examples, candidates_.count())
+                                         : outputs_for(result_.examples, candidates_.count()));
     room.counts = result_.counts;
     result_ = std::move(room);
     if (candidates_.count() == 0) return std::move(result_);
@@ -148,7 +135,13 @@ Result<void> Run::collect(const Chunk& chunk, const Phase& phase) {
     const DevicePhase& device = chunk.plan->layout.phases[phase.device_index];
     YOLK_TRY_VOID(dispatcher_.wait(chunk.submission));
     if (!device.downloads.empty()) YOLK_TRY_VOID(chunk.slot->readback.invalidate());
-    for (const Download& download : device.downloads) take(chunk, download);
+    for (const Download& download : device.downloads) {
+        if (download.output_only && !result_.plain.empty()) {
+            take_plain(chunk, download);
+        } else {
+            take(chunk, download);
+        }
+    }
     return {};
 }
 
@@ -199,6 +192,29 @@ void Run::take(const Chunk& chunk, const Download& download) {
         for (std::uint32_t m = 0; m < chunk.count; ++m) {
             Tensor& tensor = tensors[std::size_t{m} * examples + (examples == 1 ? 0 : e)];
             to[m] = is_last ? Value(std::move(tensor)) : Value(tensor);
+        }
+    }
+}
+
+void Run::take_plain(const Chunk& chunk, const Download& download) {
+    const ExampleGroup& group = program_.groups()[download.group];
+    const std::uint32_t examples = examples_of(download.group, download.variable);
+    const std::size_t count = element_count(group.graph().variables[download.variable.value].type);
+    const bool are_words = program_.placed(download.group).variables[download.variable.value].words;
+    const auto* const from = reinterpret_cast<const float*>(chunk.slot->readback.mapped().data() + download.readback);
+    PlainOutputs& plain = result_.plain;
+    float* const to = plain.elements.data() + plain.each * chunk.first;
+    if (!are_words && examples == result_.examples) {  // they lie as they will
+        std::copy_n(from, plain.each * chunk.count, to);
+        return;
+    }
+    for (std::uint32_t m = 0; m < chunk.count; ++m) {
+        for (std::uint32_t e = 0; e < group.count(); ++e) {
+            const float* const one = from + (std::size_t{m} * examples + (examples == 1 ? 0 : e)) * count;
+            float* const at = to + plain.each * m + plain.first[group.indices[e]];
+            std::copy_n(one, count, at);
+            for (std::size_t i = 0; are_words && i < count; ++i)
+                at[i] = static_cast<float>(std::bit_cast<std::uint32_t>(at[i]));
         }
     }
 }

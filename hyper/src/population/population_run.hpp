@@ -14,9 +14,6 @@
 
 namespace yolk::hyper::population {
 
-/// Room for outputs, which users ask for by population and examples. Errors: no memory.
-[[nodiscard]] Result<PopulationOutputs> outputs_for(std::uint32_t examples, std::uint32_t candidates);
-
 class Run {
    public:
     /// `memory` of host calls may be null.
@@ -53,6 +50,8 @@ class Run {
 
     void fill(const Upload& upload);
     void take(const Chunk& chunk, const Download& download);
+    /// Of an output, for PopulationOutputs::plain.
+    void take_plain(const Chunk& chunk, const Download& download);
     [[nodiscard]] Value output(std::uint32_t group, std::uint32_t m, std::uint32_t e);
     [[nodiscard]] Value operand(std::uint32_t group, const AtomPlace& place, std::uint32_t m, std::uint32_t e);
     void keep(std::uint32_t group, std::size_t equation, std::uint32_t m, std::uint32_t e, std::vector<Value> results);

@@ -131,10 +131,12 @@ Result<AblationRow> perturb(System& system, const std::string& name, std::span<c
     YOLK_TRY(const ParameterSet set, alone(system.parameters(), name));
     YOLK_TRY(const SearchSpace space, search_space(set));
     YOLK_TRY(Dispatcher* const dispatcher, system.dispatcher());
+    PopulationOptions population_options = options.population_options;
+    population_options.plain_outputs = true;  // nothing but scores is made of them
     YOLK_TRY(
         PopulationEvaluator evaluator,
         PopulationEvaluator::create({.dispatcher = dispatcher, .pool = &system.pool(), .devices = system.devices()},
-                                    traced, set, options.population_options));
+                                    traced, set, population_options));
     const Perturbations candidates{.table = space.table,
                                    .centre = space.centre,
                                    .when = {.seed = options.seed, .sigma = options.sigma},

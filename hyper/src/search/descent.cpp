@@ -39,16 +39,23 @@ Result<Descent> Descent::create(Dispatcher& dispatcher, const GradientOptions& o
     return made;
 }
 
+Descent::~Descent() { (void)settle().has_value(); }
+
+Result<void> Descent::settle() const { return submission_ ? dispatcher_->wait(*submission_) : Result<void>(); }
+
 Result<void> Descent::step(std::uint32_t step) {
+    YOLK_TRY_VOID(settle());  // the recorder is free
     recorder_->begin();
     recorder_->barrier(Barrier::TransferToCompute);
     recorder_->barrier(Barrier::ComputeToCompute);
     update_.record(*recorder_, learning_rate_at(options_, step), step);
     recorder_->barrier(Barrier::ComputeToTransfer);
-    return dispatcher_->run(*recorder_);
+    YOLK_TRY(submission_, dispatcher_->submit(*recorder_));
+    return {};
 }
 
 Result<std::vector<float>> Descent::state() const {
+    YOLK_TRY_VOID(settle());
     std::vector<float> values(state_.size_bytes() / sizeof(float));
     if (!values.empty()) YOLK_TRY_VOID(dispatcher_->download(state_, std::as_writable_bytes(std::span(values))));
     return values;

@@ -19,12 +19,19 @@ namespace yolk::hyper {
 /// What it is given must outlive it. One thread at a time.
 class Descent {
    public:
+    Descent(Descent&&) = default;
+    Descent& operator=(Descent&&) = default;
+    Descent(const Descent&) = delete;
+    Descent& operator=(const Descent&) = delete;
+    ~Descent();  ///< waits
     /// `parameters`: on the device, updated in place. `state`: the moments of an interrupted search, or empty.
     [[nodiscard]] static Result<Descent> create(Dispatcher& dispatcher, const GradientOptions& options,
                                                 const BufferView& parameters, const BufferView& gradient,
                                                 std::span<const float> state);
-    /// Waits for it.
+    /// After all that the dispatcher was given before, and before what it is given later; does not wait.
     [[nodiscard]] Result<void> step(std::uint32_t step);
+    /// Waits for the last step.
+    [[nodiscard]] Result<void> settle() const;
     /// First moments, then second; empty for SGD. Blocks.
     [[nodiscard]] Result<std::vector<float>> state() const;
 
@@ -35,6 +42,7 @@ class Descent {
     Buffer state_;
     BoundOptimizer update_;
     std::optional<Recorder> recorder_;
+    std::optional<Submission> submission_;  ///< of the last step
 };
 
 }  // namespace yolk::hyper

@@ -43,7 +43,7 @@ Result<std::unique_ptr<DeviceGradients>> DeviceGradients::create(Parts given, st
     std::unique_ptr<DeviceGradients> made(new DeviceGradients(std::move(given)));
     const Parts& parts = made->parts_;
     const Device& device = parts.dispatcher->device();
-    YOLK_TRY(const std::vector<GradientExamples> examples, parts.batches.of_step(0));
+    const std::span<const GradientExamples> examples = parts.examples;
     YOLK_TRY_VOID(made->find_groups(examples, wanted));
     if (parts.kfac && examples.size() != 1) {
         return bad_input(
@@ -58,7 +58,6 @@ Result<std::unique_ptr<DeviceGradients>> DeviceGradients::create(Parts given, st
     if (parts.kfac) {
         YOLK_TRY(made->kfac_, DeviceKfac::create(*parts.dispatcher, *made->stages_.front()->program,
                                                  made->layers_of(*made->stages_.front()), *parts.table, *parts.kfac));
-        if (!parts.batches.change) made->examples_ = examples;
     }
     const std::uint64_t bytes = parts.table->size_bytes();
     YOLK_TRY(made->gradient_, device.create_buffer({.size_bytes = bytes, .label = "gradient"}));
@@ -69,8 +68,11 @@ Result<std::unique_ptr<DeviceGradients>> DeviceGradients::create(Parts given, st
                                                                        .columns = parts.table->element_count()}));
         YOLK_TRY(made->sum_, plan.bind({.first = made->gradient_, .second = made->part_, .out = made->gradient_}, {}));
     }
-    YOLK_TRY(made->recorder_, Recorder::create(device, {.label = "gradient"}));
     return made;
+}
+
+DeviceGradients::~DeviceGradients() {
+    if (submission_) (void)parts_.dispatcher->wait(*submission_).has_value();
 }
 
 Result<void> DeviceGradients::find_groups(std::span<const GradientExamples> examples,
@@ -107,10 +109,10 @@ Result<void> DeviceGradients::find_groups(std::span<const GradientExamples> exam
 }
 
 /// All parameters are sources, so that what depends on one is never taken from a trace.
-Result<Question> DeviceGradients::ask(const Graph& graph) const {
+Result<Question> DeviceGradients::ask(const Graph& graph, const ParameterSet& parameters) const {
     Question question;
     for (const GraphParameter& used : graph.parameters) {
-        const ParameterGroup* group = parts_.parameters->find(used.group);
+        const ParameterGroup* group = parameters.find(used.group);
         if (group == nullptr) return bad_input("The set has no parameter group '{}'.", used.group);
         Source source{.spec = group->spec, .kind = SourceKind::Given};
         const auto rows = parts_.table->parameters();
@@ -131,7 +133,32 @@ Result<Question> DeviceGradients::ask(const Graph& graph) const {
 
 Result<std::unique_ptr<DeviceGradients::Stage>> DeviceGradients::make_stage(const GradientExamples& examples,
                                                                             std::uint32_t count) {
+    // What the host would compute of new inputs, it would compute and upload in every step: one-hot targets of 1,024
+    // bytes are a mebibyte. K-FAC reads data of layers on the host.
+    if (parts_.inputs_of_step && !parts_.kfac) {
+        YOLK_TRY(auto stage, plan_stage(examples, count, true));
+        if (stage->program->equations(Placement::Host) == 0) return stage;
+    }
+    return plan_stage(examples, count, false);
+}
+
+Result<void> DeviceGradients::give_inputs(Stage& stage, Graph& graph) {
+    for (const std::string& name : givable_inputs(graph)) {
+        const auto input = std::ranges::find(graph.inputs, name, &std::pair<std::string, VariableId>::first);
+        YOLK_TRY(const std::uint64_t count, graph.variables[input->second.value].type.shape.element_count());
+        const std::string group = "input\n" + name;  // no hyperfunction has a line break in its name
+        YOLK_TRY_VOID(stage.parameters.add({.name = group, .shape = {count}}, Tensor::filled({count}, 0.0F)));
+        stage.given.emplace(name, graph.parameters.size());  // ask() makes a source of each parameter
+        graph.parameters.push_back({.variable = input->second, .group = group});
+        graph.inputs.erase(input);
+    }
+    return {};
+}
+
+Result<std::unique_ptr<DeviceGradients::Stage>> DeviceGradients::plan_stage(const GradientExamples& examples,
+                                                                            std::uint32_t count, bool gives_inputs) {
     auto stage = std::make_unique<Stage>();
+    stage->parameters = *parts_.parameters;
     const Graph& scored = examples.scored.graph;
     stage->size = static_cast<std::uint32_t>(examples.inputs.size());
     YOLK_TRY(Graph graph, gradient_graph(scored, stage->size, groups_));
@@ -139,14 +166,16 @@ Result<std::unique_ptr<DeviceGradients::Stage>> DeviceGradients::make_stage(cons
         if (names_one(groups_, parameter.group)) stage->groups.push_back(parameter.group);
     }
     if (parts_.kfac) YOLK_TRY_VOID(add_curvature(*stage, examples, graph));
+    if (gives_inputs) YOLK_TRY_VOID(give_inputs(*stage, graph));
     TracedExample& stacked = stage->stacked.emplace_back();
     stacked.graph = std::move(graph);
     stacked.values.resize(stacked.graph.variables.size());
-    YOLK_TRY(const auto inputs, inputs_of_stage(*stage, examples, count, 0));
+    YOLK_TRY(auto inputs, inputs_of_stage(*stage, examples, count, 0));
+    std::erase_if(inputs, [&](const auto& input) { return stage->given.contains(input.first); });
     YOLK_TRY_VOID(population::refresh(stacked, inputs));
-    YOLK_TRY(stage->set, population::ExampleSet::create(stage->stacked, *parts_.parameters,
-                                                        parts_.batches.change || stage->noise.has_value()));
-    YOLK_TRY(stage->question, ask(stacked.graph));
+    YOLK_TRY(stage->set, population::ExampleSet::create(stage->stacked, stage->parameters,
+                                                        parts_.inputs_of_step || stage->noise.has_value()));
+    YOLK_TRY(stage->question, ask(stacked.graph, stage->parameters));
     const std::uint64_t budget = parts_.memory_budget_bytes > 0
                                      ? parts_.memory_budget_bytes
                                      : population::quarter_of_the_heap(parts_.dispatcher->device());
@@ -230,21 +259,32 @@ Result<void> DeviceGradients::move_by_kfac(const BufferView& parameters, std::ui
     return kfac_ ? kfac_->step(parameters, step) : Result<void>();
 }
 
+Result<void> DeviceGradients::take_inputs(Stage& stage, std::map<std::string, Value> inputs) const {
+    for (const auto& [name, source] : stage.given)
+        stage.question.values[source].front() = inputs.extract(name).mapped();
+    TracedExample& stacked = stage.stacked.front();
+    const bool all_given = std::ranges::all_of(stacked.graph.inputs, [&](const auto& input) {
+        return inputs.at(input.first) == stacked.values[input.second.value];
+    });
+    if (all_given) return {};
+    YOLK_TRY_VOID(population::refresh(stacked, inputs));
+    const TracedExample* const now = &stacked;
+    YOLK_TRY_VOID(stage.set->replace(std::span(&now, 1)));
+    return stage.program->take_examples();
+}
+
 Result<void> DeviceGradients::take_batch(std::uint32_t step) {
-    if (parts_.batches.change) {
-        YOLK_TRY(examples_, parts_.batches.of_step(step));
+    std::vector<GradientExamples>& examples = parts_.examples;
+    if (parts_.inputs_of_step) {
+        YOLK_TRY(std::vector<ExampleInputs> inputs, parts_.inputs_of_step(step));
+        for (std::size_t s = 0; s < examples.size(); ++s) examples[s].inputs = std::move(inputs[s]);
     }
-    const std::span<const GradientExamples> examples = examples_;
     const std::uint32_t count = count_of(examples);
     for (std::size_t s = 0; s < stages_.size(); ++s) {
-        Stage& stage = *stages_[s];
-        YOLK_TRY(const auto inputs, inputs_of_stage(stage, examples[s], count, step));
-        YOLK_TRY_VOID(population::refresh(stage.stacked.front(), inputs));
-        const TracedExample* const now = &stage.stacked.front();
-        YOLK_TRY_VOID(stage.set->replace(std::span(&now, 1)));
-        YOLK_TRY_VOID(stage.program->take_examples());
+        YOLK_TRY(auto inputs, inputs_of_stage(*stages_[s], examples[s], count, step));
+        YOLK_TRY_VOID(take_inputs(*stages_[s], std::move(inputs)));
     }
-    if (kfac_ && parts_.batches.change) return kfac_->take_data(layers_of(*stages_.front()));
+    if (kfac_ && parts_.inputs_of_step) return kfac_->take_data(layers_of(*stages_.front()));
     return {};
 }
 
@@ -268,7 +308,9 @@ Result<double> DeviceGradients::run(Stage& stage, const BufferView& centre) {
     return outputs.values.front().as_number();
 }
 
-Result<void> DeviceGradients::add_up() {
+/// What it copies from and to stays where it is.
+Result<void> DeviceGradients::record_sum() {
+    YOLK_TRY(recorder_, Recorder::create(parts_.dispatcher->device(), {.label = "gradient"}));
     recorder_->begin();
     for (std::size_t s = 0; s < stages_.size(); ++s) {
         const BufferView to = s == 0 ? BufferView(gradient_) : BufferView(part_);
@@ -291,18 +333,23 @@ Result<void> DeviceGradients::add_up() {
         recorder_->barrier(Barrier::TransferToCompute);
         if (s > 0) sum_.record(*recorder_);
     }
-    return parts_.dispatcher->run(*recorder_);
+    // Whoever copies the gradient comes after.
+    recorder_->barrier(Barrier::ComputeToTransfer);
+    recorder_->barrier(Barrier::TransferToTransfer);
+    return {};
 }
 
 Result<double> DeviceGradients::evaluate(const BufferView& centre, std::span<const float> host, std::uint32_t step) {
-    if (parts_.batches.change || (kfac_ && stages_.front()->noise)) YOLK_TRY_VOID(take_batch(step));
+    if (parts_.inputs_of_step || (kfac_ && stages_.front()->noise)) YOLK_TRY_VOID(take_batch(step));
     double reward = 0.0;
     for (const std::unique_ptr<Stage>& stage : stages_) {
         YOLK_TRY_VOID(set_given_values(*stage, host));
         YOLK_TRY(const double part, run(*stage, centre));
         reward += part;
     }
-    YOLK_TRY_VOID(add_up());
+    if (!recorder_) YOLK_TRY_VOID(record_sum());
+    if (submission_) YOLK_TRY_VOID(parts_.dispatcher->wait(*submission_));  // long ended: the rewards came after it
+    YOLK_TRY(submission_, parts_.dispatcher->submit(*recorder_));
     return reward;
 }
 

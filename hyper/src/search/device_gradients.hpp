@@ -29,12 +29,8 @@ struct GradientExamples {
     std::optional<Graph> sampled{};
 };
 
-/// Makes a step's examples; where they are the same in all steps, it is asked once. Their structures, in number and
-/// order, are the same in all steps.
-struct GradientBatches {
-    std::function<Result<std::vector<GradientExamples>>(std::uint32_t step)> of_step;
-    bool change = false;
-};
+/// Of the examples of one structure: GradientExamples::inputs.
+using ExampleInputs = std::vector<std::map<std::string, Value>>;
 
 /// What it is given must outlive it.
 class DeviceGradients final : public Gradients {
@@ -44,13 +40,18 @@ class DeviceGradients final : public Gradients {
         HostPool* pool = nullptr;
         const ParameterSet* parameters = nullptr;  ///< with those groups optimized that the table has
         const ParameterTable* table = nullptr;
-        GradientBatches batches{};
+        std::vector<GradientExamples> examples{};  ///< of the first step, by structure
+        /// Makes those of a step, by structure: as many of each as in the first. Empty: all steps have the same.
+        std::function<Result<std::vector<ExampleInputs>>(std::uint32_t step)> inputs_of_step{};
         std::function<void(const PopulationCounts&)> count{};  ///< told what each run cost
         std::uint64_t memory_budget_bytes = 0;                 ///< 0: a quarter of what is left of the heap
         std::optional<GradientOptions> kfac{};                 ///< with K-FAC
         SampleNoise sample_noise = SampleNoise::Normal;        ///< what its targets are drawn with
         std::uint64_t seed = 0;                                ///< of those
     };
+    DeviceGradients(const DeviceGradients&) = delete;
+    DeviceGradients& operator=(const DeviceGradients&) = delete;
+    ~DeviceGradients() override;
     [[nodiscard]] static Result<std::unique_ptr<DeviceGradients>> create(Parts parts,
                                                                          std::span<const std::string> groups);
 
@@ -67,10 +68,12 @@ class DeviceGradients final : public Gradients {
     /// The derivatives over the examples of one structure.
     struct Stage {
         std::uint32_t size = 0;
-        std::vector<TracedExample> stacked;  ///< one
-        std::vector<std::string> groups;     ///< of outputs 1, 2, ...
-        std::vector<CurvatureLayer> layers;  ///< what K-FAC moves
-        std::optional<Shape> noise;          ///< of the input kNoiseInput
+        std::vector<TracedExample> stacked;        ///< one
+        std::vector<std::string> groups;           ///< of outputs 1, 2, ...
+        std::vector<CurvatureLayer> layers;        ///< what K-FAC moves
+        std::optional<Shape> noise;                ///< of the input kNoiseInput
+        ParameterSet parameters;                   ///< with those inputs as groups that are uploaded in each step
+        std::map<std::string, std::size_t> given;  ///< such inputs, and their sources
         std::optional<population::ExampleSet> set;
         std::unique_ptr<population::Program> program;
         population::Question question;
@@ -79,26 +82,32 @@ class DeviceGradients final : public Gradients {
     [[nodiscard]] Result<void> find_groups(std::span<const GradientExamples> examples,
                                            std::span<const std::string> wanted);
     [[nodiscard]] Result<std::unique_ptr<Stage>> make_stage(const GradientExamples& examples, std::uint32_t count);
+    /// With its inputs, as far as they can, uploaded in each step (`given`), or all of them data.
+    [[nodiscard]] Result<std::unique_ptr<Stage>> plan_stage(const GradientExamples& examples, std::uint32_t count,
+                                                            bool gives_inputs);
+    /// Turns inputs of the graph into groups of the stage's parameters.
+    [[nodiscard]] static Result<void> give_inputs(Stage& stage, Graph& graph);
     /// Further inputs and outputs of a stage's graph, for K-FAC.
     [[nodiscard]] Result<void> add_curvature(Stage& stage, const GradientExamples& examples, Graph& graph) const;
     [[nodiscard]] Result<std::map<std::string, Value>> inputs_of_stage(const Stage& stage,
                                                                        const GradientExamples& examples,
                                                                        std::uint32_t count, std::uint32_t step) const;
     [[nodiscard]] std::vector<DeviceKfac::Layer> layers_of(const Stage& stage) const;
-    [[nodiscard]] Result<population::Question> ask(const Graph& graph) const;
+    [[nodiscard]] Result<population::Question> ask(const Graph& graph, const ParameterSet& parameters) const;
     [[nodiscard]] Result<void> take_batch(std::uint32_t step);
+    [[nodiscard]] Result<void> take_inputs(Stage& stage, std::map<std::string, Value> inputs) const;
     [[nodiscard]] Result<void> set_given_values(Stage& stage, std::span<const float> host) const;
     [[nodiscard]] Result<double> run(Stage& stage, const BufferView& centre);
-    [[nodiscard]] Result<void> add_up();
+    [[nodiscard]] Result<void> record_sum();
 
     Parts parts_;
     std::vector<std::string> groups_, refused_;
     std::vector<std::unique_ptr<Stage>> stages_;
-    std::vector<GradientExamples> examples_;  ///< where only K-FAC's noise changes from step to step
     std::unique_ptr<DeviceKfac> kfac_;
     Buffer gradient_, part_;  ///< part_: of one stage of several
     BoundElementwise sum_;
-    std::optional<Recorder> recorder_;
+    std::optional<Recorder> recorder_;      ///< of the sum over stages, the same in each step
+    std::optional<Submission> submission_;  ///< of it
 };
 
 }  // namespace yolk::hyper

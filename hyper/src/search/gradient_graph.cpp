@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph_copy.hpp"
+#include "population_refresh.hpp"
 #include "yolk/hyper/batch.hpp"
 #include "yolk/hyper/transforms.hpp"
 
@@ -83,6 +84,29 @@ std::vector<std::string> differentiable_groups(const Graph& scored, std::span<co
         }
     }
     return good;
+}
+
+std::vector<std::string> givable_inputs(const Graph& graph) {
+    const auto only_kernels_read = [&graph](VariableId input) {
+        std::vector<bool> from_input(graph.variables.size(), false);
+        from_input[input.value] = true;
+        for (const Equation& equation : graph.equations) {
+            if (!population::reads_any(equation, from_input)) continue;
+            if (equation.host != nullptr || !equation.bodies.empty()) return false;
+            const auto* ids =
+                population::takes_ids(equation) ? std::get_if<VariableId>(&equation.operands[1]) : nullptr;
+            if (ids != nullptr && from_input[ids->value]) return false;
+            for (const VariableId result : equation.results) from_input[result.value] = true;
+        }
+        return true;
+    };
+    std::vector<std::string> names;
+    for (const auto& [name, id] : graph.inputs) {
+        if (name == kWeightsInput || name == kSeedInput || graph.variables[id.value].type.kind != ValueKind::Tensor)
+            continue;
+        if (only_kernels_read(id)) names.push_back(name);
+    }
+    return names;
 }
 
 Result<std::map<std::string, Value>> stacked_inputs(const Graph& scored,

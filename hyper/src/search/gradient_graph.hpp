@@ -33,6 +33,10 @@ inline constexpr const char* kSeedInput = "d output 0";    ///< tensor [1]: 1
 [[nodiscard]] std::vector<std::string> differentiable_groups(const Graph& scored, std::span<const std::string> groups,
                                                              std::vector<std::string>* refused);
 
+/// Inputs of that graph that kernels may read as they are, so that the host need not compute what depends on them:
+/// tensors on which no ids, host functions or bodies depend. Weights and seed are not among them.
+[[nodiscard]] std::vector<std::string> givable_inputs(const Graph& graph);
+
 /// The inputs of that graph for some examples, each with the inputs of the scored graph; at most `size` and at least
 /// one of them. Places that are left are filled with the first, at a weight of 0; the others weigh 1 / `count`.
 [[nodiscard]] Result<std::map<std::string, Value>> stacked_inputs(

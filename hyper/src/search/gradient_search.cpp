@@ -92,8 +92,7 @@ class Alone final : public SearchSteps {
                                         .learning_rate = double{learning_rate_at(*options.gradient, done_)}});
     }
     [[nodiscard]] Result<bool> update() override {
-        YOLK_TRY_VOID(objective_.settle());  // the copy of the best reads what the step changes
-        YOLK_TRY_VOID(descent_->step(done_));
+        YOLK_TRY_VOID(descent_->step(done_));  // on the device after the copy of the best, which reads what it changes
         YOLK_TRY_VOID(gradients_.move_by_kfac(parameters_, done_));
         ++done_;
         if (!objective_.host_rows().empty()) YOLK_TRY_VOID(fetch(host_));
@@ -110,6 +109,7 @@ class Alone final : public SearchSteps {
 
    private:
     Result<void> fetch(std::span<float> values) const {
+        YOLK_TRY_VOID(descent_->settle());
         return objective_.dispatcher().download(parameters_, std::as_writable_bytes(values));
     }
 
@@ -154,6 +154,7 @@ class Beside final : public Generations {
         YOLK_TRY_VOID(check_reward(reward, done()));
         YOLK_TRY_VOID(objective().settle());
         YOLK_TRY_VOID(descent_->step(done()));
+        YOLK_TRY_VOID(descent_->settle());
         YOLK_TRY_VOID(gradients_.move_by_kfac(device_centre(), done()));
         YOLK_TRY_VOID(host().fetch(trained_));
         return Generations::evaluate(candidates);

@@ -71,10 +71,24 @@ std::map<std::string, Value> DrawnExamples::inputs_of(std::size_t example) const
     return inputs;
 }
 
-Result<bool> DrawnExamples::draw(std::uint32_t step, std::span<const std::string> varying,
-                                 std::vector<TracedExample>& traced, std::vector<Value>& expected) {
+std::vector<std::uint32_t> DrawnExamples::drawn_in(std::uint32_t step) const {
     std::vector<std::uint32_t> drawn = draw_examples(seed_, step, static_cast<std::uint32_t>(examples_.size()), count_);
     std::ranges::stable_sort(drawn, {}, [&](std::uint32_t i) { return structure_of_[origins_[i].trace]; });
+    return drawn;
+}
+
+std::vector<std::map<std::string, Value>> DrawnExamples::scored_inputs(std::uint32_t step) const {
+    std::vector<std::map<std::string, Value>> inputs;
+    for (const std::uint32_t example : drawn_in(step)) {
+        inputs.push_back(examples_[example].inputs);
+        inputs.back().emplace(kExpectedInput, examples_[example].expected);
+    }
+    return inputs;
+}
+
+Result<bool> DrawnExamples::draw(std::uint32_t step, std::span<const std::string> varying,
+                                 std::vector<TracedExample>& traced, std::vector<Value>& expected) {
+    const std::vector<std::uint32_t> drawn = drawn_in(step);
     bool same = placed_.size() == drawn.size();
     placed_.resize(drawn.size(), UINT32_MAX);
     traced.resize(drawn.size());

@@ -36,9 +36,14 @@ class DrawnExamples {
     [[nodiscard]] Result<bool> draw(std::uint32_t step, std::span<const std::string> varying,
                                     std::vector<TracedExample>& traced, std::vector<Value>& expected);
 
+    /// Inputs of the examples of a step, in that order, with what is expected as kExpectedInput. Nothing is evaluated.
+    [[nodiscard]] std::vector<std::map<std::string, Value>> scored_inputs(std::uint32_t step) const;
+
    private:
     /// Of an example, and what is expected of it where that is one of them.
     [[nodiscard]] std::map<std::string, Value> inputs_of(std::size_t example) const;
+    /// Numbers of the examples of a step, by structure.
+    [[nodiscard]] std::vector<std::uint32_t> drawn_in(std::uint32_t step) const;
     struct Origin {
         std::uint32_t trace = 0;
         bool is_own = true;  ///< the trace is of this example; otherwise of one of its types

@@ -68,6 +68,7 @@ Result<void> SystemObjective::plan(Prepared& prepared) {
         .dispatcher = dispatcher_, .pool = &system_->pool(), .devices = system_->devices()};
     PopulationOptions options = options_.population_options;
     options.examples_change |= draws() && &prepared == &training_;
+    options.plain_outputs = true;  // nothing but scores is made of them
     const evolve::DevicePool* const several = system_->devices();
     if (several == nullptr || several->options().determinism == Determinism::Fast) {
         if (options_.evolution.determinism == Determinism::Fast) options.determinism = Determinism::Fast;

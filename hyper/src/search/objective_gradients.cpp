@@ -63,32 +63,24 @@ Result<std::unique_ptr<Gradients>> SystemObjective::gradients(std::span<const st
                 count_costs({.host_calls = counts.host_calls, .dispatches = counts.dispatches});
             },
         .memory_budget_bytes = options_.population_options.memory_budget_bytes};
-    std::vector<GradientExamples> structures = by_structure(scored);
+    parts.examples = by_structure(scored);
     if (options_.gradient && options_.gradient->kfac) {
         parts.kfac = options_.gradient;
         parts.seed = options_.evolution.seed;
         parts.sample_noise = metric_->sample_noise;
         if (!output_is_reward_) {
-            YOLK_TRY(structures.front().sampled, sampled_graph(training_.traced.front().graph, *metric_));
+            YOLK_TRY(parts.examples.front().sampled, sampled_graph(training_.traced.front().graph, *metric_));
         }
-        if (!structures.front().sampled) {
+        if (!parts.examples.front().sampled) {
             outcome_.notes.push_back(fmt::format(
                 "Metric '{}' does not say how targets are drawn from the model; K-FAC takes the examples' own.",
                 metric_->name));
         }
     }
     if (draws()) {
-        parts.batches.change = true;
-        parts.batches.of_step = [this, sampled = structures.front().sampled](
-                                    std::uint32_t /*step*/) -> Result<std::vector<GradientExamples>> {
-            YOLK_TRY_VOID(draw_step());
-            YOLK_TRY(const std::vector<TracedExample> drawn, scored_training());
-            std::vector<GradientExamples> of = by_structure(drawn);
-            of.front().sampled = sampled;
-            return of;
+        parts.inputs_of_step = [this](std::uint32_t /*step*/) {
+            return Result(std::vector<ExampleInputs>{drawn_->scored_inputs(outcome_.steps)});
         };
-    } else {
-        parts.batches.of_step = [of = std::move(structures)](std::uint32_t /*step*/) { return Result(of); };
     }
     YOLK_TRY(std::unique_ptr<DeviceGradients> made, DeviceGradients::create(std::move(parts), groups));
     for (const std::string& why : made->refused()) {

@@ -127,8 +127,4 @@ Result<TracedExample> scored_example(const TracedExample& example, const Metric&
     return scored;
 }
 
-Metric output_as_reward(std::string name) {
-    return {[](const Value& reward, const Value& /*expected*/) { return reward.as_number(); }, std::move(name)};
-}
-
 }  // namespace yolk::hyper

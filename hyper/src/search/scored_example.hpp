@@ -28,7 +28,4 @@ struct ScoredOutputs {
 [[nodiscard]] Result<TracedExample> scored_example(const TracedExample& example, const Metric& metric,
                                                    const Value& expected);
 
-/// Rewards of scored examples are their outputs.
-[[nodiscard]] Metric output_as_reward(std::string name);
-
 }  // namespace yolk::hyper

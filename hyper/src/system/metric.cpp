@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "yolk/hyper/metric.hpp"
 #include "caught.hpp"
+#include "numbers_reward.hpp"
 #include "traced_metric.hpp"
 #include "yolk/core/json.hpp"
 #include "yolk/hyper/traced_operations.hpp"
@@ -8,8 +9,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,15 +34,7 @@ Result<double> reward_of(const Who& who, F&& metric) {
     return reward;
 }
 
-/// Numbers of a value: a tensor's elements, or the one it is.
-Result<std::vector<double>> numbers_of(const Value& value) {
-    if (value.tensor() != nullptr)
-        return std::vector<double>(value.tensor()->values().begin(), value.tensor()->values().end());
-    YOLK_TRY(const double number, value.as_number());
-    return std::vector<double>{number};
-}
-
-/// The same without a copy; a view of the value.
+/// Numbers of a value: a tensor's elements, or the one it is. A view of the value.
 class Numbers {
    public:
     [[nodiscard]] static Result<Numbers> of(const Value& value) {
@@ -62,38 +57,85 @@ class Numbers {
 /// Of two values with as many numbers each: `reward` of those, given and wanted.
 template <class Reward>
 Metric metric_of_numbers(std::string name, Reward reward) {
-    return {[reward](const Value& prediction, const Value& expected) -> Result<double> {
-                YOLK_TRY(const Numbers given, Numbers::of(prediction));
-                YOLK_TRY(const Numbers wanted, Numbers::of(expected));
-                if (given.size() == wanted.size()) return reward(given, wanted);
-                return bad_input("A prediction of {} numbers beside {} expected ones; they must be as many.",
-                                 given.size(), wanted.size());
-            },
-            std::move(name)};
+    const auto of_values = [reward](const Value& prediction, const Value& expected) -> Result<double> {
+        YOLK_TRY(const Numbers given, Numbers::of(prediction));
+        YOLK_TRY(const Numbers wanted, Numbers::of(expected));
+        if (given.size() == wanted.size()) return reward(given, wanted);
+        return bad_input("A prediction of {} numbers beside {} expected ones; they must be as many.", given.size(),
+                         wanted.size());
+    };
+    const auto of_numbers = [reward](std::span<const float> given, std::span<const double> wanted) {
+        return given.size() == wanted.size() ? reward(given, wanted) : std::numeric_limits<double>::quiet_NaN();
+    };
+    return {NumbersReward{.of_values = of_values, .of_plain = reward_of_plain(of_numbers)}, std::move(name)};
 }
 
-Result<std::size_t> class_of(const Value& expected, std::size_t classes) {
-    YOLK_TRY(const std::vector<double> numbers, numbers_of(expected));
-    if (numbers.size() == 1) {
-        const double index = numbers[0];
+/// `wanted` is the number of a class, or one-hot. Nothing if it is neither.
+template <class Wanted>
+std::optional<std::size_t> class_of(const Wanted& wanted, std::size_t classes) {
+    if (wanted.size() == 1) {
+        const double index = wanted[0];
         if (index >= 0.0 && index < static_cast<double>(classes) && index == std::floor(index))
             return static_cast<std::size_t>(index);
-    } else if (numbers.size() == classes && std::ranges::count(numbers, 1.0) == 1 &&
-               std::ranges::count(numbers, 0.0) == static_cast<std::ptrdiff_t>(classes) - 1) {
-        return static_cast<std::size_t>(std::ranges::find(numbers, 1.0) - numbers.begin());
+        return std::nullopt;
     }
-    return bad_input(
-        "Expected {} beside {} classes; it must be a whole number from 0 to {}, or a tensor with one 1 among zeros.",
-        to_string(expected), classes, static_cast<std::int64_t>(classes) - 1);
+    std::optional<std::size_t> right;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (wanted[i] == 0.0) continue;
+        if (wanted[i] != 1.0 || right) return std::nullopt;
+        right = i;
+    }
+    return wanted.size() == classes ? right : std::nullopt;
+}
+
+template <class Given>
+double log_probability(const Given& logits, std::size_t right) {
+    double largest = logits[0];
+    for (std::size_t i = 1; i < logits.size(); ++i) largest = std::max(largest, double{logits[i]});
+    double sum = 0.0;
+    for (std::size_t i = 0; i < logits.size(); ++i) sum += std::exp(logits[i] - largest);
+    return logits[right] - largest - std::log(sum);
 }
 
 Result<double> cross_entropy_of(const Value& prediction, const Value& expected) {
-    YOLK_TRY(const std::vector<double> logits, numbers_of(prediction));
-    YOLK_TRY(const std::size_t right, class_of(expected, logits.size()));
-    const double largest = *std::ranges::max_element(logits);
-    double sum = 0.0;
-    for (const double logit : logits) sum += std::exp(logit - largest);
-    return logits[right] - largest - std::log(sum);
+    YOLK_TRY(const Numbers logits, Numbers::of(prediction));
+    YOLK_TRY(const Numbers wanted, Numbers::of(expected));
+    if (const auto right = class_of(wanted, logits.size())) return log_probability(logits, *right);
+    return bad_input(
+        "Expected {} beside {} classes; it must be a whole number from 0 to {}, or a tensor with one 1 among zeros.",
+        to_string(expected), logits.size(), static_cast<std::int64_t>(logits.size()) - 1);
+}
+
+double cross_entropy_of_numbers(std::span<const float> logits, std::span<const double> wanted) {
+    const auto right = class_of(wanted, logits.size());
+    return right ? log_probability(logits, *right) : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Of candidates whose predictions are one element each. Sums in double, in the order of the examples.
+void means_of_elements(const PlainOutputs& outputs, std::uint32_t first, const WantedNumbers& wanted,
+                       std::span<double> rewards) {
+    constexpr std::size_t kSide = 4;  // chains of additions at the same time
+    const std::size_t examples = wanted.size();
+    bool are_single = outputs.each == examples;
+    for (std::size_t e = 0; e < examples; ++e) are_single = are_single && outputs.first[e] == e;
+    if (!are_single) {
+        std::ranges::fill(rewards, std::numeric_limits<double>::quiet_NaN());
+        return;
+    }
+    const float* row = outputs.elements.data() + outputs.each * first;
+    std::size_t done = 0;
+    for (; done + kSide <= rewards.size(); done += kSide, row += kSide * examples) {
+        std::array<double, kSide> sums{};
+        for (std::size_t e = 0; e < examples; ++e) {
+            for (std::size_t c = 0; c < kSide; ++c) sums[c] += double{row[c * examples + e]};
+        }
+        for (std::size_t c = 0; c < kSide; ++c) rewards[done + c] = sums[c] / static_cast<double>(examples);
+    }
+    for (; done < rewards.size(); ++done, row += examples) {
+        double sum = 0.0;
+        for (std::size_t e = 0; e < examples; ++e) sum += double{row[e]};
+        rewards[done] = sum / static_cast<double>(examples);
+    }
 }
 
 bool is_number_text(std::string_view text) {
@@ -117,16 +159,34 @@ Result<Value> scored_part(const Metric& metric, const Value& prediction) {
                      metric.name, metric.field, to_string(type_of(prediction)));
 }
 
-Result<Scores> score(const Metric& metric, std::span<const Value> all_predictions, std::span<const Value> expected) {
+std::optional<WantedNumbers> WantedNumbers::of(std::span<const Value> expected) {
+    WantedNumbers wanted;
+    for (const Value& value : expected) {
+        const Result<Numbers> numbers = Numbers::of(value);
+        if (!numbers) return std::nullopt;
+        for (std::size_t i = 0; i < numbers->size(); ++i) wanted.numbers_.push_back((*numbers)[i]);
+        wanted.first_.push_back(wanted.numbers_.size());
+    }
+    return wanted;
+}
+
+Result<Scores> score(const Metric& metric, std::span<const Value> predictions, std::span<const Value> expected) {
+    return score_strided(metric, {.first = predictions.data(), .count = predictions.size()}, expected);
+}
+
+Result<Scores> score_strided(const Metric& metric, const StridedValues& given, std::span<const Value> expected) {
     std::vector<Value> parts;
-    for (std::size_t i = 0; !metric.field.empty() && i < all_predictions.size(); ++i) {
-        auto part = scored_part(metric, all_predictions[i]);
+    for (std::size_t i = 0; !metric.field.empty() && i < given.count; ++i) {
+        auto part = scored_part(metric, given[i]);
         if (!part) return std::move(part).error().while_doing(fmt::format("scoring example {}", i));
         parts.push_back(*std::move(part));
     }
-    const std::span<const Value> predictions = metric.field.empty() ? all_predictions : std::span<const Value>(parts);
-    if (predictions.size() != expected.size()) {
-        return bad_input("{} predictions beside {} expected values; they must be as many.", predictions.size(),
+    // A metric of all examples takes them side by side.
+    for (std::size_t i = 0; metric.whole && metric.field.empty() && given.stride != 1 && i < given.count; ++i)
+        parts.push_back(given[i]);
+    const StridedValues predictions = parts.empty() ? given : StridedValues{parts.data(), parts.size()};
+    if (predictions.count != expected.size()) {
+        return bad_input("{} predictions beside {} expected values; they must be as many.", predictions.count,
                          expected.size());
     }
     const auto who = [&metric] { return fmt::format("Metric '{}'", metric.name); };
@@ -134,19 +194,21 @@ Result<Scores> score(const Metric& metric, std::span<const Value> all_prediction
         return bad_input("{} must have exactly one of its two forms set.", who());
     Scores scores;
     if (metric.whole) {
-        YOLK_TRY(scores.reward, reward_of(who, [&] { return metric.whole(predictions, expected); }));
+        YOLK_TRY(scores.reward, reward_of(who, [&] {
+                     return metric.whole(std::span(predictions.first, predictions.count), expected);
+                 }));
         return scores;
     }
-    if (predictions.empty()) return bad_input("{} was given no example; it needs at least one.", who());
+    if (predictions.count == 0) return bad_input("{} was given no example; it needs at least one.", who());
     double sum = 0.0;
-    scores.per_example.reserve(predictions.size());
-    for (std::size_t i = 0; i < predictions.size(); ++i) {
+    scores.per_example.reserve(predictions.count);
+    for (std::size_t i = 0; i < predictions.count; ++i) {
         YOLK_TRY(const double reward, reward_of([&] { return fmt::format("{} at example {}", who(), i); },
                                                 [&] { return metric.per_example(predictions[i], expected[i]); }));
         scores.per_example.push_back(reward);
         sum += reward;
     }
-    scores.reward = sum / static_cast<double>(predictions.size());
+    scores.reward = sum / static_cast<double>(predictions.count);
     return scores;
 }
 
@@ -156,7 +218,7 @@ Metric exact_match() {
 }
 
 Metric classification(double threshold) {
-    return metric_of_numbers("classification", [threshold](const Numbers& given, const Numbers& wanted) {
+    return metric_of_numbers("classification", [threshold](const auto& given, const auto& wanted) {
         for (std::size_t i = 0; i < given.size(); ++i) {
             if ((given[i] > threshold) != (wanted[i] > threshold)) return 0.0;
         }
@@ -165,7 +227,7 @@ Metric classification(double threshold) {
 }
 
 Metric numeric_distance() {
-    Metric metric = metric_of_numbers("numeric distance", [](const Numbers& given, const Numbers& wanted) {
+    Metric metric = metric_of_numbers("numeric distance", [](const auto& given, const auto& wanted) {
         double sum = 0.0;
         for (std::size_t i = 0; i < given.size(); ++i) sum += (given[i] - wanted[i]) * (given[i] - wanted[i]);
         return 0.0 - sum;
@@ -177,11 +239,17 @@ Metric numeric_distance() {
 }
 
 Metric cross_entropy() {
-    Metric metric(cross_entropy_of, "cross entropy");
+    Metric metric(NumbersReward{.of_values = cross_entropy_of, .of_plain = reward_of_plain(cross_entropy_of_numbers)},
+                  "cross entropy");
     metric.traced = traced_cross_entropy;
     metric.sampled = [](const Traced& logits, const Traced& noise) { return argmax(logits + noise); };
     metric.sample_noise = SampleNoise::Gumbel;
     return metric;
+}
+
+Metric output_as_reward(std::string name) {
+    const auto of_values = [](const Value& reward, const Value& /*expected*/) { return reward.as_number(); };
+    return {NumbersReward{.of_values = of_values, .of_plain = means_of_elements}, std::move(name)};
 }
 
 Metric parse_success(std::string format) {

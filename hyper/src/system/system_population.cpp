@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <thread>
 
 #include "models_in_force.hpp"
+#include "numbers_reward.hpp"
 #include "scored_example.hpp"
 #include "system_impl.hpp"
 #include "yolk/core/log.hpp"
@@ -21,29 +24,37 @@ constexpr std::chrono::microseconds kWorthThreads{500};
 /// A metric that takes so long waits for something else (a program, a service): more threads than cores.
 constexpr std::chrono::milliseconds kWaits{2};
 constexpr std::uint32_t kWaitingThreads = 16;
+constexpr std::uint32_t kBetweenLooks = 64;
 /// Each holds a chunk's buffers on the device.
 constexpr std::size_t kKeptPopulations = 2;
 
 class Scoring {
    public:
     Scoring(PopulationEvaluation& evaluation, std::span<const Value> expected, const Metric& metric)
-        : evaluation_(evaluation), expected_(expected), metric_(metric) {}
+        : evaluation_(evaluation), expected_(expected), metric_(metric) {
+        if (evaluation.outputs.plain.empty() || metric.whole || !metric.field.empty()) return;
+        numbers_ = metric.per_example.target<NumbersReward>();
+        if (numbers_ != nullptr) wanted_ = WantedNumbers::of(expected);
+        if (wanted_) step_ = kBetweenLooks;
+    }
 
     void run() {
         const std::uint32_t count = evaluation_.outputs.candidates;
         const auto start = std::chrono::steady_clock::now();
         auto elapsed = std::chrono::steady_clock::duration::zero();
         std::uint32_t done = 0;
-        std::vector<Value> predictions;
         while (done < count && (!metric_.concurrent || elapsed < kWorthThreads)) {
-            score_one(done++, predictions);
-            elapsed = std::chrono::steady_clock::now() - start;
+            score_some(done);
+            done = std::min(count, done + step_);
+            // Fast metrics take less than a look at the clock.
+            if (std::has_single_bit(done) || done % kBetweenLooks == 0)
+                elapsed = std::chrono::steady_clock::now() - start;
         }
         next_ = done;
         const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
         const std::uint32_t wanted = done > 0 && elapsed / done > kWaits ? std::max(cores, kWaitingThreads) : cores;
         std::vector<std::jthread> threads;
-        for (std::uint32_t t = 1; t < std::min(wanted, count - done); ++t)
+        for (std::uint32_t t = 1; t < std::min(wanted, (count - done + step_ - 1) / step_); ++t)
             threads.emplace_back([this, models = models_in_force()] {
                 const ModelScope scope(models);
                 work();
@@ -53,29 +64,54 @@ class Scoring {
 
    private:
     void work() {
-        std::vector<Value> predictions;
-        for (std::uint32_t c = next_++; c < evaluation_.outputs.candidates; c = next_++) score_one(c, predictions);
+        for (std::uint32_t c = next_.fetch_add(step_); c < evaluation_.outputs.candidates; c = next_.fetch_add(step_))
+            score_some(c);
     }
-    /// `predictions` is room that a thread uses again.
-    void score_one(std::uint32_t candidate, std::vector<Value>& predictions) {
-        double& reward = evaluation_.rewards[candidate];
-        std::optional<Error>& error = evaluation_.errors[candidate];
-        if (error) return;  // its host functions failed
-        const PopulationOutputs& outputs = evaluation_.outputs;
-        predictions.resize(outputs.examples);
-        for (std::uint32_t e = 0; e < outputs.examples; ++e)
-            predictions[e] = outputs.values[std::size_t{e} * outputs.candidates + candidate];
-        auto scores = score(metric_, predictions, expected_);
-        if (scores) {
-            reward = scores->reward;
-        } else {
-            error = std::move(scores).error().while_doing(fmt::format("scoring candidate {}", candidate));
+    /// step_ candidates, or those that are left.
+    void score_some(std::uint32_t first) {
+        const std::uint32_t count = std::min(step_, evaluation_.outputs.candidates - first);
+        const std::span<double> rewards = std::span(evaluation_.rewards).subspan(first, count);
+        if (wanted_) numbers_->of_plain(evaluation_.outputs.plain, first, *wanted_, rewards);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            std::optional<Error>& error = evaluation_.errors[first + i];
+            const bool failed = error.has_value();  // its host functions did
+            if (!failed && std::isfinite(rewards[i])) continue;
+            rewards[i] = std::numeric_limits<double>::quiet_NaN();
+            if (failed) continue;
+            auto scores = score_values(first + i);
+            if (scores) {
+                rewards[i] = scores->reward;
+            } else {
+                error = std::move(scores).error().while_doing(fmt::format("scoring candidate {}", first + i));
+            }
         }
+    }
+    [[nodiscard]] Result<Scores> score_values(std::uint32_t candidate) const {
+        const PopulationOutputs& outputs = evaluation_.outputs;
+        if (outputs.plain.empty()) {
+            return score_strided(
+                metric_,
+                {.first = outputs.values.data() + candidate, .count = outputs.examples, .stride = outputs.candidates},
+                expected_);
+        }
+        std::vector<Value> predictions;
+        const std::span<const float> elements = outputs.plain.of(candidate);
+        for (std::uint32_t e = 0; e < outputs.examples; ++e) {
+            const auto from = elements.begin() + static_cast<std::ptrdiff_t>(outputs.plain.first[e]);
+            YOLK_TRY(const std::uint64_t count, outputs.plain.shapes[e].element_count());
+            YOLK_TRY(Tensor tensor,
+                     Tensor::create(outputs.plain.shapes[e], {from, from + static_cast<std::ptrdiff_t>(count)}));
+            predictions.emplace_back(std::move(tensor));
+        }
+        return score(metric_, predictions, expected_);
     }
 
     PopulationEvaluation& evaluation_;
     std::span<const Value> expected_;
     const Metric& metric_;
+    const NumbersReward* numbers_ = nullptr;  ///< the metric's, where outputs are plain
+    std::optional<WantedNumbers> wanted_;
+    std::uint32_t step_ = 1;  ///< candidates that are scored together
     std::atomic<std::uint32_t> next_{0};
 };
 
@@ -83,14 +119,15 @@ class Scoring {
 
 Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::span<const Value> expected,
                                               const Metric& metric) {
-    if (outputs.examples != expected.size() ||
-        outputs.values.size() != std::size_t{outputs.examples} * outputs.candidates) {
-        return bad_input("{} outputs of {} candidates beside {} expected values; they must be as many.",
-                         outputs.values.size(), outputs.candidates, expected.size());
+    const std::size_t given =
+        outputs.plain.empty() ? outputs.values.size() : outputs.plain.shapes.size() * std::size_t{outputs.candidates};
+    if (outputs.examples != expected.size() || given != std::size_t{outputs.examples} * outputs.candidates) {
+        return bad_input("{} outputs of {} candidates beside {} expected values; they must be as many.", given,
+                         outputs.candidates, expected.size());
     }
     PopulationEvaluation evaluation;
     evaluation.rewards.assign(outputs.candidates, std::numeric_limits<double>::quiet_NaN());
-    evaluation.errors = outputs.errors;
+    evaluation.errors = std::move(outputs.errors);
     evaluation.errors.resize(outputs.candidates);
     evaluation.outputs = std::move(outputs);
     Scoring(evaluation, expected, metric).run();
@@ -100,8 +137,9 @@ Result<PopulationEvaluation> score_population(PopulationOutputs outputs, std::sp
 Result<KeptPopulation*> System::Impl::population_for(const PopulationEvaluator::Resources& resources,
                                                      std::vector<TracedExample> traced,
                                                      const PopulationOptions& options) {
-    std::string key = fmt::format("{} {} {} {} {}", options.max_batch_size, options.memory_budget_bytes,
-                                  options.examples_change, to_string(options.determinism), options.most_unrolled);
+    std::string key =
+        fmt::format("{} {} {} {} {} {}", options.max_batch_size, options.memory_budget_bytes, options.examples_change,
+                    to_string(options.determinism), options.most_unrolled, options.plain_outputs);
     for (const TracedExample& example : traced) key += ' ' + signature(example.graph);
     const auto found = std::ranges::find(populations, key, [](const auto& kept) { return kept->key; });
     if (found != populations.end()) {

@@ -87,6 +87,8 @@ struct Scores {
 /// [rows, classes] gives to the row's class in the expected [rows], whole numbers from 0. On the device, with a
 /// derivative.
 [[nodiscard]] Metric sequence_cross_entropy();
+/// The prediction itself: for systems whose output is their reward, a number or a tensor of one element.
+[[nodiscard]] Metric output_as_reward(std::string name = "output as reward");
 /// The metric of one of several outputs: metric_of("scores", cross_entropy()).
 [[nodiscard]] Metric metric_of(std::string field, Metric metric);
 /// What a metric is given of a prediction. Error: no record, or one without the metric's field, with the names it has.

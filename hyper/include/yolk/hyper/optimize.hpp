@@ -215,8 +215,8 @@ class Gradients {
     [[nodiscard]] virtual std::span<const std::string> groups() const noexcept = 0;
     [[nodiscard]] virtual std::span<const std::string> refused() const noexcept = 0;
     /// The reward at the centre, which lies on the device, packed as the search table is; of rows that the host reads
-    /// `host` [element_count] has the values. gradient() is what it was for then. Waits. Errors: the driver's, host
-    /// functions'.
+    /// `host` [element_count] has the values. Waits for the reward; work that the same dispatcher is given later finds
+    /// gradient() at that centre. Errors: the driver's, host functions'.
     [[nodiscard]] virtual Result<double> evaluate(const BufferView& centre, std::span<const float> host,
                                                   std::uint32_t step) = 0;
     /// fp32 [element_count], an ascent direction; 0 for other groups, and for those that K-FAC moves.

@@ -50,6 +50,8 @@ struct PopulationOptions {
     /// Branches and loops become equations of kernels, step by step, up to this number of them in a graph. One that
     /// would be more calls its bodies on the host for each candidate and example, and `fallbacks` says so. 0: all do.
     std::uint32_t most_unrolled = kMostUnrolled;
+    /// PopulationOutputs::plain in place of its values: for scores alone, where no caller looks at predictions.
+    bool plain_outputs = false;
 };
 
 namespace population {
@@ -102,10 +104,25 @@ struct PooledEvaluation {
     std::optional<std::uint32_t> suspect_since{};
 };
 
+/// Tensors as kernels made them.
+struct PlainOutputs {
+    std::vector<Shape> shapes{};         ///< by example
+    std::vector<std::uint64_t> first{};  ///< by example: where its tensor begins among a candidate's elements
+    std::uint64_t each = 0;              ///< elements of a candidate
+    std::vector<float> elements{};       ///< [candidates, each]
+
+    [[nodiscard]] bool empty() const noexcept { return shapes.empty(); }
+    [[nodiscard]] std::span<const float> of(std::uint32_t candidate) const {
+        return std::span(elements).subspan(each * candidate, each);
+    }
+};
+
 struct PopulationOutputs {
     std::uint32_t examples = 0;
     std::uint32_t candidates = 0;
-    std::vector<Value> values{};  ///< [examples, candidates], candidate fastest
+    std::vector<Value> values{};  ///< [examples, candidates], candidate fastest; empty where `plain` is not
+    /// With PopulationOptions::plain_outputs on one device, if kernels make all outputs and each is one tensor.
+    PlainOutputs plain{};
     /// By candidate: the first error of its host functions; empty where all went well. Its values are then meaningless.
     std::vector<std::optional<Error>> errors{};
     PopulationCounts counts{};
@@ -144,7 +161,7 @@ class PopulationEvaluator {
     /// Errors: unknown groups (lists the known), another shape, values outside the bounds.
     [[nodiscard]] Result<PopulationOutputs> evaluate(std::span<const Candidate> candidates);
     /// Other examples in place of the first ones: as many, of the same structures (signature) in the same order.
-    /// Nothing is planned again; each device's next evaluation begins with one upload of the data. Errors, which leave
+    /// Nothing is planned again; each device's next evaluation begins with one copy of the data. Errors, which leave
     /// everything as it was: another number or structure, ids out of range, values that differ between examples where
     /// those of the first ones were the same (PopulationOptions::examples_change allows that of what depends on
     /// inputs).

@@ -52,8 +52,8 @@ struct Evaluation {
 
 /// [candidates] rewards, [examples, candidates] outputs.
 struct PopulationEvaluation {
-    std::vector<double> rewards{};  ///< NaN where `errors` says why
-    PopulationOutputs outputs{};
+    std::vector<double> rewards{};               ///< NaN where `errors` says why
+    PopulationOutputs outputs{};                 ///< without its errors, which are below
     std::vector<std::optional<Error>> errors{};  ///< of host functions or the metric, by candidate
     std::vector<std::string> fallbacks{};        ///< sentences: what ran on the host, and why
 };
