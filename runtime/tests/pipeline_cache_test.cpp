@@ -346,7 +346,7 @@ TEST(pipeline_cache, no_file_keeps_temporary_pipelines) {
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-// The validation layer judges types of matrices by the defaults of specialization constants (docs/quirks.md).
+// The validation layer may judge types of matrices by the defaults of specialization constants (docs/quirks.md).
 TEST(pipeline_cache, a_module_with_matrices_has_its_constants_as_defaults) {
     FakeDriver driver;
     DeviceFeatures& has = driver.context.info.features;

@@ -13,6 +13,7 @@
 
 layout(local_size_x_id = kSpecSubgroupSize) in;
 layout(constant_id = kSpecSubgroupSize) const uint SUBGROUP_SIZE = 32;
+// lavapipe's shape: validation layers (1.4.309) judge types by defaults, whatever the specialization is.
 layout(constant_id = kSpecShapeM) const uint M = 8;
 layout(constant_id = kSpecShapeN) const uint N = 8;
 layout(constant_id = kSpecShapeK) const uint K = 8;

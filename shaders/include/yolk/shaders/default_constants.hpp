@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Specialization constants of a module with other defaults: for modules whose types depend on constants, which the
-// validation layer judges by the defaults, whatever a pipeline gives (docs/quirks.md).
+// validation layer may judge by the defaults, whatever a pipeline gives (docs/quirks.md).
 #pragma once
 
 #include <cstdint>
