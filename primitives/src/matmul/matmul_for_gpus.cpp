@@ -40,22 +40,29 @@ std::uint64_t groups_of(const MatmulDesc& desc, const MatmulConfig& config) noex
     return std::uint64_t{ceil_div(desc.m, config.block_m)} * ceil_div(desc.n, config.block_n) * desc.batch;
 }
 
+/// Whether half of what the blocks compute lies outside of the matrix, as where it is smaller than a block.
+bool wastes_half(const MatmulDesc& desc, const MatmulConfig& config) noexcept {
+    const std::uint64_t computed = round_up(desc.m, config.block_m) * round_up(desc.n, config.block_n);
+    return computed >= 2 * std::uint64_t{desc.m} * desc.n;
+}
+
 /// From the largest block to the smallest, for the first that gives enough workgroups.
 MatmulConfig blocks_for(const DeviceInfo& info, const MatmulDesc& desc, RegisterTile tile) {
     constexpr RegisterTile kSmall{4, 4};
     if (desc.m <= kSkinny) return staged(16, 64, 8, kSmall);
     if (desc.n <= kSkinny) return staged(64, 16, 8, kSmall);
-    // Measured on an H200 (driver 580.159): 2,048^3 in 393 us, with 16 of k at once 468; 1,024^3 63, in blocks of 64 by
-    // 64 with 8 of k and tiles of 8 x 4 69; 512^3 15, with 8 of k 21.
+    // Measured on an H200 (driver 580.159): 2,048^3 in 390 us, with 16 of k at once 468, but exact 699 and 656; 1,024^3
+    // 64, in blocks of 64 by 64 with 8 of k and tiles of 8 x 4 69; 512^3 15, with 8 of k 21.
     constexpr RegisterTile kLarge{8, 8};
     const bool measured = info.vendor_id == kNvidia && tile == kLarge;
     const RegisterTile middle = tile == kSmall ? kSmall : RegisterTile{8, 4};
     const std::array blocks =
-        measured ? std::array{staged(128, 128, 8, kLarge), staged(128, 64, 16, kLarge), staged(64, 64, 16, kLarge)}
+        measured ? std::array{staged(128, 128, desc.determinism == Determinism::Exact ? 16 : 8, kLarge),
+                              staged(128, 64, 16, kLarge), staged(64, 64, 16, kLarge)}
                  : std::array{staged(16 * tile.rows, 16 * tile.columns, 16, tile), staged(64, 64, 8, middle),
                               staged(64, 64, 8, middle)};
     for (const MatmulConfig& config : blocks) {
-        if (has_enough_groups(info, desc, config)) return config;
+        if (has_enough_groups(info, desc, config) && !wastes_half(desc, config)) return config;
     }
     return staged(32, 32, measured ? 16 : 8, kSmall);
 }
