@@ -118,7 +118,7 @@ Result<MemoryBlock*> MemoryBlocks::add_block(const Request& request, std::uint64
                                     .memoryTypeIndex = request.type};
     const VkResult allocated = context_.vk.vkAllocateMemory(context_.handle, &info, nullptr, &block->memory);
     if (allocated == VK_ERROR_OUT_OF_HOST_MEMORY || allocated == VK_ERROR_OUT_OF_DEVICE_MEMORY)
-        return out_of_memory(request, vk_result_name(allocated));
+        return out_of_memory(request, vk_result_name(allocated), allocated);
     if (allocated != VK_SUCCESS) {
         const std::string what = fmt::format("allocate {} bytes for the buffer [{}]", request.size, *request.label);
         return context_.error(allocated, what, what);
@@ -163,7 +163,7 @@ void MemoryBlocks::count_peak() noexcept {
         context_.counters.peak_device_memory_bytes.store(held);
 }
 
-Error MemoryBlocks::out_of_memory(const Request& request, const std::string& why) const {
+Error MemoryBlocks::out_of_memory(const Request& request, const std::string& why, VkResult native) const {
     const std::uint32_t heap = context_.info.memory_types[request.type].heap;
     const std::uint64_t heap_size = context_.info.heaps[heap].size_bytes;
     std::uint64_t free_in_blocks = 0;
@@ -179,7 +179,7 @@ Error MemoryBlocks::out_of_memory(const Request& request, const std::string& why
                         "Yolk holds {}, {} of them free in pieces.{} Free buffers or ask for less.",
                         request.size, *request.label, context_.info.name, why, heap, heap_size, heap_used_[heap],
                         free_in_blocks, driver),
-            0};
+            static_cast<int>(native)};
 }
 
 void MemoryBlocks::free(const MemoryRange& range) noexcept {

@@ -81,7 +81,9 @@ class MemoryBlocks {
 
     [[nodiscard]] Result<MemoryRange> allocate_locked(const Request& request);
     [[nodiscard]] Result<MemoryBlock*> add_block(const Request& request, std::uint64_t size, bool dedicated);
-    [[nodiscard]] Error out_of_memory(const Request& request, const std::string& why) const;
+    /// `native`: what the driver returned, where it was asked.
+    [[nodiscard]] Error out_of_memory(const Request& request, const std::string& why,
+                                      VkResult native = VK_SUCCESS) const;
     void count_peak() noexcept;
     /// Why `size` bytes cannot be allocated; empty if they may be.
     [[nodiscard]] std::string lacks_room(const Request& request, std::uint64_t size) const;

@@ -82,6 +82,12 @@ Result<std::uint32_t> imported_type(const DeviceContext& context, const MemoryHa
                      context.info.name);
 }
 
+/// By the budget of this moment.
+bool has_room(const DeviceContext& context, std::uint32_t memory_type, std::uint64_t bytes) {
+    const std::uint32_t heap = context.info.memory_types[memory_type].heap;
+    return bytes <= heap_room(context.info.kind, context.heaps_now()[heap]);
+}
+
 void record_transfer(Recorder& recorder, const BufferView& view, bool release) noexcept {
     Recorder::Impl& into = *recorder.impl();
     if (!into.recording(release ? "the release of a shared buffer" : "the acquisition of a shared buffer")) return;
@@ -183,7 +189,8 @@ Result<Buffer> import_memory(const Device& device, const MemoryHandle& handle, c
         {.size = handle.allocation_bytes, .type = type, .chain = &imported, .imported = true}, label);
     if (!memory) {
         close_refused(std::move(fd), handle.fd.get());
-        return refused_import(std::move(memory).error(), handle.type, what);
+        return refused_import(std::move(memory).error(), handle.type, what,
+                              has_room(context, type, handle.allocation_bytes));
     }
     leave_to_driver(std::move(fd));
     impl->memory = *memory;

@@ -6,6 +6,7 @@
 
 #include "buffer_impl.hpp"
 #include "physical_device_info.hpp"
+#include "vk_result.hpp"
 
 namespace yolk {
 namespace {
@@ -78,9 +79,12 @@ std::uint64_t ask_timeline_difference(VkPhysicalDevice device) {
     return timeline.maxTimelineSemaphoreValueDifference;
 }
 
-Error refused_import(Error error, HandleType type, std::string_view what) {
-    if (error.native != VK_ERROR_INVALID_EXTERNAL_HANDLE) return error;
-    return bad_input("Cannot import {}: the driver does not take {}.", what, what_it_must_be(type));
+Error refused_import(Error error, HandleType type, std::string_view what, bool has_room) {
+    const bool short_of_nothing = has_room && error.native == VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (error.native != VK_ERROR_INVALID_EXTERNAL_HANDLE && !short_of_nothing) return error;
+    return bad_input("Cannot import {}: the driver does not take {}. It returned {}{}.", what, what_it_must_be(type),
+                     vk_result_name(static_cast<VkResult>(error.native)),
+                     short_of_nothing ? ", although the heap has room" : "");
 }
 
 std::vector<const char*> sharing_extensions(const SharingSupport& sharing) {

@@ -19,8 +19,10 @@ namespace yolk {
 [[nodiscard]] std::uint64_t ask_timeline_difference(VkPhysicalDevice device);
 
 /// The error of an import. A driver that does not take the handle says so in words of its own; the result is then
-/// BadInput, and says what a handle of this type must be.
-[[nodiscard]] Error refused_import(Error error, HandleType type, std::string_view what);
+/// BadInput, and says what a handle of this type must be. `has_room`: the heap has room for the import, so that a
+/// driver that runs out of device memory there does not take the handle (NVIDIA 580.159 does so for every descriptor
+/// that is not memory).
+[[nodiscard]] Error refused_import(Error error, HandleType type, std::string_view what, bool has_room = false);
 
 /// To be enabled for what is supported; literals.
 [[nodiscard]] std::vector<const char*> sharing_extensions(const SharingSupport& sharing);

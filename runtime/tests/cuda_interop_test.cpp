@@ -62,9 +62,9 @@ class cuda_interop : public yolk::testing::DeviceTest {
 
     /// By a submission that signals 1 and one that waits for 2.
     [[nodiscard]] Result<Submission> write_and_signal(const Buffer& buffer, const SharedTimeline& steps) {
-        YOLK_TRY(const NoiseBinding noise, bind_noise(device(), buffer));
+        YOLK_TRY(noise_, bind_noise(device(), buffer));
         YOLK_TRY(writer_, Recorder::create(device(), {.label = "writer"}));
-        writer_->dispatch(noise, noise_params(4, kNumbers), noise_groups(kNumbers));
+        writer_->dispatch(*noise_, noise_params(4, kNumbers), noise_groups(kNumbers));
         release_shared(*writer_, buffer);
         const TimelinePoint one{&steps, 1};
         return submit(dispatcher(), *writer_, {.signal_after = {&one, 1}});
@@ -75,6 +75,7 @@ class cuda_interop : public yolk::testing::DeviceTest {
         const TimelinePoint two{&steps, 2};
         return submit(dispatcher(), *reader_, {.wait_before = {&two, 1}});
     }
+    std::optional<NoiseBinding> noise_;  ///< outlives the recorders, which wait for their work as they go
     std::optional<Recorder> writer_, reader_;
 };
 YOLK_FOR_EACH_DEVICE(cuda_interop);

@@ -382,6 +382,7 @@ TEST_P(shared_faults, any_call_of_sharing) {
         .kinds = {yolk::testing::FaultKind::OutOfHostMemory, yolk::testing::FaultKind::OutOfDeviceMemory},
         .names = {"[shared]"}};
     sweep.tolerated = {"vkSetDebugUtilsObjectNameEXT"};
+    sweep.bad_input = "does not take the handle as memory";  // the heap has room
     sweep.afterwards = share;
     sweep_calls(injector_, sweep, share);
     EXPECT_EQ(open_descriptors(), before);

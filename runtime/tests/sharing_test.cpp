@@ -100,5 +100,18 @@ TEST(sharing, a_refused_handle_is_told_what_it_must_be) {
     EXPECT_TRUE(expect_error(other, ErrorKind::OutOfMemory, "import it"));
 }
 
+// NVIDIA's driver runs out of device memory on a descriptor that is not memory.
+TEST(sharing, out_of_device_memory_is_a_refusal_where_there_is_room) {
+    const auto imported = [](VkResult result, bool has_room) -> Result<void> {
+        return refused_import(vk_error(result, "import it"), HandleType::OpaqueFd, "the buffer [a]", has_room);
+    };
+    EXPECT_TRUE(expect_error(imported(VK_ERROR_OUT_OF_DEVICE_MEMORY, true), ErrorKind::BadInput,
+                             "It returned VK_ERROR_OUT_OF_DEVICE_MEMORY, although the heap has room."));
+    EXPECT_TRUE(expect_error(imported(VK_ERROR_INVALID_EXTERNAL_HANDLE, true), ErrorKind::BadInput,
+                             "It returned VK_ERROR_INVALID_EXTERNAL_HANDLE."));
+    EXPECT_TRUE(expect_error(imported(VK_ERROR_OUT_OF_DEVICE_MEMORY, false), ErrorKind::OutOfMemory, "import it"));
+    EXPECT_TRUE(expect_error(imported(VK_ERROR_OUT_OF_HOST_MEMORY, true), ErrorKind::OutOfMemory, "import it"));
+}
+
 }  // namespace
 }  // namespace yolk

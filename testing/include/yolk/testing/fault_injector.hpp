@@ -81,6 +81,8 @@ struct Sweep {
     std::vector<std::string> names{};
     /// Functions whose failure may pass unnoticed, since there is another way.
     std::vector<std::string> tolerated{};
+    /// Where it is not empty: errors with this in their message are bad input, whatever the driver returned.
+    std::string bad_input{};
     /// Runs after each failure, and must give no error: the device still works.
     std::function<Result<void>()> afterwards{};
 };
